@@ -1,0 +1,227 @@
+//! The in-process fabric: a table of who is connected where, and one inbox.
+//!
+//! [`Fabric`] is the engine's side, [`BrokerPort`] a broker's. The rule: the table says of a node
+//! only what the broker that holds its newest session said last.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use async_trait::async_trait;
+use pcp::{Certname, Message, PcpUri};
+use tokio::sync::{broadcast, mpsc};
+
+use crate::defaults::{INBOX_MESSAGES, PRESENCE_CHANGES};
+use crate::presence::{Presence, PresenceChange, PresenceEvents};
+
+/// Why a message was not handed over. Nothing of it was sent.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SendError {
+    /// No broker knows the node.
+    #[error("{0} is not connected to any broker; is tutti-agent (or pxp-agent) running there?")]
+    NotConnected(Certname),
+    /// The session's queue stayed full for the broker's patience.
+    #[error("{0} does not take messages fast enough; its queue in the broker is full")]
+    Busy(Certname),
+    /// The message's target is no agent's address.
+    #[error("{0} is not the address of an agent")]
+    BadTarget(String),
+    /// The broker refused it.
+    #[error("the broker refused the message: {0}")]
+    Refused(String),
+}
+
+/// What a broker does for the fabric: hand a message to one of its sessions.
+#[async_trait]
+pub trait BrokerLink: Send + Sync + 'static {
+    /// Puts the message into the session's queue, waiting a bounded time for room.
+    async fn deliver(&self, message: Message) -> Result<(), SendError>;
+}
+
+/// A message from a node.
+#[derive(Clone, Debug)]
+pub struct Inbound {
+    /// The message; its sender is authenticated by the broker and always present.
+    pub message: Message,
+    /// The node, from the sender's certificate.
+    pub certname: Certname,
+}
+
+/// The engine's end of what nodes send.
+#[derive(Debug)]
+pub struct Inbox {
+    messages: mpsc::Receiver<Inbound>,
+}
+
+impl Inbox {
+    /// The next message; `None` when every fabric and port is gone.
+    pub async fn recv(&mut self) -> Option<Inbound> {
+        self.messages.recv().await
+    }
+
+    /// A message that is there already.
+    pub fn try_recv(&mut self) -> Option<Inbound> {
+        self.messages.try_recv().ok()
+    }
+}
+
+/// The engine's handle: send to nodes, see who is there. Cheap to clone.
+#[derive(Clone)]
+pub struct Fabric {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    address: PcpUri,
+    inbox: mpsc::Sender<Inbound>,
+    nodes: RwLock<HashMap<Certname, Entry>>,
+    changes: broadcast::Sender<PresenceChange>,
+    next_broker: AtomicU64,
+}
+
+struct Entry {
+    port: u64,
+    link: Arc<dyn BrokerLink>,
+    presence: Presence,
+}
+
+/// A broker's handle. When it is dropped, its nodes count as disconnected.
+pub struct BrokerPort {
+    id: u64,
+    broker: PcpUri,
+    link: Arc<dyn BrokerLink>,
+    shared: Arc<Shared>,
+}
+
+// === impl Fabric ===
+
+impl Fabric {
+    /// A fabric whose engine is addressed as `address` (`pcp://<server certname>/server`; clients
+    /// cannot take the type `server`, so nobody else can be reached under it).
+    pub fn new(address: PcpUri) -> (Self, Inbox) {
+        let (inbox, messages) = mpsc::channel(INBOX_MESSAGES);
+        let (changes, _) = broadcast::channel(PRESENCE_CHANGES);
+        let shared = Shared {
+            address,
+            inbox,
+            nodes: RwLock::default(),
+            changes,
+            next_broker: AtomicU64::new(1),
+        };
+        (Self { shared: Arc::new(shared) }, Inbox { messages })
+    }
+
+    /// The sender address that an engine's messages carry.
+    pub fn address(&self) -> &PcpUri {
+        &self.shared.address
+    }
+
+    /// Hands `message` to the broker that holds its target.
+    pub async fn send(&self, message: Message) -> Result<(), SendError> {
+        let certname = target_certname(&message)?;
+        let link = {
+            let nodes = self.shared.nodes.read().unwrap_or_else(PoisonError::into_inner);
+            nodes.get(&certname).map(|entry| Arc::clone(&entry.link))
+        };
+        match link {
+            Some(link) => link.deliver(message).await,
+            None => Err(SendError::NotConnected(certname)),
+        }
+    }
+
+    /// How `certname` is connected, if it is.
+    pub fn presence(&self, certname: &Certname) -> Option<Presence> {
+        let nodes = self.shared.nodes.read().unwrap_or_else(PoisonError::into_inner);
+        nodes.get(certname).map(|entry| entry.presence.clone())
+    }
+
+    /// Every connected node, in no order.
+    pub fn connected(&self) -> Vec<(Certname, Presence)> {
+        let nodes = self.shared.nodes.read().unwrap_or_else(PoisonError::into_inner);
+        nodes.iter().map(|(name, entry)| (name.clone(), entry.presence.clone())).collect()
+    }
+
+    /// Changes from now on.
+    pub fn watch(&self) -> PresenceEvents {
+        PresenceEvents { changes: self.shared.changes.subscribe() }
+    }
+
+    /// A broker comes in.
+    pub fn attach(&self, broker: PcpUri, link: Arc<dyn BrokerLink>) -> BrokerPort {
+        let id = self.shared.next_broker.fetch_add(1, Ordering::Relaxed);
+        BrokerPort { id, broker, link, shared: Arc::clone(&self.shared) }
+    }
+}
+
+impl fmt::Debug for Fabric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fabric").field("address", &self.shared.address).finish_non_exhaustive()
+    }
+}
+
+fn target_certname(message: &Message) -> Result<Certname, SendError> {
+    let target = message.target.as_ref().ok_or_else(|| SendError::BadTarget("none".to_owned()))?;
+    target.common_name().parse().map_err(|_| SendError::BadTarget(target.to_string()))
+}
+
+// === impl BrokerPort ===
+
+impl BrokerPort {
+    /// The engine's address: a broker routes messages for it to [`Self::to_engine`].
+    pub fn engine_address(&self) -> &PcpUri {
+        &self.shared.address
+    }
+
+    /// Hands a node's message to the engine; waits while the inbox is full, which is how
+    /// back-pressure reaches the node. `false`: the engine is gone.
+    pub async fn to_engine(&self, certname: Certname, message: Message) -> bool {
+        self.shared.inbox.send(Inbound { message, certname }).await.is_ok()
+    }
+
+    /// An agent is associated.
+    pub fn connected(
+        &self,
+        certname: Certname,
+        capabilities: Option<Arc<pxp::Capabilities>>,
+    ) {
+        let presence =
+            Presence { broker: self.broker.clone(), since: jiff::Timestamp::now(), capabilities };
+        let entry =
+            Entry { port: self.id, link: Arc::clone(&self.link), presence: presence.clone() };
+        let mut nodes = self.shared.nodes.write().unwrap_or_else(PoisonError::into_inner);
+        nodes.insert(certname.clone(), entry);
+        // Sent under the lock, so that watchers see changes in the table's order. No watcher: fine.
+        let _ = self.shared.changes.send(PresenceChange::Connected(certname, presence));
+    }
+
+    /// An agent's session ended and no newer one took its place here.
+    pub fn disconnected(&self, certname: &Certname) {
+        let mut nodes = self.shared.nodes.write().unwrap_or_else(PoisonError::into_inner);
+        // It may have come back through another broker meanwhile: then that one speaks for it.
+        if nodes.get(certname).is_some_and(|entry| entry.port == self.id) {
+            nodes.remove(certname);
+            let _ = self.shared.changes.send(PresenceChange::Disconnected(certname.clone()));
+        }
+    }
+}
+
+impl Drop for BrokerPort {
+    fn drop(&mut self) {
+        let mut nodes = self.shared.nodes.write().unwrap_or_else(PoisonError::into_inner);
+        let changes = &self.shared.changes;
+        nodes.retain(|certname, entry| {
+            let stays = entry.port != self.id;
+            if !stays {
+                let _ = changes.send(PresenceChange::Disconnected(certname.clone()));
+            }
+            stays
+        });
+    }
+}
+
+impl fmt::Debug for BrokerPort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BrokerPort").field("broker", &self.broker).finish_non_exhaustive()
+    }
+}

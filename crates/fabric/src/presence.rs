@@ -1,0 +1,45 @@
+//! Which node is reachable, through which broker and with what abilities.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use pcp::{Certname, PcpUri};
+use tokio::sync::broadcast;
+
+/// One connected node, as its broker told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Presence {
+    /// The broker that holds the connection.
+    pub broker: PcpUri,
+    /// When the association was made.
+    pub since: Timestamp,
+    /// What the agent announced; `None` for a stock pxp-agent.
+    pub capabilities: Option<Arc<pxp::Capabilities>>,
+}
+
+/// A node came or went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PresenceChange {
+    /// The node is associated now (also after it superseded an older session of its own).
+    Connected(Certname, Presence),
+    /// The node's only session ended.
+    Disconnected(Certname),
+}
+
+/// A bounded stream of presence changes.
+#[derive(Debug)]
+pub struct PresenceEvents {
+    pub(crate) changes: broadcast::Receiver<PresenceChange>,
+}
+
+impl PresenceEvents {
+    /// The next change. `Err(n)`: the reader was too slow and `n` changes were dropped; read
+    /// [`Fabric::connected`](crate::Fabric::connected) again. `Ok(None)`: the fabric is gone.
+    pub async fn next(&mut self) -> Result<Option<PresenceChange>, u64> {
+        match self.changes.recv().await {
+            Ok(change) => Ok(Some(change)),
+            Err(broadcast::error::RecvError::Closed) => Ok(None),
+            Err(broadcast::error::RecvError::Lagged(missed)) => Err(missed),
+        }
+    }
+}

@@ -1,1 +1,50 @@
-fn main() {}
+//! What a developer types: `cargo xtask test|bench|soak|layers`. Main type: [`Command`].
+//!
+//! The rule: nothing here is needed by a user of Tutti, and everything that the checks need beyond
+//! a Rust toolchain is installed (or named) by [`packages`].
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a tool for a terminal"
+)]
+
+mod bench;
+mod layers;
+mod packages;
+mod run;
+mod soak;
+mod suite;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// Tutti's checks and measurements.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask")]
+enum Command {
+    /// Install what the tests need, then check format, lints, layers and run every test
+    Test(suite::Options),
+    /// Measure speed and memory; prints one JSON line per figure
+    Bench(bench::Options),
+    /// Run the kill test for long
+    Soak(soak::Options),
+    /// Check that crates use only the floors below them
+    Layers,
+}
+
+fn main() -> ExitCode {
+    let outcome = match Command::parse() {
+        Command::Test(options) => suite::run(&options),
+        Command::Bench(options) => bench::run(&options),
+        Command::Soak(options) => soak::run(&options),
+        Command::Layers => layers::run(),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

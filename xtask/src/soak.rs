@@ -1,0 +1,41 @@
+//! `cargo xtask soak`: the kill test of `bin/tutti`, for long. Main function: [`run`].
+
+use anyhow::Result;
+
+use crate::run;
+
+/// How long.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// How often a process is killed
+    #[arg(long, default_value_t = 5_000)]
+    kills: u32,
+    /// The seed of the kill times; a failing run prints its own
+    #[arg(long)]
+    seed: Option<u64>,
+}
+
+/// Runs the same test that the suite runs, with more kills.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    run::visible(&mut run::cargo(&[
+        "build",
+        "--workspace",
+        "--bins",
+        "--locked",
+    ]))?;
+    let mut test = run::cargo(&[
+        "test",
+        "--package",
+        "tutti",
+        "--test",
+        "it",
+        "--",
+        "kill",
+        "--nocapture",
+    ]);
+    test.env("TUTTI_KILLS", options.kills.to_string());
+    if let Some(seed) = options.seed {
+        test.env("TUTTI_SEED", seed.to_string());
+    }
+    run::visible(&mut test)
+}

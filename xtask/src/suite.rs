@@ -1,0 +1,45 @@
+//! `cargo xtask test`: the whole suite. Main function: [`run`].
+
+use std::time::Instant;
+
+use anyhow::Result;
+
+use crate::{layers, packages, run};
+
+/// How much of it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// Only the tests; skip format, lints and documentation
+    #[arg(long)]
+    tests_only: bool,
+}
+
+/// Runs everything, stopping at the first failure.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let started = Instant::now();
+    packages::ensure(packages::FOR_TESTS)?;
+    if !options.tests_only {
+        run::visible(&mut run::cargo(&["fmt", "--all", "--check"]))?;
+        layers::run()?;
+        let clippy = [
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--locked",
+            "--",
+            "-D",
+            "warnings",
+        ];
+        run::visible(&mut run::cargo(&clippy))?;
+    }
+    // The tests of bin/tutti start the other program too, so it must be there.
+    run::visible(&mut run::cargo(&[
+        "build",
+        "--workspace",
+        "--bins",
+        "--locked",
+    ]))?;
+    run::visible(&mut run::cargo(&["test", "--workspace", "--locked"]))?;
+    println!("all checks passed in {} s", started.elapsed().as_secs());
+    Ok(())
+}

@@ -1,1 +1,53 @@
-//! api-types
+//! What goes over the HTTP API of port 8143: every request, every reply, every route.
+//!
+//! The server encodes and the client decodes the same types, so both directions are derived.
+//! The rule: input is strict (an unknown key or a wrong type is a [`validation error`](kinds)
+//! that names its place, see [`strict`]), output is lenient to read (a client ignores keys that
+//! a newer server adds). [`routes`] is the one list of routes, each with its [`Policy`]; the
+//! router, the `OpenAPI` document and the tests are made from it.
+
+pub mod auth;
+pub mod decimal;
+pub mod defaults;
+mod error;
+pub mod events;
+pub mod inventory;
+pub mod jobs;
+pub mod kinds;
+pub mod nodes;
+pub mod openapi;
+pub mod paging;
+pub mod parameters;
+pub mod ping;
+pub mod root;
+pub mod route;
+pub mod routes;
+pub mod scope;
+pub mod status;
+pub mod stop;
+pub mod strict;
+pub mod task;
+pub mod tasks;
+mod time;
+
+pub use auth::{LoginRequest, RevokeTokens, TokenReply, User};
+pub use error::{ApiError, ErrorBody};
+pub use events::{Event, Events, EventsQuery, LiveOutput, NextEvents, StreamQuery};
+pub use inventory::{InventoryItem, InventoryList, InventoryQuery};
+pub use jobs::{EnvironmentRef, Job, JobList, JobStatus, JobsOrder, JobsQuery, Owner};
+pub use nodes::{JobNode, JobNodes, NodesOrder, NodesQuery, Report, ReportItem};
+pub use paging::{Order, Page, Pagination};
+pub use ping::{PingCommand, PingItem, PingReply};
+pub use root::{Link, NamedLink, Root};
+pub use route::{Method, Policy, Route};
+pub use scope::{Scope, ScopeKind};
+pub use status::{ServiceState, ServiceStatus, Services};
+pub use stop::{NodeCounts, StopCommand, StopReply, StoppedJob};
+pub use task::{JobCreated, JobRef, TaskCommand};
+pub use tasks::{
+    EnvironmentCode, TaskDetail, TaskFile, TaskFileUri, TaskList, TaskListItem, TaskPermitted,
+};
+pub use time::{PreciseTimestamp, Timestamp};
+
+/// A JSON object whose keys are not fixed.
+pub type Object = serde_json::Map<String, serde_json::Value>;

@@ -1,0 +1,67 @@
+//! The error body `{kind, msg, details}` that every failure has, and the error that handlers raise.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+use crate::Object;
+use crate::kinds::{self, Kind};
+
+/// The body of every reply with a status of 400 and above.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ErrorBody {
+    /// What a client branches on, for example `puppetlabs.orchestrator/unknown-job`.
+    pub kind: String,
+    /// For people: cause, place and next step.
+    pub msg: String,
+    /// Facts for programs, for example `{"environment": "x"}`.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    pub details: Object,
+}
+
+/// A failure on its way to the client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApiError {
+    /// The HTTP status.
+    pub status: u16,
+    /// The body.
+    pub body: Box<ErrorBody>,
+}
+
+impl ApiError {
+    /// An error of `kind`, with its status.
+    pub fn new(kind: Kind, msg: impl Into<String>) -> Self {
+        let body = ErrorBody {
+            kind: kind.name.to_owned(),
+            msg: msg.into(),
+            details: Object::new(),
+        };
+        Self {
+            status: kind.status,
+            body,
+        }
+    }
+
+    /// A validation error about `place`: a JSON path, a query parameter or a part of the path.
+    pub fn invalid(place: &str, what: impl fmt::Display) -> Self {
+        Self::new(kinds::VALIDATION, format!("{place}: {what}")).with("path", json!(place))
+    }
+
+    /// Adds one detail.
+    #[must_use]
+    pub fn with(mut self, key: &str, value: Value) -> Self {
+        self.body.details.insert(key.to_owned(), value);
+        self
+    }
+}
+
+impl fmt::Display for ApiError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.body.msg, self.body.kind)
+    }
+}
+
+impl std::error::Error for ApiError {}

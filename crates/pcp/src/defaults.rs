@@ -1,0 +1,23 @@
+//! Every bound of the PCP codec, with its arithmetic.
+
+/// Longest certname in bytes: the longest DNS name. The common name of an X.509 subject is limited
+/// to 64 characters by the standard, but Puppet never enforced that.
+pub const MAX_CERTNAME_BYTES: usize = 253;
+
+/// Longest address in bytes: `pcp://` + a certname with a port + a client type of the same size
+/// need some 520.
+pub const MAX_URI_BYTES: usize = 1_024;
+
+/// Longest message type in bytes; the longest known one has 51.
+pub const MAX_MESSAGE_TYPE_BYTES: usize = 512;
+
+/// Most targets that a v1 envelope may list. More than one is refused later anyway, but with an
+/// error that says so, for which the list must be read.
+pub const MAX_V1_TARGETS: usize = 1_024;
+
+/// Deepest nesting of a message's JSON, the depth at which `serde_json` stops by itself. Without
+/// it a broker would pass on what makes a recursive parser overflow its stack.
+pub const MAX_JSON_DEPTH: usize = 127;
+
+/// Longest part of the input that an error message quotes, in characters.
+pub(crate) const MAX_QUOTED_CHARS: usize = 40;

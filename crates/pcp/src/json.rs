@@ -1,0 +1,155 @@
+//! Reading one flat JSON object with a closed schema, precisely and without copies.
+//!
+//! [`object`] hands out each key with its raw value; the helpers turn raw values into what a key
+//! holds and say which key was wrong. The rule: a value is scanned once here, and its text is
+//! borrowed unless it has escapes.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserializer;
+use serde::de::{Error as _, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::defaults::{MAX_JSON_DEPTH, MAX_MESSAGE_TYPE_BYTES};
+use crate::{DecodeError, MessageId, UriRef};
+
+/// Calls `each` for every entry of the object that `text` is. Duplicates are for `each` to see.
+pub(crate) fn object<'a>(
+    text: &'a str,
+    each: impl FnMut(&str, &'a RawValue) -> Result<(), DecodeError>,
+) -> Result<(), DecodeError> {
+    let mut cause = None;
+    let mut reader = serde_json::Deserializer::from_str(text);
+    reader
+        .deserialize_map(Entries {
+            each,
+            cause: &mut cause,
+        })
+        .and_then(|()| reader.end())
+        .map_err(|error| {
+            cause.take().unwrap_or(if error.is_data() {
+                DecodeError::NotObject
+            } else {
+                DecodeError::NotJson {
+                    line: error.line(),
+                    column: error.column(),
+                }
+            })
+        })
+}
+
+struct Entries<'c, F> {
+    each: F,
+    /// Carries the precise cause past serde's error type.
+    cause: &'c mut Option<DecodeError>,
+}
+
+impl<'de, F> Visitor<'de> for Entries<'_, F>
+where
+    F: FnMut(&str, &'de RawValue) -> Result<(), DecodeError>,
+{
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+        while let Some((key, value)) = map.next_entry::<Key<'de>, &'de RawValue>()? {
+            if let Err(error) = (self.each)(&key.0, value) {
+                *self.cause = Some(error);
+                return Err(A::Error::custom("refused"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A key; serde's own `Cow` would always copy it.
+#[derive(serde::Deserialize)]
+#[serde(transparent)]
+struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// Keeps the first value of a key and refuses a second one.
+pub(crate) fn once<T>(
+    slot: &mut Option<T>,
+    key: &'static str,
+    value: T,
+) -> Result<(), DecodeError> {
+    match slot.replace(value) {
+        None => Ok(()),
+        Some(_) => Err(DecodeError::DuplicateKey(key)),
+    }
+}
+
+pub(crate) fn string<'a>(
+    key: &'static str,
+    raw: &'a RawValue,
+) -> Result<Cow<'a, str>, DecodeError> {
+    let wrong = DecodeError::WrongType {
+        key,
+        expected: "a string",
+    };
+    let text = raw.get();
+    match text
+        .strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'))
+    {
+        None => Err(wrong),
+        // Without escapes, the text between the quotes is the value; the scanner has refused
+        // control characters already.
+        Some(inner) if !inner.contains('\\') => Ok(Cow::Borrowed(inner)),
+        Some(_) => serde_json::from_str(text)
+            .map(Cow::Owned)
+            .map_err(|_| wrong),
+    }
+}
+
+pub(crate) fn message_type<'a>(raw: &'a RawValue) -> Result<Cow<'a, str>, DecodeError> {
+    let text = string("message_type", raw)?;
+    if text.is_empty() || text.len() > MAX_MESSAGE_TYPE_BYTES {
+        return Err(DecodeError::MessageTypeLength(text.len()));
+    }
+    Ok(text)
+}
+
+pub(crate) fn id(key: &'static str, raw: &RawValue) -> Result<MessageId, DecodeError> {
+    string(key, raw)?
+        .parse()
+        .map_err(|problem| DecodeError::Id { key, problem })
+}
+
+pub(crate) fn uri<'a>(key: &'static str, raw: &'a RawValue) -> Result<UriRef<'a>, DecodeError> {
+    UriRef::parse(string(key, raw)?).map_err(|problem| DecodeError::Uri { key, problem })
+}
+
+pub(crate) fn boolean(key: &'static str, raw: &RawValue) -> Result<bool, DecodeError> {
+    let wrong = || DecodeError::WrongType {
+        key,
+        expected: "true or false",
+    };
+    serde_json::from_str(raw.get()).map_err(|_| wrong())
+}
+
+/// Refuses JSON that is nested too deeply. `serde_json` skips over raw values without recursion,
+/// so its own limit does not hold for them. `text` must be JSON.
+pub(crate) fn check_depth(text: &str) -> Result<(), DecodeError> {
+    let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'{' | b'[' if !in_string => {
+                depth += 1;
+                if depth > MAX_JSON_DEPTH {
+                    return Err(DecodeError::TooDeep);
+                }
+            }
+            b'}' | b']' if !in_string => depth -= 1,
+            _ => {}
+        }
+    }
+    Ok(())
+}

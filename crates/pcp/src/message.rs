@@ -1,0 +1,140 @@
+//! A PCP message, independent of its form on the wire.
+//!
+//! [`Message`] owns its parts, [`MessageRef`] borrows them from the text it was decoded from, so a
+//! broker can route and forward without copying the data. The rule: `data` is JSON that has been
+//! checked for syntax and depth, not for meaning.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::types::ERROR_MESSAGE;
+use crate::{MessageId, PcpUri, UriRef};
+
+/// A message that owns its parts.
+#[derive(Clone, Debug)]
+pub struct Message {
+    /// Chosen by the sender.
+    pub id: MessageId,
+    /// Any text; see [`crate::types`] and the `pxp` crate for the known ones.
+    pub message_type: String,
+    /// Absent means `pcp:///server` to a broker.
+    pub target: Option<PcpUri>,
+    /// Absent means the connection's own address to a broker; forwarded messages always have it.
+    pub sender: Option<PcpUri>,
+    /// The message that this one answers. Few types carry it.
+    pub in_reply_to: Option<MessageId>,
+    /// Any JSON; `null` and absent are different.
+    pub data: Option<Box<RawValue>>,
+}
+
+/// A message that borrows from what it was decoded from.
+#[derive(Clone, Debug, Serialize)]
+pub struct MessageRef<'a> {
+    /// Chosen by the sender.
+    pub id: MessageId,
+    /// Owned only where JSON escapes forced a copy.
+    pub message_type: Cow<'a, str>,
+    /// Absent means `pcp:///server` to a broker.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<UriRef<'a>>,
+    /// Absent means the connection's own address to a broker.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sender: Option<UriRef<'a>>,
+    /// The message that this one answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_reply_to: Option<MessageId>,
+    /// The JSON as it was sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data: Option<&'a RawValue>,
+}
+
+// === impl Message ===
+
+impl Message {
+    /// A message with a new random id and no addresses yet.
+    pub fn new(message_type: impl Into<String>, data: Option<Box<RawValue>>) -> Self {
+        Self {
+            id: MessageId::random(),
+            message_type: message_type.into(),
+            target: None,
+            sender: None,
+            in_reply_to: None,
+            data,
+        }
+    }
+
+    /// An `error_message` in its v2 form: a bare string that answers `in_reply_to`.
+    pub fn error(description: &str, in_reply_to: Option<MessageId>) -> Self {
+        let data = serde_json::value::to_raw_value(description).expect("a string is JSON");
+        Self {
+            in_reply_to,
+            ..Self::new(ERROR_MESSAGE, Some(data))
+        }
+    }
+
+    /// The same message with this target.
+    #[must_use]
+    pub fn to(mut self, target: PcpUri) -> Self {
+        self.target = Some(target);
+        self
+    }
+
+    /// The same message with this sender.
+    #[must_use]
+    pub fn from(mut self, sender: PcpUri) -> Self {
+        self.sender = Some(sender);
+        self
+    }
+
+    /// The borrowed form.
+    pub fn as_message_ref(&self) -> MessageRef<'_> {
+        MessageRef {
+            id: self.id,
+            message_type: Cow::Borrowed(&self.message_type),
+            target: self.target.as_ref().map(PcpUri::as_uri_ref),
+            sender: self.sender.as_ref().map(PcpUri::as_uri_ref),
+            in_reply_to: self.in_reply_to,
+            data: self.data.as_deref(),
+        }
+    }
+}
+
+/// Data counts as equal when its text is.
+impl PartialEq for Message {
+    fn eq(&self, other: &Self) -> bool {
+        let text = |data: &Option<Box<RawValue>>| data.as_ref().map(|raw| raw.get().to_owned());
+        self.id == other.id
+            && self.message_type == other.message_type
+            && self.target == other.target
+            && self.sender == other.sender
+            && self.in_reply_to == other.in_reply_to
+            && text(&self.data) == text(&other.data)
+    }
+}
+
+// === impl MessageRef ===
+
+impl MessageRef<'_> {
+    /// The same message, owned.
+    pub fn to_message(&self) -> Message {
+        Message {
+            id: self.id,
+            message_type: self.message_type.clone().into_owned(),
+            target: self.target.as_ref().map(UriRef::to_uri),
+            sender: self.sender.as_ref().map(UriRef::to_uri),
+            in_reply_to: self.in_reply_to,
+            data: self.data.map(ToOwned::to_owned),
+        }
+    }
+
+    /// The same message, owned.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "Clone already gives the trait's method"
+    )]
+    pub fn to_owned(&self) -> Message {
+        self.to_message()
+    }
+}

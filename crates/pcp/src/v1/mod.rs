@@ -1,0 +1,13 @@
+//! PCP 1: one binary WebSocket frame of a version byte and chunks.
+//!
+//! [`decode`] and [`encode`] go between bytes and a [`FrameRef`]; [`to_message`] and
+//! [`from_message`] between that and a [`Message`](crate::Message). The rule: exactly one
+//! envelope, first; at most one data chunk; debug chunks are read over and never made.
+
+mod envelope;
+mod frame;
+mod translate;
+
+pub use envelope::EnvelopeRef;
+pub use frame::{FrameRef, decode, encode};
+pub use translate::{from_message, to_message};

@@ -1,0 +1,127 @@
+//! Between v1 frames and messages, as a broker does it for peers of different versions.
+//!
+//! Lost on the way to v2: `expires` and `destination_report`. Lost on the way to v1:
+//! `in_reply_to`, except where v1 has a place for it (`inventory_response`, and the `id` in an
+//! `error_message`). Data of `false` or `null` survives both ways.
+
+use std::borrow::Cow;
+
+use jiff::Timestamp;
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::{EnvelopeRef, FrameRef};
+use crate::types::{ERROR_MESSAGE, INVENTORY_RESPONSE};
+use crate::{DecodeError, Message, MessageId, PcpUri, TranslateError, UriRef, json};
+
+/// The message that a v1 frame carries. Its target is absent when the frame lists none.
+pub fn to_message(frame: &FrameRef<'_>) -> Result<Message, TranslateError> {
+    let envelope = &frame.envelope;
+    let target = match envelope.targets.as_slice() {
+        [] => None,
+        [one] if !one.is_wildcard() => Some(one.to_uri()),
+        _ => return Err(TranslateError::MultipleRecipients),
+    };
+    let mut message = Message {
+        id: envelope.id,
+        message_type: envelope.message_type.clone().into_owned(),
+        target,
+        sender: Some(envelope.sender.to_uri()),
+        in_reply_to: envelope.in_reply_to,
+        data: frame.data.as_deref().map(raw_json).transpose()?.flatten(),
+    };
+    if message.message_type == ERROR_MESSAGE {
+        let raw = message
+            .data
+            .as_deref()
+            .ok_or(DecodeError::MissingKey("description"))?;
+        let (description, id) = error_body(raw)?;
+        message.data = Some(description);
+        message.in_reply_to = id.or(message.in_reply_to);
+    }
+    Ok(message)
+}
+
+/// The v1 form of `message`. An absent sender becomes `pcp:///server`, since only a broker speaks
+/// without one; an absent target becomes an empty list.
+pub fn from_message(message: &Message, expires: Timestamp) -> FrameRef<'_> {
+    let is_error = message.message_type == ERROR_MESSAGE;
+    let keeps_reply = message.message_type == INVENTORY_RESPONSE;
+    let data = match &message.data {
+        data if is_error => Some(Cow::Owned(error_data(data.as_deref(), message.in_reply_to))),
+        Some(raw) => Some(Cow::Borrowed(raw.get().as_bytes())),
+        None => None,
+    };
+    let envelope = EnvelopeRef {
+        id: message.id,
+        message_type: Cow::Borrowed(&message.message_type),
+        expires,
+        targets: message
+            .target
+            .as_ref()
+            .map(PcpUri::as_uri_ref)
+            .into_iter()
+            .collect(),
+        sender: message
+            .sender
+            .as_ref()
+            .map_or(UriRef::BROKER, PcpUri::as_uri_ref),
+        destination_report: false,
+        in_reply_to: message.in_reply_to.filter(|_| keeps_reply),
+    };
+    FrameRef { envelope, data }
+}
+
+/// An empty data chunk is no data.
+fn raw_json(bytes: &[u8]) -> Result<Option<Box<RawValue>>, DecodeError> {
+    let text = std::str::from_utf8(bytes).map_err(|_| DecodeError::NotUtf8("data chunk"))?;
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let raw: Box<RawValue> = serde_json::from_str(text).map_err(|error| DecodeError::NotJson {
+        line: error.line(),
+        column: error.column(),
+    })?;
+    json::check_depth(raw.get())?;
+    Ok(Some(raw))
+}
+
+/// `{description, id}` as the bare string and the id of the message that it answers.
+fn error_body(raw: &RawValue) -> Result<(Box<RawValue>, Option<MessageId>), DecodeError> {
+    let (mut description, mut id) = (None, None);
+    json::object(raw.get(), |key, value| match key {
+        "description" => {
+            json::string("description", value)?;
+            json::once(&mut description, "description", value.to_owned())
+        }
+        "id" => json::once(&mut id, "id", json::id("id", value)?),
+        other => Err(DecodeError::unknown_key(other)),
+    })?;
+    Ok((
+        description.ok_or(DecodeError::MissingKey("description"))?,
+        id,
+    ))
+}
+
+/// The other way round. What is not a string becomes one: v1 clients check the schema.
+fn error_data(data: Option<&RawValue>, in_reply_to: Option<MessageId>) -> Vec<u8> {
+    #[derive(serde::Serialize)]
+    struct ErrorBody<'a> {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<MessageId>,
+        description: &'a RawValue,
+    }
+    let text = data.map_or("", RawValue::get);
+    let quoted;
+    let description = match data {
+        Some(raw) if text.starts_with('"') => raw,
+        _ => {
+            quoted = to_raw_value(text).expect("a string is JSON");
+            &*quoted
+        }
+    };
+    serde_json::to_vec(&ErrorBody {
+        id: in_reply_to,
+        description,
+    })
+    .expect("an id and a string always serialise")
+}

@@ -1,0 +1,48 @@
+//! PCP 2: one JSON object in one WebSocket text frame.
+//!
+//! Keys: `id` and `message_type` (required), `target`, `sender`, `in_reply_to`, `data`; any other
+//! is refused.
+
+use crate::error::DecodeError;
+use crate::json;
+use crate::{Message, MessageRef};
+
+/// Decodes the text of one frame. The result borrows from it.
+pub fn decode(text: &str) -> Result<MessageRef<'_>, DecodeError> {
+    let (mut id, mut message_type, mut target) = (None, None, None);
+    let (mut sender, mut in_reply_to, mut data) = (None, None, None);
+    json::object(text, |key, raw| match key {
+        "id" => json::once(&mut id, "id", json::id("id", raw)?),
+        "message_type" => json::once(&mut message_type, "message_type", json::message_type(raw)?),
+        "target" => json::once(&mut target, "target", json::uri("target", raw)?),
+        "sender" => json::once(&mut sender, "sender", json::uri("sender", raw)?),
+        "in_reply_to" => json::once(
+            &mut in_reply_to,
+            "in_reply_to",
+            json::id("in_reply_to", raw)?,
+        ),
+        "data" => {
+            json::check_depth(raw.get())?;
+            json::once(&mut data, "data", raw)
+        }
+        other => Err(DecodeError::unknown_key(other)),
+    })?;
+    Ok(MessageRef {
+        id: id.ok_or(DecodeError::MissingKey("id"))?,
+        message_type: message_type.ok_or(DecodeError::MissingKey("message_type"))?,
+        target,
+        sender,
+        in_reply_to,
+        data,
+    })
+}
+
+/// The text of the frame that carries `message`.
+pub fn encode(message: &Message) -> String {
+    encode_ref(&message.as_message_ref())
+}
+
+/// The text of the frame that carries `message`, for forwarding without a copy of the data.
+pub fn encode_ref(message: &MessageRef<'_>) -> String {
+    serde_json::to_string(message).expect("strings and raw JSON always serialise")
+}

@@ -41,7 +41,7 @@ impl ApiError {
         };
         Self {
             status: kind.status,
-            body,
+            body: Box::new(body),
         }
     }
 

@@ -15,7 +15,7 @@ fn task(body: &str) -> Result<TaskCommand, ApiError> {
 }
 
 fn refused(body: &str) -> (String, String) {
-    let error = task(body).unwrap_err();
+    let error = task(body).expect_err("refused");
     assert_eq!(error.status, 400);
     assert_eq!(error.body.kind, "puppetlabs.orchestrator/validation-error");
     let path = error
@@ -156,10 +156,10 @@ fn a_scope_has_exactly_one_key() {
 fn parameters(text: &str) -> Parameters {
     let pairs = text.split('&').filter(|pair| !pair.is_empty());
     let pair = |pair: &str| {
-        let (name, value) = pair.split_once('=').unwrap();
+        let (name, value) = pair.split_once('=').expect("a pair");
         (name.to_owned(), value.to_owned())
     };
-    Parameters::new(pairs.map(pair).collect()).unwrap()
+    Parameters::new(pairs.map(pair).collect()).expect("no name twice")
 }
 
 #[test]

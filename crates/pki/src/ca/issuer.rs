@@ -1,0 +1,124 @@
+//! The CA's certificate and key, ready to sign: [`Issuer`].
+//!
+//! The rule: an issuer exists only when the key belongs to the certificate, the
+//! certificate is a CA's, and a trial signature carries exactly its name, so
+//! that no certificate is ever issued that does not chain.
+
+use std::path::Path;
+
+use rcgen::{CertificateParams, IsCa, KeyIdMethod, KeyPair, PublicKeyData, SerialNumber};
+use rustls_pki_types::CertificateDer;
+use x509_parser::extensions::ParsedExtension;
+use x509_parser::prelude::{FromDer, X509Certificate};
+
+use super::error::OpenCaError;
+use crate::{key, pem_file};
+
+#[derive(Debug)]
+pub(super) struct Issuer {
+    signer: rcgen::Issuer<'static, KeyPair>,
+    /// DER of the CA's subject: the issuer of all that it signs.
+    subject: Vec<u8>,
+    key_id: KeyIdMethod,
+    /// The CA's certificate in DER.
+    der: CertificateDer<'static>,
+}
+
+impl Issuer {
+    pub(super) fn load(cert: &Path, key_path: &Path) -> Result<Self, OpenCaError> {
+        let unusable = |what: String| OpenCaError::Unusable {
+            cert: cert.to_owned(),
+            what,
+        };
+        let key = key::read(key_path)?;
+        let bundle = pem_file::certificates(cert)?;
+        let der = bundle
+            .into_iter()
+            .find(|der| belongs_to(der, &key))
+            .ok_or_else(|| OpenCaError::KeyMismatch {
+                cert: cert.to_owned(),
+                key: key_path.to_owned(),
+            })?;
+        let (_, parsed) =
+            X509Certificate::from_der(&der).map_err(|error| unusable(error.to_string()))?;
+        refuse_other_than_ca(&parsed).map_err(|what| unusable(what.to_owned()))?;
+        let subject = parsed.subject().as_raw().to_vec();
+        let key_id = subject_key_id(&parsed).unwrap_or_else(|| key::identifier(&key));
+        let signer = rcgen::Issuer::from_ca_cert_der(&der, key)
+            .map_err(|error| unusable(error.to_string()))?;
+        let key_id = KeyIdMethod::PreSpecified(key_id);
+        let issuer = Self {
+            signer,
+            subject,
+            key_id,
+            der,
+        };
+        issuer.prove().map_err(unusable)?;
+        Ok(issuer)
+    }
+
+    pub(super) fn signer(&self) -> &rcgen::Issuer<'static, KeyPair> {
+        &self.signer
+    }
+
+    pub(super) fn subject(&self) -> &[u8] {
+        &self.subject
+    }
+
+    /// How lists name the CA's key: as the CA's certificate does, whatever
+    /// digest its maker used.
+    pub(super) fn key_id(&self) -> KeyIdMethod {
+        self.key_id.clone()
+    }
+
+    pub(super) fn der(&self) -> &CertificateDer<'static> {
+        &self.der
+    }
+
+    /// Signs a throw-away certificate and looks at it.
+    fn prove(&self) -> Result<(), String> {
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::ExplicitNoCa;
+        params.serial_number = Some(SerialNumber::from(1));
+        let trial = params
+            .signed_by(self.signer.key(), &self.signer)
+            .map_err(|error| format!("its key cannot sign: {error}"))?;
+        let (_, parsed) = X509Certificate::from_der(trial.der())
+            .map_err(|error| format!("it gives malformed certificates: {error}"))?;
+        if parsed.issuer().as_raw() != self.subject {
+            return Err(
+                "its subject has a form that is not supported (several values in one \
+                        part, or one attribute twice)"
+                    .to_owned(),
+            );
+        }
+        Ok(())
+    }
+}
+
+fn belongs_to(der: &CertificateDer<'_>, key: &KeyPair) -> bool {
+    X509Certificate::from_der(der).is_ok_and(|(_, certificate)| {
+        certificate.public_key().subject_public_key.data.as_ref() == key.der_bytes()
+    })
+}
+
+fn refuse_other_than_ca(certificate: &X509Certificate<'_>) -> Result<(), &'static str> {
+    if !certificate.is_ca() {
+        return Err("it is not a CA certificate (basicConstraints)");
+    }
+    if let Ok(Some(usage)) = certificate.key_usage() {
+        if !usage.value.key_cert_sign() || !usage.value.crl_sign() {
+            return Err("its key usage does not permit to sign certificates and lists");
+        }
+    }
+    Ok(())
+}
+
+fn subject_key_id(certificate: &X509Certificate<'_>) -> Option<Vec<u8>> {
+    certificate
+        .iter_extensions()
+        .find_map(|extension| match extension.parsed_extension() {
+            ParsedExtension::SubjectKeyIdentifier(id) => Some(id.0.to_vec()),
+            _ => None,
+        })
+}

@@ -1,0 +1,222 @@
+//! What a certificate says: [`Leaf`], with the extensions that puppetserver
+//! gives to the certificates of nodes.
+
+use std::net::IpAddr;
+use std::str::FromStr;
+use std::time::Duration;
+
+use rcgen::{
+    CertificateParams, CustomExtension, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
+    KeyIdMethod, KeyPair, KeyUsagePurpose, PublicKeyData, SanType, SerialNumber,
+    SubjectPublicKeyInfo,
+};
+use x509_parser::time::ASN1Time;
+
+use super::error::CaError;
+use super::issuer::Issuer;
+use super::{GenerateOptions, SignOptions};
+use crate::csr::Request;
+use crate::defaults::{CERTIFICATE_LIFETIME, CLOCK_SKEW};
+use crate::identity::PP_CLI_AUTH;
+use crate::key;
+
+/// Netscape comment, which puppetserver writes into every certificate.
+const NETSCAPE_COMMENT: [u64; 7] = [2, 16, 840, 1, 113_730, 1, 13];
+const COMMENT: &str = "Puppet Server Internal Certificate";
+
+/// A subject alternative name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AltName {
+    Dns(String),
+    Ip(IpAddr),
+}
+
+/// Accepts `web.example`, `10.0.0.1`, and Puppet's `DNS:…` and `IP:…`.
+impl FromStr for AltName {
+    type Err = CaError;
+
+    fn from_str(text: &str) -> Result<Self, CaError> {
+        let bad = || CaError::BadAltName(text.to_owned());
+        let (name, must_be_ip) = match (text.strip_prefix("IP:"), text.strip_prefix("DNS:")) {
+            (Some(ip), _) => (ip, true),
+            (None, Some(dns)) => return dns_name(dns).ok_or_else(bad),
+            (None, None) => (text, false),
+        };
+        match name.parse() {
+            Ok(ip) => Ok(Self::Ip(ip)),
+            Err(_) if must_be_ip => Err(bad()),
+            Err(_) => dns_name(name).ok_or_else(bad),
+        }
+    }
+}
+
+fn dns_name(name: &str) -> Option<AltName> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '*');
+    (!name.is_empty() && name.chars().all(fits)).then(|| AltName::Dns(name.to_owned()))
+}
+
+/// A certificate to be.
+pub(super) struct Leaf {
+    public_key: SubjectPublicKeyInfo,
+    params: CertificateParams,
+    lifetime: Duration,
+}
+
+/// A certificate that was signed.
+pub(super) struct Issued {
+    pub(super) pem: String,
+    pub(super) not_before_s: i64,
+    pub(super) not_after_s: i64,
+}
+
+impl Leaf {
+    pub(super) fn from_request(request: &Request, options: &SignOptions) -> Result<Self, CaError> {
+        let certname = request.certname();
+        refuse_unasked(request, options)?;
+        let alt_names = request.alt_names().iter().map(|name| name.parse());
+        let alt_names: Vec<AltName> = alt_names.collect::<Result<_, _>>()?;
+        let mut params = params(certname, &alt_names, request.public_key())?;
+        for extension in request.extensions() {
+            params
+                .custom_extensions
+                .push(custom(&extension.oid, extension.value.clone()));
+        }
+        let lifetime = options.lifetime.unwrap_or(CERTIFICATE_LIFETIME);
+        Ok(Self {
+            public_key: request.public_key().clone(),
+            params,
+            lifetime,
+        })
+    }
+
+    pub(super) fn from_key(
+        certname: &str,
+        key: &KeyPair,
+        options: &GenerateOptions,
+    ) -> Result<Self, CaError> {
+        let public_key = SubjectPublicKeyInfo::from_der(&key.subject_public_key_info())
+            .map_err(CaError::Sign)?;
+        let mut params = params(certname, &options.alt_names, &public_key)?;
+        if options.ca_administrator {
+            params
+                .custom_extensions
+                .push(custom(PP_CLI_AUTH, der_text(0x0c, "true")));
+        }
+        let lifetime = options.lifetime.unwrap_or(CERTIFICATE_LIFETIME);
+        Ok(Self {
+            public_key,
+            params,
+            lifetime,
+        })
+    }
+
+    pub(super) fn sign(mut self, serial: u64, issuer: &Issuer) -> Result<Issued, CaError> {
+        let now_s = jiff::Timestamp::now().as_second();
+        let not_before_s = now_s - seconds(CLOCK_SKEW);
+        let not_after_s = now_s + seconds(self.lifetime);
+        self.params.not_before = asn1_time(not_before_s)?.to_datetime();
+        self.params.not_after = asn1_time(not_after_s)?.to_datetime();
+        self.params.serial_number = Some(SerialNumber::from(serial));
+        let certificate = self
+            .params
+            .signed_by(&self.public_key, issuer.signer())
+            .map_err(CaError::Sign)?;
+        Ok(Issued {
+            pem: certificate.pem(),
+            not_before_s,
+            not_after_s,
+        })
+    }
+}
+
+fn refuse_unasked(request: &Request, options: &SignOptions) -> Result<(), CaError> {
+    let certname = request.certname().to_owned();
+    // A request for its own name alone asks for nothing special.
+    let own = format!("DNS:{certname}");
+    if !options.allow_alt_names && request.alt_names().iter().any(|name| *name != own) {
+        return Err(CaError::AltNames {
+            certname,
+            names: request.alt_names().join(", "),
+        });
+    }
+    if !options.allow_authorization && request.asks_for_rights() {
+        let oids: Vec<&str> = request
+            .extensions()
+            .iter()
+            .filter(|extension| extension.is_authorization())
+            .map(|extension| extension.oid.as_str())
+            .collect();
+        return Err(CaError::Authorization {
+            certname,
+            oids: oids.join(", "),
+        });
+    }
+    Ok(())
+}
+
+fn params(
+    certname: &str,
+    alt_names: &[AltName],
+    public_key: &SubjectPublicKeyInfo,
+) -> Result<CertificateParams, CaError> {
+    let mut params = CertificateParams::default();
+    params.distinguished_name = DistinguishedName::new();
+    params.distinguished_name.push(DnType::CommonName, certname);
+    params.subject_alt_names = subject_alt_names(certname, alt_names)?;
+    params.is_ca = IsCa::ExplicitNoCa;
+    params.key_usages = vec![
+        KeyUsagePurpose::DigitalSignature,
+        KeyUsagePurpose::KeyEncipherment,
+    ];
+    params.extended_key_usages = vec![
+        ExtendedKeyUsagePurpose::ServerAuth,
+        ExtendedKeyUsagePurpose::ClientAuth,
+    ];
+    params.use_authority_key_identifier_extension = true;
+    params.key_identifier_method = KeyIdMethod::PreSpecified(key::identifier(public_key));
+    params.custom_extensions = vec![CustomExtension::from_oid_content(
+        &NETSCAPE_COMMENT,
+        der_text(0x16, COMMENT),
+    )];
+    Ok(params)
+}
+
+/// The certname itself comes first, as puppetserver does it, because clients
+/// look for host names here only. A certname that is no host name is left out.
+fn subject_alt_names(certname: &str, alt_names: &[AltName]) -> Result<Vec<SanType>, CaError> {
+    let own = dns_name(certname);
+    let others = alt_names.iter().filter(|name| Some(*name) != own.as_ref());
+    let all = own.iter().chain(others);
+    all.map(|name| match name {
+        AltName::Ip(ip) => Ok(SanType::IpAddress(*ip)),
+        AltName::Dns(dns) => dns
+            .clone()
+            .try_into()
+            .map(SanType::DnsName)
+            .map_err(|_| CaError::BadAltName(dns.clone())),
+    })
+    .collect()
+}
+
+fn custom(oid: &str, value: Vec<u8>) -> CustomExtension {
+    let parts: Vec<u64> = oid
+        .split('.')
+        .filter_map(|part| part.parse().ok())
+        .collect();
+    CustomExtension::from_oid_content(&parts, value)
+}
+
+/// DER of a text shorter than 128 bytes: tag, length, bytes.
+fn der_text(tag: u8, text: &'static str) -> Vec<u8> {
+    let length = u8::try_from(text.len()).expect("a constant shorter than 128 bytes");
+    [&[tag, length], text.as_bytes()].concat()
+}
+
+pub(super) fn seconds(duration: Duration) -> i64 {
+    i64::try_from(duration.as_secs()).unwrap_or(i64::MAX / 4)
+}
+
+/// rcgen takes times of a library that only x509-parser hands out.
+pub(super) fn asn1_time(seconds: i64) -> Result<ASN1Time, CaError> {
+    ASN1Time::from_timestamp(seconds).map_err(|_| CaError::Sign(rcgen::Error::Time))
+}

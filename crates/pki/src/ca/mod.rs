@@ -1,0 +1,342 @@
+//! The certificate authority: [`CertificateAuthority`], a directory laid out as
+//! puppetserver keeps its own (see [`layout`]), so that either can take over
+//! from the other. Only one of them may run on it at a time.
+//!
+//! Rules that hold here:
+//! - Everything that changes the directory holds its lock, so several processes
+//!   (a server and a person at the command line) can work at once.
+//! - A serial number is durably taken before it is used, so a crash loses one
+//!   but never gives one twice.
+//! - A certificate is in the inventory before it can be fetched, so everything
+//!   that was ever handed out can be revoked by name.
+//!
+//! All methods block on the disk; async callers use `spawn_blocking`.
+
+mod crl;
+mod error;
+mod issuer;
+mod layout;
+mod leaf;
+mod ledger;
+mod listing;
+mod setup;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+pub use error::{CaError, OpenCaError};
+pub use leaf::AltName;
+pub use listing::{CertificateFacts, Entry, Fingerprints, State};
+pub use setup::{ImportFiles, InitOptions};
+
+use crate::csr::Request;
+use crate::durable;
+use crate::key::{self, KeyType};
+use crate::lock::FileLock;
+use issuer::Issuer;
+use layout::{CertFile, Layout, PUBLIC_MODE};
+use leaf::Leaf;
+
+/// A certificate authority on disk. Cloning is cheap; clones are the same one.
+#[derive(Debug, Clone)]
+pub struct CertificateAuthority {
+    layout: Layout,
+    issuer: Arc<Issuer>,
+}
+
+/// What may be signed; by default nothing that a person should look at first.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SignOptions {
+    /// Sign subject alternative names that the request asks for.
+    pub allow_alt_names: bool,
+    /// Sign extensions that grant rights (`pp_auth_role`, `pp_cli_auth`, …).
+    pub allow_authorization: bool,
+    /// Lifetime of the certificate; the default is five years.
+    pub lifetime: Option<Duration>,
+}
+
+/// What to generate.
+#[derive(Debug, Clone)]
+pub struct GenerateOptions {
+    pub alt_names: Vec<AltName>,
+    pub key_type: KeyType,
+    /// Let the holder administer this CA over HTTP (`pp_cli_auth`).
+    pub ca_administrator: bool,
+    /// Lifetime of the certificate; the default is five years.
+    pub lifetime: Option<Duration>,
+}
+
+impl Default for GenerateOptions {
+    fn default() -> Self {
+        Self {
+            alt_names: Vec::new(),
+            key_type: KeyType::EcP256,
+            ca_administrator: false,
+            lifetime: None,
+        }
+    }
+}
+
+/// A certificate and its key, both PEM. The authority keeps no copy of the key.
+pub struct Generated {
+    pub key_pem: String,
+    pub cert_pem: String,
+}
+
+impl std::fmt::Debug for Generated {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Generated")
+            .field("cert_pem", &self.cert_pem)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What became of a submitted request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Submitted {
+    /// It now waits for a signature.
+    Stored,
+    /// The same key already waits; nothing changed.
+    AlreadyWaiting,
+    /// The same key already has its certificate; nothing changed.
+    AlreadySigned,
+}
+
+// === impl CertificateAuthority: start ===
+
+impl CertificateAuthority {
+    /// Makes a new authority in `dir`, which must not hold one.
+    pub fn init(dir: &Path, options: &InitOptions) -> Result<Self, OpenCaError> {
+        setup::init(&Layout::new(dir), options)?;
+        Self::open(dir)
+    }
+
+    /// Takes over an authority that another tool made. The files are checked
+    /// first; serial numbers go on after the highest that is known.
+    pub fn import(dir: &Path, files: &ImportFiles) -> Result<Self, OpenCaError> {
+        setup::import(&Layout::new(dir), files)?;
+        Self::open(dir)
+    }
+
+    /// Opens the authority in `dir`: ours, or the `ca` directory of puppetserver.
+    pub fn open(dir: &Path) -> Result<Self, OpenCaError> {
+        let layout = Layout::new(dir);
+        if !layout.ca_cert().exists() {
+            return Err(OpenCaError::NoAuthority {
+                dir: dir.to_owned(),
+            });
+        }
+        let issuer = Issuer::load(&layout.ca_cert(), &layout.ca_key())?;
+        let ca = Self {
+            layout,
+            issuer: Arc::new(issuer),
+        };
+        ca.check_ledger()?;
+        Ok(ca)
+    }
+
+    /// Proves at start what would otherwise fail at the first signature.
+    fn check_ledger(&self) -> Result<(), OpenCaError> {
+        let _lock = self.lock().map_err(OpenCaError::Ledger)?;
+        ledger::repair(&self.layout).map_err(OpenCaError::Ledger)?;
+        crl::read_own(&self.layout, &self.issuer).map_err(OpenCaError::Ledger)?;
+        Ok(())
+    }
+
+    /// The directory.
+    pub fn dir(&self) -> &Path {
+        self.layout.dir()
+    }
+
+    fn lock(&self) -> Result<FileLock, CaError> {
+        let path = self.layout.lock();
+        FileLock::acquire(&path).map_err(|source| CaError::Lock { path, source })
+    }
+}
+
+// === impl CertificateAuthority: requests ===
+
+impl CertificateAuthority {
+    /// Stores a request (PEM) until it is signed. Sent again with the same key
+    /// it is no error; with another key it is refused until the name is cleaned.
+    pub fn submit(&self, certname: &str, request_pem: &[u8]) -> Result<Submitted, CaError> {
+        let file = CertFile::parse(certname)?;
+        let request = Request::from_pem(request_pem)?;
+        if request.certname() != certname {
+            return Err(CaError::NameMismatch {
+                certname: certname.to_owned(),
+                subject: request.certname().to_owned(),
+            });
+        }
+        let _lock = self.lock()?;
+        if let Some(signed) = listing::read_signed(&self.layout, &file)? {
+            return if listing::has_key(&signed, request.public_key()) {
+                Ok(Submitted::AlreadySigned)
+            } else {
+                Err(CaError::CertificateExists {
+                    certname: certname.to_owned(),
+                })
+            };
+        }
+        if let Some(waiting) = listing::read_request(&self.layout, &file)? {
+            return if waiting.public_key() == request.public_key() {
+                Ok(Submitted::AlreadyWaiting)
+            } else {
+                Err(CaError::RequestExists {
+                    certname: certname.to_owned(),
+                })
+            };
+        }
+        listing::refuse_too_many_requests(&self.layout)?;
+        let path = self.layout.request(&file);
+        durable::write_atomic(&path, request.pem().as_bytes(), PUBLIC_MODE)?;
+        Ok(Submitted::Stored)
+    }
+
+    /// The waiting request for a name.
+    pub fn request(&self, certname: &str) -> Result<Option<Request>, CaError> {
+        listing::read_request(&self.layout, &CertFile::parse(certname)?)
+    }
+
+    /// Drops a waiting request; tells whether there was one.
+    pub fn delete_request(&self, certname: &str) -> Result<bool, CaError> {
+        let file = CertFile::parse(certname)?;
+        let _lock = self.lock()?;
+        Ok(durable::remove(&self.layout.request(&file))?)
+    }
+}
+
+// === impl CertificateAuthority: certificates ===
+
+impl CertificateAuthority {
+    /// Signs the waiting request for a name and returns the certificate (PEM).
+    pub fn sign(&self, certname: &str, options: &SignOptions) -> Result<String, CaError> {
+        let file = CertFile::parse(certname)?;
+        let _lock = self.lock()?;
+        self.refuse_second_certificate(&file)?;
+        let request =
+            listing::read_request(&self.layout, &file)?.ok_or_else(|| CaError::NoRequest {
+                certname: certname.to_owned(),
+            })?;
+        let leaf = Leaf::from_request(&request, options)?;
+        let pem = self.issue(&file, leaf)?;
+        durable::remove(&self.layout.request(&file))?;
+        Ok(pem)
+    }
+
+    /// Makes a key and its certificate, for this host's own services.
+    pub fn generate(
+        &self,
+        certname: &str,
+        options: &GenerateOptions,
+    ) -> Result<Generated, CaError> {
+        let file = CertFile::parse(certname)?;
+        let key = key::generate(options.key_type)?;
+        let _lock = self.lock()?;
+        self.refuse_second_certificate(&file)?;
+        let cert_pem = self.issue(&file, Leaf::from_key(certname, &key, options)?)?;
+        Ok(Generated {
+            key_pem: key.serialize_pem(),
+            cert_pem,
+        })
+    }
+
+    /// The certificate of a name (PEM), as long as it was not cleaned.
+    pub fn certificate(&self, certname: &str) -> Result<Option<String>, CaError> {
+        let file = CertFile::parse(certname)?;
+        listing::read_optional(&self.layout.signed(&file))
+    }
+
+    /// The CA's own certificate and those above it (PEM), issuing CA first as
+    /// the file has it.
+    pub fn ca_bundle(&self) -> Result<String, CaError> {
+        listing::read_required(&self.layout.ca_cert())
+    }
+
+    /// The revocation lists (PEM) and when they were last written.
+    pub fn crl(&self) -> Result<(String, SystemTime), CaError> {
+        let path = self.layout.ca_crl();
+        let modified = std::fs::metadata(&path).and_then(|meta| meta.modified());
+        let modified = modified.map_err(|source| CaError::Read {
+            path: path.clone(),
+            source,
+        })?;
+        Ok((listing::read_required(&path)?, modified))
+    }
+
+    fn refuse_second_certificate(&self, file: &CertFile) -> Result<(), CaError> {
+        match self.layout.signed(file).exists() {
+            true => Err(CaError::CertificateExists {
+                certname: file.certname().to_owned(),
+            }),
+            false => Ok(()),
+        }
+    }
+
+    /// Serial number, inventory, certificate: in this order, each durable.
+    fn issue(&self, file: &CertFile, leaf: Leaf) -> Result<String, CaError> {
+        let serial = ledger::take_serial(&self.layout)?;
+        let issued = leaf.sign(serial, &self.issuer)?;
+        ledger::record(&self.layout, serial, &issued, file.certname())?;
+        durable::write_atomic(
+            &self.layout.signed(file),
+            issued.pem.as_bytes(),
+            PUBLIC_MODE,
+        )?;
+        tracing::info!(certname = file.certname(), serial, "certificate signed");
+        Ok(issued.pem)
+    }
+}
+
+// === impl CertificateAuthority: revocation and lists ===
+
+impl CertificateAuthority {
+    /// Revokes every certificate that a name ever got. Returns how many were
+    /// newly revoked: 0 means that all were revoked before.
+    pub fn revoke(&self, certname: &str) -> Result<usize, CaError> {
+        let file = CertFile::parse(certname)?;
+        let _lock = self.lock()?;
+        self.revoke_locked(&file)
+    }
+
+    /// Revokes, and forgets certificate and request, so that the name can be
+    /// used again. Tells whether there was anything.
+    pub fn clean(&self, certname: &str) -> Result<bool, CaError> {
+        let file = CertFile::parse(certname)?;
+        let _lock = self.lock()?;
+        let revoked = match self.revoke_locked(&file) {
+            Ok(count) => count > 0,
+            Err(CaError::NoCertificate { .. }) => false,
+            Err(error) => return Err(error),
+        };
+        let signed = durable::remove(&self.layout.signed(&file))?;
+        let requested = durable::remove(&self.layout.request(&file))?;
+        Ok(revoked || signed || requested)
+    }
+
+    fn revoke_locked(&self, file: &CertFile) -> Result<usize, CaError> {
+        let mut serials = ledger::serials_of(&self.layout, file.certname())?;
+        if let Some(signed) = listing::read_signed(&self.layout, file)? {
+            serials.insert(listing::serial_of(&signed)?);
+        }
+        if serials.is_empty() {
+            return Err(CaError::NoCertificate {
+                certname: file.certname().to_owned(),
+            });
+        }
+        let count = crl::revoke(&self.layout, &self.issuer, serials)?;
+        tracing::info!(certname = file.certname(), count, "certificate revoked");
+        Ok(count)
+    }
+
+    /// All requests and certificates, by name.
+    pub fn list(&self) -> Result<Vec<Entry>, CaError> {
+        listing::all(&self.layout, &self.issuer)
+    }
+
+    /// One name: its certificate, or else its waiting request.
+    pub fn entry(&self, certname: &str) -> Result<Option<Entry>, CaError> {
+        listing::one(&self.layout, &self.issuer, &CertFile::parse(certname)?)
+    }
+}

@@ -1,0 +1,255 @@
+//! Certificate requests (PKCS#10): [`generate`] for a node that wants a
+//! certificate, [`Request`] for the authority that reads one.
+//!
+//! The rule: a [`Request`] exists only for a request whose own signature is
+//! valid and whose subject has exactly one common name.
+
+use rcgen::{CertificateParams, DistinguishedName, DnType, SubjectPublicKeyInfo};
+use x509_parser::certification_request::X509CertificationRequest;
+use x509_parser::cri_attributes::ParsedCriAttribute;
+use x509_parser::extensions::{GeneralName, ParsedExtension};
+use x509_parser::prelude::FromDer;
+
+use crate::defaults::MAX_CSR_BYTES;
+use crate::identity::{self, IdentityError};
+use crate::key::{self, KeyError, KeyType};
+
+/// Where Puppet's own extensions live; requests may ask for these only.
+const PUPPET_ARC: &str = "1.3.6.1.4.1.34380.1.";
+/// Extensions that grant rights (`pp_authorization`, `pp_auth_role`, `pp_cli_auth`).
+const AUTHORIZATION_ARC: &str = "1.3.6.1.4.1.34380.1.3.";
+const SUBJECT_ALT_NAME: &str = "2.5.29.17";
+
+/// A fresh key and a request for it.
+pub struct KeyAndRequest {
+    /// PKCS#8 PEM; write it with mode 0600.
+    pub key_pem: String,
+    pub request_pem: String,
+}
+
+impl std::fmt::Debug for KeyAndRequest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("KeyAndRequest").finish_non_exhaustive()
+    }
+}
+
+/// Makes a key and the request that a node sends to its CA.
+pub fn generate(certname: &str, key_type: KeyType) -> Result<KeyAndRequest, KeyError> {
+    let key = key::generate(key_type)?;
+    Ok(KeyAndRequest {
+        request_pem: request_for(certname, &key)?,
+        key_pem: key.serialize_pem(),
+    })
+}
+
+/// A request for a key that exists already.
+pub fn request_for(certname: &str, key: &rcgen::KeyPair) -> Result<String, KeyError> {
+    let mut params = CertificateParams::default();
+    params.distinguished_name = DistinguishedName::new();
+    params.distinguished_name.push(DnType::CommonName, certname);
+    let request = params.serialize_request(key).map_err(KeyError::Generate)?;
+    request.pem().map_err(KeyError::Generate)
+}
+
+/// One extension that a request asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestedExtension {
+    /// Dotted object id.
+    pub oid: String,
+    /// DER as sent.
+    pub value: Vec<u8>,
+}
+
+impl RequestedExtension {
+    /// The value as text, as Puppet shows it.
+    pub fn text(&self) -> String {
+        identity::value_text(&self.value)
+    }
+
+    /// Whether it grants rights and is therefore never signed unasked.
+    pub fn is_authorization(&self) -> bool {
+        self.oid.starts_with(AUTHORIZATION_ARC)
+    }
+}
+
+/// A request that was read and whose signature holds.
+#[derive(Debug, Clone)]
+pub struct Request {
+    certname: String,
+    pem: String,
+    der: Vec<u8>,
+    public_key: SubjectPublicKeyInfo,
+    alt_names: Vec<String>,
+    extensions: Vec<RequestedExtension>,
+}
+
+/// A request is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum CsrError {
+    #[error("the request is larger than {MAX_CSR_BYTES} bytes")]
+    TooLarge,
+    #[error("not a certificate request in PEM")]
+    NotPem,
+    #[error("the certificate request is malformed")]
+    Malformed,
+    #[error("the signature of the certificate request does not match its key")]
+    BadSignature,
+    #[error("certificate request: {0}")]
+    Subject(#[from] IdentityError),
+    #[error("the key of the certificate request is none of RSA, P-256, P-384, P-521, Ed25519")]
+    UnsupportedKey,
+    #[error("the RSA key of the certificate request has {0} bits; at least 2048 are needed")]
+    WeakKey(usize),
+    #[error("the certificate request asks for extension {0}, which is not permitted")]
+    ForbiddenExtension(String),
+    #[error("the certificate request has a subject alternative name that is neither DNS nor IP")]
+    UnsupportedAltName,
+}
+
+impl Request {
+    /// Reads a request in PEM and verifies that its sender holds the key.
+    pub fn from_pem(bytes: &[u8]) -> Result<Self, CsrError> {
+        if bytes.len() > MAX_CSR_BYTES {
+            return Err(CsrError::TooLarge);
+        }
+        let block = pem::parse(bytes).map_err(|_| CsrError::NotPem)?;
+        if !matches!(
+            block.tag(),
+            "CERTIFICATE REQUEST" | "NEW CERTIFICATE REQUEST"
+        ) {
+            return Err(CsrError::NotPem);
+        }
+        Self::from_der(block.into_contents())
+    }
+
+    fn from_der(der: Vec<u8>) -> Result<Self, CsrError> {
+        let (rest, request) =
+            X509CertificationRequest::from_der(&der).map_err(|_| CsrError::Malformed)?;
+        if !rest.is_empty() {
+            return Err(CsrError::Malformed);
+        }
+        let info = &request.certification_request_info;
+        let public_key = SubjectPublicKeyInfo::from_der(info.subject_pki.raw)
+            .map_err(|_| CsrError::UnsupportedKey)?;
+        refuse_weak_key(info)?;
+        request
+            .verify_signature()
+            .map_err(|_| CsrError::BadSignature)?;
+        let certname = identity::common_name(&info.subject)?.to_owned();
+        let (alt_names, extensions) = requested_extensions(&request)?;
+        // Line endings as OpenSSL and Ruby write them.
+        let config = pem::EncodeConfig::new().set_line_ending(pem::LineEnding::LF);
+        let pem = pem::encode_config(&pem::Pem::new("CERTIFICATE REQUEST", der.clone()), config);
+        Ok(Self {
+            certname,
+            pem,
+            public_key,
+            alt_names,
+            extensions,
+            der,
+        })
+    }
+
+    /// The common name that the request asks for; not checked as a path.
+    pub fn certname(&self) -> &str {
+        &self.certname
+    }
+
+    /// The request in canonical PEM.
+    pub fn pem(&self) -> &str {
+        &self.pem
+    }
+
+    /// The request in DER; fingerprints are taken over it.
+    pub fn der(&self) -> &[u8] {
+        &self.der
+    }
+
+    pub(crate) fn public_key(&self) -> &SubjectPublicKeyInfo {
+        &self.public_key
+    }
+
+    /// Subject alternative names as Puppet writes them: `DNS:web.example`, `IP:10.0.0.1`.
+    pub fn alt_names(&self) -> &[String] {
+        &self.alt_names
+    }
+
+    /// Puppet extensions that the request asks for, in its order.
+    pub fn extensions(&self) -> &[RequestedExtension] {
+        &self.extensions
+    }
+
+    /// Whether a person must look before it is signed.
+    pub fn asks_for_rights(&self) -> bool {
+        self.extensions
+            .iter()
+            .any(RequestedExtension::is_authorization)
+    }
+}
+
+fn refuse_weak_key(
+    info: &x509_parser::certification_request::X509CertificationRequestInfo<'_>,
+) -> Result<(), CsrError> {
+    match info.subject_pki.parsed() {
+        Ok(x509_parser::public_key::PublicKey::RSA(rsa)) if rsa.key_size() < 2048 => {
+            Err(CsrError::WeakKey(rsa.key_size()))
+        }
+        Ok(_) => Ok(()),
+        Err(_) => Err(CsrError::UnsupportedKey),
+    }
+}
+
+type Requested = (Vec<String>, Vec<RequestedExtension>);
+
+fn requested_extensions(request: &X509CertificationRequest<'_>) -> Result<Requested, CsrError> {
+    let mut alt_names = Vec::new();
+    let mut extensions = Vec::new();
+    for attribute in request.certification_request_info.iter_attributes() {
+        let ParsedCriAttribute::ExtensionRequest(asked) = attribute.parsed_attribute() else {
+            // Other attributes (challenge password, auto-renewal) never become
+            // part of a certificate.
+            continue;
+        };
+        for extension in &asked.extensions {
+            let oid = extension.oid.to_id_string();
+            if oid == SUBJECT_ALT_NAME {
+                let ParsedExtension::SubjectAlternativeName(san) = extension.parsed_extension()
+                else {
+                    return Err(CsrError::Malformed);
+                };
+                for name in &san.general_names {
+                    alt_names.push(alt_name_text(name)?);
+                }
+            } else if oid.starts_with(PUPPET_ARC) && is_one_der_value(extension.value) {
+                extensions.push(RequestedExtension {
+                    oid,
+                    value: extension.value.to_vec(),
+                });
+            } else {
+                return Err(CsrError::ForbiddenExtension(oid));
+            }
+        }
+    }
+    Ok((alt_names, extensions))
+}
+
+fn alt_name_text(name: &GeneralName<'_>) -> Result<String, CsrError> {
+    match name {
+        GeneralName::DNSName(name) => Ok(format!("DNS:{name}")),
+        GeneralName::IPAddress(octets) => {
+            if let Ok(v4) = <[u8; 4]>::try_from(*octets) {
+                Ok(format!("IP:{}", std::net::Ipv4Addr::from(v4)))
+            } else if let Ok(v6) = <[u8; 16]>::try_from(*octets) {
+                Ok(format!("IP:{}", std::net::Ipv6Addr::from(v6)))
+            } else {
+                Err(CsrError::UnsupportedAltName)
+            }
+        }
+        _ => Err(CsrError::UnsupportedAltName),
+    }
+}
+
+/// A value is copied into the certificate, so it must be one whole DER object.
+fn is_one_der_value(value: &[u8]) -> bool {
+    matches!(x509_parser::der_parser::parse_der(value), Ok((rest, _)) if rest.is_empty())
+}

@@ -1,0 +1,44 @@
+//! Every number of this crate, with its reason.
+
+use std::time::Duration;
+
+/// Lifetime of a certificate: five years, as puppetserver's `ca-ttl`.
+pub const CERTIFICATE_LIFETIME: Duration = Duration::from_secs(5 * 365 * 24 * 3600);
+
+/// Lifetime of a CA certificate: fifteen years, as `puppetserver ca setup` makes it.
+pub const CA_LIFETIME: Duration = Duration::from_secs(15 * 365 * 24 * 3600);
+
+/// `nextUpdate` of a revocation list: five years, as puppetserver does, because
+/// agents that check the list refuse everything once it has expired.
+pub const CRL_LIFETIME: Duration = Duration::from_secs(5 * 365 * 24 * 3600);
+
+/// Certificates are valid from a day ago, so that nodes whose clock is late
+/// accept them.
+pub const CLOCK_SKEW: Duration = Duration::from_secs(24 * 3600);
+
+/// Largest certificate request that is read. An RSA-4096 request with ten
+/// extensions has about 2.5 KB.
+pub const MAX_CSR_BYTES: usize = 64 * 1024;
+
+/// Largest PEM file that is read. A revocation list of 100,000 entries has
+/// about 5 MB in PEM.
+pub const MAX_PEM_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Longest certname in bytes: `NAME.pem` must fit the 255 bytes of a file name.
+pub const MAX_CERTNAME_BYTES: usize = 251;
+
+/// Requests that wait for a signature. Anyone may submit one, so the disk must
+/// be protected: 50,000 (the largest fleet that is meant) x 2.5 KB = 125 MB.
+pub const MAX_PENDING_REQUESTS: usize = 50_000;
+
+/// Quiet time after the first file event before files are read again. A
+/// certificate and its key are usually replaced within a few milliseconds.
+pub const RELOAD_SETTLE: Duration = Duration::from_millis(100);
+
+/// How often files are compared where the kernel cannot report changes.
+/// Twice a second keeps a reload under one second.
+pub const POLL_INTERVAL: Duration = Duration::from_millis(500);
+
+/// How often files are compared although the kernel reports changes: network
+/// file systems do not report what other machines write.
+pub const RECHECK_INTERVAL: Duration = Duration::from_secs(5);

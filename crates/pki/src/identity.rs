@@ -1,0 +1,78 @@
+//! Who a certificate speaks for.
+//!
+//! The rule: the certname is the common name of the verified **leaf**, wherever
+//! it stands in the subject, and nothing else (never a subject alternative name,
+//! never another certificate of the chain). A subject with two common names is
+//! refused, because two readers could disagree about it.
+
+use x509_parser::der_parser::asn1_rs::Utf8String;
+use x509_parser::prelude::{FromDer, X509Certificate};
+use x509_parser::x509::X509Name;
+
+/// The extension by which puppetserver grants use of its CA API
+/// (`pp_cli_auth`); the value that grants is the text `true`.
+pub const PP_CLI_AUTH: &str = "1.3.6.1.4.1.34380.1.3.39";
+
+/// A certificate does not say whom it speaks for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum IdentityError {
+    #[error("not an X.509 certificate")]
+    NotACertificate,
+    #[error("the certificate's subject has no common name")]
+    NoCommonName,
+    #[error("the certificate's subject has more than one common name")]
+    SeveralCommonNames,
+    #[error("the common name of the certificate is not text")]
+    NotText,
+}
+
+/// The certname of a leaf certificate in DER.
+pub fn certname_of(leaf: &[u8]) -> Result<String, IdentityError> {
+    let certificate = parse(leaf)?;
+    common_name(certificate.subject()).map(str::to_owned)
+}
+
+/// The text of a Puppet extension (a DER UTF8String) of a certificate, or
+/// `None` when the certificate has none with this id.
+pub fn extension_text(leaf: &[u8], oid: &str) -> Result<Option<String>, IdentityError> {
+    let certificate = parse(leaf)?;
+    let found = certificate
+        .iter_extensions()
+        .find(|extension| extension.oid.to_id_string() == oid);
+    Ok(found.map(|extension| value_text(extension.value)))
+}
+
+/// Whether the certificate carries `pp_cli_auth = true`.
+pub fn may_administer_ca(leaf: &[u8]) -> bool {
+    matches!(extension_text(leaf, PP_CLI_AUTH), Ok(Some(text)) if text == "true")
+}
+
+/// The one common name of a subject.
+pub(crate) fn common_name<'a>(name: &X509Name<'a>) -> Result<&'a str, IdentityError> {
+    let mut names = name.iter_common_name();
+    let first = names.next().ok_or(IdentityError::NoCommonName)?;
+    if names.next().is_some() {
+        return Err(IdentityError::SeveralCommonNames);
+    }
+    match first.as_str() {
+        Ok("") => Err(IdentityError::NoCommonName),
+        Ok(text) => Ok(text),
+        Err(_) => Err(IdentityError::NotText),
+    }
+}
+
+/// Puppet writes extension values as UTF8String; other encodings, which some
+/// old requests have, are taken as raw text.
+pub(crate) fn value_text(value: &[u8]) -> String {
+    match Utf8String::from_der(value) {
+        Ok((rest, text)) if rest.is_empty() => text.string(),
+        _ => String::from_utf8_lossy(value).into_owned(),
+    }
+}
+
+fn parse(leaf: &[u8]) -> Result<X509Certificate<'_>, IdentityError> {
+    match X509Certificate::from_der(leaf) {
+        Ok((rest, certificate)) if rest.is_empty() => Ok(certificate),
+        _ => Err(IdentityError::NotACertificate),
+    }
+}

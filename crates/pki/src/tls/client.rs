@@ -1,0 +1,132 @@
+//! The client's side: [`ClientTls`] builds rustls configurations that verify the
+//! server's chain and host name. A client reads its files at each connection
+//! attempt, so there is nothing to watch.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{Resumption, WebPkiServerVerifier};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::{ClientConfig, DigitallySignedStruct, SignatureScheme};
+use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
+
+use super::files::{LoadError, TlsFiles};
+use super::material::{Trust, own_chain};
+use crate::pem_file;
+
+/// Builders of client configurations.
+#[derive(Debug, Clone, Copy)]
+pub struct ClientTls;
+
+impl ClientTls {
+    /// With a client certificate: agents, and brokers that connect to a controller.
+    pub fn load(files: &TlsFiles) -> Result<Arc<ClientConfig>, LoadError> {
+        let chain = own_chain(files)?;
+        let key = pem_file::private_key(&files.key)?;
+        let verifier = server_verifier(&files.ca, files.crl.as_deref())?;
+        let mut config = builder()
+            .with_webpki_verifier(verifier)
+            .with_client_auth_cert(chain, key)
+            .map_err(|source| LoadError::Pair {
+                cert: files.cert.clone(),
+                key: files.key.clone(),
+                source,
+            })?;
+        config.resumption = Resumption::disabled();
+        Ok(Arc::new(config))
+    }
+
+    /// Without one: people at the command line, who prove themselves by a token.
+    pub fn without_certificate(
+        ca: &Path,
+        crl: Option<&Path>,
+    ) -> Result<Arc<ClientConfig>, LoadError> {
+        let verifier = server_verifier(ca, crl)?;
+        Ok(Arc::new(
+            builder()
+                .with_webpki_verifier(verifier)
+                .with_no_client_auth(),
+        ))
+    }
+
+    /// For a new node that fetches the CA certificate and has nothing to verify
+    /// its server by. Whoever uses it must compare the fingerprint of what it
+    /// fetched, or say plainly that it trusts the first answer.
+    pub fn first_contact() -> Arc<ClientConfig> {
+        let trusting = Arc::new(TrustOnFirstContact(super::provider()));
+        let config = builder()
+            .dangerous()
+            .with_custom_certificate_verifier(trusting);
+        Arc::new(config.with_no_client_auth())
+    }
+}
+
+fn builder() -> rustls::ConfigBuilder<ClientConfig, rustls::WantsVerifier> {
+    ClientConfig::builder_with_provider(super::provider())
+        .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])
+        .expect("the provider supports TLS 1.2 and 1.3")
+}
+
+fn server_verifier(ca: &Path, crl: Option<&Path>) -> Result<Arc<WebPkiServerVerifier>, LoadError> {
+    let trust = Trust::read(ca, crl)?;
+    let mut builder =
+        WebPkiServerVerifier::builder_with_provider(Arc::new(trust.roots), super::provider())
+            .with_crls(trust.crls);
+    if !trust.every_ca_has_a_list {
+        builder = builder.only_check_end_entity_revocation();
+    }
+    builder.build().map_err(|error| LoadError::Verifier {
+        path: ca.to_owned(),
+        what: error.to_string(),
+    })
+}
+
+/// Accepts any certificate, but still demands that the server holds its key.
+#[derive(Debug)]
+struct TrustOnFirstContact(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for TrustOnFirstContact {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(
+            message,
+            cert,
+            dss,
+            &self.0.signature_verification_algorithms,
+        )
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(
+            message,
+            cert,
+            dss,
+            &self.0.signature_verification_algorithms,
+        )
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}

@@ -1,0 +1,72 @@
+//! The four files, and what can be wrong with them.
+
+use std::path::{Path, PathBuf};
+
+use crate::pem_file::PemFileError;
+
+/// Where certificate, key, CA bundle and revocation lists are; all PEM.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// Own certificate, followed by its intermediates.
+    pub cert: PathBuf,
+    /// Own private key.
+    pub key: PathBuf,
+    /// Certificates of the CAs that peers may come from.
+    pub ca: PathBuf,
+    /// Revocation lists, one per CA; without it nothing is ever revoked.
+    pub crl: Option<PathBuf>,
+}
+
+impl TlsFiles {
+    /// The files that are to be watched.
+    pub(super) fn paths(&self) -> Vec<PathBuf> {
+        let own = [&self.cert, &self.key, &self.ca];
+        own.into_iter().chain(&self.crl).cloned().collect()
+    }
+}
+
+/// TLS files could not be turned into settings.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    #[error(transparent)]
+    File(#[from] PemFileError),
+    #[error("{cert} and {key} cannot be used together: {source}")]
+    Pair {
+        cert: PathBuf,
+        key: PathBuf,
+        #[source]
+        source: rustls::Error,
+    },
+    #[error("certificate number {number} in {path} cannot be used: {what}")]
+    Certificate {
+        path: PathBuf,
+        number: usize,
+        what: String,
+    },
+    #[error("{path} holds no CA certificate that is still trusted")]
+    NoTrustedCa { path: PathBuf },
+    #[error("revocation list number {number} in {path} cannot be used: {what}")]
+    Crl {
+        path: PathBuf,
+        number: usize,
+        what: String,
+    },
+    #[error("the CA certificates in {path} cannot be used to verify peers: {what}")]
+    Verifier { path: PathBuf, what: String },
+}
+
+pub(super) fn certificate_error(path: &Path, index: usize, what: impl ToString) -> LoadError {
+    LoadError::Certificate {
+        path: path.to_owned(),
+        number: index + 1,
+        what: what.to_string(),
+    }
+}
+
+pub(super) fn crl_error(path: &Path, index: usize, what: impl ToString) -> LoadError {
+    LoadError::Crl {
+        path: path.to_owned(),
+        number: index + 1,
+        what: what.to_string(),
+    }
+}

@@ -1,0 +1,215 @@
+//! Reads the CA bundle and the revocation lists into what a verifier needs:
+//! [`Trust`]. A file that is wrong in any part is refused as a whole, so that a
+//! half-written one never replaces a good one.
+
+use std::path::Path;
+
+use rustls::RootCertStore;
+use rustls_pki_types::{CertificateDer, CertificateRevocationListDer};
+use x509_parser::error::X509Error;
+use x509_parser::num_bigint::BigUint;
+use x509_parser::prelude::{FromDer, X509Certificate};
+use x509_parser::revocation_list::CertificateRevocationList;
+use x509_parser::time::ASN1Time;
+
+use super::files::{LoadError, TlsFiles, certificate_error, crl_error};
+use super::revocations::Revocations;
+use crate::pem_file;
+
+/// Whom to trust.
+pub(super) struct Trust {
+    pub(super) roots: RootCertStore,
+    /// At most one list per CA: the newest.
+    pub(super) crls: Vec<CertificateRevocationListDer<'static>>,
+    pub(super) revocations: Revocations,
+    /// Whether every CA of the bundle has a list.
+    pub(super) every_ca_has_a_list: bool,
+}
+
+impl Trust {
+    pub(super) fn read(ca: &Path, crl: Option<&Path>) -> Result<Self, LoadError> {
+        let ca_ders = pem_file::certificates(ca)?;
+        let cas = parse_all(ca, &ca_ders)?;
+        let crl_ders = crl.map(pem_file::crls).transpose()?.unwrap_or_default();
+        let lists = match crl {
+            Some(path) => newest_lists(path, &crl_ders, &cas)?,
+            None => Vec::new(),
+        };
+        let mut revocations = Revocations::default();
+        for list in &lists {
+            revocations.add(&list.parsed);
+        }
+        let roots = trusted(ca, &ca_ders, &cas, &revocations)?;
+        let has_list = |ca: &X509Certificate<'_>| {
+            lists
+                .iter()
+                .any(|list| list.parsed.issuer().as_raw() == ca.subject().as_raw())
+        };
+        let mut every_ca_has_a_list = true;
+        for without in cas.iter().filter(|ca| !has_list(ca)) {
+            every_ca_has_a_list = false;
+            if let Some(path) = crl {
+                tracing::debug!(ca = %without.subject(), crl = %path.display(),
+                    "this CA has no revocation list; certificates that it issued are refused");
+            }
+        }
+        let crls = lists.iter().map(|list| list.der.clone()).collect();
+        Ok(Self {
+            roots,
+            crls,
+            revocations,
+            every_ca_has_a_list,
+        })
+    }
+}
+
+/// The chain that a server or client shows: what its file holds, completed with
+/// intermediates of the CA bundle, so that peers that know only the root can
+/// verify it.
+pub(super) fn own_chain(files: &TlsFiles) -> Result<Vec<CertificateDer<'static>>, LoadError> {
+    let mut chain = pem_file::certificates(&files.cert)?;
+    parse_all(&files.cert, &chain)?;
+    let bundle = pem_file::certificates(&files.ca)?;
+    let cas = parse_all(&files.ca, &bundle)?;
+    // Each round adds another certificate of the bundle, so it ends.
+    for _ in 0..bundle.len() {
+        let Some(last) = chain
+            .last()
+            .and_then(|der| X509Certificate::from_der(der).ok())
+        else {
+            break;
+        };
+        let issuer = last.1.issuer().as_raw().to_vec();
+        let next = cas.iter().zip(&bundle).find(|(ca, _)| {
+            ca.subject().as_raw() == issuer && ca.issuer().as_raw() != ca.subject().as_raw()
+        });
+        match next {
+            Some((_, der)) if !chain.contains(der) => chain.push(der.clone()),
+            _ => break,
+        }
+    }
+    Ok(chain)
+}
+
+fn parse_all<'a>(
+    path: &Path,
+    ders: &'a [CertificateDer<'static>],
+) -> Result<Vec<X509Certificate<'a>>, LoadError> {
+    let parse = |(index, der): (usize, &'a CertificateDer<'static>)| {
+        X509Certificate::from_der(der)
+            .map(|(_, certificate)| certificate)
+            .map_err(|error| certificate_error(path, index, error))
+    };
+    ders.iter().enumerate().map(parse).collect()
+}
+
+struct List<'a> {
+    der: CertificateRevocationListDer<'static>,
+    parsed: CertificateRevocationList<'a>,
+}
+
+/// The newest list of each CA of the bundle. A list of an unknown CA is left
+/// out; one whose signature its CA did not make is an error.
+fn newest_lists<'a>(
+    path: &Path,
+    ders: &'a [CertificateRevocationListDer<'static>],
+    cas: &[X509Certificate<'_>],
+) -> Result<Vec<List<'a>>, LoadError> {
+    let mut newest: Vec<List<'a>> = Vec::new();
+    for (index, der) in ders.iter().enumerate() {
+        let (_, parsed) = CertificateRevocationList::from_der(der)
+            .map_err(|error| crl_error(path, index, error))?;
+        if !signed_by_its_ca(path, index, &parsed, cas)? {
+            continue;
+        }
+        warn_if_expired(path, &parsed);
+        let same_ca = newest
+            .iter_mut()
+            .find(|list| list.parsed.issuer().as_raw() == parsed.issuer().as_raw());
+        match same_ca {
+            Some(older) if age(&older.parsed) < age(&parsed) => {
+                *older = List {
+                    der: der.clone(),
+                    parsed,
+                };
+            }
+            Some(_) => {}
+            None => newest.push(List {
+                der: der.clone(),
+                parsed,
+            }),
+        }
+    }
+    Ok(newest)
+}
+
+/// What orders the lists of one CA.
+fn age(list: &CertificateRevocationList<'_>) -> (ASN1Time, Option<BigUint>) {
+    (list.last_update(), list.crl_number().cloned())
+}
+
+/// Whether a CA of the bundle made this list; `false` when its CA is not there.
+fn signed_by_its_ca(
+    path: &Path,
+    index: usize,
+    list: &CertificateRevocationList<'_>,
+    cas: &[X509Certificate<'_>],
+) -> Result<bool, LoadError> {
+    let mut known = false;
+    // A CA that was renewed with a new key stands twice under one name.
+    for ca in cas
+        .iter()
+        .filter(|ca| ca.subject().as_raw() == list.issuer().as_raw())
+    {
+        known = true;
+        match list.verify_signature(ca.public_key()) {
+            // An algorithm that is not known here is left to the handshake.
+            Ok(()) | Err(X509Error::SignatureUnsupportedAlgorithm) => return Ok(true),
+            Err(_) => {}
+        }
+    }
+    if known {
+        let what = format!("its signature is not that of the CA {}", list.issuer());
+        return Err(crl_error(path, index, what));
+    }
+    tracing::warn!(crl = %path.display(), issuer = %list.issuer(),
+        "a revocation list of a CA that is not in the CA bundle is not used");
+    Ok(false)
+}
+
+fn warn_if_expired(path: &Path, list: &CertificateRevocationList<'_>) {
+    if list
+        .next_update()
+        .is_some_and(|next| next < ASN1Time::now())
+    {
+        tracing::warn!(crl = %path.display(), issuer = %list.issuer(),
+            "the revocation list has expired and should be renewed; it is still used");
+    }
+}
+
+/// Every CA of the bundle is an anchor, also intermediates, because peers often
+/// send their leaf alone.
+fn trusted(
+    path: &Path,
+    ders: &[CertificateDer<'static>],
+    cas: &[X509Certificate<'_>],
+    revocations: &Revocations,
+) -> Result<RootCertStore, LoadError> {
+    let mut roots = RootCertStore::empty();
+    for (index, (der, ca)) in ders.iter().zip(cas).enumerate() {
+        if revocations.revokes(ca) {
+            tracing::warn!(ca = %ca.subject(), path = %path.display(),
+                "this CA certificate is revoked and no longer trusted");
+            continue;
+        }
+        roots
+            .add(der.clone())
+            .map_err(|error| certificate_error(path, index, error))?;
+    }
+    if roots.is_empty() {
+        return Err(LoadError::NoTrustedCa {
+            path: path.to_owned(),
+        });
+    }
+    Ok(roots)
+}

@@ -1,0 +1,156 @@
+//! The server's side: [`ServerTls`] holds the current rustls configuration and
+//! replaces it when its files change.
+//!
+//! The rule: a configuration is built whole and swapped in; a file that cannot
+//! be used leaves the old one in force and is named in a warning. Accepting a
+//! connection takes no lock.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use rustls::ServerConfig;
+use rustls::server::danger::ClientCertVerifier;
+use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::files::{LoadError, TlsFiles};
+use super::material::{Trust, own_chain};
+use super::revocations::Revocations;
+use super::watch::FileWatch;
+use crate::pem_file;
+
+/// Whether a client must show a certificate. One that is shown is always
+/// verified.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClientAuth {
+    /// The handshake fails without.
+    Required,
+    /// The handshake goes on without; the application decides (the broker
+    /// answers with close code 4003, the CA lets new nodes ask for a certificate).
+    Optional,
+}
+
+/// TLS settings of a listener, following their files.
+#[derive(Debug)]
+pub struct ServerTls {
+    files: TlsFiles,
+    client_auth: ClientAuth,
+    current: ArcSwap<Current>,
+    reloads: watch::Sender<u64>,
+}
+
+#[derive(Debug)]
+struct Current {
+    config: Arc<ServerConfig>,
+    revocations: Arc<Revocations>,
+}
+
+impl ServerTls {
+    /// Reads the files; at start a file that cannot be used is an error.
+    pub fn load(files: TlsFiles, client_auth: ClientAuth) -> Result<Self, LoadError> {
+        let current = build(&files, client_auth)?;
+        let (reloads, _) = watch::channel(0);
+        Ok(Self {
+            files,
+            client_auth,
+            current: ArcSwap::from_pointee(current),
+            reloads,
+        })
+    }
+
+    /// The configuration for the next handshake.
+    pub fn current(&self) -> Arc<ServerConfig> {
+        self.current.load().config.clone()
+    }
+
+    /// What is revoked now.
+    pub fn revocations(&self) -> Arc<Revocations> {
+        self.current.load().revocations.clone()
+    }
+
+    /// Counts reloads: wait for a change, then cut the sessions whose leaf
+    /// [`Revocations::is_revoked`].
+    pub fn reloads(&self) -> watch::Receiver<u64> {
+        self.reloads.subscribe()
+    }
+
+    /// Reads the files again now. On an error the old settings stay.
+    pub fn reload(&self) -> Result<(), LoadError> {
+        let new = build(&self.files, self.client_auth)?;
+        self.current.store(Arc::new(new));
+        self.reloads.send_modify(|count| *count += 1);
+        Ok(())
+    }
+
+    /// Reloads within a second of a change of the files, until `stop`. Run it on
+    /// a task of its own that the caller owns.
+    pub async fn watch(self: Arc<Self>, stop: CancellationToken) {
+        let mut files = FileWatch::new(self.files.paths());
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = files.changed() => {}
+            }
+            let this = self.clone();
+            // A list of 100,000 entries takes some tens of milliseconds to check.
+            let reloaded = tokio::task::spawn_blocking(move || this.reload()).await;
+            match reloaded {
+                Ok(Ok(())) => tracing::info!(
+                    cert = %self.files.cert.display(),
+                    revoked = self.revocations().len(),
+                    "TLS files changed and are in use"
+                ),
+                Ok(Err(error)) => tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "TLS files changed but cannot be used; the previous settings stay"
+                ),
+                Err(error) => tracing::error!(%error, "reading the TLS files panicked"),
+            }
+        }
+    }
+}
+
+fn build(files: &TlsFiles, client_auth: ClientAuth) -> Result<Current, LoadError> {
+    let trust = Trust::read(&files.ca, files.crl.as_deref())?;
+    let revocations = Arc::new(trust.revocations.clone());
+    let chain = own_chain(files)?;
+    let key = pem_file::private_key(&files.key)?;
+    let verifier = client_verifier(files, trust, client_auth)?;
+    let mut config = ServerConfig::builder_with_provider(super::provider())
+        .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])
+        .expect("the provider supports TLS 1.2 and 1.3")
+        .with_client_cert_verifier(verifier)
+        .with_single_cert(chain, key)
+        .map_err(|source| LoadError::Pair {
+            cert: files.cert.clone(),
+            key: files.key.clone(),
+            source,
+        })?;
+    config.session_storage = Arc::new(NoServerSessionStorage {});
+    config.send_tls13_tickets = 0;
+    Ok(Current {
+        config: Arc::new(config),
+        revocations,
+    })
+}
+
+fn client_verifier(
+    files: &TlsFiles,
+    trust: Trust,
+    client_auth: ClientAuth,
+) -> Result<Arc<dyn ClientCertVerifier>, LoadError> {
+    let mut builder =
+        WebPkiClientVerifier::builder_with_provider(Arc::new(trust.roots), super::provider())
+            .with_crls(trust.crls);
+    if !trust.every_ca_has_a_list {
+        builder = builder.only_check_end_entity_revocation();
+    }
+    if client_auth == ClientAuth::Optional {
+        builder = builder.allow_unauthenticated();
+    }
+    builder.build().map_err(|error| LoadError::Verifier {
+        path: files.ca.clone(),
+        what: error.to_string(),
+    })
+}

@@ -1,0 +1,217 @@
+//! Requests to the API. Main type: [`Client`].
+//!
+//! The rule: the server's certificate is always checked, and the token is in a header and nowhere
+//! else: not in the URL, not in an error.
+
+use std::error::Error as _;
+use std::sync::Arc;
+
+use reqwest::{Method, RequestBuilder, Response, Url};
+use rustls_pki_types::CertificateDer;
+use rustls_pki_types::pem::PemObject as _;
+use secrecy::{ExposeSecret as _, SecretString};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::Failure;
+use crate::defaults::{CONNECT_TIMEOUT, REQUEST_TIMEOUT};
+use crate::settings::{Connection, Settings, read_limited};
+
+#[derive(Clone, Debug)]
+pub(crate) struct Client {
+    http: reqwest::Client,
+    base: String,
+    token: Option<SecretString>,
+}
+
+// === impl Client ===
+
+impl Client {
+    /// A client with the token of the token file.
+    pub(crate) fn with_token(connection: &Connection) -> Result<Self, Failure> {
+        let settings = connection.settings()?;
+        let token = match read_limited(&settings.token_file) {
+            Ok(text) if !text.trim().is_empty() => SecretString::from(text.trim().to_owned()),
+            Ok(_) => return Err(Failure::NoToken(settings.token_file)),
+            Err(Failure::Read { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+                return Err(Failure::NoToken(settings.token_file));
+            }
+            Err(failure) => return Err(failure),
+        };
+        let mut client = Self::without_token(&settings)?;
+        client.token = Some(token);
+        Ok(client)
+    }
+
+    /// For `login`, which gets the token.
+    pub(crate) fn without_token(settings: &Settings) -> Result<Self, Failure> {
+        let http = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls(settings)?)
+            .https_only(true)
+            .no_proxy()
+            .connect_timeout(CONNECT_TIMEOUT)
+            .redirect(reqwest::redirect::Policy::none())
+            .user_agent(concat!("tutti/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(|error| Failure::Usage(format!("cannot make an HTTPS client: {error}")))?;
+        Ok(Self {
+            http,
+            base: settings.service_url.clone(),
+            token: None,
+        })
+    }
+
+    pub(crate) async fn get<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        query: &[(&str, &str)],
+    ) -> Result<T, Failure> {
+        let request = self
+            .request(Method::GET, path)?
+            .query(query)
+            .timeout(REQUEST_TIMEOUT);
+        decode(send(request).await?).await
+    }
+
+    pub(crate) async fn post<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        body: &impl Serialize,
+    ) -> Result<T, Failure> {
+        let request = self
+            .request(Method::POST, path)?
+            .json(body)
+            .timeout(REQUEST_TIMEOUT);
+        decode(send(request).await?).await
+    }
+
+    /// A response that goes on for as long as the job does.
+    pub(crate) async fn stream(
+        &self,
+        path: &[&str],
+        query: &[(&str, &str)],
+        last_event_id: Option<&str>,
+    ) -> Result<Response, Failure> {
+        let mut request = self.request(Method::GET, path)?.query(query);
+        if let Some(id) = last_event_id {
+            request = request.header("last-event-id", id);
+        }
+        refuse(send(request).await?).await
+    }
+
+    /// `path` segments are escaped here, so that a name can never become another route.
+    fn request(&self, method: Method, path: &[&str]) -> Result<RequestBuilder, Failure> {
+        let place = || format!("--service-url {}", self.base);
+        let mut url = Url::parse(&self.base).map_err(|error| Failure::Content {
+            place: place(),
+            what: error.to_string(),
+        })?;
+        url.path_segments_mut()
+            .map_err(|()| Failure::Content {
+                place: place(),
+                what: "it has no host".to_owned(),
+            })?
+            .pop_if_empty()
+            .extend(path);
+        let request = self.http.request(method, url);
+        Ok(match &self.token {
+            Some(token) => {
+                let mut value =
+                    http::HeaderValue::from_str(token.expose_secret()).map_err(|_| {
+                        let what =
+                            "it has characters that no token has; run `tutti login`".to_owned();
+                        Failure::Content {
+                            place: "the token file".to_owned(),
+                            what,
+                        }
+                    })?;
+                value.set_sensitive(true);
+                request.header("x-authentication", value)
+            }
+            None => request,
+        })
+    }
+}
+
+fn tls(settings: &Settings) -> Result<rustls::ClientConfig, Failure> {
+    let Some(path) = &settings.cacert else {
+        return Err(Failure::Usage(
+            "no CA certificate to check the server against: give --cacert FILE (the CA's ca.pem)"
+                .to_owned(),
+        ));
+    };
+    let place = || path.display().to_string();
+    let invalid = |what: String| Failure::Content {
+        place: place(),
+        what,
+    };
+    let text = read_limited(path)?;
+    let mut roots = rustls::RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(text.as_bytes()) {
+        let certificate = certificate.map_err(|error| invalid(error.to_string()))?;
+        roots
+            .add(certificate)
+            .map_err(|error| invalid(error.to_string()))?;
+    }
+    if roots.is_empty() {
+        return Err(invalid("it holds no certificate".to_owned()));
+    }
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| invalid(error.to_string()))?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(config)
+}
+
+async fn send(request: RequestBuilder) -> Result<Response, Failure> {
+    request.send().await.map_err(unreachable)
+}
+
+/// The innermost cause: "connection refused" says more than "error sending request".
+pub(crate) fn unreachable(error: reqwest::Error) -> Failure {
+    let url = error.url().map_or_else(String::new, |url| {
+        format!("{}://{}", url.scheme(), url.host_str().unwrap_or_default())
+            + &url
+                .port()
+                .map_or_else(String::new, |port| format!(":{port}"))
+    });
+    let mut cause = error.to_string();
+    let mut inner = error.source();
+    while let Some(source) = inner {
+        cause = source.to_string();
+        inner = source.source();
+    }
+    Failure::Unreachable { url, cause }
+}
+
+async fn refuse(response: Response) -> Result<Response, Failure> {
+    let status = response.status();
+    if status.is_success() {
+        return Ok(response);
+    }
+    let url = response.url().to_string();
+    let body = response.bytes().await.map_err(unreachable)?;
+    match serde_json::from_slice::<api_types::ErrorBody>(&body) {
+        Ok(error) => Err(Failure::Refused {
+            status: status.as_u16(),
+            kind: error.kind,
+            msg: error.msg,
+        }),
+        Err(_) => Err(Failure::Answer {
+            url,
+            what: format!("HTTP {status} without an error body"),
+        }),
+    }
+}
+
+async fn decode<T: DeserializeOwned>(response: Response) -> Result<T, Failure> {
+    let response = refuse(response).await?;
+    let url = response.url().to_string();
+    let body = response.bytes().await.map_err(unreachable)?;
+    serde_json::from_slice(&body).map_err(|error| Failure::Answer {
+        url,
+        what: error.to_string(),
+    })
+}

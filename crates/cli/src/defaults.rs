@@ -1,0 +1,37 @@
+//! Every bound of the client, with its reason.
+
+use std::time::Duration;
+
+/// Where the API is when nobody says otherwise.
+pub(crate) const SERVICE_URL: &str = "https://localhost:8143";
+
+/// A command's answer waits for one commit and, for large scopes, for their resolution.
+pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The server is on the next machine or not there.
+pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The event stream sends a comment every 15 s; three missed ones mean a dead connection.
+pub(crate) const STREAM_SILENCE: Duration = Duration::from_secs(45);
+
+/// Pauses between attempts to get a lost event stream back: the server may be restarting.
+pub(crate) const RECONNECT_FIRST: Duration = Duration::from_millis(200);
+pub(crate) const RECONNECT_MAX: Duration = Duration::from_secs(5);
+/// With the pauses above: about five minutes, more than a restart takes.
+pub(crate) const RECONNECT_ATTEMPTS: u32 = 64;
+
+/// A line of the event stream: one result of at most 64 MiB, as JSON text.
+pub(crate) const STREAM_LINE_BYTES: usize = 256 << 20;
+
+/// Results fetched in one request.
+pub(crate) const PAGE: u64 = 500;
+
+/// Jobs shown by `job list`, as Puppet's client does.
+pub(crate) const JOBS_SHOWN: u64 = 50;
+
+/// Parameters and lists read from files.
+pub(crate) const FILE_BYTES: u64 = 64 << 20;
+
+/// Width when the terminal does not tell, and the narrowest that output is fitted to.
+pub(crate) const WIDTH: usize = 100;
+pub(crate) const WIDTH_MIN: usize = 40;

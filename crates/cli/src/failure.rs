@@ -1,0 +1,78 @@
+//! Why a command could not be done. Main type: [`Failure`].
+
+use std::path::PathBuf;
+
+/// Every one ends with exit code 2.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The command line does not fit together.
+    #[error("{0}")]
+    Usage(String),
+    /// A file cannot be used.
+    #[error("cannot read {path}: {source}")]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file cannot be written.
+    #[error("cannot write {path}: {source}")]
+    Write {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file's content does not fit.
+    #[error("{place} is not valid: {what}")]
+    Content {
+        /// The file or option.
+        place: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// There is no token.
+    #[error("you are not logged in: there is no token in {0}; run `tutti login`")]
+    NoToken(PathBuf),
+    /// The service does not answer.
+    #[error(
+        "cannot reach {url}: {cause}; is `tutti server` running there, and does --service-url say the right place?"
+    )]
+    Unreachable {
+        /// What was asked.
+        url: String,
+        /// The innermost cause.
+        cause: String,
+    },
+    /// The service refused.
+    #[error("{msg} ({kind}, HTTP {status})")]
+    Refused {
+        /// The HTTP status.
+        status: u16,
+        /// The error's kind.
+        kind: String,
+        /// What the service says.
+        msg: String,
+    },
+    /// The service's answer cannot be understood.
+    #[error(
+        "{url} answered what this client does not understand: {what}; is it a Tutti API of the same version?"
+    )]
+    Answer {
+        /// What was asked.
+        url: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The event stream did not come back.
+    #[error(
+        "the events of job {job} broke off and did not come back: {cause}; the job goes on, see `tutti job show {job}`"
+    )]
+    StreamLost {
+        /// The job's number.
+        job: String,
+        /// The last attempt's cause.
+        cause: String,
+    },
+}

@@ -1,0 +1,200 @@
+//! Live output as whole lines, node by node. Main type: [`Lines`].
+//!
+//! The rule: a line is printed once, and what was printed live is not printed again as a result.
+
+use std::collections::HashMap;
+
+use api_types::LiveOutput;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+
+use crate::terminal::{bad, dim, harmless, name};
+
+/// A line without an end is printed in pieces of this size.
+const LINE_BYTES_MAX: usize = 4 << 10;
+
+#[derive(Debug, Default)]
+pub(crate) struct Lines {
+    nodes: HashMap<String, Node>,
+}
+
+#[derive(Debug, Default)]
+struct Node {
+    stdout: Stream,
+    stderr: Stream,
+}
+
+#[derive(Debug, Default)]
+struct Stream {
+    partial: Vec<u8>,
+    /// Bytes seen from the start without a gap.
+    seen: u64,
+    gap: bool,
+}
+
+/// What is left of a node when it ends.
+#[derive(Debug)]
+pub(crate) struct Rest {
+    /// Its unfinished lines.
+    pub lines: Vec<String>,
+    stdout_seen: Option<u64>,
+}
+
+// === impl Lines ===
+
+impl Lines {
+    /// The lines that this chunk completes, ready to print.
+    pub(crate) fn push(&mut self, output: &LiveOutput) -> Vec<String> {
+        let bytes = match (&output.data, &output.data_base64) {
+            (Some(text), _) => text.clone().into_bytes(),
+            (None, Some(base64)) => STANDARD.decode(base64).unwrap_or_default(),
+            (None, None) => return Vec::new(),
+        };
+        let is_stderr = output.stream == "stderr";
+        let node = self.nodes.entry(output.node.clone()).or_default();
+        let stream = if is_stderr {
+            &mut node.stderr
+        } else {
+            &mut node.stdout
+        };
+        let lines = stream.push(output.offset, &bytes);
+        lines
+            .iter()
+            .map(|line| labelled(&output.node, line, is_stderr))
+            .collect()
+    }
+
+    pub(crate) fn finish(&mut self, node: &str) -> Rest {
+        let Some(state) = self.nodes.remove(node) else {
+            return Rest {
+                lines: Vec::new(),
+                stdout_seen: None,
+            };
+        };
+        let stdout_seen = Some(state.stdout.seen).filter(|_| !state.stdout.gap);
+        let mut lines = Vec::new();
+        for (stream, is_stderr) in [(state.stdout, false), (state.stderr, true)] {
+            if !stream.partial.is_empty() {
+                lines.push(labelled(node, &stream.partial, is_stderr));
+            }
+        }
+        Rest { lines, stdout_seen }
+    }
+}
+
+// === impl Stream ===
+
+impl Stream {
+    fn push(&mut self, offset: u64, bytes: &[u8]) -> Vec<Vec<u8>> {
+        // A stream that was taken up again may repeat what is already on the screen.
+        let known = usize::try_from(self.seen.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let Some(new) = bytes.get(known..).filter(|new| !new.is_empty()) else {
+            return Vec::new();
+        };
+        self.gap |= offset > self.seen;
+        self.seen = offset.max(self.seen) + new.len() as u64;
+        self.partial.extend_from_slice(new);
+        let mut lines = Vec::new();
+        while let Some(end) = self.partial.iter().position(|byte| *byte == b'\n') {
+            let mut line: Vec<u8> = self.partial.drain(..=end).collect();
+            line.pop();
+            lines.push(line);
+        }
+        if self.partial.len() > LINE_BYTES_MAX {
+            lines.push(std::mem::take(&mut self.partial));
+        }
+        lines
+    }
+}
+
+// === impl Rest ===
+
+impl Rest {
+    /// The result, less the output that was on the screen already.
+    pub(crate) fn without_what_was_seen(&self, result: &Value) -> Value {
+        let output = result["_output"].as_str();
+        let all_seen = output.is_some_and(|output| {
+            self.stdout_seen
+                .is_some_and(|seen| seen >= output.len() as u64)
+        });
+        let mut result = result.clone();
+        if let (true, Value::Object(fields)) = (all_seen, &mut result) {
+            fields.remove("_output");
+            if fields.is_empty() {
+                return Value::Null;
+            }
+        }
+        result
+    }
+}
+
+fn labelled(node: &str, line: &[u8], is_stderr: bool) -> String {
+    let text = harmless(String::from_utf8_lossy(line).trim_end_matches('\r'));
+    let text = if is_stderr { bad(text) } else { text };
+    format!("{} {} {text}", name(harmless(node)), dim("│"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn chunk(offset: u64, data: &str) -> LiveOutput {
+        LiveOutput {
+            node: "n1".to_owned(),
+            stream: "stdout".to_owned(),
+            offset,
+            data: Some(data.to_owned()),
+            data_base64: None,
+        }
+    }
+
+    fn plain(lines: Vec<String>) -> Vec<String> {
+        lines
+            .iter()
+            .map(|line| anstream::adapter::strip_str(line).to_string())
+            .collect()
+    }
+
+    #[test]
+    fn chunks_become_lines() {
+        let mut lines = Lines::default();
+        assert_eq!(plain(lines.push(&chunk(0, "one\ntw"))), ["n1 │ one"]);
+        assert_eq!(plain(lines.push(&chunk(6, "o\nthree"))), ["n1 │ two"]);
+        assert_eq!(plain(lines.finish("n1").lines), ["n1 │ three"]);
+    }
+
+    #[test]
+    fn what_was_seen_is_not_shown_again() {
+        let mut lines = Lines::default();
+        lines.push(&chunk(0, "a\n"));
+        assert!(lines.push(&chunk(0, "a\n")).is_empty());
+        let rest = lines.finish("n1");
+        assert_eq!(
+            rest.without_what_was_seen(&json!({"_output": "a\n"})),
+            Value::Null
+        );
+        assert_eq!(
+            rest.without_what_was_seen(&json!({"_output": "a\nb\n"})),
+            json!({"_output": "a\nb\n"})
+        );
+    }
+
+    #[test]
+    fn after_a_gap_the_result_is_shown_whole() {
+        let mut lines = Lines::default();
+        lines.push(&chunk(5, "late\n"));
+        let result = json!({"_output": "text\nlate\n"});
+        assert_eq!(lines.finish("n1").without_what_was_seen(&result), result);
+    }
+
+    #[test]
+    fn an_endless_line_is_cut() {
+        let mut lines = Lines::default();
+        assert_eq!(
+            lines.push(&chunk(0, &"x".repeat(LINE_BYTES_MAX + 1))).len(),
+            1
+        );
+    }
+}

@@ -1,0 +1,267 @@
+//! Watching a job until it ends. Main function: [`follow`].
+//!
+//! The rule: the first Ctrl-C asks the server to stop the job, the second only leaves; the job
+//! belongs to the server and its outcome is the same whether somebody watches or not.
+
+mod lines;
+mod progress;
+
+use api_types::events::ends_job;
+use api_types::{Event, Job, JobNode, JobNodes, LiveOutput, StopCommand, StopReply};
+use serde_json::{Value, json};
+
+use crate::client::Client;
+use crate::defaults::PAGE;
+use crate::stream::{EventStream, Item};
+use crate::values::{duration, result_lines};
+use crate::{EXIT_ERROR, EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, terminal};
+
+use lines::Lines;
+use progress::Progress;
+
+/// Failed nodes named again at the end; more are a matter for `job show`.
+const FAILED_SHOWN: usize = 20;
+
+/// Watches job `number` to its end and answers the exit code.
+pub(crate) async fn follow(client: &Client, number: &str, format: Format) -> Result<u8, Failure> {
+    let job: Job = client
+        .get(&["orchestrator", "v1", "jobs", number], &[])
+        .await?;
+    let mut view = View::new(job.node_count, format);
+    let mut stream = EventStream::new(client, number);
+    let mut interrupts = 0;
+    loop {
+        let item = tokio::select! {
+            item = stream.next() => item?,
+            interrupted = tokio::signal::ctrl_c() => {
+                interrupted.map_err(|error| Failure::Usage(format!("cannot catch Ctrl-C: {error}")))?;
+                interrupts += 1;
+                if interrupts > 1 {
+                    view.note(&format!("detached; job {number} goes on: `tutti job show {number}`"));
+                    return Ok(EXIT_ERROR);
+                }
+                stop(client, number, &view).await?;
+                continue;
+            }
+        };
+        match item {
+            Item::Output(output) => view.output(&output),
+            Item::Lost(cause) => view.note(&format!("{cause}; waiting for the server …")),
+            Item::Event(event) if ends_job(&event.kind) => break,
+            Item::Event(event) => view.event(&event),
+        }
+    }
+    view.finish();
+    summary(client, number, format).await
+}
+
+async fn stop(client: &Client, number: &str, view: &View) -> Result<(), Failure> {
+    let command = StopCommand {
+        job: number.to_owned(),
+        force: false,
+    };
+    let reply: StopReply = client
+        .post(&["orchestrator", "v1", "command", "stop"], &command)
+        .await?;
+    view.note(&format!(
+        "stopping job {number}: nothing new starts, {} running nodes finish (`tutti job stop {number} \
+         --force` ends them); Ctrl-C again leaves it alone",
+        reply.job.nodes.running
+    ));
+    Ok(())
+}
+
+/// What is on the screen while the job runs.
+struct View {
+    human: bool,
+    lines: Lines,
+    progress: Progress,
+}
+
+// === impl View ===
+
+impl View {
+    fn new(nodes: u64, format: Format) -> Self {
+        let human = format == Format::Human;
+        Self {
+            human,
+            lines: Lines::default(),
+            progress: Progress::new(nodes, human),
+        }
+    }
+
+    fn note(&self, text: &str) {
+        self.progress
+            .above(|| anstream::eprintln!("{}", terminal::warn(text)));
+    }
+
+    fn output(&mut self, output: &LiveOutput) {
+        if !self.human {
+            return;
+        }
+        for line in self.lines.push(output) {
+            self.progress.above(|| anstream::println!("{line}"));
+        }
+    }
+
+    fn event(&mut self, event: &Event) {
+        let node = event
+            .details
+            .get("node")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        match event.kind.as_str() {
+            "node_running" => self.progress.started(),
+            "node_finished" | "node_failed" | "node_errored" | "node_skipped" => {
+                let succeeded = event.kind == "node_finished";
+                self.progress.ended(succeeded);
+                if self.human {
+                    self.node_ended(node, event, succeeded);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn node_ended(&mut self, node: &str, event: &Event, succeeded: bool) {
+        let rest = self.lines.finish(node);
+        let (mark, word) = match event.kind.as_str() {
+            "node_finished" => (terminal::good("✓"), terminal::good("finished")),
+            "node_failed" => (terminal::bad("✗"), terminal::bad("failed")),
+            "node_errored" => (terminal::bad("✗"), terminal::bad("errored")),
+            _ => (terminal::warn("-"), terminal::warn("skipped")),
+        };
+        let mut shown = rest.lines.clone();
+        shown.push(format!(
+            "{mark} {} {word}",
+            terminal::name(terminal::harmless(node))
+        ));
+        let result = event.details.get("result").unwrap_or(&Value::Null);
+        let result = rest.without_what_was_seen(result);
+        if !result.is_null() {
+            shown.extend(
+                result_lines(&result)
+                    .iter()
+                    .map(|line| format!("    {line}")),
+            );
+        } else if !succeeded {
+            shown.push(format!("    {}", terminal::harmless(&event.message)));
+        }
+        self.progress
+            .above(|| anstream::println!("{}", shown.join("\n")));
+    }
+
+    fn finish(&self) {
+        self.progress.finish();
+    }
+}
+
+/// Says how the job ended, as a person or a program wants it.
+pub(crate) async fn summary(client: &Client, number: &str, format: Format) -> Result<u8, Failure> {
+    let job: Job = client
+        .get(&["orchestrator", "v1", "jobs", number], &[])
+        .await?;
+    match format {
+        Format::Json => {
+            let items = all_nodes(client, number).await?;
+            let document = json!({"job": job, "items": items});
+            crate::shown::json(&document);
+        }
+        Format::Human => for_people(client, &job).await?,
+    }
+    let succeeded = job.state == "finished";
+    Ok(if succeeded {
+        EXIT_SUCCESS
+    } else {
+        EXIT_NODES_FAILED
+    })
+}
+
+async fn for_people(client: &Client, job: &Job) -> Result<(), Failure> {
+    let states = job.node_states.clone().unwrap_or_default();
+    let good = states.get("finished").copied().unwrap_or(0);
+    let word = terminal::state(&job.state);
+    let took = duration(job.duration.unwrap_or(0.0));
+    anstream::println!(
+        "\nJob {} {word}: {good} of {} nodes succeeded in {took}",
+        job.name,
+        job.node_count
+    );
+    let other: Vec<_> = states
+        .iter()
+        .filter(|(state, _)| *state != "finished")
+        .collect();
+    if other.is_empty() {
+        return Ok(());
+    }
+    let counts: Vec<_> = other
+        .iter()
+        .map(|(state, count)| format!("{count} {}", terminal::state(state)))
+        .collect();
+    anstream::println!("{}", counts.join(", "));
+    if job.node_count > 1 {
+        name_the_failed(client, job, &other).await?;
+    }
+    Ok(())
+}
+
+async fn name_the_failed(
+    client: &Client,
+    job: &Job,
+    states: &[(&String, &u64)],
+) -> Result<(), Failure> {
+    let mut room = FAILED_SHOWN;
+    for (state, _) in states {
+        if room == 0 {
+            break;
+        }
+        let limit = room.to_string();
+        let query = [("state", state.as_str()), ("limit", limit.as_str())];
+        let path = ["orchestrator", "v1", "jobs", job.name.as_str(), "nodes"];
+        let nodes: JobNodes = client.get(&path, &query).await?;
+        room = room.saturating_sub(nodes.items.len());
+        for node in nodes.items {
+            anstream::println!(
+                "  {}  {}",
+                terminal::name(terminal::harmless(&node.name)),
+                reason(&node)
+            );
+        }
+    }
+    if room == 0 {
+        anstream::println!("  … all of them: tutti job show {}", job.name);
+    }
+    Ok(())
+}
+
+/// One line of why.
+fn reason(node: &JobNode) -> String {
+    let error = node
+        .result
+        .as_ref()
+        .and_then(|result| result["_error"]["msg"].as_str());
+    let message = error.or_else(|| node.details.get("message").and_then(Value::as_str));
+    terminal::harmless(
+        message
+            .unwrap_or_default()
+            .lines()
+            .next()
+            .unwrap_or_default(),
+    )
+}
+
+/// Every node of the job, page by page.
+pub(crate) async fn all_nodes(client: &Client, number: &str) -> Result<Vec<JobNode>, Failure> {
+    let mut nodes = Vec::new();
+    loop {
+        let (limit, offset) = (PAGE.to_string(), nodes.len().to_string());
+        let query = [("limit", limit.as_str()), ("offset", offset.as_str())];
+        let path = ["orchestrator", "v1", "jobs", number, "nodes"];
+        let page: JobNodes = client.get(&path, &query).await?;
+        let last = (page.items.len() as u64) < PAGE;
+        nodes.extend(page.items);
+        if last {
+            return Ok(nodes);
+        }
+    }
+}

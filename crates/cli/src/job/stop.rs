@@ -1,0 +1,38 @@
+//! `tutti job stop ID`. Main type: [`Options`].
+
+use api_types::{StopCommand, StopReply};
+
+use crate::client::Client;
+use crate::{EXIT_SUCCESS, Failure};
+
+/// Which job.
+#[derive(Debug, clap::Args)]
+pub struct Options {
+    /// The job's number
+    job: String,
+    /// End what runs now, with every process that it started
+    #[arg(long)]
+    force: bool,
+}
+
+pub(crate) async fn run(options: Options, client: &Client) -> Result<u8, Failure> {
+    let command = StopCommand {
+        job: options.job,
+        force: options.force,
+    };
+    let reply: StopReply = client
+        .post(&["orchestrator", "v1", "command", "stop"], &command)
+        .await?;
+    let nodes = reply.job.nodes;
+    anstream::println!(
+        "Job {} is told to stop: {} running, {} not started, {} finished, {} failed, {} errored, {} skipped",
+        reply.job.name,
+        nodes.running,
+        nodes.new,
+        nodes.finished,
+        nodes.failed,
+        nodes.errored,
+        nodes.skipped
+    );
+    Ok(EXIT_SUCCESS)
+}

@@ -1,0 +1,139 @@
+//! `tutti login`. Main type: [`Options`].
+
+use std::io::{BufRead as _, IsTerminal as _};
+use std::path::Path;
+
+use api_types::{LoginRequest, TokenReply};
+use secrecy::{ExposeSecret as _, SecretString};
+
+use crate::client::Client;
+use crate::settings::Connection;
+use crate::{EXIT_SUCCESS, Failure, terminal};
+
+/// Who, and for how long.
+#[derive(Debug, clap::Args)]
+pub struct Options {
+    /// The login; asked for when absent
+    user: Option<String>,
+    /// How long the token is good, such as 30m, 4h, 7d
+    #[arg(long, short = 'l', value_name = "TIME")]
+    lifetime: Option<String>,
+    /// What the token is for, to know it again
+    #[arg(long)]
+    label: Option<String>,
+    /// Print the token instead of keeping it
+    #[arg(long)]
+    print: bool,
+    /// Read the password from this file (its first line), as the server writes `admin-password`
+    #[arg(long, value_name = "FILE")]
+    password_file: Option<std::path::PathBuf>,
+}
+
+pub(crate) async fn run(options: Options, connection: &Connection) -> Result<u8, Failure> {
+    let settings = connection.settings()?;
+    let client = Client::without_token(&settings)?;
+    let login = match options.user {
+        Some(user) => user,
+        None => ask("Login")?,
+    };
+    let password = match &options.password_file {
+        Some(path) => first_line(&crate::settings::read_limited(path)?),
+        None => ask_password()?,
+    };
+    let request = LoginRequest {
+        login: login.clone(),
+        password: password.expose_secret().to_owned(),
+        lifetime: options.lifetime,
+        label: options.label,
+        description: None,
+        client: Some(concat!("tutti/", env!("CARGO_PKG_VERSION")).to_owned()),
+    };
+    let reply: TokenReply = client
+        .post(&["rbac-api", "v1", "auth", "token"], &request)
+        .await?;
+    if options.print {
+        println!("{}", reply.token);
+    } else {
+        keep(&settings.token_file, &reply.token)?;
+        let path = settings.token_file.display();
+        anstream::println!(
+            "{} as {login}; the token is in {path}",
+            terminal::good("Logged in")
+        );
+    }
+    Ok(EXIT_SUCCESS)
+}
+
+fn ask(what: &str) -> Result<String, Failure> {
+    if !std::io::stdin().is_terminal() {
+        return read_line();
+    }
+    let asked = dialoguer::Input::new().with_prompt(what).interact_text();
+    asked.map_err(|error| Failure::Usage(format!("cannot ask for the login: {error}")))
+}
+
+fn ask_password() -> Result<SecretString, Failure> {
+    if !std::io::stdin().is_terminal() {
+        return Ok(SecretString::from(read_line()?));
+    }
+    let asked = dialoguer::Password::new()
+        .with_prompt("Password")
+        .interact();
+    let asked =
+        asked.map_err(|error| Failure::Usage(format!("cannot ask for the password: {error}")));
+    Ok(SecretString::from(asked?))
+}
+
+fn read_line() -> Result<String, Failure> {
+    let mut line = String::new();
+    let read = std::io::stdin().lock().read_line(&mut line);
+    read.map_err(|source| Failure::Read {
+        path: "standard input".into(),
+        source,
+    })?;
+    Ok(line.trim_end_matches(['\r', '\n']).to_owned())
+}
+
+fn first_line(text: &str) -> SecretString {
+    SecretString::from(text.lines().next().unwrap_or_default().to_owned())
+}
+
+/// Only the owner may read it, from the first moment on; an old token is replaced whole.
+fn keep(path: &Path, token: &str) -> Result<(), Failure> {
+    use std::io::Write as _;
+    let fail = |source| Failure::Write {
+        path: path.to_owned(),
+        source,
+    };
+    let directory = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    let directory = directory.unwrap_or_else(|| Path::new("."));
+    std::fs::create_dir_all(directory).map_err(fail)?;
+    // Temporary files have mode 0600.
+    let mut file = tempfile::NamedTempFile::new_in(directory).map_err(fail)?;
+    file.write_all(token.as_bytes())
+        .and_then(|()| file.as_file().sync_all())
+        .map_err(fail)?;
+    file.persist(path).map_err(|error| fail(error.error))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    #[test]
+    fn the_token_file_is_the_owners_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("new/token");
+        keep(&path, "one").unwrap();
+        keep(&path, "two").unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "two");
+        assert_eq!(
+            std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
+    }
+}

@@ -1,0 +1,29 @@
+//! `tutti node …`. Main type: [`Verb`].
+
+mod list;
+mod ping;
+mod show;
+
+use crate::Failure;
+use crate::client::Client;
+use crate::settings::Connection;
+
+/// What can be asked about nodes.
+#[derive(Debug, clap::Subcommand)]
+pub enum Verb {
+    /// List the connected nodes
+    List(list::Options),
+    /// Show whether and how a node is connected
+    Show(show::Options),
+    /// Ask agents for an answer through the broker, and time it
+    Ping(ping::Options),
+}
+
+pub(crate) async fn run(verb: Verb, connection: &Connection) -> Result<u8, Failure> {
+    let client = Client::with_token(connection)?;
+    match verb {
+        Verb::List(options) => list::run(&options, &client).await,
+        Verb::Show(options) => show::run(&options, &client).await,
+        Verb::Ping(options) => ping::run(&options, &client).await,
+    }
+}

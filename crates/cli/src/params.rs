@@ -1,0 +1,86 @@
+//! A task's parameters from the command line. Main function: [`parse`].
+//!
+//! The rule: `--params` is JSON and exact; `key=value` is for hands: what is JSON is taken as JSON,
+//! anything else as a string, unless the task says that the parameter is a string.
+
+use std::path::Path;
+
+use api_types::Object;
+use serde_json::Value;
+
+use crate::Failure;
+use crate::settings::read_limited;
+
+/// `pairs` or `json` (text, or `@FILE`), not both. `is_string` says whether the task declares the
+/// parameter as text, so that `version=1.10` stays "1.10".
+pub(crate) fn parse(
+    pairs: &[String],
+    json: Option<&str>,
+    is_string: impl Fn(&str) -> bool,
+) -> Result<Object, Failure> {
+    match json {
+        Some(_) if !pairs.is_empty() => Err(Failure::Usage(
+            "give parameters as key=value or with --params, not both".to_owned(),
+        )),
+        Some(json) => object(json),
+        None => pairs.iter().map(|pair| split(pair, &is_string)).collect(),
+    }
+}
+
+fn object(json: &str) -> Result<Object, Failure> {
+    let (place, text) = match json.strip_prefix('@') {
+        Some(path) => (path.to_owned(), read_limited(Path::new(path))?),
+        None => ("--params".to_owned(), json.to_owned()),
+    };
+    serde_json::from_str(&text).map_err(|error| Failure::Content {
+        place,
+        what: format!("it must be a JSON object: {error}"),
+    })
+}
+
+fn split(pair: &str, is_string: &impl Fn(&str) -> bool) -> Result<(String, Value), Failure> {
+    let Some((key, text)) = pair.split_once('=').filter(|(key, _)| !key.is_empty()) else {
+        let what = format!("`{pair}` is no parameter; write key=value");
+        return Err(Failure::Usage(what));
+    };
+    let value = if is_string(key) {
+        Value::String(text.to_owned())
+    } else {
+        serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
+    };
+    Ok((key.to_owned(), value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn pairs(pairs: &[&str]) -> Value {
+        let pairs: Vec<_> = pairs.iter().map(|pair| (*pair).to_owned()).collect();
+        Value::Object(parse(&pairs, None, |key| key == "version").unwrap())
+    }
+
+    #[test]
+    fn what_is_json_is_taken_as_json() {
+        let given = pairs(&["a=1", "b=true", "c=text", "d=[1,\"x\"]", "e=a=b", "f="]);
+        assert_eq!(
+            given,
+            json!({"a": 1, "b": true, "c": "text", "d": [1, "x"], "e": "a=b", "f": ""})
+        );
+    }
+
+    #[test]
+    fn a_declared_string_stays_text() {
+        assert_eq!(pairs(&["version=1.10"]), json!({"version": "1.10"}));
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let parse = |pair: &[String], json| parse(pair, json, |_| false).unwrap_err().to_string();
+        assert!(parse(&["x".to_owned()], None).contains("key=value"));
+        assert!(parse(&["x=1".to_owned()], Some("{}")).contains("not both"));
+        assert!(parse(&[], Some("[1]")).contains("JSON object"));
+        assert!(parse(&[], Some("@/nonexistent")).contains("/nonexistent"));
+    }
+}

@@ -1,0 +1,19 @@
+//! How a verb prints what it got. Main type: [`Shown`].
+
+use crate::Format;
+
+/// The option that every showing verb has.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Shown {
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// Prints one JSON document.
+pub(crate) fn json(document: &impl serde::Serialize) {
+    println!(
+        "{}",
+        serde_json::to_string_pretty(document).unwrap_or_default()
+    );
+}

@@ -1,0 +1,222 @@
+//! The event stream of a job, across restarts of the server. Main type: [`EventStream`].
+//!
+//! The rule: committed events arrive once each and in order, because a lost stream is taken up again
+//! after the last event that was seen; live output may have gaps, results never.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use api_types::{Event, LiveOutput};
+use bytes::BytesMut;
+use reqwest::Response;
+
+use crate::Failure;
+use crate::client::{Client, unreachable};
+use crate::defaults::{
+    RECONNECT_ATTEMPTS, RECONNECT_FIRST, RECONNECT_MAX, STREAM_LINE_BYTES, STREAM_SILENCE,
+};
+
+/// What the stream brings.
+#[derive(Debug)]
+pub(crate) enum Item {
+    Event(Event),
+    Output(LiveOutput),
+    /// The connection is gone; the stream is trying to get it back.
+    Lost(String),
+}
+
+#[derive(Debug)]
+pub(crate) struct EventStream<'a> {
+    client: &'a Client,
+    job: String,
+    response: Option<Response>,
+    parser: Parser,
+    ready: VecDeque<Item>,
+    last_event_id: Option<String>,
+    attempts: u32,
+    pause: Duration,
+}
+
+// === impl EventStream ===
+
+impl<'a> EventStream<'a> {
+    pub(crate) fn new(client: &'a Client, job: &str) -> Self {
+        Self {
+            client,
+            job: job.to_owned(),
+            response: None,
+            parser: Parser::default(),
+            ready: VecDeque::new(),
+            last_event_id: None,
+            attempts: 0,
+            pause: RECONNECT_FIRST,
+        }
+    }
+
+    /// The next item. Safe to cancel between items.
+    pub(crate) async fn next(&mut self) -> Result<Item, Failure> {
+        loop {
+            if let Some(item) = self.ready.pop_front() {
+                return Ok(item);
+            }
+            let Some(response) = &mut self.response else {
+                self.connect().await?;
+                continue;
+            };
+            let cause = match tokio::time::timeout(STREAM_SILENCE, response.chunk()).await {
+                Ok(Ok(Some(bytes))) => match self.take(&bytes) {
+                    Ok(()) => continue,
+                    Err(cause) => cause,
+                },
+                Ok(Ok(None)) => "the server closed the stream".to_owned(),
+                Ok(Err(error)) => unreachable(error).to_string(),
+                Err(_) => "the server went silent".to_owned(),
+            };
+            self.response = None;
+            return Ok(Item::Lost(cause));
+        }
+    }
+
+    async fn connect(&mut self) -> Result<(), Failure> {
+        if self.attempts > 0 {
+            tokio::time::sleep(self.pause).await;
+            self.pause = (self.pause * 2).min(RECONNECT_MAX);
+        }
+        self.attempts += 1;
+        let path = ["orchestrator", "v1", "events", "stream"];
+        let query = [("job", self.job.as_str())];
+        match self
+            .client
+            .stream(&path, &query, self.last_event_id.as_deref())
+            .await
+        {
+            Ok(response) => {
+                self.response = Some(response);
+                self.parser = Parser::default();
+                Ok(())
+            }
+            Err(failure) if self.attempts >= RECONNECT_ATTEMPTS => Err(Failure::StreamLost {
+                job: self.job.clone(),
+                cause: failure.to_string(),
+            }),
+            Err(Failure::Unreachable { .. }) => Ok(()),
+            // 502 to 504: the server is on its way up or down.
+            Err(Failure::Refused {
+                status: 502..=504, ..
+            }) => Ok(()),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    fn take(&mut self, bytes: &[u8]) -> Result<(), String> {
+        for message in self.parser.push(bytes)? {
+            let item = if message.event == "output" {
+                serde_json::from_str(&message.data).map(Item::Output)
+            } else {
+                serde_json::from_str(&message.data).map(Item::Event)
+            };
+            self.ready
+                .push_back(item.map_err(|error| format!("an event cannot be read: {error}"))?);
+            if message.id.is_some() {
+                self.last_event_id = message.id;
+                // It works: a later loss starts with short pauses again.
+                self.attempts = 1;
+                self.pause = RECONNECT_FIRST;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One message of `text/event-stream`.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Message {
+    id: Option<String>,
+    event: String,
+    data: String,
+}
+
+/// The format's parser (WHATWG HTML, "Server-sent events"), without I/O.
+#[derive(Debug, Default)]
+struct Parser {
+    buffer: BytesMut,
+    message: Message,
+}
+
+// === impl Parser ===
+
+impl Parser {
+    fn push(&mut self, bytes: &[u8]) -> Result<Vec<Message>, String> {
+        self.buffer.extend_from_slice(bytes);
+        let mut done = Vec::new();
+        while let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n') {
+            let line = self.buffer.split_to(end + 1);
+            let line = line.strip_suffix(b"\n").unwrap_or(&line);
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            self.line(
+                std::str::from_utf8(line).map_err(|error| error.to_string())?,
+                &mut done,
+            );
+        }
+        if self.buffer.len() > STREAM_LINE_BYTES {
+            return Err("an event is larger than this client takes".to_owned());
+        }
+        Ok(done)
+    }
+
+    fn line(&mut self, line: &str, done: &mut Vec<Message>) {
+        if line.is_empty() {
+            let message = std::mem::take(&mut self.message);
+            if !message.data.is_empty() {
+                done.push(message);
+            }
+            return;
+        }
+        let (field, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match field {
+            "id" => self.message.id = Some(value.to_owned()),
+            "event" => value.clone_into(&mut self.message.event),
+            "data" => {
+                if !self.message.data.is_empty() {
+                    self.message.data.push('\n');
+                }
+                self.message.data.push_str(value);
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_come_whole_however_the_bytes_are_cut() {
+        let text =
+            ": hello\nid: 7\nevent: node_finished\ndata: {\"a\":\ndata: 1}\n\ndata: x\r\n\r\n";
+        for size in 1..text.len() {
+            let mut parser = Parser::default();
+            let mut got = Vec::new();
+            for piece in text.as_bytes().chunks(size) {
+                got.extend(parser.push(piece).unwrap());
+            }
+            assert_eq!(got.len(), 2, "pieces of {size}");
+            assert_eq!(got[0].id.as_deref(), Some("7"));
+            assert_eq!(got[0].event, "node_finished");
+            assert_eq!(got[0].data, "{\"a\":\n1}");
+            assert_eq!(got[1].data, "x");
+        }
+    }
+
+    #[test]
+    fn a_comment_alone_is_no_message() {
+        assert!(
+            Parser::default()
+                .push(b": keep-alive\n\n")
+                .unwrap()
+                .is_empty()
+        );
+    }
+}

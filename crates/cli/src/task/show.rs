@@ -1,0 +1,92 @@
+//! `tutti task show TASK`. Main type: [`Options`].
+
+use api_types::TaskDetail;
+use serde_json::Value;
+
+use super::{Environment, segments};
+use crate::client::Client;
+use crate::shown::{Shown, json};
+use crate::terminal::{dim, harmless, heading, name};
+use crate::{EXIT_SUCCESS, Failure, Format};
+
+/// Which task.
+#[derive(Debug, clap::Args)]
+pub struct Options {
+    /// The task, such as package or service::restart
+    task: String,
+    #[command(flatten)]
+    environment: Environment,
+    #[command(flatten)]
+    shown: Shown,
+}
+
+pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
+    let (module, task) = segments(&options.task);
+    let path = ["orchestrator", "v1", "tasks", module, task];
+    let query = [("environment", options.environment.environment.as_str())];
+    let detail: TaskDetail = client.get(&path, &query).await?;
+    match options.shown.format {
+        Format::Json => json(&detail),
+        Format::Human => print(&detail),
+    }
+    Ok(EXIT_SUCCESS)
+}
+
+fn print(detail: &TaskDetail) {
+    let text = |key: &str| {
+        detail
+            .metadata
+            .get(key)
+            .and_then(Value::as_str)
+            .map(harmless)
+    };
+    let description = text("description").unwrap_or_default();
+    anstream::println!("{}  {description}\n", heading(&detail.name));
+    let parameters = detail.metadata.get("parameters").and_then(Value::as_object);
+    let needed = parameters
+        .into_iter()
+        .flatten()
+        .filter(|(_, about)| is_needed(about));
+    let needed: Vec<_> = needed
+        .map(|(key, _)| format!(" {}=…", harmless(key)))
+        .collect();
+    anstream::println!(
+        "  tutti task run {} -n NODES{}\n",
+        detail.name,
+        needed.concat()
+    );
+    for (key, about) in parameters.into_iter().flatten() {
+        parameter(key, about);
+    }
+    if detail.metadata.get("supports_noop") == Some(&Value::Bool(true)) {
+        anstream::println!("Can run with --noop.");
+    }
+    for file in &detail.files {
+        anstream::println!(
+            "{}",
+            dim(format!("{}  {} bytes", file.filename, file.size_bytes))
+        );
+    }
+}
+
+fn parameter(key: &str, about: &Value) {
+    let kind = about["type"].as_str().unwrap_or("Any");
+    let mut notes = vec![harmless(kind)];
+    if let Some(default) = about.get("default") {
+        notes.push(format!("default {default}"));
+    }
+    if about["sensitive"] == Value::Bool(true) {
+        notes.push("sensitive".to_owned());
+    }
+    anstream::println!("  {}  {}", name(harmless(key)), dim(notes.join(", ")));
+    if let Some(description) = about["description"].as_str() {
+        anstream::println!("      {}", harmless(description));
+    }
+}
+
+fn is_needed(about: &Value) -> bool {
+    let optional = about["type"]
+        .as_str()
+        .is_none_or(|kind| kind.starts_with("Optional") || kind == "Any");
+    !optional && about.get("default").is_none()
+}

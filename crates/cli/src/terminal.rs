@@ -1,0 +1,96 @@
+//! What the terminal can show: width, colours, hostile characters.
+//!
+//! The rule: colours only on a terminal (`anstream` strips them elsewhere and honours NO_COLOR), and
+//! what nodes print can never move the cursor or change the screen.
+
+use std::fmt::Display;
+use std::io::IsTerminal as _;
+
+use owo_colors::OwoColorize as _;
+
+use crate::defaults::{WIDTH, WIDTH_MIN};
+
+/// Columns of the terminal.
+pub(crate) fn width() -> usize {
+    let columns = std::env::var("COLUMNS")
+        .ok()
+        .and_then(|columns| columns.parse().ok());
+    let window = || {
+        let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+        Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+    };
+    columns.or_else(window).unwrap_or(WIDTH).max(WIDTH_MIN)
+}
+
+/// Whether a person looks at stdout.
+pub(crate) fn is_interactive() -> bool {
+    std::io::stdout().is_terminal()
+}
+
+pub(crate) fn good(text: impl Display) -> String {
+    text.green().to_string()
+}
+
+pub(crate) fn bad(text: impl Display) -> String {
+    text.red().bold().to_string()
+}
+
+pub(crate) fn warn(text: impl Display) -> String {
+    text.yellow().to_string()
+}
+
+pub(crate) fn name(text: impl Display) -> String {
+    text.cyan().to_string()
+}
+
+pub(crate) fn dim(text: impl Display) -> String {
+    text.dimmed().to_string()
+}
+
+pub(crate) fn heading(text: impl Display) -> String {
+    text.bold().to_string()
+}
+
+/// A state in its colour.
+pub(crate) fn state(state: &str) -> String {
+    match state {
+        "finished" => good(state),
+        "failed" | "errored" => bad(state),
+        "skipped" | "stopped" | "stopping" => warn(state),
+        _ => name(state),
+    }
+}
+
+/// Text from a node with control characters made visible; tabs stay. A node's output must not be
+/// able to clear the screen or to fake other output.
+pub(crate) fn harmless(text: &str) -> String {
+    text.chars()
+        .map(|c| match c {
+            '\t' => '\t',
+            c if (c as u32) < 0x20 => char::from_u32(0x2400 + c as u32).unwrap_or('�'),
+            '\u{7f}' => '␡',
+            c if c.is_control() || is_bidi(c) => '�',
+            c => c,
+        })
+        .collect()
+}
+
+fn is_bidi(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_cannot_move_the_cursor() {
+        assert_eq!(harmless("a\x1b[2Jb\tc\r"), "a␛[2Jb\tc␍");
+        assert_eq!(harmless("x\u{202e}y\u{9b}z"), "x�y�z");
+    }
+
+    #[test]
+    fn other_scripts_stay_as_they_are() {
+        assert_eq!(harmless("größe 大きさ"), "größe 大きさ");
+    }
+}

@@ -1,0 +1,104 @@
+//! How times, durations and results read. Main functions: [`duration`], [`result_lines`].
+
+use serde_json::Value;
+
+use crate::terminal::harmless;
+
+/// `0.42 s`, `12 s`, `3 min 05 s`, `2 h 07 min`.
+pub(crate) fn duration(seconds: f64) -> String {
+    let whole = seconds.max(0.0) as u64;
+    match whole {
+        0..=9 => format!("{seconds:.2} s"),
+        10..=59 => format!("{whole} s"),
+        60..=3599 => format!("{} min {:02} s", whole / 60, whole % 60),
+        _ => format!("{} h {:02} min", whole / 3600, whole % 3600 / 60),
+    }
+}
+
+/// A result as lines of `key : value`; plain output as it is; nested values as JSON.
+pub(crate) fn result_lines(result: &Value) -> Vec<String> {
+    let Value::Object(fields) = result else {
+        return text_lines(result);
+    };
+    let mut lines = Vec::new();
+    let width = fields
+        .keys()
+        .filter(|key| !key.starts_with('_'))
+        .map(|key| key.chars().count())
+        .max();
+    for (key, value) in fields {
+        match key.as_str() {
+            "_output" => lines.extend(text_lines(value)),
+            "_error" => lines.extend(error_lines(value)),
+            key => {
+                let mut value = text_lines(value).into_iter();
+                let pad = " ".repeat(width.unwrap_or(0).saturating_sub(key.chars().count()));
+                lines.push(format!(
+                    "{}{pad} : {}",
+                    harmless(key),
+                    value.next().unwrap_or_default()
+                ));
+                lines.extend(
+                    value.map(|line| format!("{}   {line}", " ".repeat(width.unwrap_or(0)))),
+                );
+            }
+        }
+    }
+    lines
+}
+
+fn error_lines(error: &Value) -> Vec<String> {
+    let kind = error["kind"].as_str().unwrap_or_default();
+    let message = error["msg"].as_str().unwrap_or("failed without a message");
+    let mut lines: Vec<_> = message.lines().map(harmless).collect();
+    if !kind.is_empty() {
+        lines.push(format!("({})", harmless(kind)));
+    }
+    lines
+}
+
+fn text_lines(value: &Value) -> Vec<String> {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Object(_) | Value::Array(_) => {
+            serde_json::to_string_pretty(value).unwrap_or_else(|_| value.to_string())
+        }
+        other => other.to_string(),
+    };
+    text.trim_end().lines().map(harmless).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn durations_read_well() {
+        let read: Vec<_> = [0.4218, 12.9, 185.0, 7620.0].map(duration).into();
+        assert_eq!(read, ["0.42 s", "12 s", "3 min 05 s", "2 h 07 min"]);
+    }
+
+    #[test]
+    fn structured_results_line_up() {
+        let lines = result_lines(&json!({"status": "installed", "v": 3}));
+        assert_eq!(lines, ["status : installed", "v      : 3"]);
+    }
+
+    #[test]
+    fn plain_output_is_shown_as_it_is_but_harmless() {
+        assert_eq!(
+            result_lines(&json!({"_output": "a\n\u{1b}b\n"})),
+            ["a", "␛b"]
+        );
+    }
+
+    #[test]
+    fn an_error_says_its_kind() {
+        let error = json!({"_error": {"msg": "no", "kind": "puppetlabs.tasks/task-error"}});
+        assert_eq!(
+            result_lines(&error),
+            ["no", "(puppetlabs.tasks/task-error)"]
+        );
+    }
+}

@@ -1,1 +1,22 @@
-//! https
+//! An HTTPS listener for axum routers: [`serve`].
+//!
+//! What it adds to a router: mutual TLS from [`pki::ServerTls`] (each handshake
+//! with the settings of its moment), the peer's identity as the request
+//! extension [`PeerCertificate`], its address as axum's `ConnectInfo`, HTTP/1.1
+//! with upgrades, and an orderly end.
+//!
+//! Rules that hold here:
+//! - Every connection runs on a task that [`serve`] waits for or aborts before
+//!   it returns.
+//! - Handshakes, connections and the time for a request head are bounded (see
+//!   [`Config`]); the size of bodies is the router's business, since only it
+//!   knows what each route may take (`axum::extract::DefaultBodyLimit`).
+//! - When a certificate is revoked, the connections of its holder are cut.
+
+mod accept;
+mod connection;
+pub mod defaults;
+mod peer;
+
+pub use accept::{Config, serve};
+pub use peer::{Peer, PeerCertificate};

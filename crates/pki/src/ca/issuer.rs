@@ -20,8 +20,6 @@ pub(super) struct Issuer {
     /// DER of the CA's subject: the issuer of all that it signs.
     subject: Vec<u8>,
     key_id: KeyIdMethod,
-    /// The CA's certificate in DER.
-    der: CertificateDer<'static>,
 }
 
 impl Issuer {
@@ -51,7 +49,6 @@ impl Issuer {
             signer,
             subject,
             key_id,
-            der,
         };
         issuer.prove().map_err(unusable)?;
         Ok(issuer)
@@ -71,9 +68,6 @@ impl Issuer {
         self.key_id.clone()
     }
 
-    pub(super) fn der(&self) -> &CertificateDer<'static> {
-        &self.der
-    }
 
     /// Signs a throw-away certificate and looks at it.
     fn prove(&self) -> Result<(), String> {

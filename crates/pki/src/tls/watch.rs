@@ -114,7 +114,7 @@ fn directory_events(paths: &[PathBuf]) -> Option<AsyncFd<OwnedFd>> {
         for directory in directories(paths) {
             inotify::add_watch(&fd, directory.as_path(), flags)?;
         }
-        Ok(AsyncFd::register(fd)?)
+        register(fd)
     };
     watched()
         .inspect_err(|error| {
@@ -122,6 +122,11 @@ fn directory_events(paths: &[PathBuf]) -> Option<AsyncFd<OwnedFd>> {
             tracing::warn!(%error, ?every, "the kernel does not report file changes; comparing");
         })
         .ok()
+}
+
+#[expect(deprecated, reason = "the replacement is unsafe; an OwnedFd keeps what it asks for")]
+fn register(fd: OwnedFd) -> std::io::Result<AsyncFd<OwnedFd>> {
+    AsyncFd::new(fd)
 }
 
 fn directories(paths: &[PathBuf]) -> BTreeSet<PathBuf> {

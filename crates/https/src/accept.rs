@@ -1,0 +1,179 @@
+//! The accept loop: admits connections within bounds, and ends them in order.
+
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use pki::ServerTls;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::connection::Connection;
+use crate::defaults;
+
+/// Bounds of a listener.
+#[derive(Debug, Clone)]
+pub struct Config {
+    pub handshake_timeout: Duration,
+    /// Handshakes at the same time.
+    pub max_half_open: usize,
+    /// Connections at the same time; more wait in the kernel's queue.
+    pub max_connections: usize,
+    /// Time for a request head to arrive.
+    pub header_read_timeout: Duration,
+    /// How long requests may go on after `stop`.
+    pub drain_deadline: Duration,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            handshake_timeout: defaults::HANDSHAKE_TIMEOUT,
+            max_half_open: defaults::MAX_HALF_OPEN,
+            max_connections: defaults::MAX_CONNECTIONS,
+            header_read_timeout: defaults::HEADER_READ_TIMEOUT,
+            drain_deadline: defaults::DRAIN_DEADLINE,
+        }
+    }
+}
+
+/// Serves `router` on `listener` until `stop`. Then no connection is accepted
+/// any more, running requests are finished within the drain deadline, and what
+/// is left is cut. Also follows the TLS files: the caller runs
+/// [`ServerTls::watch`], this cuts the connections of revoked clients.
+///
+/// Upgraded connections (WebSockets) belong to whoever took them.
+pub fn serve(
+    listener: TcpListener,
+    tls: Arc<ServerTls>,
+    router: Router,
+    config: Config,
+    stop: CancellationToken,
+) -> impl Future<Output = ()> + Send {
+    Server {
+        tls,
+        router,
+        half_open: Arc::new(Semaphore::new(config.max_half_open)),
+        connections: Arc::new(Semaphore::new(config.max_connections)),
+        config,
+        tasks: TaskTracker::new(),
+        cut: CancellationToken::new(),
+        stop,
+    }
+    .run(listener)
+}
+
+struct Server {
+    tls: Arc<ServerTls>,
+    router: Router,
+    config: Config,
+    half_open: Arc<Semaphore>,
+    connections: Arc<Semaphore>,
+    tasks: TaskTracker,
+    /// Told to stop: finish what runs.
+    stop: CancellationToken,
+    /// The drain deadline has passed: end now.
+    cut: CancellationToken,
+}
+
+/// What a connection holds while it lives.
+struct Admission {
+    half_open: OwnedSemaphorePermit,
+    connection: OwnedSemaphorePermit,
+}
+
+// === impl Server ===
+
+impl Server {
+    async fn run(self, listener: TcpListener) {
+        // Even when the returned future is dropped, no connection outlives it.
+        let _cut_on_drop = self.cut.clone().drop_guard();
+        loop {
+            let next = async {
+                let admission = self.admit().await;
+                (admission, listener.accept().await)
+            };
+            tokio::select! {
+                () = self.stop.cancelled() => break,
+                (admission, accepted) = next => match accepted {
+                    Ok((stream, address)) => self.start(stream, address, admission),
+                    Err(error) => pause_after(&error).await,
+                },
+            }
+        }
+        drop(listener);
+        self.drain().await;
+    }
+
+    /// Waits for room before a connection is taken from the kernel's queue.
+    async fn admit(&self) -> Admission {
+        const NEVER_CLOSED: &str = "the semaphores live as long as the server";
+        let connection = self
+            .connections
+            .clone()
+            .acquire_owned()
+            .await
+            .expect(NEVER_CLOSED);
+        let half_open = self
+            .half_open
+            .clone()
+            .acquire_owned()
+            .await
+            .expect(NEVER_CLOSED);
+        Admission {
+            half_open,
+            connection,
+        }
+    }
+
+    fn start(&self, stream: TcpStream, address: SocketAddr, admission: Admission) {
+        let connection = Connection {
+            tls: self.tls.clone(),
+            router: self.router.clone(),
+            config: self.config.clone(),
+            address,
+            stop: self.stop.clone(),
+        };
+        let cut = self.cut.clone();
+        self.tasks.spawn(async move {
+            let _open = admission.connection;
+            let served = connection.serve(stream, admission.half_open);
+            // Boxed: the task would keep the size of the handshake for ever.
+            let served = Box::pin(served);
+            tokio::select! {
+                () = cut.cancelled() => {}
+                () = served => {}
+            }
+        });
+    }
+
+    async fn drain(&self) {
+        self.tasks.close();
+        let drained = tokio::time::timeout(self.config.drain_deadline, self.tasks.wait()).await;
+        if drained.is_err() {
+            tracing::warn!(
+                left = self.tasks.len(),
+                "requests did not end in time and are cut"
+            );
+            self.cut.cancel();
+            self.tasks.wait().await;
+        }
+    }
+}
+
+async fn pause_after(error: &io::Error) {
+    // A client that went away before it was accepted is no event.
+    if matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset
+    ) {
+        return;
+    }
+    tracing::warn!(%error, "cannot accept connections; trying again");
+    tokio::time::sleep(defaults::ACCEPT_PAUSE).await;
+}

@@ -1,0 +1,135 @@
+//! One connection: handshake, then requests until it ends, its certificate is
+//! revoked, or the server stops.
+
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::ConnectInfo;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use pki::ServerTls;
+use tokio::net::TcpStream;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt as _;
+
+use crate::accept::Config;
+use crate::defaults::MAX_HEAD_BYTES;
+use crate::peer::PeerCertificate;
+
+pub(crate) struct Connection {
+    pub(crate) tls: Arc<ServerTls>,
+    pub(crate) router: Router,
+    pub(crate) config: Config,
+    pub(crate) address: SocketAddr,
+    pub(crate) stop: CancellationToken,
+}
+
+// === impl Connection ===
+
+impl Connection {
+    pub(crate) async fn serve(self, stream: TcpStream, half_open: OwnedSemaphorePermit) {
+        let handshake = Box::pin(self.handshake(stream));
+        let Some(stream) = handshake.await else {
+            return;
+        };
+        drop(half_open);
+        let peer = PeerCertificate::of(stream.get_ref().1);
+        self.requests(stream, peer).await;
+    }
+
+    async fn handshake(&self, stream: TcpStream) -> Option<TlsStream<TcpStream>> {
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(client = %self.address, %error, "client went away");
+            return None;
+        }
+        let accepting = TlsAcceptor::from(self.tls.current()).accept(stream);
+        tokio::select! {
+            () = self.stop.cancelled() => None,
+            done = tokio::time::timeout(self.config.handshake_timeout, accepting) => match done {
+                Ok(Ok(stream)) => Some(stream),
+                Ok(Err(error)) => {
+                    tracing::info!(client = %self.address, %error, "TLS handshake failed");
+                    None
+                }
+                Err(_) => {
+                    tracing::info!(client = %self.address, "TLS handshake took too long");
+                    None
+                }
+            },
+        }
+    }
+
+    async fn requests(self, stream: TlsStream<TcpStream>, peer: PeerCertificate) {
+        // Subscribed before the check, so no reload falls between.
+        let mut reloads = self.tls.reloads();
+        let is_revoked = {
+            let (tls, peer) = (self.tls.clone(), peer.clone());
+            move || {
+                peer.0
+                    .as_ref()
+                    .is_some_and(|peer| tls.revocations().is_revoked(&peer.der))
+            }
+        };
+        if is_revoked() {
+            return;
+        }
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(self.config.header_read_timeout)
+            .max_buf_size(MAX_HEAD_BYTES)
+            .serve_connection(TokioIo::new(stream), self.service(peer))
+            .with_upgrades();
+        let mut connection = pin!(connection);
+        let mut stopping = false;
+        loop {
+            tokio::select! {
+                ended = connection.as_mut() => {
+                    if let Err(error) = ended {
+                        tracing::debug!(client = %self.address, %error, "connection ended");
+                    }
+                    return;
+                }
+                () = self.stop.cancelled(), if !stopping => {
+                    stopping = true;
+                    connection.as_mut().graceful_shutdown();
+                }
+                changed = reloads.changed() => {
+                    // The sender lives in `self.tls`, so it cannot be closed.
+                    if changed.is_err() || is_revoked() {
+                        tracing::info!(client = %self.address,
+                            "certificate revoked; connection cut");
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    fn service(
+        &self,
+        peer: PeerCertificate,
+    ) -> impl hyper::service::Service<
+        hyper::Request<Incoming>,
+        Response = axum::response::Response,
+        Error = std::convert::Infallible,
+        Future = impl Future<Output = Result<axum::response::Response, std::convert::Infallible>>
+                 + Send
+                 + use<>,
+    > + Send
+    + use<> {
+        let router = self.router.clone();
+        let address = self.address;
+        hyper::service::service_fn(move |request: hyper::Request<Incoming>| {
+            let mut request = request.map(axum::body::Body::new);
+            request.extensions_mut().insert(peer.clone());
+            request.extensions_mut().insert(ConnectInfo(address));
+            router.clone().oneshot(request)
+        })
+    }
+}

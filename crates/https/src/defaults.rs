@@ -1,0 +1,28 @@
+//! The numbers of this crate, with their reasons.
+
+use std::time::Duration;
+
+/// Time for a whole TLS handshake. On a loaded server one RSA-4096 handshake
+/// waits behind others; ten seconds are more than any honest client needs.
+pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Handshakes at the same time; each holds about 20 KB and 2 ms of CPU, so 256
+/// are half a second of one core and 5 MB.
+pub const MAX_HALF_OPEN: usize = 256;
+
+/// Connections at the same time. Ten thousand nodes that fetch a task file at
+/// once keep a connection each for moments; more wait in the kernel's queue.
+pub const MAX_CONNECTIONS: usize = 10_000;
+
+/// Time for a request's head to arrive, also on a kept-alive connection.
+pub const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long requests may go on after the listener was told to stop.
+pub const DRAIN_DEADLINE: Duration = Duration::from_secs(10);
+
+/// Largest request head that hyper buffers.
+pub const MAX_HEAD_BYTES: usize = 64 * 1024;
+
+/// Pause after accept failed for want of file descriptors or memory, so that
+/// the loop does not spin until some are free.
+pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);

@@ -1,0 +1,303 @@
+//! [`Node`] to value: substitutions, concatenations and layered values.
+//!
+//! A substitution means the value that its path has in the finished document;
+//! within the value of that same path it means what was set before.
+
+use serde_json::{Map, Value};
+
+use crate::Error;
+use crate::cursor::Position;
+use crate::defaults::{MAX_DEPTH, MAX_RESOLVE_STEPS, MAX_RESOLVED_BYTES};
+use crate::node::{Node, Path, Piece};
+
+pub(crate) fn resolve(root: &Node) -> Result<Value, Error> {
+    let mut resolver = Resolver {
+        root,
+        active: Vec::new(),
+        steps: 0,
+        bytes: 0,
+    };
+    let value = resolver.node(root, &mut Vec::new())?;
+    Ok(value.unwrap_or(Value::Object(Map::new())))
+}
+
+struct Resolver<'a> {
+    root: &'a Node,
+    /// Values that are being resolved, innermost last.
+    active: Vec<Active<'a>>,
+    steps: usize,
+    bytes: usize,
+}
+
+/// A value with substitutions, while it is being resolved.
+#[derive(Clone)]
+struct Active<'a> {
+    path: Path,
+    /// What was set for this path before it.
+    earlier: &'a [Node],
+}
+
+const UNBOUNDED: &str = "the substitutions of this document multiply without bound";
+const START: Position = Position { line: 1, column: 1 };
+
+// === impl Resolver ===
+
+impl<'a> Resolver<'a> {
+    /// `None`: an optional substitution that leads nowhere.
+    fn node(&mut self, node: &'a Node, path: &mut Path) -> Result<Option<Value>, Error> {
+        self.steps += 1;
+        let too_much = self.steps > MAX_RESOLVE_STEPS || self.bytes > MAX_RESOLVED_BYTES;
+        if too_much || self.active.len() > MAX_DEPTH {
+            return Err(START.error(UNBOUNDED));
+        }
+        match node {
+            Node::Scalar(value) => {
+                self.bytes += value.as_str().map_or(0, str::len);
+                Ok(Some(value.clone()))
+            }
+            Node::Object(fields) => {
+                let mut object = Map::new();
+                for (key, field) in fields {
+                    path.push(key.clone());
+                    let value = self.node(field, path)?;
+                    path.pop();
+                    if let Some(value) = value {
+                        object.insert(key.clone(), value);
+                    }
+                }
+                Ok(Some(Value::Object(object)))
+            }
+            Node::Array(items) => {
+                // Items have no path of their own.
+                path.push("\0item".to_owned());
+                let mut array = Vec::new();
+                for item in items {
+                    array.extend(self.node(item, path)?);
+                }
+                path.pop();
+                Ok(Some(Value::Array(array)))
+            }
+            Node::Layers(layers) => self.layers(layers, path),
+            Node::Substitution { .. } | Node::Concatenation { .. } => self.guarded(node, &[], path),
+        }
+    }
+
+    /// Every layer over those below it: objects merge, other values replace.
+    fn layers(&mut self, layers: &'a [Node], path: &mut Path) -> Result<Option<Value>, Error> {
+        let mut result = None;
+        for (index, layer) in layers.iter().enumerate() {
+            let value = match layer {
+                Node::Substitution { .. } | Node::Concatenation { .. } => {
+                    self.guarded(layer, &layers[..index], path)?
+                }
+                _ => self.node(layer, path)?,
+            };
+            result = match (result, value) {
+                (Some(Value::Object(below)), Some(Value::Object(above))) => {
+                    Some(Value::Object(merge(below, above)))
+                }
+                (below, None) => below,
+                (_, above) => above,
+            };
+        }
+        Ok(result)
+    }
+
+    fn guarded(
+        &mut self,
+        node: &'a Node,
+        earlier: &'a [Node],
+        path: &mut Path,
+    ) -> Result<Option<Value>, Error> {
+        self.active.push(Active {
+            path: path.clone(),
+            earlier,
+        });
+        let value = match node {
+            Node::Substitution { path, optional, at } => self.substitution(path, *optional, *at),
+            Node::Concatenation { pieces, at } => self.concatenation(pieces, *at, path),
+            other => self.node(other, path),
+        };
+        self.active.pop();
+        value
+    }
+
+    fn substitution(
+        &mut self,
+        wanted: &Path,
+        optional: bool,
+        at: Position,
+    ) -> Result<Option<Value>, Error> {
+        let found = self.lookup(wanted, at)?;
+        if found.is_none() && !optional {
+            let name = wanted.join(".");
+            return Err(at.error(format!(
+                "${{{name}}} is not defined in this file (the environment is not consulted)"
+            )));
+        }
+        Ok(found)
+    }
+
+    fn lookup(&mut self, wanted: &Path, at: Position) -> Result<Option<Value>, Error> {
+        let own = self
+            .active
+            .iter()
+            .rposition(|active| wanted.starts_with(&active.path));
+        let Some(own) = own else {
+            return self.walk(self.root, wanted, 0, at);
+        };
+        // Within its own value a path means what was set before. What is being
+        // resolved further out must not be entered again.
+        if own + 1 != self.active.len() && self.active[own].earlier.is_empty() {
+            return Err(at.error(format!("${{{}}} refers to itself", wanted.join("."))));
+        }
+        let Active { path, earlier } = self.active[own].clone();
+        let hidden = self.active.split_off(own);
+        let value = self.layers(earlier, &mut path.clone());
+        self.active.extend(hidden);
+        Ok(value?.and_then(|value| descend(value, &wanted[path.len()..])))
+    }
+
+    /// Follows `wanted` from its `depth`th key on.
+    fn walk(
+        &mut self,
+        node: &'a Node,
+        wanted: &Path,
+        depth: usize,
+        at: Position,
+    ) -> Result<Option<Value>, Error> {
+        match (node, wanted.get(depth)) {
+            (Node::Object(fields), Some(key)) => match fields.get(key) {
+                Some(field) => self.walk(field, wanted, depth + 1, at),
+                None => Ok(None),
+            },
+            _ => {
+                let mut path = wanted[..depth].to_vec();
+                // An object around the substitution would contain itself.
+                if self
+                    .active
+                    .iter()
+                    .any(|active| active.path.starts_with(&path))
+                {
+                    return Err(at.error(format!("${{{}}} contains itself", wanted.join("."))));
+                }
+                let value = self.node(node, &mut path)?;
+                Ok(value.and_then(|value| descend(value, &wanted[depth..])))
+            }
+        }
+    }
+}
+
+// === concatenation ===
+
+impl<'a> Resolver<'a> {
+    fn concatenation(
+        &mut self,
+        pieces: &'a [Piece],
+        at: Position,
+        path: &mut Path,
+    ) -> Result<Option<Value>, Error> {
+        let mut parts = Vec::new();
+        for piece in pieces {
+            match piece {
+                Piece::Text(text) => parts.push(Part::Text(text.clone())),
+                // Not guarded again: it is the concatenation that has earlier values.
+                Piece::Value(Node::Substitution { path, optional, at }) => {
+                    parts.extend(self.substitution(path, *optional, *at)?.map(Part::Value));
+                }
+                Piece::Value(node) => parts.extend(self.node(node, path)?.map(Part::Value)),
+            }
+        }
+        let structured =
+            |part: &Part| matches!(part, Part::Value(Value::Object(_) | Value::Array(_)));
+        if !parts.iter().any(structured) {
+            return self.text(parts, at);
+        }
+        // Blanks between objects or arrays mean nothing.
+        parts.retain(|part| !part.is_blank());
+        let mut values = parts.into_iter();
+        let mut result = match values.next() {
+            Some(Part::Value(first)) => first,
+            _ => return Err(mixed(at)),
+        };
+        for part in values {
+            result = match (result, part) {
+                (Value::Object(below), Part::Value(Value::Object(above))) => {
+                    Value::Object(merge(below, above))
+                }
+                (Value::Array(mut items), Part::Value(Value::Array(more))) => {
+                    items.extend(more);
+                    Value::Array(items)
+                }
+                _ => return Err(mixed(at)),
+            };
+        }
+        Ok(Some(result))
+    }
+
+    fn text(&mut self, mut parts: Vec<Part>, at: Position) -> Result<Option<Value>, Error> {
+        // What optional substitutions left: a lone value keeps its type.
+        let said = parts.iter().filter(|part| !part.is_blank()).count();
+        if said == 0 && parts.iter().all(|part| matches!(part, Part::Text(_))) {
+            return Ok(None);
+        }
+        if let ([Part::Value(_)], 1) = (parts.as_slice(), said) {
+            return Ok(parts.pop().and_then(Part::into_value));
+        }
+        let mut text = String::new();
+        for part in parts {
+            match part {
+                Part::Text(piece) => text.push_str(&piece),
+                Part::Value(Value::String(piece)) => text.push_str(&piece),
+                Part::Value(other) => text.push_str(&other.to_string()),
+            }
+            if self.bytes + text.len() > MAX_RESOLVED_BYTES {
+                return Err(at.error(UNBOUNDED));
+            }
+        }
+        self.bytes += text.len();
+        Ok(Some(Value::String(text)))
+    }
+}
+
+enum Part {
+    Text(String),
+    Value(Value),
+}
+
+impl Part {
+    fn is_blank(&self) -> bool {
+        matches!(self, Part::Text(text) if text.chars().all(crate::cursor::is_blank))
+    }
+
+    fn into_value(self) -> Option<Value> {
+        match self {
+            Part::Value(value) => Some(value),
+            Part::Text(_) => None,
+        }
+    }
+}
+
+fn mixed(at: Position) -> Error {
+    at.error("objects, arrays and text cannot be joined with each other")
+}
+
+fn merge(mut below: Map<String, Value>, above: Map<String, Value>) -> Map<String, Value> {
+    for (key, value) in above {
+        let merged = match (below.get_mut(&key).map(Value::take), value) {
+            (Some(Value::Object(below)), Value::Object(above)) => {
+                Value::Object(merge(below, above))
+            }
+            (_, above) => above,
+        };
+        below.insert(key, merged);
+    }
+    below
+}
+
+fn descend(value: Value, keys: &[String]) -> Option<Value> {
+    keys.iter().try_fold(value, |value, key| match value {
+        Value::Object(mut fields) => fields.shift_remove(key),
+        _ => None,
+    })
+}

@@ -1,0 +1,6 @@
+//! What documents mean, and what is said about those that mean nothing.
+
+mod errors;
+mod files;
+mod meaning;
+mod properties;

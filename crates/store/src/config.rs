@@ -1,0 +1,51 @@
+//! [`StoreConfig`]: where the store is and how wide it is.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use crate::{OpenStoreError, defaults};
+
+/// What a store is opened with.
+#[derive(Clone)]
+pub struct StoreConfig {
+    /// `sqlite:PATH` or `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`.
+    pub url: String,
+    /// Reading connections.
+    pub readers: usize,
+}
+
+/// The engine that a URL names.
+pub(crate) enum Target {
+    Sqlite(PathBuf),
+}
+
+impl StoreConfig {
+    /// With default widths.
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            readers: defaults::READERS,
+        }
+    }
+
+    /// A SQLite file; it is made if it does not exist.
+    pub fn sqlite(path: impl AsRef<std::path::Path>) -> Self {
+        Self::new(format!("sqlite:{}", path.as_ref().display()))
+    }
+
+    pub(crate) fn target(&self) -> Result<Target, OpenStoreError> {
+        if let Some(path) = self.url.strip_prefix("sqlite:") {
+            return Ok(Target::Sqlite(PathBuf::from(path)));
+        }
+        Err(OpenStoreError::UnknownUrl)
+    }
+}
+
+/// Without the URL: it may hold a password.
+impl fmt::Debug for StoreConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoreConfig")
+            .field("readers", &self.readers)
+            .finish_non_exhaustive()
+    }
+}

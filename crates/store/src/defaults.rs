@@ -1,0 +1,58 @@
+//! Every bound of the store, with its arithmetic.
+
+use std::time::Duration;
+
+/// Write requests that wait for the writer. Each is one caller that awaits its commit; when the
+/// queue is full the next caller waits for a place.
+pub const WRITE_QUEUE: usize = 4_096;
+
+/// Weight (statements) of one transaction. A disk gives 150-200 fsyncs/s, so 10,000 results/s
+/// need some 70 results per commit; 8,192 statements take 30-50 ms to run, which bounds how long
+/// a small request waits behind a large batch.
+pub const BATCH_STATEMENTS: usize = 8_192;
+
+/// Text and blobs of one transaction. One request may be larger and then goes alone. The rows
+/// stay in memory until the commit.
+pub const BATCH_BYTES: usize = 32 << 20;
+
+/// Reading connections. Reads are short; more than the cores of a small server only costs caches.
+pub const READERS: usize = 4;
+
+/// SQLite's page cache of each connection: 8 MiB, so 40 MiB with the writer at the most.
+pub const SQLITE_CACHE_KIB: i64 = 8 * 1_024;
+
+/// Pages in the write-ahead log after which SQLite copies them back: 4,000 of 4 KiB = 16 MiB. A
+/// checkpoint costs two fsyncs, so a small log would double the fsyncs of a busy server.
+pub const SQLITE_CHECKPOINT_PAGES: i64 = 4_000;
+
+/// The log is cut to this size after a checkpoint, so that one huge result does not keep its
+/// space for ever.
+pub const SQLITE_JOURNAL_LIMIT_BYTES: i64 = 64 << 20;
+
+/// Prepared statements kept per connection; the crate has fewer.
+pub const PREPARED_STATEMENTS: usize = 128;
+
+/// How long a reader waits for SQLite's own locks (recovery of the log after a crash).
+pub const SQLITE_BUSY: Duration = Duration::from_secs(10);
+
+/// Finished jobs hidden per pruning step.
+pub const PRUNE_JOBS: i64 = 64;
+
+/// Rows deleted per pruning step: some 10 ms, so a commit behind it hardly waits.
+pub const PRUNE_ROWS: i64 = 1_000;
+
+/// One connection attempt to PostgreSQL.
+pub const POSTGRES_CONNECT: Duration = Duration::from_secs(5);
+
+/// Pause between attempts to reach PostgreSQL again.
+pub const POSTGRES_RETRY: Duration = Duration::from_millis(250);
+
+/// How long writes wait for PostgreSQL to come back before they fail. A restart of the server
+/// takes some seconds; a fail-over 10 to 30.
+pub const POSTGRES_PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long a read waits for a connection of the pool.
+pub const POSTGRES_POOL_WAIT: Duration = Duration::from_secs(10);
+
+/// Statements sent ahead of their answers in one transaction.
+pub const POSTGRES_PIPELINE: usize = 1_024;

@@ -1,0 +1,122 @@
+//! What can go wrong: [`OpenStoreError`] at the start, [`StoreError`] afterwards.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::migrations::MigrateError;
+use crate::value::ColumnError;
+
+/// Why a store cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenStoreError {
+    /// The URL is of another kind.
+    #[error(
+        "the store's URL begins with neither `sqlite:` nor `postgresql://`; write for example \
+         `sqlite:/var/lib/tutti/tutti.db`"
+    )]
+    UnknownUrl,
+    /// The URL is of PostgreSQL and wrong.
+    #[error("the store's PostgreSQL URL cannot be read: {what}")]
+    InvalidUrl {
+        /// Where.
+        what: String,
+    },
+    /// Another server process has the SQLite file.
+    #[error(
+        "{path} is in use by another server process ({holder}); stop it first, or give this one a \
+         data directory of its own"
+    )]
+    Locked {
+        /// The database.
+        path: PathBuf,
+        /// Its process id, where known.
+        holder: String,
+    },
+    /// A file or directory.
+    #[error("cannot open {path}")]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The schema.
+    #[error(transparent)]
+    Migrate(#[from] MigrateError),
+    /// The engine said no.
+    #[error("cannot open the store at {place}")]
+    Engine {
+        /// The path, or host and database.
+        place: String,
+        /// Why.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+/// Why a read or write failed. Unless said otherwise, nothing of a failed write was kept.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The store was closed.
+    #[error("the store is closed")]
+    Closed,
+    /// A state that this version does not know.
+    #[error("no {of} has the state {state:?}")]
+    UnknownState {
+        /// `job` or `run`.
+        of: &'static str,
+        /// As given.
+        state: String,
+    },
+    /// A job without any state.
+    #[error("a new job has no state: give the states that it enters, in their order")]
+    NoState,
+    /// No space left.
+    #[error(
+        "the disk of the store is full; nothing of this write was kept, free some space and it \
+         will work again"
+    )]
+    DiskFull(#[source] Source),
+    /// PostgreSQL does not answer.
+    #[error("the database is not reachable; nothing of this write was kept")]
+    Unavailable(#[source] Source),
+    /// The commit was sent and its answer was lost. Commits of [`Change`](crate::Change)s may be
+    /// repeated: what was applied is then reported as unchanged.
+    #[error("the commit was sent and no answer came: it may or may not be kept")]
+    OutcomeUnknown(#[source] Source),
+    /// Another server took the database over while this one had lost it.
+    #[error("another server process took over this database; this one must end")]
+    Superseded,
+    /// The engine refused.
+    #[error("the database refused the statement")]
+    Refused(#[source] Source),
+    /// What was read is not what the schema says.
+    #[error("the database holds something that this version cannot read")]
+    Corrupt(#[source] Source),
+}
+
+/// A cause that several callers of one batch may share.
+pub type Source = Arc<dyn std::error::Error + Send + Sync>;
+
+// === impl StoreError ===
+
+impl From<ColumnError> for StoreError {
+    fn from(error: ColumnError) -> Self {
+        Self::Corrupt(Arc::new(error))
+    }
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        use rusqlite::ErrorCode;
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => Self::DiskFull(Arc::new(error)),
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+                Self::Corrupt(Arc::new(error))
+            }
+            Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) => {
+                Self::Unavailable(Arc::new(error))
+            }
+            _ => Self::Refused(Arc::new(error)),
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The schema's history: numbered SQL files, each applied once, forward only.
+//!
+//! [`Migration`]s are compiled in, one list for each engine with the same names. The rule: a file
+//! that was ever released is never edited (its checksum is kept beside it), and a schema that is
+//! newer than this program is refused.
+
+use sha2::{Digest, Sha256};
+
+/// One step of the schema.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Migration {
+    pub(crate) number: i64,
+    pub(crate) name: &'static str,
+    pub(crate) sql: &'static str,
+}
+
+/// Why the schema cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MigrateError {
+    /// A newer program was here.
+    #[error(
+        "the database has schema version {found} and this program knows {known}: it was written \
+         by a newer version; install that one, or restore the backup made before the upgrade"
+    )]
+    Newer {
+        /// In the database.
+        found: i64,
+        /// In this program.
+        known: i64,
+    },
+    /// The history differs.
+    #[error(
+        "migration {number} ({name}) was applied with another text than this program has; the \
+         database comes from another build, restore a backup or use that build"
+    )]
+    Changed {
+        /// Which.
+        number: i64,
+        /// Its name.
+        name: String,
+    },
+}
+
+/// The table that remembers; the same text on both engines.
+pub(crate) const CREATE_TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migrations \
+     (number BIGINT PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL)";
+pub(crate) const APPLIED: &str = "SELECT number, checksum FROM schema_migrations ORDER BY number";
+pub(crate) const REMEMBER: &str =
+    "INSERT INTO schema_migrations (number, name, checksum) VALUES ($1, $2, $3)";
+
+macro_rules! migrations {
+    ($engine:literal: $($number:literal $name:literal),* $(,)?) => {
+        &[$(Migration {
+            number: $number,
+            name: $name,
+            sql: include_str!(concat!("../migrations/", $engine, "/", $name, ".sql")),
+        }),*]
+    };
+}
+
+pub(crate) const SQLITE: &[Migration] = migrations!("sqlite": 1 "0001_first");
+
+/// What is still to be applied, given what was.
+pub(crate) fn pending(
+    known: &'static [Migration],
+    applied: &[(i64, String)],
+) -> Result<&'static [Migration], MigrateError> {
+    for ((number, checksum), migration) in applied.iter().zip(known) {
+        if *number != migration.number || *checksum != migration.checksum() {
+            return Err(MigrateError::Changed {
+                number: *number,
+                name: migration.name.to_owned(),
+            });
+        }
+    }
+    let version = |number: Option<i64>| number.unwrap_or(0);
+    known
+        .get(applied.len()..)
+        .ok_or_else(|| MigrateError::Newer {
+            found: version(applied.last().map(|(number, _)| *number)),
+            known: version(known.last().map(|migration| migration.number)),
+        })
+}
+
+impl Migration {
+    pub(crate) fn checksum(&self) -> String {
+        Sha256::digest(self.sql.as_bytes())
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KNOWN: &[Migration] = &[
+        Migration {
+            number: 1,
+            name: "one",
+            sql: "a",
+        },
+        Migration {
+            number: 2,
+            name: "two",
+            sql: "b",
+        },
+    ];
+
+    fn applied(count: usize) -> Vec<(i64, String)> {
+        KNOWN[..count]
+            .iter()
+            .map(|known| (known.number, known.checksum()))
+            .collect()
+    }
+
+    #[test]
+    fn what_is_missing_is_applied_in_order() {
+        let numbers = |count| {
+            let pending = pending(KNOWN, &applied(count)).unwrap();
+            pending
+                .iter()
+                .map(|migration| migration.number)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(numbers(0), [1, 2]);
+        assert_eq!(numbers(1), [2]);
+        assert_eq!(numbers(2), [0; 0]);
+    }
+
+    #[test]
+    fn a_newer_schema_and_an_edited_history_are_refused() {
+        let mut newer = applied(2);
+        newer.push((3, "c".to_owned()));
+        let error = pending(KNOWN, &newer).unwrap_err();
+        assert_eq!(error, MigrateError::Newer { found: 3, known: 2 });
+        let mut edited = applied(2);
+        edited[0].1 = "x".to_owned();
+        let error = pending(KNOWN, &edited).unwrap_err();
+        assert_eq!(
+            error,
+            MigrateError::Changed {
+                number: 1,
+                name: "one".to_owned()
+            }
+        );
+    }
+}

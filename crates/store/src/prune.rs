@@ -1,0 +1,80 @@
+//! Forgetting jobs that ended long ago.
+//!
+//! [`Store::prune_jobs`] first hides jobs and then deletes their rows, in small transactions
+//! between which other writes go on. The rule: nobody sees half a job, and no number or id is
+//! given out again.
+
+use crate::StoreError;
+use crate::defaults::{PRUNE_JOBS, PRUNE_ROWS};
+use crate::store::Store;
+use crate::value::Value;
+use crate::write::Step;
+
+/// What was forgotten.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pruned {
+    /// Jobs.
+    pub jobs: u64,
+    /// Events of any jobs.
+    pub events: u64,
+    /// Runs of any jobs.
+    pub runs: u64,
+}
+
+/// 4 is `JOB_OVER`.
+const HIDE: &str = "UPDATE jobs SET pruned = 1 WHERE number IN (SELECT number FROM jobs \
+     WHERE pruned = 0 AND progress = 4 AND finished_ms < $1 ORDER BY number LIMIT $2)";
+
+const EVENTS: &str = "DELETE FROM events WHERE id IN (SELECT events.id FROM jobs \
+     JOIN events ON events.job = jobs.number WHERE jobs.pruned = 1 LIMIT $1)";
+
+const RUNS: &str = "DELETE FROM runs WHERE (job, certname) IN (SELECT runs.job, runs.certname \
+     FROM jobs JOIN runs ON runs.job = jobs.number WHERE jobs.pruned = 1 LIMIT $1)";
+
+const STATES: &str = "DELETE FROM job_states WHERE job IN (SELECT number FROM jobs \
+     WHERE pruned = 1)";
+
+const JOBS: &str = "DELETE FROM jobs WHERE pruned = 1";
+
+pub(crate) const STATEMENTS: &[&str] = &[HIDE, EVENTS, RUNS, STATES, JOBS];
+
+impl Store {
+    /// Forgets jobs that ended before `older_than_ms`, with their runs and events. Dropping the
+    /// future leaves hidden rows for the next call.
+    pub async fn prune_jobs(&self, older_than_ms: i64) -> Result<Pruned, StoreError> {
+        let mut pruned = Pruned::default();
+        loop {
+            let values = vec![Value::Int(older_than_ms), Value::Int(PRUNE_JOBS)];
+            let hidden = self.execute(Step { sql: HIDE, values }).await?;
+            pruned.events += self.delete_all(EVENTS).await?;
+            pruned.runs += self.delete_all(RUNS).await?;
+            // At most PRUNE_JOBS of both by now, in one transaction: a job without its history
+            // is never left behind.
+            let steps = [STATES, JOBS].map(|sql| Step {
+                sql,
+                values: Vec::new(),
+            });
+            let rows = self.execute_all(steps.to_vec()).await?;
+            pruned.jobs += rows.last().copied().unwrap_or(0);
+            if hidden == 0 {
+                return Ok(pruned);
+            }
+        }
+    }
+
+    async fn delete_all(&self, sql: &'static str) -> Result<u64, StoreError> {
+        let mut deleted = 0;
+        loop {
+            match self
+                .execute(Step {
+                    sql,
+                    values: vec![Value::Int(PRUNE_ROWS)],
+                })
+                .await?
+            {
+                0 => return Ok(deleted),
+                rows => deleted += rows,
+            }
+        }
+    }
+}

@@ -1,0 +1,351 @@
+//! Runs: one job on one node.
+
+use std::collections::BTreeMap;
+
+use crate::ledger::Ledger;
+use crate::page::Page;
+use crate::state::{RUN_OVER, RUN_RUNNING, run_progress};
+use crate::store::Store;
+use crate::value::{ColumnError, Columns, FromRow, Value};
+use crate::write::{RunChange, Step};
+use crate::{JobNumber, NewEvent, StoreError, events};
+
+/// A run of a new job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewRun {
+    /// The node.
+    pub certname: String,
+    /// Random, unique over all time.
+    pub transaction_id: String,
+    /// `ready`, `running`, `errored`, `skipped`, …
+    pub state: String,
+    /// JSON.
+    pub details: Option<String>,
+    /// JSON.
+    pub result: Option<String>,
+    /// Its first event.
+    pub event: Option<NewEvent>,
+}
+
+/// A run as it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunRow {
+    /// Of which job.
+    pub job: JobNumber,
+    /// The node.
+    pub certname: String,
+    /// Random, unique over all time.
+    pub transaction_id: String,
+    /// `ready`, `running`, `finished`, …
+    pub state: String,
+    /// When it became `running`.
+    pub started_ms: Option<i64>,
+    /// When it ended.
+    pub finished_ms: Option<i64>,
+    /// JSON.
+    pub details: Option<String>,
+    /// JSON.
+    pub result: Option<String>,
+    /// The id of its last change in the event log; 0 if it has none yet.
+    pub latest_event_id: i64,
+}
+
+/// By what runs are ordered; ties are broken by certname.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RunOrder {
+    /// By the node's name.
+    #[default]
+    Certname,
+    /// By how long it took; runs that are not over come last.
+    Duration,
+    /// By the state's name.
+    State,
+    /// By its begin.
+    Started,
+    /// By its end.
+    Finished,
+}
+
+/// Which runs of a job.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunFilter {
+    /// Only those in this state.
+    pub state: Option<String>,
+    /// By what.
+    pub order_by: RunOrder,
+    /// The other way round.
+    pub descending: bool,
+}
+
+/// The columns of [`RunRow`], in its order.
+macro_rules! columns {
+    () => {
+        "job, certname, transaction_id, state, started_ms, finished_ms, details, result, \
+         latest_event_id"
+    };
+}
+
+macro_rules! page {
+    ($order:literal) => {
+        concat!(
+            "SELECT ",
+            columns!(),
+            " FROM runs WHERE job = $1 AND (CAST($2 AS TEXT) IS NULL OR state = $2) ORDER BY ",
+            $order,
+            " NULLS LAST, certname LIMIT $3 OFFSET $4"
+        )
+    };
+}
+
+const INSERT: &str = "INSERT INTO runs (job, certname, transaction_id, state, progress, \
+     started_ms, finished_ms, details, result, latest_event_id) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+
+/// `progress < $4` is the guard: forward only, and never out of a terminal state.
+const TRANSITION: &str = "UPDATE runs SET state = $3, progress = $4, \
+     started_ms = COALESCE(started_ms, CAST($5 AS BIGINT)), finished_ms = $6, \
+     result = COALESCE($7, result), details = COALESCE($8, details), latest_event_id = $9 \
+     WHERE job = $1 AND certname = $2 AND progress < $4";
+
+const COUNT: &str =
+    "SELECT COUNT(*) FROM runs WHERE job = $1 AND (CAST($2 AS TEXT) IS NULL OR state = $2)";
+
+const BY_TRANSACTION: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM runs WHERE transaction_id = $1"
+);
+
+const ONE: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM runs WHERE job = $1 AND certname = $2"
+);
+
+/// 3 is `RUN_OVER`; written out so that the partial index is used.
+const UNFINISHED: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM runs WHERE progress < 3 ORDER BY job, certname"
+);
+
+const STATES: &str = "SELECT job, state, COUNT(*) FROM runs WHERE job >= $1 AND job <= $2 \
+     GROUP BY job, state";
+
+const PAGES: [(RunOrder, &str, &str); 5] = [
+    (
+        RunOrder::Certname,
+        page!("certname"),
+        page!("certname DESC"),
+    ),
+    (
+        RunOrder::Duration,
+        page!("(finished_ms - started_ms)"),
+        page!("(finished_ms - started_ms) DESC"),
+    ),
+    (RunOrder::State, page!("state"), page!("state DESC")),
+    (
+        RunOrder::Started,
+        page!("started_ms"),
+        page!("started_ms DESC"),
+    ),
+    (
+        RunOrder::Finished,
+        page!("finished_ms"),
+        page!("finished_ms DESC"),
+    ),
+];
+
+pub(crate) const STATEMENTS: &[&str] = &[
+    INSERT,
+    TRANSITION,
+    COUNT,
+    BY_TRANSACTION,
+    ONE,
+    UNFINISHED,
+    STATES,
+    PAGES[0].1,
+    PAGES[0].2,
+    PAGES[1].1,
+    PAGES[1].2,
+    PAGES[2].1,
+    PAGES[2].2,
+    PAGES[3].1,
+    PAGES[3].2,
+    PAGES[4].1,
+    PAGES[4].2,
+];
+
+// === impl Store ===
+
+impl Store {
+    /// Runs of a job and how many there are without paging. Results are included: page where
+    /// they may be large.
+    pub async fn runs(
+        &self,
+        job: JobNumber,
+        filter: &RunFilter,
+        page: Page,
+    ) -> Result<(Vec<RunRow>, u64), StoreError> {
+        let mut values = vec![
+            Value::Int(job.get()),
+            Value::opt_owned(filter.state.as_deref()),
+        ];
+        let total: Option<i64> = self.query_one(COUNT, values.clone()).await?;
+        values.extend([
+            Value::Int(page.limit_column()),
+            Value::Int(page.offset_column()),
+        ]);
+        let rows = self.query(filter.sql(), values).await?;
+        Ok((rows, total.unwrap_or(0).unsigned_abs()))
+    }
+
+    /// One run.
+    pub async fn run(&self, job: JobNumber, certname: &str) -> Result<Option<RunRow>, StoreError> {
+        self.query_one(ONE, vec![Value::Int(job.get()), Value::owned(certname)])
+            .await
+    }
+
+    /// The run of a transaction.
+    pub async fn run_by_transaction(
+        &self,
+        transaction_id: &str,
+    ) -> Result<Option<RunRow>, StoreError> {
+        self.query_one(BY_TRANSACTION, vec![Value::owned(transaction_id)])
+            .await
+    }
+
+    /// How many runs are in each state, for each of the jobs; a job without runs is left out.
+    pub async fn node_states(
+        &self,
+        jobs: &[JobNumber],
+    ) -> Result<BTreeMap<JobNumber, BTreeMap<String, u64>>, StoreError> {
+        let mut states: BTreeMap<JobNumber, BTreeMap<String, u64>> = BTreeMap::new();
+        for (first, last) in ranges(jobs) {
+            let values = vec![Value::Int(first), Value::Int(last)];
+            let rows: Vec<StateCount> = self.query(STATES, values).await?;
+            for StateCount(job, state, count) in rows {
+                states.entry(job).or_default().insert(state, count);
+            }
+        }
+        Ok(states)
+    }
+
+    pub(crate) async fn unfinished_runs(&self) -> Result<Vec<RunRow>, StoreError> {
+        self.query(UNFINISHED, Vec::new()).await
+    }
+}
+
+/// Neighbouring numbers in one query: a page of a list is mostly one range.
+fn ranges(jobs: &[JobNumber]) -> Vec<(i64, i64)> {
+    let mut numbers: Vec<i64> = jobs.iter().map(|job| job.get()).collect();
+    numbers.sort_unstable();
+    let mut ranges: Vec<(i64, i64)> = Vec::new();
+    for number in numbers {
+        match ranges.last_mut() {
+            Some((_, last)) if number - *last <= 1 => *last = number,
+            _ => ranges.push((number, number)),
+        }
+    }
+    ranges
+}
+
+struct StateCount(JobNumber, String, u64);
+
+impl FromRow for StateCount {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        Ok(Self(
+            JobNumber::from_column(row.int(0)?),
+            row.text(1)?,
+            row.int(2)?.unsigned_abs(),
+        ))
+    }
+}
+
+// === impl RunFilter ===
+
+impl RunFilter {
+    fn sql(&self) -> &'static str {
+        let (_, ascending, descending) = PAGES
+            .iter()
+            .find(|(order, ..)| *order == self.order_by)
+            .unwrap_or(&PAGES[0]);
+        if self.descending {
+            descending
+        } else {
+            ascending
+        }
+    }
+}
+
+// === writing ===
+
+/// The statements of a new job's run.
+pub(crate) fn plan_insert<'a>(
+    run: &'a NewRun,
+    job: JobNumber,
+    at_ms: i64,
+    ledger: &mut Ledger,
+    steps: &mut Vec<Step<'a>>,
+) -> Result<(), StoreError> {
+    let progress = run_progress(&run.state)?;
+    let mark = run.event.as_ref().map_or(0, |_| ledger.next_event());
+    steps.push(Step {
+        sql: INSERT,
+        values: vec![
+            Value::Int(job.get()),
+            Value::text(&run.certname),
+            Value::text(&run.transaction_id),
+            Value::text(&run.state),
+            Value::Int(progress),
+            Value::opt_int((progress == RUN_RUNNING).then_some(at_ms)),
+            Value::opt_int((progress == RUN_OVER).then_some(at_ms)),
+            Value::opt_text(run.details.as_deref()),
+            Value::opt_text(run.result.as_deref()),
+            Value::Int(mark),
+        ],
+    });
+    steps.extend(
+        run.event
+            .as_ref()
+            .map(|event| events::insert(event, mark, job)),
+    );
+    Ok(())
+}
+
+/// A run's transition.
+pub(crate) fn transition(change: &RunChange, mark: i64) -> Result<Step<'_>, StoreError> {
+    let progress = run_progress(&change.to_state)?;
+    Ok(Step {
+        sql: TRANSITION,
+        values: vec![
+            Value::Int(change.job.get()),
+            Value::text(&change.certname),
+            Value::text(&change.to_state),
+            Value::Int(progress),
+            Value::opt_int((progress == RUN_RUNNING).then_some(change.at_ms)),
+            Value::opt_int((progress == RUN_OVER).then_some(change.at_ms)),
+            Value::opt_text(change.result.as_deref()),
+            Value::opt_text(change.details.as_deref()),
+            Value::Int(mark),
+        ],
+    })
+}
+
+// === impl RunRow ===
+
+impl FromRow for RunRow {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        Ok(Self {
+            job: JobNumber::from_column(row.int(0)?),
+            certname: row.text(1)?,
+            transaction_id: row.text(2)?,
+            state: row.text(3)?,
+            started_ms: row.opt_int(4)?,
+            finished_ms: row.opt_int(5)?,
+            details: row.opt_text(6)?,
+            result: row.opt_text(7)?,
+            latest_event_id: row.int(8)?,
+        })
+    }
+}

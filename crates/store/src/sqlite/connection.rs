@@ -1,0 +1,105 @@
+//! Connections with the settings that the rules need, and the schema.
+
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use crate::OpenStoreError;
+use crate::defaults::{
+    PREPARED_STATEMENTS, SQLITE_BUSY, SQLITE_CACHE_KIB, SQLITE_CHECKPOINT_PAGES,
+    SQLITE_JOURNAL_LIMIT_BYTES,
+};
+use crate::migrations::{self, MigrateError};
+
+/// The connection that writes; the schema is up to date afterwards.
+pub(crate) fn open_writer(path: &Path) -> Result<Connection, OpenStoreError> {
+    create_private(path)?;
+    let engine = |source: rusqlite::Error| refused(path, source);
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags).map_err(engine)?;
+    configure(&connection).map_err(engine)?;
+    connection
+        .pragma_update(None, "journal_mode", "WAL")
+        .map_err(engine)?;
+    connection
+        .pragma_update(None, "synchronous", "FULL")
+        .map_err(engine)?;
+    connection
+        .pragma_update(None, "foreign_keys", true)
+        .map_err(engine)?;
+    connection
+        .pragma_update(None, "wal_autocheckpoint", SQLITE_CHECKPOINT_PAGES)
+        .map_err(engine)?;
+    connection
+        .pragma_update(None, "journal_size_limit", SQLITE_JOURNAL_LIMIT_BYTES)
+        .map_err(engine)?;
+    migrate(&mut connection, path)?;
+    Ok(connection)
+}
+
+/// A connection that only reads.
+pub(crate) fn open_reader(path: &Path) -> Result<Connection, OpenStoreError> {
+    let engine = |source: rusqlite::Error| refused(path, source);
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(engine)?;
+    configure(&connection).map_err(engine)?;
+    Ok(connection)
+}
+
+fn configure(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_prepared_statement_cache_capacity(PREPARED_STATEMENTS);
+    connection.busy_timeout(SQLITE_BUSY)?;
+    connection.pragma_update(None, "cache_size", -SQLITE_CACHE_KIB)
+}
+
+/// The database holds password hashes and results: nobody else may read it. SQLite gives the
+/// files beside it the same mode.
+fn create_private(path: &Path) -> Result<(), OpenStoreError> {
+    std::fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(path)
+        .map(drop)
+        .map_err(|source| OpenStoreError::Io {
+            path: path.to_owned(),
+            source,
+        })
+}
+
+fn migrate(connection: &mut Connection, path: &Path) -> Result<(), OpenStoreError> {
+    let engine = |source: rusqlite::Error| refused(path, source);
+    let transaction = connection
+        .transaction_with_behavior(TransactionBehavior::Immediate)
+        .map_err(engine)?;
+    transaction
+        .execute_batch(migrations::CREATE_TABLE)
+        .map_err(engine)?;
+    let applied = transaction
+        .prepare(migrations::APPLIED)
+        .and_then(|mut statement| {
+            statement
+                .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+                .collect()
+        })
+        .map_err(engine)?;
+    let applied: Vec<(i64, String)> = applied;
+    let pending: Result<_, MigrateError> = migrations::pending(migrations::SQLITE, &applied);
+    for migration in pending? {
+        transaction.execute_batch(migration.sql).map_err(engine)?;
+        let values = (migration.number, migration.name, migration.checksum());
+        transaction
+            .execute(migrations::REMEMBER, values)
+            .map_err(engine)?;
+    }
+    transaction.commit().map_err(engine)
+}
+
+fn refused(path: &Path, source: rusqlite::Error) -> OpenStoreError {
+    OpenStoreError::Engine {
+        place: path.display().to_string(),
+        source: Box::new(source),
+    }
+}

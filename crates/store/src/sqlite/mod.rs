@@ -1,0 +1,93 @@
+//! SQLite: one file, one writer thread, several readers.
+//!
+//! [`Sqlite`] owns the reading connections and the thread. The rules: write-ahead log with
+//! `synchronous=FULL`, so a commit is on the disk when it returns; only the writer writes; only
+//! one server process has the file.
+
+mod connection;
+mod lock;
+mod readers;
+mod writer;
+
+use std::path::{Path, PathBuf};
+
+use tokio::sync::{mpsc, watch};
+
+use self::readers::Readers;
+use crate::defaults::WRITE_QUEUE;
+use crate::store::Message;
+use crate::value::{FromRow, Value};
+use crate::{OpenStoreError, StoreError};
+
+/// The engine's reading half, and word of the writing one.
+pub(crate) struct Sqlite {
+    path: PathBuf,
+    readers: Readers,
+    /// Closed when the writer thread has let go of the file.
+    writer: watch::Receiver<()>,
+}
+
+impl Sqlite {
+    pub(crate) async fn open(
+        path: PathBuf,
+        readers: usize,
+    ) -> Result<(Self, mpsc::Sender<Message>), OpenStoreError> {
+        // Opening reads files, waits for locks and may migrate: not for the runtime's threads.
+        tokio::task::spawn_blocking(move || Self::open_blocking(path, readers))
+            .await
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+    }
+
+    fn open_blocking(
+        path: PathBuf,
+        readers: usize,
+    ) -> Result<(Self, mpsc::Sender<Message>), OpenStoreError> {
+        let lock = lock::take(&path)?;
+        let connection = connection::open_writer(&path)?;
+        let readers = Readers::open(&path, readers.max(1))?;
+        let (writes, queue) = mpsc::channel(WRITE_QUEUE);
+        let (alive, writer) = watch::channel(());
+        std::thread::Builder::new()
+            .name("store-writer".to_owned())
+            .spawn(move || {
+                writer::run(connection, queue);
+                drop(lock);
+                drop(alive);
+            })
+            .map_err(|source| OpenStoreError::Io {
+                path: path.clone(),
+                source,
+            })?;
+        Ok((
+            Self {
+                path,
+                readers,
+                writer,
+            },
+            writes,
+        ))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) async fn query<T: FromRow>(
+        &self,
+        sql: &'static str,
+        values: Vec<Value<'static>>,
+    ) -> Result<Vec<T>, StoreError> {
+        self.readers.query(sql, values).await
+    }
+
+    pub(crate) async fn prepare(&self, sql: &'static str) -> Result<(), StoreError> {
+        self.readers.prepare(sql).await
+    }
+
+    /// Returns when the file is closed.
+    pub(crate) async fn closed(&self) {
+        self.readers.close();
+        let mut writer = self.writer.clone();
+        while writer.changed().await.is_ok() {}
+    }
+}

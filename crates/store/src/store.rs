@@ -1,0 +1,144 @@
+//! [`Store`]: the handle that engines hold.
+//!
+//! The rule: whoever awaits a write is answered after the commit, and a caller that stops waiting
+//! does not stop the write.
+
+use std::fmt;
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, oneshot};
+
+use crate::config::Target;
+use crate::sqlite::Sqlite;
+use crate::value::{FromRow, Value};
+use crate::write::{Applied, Change, Step, Write, Written};
+use crate::{OpenStoreError, StoreConfig, StoreError};
+
+/// A handle to the store; clones share it. When the last one is dropped, the writer ends by
+/// itself; [`Store::close`] also waits for it.
+#[derive(Clone)]
+pub struct Store {
+    engine: Arc<Engine>,
+    writes: mpsc::Sender<Message>,
+}
+
+enum Engine {
+    Sqlite(Sqlite),
+}
+
+/// What the writer gets.
+pub(crate) enum Message {
+    Write(Request),
+    /// Write what is queued and end.
+    Close,
+}
+
+/// A write and the caller that waits for it.
+pub(crate) struct Request {
+    pub(crate) write: Write,
+    pub(crate) reply: oneshot::Sender<Result<Written, StoreError>>,
+}
+
+// === impl Store ===
+
+impl Store {
+    /// Opens the store, makes it if it is not there, and brings its schema up to date.
+    pub async fn open(config: &StoreConfig) -> Result<Self, OpenStoreError> {
+        let (engine, writes) = match config.target()? {
+            Target::Sqlite(path) => {
+                let (sqlite, writes) = Sqlite::open(path, config.readers).await?;
+                (Engine::Sqlite(sqlite), writes)
+            }
+        };
+        Ok(Self {
+            engine: Arc::new(engine),
+            writes,
+        })
+    }
+
+    /// Writes what is queued and ends. Other clones get [`StoreError::Closed`] from then on.
+    pub async fn close(&self) {
+        // A writer that is gone has nothing left to close.
+        let _ = self.writes.send(Message::Close).await;
+        self.writes.closed().await;
+        match &*self.engine {
+            Engine::Sqlite(sqlite) => sqlite.closed().await,
+        }
+    }
+
+    /// Commits changes, together with those of other callers, and waits until they are durable:
+    /// all of them or, on an error, none. May be repeated: what was applied before is then
+    /// reported as unchanged.
+    pub async fn commit(&self, changes: Vec<Change>) -> Result<Vec<Applied>, StoreError> {
+        if changes.is_empty() {
+            return Ok(Vec::new());
+        }
+        match self.write(Write::Commit(changes)).await? {
+            Written::Applied(applied) => Ok(applied),
+            other => unreachable!("changes are answered with what was applied, not {other:?}"),
+        }
+    }
+
+    pub(crate) async fn write(&self, write: Write) -> Result<Written, StoreError> {
+        write.validate()?;
+        let (reply, answer) = oneshot::channel();
+        let request = Message::Write(Request { write, reply });
+        self.writes
+            .send(request)
+            .await
+            .map_err(|_| StoreError::Closed)?;
+        answer.await.map_err(|_| StoreError::Closed)?
+    }
+
+    pub(crate) async fn execute(&self, step: Step<'static>) -> Result<u64, StoreError> {
+        let rows = self.execute_all(vec![step]).await?;
+        Ok(rows.first().copied().unwrap_or(0))
+    }
+
+    pub(crate) async fn execute_all(
+        &self,
+        steps: Vec<Step<'static>>,
+    ) -> Result<Vec<u64>, StoreError> {
+        match self.write(Write::Statements(steps)).await? {
+            Written::Rows(rows) => Ok(rows),
+            other => unreachable!("statements are answered with counts, not {other:?}"),
+        }
+    }
+
+    pub(crate) async fn query<T: FromRow>(
+        &self,
+        sql: &'static str,
+        values: Vec<Value<'static>>,
+    ) -> Result<Vec<T>, StoreError> {
+        match &*self.engine {
+            Engine::Sqlite(sqlite) => sqlite.query(sql, values).await,
+        }
+    }
+
+    pub(crate) async fn query_one<T: FromRow>(
+        &self,
+        sql: &'static str,
+        values: Vec<Value<'static>>,
+    ) -> Result<Option<T>, StoreError> {
+        Ok(self.query(sql, values).await?.into_iter().next())
+    }
+
+    /// Prepares a text on the engine, for the test that does so with all of them.
+    #[doc(hidden)]
+    pub async fn prepare(&self, sql: &'static str) -> Result<(), StoreError> {
+        match &*self.engine {
+            Engine::Sqlite(sqlite) => sqlite.prepare(sql).await,
+        }
+    }
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let engine = match &*self.engine {
+            Engine::Sqlite(sqlite) => sqlite.path().display().to_string(),
+        };
+        f.debug_struct("Store")
+            .field("engine", &engine)
+            .finish_non_exhaustive()
+    }
+}

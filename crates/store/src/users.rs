@@ -1,0 +1,179 @@
+//! Users: who may log in.
+
+use crate::StoreError;
+use crate::store::Store;
+use crate::value::{ColumnError, Columns, FromRow, Value};
+use crate::write::Step;
+
+/// A user to be written.
+#[derive(Clone, PartialEq, Eq)]
+pub struct NewUser {
+    /// A UUID.
+    pub id: String,
+    /// The name to log in with; unique, case counts.
+    pub login: String,
+    /// The name for people.
+    pub display_name: String,
+    /// May be empty.
+    pub email: String,
+    /// A PHC string; `None`: cannot log in with a password.
+    pub password_hash: Option<String>,
+    /// May do everything.
+    pub is_superuser: bool,
+    /// When.
+    pub created_ms: i64,
+}
+
+/// A user as he stands.
+#[derive(Clone, PartialEq, Eq)]
+pub struct UserRow {
+    /// A UUID.
+    pub id: String,
+    /// The name to log in with.
+    pub login: String,
+    /// The name for people.
+    pub display_name: String,
+    /// May be empty.
+    pub email: String,
+    /// A PHC string.
+    pub password_hash: Option<String>,
+    /// May do everything.
+    pub is_superuser: bool,
+    /// May not log in any more, and no token of his is good.
+    pub is_revoked: bool,
+    /// When he was written.
+    pub created_ms: i64,
+    /// When he last logged in.
+    pub last_login_ms: Option<i64>,
+}
+
+/// What may change in a user; `None` keeps what is there.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct UserChange {
+    /// The name for people.
+    pub display_name: Option<String>,
+    /// May be empty.
+    pub email: Option<String>,
+    /// A PHC string.
+    pub password_hash: Option<String>,
+    /// May do everything.
+    pub is_superuser: Option<bool>,
+    /// May not log in any more.
+    pub is_revoked: Option<bool>,
+    /// A login took place.
+    pub last_login_ms: Option<i64>,
+}
+
+macro_rules! columns {
+    () => {
+        "id, login, display_name, email, password_hash, superuser, revoked, created_ms, \
+         last_login_ms"
+    };
+}
+
+const INSERT: &str = "INSERT INTO users (id, login, display_name, email, password_hash, superuser, \
+     revoked, created_ms) VALUES ($1, $2, $3, $4, $5, $6, 0, $7) ON CONFLICT DO NOTHING";
+
+const UPDATE: &str = "UPDATE users SET display_name = COALESCE($2, display_name), \
+     email = COALESCE($3, email), password_hash = COALESCE($4, password_hash), \
+     superuser = COALESCE(CAST($5 AS BIGINT), superuser), \
+     revoked = COALESCE(CAST($6 AS BIGINT), revoked), \
+     last_login_ms = COALESCE(CAST($7 AS BIGINT), last_login_ms) WHERE id = $1";
+
+const BY_LOGIN: &str = concat!("SELECT ", columns!(), " FROM users WHERE login = $1");
+const BY_ID: &str = concat!("SELECT ", columns!(), " FROM users WHERE id = $1");
+const ALL: &str = concat!("SELECT ", columns!(), " FROM users ORDER BY login");
+
+pub(crate) const STATEMENTS: &[&str] = &[INSERT, UPDATE, BY_LOGIN, BY_ID, ALL];
+
+// === impl Store ===
+
+impl Store {
+    /// `false`: the login (or id) is taken and nothing was written.
+    pub async fn insert_user(&self, user: NewUser) -> Result<bool, StoreError> {
+        let values = vec![
+            Value::owned(&user.id),
+            Value::owned(&user.login),
+            Value::owned(&user.display_name),
+            Value::owned(&user.email),
+            Value::opt_owned(user.password_hash.as_deref()),
+            Value::Int(i64::from(user.is_superuser)),
+            Value::Int(user.created_ms),
+        ];
+        Ok(self
+            .execute(Step {
+                sql: INSERT,
+                values,
+            })
+            .await?
+            > 0)
+    }
+
+    /// The user who logs in as `login`.
+    pub async fn user_by_login(&self, login: &str) -> Result<Option<UserRow>, StoreError> {
+        self.query_one(BY_LOGIN, vec![Value::owned(login)]).await
+    }
+
+    /// The user with this id.
+    pub async fn user(&self, id: &str) -> Result<Option<UserRow>, StoreError> {
+        self.query_one(BY_ID, vec![Value::owned(id)]).await
+    }
+
+    /// All users, by login.
+    pub async fn users(&self) -> Result<Vec<UserRow>, StoreError> {
+        self.query(ALL, Vec::new()).await
+    }
+
+    /// `false`: there is no such user.
+    pub async fn update_user(&self, id: &str, change: UserChange) -> Result<bool, StoreError> {
+        let values = vec![
+            Value::owned(id),
+            Value::opt_owned(change.display_name.as_deref()),
+            Value::opt_owned(change.email.as_deref()),
+            Value::opt_owned(change.password_hash.as_deref()),
+            Value::opt_int(change.is_superuser.map(i64::from)),
+            Value::opt_int(change.is_revoked.map(i64::from)),
+            Value::opt_int(change.last_login_ms),
+        ];
+        Ok(self
+            .execute(Step {
+                sql: UPDATE,
+                values,
+            })
+            .await?
+            > 0)
+    }
+}
+
+// === impl rows ===
+
+impl FromRow for UserRow {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        Ok(Self {
+            id: row.text(0)?,
+            login: row.text(1)?,
+            display_name: row.text(2)?,
+            email: row.text(3)?,
+            password_hash: row.opt_text(4)?,
+            is_superuser: row.int(5)? != 0,
+            is_revoked: row.int(6)? != 0,
+            created_ms: row.int(7)?,
+            last_login_ms: row.opt_int(8)?,
+        })
+    }
+}
+
+/// Without the password's hash.
+macro_rules! debug_without_hash {
+    ($($row:ident: $first:ident),*) => {$(
+        impl std::fmt::Debug for $row {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct(stringify!($row))
+                    .field(stringify!($first), &self.$first)
+                    .finish_non_exhaustive()
+            }
+        }
+    )*};
+}
+
+debug_without_hash!(NewUser: login, UserRow: login, UserChange: display_name);

@@ -1,0 +1,158 @@
+//! Parameters and columns, the same for both engines.
+//!
+//! [`Value`] goes in, [`Columns`] comes out. The rule for text: PostgreSQL has no NUL in text, so
+//! on both engines every NUL is written as U+2400 (`␀`). JSON columns lose nothing by it, since
+//! JSON text has `\u0000` where the value has a NUL.
+
+use std::borrow::Cow;
+
+use rusqlite::types::{ToSqlOutput, ValueRef};
+
+/// A parameter of a statement.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Value<'a> {
+    Null,
+    Int(i64),
+    Text(Cow<'a, str>),
+    Blob(Cow<'a, [u8]>),
+}
+
+/// One row of a result, read by position.
+pub(crate) trait Columns {
+    fn opt_int(&self, index: usize) -> Result<Option<i64>, ColumnError>;
+    fn opt_text(&self, index: usize) -> Result<Option<String>, ColumnError>;
+    fn opt_blob(&self, index: usize) -> Result<Option<Vec<u8>>, ColumnError>;
+
+    fn int(&self, index: usize) -> Result<i64, ColumnError> {
+        self.opt_int(index)?.ok_or_else(|| ColumnError::null(index))
+    }
+
+    fn text(&self, index: usize) -> Result<String, ColumnError> {
+        self.opt_text(index)?
+            .ok_or_else(|| ColumnError::null(index))
+    }
+
+    fn blob(&self, index: usize) -> Result<Vec<u8>, ColumnError> {
+        self.opt_blob(index)?
+            .ok_or_else(|| ColumnError::null(index))
+    }
+}
+
+/// A row as its type.
+pub(crate) trait FromRow: Sized + Send + 'static {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError>;
+}
+
+/// A column holds what the schema forbids: the database was changed by other hands.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("column {index} of the row: {what}")]
+pub(crate) struct ColumnError {
+    index: usize,
+    what: String,
+}
+
+// === impl Value ===
+
+impl<'a> Value<'a> {
+    pub(crate) fn text(text: &'a str) -> Self {
+        Self::Text(without_nul(text))
+    }
+
+    pub(crate) fn opt_text(text: Option<&'a str>) -> Self {
+        text.map_or(Self::Null, Self::text)
+    }
+
+    pub(crate) fn owned(text: &str) -> Value<'static> {
+        Value::Text(Cow::Owned(without_nul(text).into_owned()))
+    }
+
+    pub(crate) fn opt_owned(text: Option<&str>) -> Value<'static> {
+        text.map_or(Value::Null, Value::owned)
+    }
+
+    pub(crate) fn opt_int(int: Option<i64>) -> Self {
+        int.map_or(Self::Null, Self::Int)
+    }
+
+    pub(crate) fn blob(bytes: &'a [u8]) -> Self {
+        Self::Blob(Cow::Borrowed(bytes))
+    }
+}
+
+fn without_nul(text: &str) -> Cow<'_, str> {
+    if text.contains('\0') {
+        Cow::Owned(text.replace('\0', "\u{2400}"))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+impl rusqlite::ToSql for Value<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self {
+            Self::Null => ValueRef::Null,
+            Self::Int(int) => ValueRef::Integer(*int),
+            Self::Text(text) => ValueRef::Text(text.as_bytes()),
+            Self::Blob(bytes) => ValueRef::Blob(bytes),
+        }))
+    }
+}
+
+// === impl ColumnError ===
+
+impl ColumnError {
+    pub(crate) fn new(index: usize, what: impl ToString) -> Self {
+        Self {
+            index,
+            what: what.to_string(),
+        }
+    }
+
+    fn null(index: usize) -> Self {
+        Self::new(index, "is null")
+    }
+}
+
+// === impl Columns ===
+
+impl Columns for rusqlite::Row<'_> {
+    fn opt_int(&self, index: usize) -> Result<Option<i64>, ColumnError> {
+        self.get(index)
+            .map_err(|error| ColumnError::new(index, error))
+    }
+
+    fn opt_text(&self, index: usize) -> Result<Option<String>, ColumnError> {
+        self.get(index)
+            .map_err(|error| ColumnError::new(index, error))
+    }
+
+    fn opt_blob(&self, index: usize) -> Result<Option<Vec<u8>>, ColumnError> {
+        self.get(index)
+            .map_err(|error| ColumnError::new(index, error))
+    }
+}
+
+// === impl FromRow ===
+
+impl FromRow for i64 {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        row.int(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nul_becomes_a_visible_character_and_other_text_is_borrowed() {
+        assert_eq!(
+            Value::text("a\0b"),
+            Value::Text(Cow::Borrowed("a\u{2400}b"))
+        );
+        assert!(matches!(
+            Value::text("a\\u0000b"),
+            Value::Text(Cow::Borrowed("a\\u0000b"))
+        ));
+    }
+}

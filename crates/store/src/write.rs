@@ -1,0 +1,241 @@
+//! What is written, as data: requests, and the statements that they become.
+//!
+//! [`Write`] is one caller's request; [`Write::plan`] turns it into [`Step`]s that either engine
+//! runs in order inside one transaction. No step depends on the answer of an earlier one (a
+//! transition writes the id that its event will have, and the event is inserted only where that id
+//! stands), so PostgreSQL gets a whole batch without waiting.
+
+use crate::ledger::Ledger;
+use crate::value::Value;
+use crate::{JobNumber, NewEvent, NewJob, StoreError, events, jobs, runs};
+
+/// One change of a job or run, with its event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// A run goes on. Applied only if that is forward; see [`Applied`].
+    Run(RunChange),
+    /// A job goes on. Applied only if that is forward.
+    Job(JobChange),
+    /// Something happened that changes no state. Applied if the job exists.
+    Event(EventChange),
+}
+
+/// A run's next state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunChange {
+    /// Of which job.
+    pub job: JobNumber,
+    /// On which node.
+    pub certname: String,
+    /// `ready`, `running`, `finished`, `failed`, `errored` or `skipped`.
+    pub to_state: String,
+    /// When.
+    pub at_ms: i64,
+    /// JSON; `None` keeps what is there.
+    pub result: Option<String>,
+    /// JSON; `None` keeps what is there.
+    pub details: Option<String>,
+    /// Its place in the log.
+    pub event: Option<NewEvent>,
+}
+
+/// A job's next state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobChange {
+    /// Which job.
+    pub job: JobNumber,
+    /// `ready`, `running`, `stopping`, `stopped`, `finished` or `failed`.
+    pub to_state: String,
+    /// When.
+    pub at_ms: i64,
+    /// Its place in the log.
+    pub event: Option<NewEvent>,
+}
+
+/// An event by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventChange {
+    /// Of which job.
+    pub job: JobNumber,
+    /// What happened.
+    pub event: NewEvent,
+}
+
+/// What became of a [`Change`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Applied {
+    /// `false`: the job or run is unknown, or it was there or further already; nothing was
+    /// written, no event either.
+    pub changed: bool,
+    /// The id of the event, if there was one and it was written.
+    pub event_id: Option<i64>,
+}
+
+/// One caller's request.
+#[derive(Debug)]
+pub(crate) enum Write {
+    InsertJob(Box<NewJob>),
+    Commit(Vec<Change>),
+    /// Statements that need no number.
+    Statements(Vec<Step<'static>>),
+}
+
+/// What a caller gets back.
+#[derive(Debug)]
+pub(crate) enum Written {
+    Job(JobNumber),
+    Applied(Vec<Applied>),
+    /// Rows changed by each statement.
+    Rows(Vec<u64>),
+}
+
+/// One statement with its parameters.
+#[derive(Clone, Debug)]
+pub(crate) struct Step<'a> {
+    pub(crate) sql: &'static str,
+    pub(crate) values: Vec<Value<'a>>,
+}
+
+/// The statements of one request.
+#[derive(Debug)]
+pub(crate) struct Plan<'a> {
+    pub(crate) steps: Vec<Step<'a>>,
+    outcome: Outcome,
+}
+
+#[derive(Debug)]
+enum Outcome {
+    Job(JobNumber),
+    /// For each change: the step that tells whether it was applied, and its event.
+    Applied(Vec<(usize, Option<i64>)>),
+    Rows,
+}
+
+// === impl Write ===
+
+impl Write {
+    /// Refuses what no engine could write, before it can hurt its neighbours.
+    pub(crate) fn validate(&self) -> Result<(), StoreError> {
+        match self {
+            Self::InsertJob(job) => job.validate(),
+            Self::Commit(changes) => changes.iter().try_for_each(Change::validate),
+            Self::Statements(_) => Ok(()),
+        }
+    }
+
+    /// Statements, roughly.
+    pub(crate) fn weight(&self) -> usize {
+        match self {
+            Self::InsertJob(job) => 4 + 2 * job.runs.len(),
+            Self::Commit(changes) => 2 * changes.len(),
+            Self::Statements(steps) => steps.len(),
+        }
+    }
+
+    /// Text and blobs, roughly.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::InsertJob(job) => job.options.len() + job.userdata.len(),
+            Self::Commit(changes) => changes.iter().map(Change::bytes).sum(),
+            Self::Statements(_) => 0,
+        }
+    }
+
+    /// The statements, with numbers and ids taken from the ledger.
+    pub(crate) fn plan(&self, ledger: &mut Ledger) -> Result<Plan<'_>, StoreError> {
+        let mut steps = Vec::with_capacity(self.weight());
+        let outcome = match self {
+            Self::InsertJob(job) => Outcome::Job(jobs::plan_insert(job, ledger, &mut steps)?),
+            Self::Commit(changes) => {
+                let mut told = Vec::with_capacity(changes.len());
+                for change in changes {
+                    told.push((steps.len(), change.plan(ledger, &mut steps)?));
+                }
+                Outcome::Applied(told)
+            }
+            Self::Statements(given) => {
+                steps.extend(given.iter().cloned());
+                Outcome::Rows
+            }
+        };
+        Ok(Plan { steps, outcome })
+    }
+}
+
+// === impl Plan ===
+
+impl Plan<'_> {
+    /// What the caller gets, from the number of rows that each step changed.
+    pub(crate) fn written(&self, rows: &[u64]) -> Written {
+        match &self.outcome {
+            Outcome::Job(number) => Written::Job(*number),
+            Outcome::Rows => Written::Rows(rows.to_vec()),
+            Outcome::Applied(told) => Written::Applied(
+                told.iter()
+                    .map(|(step, event_id)| {
+                        let changed = rows[*step] > 0;
+                        Applied {
+                            changed,
+                            event_id: event_id.filter(|_| changed),
+                        }
+                    })
+                    .collect(),
+            ),
+        }
+    }
+}
+
+// === impl Change ===
+
+impl Change {
+    fn validate(&self) -> Result<(), StoreError> {
+        match self {
+            Self::Run(change) => crate::state::run_progress(&change.to_state).map(|_| ()),
+            Self::Job(change) => crate::state::job_progress(&change.to_state).map(|_| ()),
+            Self::Event(_) => Ok(()),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        match self {
+            Self::Run(change) => {
+                length(&change.result)
+                    + length(&change.details)
+                    + change.event.as_ref().map_or(0, NewEvent::bytes)
+            }
+            Self::Job(change) => change.event.as_ref().map_or(0, NewEvent::bytes),
+            Self::Event(change) => change.event.bytes(),
+        }
+    }
+
+    /// Adds the steps; the first one tells whether the change is applied.
+    fn plan<'a>(
+        &'a self,
+        ledger: &mut Ledger,
+        steps: &mut Vec<Step<'a>>,
+    ) -> Result<Option<i64>, StoreError> {
+        let mark = ledger.next_event();
+        let event = match self {
+            Self::Run(change) => {
+                steps.push(runs::transition(change, mark)?);
+                change.event.as_ref().inspect(|event| {
+                    let certname = &change.certname;
+                    steps.push(events::insert_after_run(event, mark, change.job, certname));
+                })
+            }
+            Self::Job(change) => {
+                steps.push(jobs::transition(change, mark)?);
+                steps.push(jobs::enter_state(change, mark));
+                change.event.as_ref().inspect(|event| {
+                    steps.push(events::insert_after_job(event, mark, change.job));
+                })
+            }
+            Self::Event(change) => {
+                steps.push(events::insert_for_job(&change.event, mark, change.job));
+                Some(&change.event)
+            }
+        };
+        Ok(event.map(|_| mark))
+    }
+}

@@ -1,0 +1,38 @@
+//! What requests carry for each module, and what comes back.
+//!
+//! The rule: input of `command`, `status`, `echo` and `ping` is closed; that of `task`, `script`
+//! and `file` is open, as in pxp-agent, so that newer orchestrators can say more. Results are open.
+
+mod file;
+mod params;
+mod result;
+
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+
+pub use file::{FilePath, FilePathError, FileSpec, FileUri, Sha256, Sha256Error};
+pub use params::{
+    CommandParams, EchoParams, FileEntry, FileKind, FileParams, PingParams, RunMetadata,
+    ScriptParams, StatusParams, TaskParams,
+};
+pub use result::{ActionResult, Status, StatusResult};
+
+use crate::json;
+
+/// Why parameters or results are not what they should be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ActionError(String);
+
+/// Reads parameters or results as one of the types of this module.
+pub fn decode<T: DeserializeOwned>(raw: &RawValue) -> Result<T, ActionError> {
+    if !raw.get().starts_with('{') {
+        return Err(ActionError("not an object".to_owned()));
+    }
+    serde_json::from_str(raw.get()).map_err(|error| ActionError(json::reason(&error)))
+}
+
+/// One of the types of this module as parameters or results.
+pub fn encode<T: serde::Serialize>(value: &T) -> Box<RawValue> {
+    serde_json::value::to_raw_value(value).expect("these types always serialise")
+}

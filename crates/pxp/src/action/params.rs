@@ -1,0 +1,142 @@
+//! The parameters of each action.
+
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
+
+use super::file::{FileSpec, FileUri, Sha256};
+use crate::task::{Implementation, TaskName};
+use crate::{TransactionId, json};
+
+/// `task` / `run`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TaskParams {
+    /// The task.
+    pub task: TaskName,
+    /// Its parameters, with `_`-prefixed ones of the orchestrator among them.
+    #[serde(deserialize_with = "json::strict_map")]
+    pub input: Map<String, Value>,
+    /// How it gets them when there is no `metadata`: `stdin`, `environment`, `both`,
+    /// `powershell`; absent or empty: by the file's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_method: Option<String>,
+    /// The implementations' and all supporting files.
+    pub files: Vec<FileSpec>,
+    /// When present, it replaces `input_method` and `features`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<RunMetadata>,
+    /// Of the node, beyond those that the agent knows it has.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub features: Vec<String>,
+}
+
+/// What an agent needs of a task's metadata.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunMetadata {
+    /// As in [`TaskParams::input_method`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_method: Option<String>,
+    /// Empty: the first of the files is the only one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub implementations: Vec<Implementation>,
+    /// Supporting files; a name that ends with `/` stands for all files below it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// Of the node, beyond those that the agent knows it has.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub features: Vec<String>,
+}
+
+/// `script` / `run`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScriptParams {
+    /// The script.
+    pub script: FileSpec,
+    /// Passed as they are, without a shell.
+    pub arguments: Vec<String>,
+}
+
+/// `command` / `run`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CommandParams {
+    /// A line for the shell.
+    pub command: String,
+}
+
+/// `file` / `download`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileParams {
+    /// In order: directories before what is in them.
+    pub files: Vec<FileEntry>,
+}
+
+/// One thing to put on the node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileEntry {
+    /// An absolute path.
+    pub destination: String,
+    /// What a symlink points to; empty for others.
+    pub link_source: String,
+    /// Where a file's content is.
+    pub uri: FileUri,
+    /// Of a file's content; an empty string on the wire for others.
+    #[serde(deserialize_with = "empty_is_none", serialize_with = "none_is_empty")]
+    pub sha256: Option<Sha256>,
+    /// What it is.
+    pub kind: FileKind,
+}
+
+/// The kinds of [`FileEntry`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FileKind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// A symbolic link.
+    Symlink,
+}
+
+/// `status` / `query`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StatusParams {
+    /// The transaction that is asked for.
+    pub transaction_id: TransactionId,
+}
+
+/// `echo` / `echo`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EchoParams {
+    /// Comes back as `outcome`.
+    pub argument: String,
+}
+
+/// `ping` / `ping`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PingParams {
+    /// Ignored by agents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sender_timestamp: Option<String>,
+}
+
+fn empty_is_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Sha256>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    if text.is_empty() {
+        return Ok(None);
+    }
+    text.parse().map(Some).map_err(serde::de::Error::custom)
+}
+
+fn none_is_empty<S: serde::Serializer>(
+    digest: &Option<Sha256>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match digest {
+        Some(digest) => serializer.collect_str(digest),
+        None => serializer.serialize_str(""),
+    }
+}

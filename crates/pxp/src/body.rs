@@ -1,0 +1,375 @@
+//! The data of every PXP message.
+//!
+//! [`Body::decode`] reads it by the message's type, [`Body::encode`] writes it. The rule: every
+//! schema is closed, and what reaches a caller has a checked transaction id.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use bytes::Bytes;
+use pcp::{Message, MessageId, PcpUri};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
+
+use crate::{TransactionId, json, types};
+
+/// The data of one PXP message.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// Run this and answer when it is done.
+    BlockingRequest(Request),
+    /// Start this.
+    NonBlockingRequest(Request),
+    /// A non-blocking request was taken, now or earlier.
+    ProvisionalResponse {
+        /// The request's.
+        transaction_id: TransactionId,
+    },
+    /// The outcome of a blocking request.
+    BlockingResponse(Response),
+    /// The outcome of a non-blocking request.
+    NonBlockingResponse(Response),
+    /// A request could not be carried out.
+    Error(RpcError),
+    /// Extension: the outcome is stored durably.
+    OutcomeAck {
+        /// The outcome's.
+        transaction_id: TransactionId,
+    },
+    /// Extension: a piece of output.
+    Output(Output),
+    /// Extension: how much output may be sent.
+    OutputCredit {
+        /// The action's.
+        transaction_id: TransactionId,
+        /// Total bytes of both streams that the agent may have sent; only ever raised.
+        until: u64,
+    },
+    /// Extension: end the action.
+    Cancel {
+        /// The action's.
+        transaction_id: TransactionId,
+        /// `true`: kill at once, without asking first.
+        force: bool,
+    },
+}
+
+/// What an agent is asked to do.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// Chosen by the requester; an agent runs it at most once.
+    pub transaction_id: TransactionId,
+    /// `task`, `command`, …
+    pub module: String,
+    /// `run`, `query`, …
+    pub action: String,
+    /// An object that the action understands, see [`crate::action`]; `{}` when absent.
+    #[serde(default = "no_params", deserialize_with = "json::raw_object")]
+    pub params: Box<RawValue>,
+    /// Only in non-blocking requests, and required there: whether to send the outcome.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notify_outcome: Option<bool>,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Response {
+    /// The request's.
+    pub transaction_id: TransactionId,
+    /// Whatever the action's results are, see [`crate::action`].
+    pub results: Box<RawValue>,
+}
+
+/// Why a request could not be carried out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RpcError {
+    /// The request's.
+    pub transaction_id: TransactionId,
+    /// The id of the message that carried the request.
+    pub id: MessageId,
+    /// For people.
+    pub description: String,
+}
+
+/// A piece of a running action's output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// The action's.
+    pub transaction_id: TransactionId,
+    /// Which stream.
+    pub stream: Stream,
+    /// How many bytes of this stream came before.
+    pub offset: u64,
+    /// The bytes. On the wire a string where they are UTF-8, else base64.
+    pub data: Bytes,
+}
+
+/// An output stream of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+/// Why a message's data is no PXP body. Texts are short and never a dump of the input.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BodyError {
+    /// No data, or `null`, which is what v1 brokers send for none.
+    #[error("no data")]
+    NoData,
+    /// The data does not fit the type's schema.
+    #[error("invalid data: {0}")]
+    Invalid(String),
+    /// Not a message type of PXP.
+    #[error("not a message type of PXP")]
+    UnknownType,
+}
+
+// === impl Body ===
+
+impl Body {
+    /// Reads the data of a message of this type.
+    pub fn decode(message_type: &str, data: Option<&RawValue>) -> Result<Self, BodyError> {
+        let body = match message_type {
+            types::BLOCKING_REQUEST => Self::BlockingRequest(request(data, false)?),
+            types::NON_BLOCKING_REQUEST => Self::NonBlockingRequest(request(data, true)?),
+            types::PROVISIONAL_RESPONSE => {
+                let Transaction { transaction_id } = read(data)?;
+                Self::ProvisionalResponse { transaction_id }
+            }
+            types::BLOCKING_RESPONSE => Self::BlockingResponse(read(data)?),
+            types::NON_BLOCKING_RESPONSE => Self::NonBlockingResponse(read(data)?),
+            types::RPC_ERROR => Self::Error(read(data)?),
+            types::OUTCOME_ACK => {
+                let Transaction { transaction_id } = read(data)?;
+                Self::OutcomeAck { transaction_id }
+            }
+            types::OUTPUT => Self::Output(read::<OutputWire>(data)?.into_output()?),
+            types::OUTPUT_CREDIT => {
+                let Credit {
+                    transaction_id,
+                    until,
+                } = read(data)?;
+                Self::OutputCredit {
+                    transaction_id,
+                    until,
+                }
+            }
+            types::CANCEL => {
+                let Cancel {
+                    transaction_id,
+                    force,
+                } = read(data)?;
+                Self::Cancel {
+                    transaction_id,
+                    force,
+                }
+            }
+            _ => return Err(BodyError::UnknownType),
+        };
+        Ok(body)
+    }
+
+    /// The type of the message that carries this.
+    pub fn message_type(&self) -> &'static str {
+        match self {
+            Self::BlockingRequest(_) => types::BLOCKING_REQUEST,
+            Self::NonBlockingRequest(_) => types::NON_BLOCKING_REQUEST,
+            Self::ProvisionalResponse { .. } => types::PROVISIONAL_RESPONSE,
+            Self::BlockingResponse(_) => types::BLOCKING_RESPONSE,
+            Self::NonBlockingResponse(_) => types::NON_BLOCKING_RESPONSE,
+            Self::Error(_) => types::RPC_ERROR,
+            Self::OutcomeAck { .. } => types::OUTCOME_ACK,
+            Self::Output(_) => types::OUTPUT,
+            Self::OutputCredit { .. } => types::OUTPUT_CREDIT,
+            Self::Cancel { .. } => types::CANCEL,
+        }
+    }
+
+    /// The transaction that this is about.
+    pub fn transaction_id(&self) -> &TransactionId {
+        match self {
+            Self::BlockingRequest(request) | Self::NonBlockingRequest(request) => {
+                &request.transaction_id
+            }
+            Self::BlockingResponse(response) | Self::NonBlockingResponse(response) => {
+                &response.transaction_id
+            }
+            Self::Error(error) => &error.transaction_id,
+            Self::Output(output) => &output.transaction_id,
+            Self::ProvisionalResponse { transaction_id }
+            | Self::OutcomeAck { transaction_id }
+            | Self::OutputCredit { transaction_id, .. }
+            | Self::Cancel { transaction_id, .. } => transaction_id,
+        }
+    }
+
+    /// The data of the message that carries this.
+    pub fn encode(&self) -> Box<RawValue> {
+        let raw = match self {
+            Self::BlockingRequest(request) => to_raw_value(&Request {
+                notify_outcome: None,
+                ..request.clone()
+            }),
+            Self::NonBlockingRequest(request) => {
+                let notify_outcome = Some(request.notify_outcome.unwrap_or(true));
+                to_raw_value(&Request {
+                    notify_outcome,
+                    ..request.clone()
+                })
+            }
+            Self::BlockingResponse(response) | Self::NonBlockingResponse(response) => {
+                to_raw_value(response)
+            }
+            Self::Error(error) => to_raw_value(error),
+            Self::Output(output) => to_raw_value(&OutputWire::of(output)),
+            Self::ProvisionalResponse { transaction_id } | Self::OutcomeAck { transaction_id } => {
+                to_raw_value(&Transaction {
+                    transaction_id: transaction_id.clone(),
+                })
+            }
+            Self::OutputCredit {
+                transaction_id,
+                until,
+            } => to_raw_value(&Credit {
+                transaction_id: transaction_id.clone(),
+                until: *until,
+            }),
+            Self::Cancel {
+                transaction_id,
+                force,
+            } => to_raw_value(&Cancel {
+                transaction_id: transaction_id.clone(),
+                force: *force,
+            }),
+        };
+        raw.expect("strings, numbers and raw JSON always serialise")
+    }
+
+    /// A message that carries this, with a new id. Replies do not name the request's message: no
+    /// agent in the field does that.
+    pub fn into_message(self, target: PcpUri, sender: PcpUri) -> Message {
+        Message::new(self.message_type(), Some(self.encode()))
+            .to(target)
+            .from(sender)
+    }
+}
+
+impl Stream {
+    /// `stdout` or `stderr`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Stdout => "stdout",
+            Self::Stderr => "stderr",
+        }
+    }
+}
+
+// === the wire ===
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Transaction {
+    transaction_id: TransactionId,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Credit {
+    transaction_id: TransactionId,
+    until: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Cancel {
+    transaction_id: TransactionId,
+    #[serde(default)]
+    force: bool,
+}
+
+/// Exactly one of the two kinds of data.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OutputWire {
+    transaction_id: TransactionId,
+    stream: Stream,
+    offset: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    data: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    data_base64: Option<String>,
+}
+
+impl OutputWire {
+    fn of(output: &Output) -> Self {
+        let text = std::str::from_utf8(&output.data).ok();
+        Self {
+            transaction_id: output.transaction_id.clone(),
+            stream: output.stream,
+            offset: output.offset,
+            data: text.map(str::to_owned),
+            data_base64: text.is_none().then(|| BASE64.encode(&output.data)),
+        }
+    }
+
+    fn into_output(self) -> Result<Output, BodyError> {
+        let data = match (self.data, self.data_base64) {
+            (Some(text), None) => text.into_bytes(),
+            (None, Some(base64)) => BASE64
+                .decode(base64)
+                .map_err(|_| BodyError::Invalid("data_base64 is not base64".to_owned()))?,
+            _ => {
+                let reason = "exactly one of data and data_base64 is needed";
+                return Err(BodyError::Invalid(reason.to_owned()));
+            }
+        };
+        let Self {
+            transaction_id,
+            stream,
+            offset,
+            ..
+        } = self;
+        Ok(Output {
+            transaction_id,
+            stream,
+            offset,
+            data: data.into(),
+        })
+    }
+}
+
+fn read<T: DeserializeOwned>(data: Option<&RawValue>) -> Result<T, BodyError> {
+    let text = data
+        .map(RawValue::get)
+        .filter(|text| *text != "null")
+        .ok_or(BodyError::NoData)?;
+    // Derived types take an array for an object; the schemas do not.
+    if !text.starts_with('{') {
+        return Err(BodyError::Invalid("not an object".to_owned()));
+    }
+    serde_json::from_str(text).map_err(|error| BodyError::Invalid(json::reason(&error)))
+}
+
+fn request(data: Option<&RawValue>, non_blocking: bool) -> Result<Request, BodyError> {
+    let request: Request = read(data)?;
+    match (request.notify_outcome, non_blocking) {
+        (Some(_), true) | (None, false) => Ok(request),
+        (None, true) => Err(BodyError::Invalid(
+            "missing field `notify_outcome`".to_owned(),
+        )),
+        (Some(_), false) => Err(BodyError::Invalid(
+            "notify_outcome has no place in a blocking request".to_owned(),
+        )),
+    }
+}
+
+fn no_params() -> Box<RawValue> {
+    RawValue::from_string("{}".to_owned()).expect("an empty object is JSON")
+}

@@ -1,0 +1,101 @@
+//! What an agent announces beyond plain PXP, in a header of its WebSocket upgrade request.
+//!
+//! [`Capabilities`] goes from the agent through the broker to the fabric. The rule: an extension is
+//! only used with an agent that announced it, and an unknown token is ignored, so that old servers
+//! take new agents.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::defaults::MAX_CAPABILITIES_BYTES;
+
+/// The header's name. Its value is a list like
+/// `version=0.1.0, live_output, acknowledged_results, cancel, spool_id=<uuid>`.
+pub const CAPABILITIES_HEADER: &str = "Tutti-Pxp-Extensions";
+
+/// What one agent can do.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Capabilities {
+    /// The agent's version; empty when it did not say.
+    pub version: String,
+    /// It sends output while an action runs.
+    #[serde(default)]
+    pub live_output: bool,
+    /// It sends an outcome again until it is acknowledged.
+    #[serde(default)]
+    pub acknowledged_results: bool,
+    /// It can end a running action.
+    #[serde(default)]
+    pub cancel: bool,
+    /// The identity of its spool. A new one means that it has forgotten all earlier runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spool_id: Option<Uuid>,
+}
+
+/// Why a header's value says nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CapabilitiesError {
+    /// Longer than [`MAX_CAPABILITIES_BYTES`].
+    #[error("the value has {0} bytes; the limit is {MAX_CAPABILITIES_BYTES}")]
+    TooLong(usize),
+    /// Not visible ASCII, so it could not go on as a header, nor into a log.
+    #[error("the value is not printable ASCII")]
+    NotAscii,
+    /// The identity of the spool is not a UUID.
+    #[error("spool_id is not a UUID")]
+    SpoolId,
+}
+
+impl fmt::Display for Capabilities {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "version={}", self.version)?;
+        let flags = [
+            ("live_output", self.live_output),
+            ("acknowledged_results", self.acknowledged_results),
+            ("cancel", self.cancel),
+        ];
+        for (name, _) in flags.iter().filter(|(_, set)| *set) {
+            write!(f, ", {name}")?;
+        }
+        match self.spool_id {
+            Some(spool_id) => write!(f, ", spool_id={spool_id}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl FromStr for Capabilities {
+    type Err = CapabilitiesError;
+
+    fn from_str(text: &str) -> Result<Self, CapabilitiesError> {
+        if text.len() > MAX_CAPABILITIES_BYTES {
+            return Err(CapabilitiesError::TooLong(text.len()));
+        }
+        if text
+            .bytes()
+            .any(|byte| !matches!(byte, b' '..=b'~' | b'\t'))
+        {
+            return Err(CapabilitiesError::NotAscii);
+        }
+        let mut capabilities = Self::default();
+        for token in text.split(',') {
+            let (name, value) = token.split_once('=').unwrap_or((token, ""));
+            let value = value.trim();
+            match name.trim() {
+                "version" => value.clone_into(&mut capabilities.version),
+                "live_output" => capabilities.live_output = true,
+                "acknowledged_results" => capabilities.acknowledged_results = true,
+                "cancel" => capabilities.cancel = true,
+                "spool_id" => {
+                    let id = Uuid::try_parse(value).map_err(|_| CapabilitiesError::SpoolId)?;
+                    capabilities.spool_id = Some(id);
+                }
+                _ => {}
+            }
+        }
+        Ok(capabilities)
+    }
+}

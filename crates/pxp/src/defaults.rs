@@ -1,0 +1,35 @@
+//! Every bound of the PXP types, with its arithmetic.
+
+/// Longest transaction id in bytes: a UUID has 36; it becomes a directory's name (limit 255).
+pub const MAX_TRANSACTION_ID_BYTES: usize = 128;
+
+/// Longest task name in bytes: two names that each become a component of a path (limit 255, less
+/// an extension).
+pub const MAX_TASK_NAME_BYTES: usize = 500;
+
+/// Longest relative file name of a task in bytes, far below the 4,096 of a POSIX path, as it is
+/// put below a directory of the agent's.
+pub const MAX_FILE_PATH_BYTES: usize = 1_024;
+
+/// Longest capabilities header in bytes; today's has some 110.
+pub const MAX_CAPABILITIES_BYTES: usize = 1_024;
+
+/// Longest parameter type in bytes; large `Struct` and `Enum` types have a few thousand.
+pub const MAX_TYPE_BYTES: usize = 16_384;
+
+/// Deepest nesting of a parameter type. Values are bounded by JSON's own limit.
+pub const MAX_TYPE_DEPTH: usize = 32;
+
+/// Memory of one compiled regular expression in bytes; the `regex` crate's default of 10 MB is
+/// for programs that have one of them.
+pub const MAX_REGEX_BYTES: usize = 1_048_576;
+
+/// Largest task metadata file in bytes; the largest published ones have some 20,000.
+pub const MAX_METADATA_BYTES: usize = 1_048_576;
+
+/// Longest reason in an error about a peer's data, in characters: keys that the peer made up may
+/// stand in it.
+pub(crate) const MAX_REASON_CHARS: usize = 200;
+
+/// Longest word of a type that an error repeats, in characters.
+pub(crate) const MAX_QUOTED_CHARS: usize = 40;

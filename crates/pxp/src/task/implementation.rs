@@ -1,0 +1,47 @@
+//! Which of a task's implementations a node runs.
+
+use serde::{Deserialize, Serialize};
+
+/// One implementation of a task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Implementation {
+    /// The file's name, equal to a `filename` of the files.
+    pub name: String,
+    /// Features that a node must have.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requirements: Vec<String>,
+    /// Supporting files, beyond the task's own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// Instead of the task's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_method: Option<String>,
+}
+
+/// No implementation suits the node.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no implementations match supported features: {}", features.join(", "))]
+pub struct NoImplementation {
+    /// What the node has.
+    pub features: Vec<String>,
+}
+
+/// The first implementation whose requirements are all among `features`. `None` when the task
+/// lists no implementations: its first file is the only one.
+pub fn choose_implementation<'a, S: AsRef<str>>(
+    implementations: &'a [Implementation],
+    features: &[S],
+) -> Result<Option<&'a Implementation>, NoImplementation> {
+    let has = |wanted: &String| features.iter().any(|feature| feature.as_ref() == wanted);
+    let suits = |candidate: &&Implementation| candidate.requirements.iter().all(has);
+    match implementations.iter().find(suits) {
+        Some(chosen) => Ok(Some(chosen)),
+        None if implementations.is_empty() => Ok(None),
+        None => Err(NoImplementation {
+            features: features
+                .iter()
+                .map(|feature| feature.as_ref().to_owned())
+                .collect(),
+        }),
+    }
+}

@@ -4,6 +4,7 @@
 //! `synchronous=FULL`, so a commit is on the disk when it returns; only the writer writes; only
 //! one server process has the file.
 
+mod bind;
 mod connection;
 mod lock;
 mod readers;

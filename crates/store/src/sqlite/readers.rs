@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use rusqlite::{Connection, params_from_iter};
+use rusqlite::Connection;
 use tokio::sync::Semaphore;
 
+use super::bind::bind;
 use super::connection::open_reader;
 use crate::value::{FromRow, Value};
 use crate::{OpenStoreError, StoreError};
@@ -35,7 +36,8 @@ impl Readers {
     ) -> Result<Vec<T>, StoreError> {
         self.with(move |connection| {
             let mut statement = connection.prepare_cached(sql)?;
-            let mut rows = statement.query(params_from_iter(&values))?;
+            bind(&mut statement, &values)?;
+            let mut rows = statement.raw_query();
             let mut read = Vec::new();
             while let Some(row) = rows.next()? {
                 read.push(T::from_row(row)?);

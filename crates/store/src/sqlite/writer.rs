@@ -6,9 +6,10 @@
 
 use std::sync::Arc;
 
-use rusqlite::{Connection, TransactionBehavior, params_from_iter};
+use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::mpsc;
 
+use super::bind::bind;
 use crate::StoreError;
 use crate::batch::{self, Batch};
 use crate::ledger::{self, Ledger};
@@ -84,7 +85,8 @@ fn transact(connection: &mut Connection, requests: &[Request]) -> Result<Vec<Wri
         let mut rows = Vec::with_capacity(plan.steps.len());
         for step in &plan.steps {
             let mut statement = transaction.prepare_cached(step.sql)?;
-            rows.push(statement.execute(params_from_iter(&step.values))? as u64);
+            bind(&mut statement, &step.values)?;
+            rows.push(statement.raw_execute()? as u64);
         }
         written.push(plan.written(&rows));
     }

@@ -1,0 +1,28 @@
+//! Values on their places.
+//!
+//! The rule: `$3` gets the third value on SQLite as on PostgreSQL. SQLite takes `$3` for a name
+//! and numbers names by their first appearance in the text, so each is looked up.
+
+use rusqlite::Statement;
+
+use crate::value::Value;
+
+/// Names of parameters; no statement has more.
+const NAMES: [&str; 20] = [
+    "$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$9", "$10", "$11", "$12", "$13", "$14", "$15",
+    "$16", "$17", "$18", "$19", "$20",
+];
+
+/// Binds every value; one that the statement does not name is a mistake.
+pub(crate) fn bind(statement: &mut Statement<'_>, values: &[Value<'_>]) -> rusqlite::Result<()> {
+    let named = statement.parameter_count();
+    if named != values.len() || named > NAMES.len() {
+        return Err(rusqlite::Error::InvalidParameterCount(values.len(), named));
+    }
+    for (name, value) in NAMES.iter().zip(values) {
+        let index = statement.parameter_index(name)?;
+        let index = index.ok_or_else(|| rusqlite::Error::InvalidParameterName((*name).to_owned()))?;
+        statement.raw_bind_parameter(index, value)?;
+    }
+    Ok(())
+}

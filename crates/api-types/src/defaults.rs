@@ -7,6 +7,9 @@ pub const COMMAND_BODY_BYTES: usize = 64 * 1024 * 1024;
 /// The largest body anywhere else: 20,000 certnames of 50 characters in `POST inventory`.
 pub const BODY_BYTES: usize = 1024 * 1024;
 
+/// The largest body of a login, which anybody may send.
+pub const LOGIN_BODY_BYTES: usize = 16 * 1024;
+
 /// The longest description of a job, in characters: two screens of text.
 pub const DESCRIPTION_CHARS: usize = 4_096;
 

@@ -31,8 +31,6 @@ kinds! {
     UNAUTHENTICATED = 401 "puppetlabs.rbac/user-unauthenticated";
     /// The token's time is over.
     TOKEN_EXPIRED = 401 "puppetlabs.rbac/token-expired";
-    /// The token was revoked.
-    TOKEN_REVOKED = 401 "puppetlabs.rbac/token-revoked";
     /// The user was revoked.
     USER_REVOKED = 401 "puppetlabs.rbac/user-revoked";
     /// The user lacks the permission; also for the task on those nodes.
@@ -49,6 +47,8 @@ kinds! {
     NOT_FOUND = 404 "puppetlabs.orchestrator/not-found";
     /// The route is there, with another method.
     METHOD_NOT_ALLOWED = 405 "puppetlabs.orchestrator/method-not-allowed";
+    /// The body did not arrive in time.
+    REQUEST_TIMEOUT = 408 "puppetlabs.orchestrator/request-timeout";
     /// The body is larger than the route takes.
     TOO_LARGE = 413 "puppetlabs.orchestrator/request-too-large";
     /// Too many failed logins; details carry `retry_after_seconds`.

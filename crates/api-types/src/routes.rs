@@ -1,7 +1,7 @@
 //! The list of routes. Whoever adds one here must add its handler and its tests: the router and
 //! the tests go through [`ALL`].
 
-use crate::defaults::COMMAND_BODY_BYTES;
+use crate::defaults::{COMMAND_BODY_BYTES, LOGIN_BODY_BYTES};
 use crate::route::Method::{Delete, Get, Post};
 use crate::route::{Policy, Route};
 use crate::{
@@ -85,7 +85,8 @@ routes! {
         "Whether nodes are connected").request::<InventoryQuery>().reply::<InventoryList>(200);
 
     AUTH_TOKEN = Route::new(Post, "/rbac-api/v1/auth/token", "auth_token", Policy::Public,
-        "Log in").request::<LoginRequest>().reply::<TokenReply>(200);
+        "Log in").request::<LoginRequest>().reply::<TokenReply>(200)
+        .max_body_bytes(LOGIN_BODY_BYTES);
     TOKENS_REVOKE = Route::new(Delete, "/rbac-api/v2/tokens", "tokens_revoke",
         Policy::Authenticated, "Revoke tokens").request::<RevokeTokens>().nothing(204)
         .query(&["revoke_tokens", "revoke_tokens_by_labels"]);

@@ -69,14 +69,21 @@ const LEVELS: &[(&str, &str)] = &[
     ("debug", "debug"),
 ];
 
+impl Default for StatusQuery {
+    fn default() -> Self {
+        Self { level: "info", timeout: 30 }
+    }
+}
+
 impl StatusQuery {
     /// From query parameters.
     ///
     /// # Errors
     /// A validation error that names the parameter.
     pub fn read(mut given: Parameters) -> Result<Self, ApiError> {
-        let level = given.one_of("level", LEVELS)?.unwrap_or("info");
-        let timeout = given.number("timeout")?.unwrap_or(30);
+        let usual = Self::default();
+        let level = given.one_of("level", LEVELS)?.unwrap_or(usual.level);
+        let timeout = given.number("timeout")?.unwrap_or(usual.timeout);
         given.finish()?;
         Ok(Self { level, timeout })
     }

@@ -1,0 +1,38 @@
+//! The bounds of logins and tokens, with their arithmetic.
+
+use std::time::Duration;
+
+/// How long a token lives when nobody says: an hour.
+pub const LIFETIME: Duration = Duration::from_secs(3_600);
+
+/// The longest life of a token: ten years of 365 days, which `0` asks for.
+pub const MAX_LIFETIME: Duration = Duration::from_secs(10 * 365 * 24 * 3_600);
+
+/// How long an expired token is remembered, so that its owner is told what is wrong: a week.
+pub const EXPIRED_KEPT: Duration = Duration::from_secs(7 * 24 * 3_600);
+
+/// The longest label of a token, in characters.
+pub const LABEL_CHARS: usize = 200;
+
+/// The longest login and password, in bytes: argon2 would take 4 GiB, and time with it.
+pub const CREDENTIAL_BYTES: usize = 1_024;
+
+/// How many passwords are checked at once. Each takes 19 MiB and some 20 ms of one core, so two
+/// leave the server its memory and its other work.
+pub const PASSWORD_CHECKS: usize = 2;
+
+/// How many failed logins in a row lock a login.
+pub const FAILED_LOGINS: u32 = 10;
+
+/// How long: some 3,000 guesses a day are left to an attacker, and a person waits for a coffee.
+pub const LOCK_OUT: Duration = Duration::from_secs(300);
+
+/// Counters for logins that do not exist. They share these, so that guessing names takes no
+/// memory; 8 bytes of time and 4 of count each make 16 KiB.
+pub const UNKNOWN_LOGINS: usize = 1_024;
+
+/// Bytes of chance in a token: as many as its hash has.
+pub const TOKEN_BYTES: usize = 32;
+
+/// Bytes of chance in the first administrator's password: 24 characters, 144 bits.
+pub const PASSWORD_BYTES: usize = 18;

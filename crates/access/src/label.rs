@@ -1,0 +1,59 @@
+//! The name of a token, by which its owner revokes it.
+
+use crate::defaults::LABEL_CHARS;
+
+/// A label: trimmed, not blank, at most [`LABEL_CHARS`] characters, without a comma or control
+/// characters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label(String);
+
+/// Why a label is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LabelError {
+    /// Nothing but space.
+    #[error("is blank")]
+    Blank,
+    /// Too long.
+    #[error("has more than {LABEL_CHARS} characters")]
+    TooLong,
+    /// Lists of labels have commas between them.
+    #[error("has a comma or a control character")]
+    Forbidden,
+}
+
+impl Label {
+    /// Reads a label.
+    pub fn parse(text: &str) -> Result<Self, LabelError> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(LabelError::Blank);
+        }
+        if text.chars().count() > LABEL_CHARS {
+            return Err(LabelError::TooLong);
+        }
+        if text.chars().any(|c| c == ',' || c.is_control()) {
+            return Err(LabelError::Forbidden);
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_trimmed_and_checked() {
+        assert_eq!(Label::parse("  my laptop ").unwrap().as_str(), "my laptop");
+        assert_eq!(Label::parse(" \t"), Err(LabelError::Blank));
+        assert_eq!(Label::parse("a,b"), Err(LabelError::Forbidden));
+        assert_eq!(Label::parse("a\0b"), Err(LabelError::Forbidden));
+        assert!(Label::parse(&"ä".repeat(200)).is_ok());
+        assert_eq!(Label::parse(&"ä".repeat(201)), Err(LabelError::TooLong));
+    }
+}

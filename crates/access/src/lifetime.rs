@@ -1,0 +1,104 @@
+//! How long a token is valid: `4h`, `30d`, `90` (seconds), `0` (the longest).
+
+use std::time::Duration;
+
+use crate::defaults::{LIFETIME, MAX_LIFETIME};
+
+/// A valid lifetime, from a second to [`MAX_LIFETIME`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lifetime(Duration);
+
+/// Why a lifetime is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LifetimeError {
+    /// Not a number and a unit.
+    #[error("{0:?} is not a lifetime; write a number and one of s, m, h, d, y, for example 4h")]
+    Malformed(String),
+    /// Longer than tokens may live.
+    #[error("{0:?} is longer than 10y, the longest lifetime")]
+    TooLong(String),
+}
+
+impl Lifetime {
+    /// Reads `<number>[smhdy]`; without a letter it is seconds.
+    pub fn parse(text: &str) -> Result<Self, LifetimeError> {
+        let malformed = || LifetimeError::Malformed(text.chars().take(40).collect());
+        let (digits, unit) = match text.find(|c: char| !c.is_ascii_digit()) {
+            Some(at) => text.split_at(at),
+            None => (text, "s"),
+        };
+        let seconds_each = match unit {
+            "s" => 1,
+            "m" => 60,
+            "h" => 3_600,
+            "d" => 24 * 3_600,
+            "y" => 365 * 24 * 3_600,
+            _ => return Err(malformed()),
+        };
+        if digits.is_empty() {
+            return Err(malformed());
+        }
+        let too_long = || LifetimeError::TooLong(text.chars().take(40).collect());
+        // Only digits: what does not fit is a number that is too large.
+        let number: u64 = digits.parse().map_err(|_| too_long())?;
+        let seconds = number.checked_mul(seconds_each).ok_or_else(too_long)?;
+        match Duration::from_secs(seconds) {
+            Duration::ZERO => Ok(Self(MAX_LIFETIME)),
+            lifetime if lifetime <= MAX_LIFETIME => Ok(Self(lifetime)),
+            _ => Err(too_long()),
+        }
+    }
+
+    /// The duration.
+    pub fn as_duration(self) -> Duration {
+        self.0
+    }
+}
+
+impl Default for Lifetime {
+    fn default() -> Self {
+        Self(LIFETIME)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_read() {
+        for (text, seconds) in [
+            ("90", 90),
+            ("90s", 90),
+            ("2m", 120),
+            ("4h", 14_400),
+            ("1d", 86_400),
+            ("1y", 31_536_000),
+        ] {
+            assert_eq!(
+                Lifetime::parse(text).unwrap().0,
+                Duration::from_secs(seconds),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn zero_is_the_longest() {
+        assert_eq!(Lifetime::parse("0").unwrap().0, MAX_LIFETIME);
+        assert_eq!(Lifetime::parse("0h").unwrap().0, MAX_LIFETIME);
+        assert_eq!(Lifetime::parse("10y").unwrap().0, MAX_LIFETIME);
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for text in ["", "h", "-1", "1.5h", "4 h", "4hh", "4w", "٤h", "1h30m"] {
+            let refused = Lifetime::parse(text).unwrap_err();
+            assert_eq!(refused, LifetimeError::Malformed(text.to_owned()));
+        }
+        for text in ["11y", "99999999999999999999999", "18446744073709551615y"] {
+            let refused = Lifetime::parse(text).unwrap_err();
+            assert_eq!(refused, LifetimeError::TooLong(text.to_owned()));
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! From a password to a token.
+
+use std::time::Duration;
+
+use secrecy::{ExposeSecret as _, SecretString};
+use store::{NewToken, StoreError, UserChange, UserRow};
+
+use crate::defaults::{CREDENTIAL_BYTES, EXPIRED_KEPT};
+use crate::lockout::Who;
+use crate::{Access, HashError, Label, Lifetime, now_ms, token};
+
+/// Why there is no token.
+#[derive(Debug, thiserror::Error)]
+pub enum LoginError {
+    /// No such user, or another password: which one, nobody is told.
+    #[error("the login or the password is wrong")]
+    Wrong,
+    /// Too many failures.
+    #[error(
+        "too many failed logins; this login may try again in {} seconds", .wait.as_secs().max(1)
+    )]
+    LockedOut {
+        /// How long.
+        wait: Duration,
+    },
+    /// The password was right.
+    #[error("this user is revoked; an administrator can reinstate it")]
+    Revoked,
+    /// The user has a token of that label.
+    #[error("you have a token with the label {0:?} already; revoke it or choose another label")]
+    LabelTaken(String),
+    /// Hashing.
+    #[error(transparent)]
+    Hash(#[from] HashError),
+    /// The store.
+    #[error("cannot read or write users and tokens")]
+    Store(#[from] StoreError),
+}
+
+impl Access {
+    /// A new token for the user `login`.
+    pub async fn login(
+        &self,
+        login: &str,
+        password: SecretString,
+        lifetime: Lifetime,
+        label: Option<Label>,
+    ) -> Result<SecretString, LoginError> {
+        let user = self.check_password(login, password).await?;
+        if user.is_revoked {
+            return Err(LoginError::Revoked);
+        }
+        self.issue(&user, lifetime, label).await
+    }
+
+    async fn check_password(
+        &self,
+        login: &str,
+        password: SecretString,
+    ) -> Result<UserRow, LoginError> {
+        if login.len() > CREDENTIAL_BYTES || password.expose_secret().len() > CREDENTIAL_BYTES {
+            return Err(LoginError::Wrong);
+        }
+        // The turn comes first: many attempts at once must not all pass the lock before the
+        // first of them has failed.
+        let turn = self.inner.passwords.turn().await?;
+        let user = self.inner.store.user_by_login(login).await?;
+        let who = user
+            .as_ref()
+            .map_or(Who::Unknown(login), |user| Who::Known(&user.id));
+        if let Some(wait) = self.inner.locks().wait(who, now_ms()) {
+            return Err(LoginError::LockedOut { wait });
+        }
+        let hash = user.as_ref().and_then(|user| user.password_hash.clone());
+        let right = self.inner.passwords.check(&turn, password, hash).await?;
+        match &user {
+            Some(known) if right => {
+                self.inner.locks().succeeded(&known.id);
+                user.ok_or(LoginError::Wrong)
+            }
+            _ => {
+                let locked = self.inner.locks().failed(who, now_ms());
+                if locked {
+                    tracing::warn!(login, "locked after too many failed logins");
+                }
+                Err(LoginError::Wrong)
+            }
+        }
+    }
+
+    async fn issue(
+        &self,
+        user: &UserRow,
+        lifetime: Lifetime,
+        label: Option<Label>,
+    ) -> Result<SecretString, LoginError> {
+        let store = &self.inner.store;
+        let label = label.map(|label| label.as_str().to_owned());
+        if let Some(label) = &label {
+            let tokens = store.tokens_of(&user.id).await?;
+            if tokens
+                .iter()
+                .any(|token| token.label.as_ref() == Some(label))
+            {
+                return Err(LoginError::LabelTaken(label.clone()));
+            }
+        }
+        let now = now_ms();
+        let lifetime_ms = i64::try_from(lifetime.as_duration().as_millis());
+        let secret = token::random_token();
+        let new = NewToken {
+            hash: token::hash(secret.expose_secret()),
+            user_id: user.id.clone(),
+            label,
+            created_ms: now,
+            expires_ms: Some(now.saturating_add(lifetime_ms.unwrap_or(i64::MAX))),
+        };
+        store.insert_token(new).await?;
+        let change = UserChange {
+            last_login_ms: Some(now),
+            ..UserChange::default()
+        };
+        store.update_user(&user.id, change).await?;
+        let kept_ms = i64::try_from(EXPIRED_KEPT.as_millis()).unwrap_or(i64::MAX);
+        store
+            .delete_expired_tokens(now.saturating_sub(kept_ms))
+            .await?;
+        tracing::info!(login = user.login, "logged in");
+        Ok(secret)
+    }
+}

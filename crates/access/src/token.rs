@@ -1,0 +1,52 @@
+//! Tokens: 256 bits of chance, URL-safe. The rule: only their SHA-256 is kept, and they are found
+//! by it, so neither the store nor the time of a look-up tells anything about a token.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{URL_SAFE, URL_SAFE_NO_PAD};
+use rand::Rng as _;
+use secrecy::SecretString;
+use sha2::{Digest as _, Sha256};
+
+use crate::defaults::{PASSWORD_BYTES, TOKEN_BYTES};
+
+/// A new token: 44 characters of URL-safe base64, as clients of Puppet Enterprise know them.
+pub(crate) fn random_token() -> SecretString {
+    let mut bytes = [0; TOKEN_BYTES];
+    rand::rng().fill_bytes(&mut bytes);
+    SecretString::from(URL_SAFE.encode(bytes))
+}
+
+/// A new password of 24 characters.
+pub(crate) fn random_password() -> SecretString {
+    let mut bytes = [0; PASSWORD_BYTES];
+    rand::rng().fill_bytes(&mut bytes);
+    SecretString::from(URL_SAFE_NO_PAD.encode(bytes))
+}
+
+/// Under what a token is stored: its SHA-256.
+pub(crate) fn hash(token: &str) -> [u8; 32] {
+    Sha256::digest(token.as_bytes()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use secrecy::ExposeSecret as _;
+
+    use super::*;
+
+    #[test]
+    fn tokens_are_long_random_and_url_safe() {
+        let (a, b) = (random_token(), random_token());
+        assert_ne!(a.expose_secret(), b.expose_secret());
+        assert_eq!(a.expose_secret().len(), 44);
+        let safe = |c: char| c.is_ascii_alphanumeric() || "-_=".contains(c);
+        assert!(a.expose_secret().chars().all(safe));
+        assert_eq!(random_password().expose_secret().len(), 24);
+    }
+
+    #[test]
+    fn the_hash_is_sha_256() {
+        // The first bytes of the example in FIPS 180-2.
+        assert_eq!(hash("abc")[..4], [0xba, 0x78, 0x16, 0xbf]);
+    }
+}

@@ -1,1 +1,25 @@
-//! deploy
+//! Where code comes from: tasks, their metadata and their files.
+//!
+//! [`Code`] gives environments, [`CodeVersion`] is one environment at one moment, [`Blobs`] keeps
+//! file contents under their hash. [`EnvironmentDir`] is the code in a directory, as Puppet lays
+//! it out. The rules: a name from outside never becomes a path unchecked, nothing outside a module
+//! is ever read through it, and a blob is what its name says.
+//!
+//! Everything here reads the disk and blocks: call it from a blocking thread.
+
+mod blobs;
+mod code;
+pub mod defaults;
+mod directory;
+mod environment;
+mod error;
+mod hash;
+mod mount;
+
+pub use blobs::{Blob, BlobError, Blobs};
+pub use code::{Code, CodeFile, CodeVersion, Task, TaskFile, TaskSummary};
+pub use directory::EnvironmentDir;
+pub use environment::{EnvironmentName, EnvironmentNameError};
+pub use error::CodeError;
+pub use mount::{Mount, UnknownMount};
+pub use pxp::action::{FilePath, Sha256};

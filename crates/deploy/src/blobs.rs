@@ -1,0 +1,197 @@
+//! File contents under their hash.
+//!
+//! [`Blobs`] is a directory `ab/<sha256>`. The rule: a blob is complete, durable and what its name
+//! says from the moment that the name exists, because it is hashed while it is copied and renamed
+//! when it is on the disk.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pxp::action::Sha256;
+use sha2::Digest;
+
+use crate::TaskFile;
+use crate::defaults::{COPY_BYTES, FILE_BYTES};
+
+/// The directory; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Blobs {
+    directory: Arc<Path>,
+}
+
+/// A blob, open at its begin.
+#[derive(Debug)]
+pub struct Blob {
+    /// How many bytes it has.
+    pub size_bytes: u64,
+    /// Its content.
+    pub content: File,
+}
+
+/// Why a blob cannot be kept or read.
+#[derive(Debug, thiserror::Error)]
+pub enum BlobError {
+    /// Longer than any blob may be.
+    #[error("{what} has more than {FILE_BYTES} bytes")]
+    TooLarge {
+        /// Which file.
+        what: String,
+    },
+    /// The file is not what it was when its hash was taken.
+    #[error("{} changed since it was looked up; try again", path.display())]
+    Changed {
+        /// Which file.
+        path: PathBuf,
+    },
+    /// The source.
+    #[error("cannot read {what}")]
+    Read {
+        /// Which file.
+        what: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// The directory of the blobs.
+    #[error("cannot use {}", path.display())]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl Blobs {
+    /// Opens the directory and makes it if it is not there; only its owner may read it.
+    pub fn open(directory: impl Into<PathBuf>) -> Result<Self, BlobError> {
+        let directory = directory.into();
+        let io = |source| BlobError::Io {
+            path: directory.clone(),
+            source,
+        };
+        fs::create_dir_all(&directory).map_err(io)?;
+        fs::set_permissions(&directory, fs::Permissions::from_mode(0o700)).map_err(io)?;
+        Ok(Self {
+            directory: directory.into(),
+        })
+    }
+
+    /// Keeps a file of a task, which must still have the hash that it had when the task was read.
+    pub fn keep(&self, file: &TaskFile) -> Result<(), BlobError> {
+        if self.contains(&file.sha256)? {
+            return Ok(());
+        }
+        let path = &file.path;
+        let what = path.display().to_string();
+        let mut source = File::open(path).map_err(|source| BlobError::Read {
+            what: what.clone(),
+            source,
+        })?;
+        if self.put(&mut source, &what)? != file.sha256 {
+            return Err(BlobError::Changed { path: path.clone() });
+        }
+        Ok(())
+    }
+
+    /// Keeps what `source` gives, up to its end. `what` names it in errors.
+    pub fn put(&self, source: &mut dyn Read, what: &str) -> Result<Sha256, BlobError> {
+        let io = |source| BlobError::Io {
+            path: self.directory.to_path_buf(),
+            source,
+        };
+        let mut temporary = tempfile::Builder::new()
+            .prefix(".incoming-")
+            .tempfile_in(&self.directory)
+            .map_err(io)?;
+        let sha256 = copy(source, temporary.as_file_mut(), what).map_err(|error| match error {
+            CopyError::Write(source) => io(source),
+            CopyError::Other(error) => error,
+        })?;
+        temporary.as_file().sync_all().map_err(io)?;
+        let path = self.path(&sha256);
+        let parent = path.parent().unwrap_or(&self.directory);
+        let io = |source| BlobError::Io {
+            path: path.clone(),
+            source,
+        };
+        make_directory(parent, &self.directory).map_err(io)?;
+        // Over one of the same name: the same content.
+        temporary.persist(&path).map_err(|error| io(error.error))?;
+        sync_directory(parent).map_err(io)?;
+        Ok(sha256)
+    }
+
+    /// Whether it is kept.
+    pub fn contains(&self, sha256: &Sha256) -> Result<bool, BlobError> {
+        let path = self.path(sha256);
+        path.try_exists()
+            .map_err(|source| BlobError::Io { path, source })
+    }
+
+    /// `None`: it is not kept.
+    pub fn get(&self, sha256: &Sha256) -> Result<Option<Blob>, BlobError> {
+        let path = self.path(sha256);
+        let opened = File::open(&path).and_then(|file| Ok((file.metadata()?.len(), file)));
+        match opened {
+            Ok((size_bytes, content)) => Ok(Some(Blob {
+                size_bytes,
+                content,
+            })),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(BlobError::Io { path, source }),
+        }
+    }
+
+    fn path(&self, sha256: &Sha256) -> PathBuf {
+        let name = sha256.to_string();
+        self.directory.join(&name[..2]).join(name)
+    }
+}
+
+enum CopyError {
+    Write(io::Error),
+    Other(BlobError),
+}
+
+fn copy(source: &mut dyn Read, target: &mut File, what: &str) -> Result<Sha256, CopyError> {
+    let mut hasher = sha2::Sha256::new();
+    let mut buffer = vec![0; COPY_BYTES];
+    let mut size_bytes = 0;
+    loop {
+        let read = source.read(&mut buffer).map_err(|source| {
+            CopyError::Other(BlobError::Read {
+                what: what.to_owned(),
+                source,
+            })
+        })?;
+        if read == 0 {
+            return Ok(Sha256::from(<[u8; 32]>::from(hasher.finalize())));
+        }
+        size_bytes += read as u64;
+        if size_bytes > FILE_BYTES {
+            return Err(CopyError::Other(BlobError::TooLarge {
+                what: what.to_owned(),
+            }));
+        }
+        hasher.update(&buffer[..read]);
+        target
+            .write_all(&buffer[..read])
+            .map_err(CopyError::Write)?;
+    }
+}
+
+/// The directory and, durably, its name.
+fn make_directory(directory: &Path, parent: &Path) -> io::Result<()> {
+    match fs::create_dir(directory) {
+        Ok(()) => sync_directory(parent),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+fn sync_directory(directory: &Path) -> io::Result<()> {
+    File::open(directory)?.sync_all()
+}

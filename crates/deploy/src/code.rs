@@ -1,0 +1,98 @@
+//! What code is to its users: [`Code`], [`CodeVersion`], [`Task`].
+
+use std::fmt::Debug;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pxp::action::{FilePath, Sha256};
+use pxp::task::{TaskMetadata, TaskName};
+
+use crate::{CodeError, EnvironmentName, Mount};
+
+/// All environments.
+pub trait Code: Debug + Send + Sync {
+    /// Those that exist now, by name.
+    fn environments(&self) -> Result<Vec<EnvironmentName>, CodeError>;
+
+    /// The present version of an environment. Whoever needs several things that belong together
+    /// takes this once.
+    fn version(&self, environment: &EnvironmentName) -> Result<Arc<dyn CodeVersion>, CodeError>;
+}
+
+/// One environment.
+pub trait CodeVersion: Debug + Send + Sync {
+    /// Its name.
+    fn environment(&self) -> &EnvironmentName;
+
+    /// What names this version for ever; `None`: the code may change at any time.
+    fn code_id(&self) -> Option<&str>;
+
+    /// All tasks, by name.
+    fn tasks(&self) -> Result<Vec<TaskSummary>, CodeError>;
+
+    /// One task, with the hashes of all its files as they are now.
+    fn task(&self, name: &TaskName) -> Result<Task, CodeError>;
+
+    /// A file as nodes ask for it. `module` is `None` for [`Mount::Plugins`] only; `path` is
+    /// relative to the module's directory of that mount, not percent-encoded.
+    fn file(&self, mount: Mount, module: Option<&str>, path: &str) -> Result<CodeFile, CodeError>;
+}
+
+/// A task in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskSummary {
+    /// Its name.
+    pub name: TaskName,
+    /// From its metadata.
+    pub description: Option<String>,
+    /// Not for lists that people see.
+    pub private: bool,
+    /// Why it cannot be run as it is.
+    pub problem: Option<String>,
+}
+
+/// A task that can be run.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// Its name.
+    pub name: TaskName,
+    /// The default metadata for a task that has none.
+    pub metadata: TaskMetadata,
+    /// What can be run comes first, in the order of the metadata's implementations.
+    pub files: Vec<TaskFile>,
+}
+
+/// A file of a task.
+#[derive(Clone, Debug)]
+pub struct TaskFile {
+    /// `init.sh` for what can be run, `<module>/files/…` for others.
+    pub filename: FilePath,
+    /// Of its content when the task was read.
+    pub sha256: Sha256,
+    /// Of its content when the task was read.
+    pub size_bytes: u64,
+    /// E.g. `/puppet/v3/file_content/tasks/package/linux.sh`.
+    pub uri_path: String,
+    /// Where it is.
+    pub(crate) path: PathBuf,
+}
+
+/// A file to be served.
+#[derive(Debug)]
+pub struct CodeFile {
+    /// Of its content when it was looked up.
+    pub sha256: Sha256,
+    /// Of its content when it was looked up.
+    pub size_bytes: u64,
+    /// Open at its begin. The file may be changed while it is read; who must not serve something
+    /// else than `sha256` puts it into [`Blobs`](crate::Blobs) first.
+    pub content: File,
+}
+
+impl TaskFile {
+    /// Where it is; it may have changed since.
+    pub fn source(&self) -> &Path {
+        &self.path
+    }
+}

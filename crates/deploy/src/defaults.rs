@@ -1,0 +1,36 @@
+//! Every bound on what is read of the code, with its arithmetic.
+
+use std::time::Duration;
+
+/// Largest `environment.conf`; real ones have some lines.
+pub const ENVIRONMENT_CONF_BYTES: u64 = 64 << 10;
+
+/// Largest metadata file of a task, as in `pxp`.
+pub const METADATA_BYTES: u64 = pxp::defaults::MAX_METADATA_BYTES as u64;
+
+/// Largest file that a task may ship; installers of hundreds of MB are seen, disks images are not
+/// for tasks.
+pub const FILE_BYTES: u64 = 1 << 30;
+
+/// Files of one task, directories expanded. Each is some 300 bytes in the request to every node;
+/// 2,000 make 600 KB of a message that may have 64 MB.
+pub const TASK_FILES: usize = 2_000;
+
+/// Directories below a module's `files/` and the like.
+pub const DIRECTORY_DEPTH: usize = 32;
+
+/// Hashes remembered: some 200 bytes each, so 6 MB at the most. Then all are forgotten.
+pub const HASHES: usize = 32_768;
+
+/// A file that changed less than this ago is hashed each time: a second change within the clock
+/// tick of the first would not be seen in its times.
+pub const HASH_SETTLED: Duration = Duration::from_secs(2);
+
+/// How often a file that changes while it is read is read again.
+pub const HASH_ATTEMPTS: usize = 3;
+
+/// Bytes read at once while hashing and copying.
+pub const COPY_BYTES: usize = 128 << 10;
+
+/// Longest name of an environment.
+pub const ENVIRONMENT_NAME_BYTES: usize = 255;

@@ -1,0 +1,155 @@
+//! Code in a directory, as Puppet lays it out: `<codedir>/environments/<environment>`.
+//!
+//! [`EnvironmentDir`] reads what is there at the moment of each call; there are no versions, so
+//! [`CodeVersion::code_id`] is `None`.
+
+mod conf;
+mod modules;
+mod supporting;
+mod tasks;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pxp::task::TaskName;
+
+use self::modules::Modules;
+use crate::hash::Hashes;
+use crate::{Code, CodeError, CodeFile, CodeVersion, EnvironmentName, Mount, Task, TaskSummary};
+
+/// The environments of one code directory.
+#[derive(Clone, Debug)]
+pub struct EnvironmentDir {
+    codedir: PathBuf,
+    basemodulepath: Vec<PathBuf>,
+    hashes: Arc<Hashes>,
+}
+
+/// One environment, as its `environment.conf` was when it was taken.
+#[derive(Debug)]
+struct Version {
+    environment: EnvironmentName,
+    modules: Modules,
+    hashes: Arc<Hashes>,
+}
+
+// === impl EnvironmentDir ===
+
+impl EnvironmentDir {
+    /// The code below `codedir`; modules of all environments are in `<codedir>/modules`.
+    pub fn new(codedir: impl Into<PathBuf>) -> Self {
+        let codedir = codedir.into();
+        let basemodulepath = vec![codedir.join("modules")];
+        Self {
+            codedir,
+            basemodulepath,
+            hashes: Arc::default(),
+        }
+    }
+
+    /// Adds a directory with modules for all environments, behind the ones that are there.
+    #[must_use]
+    pub fn with_modules(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.basemodulepath.push(directory.into());
+        self
+    }
+
+    fn environments_dir(&self) -> PathBuf {
+        self.codedir.join("environments")
+    }
+}
+
+impl Code for EnvironmentDir {
+    fn environments(&self) -> Result<Vec<EnvironmentName>, CodeError> {
+        let directory = self.environments_dir();
+        let mut names: Vec<EnvironmentName> = names_in(&directory)?
+            .iter()
+            // What is no name, or no directory, is no environment: puppetserver ignores it, too.
+            .filter(|name| directory.join(name).is_dir())
+            .filter_map(|name| name.parse().ok())
+            .collect();
+        names.sort();
+        Ok(names)
+    }
+
+    fn version(&self, environment: &EnvironmentName) -> Result<Arc<dyn CodeVersion>, CodeError> {
+        let directory = self.environments_dir().join(environment.as_str());
+        if !directory.is_dir() {
+            let environment = environment.clone();
+            return Err(CodeError::UnknownEnvironment {
+                environment,
+                path: directory,
+            });
+        }
+        let surroundings = conf::Surroundings {
+            codedir: &self.codedir,
+            environment,
+            directory: &directory,
+            basemodulepath: &self.basemodulepath,
+        };
+        let modulepath = conf::modulepath(&surroundings)?;
+        Ok(Arc::new(Version {
+            environment: environment.clone(),
+            modules: Modules::new(modulepath),
+            hashes: Arc::clone(&self.hashes),
+        }))
+    }
+}
+
+impl CodeVersion for Version {
+    fn environment(&self) -> &EnvironmentName {
+        &self.environment
+    }
+
+    fn code_id(&self) -> Option<&str> {
+        None
+    }
+
+    fn tasks(&self) -> Result<Vec<TaskSummary>, CodeError> {
+        self.list_tasks()
+    }
+
+    fn task(&self, name: &TaskName) -> Result<Task, CodeError> {
+        self.read_task(name)
+    }
+
+    fn file(&self, mount: Mount, module: Option<&str>, path: &str) -> Result<CodeFile, CodeError> {
+        let found = self.modules.file(mount, module, path)?;
+        let (path, mut content) = found.ok_or(CodeError::UnknownFile { mount })?;
+        let hashed = self.hashes.of(&path, &mut content)?;
+        Ok(CodeFile {
+            sha256: hashed.sha256,
+            size_bytes: hashed.size_bytes,
+            content,
+        })
+    }
+}
+
+/// The names in a directory, sorted; none if it does not exist. A name that is not UTF-8 is none
+/// that anything here could be called by, and is left out.
+fn names_in(directory: &Path) -> Result<Vec<String>, CodeError> {
+    let entries = match fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) if is_absent(&error) => return Ok(Vec::new()),
+        Err(error) => return Err(CodeError::io(directory, error)),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(|error| CodeError::io(directory, error))?;
+        match entry.file_name().into_string() {
+            Ok(name) => names.push(name),
+            Err(name) => tracing::debug!(?directory, ?name, "ignored: its name is not UTF-8"),
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}

@@ -1,0 +1,157 @@
+//! Modules on a modulepath, and files in them.
+//!
+//! [`Modules`] finds, as Puppet does, each module in the first directory that has it. The rule:
+//! a file is opened only after its real path has proved to be inside its module.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{is_absent, names_in};
+use crate::{CodeError, Mount};
+
+/// A modulepath.
+#[derive(Debug)]
+pub(super) struct Modules {
+    modulepath: Vec<PathBuf>,
+}
+
+/// A module's directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Module {
+    pub(super) name: String,
+    pub(super) directory: PathBuf,
+}
+
+impl Modules {
+    pub(super) fn new(modulepath: Vec<PathBuf>) -> Self {
+        Self { modulepath }
+    }
+
+    /// All modules, by name.
+    pub(super) fn all(&self) -> Result<Vec<Module>, CodeError> {
+        let mut modules: Vec<Module> = Vec::new();
+        for directory in &self.modulepath {
+            for name in names_in(directory)?
+                .into_iter()
+                .filter(|name| is_module_name(name))
+            {
+                let directory = directory.join(&name);
+                if directory.is_dir() && !modules.iter().any(|module| module.name == name) {
+                    modules.push(Module { name, directory });
+                }
+            }
+        }
+        modules.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(modules)
+    }
+
+    pub(super) fn find(&self, name: &str) -> Option<Module> {
+        if !is_module_name(name) {
+            return None;
+        }
+        let mut candidates = self.modulepath.iter().map(|directory| directory.join(name));
+        let directory = candidates.find(|directory| directory.is_dir())?;
+        Some(Module {
+            name: name.to_owned(),
+            directory,
+        })
+    }
+
+    /// A file of a mount, open.
+    pub(super) fn file(
+        &self,
+        mount: Mount,
+        module: Option<&str>,
+        path: &str,
+    ) -> Result<Option<(PathBuf, File)>, CodeError> {
+        check_relative(path).map_err(|problem| CodeError::InvalidPath { problem })?;
+        let candidates = match (mount, module) {
+            (Mount::Plugins, None) => self.all()?,
+            (Mount::Plugins, Some(_)) | (_, None) => {
+                let problem = "the mount `plugins` has no modules, the others have";
+                return Err(CodeError::InvalidPath { problem });
+            }
+            (_, Some(name)) => self.find(name).into_iter().collect(),
+        };
+        for module in candidates {
+            if let Some(found) = module.open(&[mount.directory(), path].join("/"))? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Module {
+    /// A regular file below the module, open; `None` if there is none. The path was checked.
+    pub(super) fn open(&self, relative: &str) -> Result<Option<(PathBuf, File)>, CodeError> {
+        let path = self.directory.join(relative);
+        let Some(real) = self.inside(&path)? else {
+            return Ok(None);
+        };
+        let file = File::open(&real).map_err(|error| CodeError::io(&path, error))?;
+        let metadata = file
+            .metadata()
+            .map_err(|error| CodeError::io(&path, error))?;
+        if metadata.is_dir() {
+            return Ok(None);
+        }
+        Ok(Some((path, file)))
+    }
+
+    /// The real path of something that is no device, pipe or socket, and in the module; `None` if
+    /// it does not exist.
+    pub(super) fn inside(&self, path: &Path) -> Result<Option<PathBuf>, CodeError> {
+        let real = match path.canonicalize() {
+            Ok(real) => real,
+            Err(error) if is_absent(&error) => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::InvalidFilename => return Ok(None),
+            Err(error) => return Err(CodeError::io(path, error)),
+        };
+        let root = self.directory.canonicalize();
+        let root = root.map_err(|error| CodeError::io(&self.directory, error))?;
+        if !real.starts_with(&root) {
+            return Err(CodeError::refused(
+                path,
+                "it is a link to outside of its module",
+            ));
+        }
+        // Before it is opened: opening a pipe would wait for its other end.
+        let metadata = real
+            .metadata()
+            .map_err(|error| CodeError::io(path, error))?;
+        if !metadata.is_file() && !metadata.is_dir() {
+            return Err(CodeError::refused(
+                path,
+                "it is neither a file nor a directory",
+            ));
+        }
+        Ok(Some(real))
+    }
+}
+
+/// A path from outside: relative, without steps upwards, without empty parts.
+pub(super) fn check_relative(path: &str) -> Result<(), &'static str> {
+    if path.contains('\0') {
+        return Err("it contains a NUL");
+    }
+    if path.starts_with('/') {
+        return Err("it is not relative");
+    }
+    for part in path.split('/') {
+        match part {
+            "" => return Err("a part of it is empty"),
+            "." | ".." => return Err("a part of it is `.` or `..`"),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn is_module_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+}

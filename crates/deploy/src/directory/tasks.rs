@@ -1,0 +1,193 @@
+//! Tasks of a module: `tasks/<task>.json` and the files that can be run.
+//!
+//! The rule: what is run is never guessed. Several files with the task's name and no
+//! `implementations` in the metadata is an error that names them.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use pxp::action::FilePath;
+use pxp::task::{TaskMetadata, TaskName};
+
+use super::modules::{Module, check_relative};
+use super::{Version, names_in};
+use crate::defaults::METADATA_BYTES;
+use crate::{CodeError, Mount, Task, TaskFile, TaskSummary};
+
+const METADATA: &str = "json";
+
+/// Puppet does not take these for tasks.
+const NOT_RUN: [&str; 3] = [METADATA, "conf", "md"];
+
+/// The files in `tasks/` that bear a task's name.
+#[derive(Debug, Default)]
+struct Files {
+    metadata: Option<String>,
+    executables: Vec<String>,
+}
+
+// === impl Version ===
+
+impl Version {
+    pub(super) fn list_tasks(&self) -> Result<Vec<TaskSummary>, CodeError> {
+        let mut summaries = Vec::new();
+        for module in self.modules.all()? {
+            for (task, files) in files_by_task(&module)? {
+                if let Ok(name) = TaskName::from_parts(&module.name, &task) {
+                    summaries.push(summary(&module, name, &files));
+                }
+            }
+        }
+        summaries.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(summaries)
+    }
+
+    pub(super) fn read_task(&self, name: &TaskName) -> Result<Task, CodeError> {
+        let unknown = || CodeError::UnknownTask {
+            task: name.clone(),
+            environment: self.environment.clone(),
+        };
+        let module = self.modules.find(name.module()).ok_or_else(unknown)?;
+        let found = files_by_task(&module)?.remove(name.task());
+        let own = found.unwrap_or_default();
+        if own.metadata.is_none() && own.executables.is_empty() {
+            return Err(unknown());
+        }
+        let metadata = metadata(&module, &own)?;
+        let mut files = Vec::new();
+        for executable in executables(&module, name, &own, &metadata)? {
+            files.push(self.executable(&module, name, &executable)?);
+        }
+        self.supporting_files(name, &metadata, &mut files)?;
+        Ok(Task {
+            name: name.clone(),
+            metadata,
+            files,
+        })
+    }
+
+    fn executable(
+        &self,
+        module: &Module,
+        task: &TaskName,
+        file: &str,
+    ) -> Result<TaskFile, CodeError> {
+        let wanted = format!("tasks/{file}");
+        let missing = || CodeError::NoExecutable {
+            task: task.clone(),
+            wanted: wanted.clone(),
+        };
+        let (path, mut content) = module.open(&wanted)?.ok_or_else(missing)?;
+        let filename: FilePath = file
+            .parse()
+            .map_err(|_| CodeError::refused(&path, "its name cannot be sent"))?;
+        let hashed = self.hashes.of(&path, &mut content)?;
+        Ok(TaskFile {
+            filename,
+            sha256: hashed.sha256,
+            size_bytes: hashed.size_bytes,
+            uri_path: Mount::Tasks.uri_path(&module.name, file),
+            path,
+        })
+    }
+}
+
+fn summary(module: &Module, name: TaskName, files: &Files) -> TaskSummary {
+    let read = metadata(module, files);
+    let problem = match &read {
+        Ok(metadata) => executables(module, &name, files, metadata).err(),
+        Err(error) => Some(error.clone()),
+    };
+    let metadata = read.unwrap_or_default();
+    TaskSummary {
+        name,
+        description: metadata.description,
+        private: metadata.private,
+        problem: problem.map(|error| error.to_string()),
+    }
+}
+
+fn files_by_task(module: &Module) -> Result<BTreeMap<String, Files>, CodeError> {
+    let directory = module.directory.join("tasks");
+    if module.inside(&directory)?.is_none() {
+        return Ok(BTreeMap::new());
+    }
+    let mut tasks: BTreeMap<String, Files> = BTreeMap::new();
+    for name in names_in(&directory)? {
+        let (stem, extension) = name.split_once('.').unwrap_or((&name, ""));
+        let task = stem.to_owned();
+        if extension == METADATA {
+            tasks.entry(task).or_default().metadata = Some(name);
+        // Editors leave `init.sh~` and `init.sh.orig`; Puppet takes one extension, no other signs.
+        } else if extension.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            && !NOT_RUN.contains(&extension)
+            && !directory.join(&name).is_dir()
+        {
+            tasks.entry(task).or_default().executables.push(name);
+        }
+    }
+    Ok(tasks)
+}
+
+fn metadata(module: &Module, files: &Files) -> Result<TaskMetadata, CodeError> {
+    let Some(name) = &files.metadata else {
+        return Ok(TaskMetadata::default());
+    };
+    let relative = format!("tasks/{name}");
+    let path = module.directory.join(&relative);
+    let Some((path, file)) = module.open(&relative)? else {
+        return Err(CodeError::refused(path, "it is not a file"));
+    };
+    let mut content = Vec::new();
+    // One byte more than allowed is enough to see that there are too many.
+    let read = file.take(METADATA_BYTES + 1).read_to_end(&mut content);
+    read.map_err(|error| CodeError::io(&path, error))?;
+    TaskMetadata::parse(&content).map_err(|problem| CodeError::Metadata { path, problem })
+}
+
+/// The names of the files that can be run, in the order of preference.
+fn executables(
+    module: &Module,
+    task: &TaskName,
+    files: &Files,
+    metadata: &TaskMetadata,
+) -> Result<Vec<String>, CodeError> {
+    if metadata.implementations.is_empty() {
+        return match files.executables.as_slice() {
+            [only] => Ok(vec![only.clone()]),
+            [] => {
+                let wanted = format!("tasks/{} with any extension", task.task());
+                Err(CodeError::NoExecutable {
+                    task: task.clone(),
+                    wanted,
+                })
+            }
+            several => Err(CodeError::Ambiguous {
+                task: task.clone(),
+                files: several.iter().map(|name| format!("tasks/{name}")).collect(),
+            }),
+        };
+    }
+    let mut names: Vec<String> = Vec::new();
+    for implementation in &metadata.implementations {
+        let name = &implementation.name;
+        if name.contains('/') || check_relative(name).is_err() {
+            return Err(CodeError::FileEntry {
+                task: task.clone(),
+                entry: name.clone(),
+                problem: "an implementation is the name of a file in the same directory".to_owned(),
+            });
+        }
+        if !module.directory.join("tasks").join(name).is_file() {
+            let wanted = format!("tasks/{name}");
+            return Err(CodeError::NoExecutable {
+                task: task.clone(),
+                wanted,
+            });
+        }
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    Ok(names)
+}

@@ -1,0 +1,129 @@
+//! Hashes of files, remembered as long as the files do not change.
+//!
+//! [`Hashes::of`] trusts a remembered hash only if path, inode, size and both times are the same.
+//! The rule: a hash that is returned is of content that the file had during the call.
+
+use std::collections::HashMap;
+use std::fs::{File, Metadata};
+use std::io::{Read, Seek};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use pxp::action::Sha256;
+use sha2::Digest;
+
+use crate::CodeError;
+use crate::defaults::{COPY_BYTES, FILE_BYTES, HASH_ATTEMPTS, HASH_SETTLED, HASHES};
+
+/// What tells one state of a file from another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stamp {
+    device: u64,
+    inode: u64,
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+/// The memory.
+#[derive(Debug, Default)]
+pub(crate) struct Hashes {
+    known: Mutex<HashMap<PathBuf, (Stamp, Sha256)>>,
+}
+
+/// A file's hash and size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Hashed {
+    pub(crate) sha256: Sha256,
+    pub(crate) size_bytes: u64,
+}
+
+impl Hashes {
+    /// The hash of an open file; the file stands at its begin afterwards.
+    pub(crate) fn of(&self, path: &Path, file: &mut File) -> Result<Hashed, CodeError> {
+        let io = |source| CodeError::io(path, source);
+        for _ in 0..HASH_ATTEMPTS {
+            let before = Stamp::of(&file.metadata().map_err(io)?);
+            if before.size > FILE_BYTES {
+                let problem = format!("it has {} bytes; the limit is {FILE_BYTES}", before.size);
+                return Err(CodeError::refused(path, problem));
+            }
+            if let Some(sha256) = self.known(path, before) {
+                return Ok(Hashed {
+                    sha256,
+                    size_bytes: before.size,
+                });
+            }
+            let (sha256, size_bytes) = digest(file).map_err(io)?;
+            file.rewind().map_err(io)?;
+            if Stamp::of(&file.metadata().map_err(io)?) == before && size_bytes == before.size {
+                self.remember(path, before, sha256);
+                return Ok(Hashed { sha256, size_bytes });
+            }
+        }
+        Err(CodeError::Changing {
+            path: path.to_owned(),
+        })
+    }
+
+    fn known(&self, path: &Path, stamp: Stamp) -> Option<Sha256> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known
+            .get(path)
+            .filter(|(then, _)| *then == stamp)
+            .map(|(_, sha256)| *sha256)
+    }
+
+    fn remember(&self, path: &Path, stamp: Stamp, sha256: Sha256) {
+        if !stamp.is_settled() {
+            return;
+        }
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= HASHES {
+            known.clear();
+        }
+        known.insert(path.to_owned(), (stamp, sha256));
+    }
+}
+
+fn digest(file: &mut File) -> std::io::Result<(Sha256, u64)> {
+    let mut hasher = sha2::Sha256::new();
+    let mut buffer = vec![0; COPY_BYTES];
+    let mut size_bytes = 0;
+    loop {
+        match file.read(&mut buffer)? {
+            0 => {
+                return Ok((
+                    Sha256::from(<[u8; 32]>::from(hasher.finalize())),
+                    size_bytes,
+                ));
+            }
+            read => {
+                hasher.update(&buffer[..read]);
+                size_bytes += read as u64;
+            }
+        }
+    }
+}
+
+impl Stamp {
+    fn of(metadata: &Metadata) -> Self {
+        Self {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            size: metadata.len(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
+
+    fn is_settled(&self) -> bool {
+        let seconds = Duration::from_secs(self.changed.0.unsigned_abs());
+        let age = SystemTime::UNIX_EPOCH
+            .checked_add(seconds)
+            .and_then(|changed| SystemTime::now().duration_since(changed).ok());
+        age.is_some_and(|age| age >= HASH_SETTLED)
+    }
+}

@@ -1,0 +1,130 @@
+//! [`Mount`]: the parts of modules that are served to nodes, and their URIs.
+
+use std::fmt::{self, Write as _};
+use std::str::FromStr;
+
+/// A mount of the Puppet file API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mount {
+    /// `<module>/files`.
+    Modules,
+    /// `<module>/tasks`.
+    Tasks,
+    /// `<module>/scripts`.
+    Scripts,
+    /// `<module>/lib` of all modules together; its paths have no module.
+    Plugins,
+}
+
+/// The text names no mount that is served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no such mount: modules, tasks, scripts and plugins are served")]
+pub struct UnknownMount;
+
+const MOUNTS: [(Mount, &str, &str); 4] = [
+    (Mount::Modules, "modules", "files"),
+    (Mount::Tasks, "tasks", "tasks"),
+    (Mount::Scripts, "scripts", "scripts"),
+    (Mount::Plugins, "plugins", "lib"),
+];
+
+impl Mount {
+    /// The name in URIs.
+    pub fn as_str(self) -> &'static str {
+        self.names().0
+    }
+
+    /// The directory in a module.
+    pub(crate) fn directory(self) -> &'static str {
+        self.names().1
+    }
+
+    /// The mount of a module's directory.
+    pub(crate) fn of_directory(directory: &str) -> Option<Self> {
+        MOUNTS
+            .iter()
+            .find(|(_, _, known)| *known == directory)
+            .map(|(mount, ..)| *mount)
+    }
+
+    /// The path of a file's URI, without the query.
+    pub(crate) fn uri_path(self, module: &str, path: &str) -> String {
+        let mut uri = format!("/puppet/v3/file_content/{}/", self.as_str());
+        if self != Self::Plugins {
+            uri.push_str(module);
+            uri.push('/');
+        }
+        for byte in path.bytes() {
+            match byte {
+                b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+                    uri.push(char::from(byte));
+                }
+                _ => {
+                    // Writing to a string cannot fail.
+                    let _ = write!(uri, "%{byte:02X}");
+                }
+            }
+        }
+        uri
+    }
+
+    fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Modules => ("modules", "files"),
+            Self::Tasks => ("tasks", "tasks"),
+            Self::Scripts => ("scripts", "scripts"),
+            Self::Plugins => ("plugins", "lib"),
+        }
+    }
+}
+
+impl FromStr for Mount {
+    type Err = UnknownMount;
+
+    fn from_str(text: &str) -> Result<Self, UnknownMount> {
+        let found = MOUNTS.iter().find(|(_, name, _)| *name == text);
+        found.map(|(mount, ..)| *mount).ok_or(UnknownMount)
+    }
+}
+
+impl fmt::Display for Mount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uris_are_those_that_agents_ask_for() {
+        let path = |mount: Mount, file| mount.uri_path("ntp", file);
+        assert_eq!(
+            path(Mount::Tasks, "init.sh"),
+            "/puppet/v3/file_content/tasks/ntp/init.sh"
+        );
+        assert_eq!(
+            path(Mount::Modules, "a/b"),
+            "/puppet/v3/file_content/modules/ntp/a/b"
+        );
+        assert_eq!(
+            path(Mount::Plugins, "x.rb"),
+            "/puppet/v3/file_content/plugins/x.rb"
+        );
+        assert_eq!(
+            path(Mount::Modules, "a b?ä"),
+            "/puppet/v3/file_content/modules/ntp/a%20b%3F%C3%A4"
+        );
+    }
+
+    #[test]
+    fn names_are_read_back() {
+        for (mount, name, directory) in MOUNTS {
+            assert_eq!(name.parse(), Ok(mount));
+            assert_eq!(mount.names(), (name, directory));
+            assert_eq!(Mount::of_directory(directory), Some(mount));
+        }
+        assert_eq!("manifests".parse::<Mount>(), Err(UnknownMount));
+    }
+}

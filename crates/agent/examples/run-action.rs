@@ -1,0 +1,6 @@
+//! The wrapper as a program of its own, for the tests: what `tutti-agent
+//! run-action <spool entry>` does.
+
+fn main() -> std::process::ExitCode {
+    agent::process::wrapper_main(std::env::args_os().skip(1))
+}

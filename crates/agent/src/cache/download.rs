@@ -1,0 +1,342 @@
+//! Fetching files from the primary servers over mutual TLS: [`Downloader`].
+//!
+//! The rules: https only; the digest is computed from the bytes as they are
+//! written, and only a file that has the asked one gets its name; every primary
+//! server is tried in each round.
+
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use pki::{ClientTls, TlsFiles};
+use pxp::action::{FileSpec, Sha256};
+use reqwest::{Client, Response, Url};
+use serde_json::{Map, Value};
+use sha2::Digest;
+use tempfile::NamedTempFile;
+use tokio::sync::Semaphore;
+
+use super::retry::{Verdict, judge, wait_before};
+use crate::defaults::engine::{
+    DOWNLOAD_CONNECT_TIMEOUT, DOWNLOAD_ROUNDS, DOWNLOAD_TIMEOUT, MAX_CONCURRENT_DOWNLOADS,
+    MAX_FILE_BYTES,
+};
+
+/// Where files come from.
+#[derive(Debug, Clone)]
+pub struct DownloadConfig {
+    /// `https://host:port` of each primary server, tried in this order.
+    pub primary_uris: Vec<String>,
+    /// The agent's certificate; read anew for each download.
+    pub tls: Option<TlsFiles>,
+    /// `master-proxy`: `http://host:port`.
+    pub proxy: Option<String>,
+    /// `task-download-connect-timeout`.
+    pub connect_timeout: Duration,
+    /// `task-download-timeout`.
+    pub total_timeout: Duration,
+}
+
+impl Default for DownloadConfig {
+    fn default() -> Self {
+        Self {
+            primary_uris: Vec::new(),
+            tls: None,
+            proxy: None,
+            connect_timeout: DOWNLOAD_CONNECT_TIMEOUT,
+            total_timeout: DOWNLOAD_TIMEOUT,
+        }
+    }
+}
+
+/// Why a file is not available.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FetchError {
+    #[error("invalid file {filename:?}: {why}")]
+    Spec { filename: String, why: String },
+    #[error("cannot write to the task cache at {path}: {source}")]
+    Cache { path: PathBuf, source: io::Error },
+    #[error("no primary server is configured to download from; set `primary-uris`")]
+    NoPrimary,
+    #[error("cannot set up downloads: {0}")]
+    Setup(String),
+    #[error("downloading {url} failed: {why}")]
+    Download { url: String, why: String },
+}
+
+/// One failed attempt.
+#[derive(Debug)]
+enum AttemptError {
+    Transient {
+        why: String,
+        wait: Option<Duration>,
+    },
+    Permanent(String),
+    /// The node's own fault: no other server helps.
+    Local(FetchError),
+}
+
+#[derive(Debug)]
+pub(super) struct Downloader {
+    config: DownloadConfig,
+    slots: Semaphore,
+}
+
+impl Downloader {
+    pub(super) fn new(config: DownloadConfig) -> Self {
+        Self {
+            config,
+            slots: Semaphore::new(MAX_CONCURRENT_DOWNLOADS),
+        }
+    }
+
+    /// Fetches a file into `directory`, under its basename.
+    pub(super) async fn fetch(&self, spec: &FileSpec, directory: &Path) -> Result<(), FetchError> {
+        let _slot = self
+            .slots
+            .acquire()
+            .await
+            .expect("the semaphore is never closed");
+        let urls = self.urls(spec)?;
+        let client = self.client()?;
+        let rounds = self.rounds(&client, &urls, spec, directory);
+        tokio::time::timeout(self.config.total_timeout, rounds)
+            .await
+            .unwrap_or_else(|_| {
+                let why = format!("it took more than {:?}", self.config.total_timeout);
+                Err(FetchError::Download {
+                    url: urls[0].to_string(),
+                    why,
+                })
+            })
+    }
+
+    async fn rounds(
+        &self,
+        client: &Client,
+        urls: &[Url],
+        spec: &FileSpec,
+        directory: &Path,
+    ) -> Result<(), FetchError> {
+        let mut failed_rounds = 0;
+        loop {
+            let mut asked: Option<Duration> = None;
+            let mut transient = false;
+            let mut last = None;
+            for url in urls {
+                let why = match attempt(client, url, spec, directory).await {
+                    Ok(()) => return Ok(()),
+                    Err(AttemptError::Local(error)) => return Err(error),
+                    Err(AttemptError::Permanent(why)) => why,
+                    Err(AttemptError::Transient { why, wait }) => {
+                        transient = true;
+                        asked = asked.max(wait);
+                        why
+                    }
+                };
+                tracing::warn!(%url, why, "download failed");
+                last = Some(FetchError::Download {
+                    url: url.to_string(),
+                    why,
+                });
+            }
+            failed_rounds += 1;
+            if !transient || failed_rounds == DOWNLOAD_ROUNDS {
+                return Err(last.expect("there is at least one URL"));
+            }
+            tokio::time::sleep(wait_before(failed_rounds, asked, rand::random())).await;
+        }
+    }
+
+    fn urls(&self, spec: &FileSpec) -> Result<Vec<Url>, FetchError> {
+        if self.config.primary_uris.is_empty() {
+            return Err(FetchError::NoPrimary);
+        }
+        let invalid = |why| FetchError::Spec {
+            filename: spec.filename.to_string(),
+            why,
+        };
+        self.config
+            .primary_uris
+            .iter()
+            .map(|primary| file_url(primary, &spec.uri.path, &spec.uri.params).map_err(invalid))
+            .collect()
+    }
+
+    /// Made for each download, so that renewed certificates and revocation
+    /// lists count and an idle agent holds no TLS state for it.
+    fn client(&self) -> Result<Client, FetchError> {
+        let tls = self.config.tls.as_ref();
+        let files = tls.ok_or_else(|| FetchError::Setup("no certificate is configured".into()))?;
+        let tls = ClientTls::load(files).map_err(|error| FetchError::Setup(chain(&error)))?;
+        let mut builder = Client::builder()
+            .tls_backend_preconfigured((*tls).clone())
+            .https_only(true)
+            .no_proxy()
+            .connect_timeout(self.config.connect_timeout);
+        if let Some(proxy) = &self.config.proxy {
+            let proxy = reqwest::Proxy::all(proxy)
+                .map_err(|error| FetchError::Setup(format!("`master-proxy`: {}", chain(&error))))?;
+            builder = builder.proxy(proxy);
+        }
+        builder
+            .build()
+            .map_err(|error| FetchError::Setup(chain(&error)))
+    }
+}
+
+/// `primary` + `path` + `params`; the path stays below the primary server.
+fn file_url(primary: &str, path: &str, params: &Map<String, Value>) -> Result<Url, String> {
+    if !path.starts_with('/') {
+        return Err(format!("the path {path:?} does not begin with a slash"));
+    }
+    let text = format!("{}{path}", primary.trim_end_matches('/'));
+    let mut url = Url::parse(&text).map_err(|error| format!("{text:?} is no URL: {error}"))?;
+    if url.scheme() != "https" {
+        return Err(format!("{text:?} is not https"));
+    }
+    for (name, value) in params {
+        let value = value
+            .as_str()
+            .ok_or_else(|| format!("the parameter {name:?} is no string"))?;
+        url.query_pairs_mut().append_pair(name, value);
+    }
+    Ok(url)
+}
+
+async fn attempt(
+    client: &Client,
+    url: &Url,
+    spec: &FileSpec,
+    directory: &Path,
+) -> Result<(), AttemptError> {
+    let transient = |error: reqwest::Error| AttemptError::Transient {
+        why: chain(&error.without_url()),
+        wait: None,
+    };
+    let response = client.get(url.clone()).send().await.map_err(transient)?;
+    let status = response.status();
+    let retry_after = response.headers().get(http::header::RETRY_AFTER);
+    match judge(status, retry_after.and_then(|value| value.to_str().ok())) {
+        Verdict::Good => {}
+        Verdict::Permanent => {
+            return Err(AttemptError::Permanent(format!(
+                "the server answered {status}"
+            )));
+        }
+        Verdict::Transient(wait) => {
+            return Err(AttemptError::Transient {
+                why: format!("the server answered {status}"),
+                wait,
+            });
+        }
+    }
+    save(response, spec, directory).await
+}
+
+async fn save(response: Response, spec: &FileSpec, directory: &Path) -> Result<(), AttemptError> {
+    let local = |source| {
+        AttemptError::Local(FetchError::Cache {
+            path: directory.to_owned(),
+            source,
+        })
+    };
+    let mut file = temporary(directory).map_err(local)?;
+    let mut hasher = sha2::Sha256::new();
+    let mut size = 0;
+    let mut body = response.bytes_stream();
+    while let Some(chunk) = body.next().await {
+        let chunk = chunk.map_err(|error| AttemptError::Transient {
+            why: chain(&error.without_url()),
+            wait: None,
+        })?;
+        size += chunk.len() as u64;
+        if size > MAX_FILE_BYTES {
+            let why = format!("the file is larger than {MAX_FILE_BYTES} bytes");
+            return Err(AttemptError::Permanent(why));
+        }
+        hasher.update(&chunk);
+        // Chunks are at most a TLS record or a few; the page cache takes them.
+        file.write_all(&chunk).map_err(local)?;
+    }
+    let found = Sha256::from(<[u8; 32]>::from(hasher.finalize()));
+    if found != spec.sha256 {
+        let expected = spec.sha256;
+        return Err(AttemptError::Permanent(format!(
+            "the file's sha256 is {found}, but the request expects {expected}"
+        )));
+    }
+    file.persist(directory.join(spec.filename.file_name()))
+        .map_err(|error| local(error.error))?;
+    Ok(())
+}
+
+fn temporary(directory: &Path) -> io::Result<NamedTempFile> {
+    tempfile::Builder::new()
+        .prefix(".download-")
+        .permissions(std::fs::Permissions::from_mode(0o750))
+        .tempfile_in(directory)
+}
+
+/// An error with its causes, which reqwest keeps apart.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text.push_str(": ");
+            text.push_str(&cause_text);
+        }
+        source = cause.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn params(pairs: &[(&str, &str)]) -> Map<String, Value> {
+        pairs
+            .iter()
+            .map(|(k, v)| ((*k).to_owned(), Value::from(*v)))
+            .collect()
+    }
+
+    #[test]
+    fn urls_are_built_and_escaped() {
+        let url = file_url(
+            "https://primary:8140/",
+            "/puppet/v3/file_content/tasks/m/t.sh",
+            &params(&[("environment", "a b&c"), ("code_id", "1")]),
+        );
+        let expected = "https://primary:8140/puppet/v3/file_content/tasks/m/t.sh\
+                        ?environment=a+b%26c&code_id=1";
+        assert_eq!(url.unwrap().as_str(), expected);
+    }
+
+    #[test]
+    fn urls_that_lead_elsewhere_are_refused() {
+        let none = params(&[]);
+        assert!(file_url("http://primary", "/x", &none).is_err());
+        assert!(file_url("https://primary", ".evil.example.com/x", &none).is_err());
+        assert!(file_url("https://primary", "@evil.example.com/x", &none).is_err());
+    }
+
+    #[tokio::test]
+    async fn without_a_primary_there_is_advice() {
+        let spec = serde_json::json!({
+            "filename": "x", "sha256": "ab".repeat(32), "uri": {"path": "/x", "params": {}},
+        });
+        let spec: FileSpec = serde_json::from_value(spec).unwrap();
+        let downloader = Downloader::new(DownloadConfig::default());
+        let error = downloader
+            .fetch(&spec, Path::new("/nowhere"))
+            .await
+            .unwrap_err();
+        assert!(error.to_string().contains("primary-uris"), "{error}");
+    }
+}

@@ -1,0 +1,78 @@
+//! Whether a failed download is tried again, and when: [`Verdict`] and
+//! [`wait_before`]. Without clock or network.
+//!
+//! The rule: only what may pass by itself is tried again; a missing file or
+//! wrong content fails at once.
+
+use std::time::Duration;
+
+use http::StatusCode;
+
+use crate::defaults::engine::{DOWNLOAD_BACKOFF, DOWNLOAD_RETRY_AFTER_MAX};
+
+/// What an answer of a primary server means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Good,
+    /// May pass; the wait that the server asked for.
+    Transient(Option<Duration>),
+    Permanent,
+}
+
+pub(super) fn judge(status: StatusCode, retry_after: Option<&str>) -> Verdict {
+    if status.is_success() {
+        return Verdict::Good;
+    }
+    if status.is_server_error()
+        || status == StatusCode::TOO_MANY_REQUESTS
+        || status == StatusCode::REQUEST_TIMEOUT
+    {
+        // The other form, a date, needs two clocks to agree: not worth it.
+        let seconds = retry_after.and_then(|text| text.trim().parse().ok());
+        return Verdict::Transient(seconds.map(Duration::from_secs));
+    }
+    Verdict::Permanent
+}
+
+/// The wait after `failed_rounds` rounds: doubling from one second, half of it
+/// random (`fraction` of 0..1), and at least what the server asked for.
+pub(super) fn wait_before(failed_rounds: u32, asked: Option<Duration>, fraction: f64) -> Duration {
+    let full = DOWNLOAD_BACKOFF * 2u32.saturating_pow(failed_rounds.saturating_sub(1));
+    let jittered = full.mul_f64(0.5 + fraction / 2.0);
+    jittered.max(asked.unwrap_or_default().min(DOWNLOAD_RETRY_AFTER_MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_judged() {
+        let judge = |status: u16, after| judge(StatusCode::from_u16(status).unwrap(), after);
+        assert_eq!(judge(200, None), Verdict::Good);
+        for status in [400, 401, 403, 404, 410] {
+            assert_eq!(judge(status, Some("1")), Verdict::Permanent, "{status}");
+        }
+        for status in [408, 429, 500, 502, 503, 504] {
+            assert_eq!(judge(status, None), Verdict::Transient(None), "{status}");
+        }
+        let asked = Verdict::Transient(Some(Duration::from_secs(7)));
+        assert_eq!(judge(503, Some(" 7 ")), asked);
+        assert_eq!(
+            judge(503, Some("Fri, 31 Dec 1999 23:59:59 GMT")),
+            Verdict::Transient(None)
+        );
+    }
+
+    #[test]
+    fn waits_double_and_honour_the_server_within_reason() {
+        let ms = |rounds, asked, fraction| wait_before(rounds, asked, fraction).as_millis();
+        assert_eq!(
+            [1, 2, 3, 4].map(|rounds| ms(rounds, None, 1.0)),
+            [1000, 2000, 4000, 8000]
+        );
+        assert_eq!(ms(1, None, 0.0), 500);
+        assert_eq!(ms(1, Some(Duration::from_secs(9)), 0.0), 9000);
+        assert_eq!(ms(1, Some(Duration::from_secs(86400)), 0.0), 60_000);
+    }
+}

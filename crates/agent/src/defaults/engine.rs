@@ -1,0 +1,140 @@
+//! Every number of the engine, the spool and the modules, with its reason.
+
+use std::time::Duration;
+
+// --- intake ---
+
+/// Actions that run at once. Each is at least one wrapper (1.5 MB) and the
+/// action itself; a node that is asked for more than this is being misused.
+pub const MAX_CONCURRENT_ACTIONS: usize = 64;
+
+/// Requests that wait for a free place. Later ones are refused with an error.
+pub const MAX_QUEUED_ACTIONS: usize = 256;
+
+/// Parameters of waiting requests together: one request of the largest size a
+/// broker passes on, or many small ones.
+pub const MAX_QUEUED_BYTES: usize = 64 * 1024 * 1024;
+
+/// Answers to refused and quick requests under way at once. A socket that does
+/// not take them means the peer is not reading; the rest is logged and dropped.
+pub const MAX_PENDING_REPLIES: usize = 256;
+
+/// Status queries answered at once: each may hold two streams of output.
+pub const MAX_CONCURRENT_STATUS_QUERIES: usize = 4;
+
+// --- results ---
+
+/// Output carried in a result, per stream (`max-output-bytes`).
+pub const MAX_OUTPUT_BYTES: u64 = 8 * 1024 * 1024;
+
+/// Largest message the agent sends (`max-message-size`).
+pub const MAX_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
+
+/// Room kept in a message for everything but the two output streams: the
+/// envelope (URIs of two certnames of 253 bytes, ids) and the other result keys.
+pub const MESSAGE_OVERHEAD_BYTES: usize = 16 * 1024;
+
+// --- outcomes ---
+
+/// Sends of an outcome to a requester that never acknowledged anything (a stock
+/// orchestrator): the first, and one after each of two reconnections.
+pub const MAX_SENDS_UNACKNOWLEDGED: u32 = 3;
+
+/// Gap between re-sent outcomes, so that an agent with many of them does not
+/// flood an orchestrator which comes back to a whole fleet: 20 per second.
+pub const RESEND_GAP: Duration = Duration::from_millis(50);
+
+/// First wait for an acknowledgement on a connection that stays up (the
+/// orchestrator behind the broker may have been away); doubles each time.
+pub const RESEND_FLOOR: Duration = Duration::from_secs(30);
+
+/// Longest wait between two sends of an unacknowledged outcome.
+pub const RESEND_CEILING: Duration = Duration::from_secs(600);
+
+/// Outcomes that wait to be sent or acknowledged; 100 bytes each. Later ones are
+/// kept in the spool for whoever queries them.
+pub const MAX_PENDING_OUTCOMES: usize = 10_000;
+
+// --- spool and cache ---
+
+/// How long results are kept (`spool-dir-purge-ttl`).
+pub const SPOOL_TTL: Duration = Duration::from_secs(14 * 24 * 3600);
+
+/// How long unused task files are kept (`task-cache-dir-purge-ttl`).
+pub const TASK_CACHE_TTL: Duration = Duration::from_secs(14 * 24 * 3600);
+
+/// From one purge to the next; pxp-agent uses the same.
+pub const PURGE_INTERVAL: Duration = Duration::from_secs(3600);
+
+/// Largest record read back from the spool: a few hundred bytes in practice.
+pub const MAX_RECORD_BYTES: u64 = 64 * 1024;
+
+// --- processes ---
+
+/// From SIGTERM to SIGKILL when an action is cancelled or timed out.
+pub const STOP_GRACE: Duration = Duration::from_secs(5);
+
+/// After the action's own process ended, how long processes it left behind may
+/// still write output that counts (a `tee` in a pipeline, say).
+pub const OUTPUT_DRAIN: Duration = Duration::from_millis(250);
+
+/// Between two rounds of killing a tree that keeps forking.
+pub const KILL_ROUND: Duration = Duration::from_millis(20);
+
+/// A tree that survives SIGKILL for this long holds processes that cannot be
+/// signalled (another user's, or stuck in the kernel); their number is recorded.
+pub const KILL_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Room reserved on disk for the exit record before the action starts, so that
+/// a full disk cannot lose it: a few numbers and a message of 1 KiB, of which
+/// JSON may make six.
+pub const EXIT_RECORD_BYTES: usize = 8 * 1024;
+
+/// Longest message kept in an exit record.
+pub const EXIT_MESSAGE_BYTES: usize = 1024;
+
+// --- live output ---
+
+/// Bytes per live chunk: small beside a message, large beside a line.
+pub const OUTPUT_CHUNK_BYTES: usize = 16 * 1024;
+
+/// Wait between two looks at a growing file, so that an action which writes byte
+/// by byte does not become a message per byte.
+pub const OUTPUT_COALESCE: Duration = Duration::from_millis(50);
+
+/// Actions whose output is watched at once; beyond it credit is not taken.
+pub const MAX_LIVE_OUTPUTS: usize = 256;
+
+/// How long the rest of an ended action's output waits for credit.
+pub const OUTPUT_LINGER: Duration = Duration::from_secs(60);
+
+// --- downloads ---
+
+/// TCP and TLS of a download (`task-download-connect-timeout`).
+pub const DOWNLOAD_CONNECT_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// A whole download (`task-download-timeout`).
+pub const DOWNLOAD_TIMEOUT: Duration = Duration::from_secs(1800);
+
+/// Rounds over all primary URIs when the failure looks temporary.
+pub const DOWNLOAD_ROUNDS: u32 = 5;
+
+/// First wait between rounds; doubles (1, 2, 4, 8 s), half of it random.
+pub const DOWNLOAD_BACKOFF: Duration = Duration::from_secs(1);
+
+/// Longest `Retry-After` that is honoured.
+pub const DOWNLOAD_RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
+
+/// Files fetched at once.
+pub const MAX_CONCURRENT_DOWNLOADS: usize = 8;
+
+/// Largest file that is fetched.
+pub const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024 * 1024;
+
+// --- external modules ---
+
+/// How long `<module> metadata` may take when the agent starts.
+pub const MODULE_METADATA_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Largest metadata an external module may print.
+pub const MODULE_METADATA_BYTES: usize = 1024 * 1024;

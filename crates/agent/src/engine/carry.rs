@@ -1,0 +1,189 @@
+//! How output of any size and bytes travels in a JSON message: [`Carried`].
+//!
+//! The rules: nothing is lost in silence (a cut is said, with the true size),
+//! text that JSON or a database could not hold is carried lossy beside its exact
+//! bytes in base64, and [`fit`] keeps both streams within the message.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+
+/// The beginning of an output stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Captured {
+    /// At most the configured limit.
+    pub(super) head: Vec<u8>,
+    /// Size of the whole stream.
+    pub(super) total_bytes: u64,
+}
+
+/// An output stream as it stands in a result.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Carried {
+    pub(super) text: String,
+    /// The exact bytes, where `text` is not them.
+    pub(super) base64: Option<String>,
+    /// The size of the whole stream, where it was cut.
+    pub(super) truncated_from: Option<u64>,
+}
+
+/// Cuts both streams so that their JSON forms together fit `budget_bytes`.
+pub(super) fn fit(mut stdout: Captured, mut stderr: Captured, budget_bytes: usize) -> [Carried; 2] {
+    loop {
+        let costs = [stdout.cost(), stderr.cost()];
+        if costs[0] + costs[1] <= budget_bytes {
+            return [stdout.carry(), stderr.carry()];
+        }
+        // The larger one gives way, to half of what it had: a few rounds, and
+        // never below a quarter of what would have fitted.
+        let larger = if costs[0] >= costs[1] {
+            &mut stdout
+        } else {
+            &mut stderr
+        };
+        let half = larger.head.len() / 2;
+        larger.head.truncate(half);
+    }
+}
+
+impl Captured {
+    fn is_cut(&self) -> bool {
+        (self.head.len() as u64) < self.total_bytes
+    }
+
+    /// The part of `head` that is shown: a character cut in two at the end of a
+    /// truncated stream is left out.
+    fn whole(&self) -> &[u8] {
+        match std::str::from_utf8(&self.head) {
+            Err(error) if self.is_cut() && error.error_len().is_none() => {
+                &self.head[..error.valid_up_to()]
+            }
+            _ => &self.head,
+        }
+    }
+
+    /// Bytes in JSON, without the quotes.
+    fn cost(&self) -> usize {
+        let bytes = self.whole();
+        if is_text(bytes) {
+            bytes.iter().map(|byte| escaped_bytes(*byte)).sum()
+        } else {
+            // At worst every byte becomes U+FFFD (three bytes) or an escape.
+            let lossy: usize = bytes.iter().map(|byte| escaped_bytes(*byte).max(3)).sum();
+            lossy + bytes.len().div_ceil(3) * 4
+        }
+    }
+
+    fn carry(self) -> Carried {
+        let truncated_from = self.is_cut().then_some(self.total_bytes);
+        let kept = self.whole().len();
+        let mut bytes = self.head;
+        bytes.truncate(kept);
+        if is_text(&bytes) {
+            let text = String::from_utf8(bytes).expect("checked right above");
+            return Carried {
+                text,
+                base64: None,
+                truncated_from,
+            };
+        }
+        // NUL is valid in JSON and in UTF-8, but PostgreSQL and C strings
+        // cannot hold it.
+        let text = String::from_utf8_lossy(&bytes).replace('\0', "\u{fffd}");
+        Carried {
+            text,
+            base64: Some(BASE64.encode(&bytes)),
+            truncated_from,
+        }
+    }
+}
+
+/// Whether the bytes can be carried as they are.
+pub(super) fn is_text(bytes: &[u8]) -> bool {
+    !bytes.contains(&0) && std::str::from_utf8(bytes).is_ok()
+}
+
+/// Bytes that one byte of text takes in JSON.
+fn escaped_bytes(byte: u8) -> usize {
+    match byte {
+        b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 2,
+        0x00..=0x1f => 6,
+        _ => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn all(bytes: &[u8]) -> Captured {
+        Captured {
+            head: bytes.to_vec(),
+            total_bytes: bytes.len() as u64,
+        }
+    }
+
+    fn carried(bytes: &[u8]) -> Carried {
+        all(bytes).carry()
+    }
+
+    #[test]
+    fn text_is_carried_as_it_is() {
+        let expected = Carried {
+            text: "é\n\u{1}".into(),
+            base64: None,
+            truncated_from: None,
+        };
+        assert_eq!(carried("é\n\u{1}".as_bytes()), expected);
+    }
+
+    #[test]
+    fn other_bytes_are_carried_twice() {
+        let latin1 = carried(b"caf\xe9");
+        assert_eq!(latin1.text, "caf\u{fffd}");
+        assert_eq!(BASE64.decode(latin1.base64.unwrap()).unwrap(), b"caf\xe9");
+        let nul = carried(b"a\0b");
+        assert_eq!(nul.text, "a\u{fffd}b");
+        assert_eq!(BASE64.decode(nul.base64.unwrap()).unwrap(), b"a\0b");
+    }
+
+    #[test]
+    fn a_cut_never_splits_a_character() {
+        let cut = Captured {
+            head: b"ab\xc3".to_vec(),
+            total_bytes: 10,
+        };
+        let expected = Carried {
+            text: "ab".into(),
+            base64: None,
+            truncated_from: Some(10),
+        };
+        assert_eq!(cut.carry(), expected);
+    }
+
+    #[test]
+    fn the_larger_stream_gives_way() {
+        let [stdout, stderr] = fit(all(&[b'x'; 1000]), all(b"why"), 300);
+        assert_eq!(stdout.text.len(), 250);
+        assert_eq!(stdout.truncated_from, Some(1000));
+        assert_eq!(stderr, carried(b"why"));
+    }
+
+    proptest! {
+        #[test]
+        fn what_fits_serialises_within_the_budget(
+            stdout in proptest::collection::vec(any::<u8>(), 0..400),
+            stderr in "\\PC{0,100}",
+            budget in 0usize..2000,
+        ) {
+            let carried = fit(all(&stdout), all(stderr.as_bytes()), budget);
+            let size: usize = carried.iter().map(|stream| {
+                // The quotes belong to the overhead.
+                let text = serde_json::to_string(&stream.text).unwrap().len() - 2;
+                text + stream.base64.as_ref().map_or(0, String::len)
+            }).sum();
+            prop_assert!(size <= budget, "{} > {}", size, budget);
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Bringing outcomes to their requesters: [`Courier`].
+//!
+//! The rule: an outcome is read from the spool when it is sent, so what waits
+//! here is a list of ids, and everything on it survives a restart.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use pcp::{MessageId, PcpUri};
+use pxp::TransactionId;
+use tokio::sync::Notify;
+
+use super::Shared;
+use super::execute::End;
+use super::intake::{Asker, label};
+use super::outcome::Outcome;
+use super::run::on_disk;
+use super::schedule::Schedule;
+use crate::defaults::engine::{MAX_PENDING_OUTCOMES, RESEND_GAP};
+use crate::spool::{Entry, Record, Status};
+
+/// Outcomes that are not known to have arrived.
+#[derive(Debug, Default)]
+pub(super) struct Courier {
+    schedule: Mutex<Schedule>,
+    changed: Notify,
+    /// Held while a record is read, changed and written.
+    records: tokio::sync::Mutex<()>,
+}
+
+impl Courier {
+    /// Takes care of an outcome that was handed to a connection `sends` times.
+    pub(super) fn add(&self, id: TransactionId, requester: PcpUri, sends: u32) {
+        let mut schedule = self.schedule();
+        if schedule.len() >= MAX_PENDING_OUTCOMES {
+            tracing::warn!(transaction_id = %id, "too many outcomes wait; this one can be queried");
+            return;
+        }
+        if schedule.add(id, requester, sends, Instant::now()) {
+            self.changed.notify_one();
+        }
+    }
+
+    fn schedule(&self) -> MutexGuard<'_, Schedule> {
+        // Every change is complete before anything that could panic.
+        self.schedule.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Sends what is due, as long as the engine lives.
+pub(super) async fn run(shared: Arc<Shared>) {
+    let mut connected = shared.outbox.connected();
+    while connected.wait_for(|connected| *connected).await.is_ok() {
+        shared.courier.schedule().connected(Instant::now());
+        loop {
+            let next = shared.courier.schedule().next();
+            let due = async {
+                match &next {
+                    Some((_, due)) => tokio::time::sleep_until((*due).into()).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                changed = connected.changed() => match changed {
+                    Ok(()) if *connected.borrow_and_update() => {
+                        shared.courier.schedule().connected(Instant::now());
+                    }
+                    _ => break,
+                },
+                () = shared.courier.changed.notified() => {}
+                () = due => {
+                    let (id, _) = next.expect("only then it is due");
+                    deliver(&shared, &id, None).await;
+                    tokio::time::sleep(RESEND_GAP).await;
+                }
+            }
+        }
+    }
+}
+
+/// Sends an outcome from the spool: to its requester, or to `asker` who asked
+/// for the same transaction again.
+pub(super) async fn deliver(shared: &Arc<Shared>, id: &TransactionId, asker: Option<&Asker>) {
+    let spool = shared.spool.clone();
+    let wanted = id.clone();
+    let loaded = on_disk(move || {
+        let Some(entry) = spool.find(&wanted) else {
+            return Ok(None);
+        };
+        let record = entry.record()?;
+        let end = end_of(&entry, &record)?;
+        Ok(end.map(|end| (entry, record, end)))
+    })
+    .await;
+    let (entry, record, end) = match loaded {
+        Ok(Some(loaded)) => loaded,
+        // Purged, or not ended.
+        Ok(None) => return shared.courier.schedule().remove(id),
+        Err(error) => {
+            tracing::error!(transaction_id = %id, %error, "cannot read the outcome");
+            return shared.courier.schedule().remove(id);
+        }
+    };
+    let outcome = outcome(shared, &entry, &record, end).await;
+    let requester = asker_of(&record);
+    let asker = asker.unwrap_or(&requester);
+    if !shared
+        .send(&asker.uri, outcome.into_body(id.clone(), asker, false))
+        .await
+    {
+        return shared.courier.schedule().not_sent(id);
+    }
+    if asker.uri == requester.uri {
+        shared.courier.schedule().sent(id, Instant::now());
+        shared
+            .update_record(entry, |delivery| delivery.sends += 1)
+            .await;
+    }
+}
+
+/// How a finished transaction ended; `None` while it has not.
+pub(super) fn end_of(entry: &Entry, record: &Record) -> std::io::Result<Option<End>> {
+    if let Some(exit) = entry.exit()? {
+        return Ok(Some(End::Exit(exit)));
+    }
+    if record.status == Status::Undetermined {
+        let why = record.execution_error.clone();
+        let why = why.unwrap_or_else(|| "the outcome is not known".to_owned());
+        return Ok(Some(End::Undetermined(why)));
+    }
+    if record.tutti.is_none() {
+        return Ok(entry.foreign_exit()?.map(End::Exit));
+    }
+    Ok(None)
+}
+
+pub(super) async fn outcome(
+    shared: &Arc<Shared>,
+    entry: &Entry,
+    record: &Record,
+    end: End,
+) -> Outcome {
+    let label = label(
+        &record.module,
+        &record.action,
+        &record.transaction_id,
+        false,
+    );
+    let exit = match end {
+        End::Exit(exit) => exit,
+        End::Undetermined(why) => return Outcome::Error(format!("{label}: {why}")),
+    };
+    let (shared, entry, kind) = (Arc::clone(shared), entry.clone(), record.result_kind());
+    on_disk(move || Outcome::of(&entry, &exit, &kind, &label, &shared.config))
+        .await
+        .unwrap_or_else(|error| Outcome::Error(format!("cannot read the result: {error}")))
+}
+
+/// The requester in a record, as one who asks.
+pub(super) fn asker_of(record: &Record) -> Asker {
+    // An id that pxp-agent wrote may be any text.
+    let message_id = record
+        .request_id
+        .parse()
+        .unwrap_or_else(|_| MessageId::random());
+    Asker {
+        uri: record.requester.clone(),
+        message_id,
+    }
+}
+
+impl Shared {
+    /// The requester has the outcome safe: it is not sent again.
+    pub(super) async fn acknowledged(self: &Arc<Self>, sender: &PcpUri, id: TransactionId) {
+        self.courier.schedule().acknowledges(sender, Instant::now());
+        if let Some(active) = self.transactions.get(&id) {
+            // Its record is being written; whoever writes it looks again.
+            active.acknowledge();
+            if !active.has_ended() {
+                return;
+            }
+        }
+        let Some(entry) = self.spool.find(&id) else {
+            return;
+        };
+        match entry.record() {
+            Ok(record) if record.requester == *sender => {
+                self.courier.schedule().remove(&id);
+                self.update_record(entry, |delivery| delivery.acknowledged = true)
+                    .await;
+            }
+            Ok(_) => {
+                tracing::warn!(transaction_id = %id, %sender, "acknowledged by another; ignored");
+            }
+            Err(error) => tracing::warn!(transaction_id = %id, %error, "cannot acknowledge"),
+        }
+    }
+
+    async fn update_record(
+        &self,
+        entry: Entry,
+        change: impl FnOnce(&mut crate::spool::Delivery) + Send + 'static,
+    ) {
+        let _held = self.courier.records.lock().await;
+        let updated = on_disk(move || {
+            let mut record = entry.record()?;
+            let Some(extension) = &mut record.tutti else {
+                return Ok(());
+            };
+            change(&mut extension.delivery);
+            entry.write_record(&record).map_err(|error| error.source)
+        });
+        if let Err(error) = updated.await {
+            // At worst the outcome is sent once more than needed.
+            tracing::warn!(%error, "cannot update the spool");
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! Carrying out planned work in a spool entry: [`Execution`].
+//!
+//! The rule: [`Execution::perform`] returns an [`End`] that is true. An action
+//! that did not run is never said to have run, and the other way round; where
+//! neither is known, that is said.
+
+use std::path::Path;
+
+use futures_util::future::try_join_all;
+use tokio::sync::watch;
+
+use super::Shared;
+use super::run::on_disk;
+use super::transactions::{Stop, Turn};
+use crate::cache::{CachedFile, FetchError};
+use crate::modules::{
+    FILES_DIRECTORY, FilePlan, Input, ItemKind, PlannedFile, Program, RunPlan, Work, place,
+};
+use crate::process::{ExitRecord, LaidOutFile, LaunchError, ProcessIdentity, RunOrder, Supervised};
+use crate::spool::{Claim, ClaimError, Entry, STDERR_FILE, STDOUT_FILE};
+
+/// How an action ended.
+#[derive(Debug)]
+pub(super) enum End {
+    Exit(ExitRecord),
+    /// Nobody can know; why.
+    Undetermined(String),
+}
+
+/// What an action says that was cancelled before it began: SIGTERM's code.
+const CANCELLED_EXITCODE: i32 = 128 + 15;
+
+pub(super) struct Execution<'a> {
+    pub(super) shared: &'a Shared,
+    pub(super) turn: &'a mut Turn,
+    pub(super) entry: &'a Entry,
+}
+
+impl Execution<'_> {
+    pub(super) async fn perform(mut self, work: Work) -> End {
+        let mut stops = self.turn.active.stops();
+        let shared = self.shared;
+        let place = tokio::select! {
+            biased;
+            () = stop_wanted(&mut stops) => return self.cancelled().await,
+            place = shared.places.acquire() => place.expect("the semaphore is never closed"),
+        };
+        let end = match work {
+            Work::Run(plan) => self.run(plan, &mut stops).await,
+            Work::Files(plan) => self.place_files(plan, &mut stops).await,
+        };
+        drop(place);
+        end
+    }
+
+    async fn run(&mut self, mut plan: RunPlan, stops: &mut watch::Receiver<Stop>) -> End {
+        let files = std::mem::take(&mut plan.files);
+        let fetched = tokio::select! {
+            biased;
+            () = stop_wanted(stops) => return self.cancelled().await,
+            fetched = try_join_all(files.iter().map(|file| self.fetch(file))) => fetched,
+        };
+        let layout = match fetched {
+            Ok(layout) => layout,
+            Err(error) => return self.not_run(error.to_string()).await,
+        };
+        let (order, stdin) = self.order(plan, layout);
+        let entry = self.entry.path();
+        let launched = Supervised::launch(&self.shared.config.wrapper, entry, &order, &stdin).await;
+        drop((order, stdin));
+        self.turn.release_bytes();
+        match launched {
+            Ok(supervised) => follow(supervised, self.entry, stops).await,
+            Err(error @ (LaunchError::Spawn { .. } | LaunchError::NotRun(_))) => {
+                self.not_run(error.to_string()).await
+            }
+            // The claim says whether it came to the action.
+            Err(error @ LaunchError::Silent) => match Claim::Abandoned.take(entry) {
+                Ok(()) => self.not_run(error.to_string()).await,
+                Err(ClaimError::Taken) => match self.entry.claim() {
+                    Ok(Some(Claim::Started(identity))) => {
+                        reattach(identity, self.entry, stops).await
+                    }
+                    _ => End::Undetermined(error.to_string()),
+                },
+                Err(ClaimError::Io(cause)) => End::Undetermined(format!("{error}: {cause}")),
+            },
+        }
+    }
+
+    async fn fetch(&self, file: &PlannedFile) -> Result<LaidOutFile, FetchError> {
+        let CachedFile { path, sha256 } = self.shared.cache.get(&file.spec).await?;
+        Ok(LaidOutFile {
+            source: path.to_string_lossy().into_owned(),
+            sha256,
+            destination: file.destination.clone(),
+        })
+    }
+
+    fn order(&self, plan: RunPlan, layout: Vec<LaidOutFile>) -> (RunOrder, Vec<u8>) {
+        let (stdin, variables) = match plan.input {
+            Input::Nothing => (vec![], vec![]),
+            Input::Stdin(bytes) => (bytes, vec![]),
+            Input::Task(input) => {
+                let installdir = self.entry.path().join(FILES_DIRECTORY);
+                input.render(&installdir.to_string_lossy())
+            }
+        };
+        let config = &self.shared.config;
+        let milliseconds =
+            |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        let order = RunOrder {
+            program: match plan.program {
+                Program::Installed(path) => path,
+                Program::File(path) => path.to_string(),
+            },
+            args: plan.args,
+            env: self.shared.environment.with(variables),
+            layout,
+            remove_layout: !plan.keep_files,
+            stdin_bytes: stdin.len() as u64,
+            timeout_ms: config.action_timeout.map(milliseconds),
+            stop_grace_ms: milliseconds(config.stop_grace),
+        };
+        (order, stdin)
+    }
+
+    /// Runs the `file` module's work in the agent itself.
+    async fn place_files(&mut self, plan: FilePlan, stops: &mut watch::Receiver<Stop>) -> End {
+        self.turn.release_bytes();
+        let claimed = ProcessIdentity::current()
+            .map_err(ClaimError::Io)
+            .and_then(|me| Claim::Started(me).take(self.entry.path()));
+        if let Err(error) = claimed {
+            return self.not_run(error.to_string()).await;
+        }
+        for item in plan.items {
+            let cached = match &item.kind {
+                ItemKind::File(spec) => {
+                    let fetched = tokio::select! {
+                        biased;
+                        () = stop_wanted(stops) => return self.cancelled().await,
+                        fetched = self.shared.cache.get(spec) => fetched,
+                    };
+                    match fetched {
+                        Ok(cached) => Some(cached),
+                        Err(error) => return self.not_run(error.to_string()).await,
+                    }
+                }
+                ItemKind::Directory | ItemKind::Symlink { .. } => None,
+            };
+            let placed = on_disk(move || {
+                let cached = cached
+                    .as_ref()
+                    .map(|file| (file.path.as_path(), file.sha256));
+                place(&item, cached).map_err(std::io::Error::other)
+            })
+            .await;
+            if let Err(error) = placed {
+                return self.not_run(error.to_string()).await;
+            }
+        }
+        self.record(
+            ExitRecord::not_run(0, None),
+            Some((STDOUT_FILE, "downloaded")),
+        )
+        .await
+    }
+
+    async fn cancelled(&self) -> End {
+        let mut record = ExitRecord::not_run(CANCELLED_EXITCODE, None);
+        record.cancelled = true;
+        self.record(
+            record,
+            Some((STDERR_FILE, "cancelled before it was started\n")),
+        )
+        .await
+    }
+
+    async fn not_run(&self, why: String) -> End {
+        self.record(ExitRecord::not_run(1, Some(why)), None).await
+    }
+
+    /// Leaves the record of an end that no wrapper records.
+    async fn record(
+        &self,
+        mut record: ExitRecord,
+        text: Option<(&'static str, &'static str)>,
+    ) -> End {
+        let entry = self.entry.clone();
+        let written = on_disk(move || {
+            if let Some((stream, text)) = text {
+                entry.write_output(stream, text)?;
+                match stream {
+                    STDOUT_FILE => record.stdout_bytes = text.len() as u64,
+                    _ => record.stderr_bytes = text.len() as u64,
+                }
+            }
+            let written = entry.write_exit(&record);
+            Ok((record, written))
+        })
+        .await;
+        match written {
+            Ok((record, Ok(()))) => End::Exit(record),
+            Ok((record, Err(error))) => {
+                // It is true all the same, and told; only a restart forgets it.
+                tracing::error!(%error, "cannot record the end of an action");
+                End::Exit(record)
+            }
+            Err(error) => {
+                End::Undetermined(format!("cannot record the end of the action: {error}"))
+            }
+        }
+    }
+}
+
+/// Waits for the end of a running action, passing on wishes to stop it.
+pub(super) async fn follow(
+    mut supervised: Supervised,
+    entry: &Entry,
+    stops: &mut watch::Receiver<Stop>,
+) -> End {
+    stops.mark_changed();
+    loop {
+        tokio::select! {
+            () = supervised.ended() => break,
+            Ok(()) = stops.changed() => match *stops.borrow_and_update() {
+                Stop::No => {}
+                Stop::Politely => supervised.stop(false),
+                Stop::AtOnce => supervised.stop(true),
+            },
+        }
+    }
+    end_of(entry.path())
+}
+
+/// Follows a wrapper that this agent did not start itself.
+pub(super) async fn reattach(
+    identity: ProcessIdentity,
+    entry: &Entry,
+    stops: &mut watch::Receiver<Stop>,
+) -> End {
+    match Supervised::attach(identity) {
+        Ok(supervised) => follow(supervised, entry, stops).await,
+        Err(error) => End::Undetermined(format!("cannot watch the running action: {error}")),
+    }
+}
+
+/// What a wrapper that is gone, or said that it is done, left.
+fn end_of(entry: &Path) -> End {
+    match ExitRecord::read(entry) {
+        Ok(Some(record)) => End::Exit(record),
+        Ok(None) => End::Undetermined(
+            "the outcome is not known: the process that supervised the action ended without \
+             recording it; what the action started may still run"
+                .to_owned(),
+        ),
+        Err(error) => End::Undetermined(format!(
+            "the outcome is not known: its record is unreadable: {error}"
+        )),
+    }
+}
+
+async fn stop_wanted(stops: &mut watch::Receiver<Stop>) {
+    if stops.wait_for(|stop| *stop != Stop::No).await.is_err() {
+        // The sender lives in the turn, so this cannot be; and it is no stop.
+        std::future::pending().await
+    }
+}

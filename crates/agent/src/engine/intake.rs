@@ -1,0 +1,169 @@
+//! The way in: sorts messages and takes, answers or refuses requests.
+//!
+//! The rule: nothing here waits. What cannot be taken is refused with an error,
+//! and only when even that has no room is it logged instead.
+
+use std::sync::Arc;
+
+use pcp::{MessageId, PcpUri};
+use pxp::{Body, Request, Response, RpcError, TransactionId};
+use serde_json::Value;
+use serde_json::value::to_raw_value;
+
+use super::transactions::Admission;
+use super::{Shared, run, status};
+use crate::modules::{self, Planned};
+
+/// Who asks, and by which message.
+#[derive(Debug, Clone)]
+pub(super) struct Asker {
+    pub(super) uri: PcpUri,
+    pub(super) message_id: MessageId,
+}
+
+pub(super) fn handle(shared: &Arc<Shared>, sender: PcpUri, message_id: MessageId, body: Body) {
+    let asker = Asker {
+        uri: sender,
+        message_id,
+    };
+    match body {
+        Body::BlockingRequest(request) => take(shared, asker, request, true),
+        Body::NonBlockingRequest(request) => take(shared, asker, request, false),
+        Body::OutcomeAck { transaction_id } => {
+            let owned = Arc::clone(shared);
+            shared.spawn(async move { owned.acknowledged(&asker.uri, transaction_id).await });
+        }
+        Body::OutputCredit {
+            transaction_id,
+            until,
+        } => {
+            shared
+                .live
+                .credit(shared, &transaction_id, &asker.uri, until);
+        }
+        Body::Cancel {
+            transaction_id,
+            force,
+        } => match shared.transactions.get(&transaction_id) {
+            Some(active) => {
+                tracing::info!(%transaction_id, sender = %asker.uri, force, "cancel");
+                active.stop(force);
+            }
+            // It ended already; its outcome says how.
+            None => tracing::debug!(%transaction_id, "cancel of an action that does not run"),
+        },
+        other => {
+            let message_type = other.message_type();
+            tracing::debug!(sender = %asker.uri, message_type, "ignored: agents only take requests");
+        }
+    }
+}
+
+fn take(shared: &Arc<Shared>, asker: Asker, request: Request, blocking: bool) {
+    if modules::is_quick(&request.module) {
+        reply(shared, quick(Arc::clone(shared), asker, request, blocking));
+        return;
+    }
+    let id = &request.transaction_id;
+    match shared.transactions.admit(id, request.params.get().len()) {
+        Ok(Admission::Taken(turn)) if blocking => {
+            shared.spawn(run::blocking(Arc::clone(shared), turn, asker, request));
+        }
+        Ok(Admission::Taken(turn)) => {
+            shared.spawn(run::non_blocking(Arc::clone(shared), turn, asker, request));
+        }
+        Ok(Admission::Duplicate) if blocking => {
+            let why = "an action with this transaction id is running".to_owned();
+            refuse(shared, asker, request.transaction_id, why);
+        }
+        Ok(Admission::Duplicate) => {
+            let body = Body::ProvisionalResponse {
+                transaction_id: request.transaction_id,
+            };
+            let owned = Arc::clone(shared);
+            reply(shared, async move {
+                owned.send(&asker.uri, body).await;
+            });
+        }
+        Err(full) => refuse(shared, asker, request.transaction_id, full.to_string()),
+    }
+}
+
+/// Modules that answer at once, however busy the agent is.
+async fn quick(shared: Arc<Shared>, asker: Asker, request: Request, blocking: bool) {
+    let id = request.transaction_id;
+    let planned = if blocking {
+        modules::plan(&request.module, &request.action, &request.params)
+            .expect("quick modules are our own")
+    } else {
+        Err(modules::Refusal::OnlyBlocking(request.module.clone()))
+    };
+    let results = match planned {
+        Ok(Planned::Reply(results)) => results,
+        Ok(Planned::Status(asked)) => status::query(&shared, asked).await,
+        Ok(Planned::Work(_)) => unreachable!("quick modules plan no work"),
+        Err(refusal) => {
+            let label = label(&request.module, &request.action, &id, blocking);
+            shared
+                .send_error(&asker, id, refusal_text(&refusal, &label))
+                .await;
+            return;
+        }
+    };
+    shared.send_results(&asker, id, &results).await;
+}
+
+/// `blocking 'task run' request (transaction 42)`, as pxp-agent says it.
+pub(super) fn label(module: &str, action: &str, id: &TransactionId, blocking: bool) -> String {
+    let kind = if blocking { "blocking" } else { "non blocking" };
+    format!("{kind} '{module} {action}' request (transaction {id})")
+}
+
+pub(super) fn refusal_text(refusal: &modules::Refusal, label: &str) -> String {
+    match refusal {
+        modules::Refusal::Input(why) => format!("invalid input for {label}: {why}"),
+        other => other.to_string(),
+    }
+}
+
+fn refuse(shared: &Arc<Shared>, asker: Asker, id: TransactionId, why: String) {
+    tracing::warn!(transaction_id = %id, sender = %asker.uri, why, "request refused");
+    let owned = Arc::clone(shared);
+    reply(
+        shared,
+        async move { owned.send_error(&asker, id, why).await },
+    );
+}
+
+/// Sends a small answer in the background, unless too many are under way.
+fn reply(shared: &Arc<Shared>, work: impl Future<Output = ()> + Send + 'static) {
+    match Arc::clone(&shared.replies).try_acquire_owned() {
+        Ok(permit) => shared.spawn(async move {
+            work.await;
+            drop(permit);
+        }),
+        Err(_) => tracing::error!("request not answered: too many answers wait for the broker"),
+    }
+}
+
+impl Shared {
+    pub(super) async fn send_error(&self, asker: &Asker, id: TransactionId, description: String) {
+        tracing::info!(transaction_id = %id, description, "error reply");
+        let error = RpcError {
+            transaction_id: id,
+            id: asker.message_id.clone(),
+            description,
+        };
+        self.send(&asker.uri, Body::Error(error)).await;
+    }
+
+    async fn send_results(&self, asker: &Asker, transaction_id: TransactionId, results: &Value) {
+        let results = to_raw_value(results).expect("a JSON value serialises");
+        let response = Response {
+            transaction_id,
+            results,
+        };
+        self.send(&asker.uri, Body::BlockingResponse(response))
+            .await;
+    }
+}

@@ -1,0 +1,267 @@
+//! Output while it is written: [`LiveOutputs`].
+//!
+//! The orchestrator grants credit (total bytes of both streams), the agent sends
+//! chunks with their offsets from the spool files. The rules: nothing is sent
+//! without credit, so a slow viewer slows nobody else; chunks hold whole
+//! characters where the output is text; the outcome is complete without them.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use pcp::PcpUri;
+use pxp::{Body, Output, Stream, TransactionId};
+use tokio::sync::watch;
+
+use super::Shared;
+use super::run::on_disk;
+use super::transactions::Active;
+use super::watcher::{Watched, Watcher};
+use crate::defaults::engine::{
+    MAX_LIVE_OUTPUTS, OUTPUT_CHUNK_BYTES, OUTPUT_COALESCE, OUTPUT_LINGER,
+};
+use crate::spool::Entry;
+
+/// Outputs that somebody watches.
+#[derive(Debug)]
+pub(super) struct LiveOutputs {
+    watcher: Arc<Watcher>,
+    by_id: Mutex<HashMap<TransactionId, Arc<Live>>>,
+}
+
+/// One output that somebody watches.
+#[derive(Debug)]
+struct Live {
+    id: TransactionId,
+    viewer: PcpUri,
+    entry: Entry,
+    active: Option<Arc<Active>>,
+    credit: watch::Sender<u64>,
+    sent: tokio::sync::Mutex<Sent>,
+}
+
+/// Bytes sent of each stream.
+#[derive(Debug, Default)]
+struct Sent {
+    stdout: u64,
+    stderr: u64,
+}
+
+/// Why no more could be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pumped {
+    /// All that is there was sent.
+    Everything,
+    CreditSpent,
+    NotConnected,
+}
+
+/// Serves the kernel's notifications.
+pub(super) async fn run(shared: Arc<Shared>) {
+    shared.live.watcher.run().await;
+}
+
+impl LiveOutputs {
+    pub(super) fn start() -> std::io::Result<Self> {
+        Ok(Self {
+            watcher: Watcher::start()?,
+            by_id: Mutex::default(),
+        })
+    }
+
+    /// Somebody may receive output up to `until` bytes in total.
+    pub(super) fn credit(
+        &self,
+        shared: &Arc<Shared>,
+        id: &TransactionId,
+        viewer: &PcpUri,
+        until: u64,
+    ) {
+        let mut by_id = self.by_id();
+        if let Some(live) = by_id.get(id).filter(|live| live.viewer == *viewer) {
+            live.credit.send_if_modified(|credit| {
+                let more = until > *credit;
+                *credit = (*credit).max(until);
+                more
+            });
+            return;
+        }
+        let active = shared.transactions.get(id);
+        let entry = match &active {
+            Some(active) => active.entry().cloned(),
+            None => shared.spool.find(id),
+        };
+        let Some(entry) = entry else {
+            tracing::debug!(transaction_id = %id, "credit for an output that is not there");
+            return;
+        };
+        if by_id.len() >= MAX_LIVE_OUTPUTS {
+            tracing::warn!(transaction_id = %id, "too many outputs are watched; this one is not");
+            return;
+        }
+        let live = Arc::new(Live {
+            id: id.clone(),
+            viewer: viewer.clone(),
+            entry,
+            active,
+            credit: watch::Sender::new(until),
+            sent: tokio::sync::Mutex::default(),
+        });
+        by_id.insert(id.clone(), Arc::clone(&live));
+        shared.spawn(follow(Arc::clone(shared), live));
+    }
+
+    /// Sends what the credit still allows, before the outcome overtakes it.
+    pub(super) async fn flush(&self, shared: &Arc<Shared>, id: &TransactionId) {
+        let live = self.by_id().get(id).cloned();
+        if let Some(live) = live {
+            live.pump(shared).await;
+        }
+    }
+
+    fn by_id(&self) -> MutexGuard<'_, HashMap<TransactionId, Arc<Live>>> {
+        // Single inserts and removes: consistent whatever panicked.
+        self.by_id.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Sends output as it grows, until it ended and everything was sent.
+async fn follow(shared: Arc<Shared>, live: Arc<Live>) {
+    let watched = shared.live.watcher.watch(live.entry.path());
+    match watched {
+        Ok(watched) => live.follow(&shared, &watched).await,
+        Err(error) => tracing::warn!(transaction_id = %live.id, %error, "cannot watch the output"),
+    }
+    let mut by_id = shared.live.by_id();
+    if by_id.get(&live.id).is_some_and(|it| Arc::ptr_eq(it, &live)) {
+        by_id.remove(&live.id);
+    }
+}
+
+impl Live {
+    async fn follow(&self, shared: &Arc<Shared>, watched: &Watched) {
+        let mut credit = self.credit.subscribe();
+        let mut connected = shared.outbox.connected();
+        loop {
+            let ended = self.has_ended();
+            credit.mark_unchanged();
+            match self.pump(shared).await {
+                Pumped::Everything if ended => return,
+                Pumped::Everything => {
+                    tokio::select! {
+                        () = watched.changed() => tokio::time::sleep(OUTPUT_COALESCE).await,
+                        () = self.ended() => {}
+                    }
+                }
+                Pumped::CreditSpent => {
+                    let more = tokio::time::timeout(OUTPUT_LINGER, credit.changed());
+                    tokio::select! {
+                        more = more => if ended && more.is_err() { return },
+                        () = self.ended(), if !ended => {}
+                    }
+                }
+                Pumped::NotConnected => {
+                    if connected.wait_for(|connected| *connected).await.is_err() {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.active.as_ref().is_none_or(|active| active.has_ended())
+    }
+
+    async fn ended(&self) {
+        if let Some(active) = &self.active {
+            active.ended().await;
+        }
+    }
+
+    /// Sends all that is there and allowed.
+    async fn pump(&self, shared: &Arc<Shared>) -> Pumped {
+        let mut sent = self.sent.lock().await;
+        for stream in [Stream::Stdout, Stream::Stderr] {
+            loop {
+                let allowed = self.credit.borrow().saturating_sub(sent.total());
+                let limit = allowed.min(OUTPUT_CHUNK_BYTES as u64);
+                let offset = *sent.of(stream);
+                // One byte more shows whether credit is what is missing.
+                let chunk = self.read(stream, offset, limit.max(1)).await;
+                if chunk.is_empty() {
+                    break;
+                }
+                if limit == 0 {
+                    return Pumped::CreditSpent;
+                }
+                let whole = whole_characters(&chunk, self.has_ended() || limit < 4);
+                if whole == 0 {
+                    break;
+                }
+                let output = Output {
+                    transaction_id: self.id.clone(),
+                    stream,
+                    offset,
+                    data: chunk.slice(..whole),
+                };
+                if shared
+                    .outbox
+                    .send(&self.viewer, Body::Output(output))
+                    .await
+                    .is_err()
+                {
+                    return Pumped::NotConnected;
+                }
+                *sent.of(stream) += whole as u64;
+            }
+        }
+        Pumped::Everything
+    }
+
+    async fn read(&self, stream: Stream, offset: u64, limit: u64) -> bytes::Bytes {
+        let entry = self.entry.clone();
+        let read = on_disk(move || entry.output(stream.as_str(), offset, limit)).await;
+        // A file that cannot be read has nothing to show; the outcome tells why.
+        read.unwrap_or_default().into()
+    }
+}
+
+impl Sent {
+    fn of(&mut self, stream: Stream) -> &mut u64 {
+        match stream {
+            Stream::Stdout => &mut self.stdout,
+            Stream::Stderr => &mut self.stderr,
+        }
+    }
+
+    fn total(&self) -> u64 {
+        self.stdout + self.stderr
+    }
+}
+
+/// How much of a chunk is sent now: a character that is cut at its end waits for
+/// its rest, unless there is none to come.
+fn whole_characters(chunk: &[u8], no_rest: bool) -> usize {
+    match std::str::from_utf8(chunk) {
+        Err(error) if error.error_len().is_none() && !no_rest => error.valid_up_to(),
+        _ => chunk.len(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_character_waits_for_its_rest() {
+        assert_eq!(whole_characters("aé".as_bytes(), false), 3);
+        assert_eq!(whole_characters(&"aé".as_bytes()[..2], false), 1);
+        assert_eq!(whole_characters(&"é".as_bytes()[..1], false), 0);
+        assert_eq!(whole_characters(&"é".as_bytes()[..1], true), 1);
+        assert_eq!(
+            whole_characters(b"\xff\xfe", false),
+            2,
+            "no text at all: sent as it is"
+        );
+    }
+}

@@ -1,0 +1,215 @@
+//! What the agent does with requests: [`Engine`].
+//!
+//! ```text
+//! connection ──handle()──▶ intake ──▶ transactions (taken? duplicate? full?)
+//!                            │
+//!                            ▼ one task per action
+//!                  plan (modules) ▶ record (spool) ▶ provisional response
+//!                            ▶ free place ▶ files (cache) ▶ wrapper (process)
+//!                            ▼
+//!                  outcome ──▶ Outbox      courier: again, until acknowledged
+//! ```
+//!
+//! The rules: [`Engine::handle`] never blocks and never drops a request in
+//! silence; a transaction id is carried out at most once, also across restarts;
+//! a wrapper outlives the engine, and the next engine finds it again.
+
+mod carry;
+mod config;
+mod courier;
+mod execute;
+mod intake;
+mod live;
+mod outcome;
+mod recover;
+mod run;
+mod schedule;
+mod status;
+mod transactions;
+mod upkeep;
+mod watcher;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pcp::{MessageId, PcpUri};
+use pxp::{Body, Capabilities};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use uuid::Uuid;
+
+use crate::cache::TaskCache;
+use crate::defaults::engine::{MAX_CONCURRENT_STATUS_QUERIES, MAX_PENDING_REPLIES};
+use crate::modules::{Environment, ExternalModules};
+use crate::outbox::Outbox;
+use crate::spool::Spool;
+
+pub use crate::cache::DownloadConfig;
+pub use crate::spool::OpenSpoolError;
+pub use config::EngineConfig;
+
+use courier::Courier;
+use live::LiveOutputs;
+use transactions::{Limits, Transactions};
+
+/// Carries out PXP requests. Cheap to clone; all clones are one engine.
+#[derive(Clone)]
+pub struct Engine {
+    shared: Arc<Shared>,
+}
+
+/// The engine could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineStartError {
+    /// The spool cannot be used.
+    #[error(transparent)]
+    Spool(#[from] OpenSpoolError),
+    /// The spool cannot be read.
+    #[error("cannot read the spool: {0}")]
+    Recover(std::io::Error),
+    /// The task cache cannot be used.
+    #[error("cannot use the task cache: {0}; check `task-cache-dir` and its owner")]
+    Cache(std::io::Error),
+    /// No program to supervise actions was given.
+    #[error("no wrapper program is configured")]
+    NoWrapper,
+    /// The kernel refuses file notifications.
+    #[error("cannot watch files: {0}; check the inotify limits")]
+    Watch(std::io::Error),
+}
+
+/// What all tasks of an engine share.
+struct Shared {
+    config: EngineConfig,
+    outbox: Arc<dyn Outbox>,
+    spool: Spool,
+    cache: TaskCache,
+    environment: Environment,
+    external: ExternalModules,
+    transactions: Arc<Transactions>,
+    /// One permit per running action.
+    places: Semaphore,
+    status_places: Semaphore,
+    replies: Arc<Semaphore>,
+    courier: Courier,
+    live: LiveOutputs,
+    tracker: TaskTracker,
+    stop: CancellationToken,
+}
+
+impl Engine {
+    /// Opens the spool, finds what earlier agents left running or unsent, and
+    /// starts to work. Must be called within a tokio runtime.
+    pub async fn start(
+        config: EngineConfig,
+        outbox: Arc<dyn Outbox>,
+    ) -> Result<Self, EngineStartError> {
+        if config.wrapper.is_empty() {
+            return Err(EngineStartError::NoWrapper);
+        }
+        let spool = Spool::open(&config.spool_dir)?;
+        let cache = TaskCache::open(&config.task_cache_dir, config.downloads.clone())
+            .map_err(EngineStartError::Cache)?;
+        let environment = Environment::of_the_agent(&config.pass_environment);
+        let transactions = Transactions::new(Limits {
+            max_actions: config.max_concurrent_actions + config.max_queued_actions,
+            max_bytes: config.max_queued_bytes,
+        });
+        let shared = Arc::new(Shared {
+            external: ExternalModules::new(
+                config.modules_dir.clone(),
+                config.modules_config_dir.clone(),
+                environment.clone(),
+            ),
+            places: Semaphore::new(config.max_concurrent_actions),
+            status_places: Semaphore::new(MAX_CONCURRENT_STATUS_QUERIES),
+            replies: Arc::new(Semaphore::new(MAX_PENDING_REPLIES)),
+            courier: Courier::default(),
+            live: LiveOutputs::start().map_err(EngineStartError::Watch)?,
+            tracker: TaskTracker::new(),
+            stop: CancellationToken::new(),
+            config,
+            outbox,
+            spool,
+            cache,
+            environment,
+            transactions,
+        });
+        recover::recover(&shared)
+            .await
+            .map_err(EngineStartError::Recover)?;
+        shared.spawn(courier::run(Arc::clone(&shared)));
+        shared.spawn(upkeep::run(Arc::clone(&shared)));
+        shared.spawn(live::run(Arc::clone(&shared)));
+        Ok(Self { shared })
+    }
+
+    /// Takes a message from a broker. Never blocks.
+    pub fn handle(&self, sender: PcpUri, message_id: MessageId, body: Body) {
+        intake::handle(&self.shared, sender, message_id, body);
+    }
+
+    /// What this agent announces beyond plain PXP.
+    pub fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            live_output: true,
+            acknowledged_results: true,
+            cancel: true,
+            spool_id: Some(self.shared.spool.id()),
+        }
+    }
+
+    /// Changes when the spool was lost or replaced.
+    pub fn spool_id(&self) -> Uuid {
+        self.shared.spool.id()
+    }
+
+    /// Stops working and waits for the engine's tasks, `deadline` at most.
+    /// Running actions go on; the next engine finds them.
+    pub async fn shutdown(&self, deadline: Duration) {
+        self.shared.stop.cancel();
+        self.shared.tracker.close();
+        if tokio::time::timeout(deadline, self.shared.tracker.wait())
+            .await
+            .is_err()
+        {
+            tracing::warn!(
+                tasks = self.shared.tracker.len(),
+                "some work of the engine did not end in time"
+            );
+        }
+    }
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine")
+            .field("spool", &self.shared.spool)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    /// Starts a task that ends with the engine.
+    fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let stop = self.stop.clone();
+        self.tracker.spawn(async move {
+            // Whatever was interrupted is found in the spool by the next engine.
+            stop.run_until_cancelled_owned(work).await;
+        });
+    }
+
+    /// Sends a message; a failure is logged, because nothing else can be done.
+    async fn send(&self, to: &PcpUri, body: Body) -> bool {
+        let message_type = body.message_type();
+        match self.outbox.send(to, body).await {
+            Ok(()) => true,
+            Err(error) => {
+                tracing::warn!(%to, message_type, %error, "message not sent");
+                false
+            }
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! What earlier agents left in the spool: [`recover`] finds running actions
+//! again, sends what was not sent, and says of the rest what is true.
+//!
+//! The rules: it runs before the first request is taken; nothing is started
+//! here, and what was not started is made unstartable first (see
+//! [`Claim`](crate::spool::Claim)).
+
+use std::io;
+use std::sync::Arc;
+
+use pxp::TransactionId;
+
+use super::Shared;
+use super::execute::{End, reattach};
+use super::run::{finish, on_disk};
+use crate::process::{ExitRecord, ProcessIdentity, boot_id};
+use crate::spool::{Claim, ClaimError, Entry, Record, Status};
+
+/// Where an entry was left.
+enum Found {
+    /// Ended and summarised, perhaps not delivered.
+    Finished,
+    /// Ended while no agent looked.
+    Ended(End),
+    Running(ProcessIdentity),
+}
+
+/// Goes through the whole spool. An entry that cannot be read is logged and
+/// left to the purge.
+pub(super) async fn recover(shared: &Arc<Shared>) -> io::Result<()> {
+    let spool = shared.spool.clone();
+    let entries = on_disk(move || spool.entries()).await?;
+    for (id, entry) in entries {
+        let looked_at = entry.clone();
+        match on_disk(move || look(&looked_at)).await {
+            Ok((record, found)) => resume(shared, &id, entry, record, found),
+            Err(error) => {
+                tracing::warn!(transaction_id = %id, %error, "unusable entry in the spool");
+            }
+        }
+    }
+    Ok(())
+}
+
+fn resume(shared: &Arc<Shared>, id: &TransactionId, entry: Entry, record: Record, found: Found) {
+    match found {
+        Found::Finished => {
+            let delivery = record.delivery();
+            if record.tutti.is_some() && record.notify_outcome && !delivery.acknowledged {
+                let requester = record.requester.clone();
+                shared.courier.add(id.clone(), requester, delivery.sends);
+            }
+        }
+        Found::Ended(end) => {
+            let turn = shared.transactions.resume(id);
+            turn.active.set_entry(entry.clone());
+            let owned = Arc::clone(shared);
+            shared.spawn(async move { finish(&owned, turn, record, entry, end).await });
+        }
+        Found::Running(identity) => {
+            tracing::info!(transaction_id = %id, pid = identity.pid, "found a running action again");
+            let turn = shared.transactions.resume(id);
+            turn.active.set_entry(entry.clone());
+            let owned = Arc::clone(shared);
+            shared.spawn(async move {
+                let mut stops = turn.active.stops();
+                let end = reattach(identity, &entry, &mut stops).await;
+                finish(&owned, turn, record, entry, end).await;
+            });
+        }
+    }
+}
+
+fn look(entry: &Entry) -> io::Result<(Record, Found)> {
+    let record = entry.record()?;
+    if record.status != Status::Running {
+        return Ok((record, Found::Finished));
+    }
+    let Some(extension) = &record.tutti else {
+        // A pxp-agent's: its own files are looked at when somebody asks.
+        return Ok((record, Found::Finished));
+    };
+    let same_boot = boot_id()? == extension.boot_id;
+    let found = unfinished(entry, same_boot)?;
+    Ok((record, found))
+}
+
+fn unfinished(entry: &Entry, same_boot: bool) -> io::Result<Found> {
+    if let Some(exit) = entry.exit()? {
+        return Ok(Found::Ended(End::Exit(exit)));
+    }
+    match entry.claim()? {
+        Some(Claim::Started(identity)) if identity.open().is_some() => Ok(Found::Running(identity)),
+        Some(Claim::Started(_)) => {
+            // It may have recorded its end right before it went.
+            let end = match entry.exit()? {
+                Some(exit) => End::Exit(exit),
+                None => undetermined(same_boot),
+            };
+            Ok(Found::Ended(end))
+        }
+        Some(Claim::Abandoned) => never_started(entry),
+        // A claim of the boot before may not have reached the disk.
+        None if !same_boot => Ok(Found::Ended(undetermined(false))),
+        None => match Claim::Abandoned.take(entry.path()) {
+            Ok(()) => never_started(entry),
+            // A wrapper was faster; now it can be followed.
+            Err(ClaimError::Taken) => unfinished(entry, same_boot),
+            Err(ClaimError::Io(error)) => Err(error),
+        },
+    }
+}
+
+fn never_started(entry: &Entry) -> io::Result<Found> {
+    let why = "the agent was restarted before the action was started; it did not run";
+    let exit = ExitRecord::not_run(1, Some(why.to_owned()));
+    entry.write_exit(&exit).map_err(|error| error.source)?;
+    Ok(Found::Ended(End::Exit(exit)))
+}
+
+fn undetermined(same_boot: bool) -> End {
+    let why = if same_boot {
+        "the outcome is not known: the agent and the process that supervised the action ended \
+         without recording it"
+    } else {
+        "the outcome is not known: the machine was restarted while the action ran"
+    };
+    End::Undetermined(why.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry() -> (tempfile::TempDir, Entry) {
+        let dir = tempfile::tempdir().unwrap();
+        let spool = crate::spool::Spool::open(dir.path()).unwrap();
+        let entry = spool.scratch().unwrap();
+        (dir, entry)
+    }
+
+    #[test]
+    fn an_unclaimed_entry_of_this_boot_did_not_run_and_never_will() {
+        let (_dir, entry) = entry();
+        let found = unfinished(&entry, true).unwrap();
+        assert!(matches!(found, Found::Ended(End::Exit(exit)) if exit.error.is_some()));
+        assert!(matches!(
+            Claim::Abandoned.take(entry.path()),
+            Err(ClaimError::Taken)
+        ));
+    }
+
+    #[test]
+    fn an_unclaimed_entry_of_an_earlier_boot_is_unknown() {
+        let (_dir, entry) = entry();
+        let found = unfinished(&entry, false).unwrap();
+        assert!(matches!(found, Found::Ended(End::Undetermined(_))));
+    }
+
+    #[test]
+    fn a_claim_of_a_process_that_is_gone_is_unknown() {
+        let (_dir, entry) = entry();
+        let mut gone = ProcessIdentity::current().unwrap();
+        gone.start_ticks += 1;
+        Claim::Started(gone).take(entry.path()).unwrap();
+        assert!(matches!(
+            unfinished(&entry, true).unwrap(),
+            Found::Ended(End::Undetermined(_))
+        ));
+    }
+
+    #[test]
+    fn a_claim_of_a_living_process_is_followed() {
+        let (_dir, entry) = entry();
+        let me = ProcessIdentity::current().unwrap();
+        Claim::Started(me.clone()).take(entry.path()).unwrap();
+        assert!(matches!(unfinished(&entry, true).unwrap(), Found::Running(found) if found == me));
+    }
+}

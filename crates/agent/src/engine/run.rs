@@ -1,0 +1,229 @@
+//! The life of one request, from plan to outcome.
+//!
+//! The rules: a non-blocking action is on disk before its provisional response,
+//! and its end before it counts as delivered; a blocking one leaves nothing.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use pxp::{Body, Request};
+
+use super::execute::{End, Execution};
+use super::intake::{Asker, label, refusal_text};
+use super::outcome::Outcome;
+use super::transactions::Turn;
+use super::{Shared, courier};
+use crate::modules::{self, Planned, Refusal, Work};
+use crate::process::boot_id;
+use crate::spool::{CreateEntryError, Delivery, Entry, Extension, Record, Status};
+
+/// Runs a request whose sender waits for the outcome.
+pub(super) async fn blocking(shared: Arc<Shared>, mut turn: Turn, asker: Asker, request: Request) {
+    let id = request.transaction_id.clone();
+    let label = label(&request.module, &request.action, &id, true);
+    let work = match plan(&shared, request).await {
+        Ok(work) => work,
+        Err(refusal) => {
+            shared
+                .send_error(&asker, id, refusal_text(&refusal, &label))
+                .await;
+            return;
+        }
+    };
+    let entry = match shared.spool.scratch() {
+        Ok(entry) => entry,
+        Err(error) => {
+            let place = shared.spool.directory().display();
+            let why = format!("cannot make room for {label} in {place}: {error}");
+            shared.send_error(&asker, id, why).await;
+            return;
+        }
+    };
+    turn.active.set_entry(entry.clone());
+    let kind = work.result_kind();
+    let end = Execution {
+        shared: &shared,
+        turn: &mut turn,
+        entry: &entry,
+    }
+    .perform(work)
+    .await;
+    shared.live.flush(&shared, &id).await;
+    let owned = Arc::clone(&shared);
+    let outcome = on_disk(move || {
+        let outcome = match end {
+            End::Exit(exit) => Outcome::of(&entry, &exit, &kind, &label, &owned.config),
+            End::Undetermined(why) => Ok(Outcome::Error(why)),
+        };
+        // What cannot be removed now is removed by the next purge.
+        let _ = entry.remove();
+        outcome
+    })
+    .await
+    .unwrap_or_else(|error| Outcome::Error(format!("cannot read the result: {error}")));
+    shared
+        .send(&asker.uri, outcome.into_body(id, &asker, true))
+        .await;
+}
+
+/// Runs a request whose sender is told that it was taken, and later how it ended.
+pub(super) async fn non_blocking(
+    shared: Arc<Shared>,
+    mut turn: Turn,
+    asker: Asker,
+    request: Request,
+) {
+    let id = request.transaction_id.clone();
+    let label = label(&request.module, &request.action, &id, false);
+    let mut record = new_record(&asker, &request);
+    let work = match plan(&shared, request).await {
+        Ok(work) => work,
+        Err(refusal) => {
+            shared
+                .send_error(&asker, id, refusal_text(&refusal, &label))
+                .await;
+            return;
+        }
+    };
+    if let Some(extension) = &mut record.tutti {
+        extension.result = work.result_kind();
+    }
+    let spool = shared.spool.clone();
+    let written = record.clone();
+    let created = on_disk(move || Ok(spool.create(&written))).await;
+    let entry = match created {
+        Ok(Ok(entry)) => entry,
+        Ok(Err(CreateEntryError::Exists)) => return known(&shared, turn, asker, &record).await,
+        Ok(Err(error)) => return shared.send_error(&asker, id, error.to_string()).await,
+        Err(error) => return shared.send_error(&asker, id, error.to_string()).await,
+    };
+    turn.active.set_entry(entry.clone());
+    shared
+        .send(&asker.uri, Body::ProvisionalResponse { transaction_id: id })
+        .await;
+    let end = Execution {
+        shared: &shared,
+        turn: &mut turn,
+        entry: &entry,
+    }
+    .perform(work)
+    .await;
+    finish(&shared, turn, record, entry, end).await;
+}
+
+/// Tells how an action ended, and records that it did.
+pub(super) async fn finish(
+    shared: &Arc<Shared>,
+    turn: Turn,
+    mut record: Record,
+    entry: Entry,
+    end: End,
+) {
+    let id = record.transaction_id.clone();
+    shared.live.flush(shared, &id).await;
+    if let End::Undetermined(why) = &end {
+        record.status = Status::Undetermined;
+        record.execution_error = Some(why.clone());
+    }
+    let outcome = courier::outcome(shared, &entry, &record, end).await;
+    if record.status == Status::Running {
+        record.status = outcome.status();
+    }
+    if let Outcome::Error(why) = &outcome {
+        record.execution_error = Some(why.clone());
+    }
+    record.end = Some(Timestamp::now());
+    record.results_are_valid = Some(matches!(outcome, Outcome::Results { .. }));
+
+    let asker = courier::asker_of(&record);
+    let mut sends = 0;
+    if record.notify_outcome && *shared.outbox.connected().borrow() {
+        let body = outcome.into_body(id.clone(), &asker, false);
+        sends = u32::from(shared.send(&asker.uri, body).await);
+    }
+    if let Some(extension) = &mut record.tutti {
+        extension.delivery.sends = sends;
+    }
+    let notify = record.notify_outcome;
+    let written = on_disk(move || {
+        // The record of the end first: it is what counts.
+        let _ = entry.sync();
+        entry.write_record(&record).map_err(|error| error.source)
+    })
+    .await;
+    if let Err(error) = written {
+        // The end itself is recorded; only this summary of it is not.
+        tracing::error!(transaction_id = %id, %error, "cannot update the spool");
+    }
+    if notify {
+        shared.courier.add(id.clone(), asker.uri.clone(), sends);
+    }
+    let active = Arc::clone(&turn.active);
+    drop(turn);
+    if active.is_acknowledged() {
+        shared.acknowledged(&asker.uri, id).await;
+    }
+}
+
+/// A request for a transaction that ended in the past: it is answered from the
+/// spool and never run again.
+async fn known(shared: &Arc<Shared>, turn: Turn, asker: Asker, asked: &Record) {
+    let id = asked.transaction_id.clone();
+    tracing::info!(transaction_id = %id, sender = %asker.uri, "already carried out; not run again");
+    let body = Body::ProvisionalResponse {
+        transaction_id: id.clone(),
+    };
+    if shared.send(&asker.uri, body).await && asked.notify_outcome {
+        courier::deliver(shared, &id, Some(&asker)).await;
+    }
+    drop(turn);
+}
+
+async fn plan(shared: &Shared, request: Request) -> Result<Work, Refusal> {
+    let Request {
+        module,
+        action,
+        params,
+        ..
+    } = request;
+    let planned = match modules::plan(&module, &action, &params) {
+        Some(planned) => planned?,
+        None => shared.external.plan(&module, &action, &params).await?,
+    };
+    match planned {
+        Planned::Work(work) => Ok(work),
+        Planned::Reply(_) | Planned::Status(_) => unreachable!("answered by the intake"),
+    }
+}
+
+fn new_record(asker: &Asker, request: &Request) -> Record {
+    Record {
+        requester: asker.uri.clone(),
+        module: request.module.clone(),
+        action: request.action.clone(),
+        request_params: "{}".to_owned(),
+        transaction_id: request.transaction_id.clone(),
+        request_id: asker.message_id.as_str().to_owned(),
+        notify_outcome: request.notify_outcome.unwrap_or(true),
+        start: Timestamp::now(),
+        status: Status::Running,
+        end: None,
+        results_are_valid: None,
+        execution_error: None,
+        tutti: Some(Extension {
+            boot_id: boot_id().unwrap_or_default(),
+            result: crate::spool::ResultKind::Output,
+            delivery: Delivery::default(),
+        }),
+    }
+}
+
+/// Runs disk work where it may block.
+pub(super) async fn on_disk<T: Send + 'static>(
+    work: impl FnOnce() -> std::io::Result<T> + Send + 'static,
+) -> std::io::Result<T> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(error) => Err(std::io::Error::other(error)),
+    }
+}

@@ -1,0 +1,198 @@
+//! When an outcome is sent again: [`Schedule`], a state machine without clock
+//! or connection of its own.
+//!
+//! The rules: a requester that has ever acknowledged an outcome gets each one
+//! until it acknowledges it, on every new connection and, with growing gaps, on
+//! one that stays up; a stock orchestrator, which never acknowledges, gets it a
+//! few times, each on a new connection.
+
+use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
+
+use pcp::PcpUri;
+use pxp::TransactionId;
+
+use crate::defaults::engine::{MAX_SENDS_UNACKNOWLEDGED, RESEND_CEILING, RESEND_FLOOR};
+
+#[derive(Debug, Default)]
+pub(super) struct Schedule {
+    waiting: HashMap<TransactionId, Waiting>,
+    /// Requesters that acknowledge.
+    acknowledging: HashSet<PcpUri>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    requester: PcpUri,
+    /// Sends over the whole life of the outcome.
+    sends: u32,
+    /// Wait after the next send; starts anew on each connection.
+    gap: Duration,
+    /// `None`: on the next connection.
+    due: Option<Instant>,
+}
+
+impl Schedule {
+    /// An outcome that was handed to a connection `sends` times so far, and not
+    /// acknowledged. False when it needs no further care.
+    pub(super) fn add(
+        &mut self,
+        id: TransactionId,
+        requester: PcpUri,
+        sends: u32,
+        now: Instant,
+    ) -> bool {
+        let acknowledges = self.acknowledging.contains(&requester);
+        if !acknowledges && sends >= MAX_SENDS_UNACKNOWLEDGED {
+            return false;
+        }
+        let due = match (sends, acknowledges) {
+            (0, _) => Some(now),
+            (_, true) => Some(now + RESEND_FLOOR),
+            (_, false) => None,
+        };
+        self.waiting.insert(
+            id,
+            Waiting {
+                requester,
+                sends,
+                gap: RESEND_FLOOR,
+                due,
+            },
+        );
+        true
+    }
+
+    /// A new connection: everything is due.
+    pub(super) fn connected(&mut self, now: Instant) {
+        for waiting in self.waiting.values_mut() {
+            waiting.due = Some(now);
+            waiting.gap = RESEND_FLOOR;
+        }
+    }
+
+    /// The outcome that is due first, and when.
+    pub(super) fn next(&self) -> Option<(TransactionId, Instant)> {
+        self.waiting
+            .iter()
+            .filter_map(|(id, waiting)| Some((waiting.due?, id)))
+            .min()
+            .map(|(due, id)| (id.clone(), due))
+    }
+
+    /// It was handed to the connection once more.
+    pub(super) fn sent(&mut self, id: &TransactionId, now: Instant) {
+        let Some(waiting) = self.waiting.get_mut(id) else {
+            return;
+        };
+        waiting.sends += 1;
+        if self.acknowledging.contains(&waiting.requester) {
+            waiting.due = Some(now + waiting.gap);
+            waiting.gap = (waiting.gap * 2).min(RESEND_CEILING);
+        } else if waiting.sends >= MAX_SENDS_UNACKNOWLEDGED {
+            self.waiting.remove(id);
+        } else {
+            waiting.due = None;
+        }
+    }
+
+    /// The connection did not take it: the next one will.
+    pub(super) fn not_sent(&mut self, id: &TransactionId) {
+        if let Some(waiting) = self.waiting.get_mut(id) {
+            waiting.due = None;
+        }
+    }
+
+    /// The requester has it, or nobody can have it any more.
+    pub(super) fn remove(&mut self, id: &TransactionId) {
+        self.waiting.remove(id);
+    }
+
+    /// From now on this requester's outcomes are kept until acknowledged.
+    pub(super) fn acknowledges(&mut self, requester: &PcpUri, now: Instant) {
+        if self.acknowledging.insert(requester.clone()) {
+            let theirs = self
+                .waiting
+                .values_mut()
+                .filter(|w| w.requester == *requester);
+            for waiting in theirs.filter(|w| w.due.is_none()) {
+                waiting.due = Some(now + RESEND_FLOOR);
+            }
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(text: &str) -> TransactionId {
+        text.parse().unwrap()
+    }
+
+    fn orch() -> PcpUri {
+        "pcp://orch/server".parse().unwrap()
+    }
+
+    #[test]
+    fn a_stock_orchestrator_gets_it_a_few_times_on_new_connections_only() {
+        let now = Instant::now();
+        let mut schedule = Schedule::default();
+        assert!(schedule.add(id("t"), orch(), 1, now));
+        assert_eq!(schedule.next(), None, "not again on the same connection");
+        for _ in 1..MAX_SENDS_UNACKNOWLEDGED {
+            schedule.connected(now);
+            assert_eq!(schedule.next(), Some((id("t"), now)));
+            schedule.sent(&id("t"), now);
+            assert_eq!(schedule.next(), None);
+        }
+        schedule.connected(now);
+        assert_eq!(schedule.next(), None);
+        assert!(!schedule.add(id("t"), orch(), MAX_SENDS_UNACKNOWLEDGED, now));
+    }
+
+    #[test]
+    fn one_that_acknowledges_gets_it_until_it_does() {
+        let now = Instant::now();
+        let mut schedule = Schedule::default();
+        schedule.acknowledges(&orch(), now);
+        assert!(schedule.add(id("t"), orch(), 99, now));
+        let mut due = now + RESEND_FLOOR;
+        let mut gaps = Vec::new();
+        for _ in 0..8 {
+            assert_eq!(schedule.next(), Some((id("t"), due)));
+            schedule.sent(&id("t"), due);
+            let next = schedule.next().unwrap().1;
+            gaps.push((next - due).as_secs());
+            due = next;
+        }
+        assert_eq!(gaps, [30, 60, 120, 240, 480, 600, 600, 600]);
+        schedule.remove(&id("t"));
+        assert_eq!(schedule.next(), None);
+    }
+
+    #[test]
+    fn one_that_was_never_sent_is_due_at_once_and_after_a_failure_on_the_next_connection() {
+        let now = Instant::now();
+        let mut schedule = Schedule::default();
+        schedule.add(id("t"), orch(), 0, now);
+        assert_eq!(schedule.next(), Some((id("t"), now)));
+        schedule.not_sent(&id("t"));
+        assert_eq!(schedule.next(), None);
+        schedule.connected(now);
+        assert_eq!(schedule.next(), Some((id("t"), now)));
+    }
+
+    #[test]
+    fn the_first_acknowledgement_wakes_what_was_given_up_until_reconnection() {
+        let now = Instant::now();
+        let mut schedule = Schedule::default();
+        schedule.add(id("t"), orch(), 1, now);
+        schedule.acknowledges(&orch(), now);
+        assert_eq!(schedule.next(), Some((id("t"), now + RESEND_FLOOR)));
+    }
+}

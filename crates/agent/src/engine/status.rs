@@ -1,0 +1,83 @@
+//! The answer to `status query`.
+//!
+//! The rule: only what the spool proves is said. pxp-agent's forms are kept: a
+//! transaction that could not be carried out has its reason as an `_error` in
+//! `stdout`.
+
+use std::sync::Arc;
+
+use pxp::TransactionId;
+use pxp::action::{ActionResult, Status, StatusResult};
+use serde_json::{Value, json};
+
+use super::Shared;
+use super::courier::end_of;
+use super::execute::End;
+use super::outcome::action_result;
+use super::run::on_disk;
+
+pub(super) async fn query(shared: &Arc<Shared>, id: TransactionId) -> Value {
+    let _place = shared
+        .status_places
+        .acquire()
+        .await
+        .expect("the semaphore is never closed");
+    let owned = Arc::clone(shared);
+    let asked = id.clone();
+    let answer = on_disk(move || Ok(look(&owned, asked))).await;
+    let mut answer = answer.unwrap_or_else(|error| unknown(id, &error.to_string()));
+    answer.spool_id = Some(shared.spool.id());
+    serde_json::to_value(answer).expect("a status serialises")
+}
+
+fn look(shared: &Shared, id: TransactionId) -> StatusResult {
+    let Some(entry) = shared.spool.find(&id) else {
+        // One that waits for its record, or whose sender waits for its result.
+        return if shared.transactions.is_active(&id) {
+            StatusResult::new(id, Status::Running)
+        } else {
+            unknown(id, "found no results directory")
+        };
+    };
+    let ended = entry
+        .record()
+        .and_then(|record| Ok((end_of(&entry, &record)?, record)));
+    let (end, record) = match ended {
+        Ok(read) => read,
+        Err(error) => return unknown(id, &format!("the record in the spool is unusable: {error}")),
+    };
+    match end {
+        Some(End::Exit(exit)) => match action_result(&entry, &exit, &shared.config) {
+            Ok(mut result) => {
+                let error = exit.error.or(record.execution_error);
+                finished(id, &mut result, error.as_deref())
+            }
+            Err(error) => unknown(id, &format!("cannot read the result: {error}")),
+        },
+        Some(End::Undetermined(why)) => unknown(id, &why),
+        None if shared.transactions.is_active(&id) => StatusResult::new(id, Status::Running),
+        None => unknown(id, "the outcome is not known"),
+    }
+}
+
+fn finished(id: TransactionId, result: &mut ActionResult, error: Option<&str>) -> StatusResult {
+    let Some(error) = error else {
+        return StatusResult::finished(id, result.clone());
+    };
+    result.stdout = Some(error_text(error));
+    result.stdout_base64 = None;
+    let mut status = StatusResult::finished(id, result.clone());
+    status.status = Status::Failure;
+    status
+}
+
+fn unknown(id: TransactionId, why: &str) -> StatusResult {
+    let mut status = StatusResult::new(id, Status::Unknown);
+    status.stdout = Some(error_text(why));
+    status
+}
+
+fn error_text(message: &str) -> String {
+    let kind = "puppetlabs.pxp-agent/execution-error";
+    json!({ "_error": { "kind": kind, "details": {}, "msg": message } }).to_string()
+}

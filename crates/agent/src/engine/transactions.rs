@@ -1,0 +1,282 @@
+//! The transactions under way: [`Transactions`], the one place that decides
+//! whether a request is taken.
+//!
+//! The rules: an id is active once; a request is taken, told to be a duplicate,
+//! or refused with a reason, never dropped; an [`Active`] leaves the table when
+//! its [`Turn`] is dropped, however its task ends.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use pxp::TransactionId;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::spool::Entry;
+
+/// Whether an action is to be ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Stop {
+    No,
+    /// SIGTERM, then SIGKILL.
+    Politely,
+    AtOnce,
+}
+
+/// One transaction that waits or runs.
+#[derive(Debug)]
+pub(super) struct Active {
+    pub(super) id: TransactionId,
+    stop: watch::Sender<Stop>,
+    entry: OnceLock<Entry>,
+    acknowledged: AtomicBool,
+    ended: CancellationToken,
+}
+
+/// Limits of what is taken.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    /// Running and waiting together.
+    pub(super) max_actions: usize,
+    /// Parameters of all of them together.
+    pub(super) max_bytes: usize,
+}
+
+#[derive(Debug)]
+pub(super) struct Transactions {
+    table: Mutex<Table>,
+    limits: Limits,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    active: HashMap<TransactionId, Arc<Active>>,
+    bytes: usize,
+}
+
+/// What becomes of a request.
+#[derive(Debug)]
+pub(super) enum Admission {
+    Taken(Turn),
+    /// The id is active.
+    Duplicate,
+}
+
+/// Why a request is refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Full {
+    #[error("this agent already runs or queues {0} actions, its limit; try again later")]
+    Actions(usize),
+    #[error(
+        "the parameters of the actions that this agent queues exceed {0} bytes; try again later"
+    )]
+    Bytes(usize),
+}
+
+/// A place in the table, given back on drop.
+#[derive(Debug)]
+pub(super) struct Turn {
+    pub(super) active: Arc<Active>,
+    bytes: usize,
+    transactions: Arc<Transactions>,
+}
+
+// === impl Transactions ===
+
+impl Transactions {
+    pub(super) fn new(limits: Limits) -> Arc<Self> {
+        Arc::new(Self {
+            table: Mutex::default(),
+            limits,
+        })
+    }
+
+    /// Takes a request with `bytes` of parameters, if there is room.
+    pub(super) fn admit(
+        self: &Arc<Self>,
+        id: &TransactionId,
+        bytes: usize,
+    ) -> Result<Admission, Full> {
+        let mut table = self.table();
+        if table.active.contains_key(id) {
+            return Ok(Admission::Duplicate);
+        }
+        if table.active.len() >= self.limits.max_actions {
+            return Err(Full::Actions(self.limits.max_actions));
+        }
+        // One request is always taken, however large the broker let it be.
+        if table.bytes > 0 && table.bytes + bytes > self.limits.max_bytes {
+            return Err(Full::Bytes(self.limits.max_bytes));
+        }
+        Ok(Admission::Taken(self.insert(&mut table, id, bytes)))
+    }
+
+    /// Takes a transaction of an earlier agent process, whatever the limits.
+    pub(super) fn resume(self: &Arc<Self>, id: &TransactionId) -> Turn {
+        self.insert(&mut self.table(), id, 0)
+    }
+
+    pub(super) fn get(&self, id: &TransactionId) -> Option<Arc<Active>> {
+        self.table().active.get(id).cloned()
+    }
+
+    pub(super) fn is_active(&self, id: &TransactionId) -> bool {
+        self.table().active.contains_key(id)
+    }
+
+    /// Whether an active transaction works in this entry.
+    pub(super) fn uses(&self, entry: &Entry) -> bool {
+        self.table()
+            .active
+            .values()
+            .any(|active| active.entry() == Some(entry))
+    }
+
+    fn insert(self: &Arc<Self>, table: &mut Table, id: &TransactionId, bytes: usize) -> Turn {
+        let active = Arc::new(Active {
+            id: id.clone(),
+            stop: watch::Sender::new(Stop::No),
+            entry: OnceLock::new(),
+            acknowledged: AtomicBool::new(false),
+            ended: CancellationToken::new(),
+        });
+        table.active.insert(id.clone(), Arc::clone(&active));
+        table.bytes += bytes;
+        Turn {
+            active,
+            bytes,
+            transactions: Arc::clone(self),
+        }
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        // Each change is a single insert or remove, so a panic elsewhere left
+        // the table consistent.
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// === impl Active ===
+
+impl Active {
+    /// Asks for the end of the action; a later, harder wish wins.
+    pub(super) fn stop(&self, force: bool) {
+        let wish = if force { Stop::AtOnce } else { Stop::Politely };
+        self.stop.send_if_modified(|stop| {
+            let harder = wish > *stop;
+            *stop = (*stop).max(wish);
+            harder
+        });
+    }
+
+    pub(super) fn stops(&self) -> watch::Receiver<Stop> {
+        self.stop.subscribe()
+    }
+
+    pub(super) fn set_entry(&self, entry: Entry) {
+        // Set once, by the task that owns the turn.
+        let _ = self.entry.set(entry);
+    }
+
+    /// The requester has the outcome, which may still be on its way to the disk.
+    pub(super) fn acknowledge(&self) {
+        self.acknowledged.store(true, Ordering::SeqCst);
+    }
+
+    pub(super) fn is_acknowledged(&self) -> bool {
+        self.acknowledged.load(Ordering::SeqCst)
+    }
+
+    /// Waits until its turn is over.
+    pub(super) async fn ended(&self) {
+        self.ended.cancelled().await;
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended.is_cancelled()
+    }
+
+    /// Where its output is, as soon as it has a place.
+    pub(super) fn entry(&self) -> Option<&Entry> {
+        self.entry.get()
+    }
+}
+
+impl Turn {
+    /// The parameters are no longer held.
+    pub(super) fn release_bytes(&mut self) {
+        self.transactions.table().bytes -= std::mem::take(&mut self.bytes);
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.release_bytes();
+        self.transactions.table().active.remove(&self.active.id);
+        self.active.ended.cancel();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(text: &str) -> TransactionId {
+        text.parse().unwrap()
+    }
+
+    fn transactions(max_actions: usize, max_bytes: usize) -> Arc<Transactions> {
+        Transactions::new(Limits {
+            max_actions,
+            max_bytes,
+        })
+    }
+
+    fn take(transactions: &Arc<Transactions>, name: &str, bytes: usize) -> Turn {
+        match transactions.admit(&id(name), bytes).unwrap() {
+            Admission::Taken(turn) => turn,
+            Admission::Duplicate => panic!("{name} is active"),
+        }
+    }
+
+    #[test]
+    fn an_id_is_active_until_its_turn_ends() {
+        let transactions = transactions(9, 999);
+        let turn = take(&transactions, "a", 1);
+        assert!(matches!(
+            transactions.admit(&id("a"), 1),
+            Ok(Admission::Duplicate)
+        ));
+        drop(turn);
+        assert!(!transactions.is_active(&id("a")));
+        take(&transactions, "a", 1);
+    }
+
+    #[test]
+    fn the_limits_refuse_and_say_so() {
+        let transactions = transactions(2, 100);
+        let mut large = take(&transactions, "large", 500);
+        assert_eq!(
+            transactions.admit(&id("b"), 1).unwrap_err(),
+            Full::Bytes(100)
+        );
+        large.release_bytes();
+        let _b = take(&transactions, "b", 1);
+        assert_eq!(
+            transactions.admit(&id("c"), 1).unwrap_err(),
+            Full::Actions(2)
+        );
+        drop(large);
+        take(&transactions, "c", 1);
+    }
+
+    #[test]
+    fn the_harder_stop_wins() {
+        let transactions = transactions(1, 1);
+        let turn = take(&transactions, "a", 0);
+        turn.active.stop(true);
+        turn.active.stop(false);
+        assert_eq!(*turn.active.stops().borrow(), Stop::AtOnce);
+    }
+}

@@ -1,0 +1,34 @@
+//! `echo echo`: gives its argument back. Proves the way there and back.
+
+use pxp::action::EchoParams;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::{Planned, Refusal, parse};
+
+pub(super) fn plan(params: &RawValue) -> Result<Planned, Refusal> {
+    let EchoParams { argument } = parse(params)?;
+    Ok(Planned::Reply(json!({ "outcome": argument })))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::plan_of;
+    use super::*;
+
+    #[test]
+    fn the_argument_comes_back_and_nothing_else_goes_in() {
+        let reply = plan_of("echo", "echo", &json!({"argument": "hé\u{0}"})).unwrap();
+        assert!(matches!(reply, Planned::Reply(v) if v == json!({"outcome": "hé\u{0}"})));
+        for bad in [
+            json!({}),
+            json!({"argument": 1}),
+            json!({"argument": "x", "more": 1}),
+        ] {
+            assert!(
+                matches!(plan_of("echo", "echo", &bad), Err(Refusal::Input(_))),
+                "{bad}"
+            );
+        }
+    }
+}

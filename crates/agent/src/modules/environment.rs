@@ -1,0 +1,89 @@
+//! What an action sees of the agent's environment: [`Environment`].
+//!
+//! The rule: only names on the list pass, so that secrets and settings of the
+//! agent's own process stay with it.
+
+/// Names that pass, besides `LC_*`.
+const PASSED: [&str; 9] = [
+    "PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "USER", "LOGNAME", "SHELL",
+];
+
+/// Used when the agent was started without one.
+const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// The part of every action's environment that comes from the agent.
+#[derive(Debug, Clone)]
+pub(crate) struct Environment {
+    variables: Vec<(String, String)>,
+}
+
+impl Environment {
+    /// `also_passed`: names that the configuration adds (proxies, say).
+    pub(crate) fn of_the_agent(also_passed: &[String]) -> Self {
+        Self::filter(
+            std::env::vars_os().filter_map(|(name, value)| {
+                Some((name.into_string().ok()?, value.into_string().ok()?))
+            }),
+            also_passed,
+        )
+    }
+
+    fn filter(variables: impl Iterator<Item = (String, String)>, also_passed: &[String]) -> Self {
+        let mut variables: Vec<_> = variables
+            .filter(|(name, _)| {
+                PASSED.contains(&name.as_str())
+                    || name.starts_with("LC_")
+                    || also_passed.contains(name)
+            })
+            .collect();
+        if !variables.iter().any(|(name, _)| name == "PATH") {
+            variables.push(("PATH".into(), DEFAULT_PATH.into()));
+        }
+        Self { variables }
+    }
+
+    /// With an action's own variables.
+    pub(crate) fn with(&self, own: Vec<(String, String)>) -> Vec<(String, String)> {
+        self.variables.iter().cloned().chain(own).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(names: &[&str]) -> impl Iterator<Item = (String, String)> {
+        names
+            .iter()
+            .map(|name| ((*name).to_owned(), "v".to_owned()))
+            .collect::<Vec<_>>()
+            .into_iter()
+    }
+
+    #[test]
+    fn only_listed_names_pass() {
+        let all = pairs(&[
+            "PATH",
+            "LC_ALL",
+            "AWS_SECRET",
+            "NOTIFY_SOCKET",
+            "https_proxy",
+        ]);
+        let environment = Environment::filter(all, &["https_proxy".into()]);
+        let names: Vec<_> = environment
+            .with(vec![])
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect();
+        assert_eq!(names, ["PATH", "LC_ALL", "https_proxy"]);
+    }
+
+    #[test]
+    fn there_is_always_a_path() {
+        let environment = Environment::filter(pairs(&[]), &[]);
+        assert_eq!(
+            environment.with(vec![]),
+            [("PATH".into(), DEFAULT_PATH.into())]
+        );
+    }
+}

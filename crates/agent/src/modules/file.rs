@@ -1,0 +1,342 @@
+//! `file download`: puts files, directories and links from the primary server in
+//! place. [`plan`] checks the request, [`place`] does one item.
+//!
+//! The rules: a file appears whole or not at all, with content that was hashed
+//! on its way there; an existing file keeps its mode (pxp-agent forces 0750 on
+//! everything); nothing is ever changed through a symbolic link.
+
+use std::fs::{DirBuilder, File, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use pxp::action::{FileEntry, FileKind, FileParams, FileSpec, Sha256};
+use serde_json::value::RawValue;
+
+use super::{Planned, Refusal, Work, parse, without_nul};
+use crate::process::copy_hashed;
+
+/// What is to be put in place, in order.
+#[derive(Debug)]
+pub(crate) struct FilePlan {
+    pub(crate) items: Vec<FileItem>,
+}
+
+#[derive(Debug)]
+pub(crate) struct FileItem {
+    pub(crate) destination: PathBuf,
+    pub(crate) kind: ItemKind,
+}
+
+#[derive(Debug)]
+pub(crate) enum ItemKind {
+    File(FileSpec),
+    Directory,
+    Symlink { target: String },
+}
+
+/// Why an item could not be put in place.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PlaceError {
+    #[error("cannot create {destination}: {source}")]
+    Io {
+        destination: PathBuf,
+        source: io::Error,
+    },
+    #[error("{destination} exists and is not a {wanted}")]
+    OtherKind {
+        destination: PathBuf,
+        wanted: &'static str,
+    },
+    #[error("the cached file for {destination} has changed: its sha256 is {found}")]
+    Changed { destination: PathBuf, found: Sha256 },
+}
+
+pub(super) fn plan(params: &RawValue) -> Result<Planned, Refusal> {
+    let params: FileParams = parse(params)?;
+    let items = params
+        .files
+        .into_iter()
+        .map(item)
+        .collect::<Result<_, _>>()?;
+    Ok(Planned::Work(Work::Files(FilePlan { items })))
+}
+
+fn item(file: FileEntry) -> Result<FileItem, Refusal> {
+    without_nul("`destination`", &file.destination)?;
+    let destination = PathBuf::from(&file.destination);
+    if !destination.is_absolute() || destination.file_name().is_none() {
+        let named = &file.destination;
+        return Err(Refusal::Input(format!(
+            "`destination` {named:?} is no absolute path"
+        )));
+    }
+    let kind = match file.kind {
+        FileKind::Directory => ItemKind::Directory,
+        FileKind::Symlink => {
+            without_nul("`link_source`", &file.link_source)?;
+            ItemKind::Symlink {
+                target: file.link_source,
+            }
+        }
+        FileKind::File => ItemKind::File(FileSpec {
+            filename: basename(&destination).parse()?,
+            sha256: file
+                .sha256
+                .ok_or_else(|| Refusal::Input(format!("{destination:?} has no `sha256`")))?,
+            uri: file.uri,
+        }),
+    };
+    Ok(FileItem { destination, kind })
+}
+
+/// The name in the cache, where colons and backslashes do not occur.
+fn basename(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.replace(['\\', ':'], "_")
+}
+
+/// Puts one item in place; `cached` is where a file's content was fetched to,
+/// with its digest.
+pub(crate) fn place(item: &FileItem, cached: Option<(&Path, Sha256)>) -> Result<(), PlaceError> {
+    let destination = &item.destination;
+    let placed = match (&item.kind, cached) {
+        (ItemKind::Directory, _) => directory(destination),
+        (ItemKind::Symlink { target }, _) => symlink(destination, target),
+        (ItemKind::File(_), Some((cached, sha256))) => match file(destination, cached, sha256) {
+            Ok(None) => Ok(true),
+            Ok(Some(found)) => {
+                return Err(PlaceError::Changed {
+                    destination: destination.clone(),
+                    found,
+                });
+            }
+            Err(FileError::OtherKind) => Ok(false),
+            Err(FileError::Io(error)) => Err(error),
+        },
+        (ItemKind::File(_), None) => Err(io::Error::other("its content was not fetched")),
+    };
+    match placed {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(PlaceError::OtherKind {
+            destination: destination.clone(),
+            wanted: match item.kind {
+                ItemKind::File(_) => "file",
+                ItemKind::Directory => "directory",
+                ItemKind::Symlink { .. } => "symbolic link",
+            },
+        }),
+        Err(source) => Err(PlaceError::Io {
+            destination: destination.clone(),
+            source,
+        }),
+    }
+}
+
+fn kind_of(path: &Path) -> io::Result<Option<std::fs::Metadata>> {
+    match std::fs::symlink_metadata(path) {
+        Ok(metadata) => Ok(Some(metadata)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn parent(path: &Path) -> io::Result<&Path> {
+    let parent = path
+        .parent()
+        .expect("an absolute path with a file name has a parent");
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o750)
+        .create(parent)?;
+    Ok(parent)
+}
+
+/// False where something else is in the way.
+fn directory(path: &Path) -> io::Result<bool> {
+    // A link to a directory counts as one: nothing is changed through it.
+    if kind_of(path)?.is_some() {
+        return Ok(path.is_dir());
+    }
+    DirBuilder::new().recursive(true).mode(0o750).create(path)?;
+    Ok(true)
+}
+
+fn symlink(path: &Path, target: &str) -> io::Result<bool> {
+    if kind_of(path)?.is_some_and(|existing| !existing.is_symlink()) {
+        return Ok(false);
+    }
+    // Made beside and moved over, so that the link is never missing.
+    let made = tempfile::Builder::new()
+        .prefix(".tutti-")
+        .make_in(parent(path)?, |temporary| {
+            std::os::unix::fs::symlink(target, temporary)
+        })?;
+    made.into_temp_path()
+        .persist(path)
+        .map_err(|error| error.error)?;
+    Ok(true)
+}
+
+enum FileError {
+    OtherKind,
+    Io(io::Error),
+}
+
+impl From<io::Error> for FileError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// The digest of what was found, where that is not `sha256`.
+fn file(path: &Path, cached: &Path, sha256: Sha256) -> Result<Option<Sha256>, FileError> {
+    let mode = match kind_of(path)? {
+        Some(existing) if !existing.is_file() => return Err(FileError::OtherKind),
+        Some(existing) => existing.permissions().mode() & 0o7777,
+        None => 0o750,
+    };
+    let mut temporary = tempfile::Builder::new()
+        .prefix(".tutti-")
+        .tempfile_in(parent(path)?)?;
+    let found = copy_hashed(&mut File::open(cached)?, &mut temporary)?;
+    if found != sha256 {
+        return Ok(Some(found));
+    }
+    temporary
+        .as_file()
+        .set_permissions(Permissions::from_mode(mode))?;
+    temporary.as_file().sync_all()?;
+    temporary.persist(path).map_err(|error| error.error)?;
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// SHA-256 of `abc`, from FIPS 180-2.
+    const ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+
+    fn item(destination: PathBuf, kind: ItemKind) -> FileItem {
+        FileItem { destination, kind }
+    }
+
+    fn content(destination: PathBuf) -> FileItem {
+        let spec = serde_json::json!({
+            "filename": "x", "sha256": ABC, "uri": {"path": "/x", "params": {}},
+        });
+        item(
+            destination,
+            ItemKind::File(serde_json::from_value(spec).unwrap()),
+        )
+    }
+
+    fn mode(path: &Path) -> u32 {
+        std::fs::symlink_metadata(path)
+            .unwrap()
+            .permissions()
+            .mode()
+            & 0o7777
+    }
+
+    fn cached(dir: &Path, bytes: &str) -> PathBuf {
+        let cached = dir.join("cached");
+        std::fs::write(&cached, bytes).unwrap();
+        cached
+    }
+
+    #[test]
+    fn a_file_is_put_in_place_with_its_parents() {
+        let dir = tempfile::tempdir().unwrap();
+        let cached = cached(dir.path(), "abc");
+        let destination = dir.path().join("new/deep/file");
+        place(
+            &content(destination.clone()),
+            Some((&cached, ABC.parse().unwrap())),
+        )
+        .unwrap();
+        assert_eq!(std::fs::read(&destination).unwrap(), b"abc");
+        assert_eq!(mode(&destination), 0o750);
+    }
+
+    #[test]
+    fn an_existing_file_is_replaced_and_keeps_its_mode() {
+        let dir = tempfile::tempdir().unwrap();
+        let cached = cached(dir.path(), "abc");
+        let destination = dir.path().join("file");
+        std::fs::write(&destination, "old").unwrap();
+        std::fs::set_permissions(&destination, Permissions::from_mode(0o604)).unwrap();
+        place(
+            &content(destination.clone()),
+            Some((&cached, ABC.parse().unwrap())),
+        )
+        .unwrap();
+        assert_eq!(std::fs::read(&destination).unwrap(), b"abc");
+        assert_eq!(mode(&destination), 0o604);
+    }
+
+    #[test]
+    fn wrong_content_changes_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let cached = cached(dir.path(), "abd");
+        let destination = dir.path().join("file");
+        std::fs::write(&destination, "old").unwrap();
+        let error = place(
+            &content(destination.clone()),
+            Some((&cached, ABC.parse().unwrap())),
+        )
+        .unwrap_err();
+        assert!(matches!(error, PlaceError::Changed { .. }), "{error}");
+        assert_eq!(std::fs::read(&destination).unwrap(), b"old");
+        assert_eq!(
+            std::fs::read_dir(dir.path()).unwrap().count(),
+            2,
+            "no temporary file stays"
+        );
+    }
+
+    #[test]
+    fn links_are_made_dangling_and_replaced_but_never_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("target");
+        std::fs::write(&target, "secret").unwrap();
+        std::fs::set_permissions(&target, Permissions::from_mode(0o600)).unwrap();
+        let destination = dir.path().join("link");
+        for name in ["nowhere", "target"] {
+            let link = ItemKind::Symlink {
+                target: name.into(),
+            };
+            place(&item(destination.clone(), link), None).unwrap();
+            assert_eq!(std::fs::read_link(&destination).unwrap(), Path::new(name));
+        }
+        assert_eq!(mode(&target), 0o600);
+        let cached = cached(dir.path(), "abc");
+        let error = place(
+            &content(destination.clone()),
+            Some((&cached, ABC.parse().unwrap())),
+        )
+        .unwrap_err();
+        assert!(
+            matches!(error, PlaceError::OtherKind { wanted: "file", .. }),
+            "{error}"
+        );
+        assert_eq!(std::fs::read(&target).unwrap(), b"secret");
+    }
+
+    #[test]
+    fn other_kinds_in_the_way_are_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        for kind in [
+            ItemKind::Directory,
+            ItemKind::Symlink { target: "x".into() },
+        ] {
+            let error = place(&item(file.clone(), kind), None).unwrap_err();
+            assert!(matches!(error, PlaceError::OtherKind { .. }), "{error}");
+        }
+        place(&item(dir.path().join("a/b"), ItemKind::Directory), None).unwrap();
+        place(&item(dir.path().join("a/b"), ItemKind::Directory), None).unwrap();
+    }
+}

@@ -1,0 +1,29 @@
+//! `status query`: how a transaction stands. The answer is the engine's.
+
+use pxp::action::StatusParams;
+use serde_json::value::RawValue;
+
+use super::{Planned, Refusal, parse};
+
+pub(super) fn plan(params: &RawValue) -> Result<Planned, Refusal> {
+    let StatusParams { transaction_id } = parse(params)?;
+    Ok(Planned::Status(transaction_id))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::tests::plan_of;
+    use super::*;
+
+    #[test]
+    fn an_id_that_could_be_a_path_is_refused() {
+        let asked = plan_of("status", "query", &json!({"transaction_id": "t1"})).unwrap();
+        assert!(matches!(asked, Planned::Status(id) if id.as_str() == "t1"));
+        for bad in ["../../etc", "a/b", "", ".hidden"] {
+            let asked = plan_of("status", "query", &json!({"transaction_id": bad}));
+            assert!(matches!(asked, Err(Refusal::Input(_))), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! When an action is over, and what must be done to its processes until then:
+//! [`Ending`], a state machine without processes or clocks of its own.
+//!
+//! The rules: an action that ends by itself is over when its own process ended
+//! and a short drain passed, and what it left behind is left alone; an action
+//! that is cancelled or timed out is over when nothing of its tree is left.
+
+use std::time::{Duration, Instant};
+
+use crate::defaults::engine::{KILL_PATIENCE, KILL_ROUND, OUTPUT_DRAIN};
+
+/// What is left of the action's tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tree {
+    /// The action's own process runs.
+    Running,
+    /// Only processes that it left behind.
+    LeftBehind,
+    /// Nothing.
+    Empty,
+}
+
+/// What the supervisor does next, and when it asks again at the latest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    Wait(Option<Instant>),
+    /// SIGTERM to the whole tree.
+    Terminate(Instant),
+    /// SIGKILL to the whole tree.
+    Kill(Instant),
+    Finish,
+}
+
+#[derive(Debug)]
+pub(super) struct Ending {
+    phase: Phase,
+    deadline: Option<Instant>,
+    grace: Duration,
+    cancelled: bool,
+    timed_out: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Phase {
+    Running,
+    Draining { until: Instant },
+    StopWanted { force: bool },
+    Terminating { kill_at: Instant },
+    Killing { give_up_at: Instant },
+}
+
+impl Ending {
+    /// `deadline`: when the action times out; `grace`: from SIGTERM to SIGKILL.
+    pub(super) fn new(deadline: Option<Instant>, grace: Duration) -> Self {
+        Self {
+            phase: Phase::Running,
+            deadline,
+            grace,
+            cancelled: false,
+            timed_out: false,
+        }
+    }
+
+    /// Somebody wants the action to end; `force` skips the grace.
+    pub(super) fn cancel(&mut self, force: bool) {
+        match self.phase {
+            Phase::Running => {
+                self.cancelled = true;
+                self.phase = Phase::StopWanted { force };
+            }
+            // It ended by itself; only what it left behind is ended.
+            Phase::Draining { .. } => self.phase = Phase::StopWanted { force },
+            Phase::StopWanted { .. } | Phase::Terminating { .. } if force => {
+                self.phase = Phase::StopWanted { force };
+            }
+            Phase::StopWanted { .. } | Phase::Terminating { .. } | Phase::Killing { .. } => {}
+        }
+    }
+
+    pub(super) fn cancelled(&self) -> bool {
+        self.cancelled
+    }
+
+    pub(super) fn timed_out(&self) -> bool {
+        self.timed_out
+    }
+
+    pub(super) fn next(&mut self, now: Instant, tree: Tree) -> Step {
+        if tree == Tree::Empty {
+            return Step::Finish;
+        }
+        match self.phase {
+            Phase::Running if tree == Tree::LeftBehind => {
+                let until = now + OUTPUT_DRAIN;
+                self.phase = Phase::Draining { until };
+                Step::Wait(Some(until))
+            }
+            Phase::Running if self.deadline.is_some_and(|deadline| now >= deadline) => {
+                self.timed_out = true;
+                self.phase = Phase::StopWanted { force: false };
+                self.next(now, tree)
+            }
+            Phase::Running => Step::Wait(self.deadline),
+            Phase::Draining { until } if now >= until => Step::Finish,
+            Phase::Draining { until } => Step::Wait(Some(until)),
+            Phase::StopWanted { force: false } => {
+                let kill_at = now + self.grace;
+                self.phase = Phase::Terminating { kill_at };
+                Step::Terminate(kill_at)
+            }
+            Phase::Terminating { kill_at } if now < kill_at => Step::Wait(Some(kill_at)),
+            Phase::Terminating { .. } | Phase::StopWanted { force: true } => {
+                self.phase = Phase::Killing {
+                    give_up_at: now + KILL_PATIENCE,
+                };
+                Step::Kill(now + KILL_ROUND)
+            }
+            // While the action's own process lives its fate is not known, so
+            // there is nothing to record and giving up would be a lie.
+            Phase::Killing { give_up_at } if now >= give_up_at && tree == Tree::LeftBehind => {
+                Step::Finish
+            }
+            Phase::Killing { .. } => Step::Kill(now + KILL_ROUND),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GRACE: Duration = Duration::from_secs(3);
+
+    fn running() -> (Ending, Instant) {
+        (Ending::new(None, GRACE), Instant::now())
+    }
+
+    #[test]
+    fn a_plain_action_ends_with_its_process() {
+        let (mut ending, now) = running();
+        assert_eq!(ending.next(now, Tree::Running), Step::Wait(None));
+        assert_eq!(ending.next(now, Tree::Empty), Step::Finish);
+        assert!(!ending.cancelled() && !ending.timed_out());
+    }
+
+    #[test]
+    fn what_is_left_behind_may_drain_and_is_left_alone() {
+        let (mut ending, now) = running();
+        let until = now + OUTPUT_DRAIN;
+        assert_eq!(ending.next(now, Tree::LeftBehind), Step::Wait(Some(until)));
+        assert_eq!(ending.next(now, Tree::LeftBehind), Step::Wait(Some(until)));
+        assert_eq!(ending.next(until, Tree::LeftBehind), Step::Finish);
+    }
+
+    #[test]
+    fn a_cancel_asks_then_kills_until_nothing_is_left() {
+        let (mut ending, now) = running();
+        ending.cancel(false);
+        let kill_at = now + GRACE;
+        assert_eq!(ending.next(now, Tree::Running), Step::Terminate(kill_at));
+        // The main process obeyed; a child of it does not.
+        assert_eq!(
+            ending.next(now, Tree::LeftBehind),
+            Step::Wait(Some(kill_at))
+        );
+        ending.cancel(false);
+        assert_eq!(
+            ending.next(now, Tree::LeftBehind),
+            Step::Wait(Some(kill_at)),
+            "one SIGTERM"
+        );
+        assert_eq!(
+            ending.next(kill_at, Tree::LeftBehind),
+            Step::Kill(kill_at + KILL_ROUND)
+        );
+        assert_eq!(
+            ending.next(kill_at, Tree::LeftBehind),
+            Step::Kill(kill_at + KILL_ROUND)
+        );
+        assert_eq!(ending.next(kill_at, Tree::Empty), Step::Finish);
+        assert!(ending.cancelled());
+    }
+
+    #[test]
+    fn force_skips_the_grace_also_after_a_polite_cancel() {
+        for polite_first in [false, true] {
+            let (mut ending, now) = running();
+            if polite_first {
+                ending.cancel(false);
+                ending.next(now, Tree::Running);
+            }
+            ending.cancel(true);
+            assert_eq!(
+                ending.next(now, Tree::Running),
+                Step::Kill(now + KILL_ROUND)
+            );
+        }
+    }
+
+    #[test]
+    fn the_deadline_stops_the_tree_and_is_told_from_a_cancel() {
+        let now = Instant::now();
+        let deadline = now + Duration::from_secs(9);
+        let mut ending = Ending::new(Some(deadline), GRACE);
+        assert_eq!(ending.next(now, Tree::Running), Step::Wait(Some(deadline)));
+        assert_eq!(
+            ending.next(deadline, Tree::Running),
+            Step::Terminate(deadline + GRACE)
+        );
+        assert!(ending.timed_out() && !ending.cancelled());
+    }
+
+    #[test]
+    fn giving_up_needs_the_fate_of_the_main_process() {
+        let (mut ending, now) = running();
+        ending.cancel(true);
+        ending.next(now, Tree::Running);
+        let late = now + KILL_PATIENCE;
+        assert_eq!(
+            ending.next(late, Tree::Running),
+            Step::Kill(late + KILL_ROUND)
+        );
+        assert_eq!(ending.next(late, Tree::LeftBehind), Step::Finish);
+    }
+
+    #[test]
+    fn a_cancel_during_the_drain_ends_what_is_left_but_not_the_result() {
+        let (mut ending, now) = running();
+        ending.next(now, Tree::LeftBehind);
+        ending.cancel(false);
+        assert_eq!(
+            ending.next(now, Tree::LeftBehind),
+            Step::Terminate(now + GRACE)
+        );
+        assert!(!ending.cancelled());
+    }
+}

@@ -1,0 +1,181 @@
+//! The fate of an action, [`ExitRecord`], as the wrapper leaves it in the spool.
+//!
+//! The rule: the record appears whole or not at all, and its room on disk is
+//! taken before the action starts, so that an action which fills the disk is
+//! still recorded.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::defaults::engine::{EXIT_MESSAGE_BYTES, EXIT_RECORD_BYTES};
+
+/// How an action ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ExitRecord {
+    /// 0..=255, or 128 + N after signal N.
+    pub(crate) exitcode: i32,
+    pub(crate) signal: Option<i32>,
+    pub(crate) cancelled: bool,
+    pub(crate) timed_out: bool,
+    /// Output that counts; what lingering processes write later does not.
+    pub(crate) stdout_bytes: u64,
+    pub(crate) stderr_bytes: u64,
+    /// Processes that could not be ended by a cancel or a timeout.
+    pub(crate) survivors: usize,
+    /// Milliseconds since the epoch.
+    pub(crate) ended_ms: i64,
+    /// Why the action could not be performed at all; nothing of it ran then.
+    pub(crate) error: Option<String>,
+}
+
+impl ExitRecord {
+    /// Name of the record in a spool entry.
+    pub(crate) const FILE: &'static str = "exit.json";
+
+    /// An action that ended before anything of it ran.
+    pub(crate) fn not_run(exitcode: i32, error: Option<String>) -> Self {
+        Self {
+            exitcode,
+            signal: None,
+            cancelled: false,
+            timed_out: false,
+            stdout_bytes: 0,
+            stderr_bytes: 0,
+            survivors: 0,
+            ended_ms: jiff::Timestamp::now().as_millisecond(),
+            error,
+        }
+    }
+
+    /// Reads the record of an entry; `None` while there is none.
+    pub(crate) fn read(entry: &Path) -> io::Result<Option<Self>> {
+        match std::fs::read(entry.join(Self::FILE)) {
+            Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut record = self.clone();
+        if let Some(error) = &mut record.error {
+            error.truncate(error.floor_char_boundary(EXIT_MESSAGE_BYTES));
+        }
+        serde_json::to_vec(&record).expect("a record holds only strings and numbers")
+    }
+}
+
+/// Room on disk for a record that is yet to come.
+#[derive(Debug)]
+pub(crate) struct Reservation {
+    file: File,
+    temporary: PathBuf,
+    entry: PathBuf,
+}
+
+impl Reservation {
+    /// Takes the room. Blanks behind a JSON value are allowed, so the record
+    /// may be shorter than its room.
+    pub(crate) fn take(entry: &Path) -> io::Result<Self> {
+        let temporary = entry.join(".exit.json");
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o640)
+            .open(&temporary)?;
+        file.write_all(&[b' '; EXIT_RECORD_BYTES])?;
+        Ok(Self {
+            file,
+            temporary,
+            entry: entry.to_owned(),
+        })
+    }
+
+    /// Puts the record in place. It is on disk after [`Settled::sync`], and
+    /// visible to other processes at once.
+    pub(crate) fn settle(mut self, record: &ExitRecord) -> io::Result<Settled> {
+        self.file.seek(SeekFrom::Start(0))?;
+        self.file.write_all(&record.to_bytes())?;
+        std::fs::rename(&self.temporary, self.entry.join(ExitRecord::FILE))?;
+        // For tools that look for pxp-agent's file; the record is the truth.
+        let _ = write_exitcode(&self.entry, record.exitcode);
+        Ok(Settled {
+            file: self.file,
+            entry: self.entry,
+        })
+    }
+}
+
+/// A record that is in place but perhaps not yet on disk.
+#[derive(Debug)]
+pub(crate) struct Settled {
+    file: File,
+    entry: PathBuf,
+}
+
+impl Settled {
+    pub(crate) fn sync(self) -> io::Result<()> {
+        self.file.sync_data()?;
+        File::open(&self.entry)?.sync_all()
+    }
+}
+
+fn write_exitcode(entry: &Path, exitcode: i32) -> io::Result<()> {
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o640)
+        .open(entry.join("exitcode"))?;
+    file.write_all(exitcode.to_string().as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_record_fits_its_room() {
+        let record = ExitRecord {
+            exitcode: i32::MIN,
+            signal: Some(i32::MIN),
+            cancelled: false,
+            timed_out: false,
+            stdout_bytes: u64::MAX,
+            stderr_bytes: u64::MAX,
+            survivors: usize::MAX,
+            ended_ms: i64::MIN,
+            // A control character becomes six bytes in JSON.
+            error: Some("\u{1}".repeat(EXIT_MESSAGE_BYTES * 2)),
+        };
+        let size = record.to_bytes().len();
+        assert!(size <= EXIT_RECORD_BYTES, "{size}");
+    }
+
+    #[test]
+    fn a_settled_record_is_read_back() {
+        let entry = tempfile::tempdir().unwrap();
+        assert_eq!(ExitRecord::read(entry.path()).unwrap(), None);
+        let reservation = Reservation::take(entry.path()).unwrap();
+        assert_eq!(
+            ExitRecord::read(entry.path()).unwrap(),
+            None,
+            "a reservation is no record"
+        );
+        let record = ExitRecord::not_run(127, Some("é".repeat(EXIT_MESSAGE_BYTES)));
+        reservation.settle(&record).unwrap().sync().unwrap();
+        let read = ExitRecord::read(entry.path()).unwrap().unwrap();
+        assert_eq!(read.exitcode, 127);
+        assert_eq!(read.error.unwrap().len(), EXIT_MESSAGE_BYTES);
+        assert_eq!(
+            std::fs::read_to_string(entry.path().join("exitcode")).unwrap(),
+            "127"
+        );
+    }
+}

@@ -1,0 +1,136 @@
+//! The agent's end of a wrapper: [`Supervised`], started by this agent or found
+//! again after a restart.
+//!
+//! The rule: dropping the handle ends nothing; the wrapper goes on.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::process::Stdio;
+
+use rustix::process::Signal;
+use tokio::io::unix::AsyncFd;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::process::{ChildStdin, ChildStdout, Command};
+
+use super::wrapper::Notice;
+use super::{ProcessIdentity, RunOrder};
+
+/// A running action.
+#[derive(Debug)]
+pub(crate) struct Supervised {
+    identity: ProcessIdentity,
+    watch: Watch,
+}
+
+#[derive(Debug)]
+enum Watch {
+    /// Our own wrapper says when the record is in place.
+    Notices(Lines<BufReader<ChildStdout>>),
+    /// A wrapper of an earlier agent: its end is all that can be seen.
+    Pidfd(AsyncFd<OwnedFd>),
+    /// It ended before it was looked at.
+    Gone,
+}
+
+/// Why an action did not start.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LaunchError {
+    /// Nothing ran.
+    #[error("cannot start the wrapper {program:?}: {source}")]
+    Spawn {
+        program: OsString,
+        source: io::Error,
+    },
+    /// Nothing ran, and the wrapper said why.
+    #[error("{0}")]
+    NotRun(String),
+    /// The wrapper ended without a word; whether the action ran is to be seen
+    /// from the claim.
+    #[error("the wrapper ended before it started the action")]
+    Silent,
+}
+
+impl Supervised {
+    /// Starts a wrapper for `entry` and waits until the action is about to run.
+    pub(crate) async fn launch(
+        wrapper: &[OsString],
+        entry: &Path,
+        order: &RunOrder,
+        stdin: &[u8],
+    ) -> Result<Self, LaunchError> {
+        let (program, args) = wrapper
+            .split_first()
+            .expect("the engine checks its wrapper");
+        let spawn_error = |source| LaunchError::Spawn {
+            program: program.clone(),
+            source,
+        };
+        let mut child = Command::new(program)
+            .args(args)
+            .arg(entry)
+            .env_clear()
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(spawn_error)?;
+        let input = child.stdin.take().expect("stdin was asked for");
+        let output = child.stdout.take().expect("stdout was asked for");
+        let mut notices = BufReader::new(output).lines();
+        // A wrapper that stops reading has said why, so that is what counts.
+        let _ = give(input, order, stdin).await;
+        match next_notice(&mut notices).await {
+            Some(Notice::Claimed(identity)) => Ok(Self {
+                identity,
+                watch: Watch::Notices(notices),
+            }),
+            Some(Notice::NotRun(why)) => Err(LaunchError::NotRun(why)),
+            Some(Notice::Ended) | None => Err(LaunchError::Silent),
+        }
+        // The child's handle is dropped here: tokio reaps it when it ends.
+    }
+
+    /// Finds a wrapper again.
+    pub(crate) fn attach(identity: ProcessIdentity) -> io::Result<Self> {
+        let watch = match identity.open() {
+            Some(pidfd) => Watch::Pidfd(super::readable(pidfd)?),
+            None => Watch::Gone,
+        };
+        Ok(Self { identity, watch })
+    }
+
+    /// Waits until the exit record is in place or the wrapper is gone.
+    pub(crate) async fn ended(&mut self) {
+        match &mut self.watch {
+            Watch::Notices(notices) => {
+                while let Some(Notice::Claimed(_)) = next_notice(notices).await {}
+            }
+            Watch::Pidfd(pidfd) => {
+                // An error means the runtime is going down; the caller looks at
+                // the record, and finds none.
+                let _ = pidfd.readable().await;
+            }
+            Watch::Gone => {}
+        }
+    }
+
+    /// Asks the wrapper to end the action's whole tree; `force` at once.
+    pub(crate) fn stop(&self, force: bool) {
+        self.identity
+            .signal(if force { Signal::USR1 } else { Signal::TERM });
+    }
+}
+
+async fn give(mut input: ChildStdin, order: &RunOrder, stdin: &[u8]) -> io::Result<()> {
+    input.write_all(&order.to_line()).await?;
+    input.write_all(stdin).await?;
+    input.shutdown().await
+}
+
+async fn next_notice(notices: &mut Lines<BufReader<ChildStdout>>) -> Option<Notice> {
+    let line = notices.next_line().await.ok()??;
+    serde_json::from_str(&line).ok()
+}

@@ -1,0 +1,26 @@
+//! Processes of actions: how they are started, watched, recorded and ended.
+//!
+//! The agent never runs an action as its own child. It starts a
+//! [wrapper](wrapper_main) (its own executable again), which is the parent and
+//! subreaper of the action, writes its output to the spool and its fate to an
+//! [`ExitRecord`]. The rule: the wrapper depends on nothing but the spool entry,
+//! so an action goes on and is recorded whatever happens to the agent.
+
+mod ending;
+mod exit_record;
+mod identity;
+mod launch;
+mod layout;
+mod order;
+mod readable;
+mod tree;
+mod wrapper;
+
+pub use wrapper::wrapper_main;
+
+pub(crate) use exit_record::ExitRecord;
+pub(crate) use identity::{ProcessIdentity, boot_id};
+pub(crate) use launch::{LaunchError, Supervised};
+pub(crate) use layout::{LaidOutFile, copy_hashed};
+pub(crate) use order::RunOrder;
+pub(crate) use readable::readable;

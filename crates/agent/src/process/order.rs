@@ -1,0 +1,116 @@
+//! What the agent asks of a wrapper: a [`RunOrder`], one JSON line on the
+//! wrapper's stdin followed by the bytes for the action's stdin.
+//!
+//! The rule: an order that did not arrive whole is not carried out, and nothing
+//! of it touches the disk (parameters may be secret).
+
+use std::io::{BufRead, Read};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::LaidOutFile;
+
+/// One action to run in a spool entry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RunOrder {
+    /// Path of the executable; relative to the entry when it was laid out.
+    pub(crate) program: String,
+    pub(crate) args: Vec<String>,
+    /// The whole environment of the action; nothing is inherited.
+    pub(crate) env: Vec<(String, String)>,
+    /// Files copied into the entry, each verified while it is copied.
+    pub(crate) layout: Vec<LaidOutFile>,
+    /// Whether the copies are of no use once the action ended.
+    pub(crate) remove_layout: bool,
+    /// Bytes that follow the order's line.
+    pub(crate) stdin_bytes: u64,
+    pub(crate) timeout_ms: Option<u64>,
+    /// From SIGTERM to SIGKILL.
+    pub(crate) stop_grace_ms: u64,
+}
+
+/// Why an order was not carried out.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReadOrderError {
+    #[error("the agent went away before the order was complete")]
+    Incomplete,
+    #[error("cannot read the order: {0}")]
+    Io(#[from] std::io::Error),
+    #[error("cannot understand the order: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+impl RunOrder {
+    /// The order as the wrapper reads it.
+    pub(crate) fn to_line(&self) -> Vec<u8> {
+        let mut line = serde_json::to_vec(self).expect("an order holds only strings and numbers");
+        line.push(b'\n');
+        line
+    }
+
+    /// Reads an order and the action's stdin.
+    pub(crate) fn read(mut from: impl BufRead) -> Result<(Self, Vec<u8>), ReadOrderError> {
+        let mut line = Vec::new();
+        from.read_until(b'\n', &mut line)?;
+        if line.pop() != Some(b'\n') {
+            return Err(ReadOrderError::Incomplete);
+        }
+        let order: Self = serde_json::from_slice(&line)?;
+        let mut stdin = Vec::new();
+        from.take(order.stdin_bytes).read_to_end(&mut stdin)?;
+        if stdin.len() as u64 != order.stdin_bytes {
+            return Err(ReadOrderError::Incomplete);
+        }
+        Ok((order, stdin))
+    }
+
+    pub(crate) fn timeout(&self) -> Option<Duration> {
+        self.timeout_ms.map(Duration::from_millis)
+    }
+
+    pub(crate) fn stop_grace(&self) -> Duration {
+        Duration::from_millis(self.stop_grace_ms)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order() -> RunOrder {
+        RunOrder {
+            program: "/bin/cat".into(),
+            args: vec!["-".into()],
+            env: vec![("PT_x".into(), "line\nbreak".into())],
+            layout: vec![],
+            remove_layout: false,
+            stdin_bytes: 5,
+            timeout_ms: None,
+            stop_grace_ms: 1,
+        }
+    }
+
+    #[test]
+    fn an_order_survives_the_pipe() {
+        let mut wire = order().to_line();
+        wire.extend_from_slice(b"a\nb\0c");
+        let (read, stdin) = RunOrder::read(&wire[..]).unwrap();
+        assert_eq!(read, order());
+        assert_eq!(stdin, b"a\nb\0c");
+    }
+
+    #[test]
+    fn no_prefix_of_an_order_is_carried_out() {
+        let mut wire = order().to_line();
+        wire.extend_from_slice(b"a\nb\0c");
+        for cut in 0..wire.len() {
+            let read = RunOrder::read(&wire[..cut]);
+            assert!(
+                matches!(read, Err(ReadOrderError::Incomplete)),
+                "cut at {cut}: {read:?}"
+            );
+        }
+    }
+}

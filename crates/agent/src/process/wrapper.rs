@@ -1,0 +1,304 @@
+//! The program that stands between the agent and an action: [`wrapper_main`].
+//!
+//! It reads one [`RunOrder`] from its stdin, prepares everything, claims the
+//! entry, runs the action, and leaves an [`ExitRecord`]. SIGTERM asks it to
+//! cancel the action, SIGUSR1 to kill it at once. It reports progress as
+//! [`Notice`] lines on its stdout, which nobody need read. The rules: nothing
+//! runs before the claim, and after the claim there is either a record or a
+//! wrapper.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::Instant;
+
+use rustix::process::{Signal, WaitOptions, WaitStatus};
+use serde::{Deserialize, Serialize};
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::ending::{Ending, Step, Tree};
+use super::exit_record::Reservation;
+use super::layout::lay_out;
+use super::{ExitRecord, ProcessIdentity, RunOrder, tree};
+use crate::spool::{Claim, ClaimError, STDERR_FILE, STDOUT_FILE};
+
+/// One line of progress on the wrapper's stdout.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Notice {
+    /// The action is about to start.
+    Claimed(ProcessIdentity),
+    /// The action was not and will not be started.
+    NotRun(String),
+    /// The exit record is in place.
+    Ended,
+}
+
+/// Runs the wrapper. `args` is what follows the hidden subcommand: the spool
+/// entry. To be called before any thread is started.
+pub fn wrapper_main(mut args: impl Iterator<Item = OsString>) -> ExitCode {
+    let Some(entry) = args.next().map(PathBuf::from) else {
+        return ExitCode::from(2);
+    };
+    match supervise(&entry) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            notify(&Notice::NotRun(error.to_string()));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Why an action was not started.
+#[derive(Debug, thiserror::Error)]
+enum NotStarted {
+    #[error(transparent)]
+    Order(#[from] super::order::ReadOrderError),
+    #[error("cannot become the supervisor of the action: {0}")]
+    Supervisor(io::Error),
+    #[error("cannot write to {place}: {source}")]
+    Spool { place: PathBuf, source: io::Error },
+    #[error(transparent)]
+    LayOut(#[from] super::layout::LayOutError),
+    #[error(transparent)]
+    Claim(#[from] ClaimError),
+}
+
+fn supervise(entry: &Path) -> Result<(), NotStarted> {
+    let (order, stdin) = RunOrder::read(io::stdin().lock())?;
+    // A session of its own: signals to the agent's terminal or group stay away.
+    // It fails only for a group leader, which has what is wanted already.
+    let _ = rustix::process::setsid();
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+        .map_err(|error| NotStarted::Supervisor(error.into()))?;
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(NotStarted::Supervisor)?
+        .block_on(run(entry, order, stdin))
+}
+
+async fn run(entry: &Path, order: RunOrder, stdin: Vec<u8>) -> Result<(), NotStarted> {
+    let mut signals = Signals::listen().map_err(NotStarted::Supervisor)?;
+    let prepared = Prepared::make(entry, &order)?;
+    let identity = ProcessIdentity::current().map_err(NotStarted::Supervisor)?;
+    Claim::Started(identity.clone()).take(entry)?;
+    // For people and tools that look for pxp-agent's file.
+    let _ = std::fs::write(entry.join("pid"), format!("{}\n", identity.pid));
+    notify(&Notice::Claimed(identity));
+
+    let record = match prepared.start(entry, &order, stdin) {
+        Ok(main) => watch(&mut signals, main, &order, entry).await,
+        Err(error) => cannot_run(entry, &order, &error),
+    };
+    if order.remove_layout {
+        for file in &order.layout {
+            // What stays is removed with the entry.
+            let _ = std::fs::remove_file(entry.join(&file.destination));
+        }
+    }
+    if let Ok(settled) = prepared.reservation.settle(&record) {
+        notify(&Notice::Ended);
+        // Too late for a better answer: the record is there for the agent,
+        // and a machine that loses it now has lost the action's effects too.
+        let _ = settled.sync();
+    }
+    Ok(())
+}
+
+/// Tells the agent, if it is still there.
+fn notify(notice: &Notice) {
+    let mut line = serde_json::to_vec(notice).expect("a notice holds only strings and numbers");
+    line.push(b'\n');
+    let mut stdout = io::stdout().lock();
+    let _ = stdout.write_all(&line).and_then(|()| stdout.flush());
+}
+
+// === impl Prepared ===
+
+/// Everything that can fail, done before the claim.
+struct Prepared {
+    reservation: Reservation,
+    stdout: File,
+    stderr: File,
+}
+
+impl Prepared {
+    fn make(entry: &Path, order: &RunOrder) -> Result<Self, NotStarted> {
+        let at = |place: PathBuf| move |source| NotStarted::Spool { place, source };
+        let reservation = Reservation::take(entry).map_err(at(entry.to_owned()))?;
+        lay_out(&order.layout, entry)?;
+        let stdout = entry.join(STDOUT_FILE);
+        let stderr = entry.join(STDERR_FILE);
+        Ok(Self {
+            reservation,
+            stdout: output(&stdout).map_err(at(stdout))?,
+            stderr: output(&stderr).map_err(at(stderr))?,
+        })
+    }
+
+    /// Starts the action and feeds its stdin from a thread, because an action
+    /// that does not read must not keep the wrapper from waiting for it.
+    fn start(&self, entry: &Path, order: &RunOrder, stdin: Vec<u8>) -> io::Result<i32> {
+        let mut child = Command::new(entry.join(&order.program))
+            .args(&order.args)
+            .env_clear()
+            .envs(order.env.iter().map(|(name, value)| (name, value)))
+            .current_dir("/")
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(self.stdout.try_clone()?)
+            .stderr(self.stderr.try_clone()?)
+            .spawn()?;
+        feed(&mut child, stdin);
+        Ok(i32::try_from(child.id()).expect("a pid fits an i32"))
+    }
+}
+
+/// Opened for appending, so that two processes never overwrite each other.
+fn output(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .append(true)
+        .create(true)
+        .mode(0o640)
+        .open(path)
+}
+
+fn feed(child: &mut Child, bytes: Vec<u8>) {
+    let Some(mut stdin) = child.stdin.take() else {
+        return;
+    };
+    if !bytes.is_empty() {
+        std::thread::spawn(move || {
+            // The action need not read its stdin.
+            let _ = stdin.write_all(&bytes);
+        });
+    }
+}
+
+/// The shell's convention: 127 for a missing program, 126 for one that cannot
+/// be executed, and the reason on stderr.
+fn cannot_run(entry: &Path, order: &RunOrder, error: &io::Error) -> ExitRecord {
+    let program = entry.join(&order.program);
+    let text = format!("cannot run {}: {error}\n", program.display());
+    if let Ok(mut stderr) = output(&entry.join(STDERR_FILE)) {
+        let _ = stderr.write_all(text.as_bytes());
+    }
+    let exitcode = if error.kind() == io::ErrorKind::NotFound {
+        127
+    } else {
+        126
+    };
+    with_output_sizes(ExitRecord::not_run(exitcode, None), entry)
+}
+
+fn with_output_sizes(mut record: ExitRecord, entry: &Path) -> ExitRecord {
+    let size = |name| std::fs::metadata(entry.join(name)).map_or(0, |file| file.len());
+    record.stdout_bytes = size(STDOUT_FILE);
+    record.stderr_bytes = size(STDERR_FILE);
+    record
+}
+
+// === waiting for the end ===
+
+struct Signals {
+    child: tokio::signal::unix::Signal,
+    cancel: tokio::signal::unix::Signal,
+    kill: tokio::signal::unix::Signal,
+}
+
+impl Signals {
+    fn listen() -> io::Result<Self> {
+        Ok(Self {
+            child: signal(SignalKind::child())?,
+            cancel: signal(SignalKind::terminate())?,
+            kill: signal(SignalKind::user_defined1())?,
+        })
+    }
+}
+
+async fn watch(signals: &mut Signals, main: i32, order: &RunOrder, entry: &Path) -> ExitRecord {
+    let root = rustix::process::getpid().as_raw_pid();
+    let deadline = order.timeout().map(|timeout| Instant::now() + timeout);
+    let mut ending = Ending::new(deadline, order.stop_grace());
+    let mut reaper = Reaper { main, status: None };
+    loop {
+        let tree = reaper.reap();
+        let wake = match ending.next(Instant::now(), tree) {
+            Step::Finish => break,
+            Step::Wait(at) => at,
+            Step::Terminate(at) => {
+                tree::signal_descendants(root, Signal::TERM);
+                // A stopped process takes SIGTERM only when it goes on.
+                tree::signal_descendants(root, Signal::CONT);
+                Some(at)
+            }
+            Step::Kill(at) => {
+                tree::kill_descendants(root);
+                Some(at)
+            }
+        };
+        let woken = async {
+            match wake {
+                Some(at) => tokio::time::sleep_until(at.into()).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            _ = signals.kill.recv() => ending.cancel(true),
+            _ = signals.cancel.recv() => ending.cancel(false),
+            _ = signals.child.recv() => {}
+            () = woken => {}
+        }
+    }
+    let mut record = reaper.record();
+    record.cancelled = ending.cancelled();
+    record.timed_out = ending.timed_out();
+    if record.cancelled || record.timed_out {
+        record.survivors = tree::count_descendants(root);
+    }
+    with_output_sizes(record, entry)
+}
+
+/// Collects ended children: the action itself and, because the wrapper is a
+/// subreaper, every orphan of its tree.
+struct Reaper {
+    main: i32,
+    status: Option<WaitStatus>,
+}
+
+impl Reaper {
+    fn reap(&mut self) -> Tree {
+        loop {
+            match rustix::process::wait(WaitOptions::NOHANG) {
+                Ok(Some((pid, status))) if pid.as_raw_pid() == self.main => {
+                    self.status = Some(status);
+                }
+                Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
+                Ok(None) if self.status.is_some() => return Tree::LeftBehind,
+                Ok(None) => return Tree::Running,
+                Err(_no_children) => return Tree::Empty,
+            }
+        }
+    }
+
+    fn record(&self) -> ExitRecord {
+        let mut record = ExitRecord::not_run(0, None);
+        let status = self
+            .status
+            .expect("the tree is only left when the main process was reaped");
+        match (status.exit_status(), status.terminating_signal()) {
+            (Some(code), _) => record.exitcode = code,
+            (None, Some(signal)) => {
+                record.exitcode = 128 + signal;
+                record.signal = Some(signal);
+            }
+            (None, None) => unreachable!("a reaped process exited or was ended by a signal"),
+        }
+        record
+    }
+}

@@ -1,0 +1,78 @@
+//! Who may start an action: a [`Claim`] on its spool entry, taken once.
+//!
+//! The wrapper takes it right before it starts the action; an agent that finds
+//! an entry without a claim after a restart takes it to make sure that nothing
+//! is started any more. The rule: of both exactly one succeeds, so "it did not
+//! run" is never said of an action that runs.
+
+use std::fs::Permissions;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::process::ProcessIdentity;
+
+const CLAIM_FILE: &str = "claim.json";
+
+/// Who decided over the start of an action.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Claim {
+    /// This process starts and records the action.
+    Started(ProcessIdentity),
+    /// The action is never to be started.
+    Abandoned,
+}
+
+/// Why a claim could not be taken.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ClaimError {
+    #[error("the action was claimed before")]
+    Taken,
+    #[error("cannot claim the action: {0}")]
+    Io(#[from] io::Error),
+}
+
+impl Claim {
+    /// Takes the claim. Not synced: it decides between processes of one boot,
+    /// and after another boot an entry without a claim counts as unknown.
+    pub(crate) fn take(&self, entry: &Path) -> Result<(), ClaimError> {
+        let mut file = tempfile::Builder::new()
+            .prefix(".claim-")
+            .permissions(Permissions::from_mode(0o640))
+            .tempfile_in(entry)?;
+        serde_json::to_writer(&mut file, self).map_err(io::Error::from)?;
+        match file.persist_noclobber(entry.join(CLAIM_FILE)) {
+            Ok(_) => {}
+            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(ClaimError::Taken);
+            }
+            Err(error) => return Err(error.error.into()),
+        }
+        Ok(())
+    }
+
+    pub(crate) fn read(entry: &Path) -> io::Result<Option<Self>> {
+        match std::fs::read(entry.join(CLAIM_FILE)) {
+            Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_first_claim_counts() {
+        let entry = tempfile::tempdir().unwrap();
+        assert_eq!(Claim::read(entry.path()).unwrap(), None);
+        Claim::Abandoned.take(entry.path()).unwrap();
+        let wrapper = Claim::Started(ProcessIdentity::current().unwrap());
+        assert!(matches!(wrapper.take(entry.path()), Err(ClaimError::Taken)));
+        assert_eq!(Claim::read(entry.path()).unwrap(), Some(Claim::Abandoned));
+    }
+}

@@ -1,0 +1,115 @@
+//! One directory of the spool: [`Entry`].
+//!
+//! Everything here blocks on the disk; callers on the runtime go through
+//! `spawn_blocking`. The rule: reads tolerate entries that a crash left half
+//! written, and say so instead of guessing.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use pki::durable::{self, WriteError};
+
+use super::{Claim, Record};
+use crate::defaults::engine::MAX_RECORD_BYTES;
+use crate::process::ExitRecord;
+
+pub(crate) const STDOUT_FILE: &str = "stdout";
+pub(crate) const STDERR_FILE: &str = "stderr";
+pub(super) const METADATA_FILE: &str = "metadata";
+
+/// The directory of one transaction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Entry {
+    directory: PathBuf,
+}
+
+impl Entry {
+    pub(super) fn at(directory: PathBuf) -> Self {
+        Self { directory }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The record; an error for one that is missing or cut off.
+    pub(crate) fn record(&self) -> io::Result<Record> {
+        let mut bytes = Vec::new();
+        File::open(self.directory.join(METADATA_FILE))?
+            .take(MAX_RECORD_BYTES)
+            .read_to_end(&mut bytes)?;
+        Ok(serde_json::from_slice(&bytes)?)
+    }
+
+    /// Replaces the record, whole and on disk.
+    pub(crate) fn write_record(&self, record: &Record) -> Result<(), WriteError> {
+        durable::write_atomic(
+            &self.directory.join(METADATA_FILE),
+            &record.to_bytes(),
+            0o640,
+        )
+    }
+
+    pub(crate) fn claim(&self) -> io::Result<Option<Claim>> {
+        Claim::read(&self.directory)
+    }
+
+    /// How the action ended; `None` while that is not recorded.
+    pub(crate) fn exit(&self) -> io::Result<Option<ExitRecord>> {
+        ExitRecord::read(&self.directory)
+    }
+
+    /// How an action of a pxp-agent ended, whose only record is `exitcode`.
+    pub(crate) fn foreign_exit(&self) -> io::Result<Option<ExitRecord>> {
+        let text = match std::fs::read_to_string(self.directory.join("exitcode")) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let exitcode = text.trim().parse().map_err(io::Error::other)?;
+        let size = |name| std::fs::metadata(self.directory.join(name)).map_or(0, |file| file.len());
+        let mut record = ExitRecord::not_run(exitcode, None);
+        record.stdout_bytes = size(STDOUT_FILE);
+        record.stderr_bytes = size(STDERR_FILE);
+        Ok(Some(record))
+    }
+
+    /// Records an end that no wrapper records: an action of the agent itself, or
+    /// one that was not started.
+    pub(crate) fn write_exit(&self, record: &ExitRecord) -> Result<(), WriteError> {
+        let bytes = serde_json::to_vec(record).expect("a record holds only strings and numbers");
+        durable::write_atomic(&self.directory.join(ExitRecord::FILE), &bytes, 0o640)
+    }
+
+    /// Leaves a text as an output stream, for an action that had no process.
+    pub(crate) fn write_output(&self, stream: &str, text: &str) -> io::Result<()> {
+        std::fs::write(self.directory.join(stream), text)
+    }
+
+    /// Puts what a wrapper recorded on disk.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        File::open(self.directory.join(ExitRecord::FILE))?.sync_data()?;
+        File::open(&self.directory)?.sync_all()
+    }
+
+    /// Up to `limit` bytes of a stream from `offset`; nothing where there is no
+    /// such file yet.
+    pub(crate) fn output(&self, stream: &str, offset: u64, limit: u64) -> io::Result<Vec<u8>> {
+        use std::io::Seek;
+        let mut file = match File::open(self.directory.join(stream)) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        file.seek(io::SeekFrom::Start(offset))?;
+        let mut bytes = Vec::new();
+        file.take(limit).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Removes the directory.
+    pub(crate) fn remove(&self) -> io::Result<()> {
+        std::fs::remove_dir_all(&self.directory)
+    }
+}

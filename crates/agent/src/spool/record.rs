@@ -1,0 +1,143 @@
+//! The `metadata` file of a spool entry: [`Record`].
+//!
+//! Keys are pxp-agent's; ours are under `tutti`. The rule: parameters are not
+//! written (`request_params` is always `{}`), results are not copied into it.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use pcp::PcpUri;
+use pxp::TransactionId;
+use serde::{Deserialize, Serialize};
+
+/// What is known of a transaction.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Record {
+    pub(crate) requester: PcpUri,
+    pub(crate) module: String,
+    pub(crate) action: String,
+    pub(crate) request_params: String,
+    pub(crate) transaction_id: TransactionId,
+    /// Id of the request message, quoted in error replies.
+    pub(crate) request_id: String,
+    pub(crate) notify_outcome: bool,
+    pub(crate) start: Timestamp,
+    pub(crate) status: Status,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) end: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) results_are_valid: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) execution_error: Option<String>,
+    /// Absent in entries that a pxp-agent left behind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) tutti: Option<Extension>,
+}
+
+/// Where a transaction stands, in pxp-agent's words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Status {
+    Running,
+    Success,
+    Failure,
+    /// Nobody can know how it ended.
+    Undetermined,
+}
+
+/// What this agent adds.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Extension {
+    /// The boot in which the request was taken.
+    pub(crate) boot_id: String,
+    pub(crate) result: ResultKind,
+    #[serde(default)]
+    pub(crate) delivery: Delivery,
+}
+
+/// What becomes of the output.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ResultKind {
+    /// `{exitcode, stdout, stderr}`.
+    Output,
+    /// stdout is the result, in JSON (external modules); the keys that must be
+    /// there.
+    Json { required: BTreeSet<String> },
+}
+
+/// How far the outcome got.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Delivery {
+    /// Times it was handed to a connection.
+    pub(crate) sends: u32,
+    /// The requester has it safe.
+    pub(crate) acknowledged: bool,
+}
+
+impl Record {
+    pub(crate) fn delivery(&self) -> Delivery {
+        self.tutti
+            .as_ref()
+            .map(|tutti| tutti.delivery.clone())
+            .unwrap_or_default()
+    }
+
+    pub(crate) fn result_kind(&self) -> ResultKind {
+        self.tutti
+            .as_ref()
+            .map_or(ResultKind::Output, |tutti| tutti.result.clone())
+    }
+
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = serde_json::to_vec(self).expect("a record holds only plain values");
+        bytes.push(b'\n');
+        bytes
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) fn record(id: &str) -> Record {
+        Record {
+            requester: "pcp://orch.example.com:8143/server".parse().unwrap(),
+            module: "task".into(),
+            action: "run".into(),
+            request_params: "{}".into(),
+            transaction_id: id.parse().unwrap(),
+            request_id: "b9e3e2c9-0c6a-4f3c-8d35-a8b1c2d3e4f5".into(),
+            notify_outcome: true,
+            start: Timestamp::now(),
+            status: Status::Running,
+            end: None,
+            results_are_valid: None,
+            execution_error: None,
+            tutti: Some(Extension {
+                boot_id: "boot".into(),
+                result: ResultKind::Output,
+                delivery: Delivery::default(),
+            }),
+        }
+    }
+
+    #[test]
+    fn what_pxp_agent_left_behind_is_understood() {
+        let theirs = r#"{"requester":"pcp://orch/server","module":"command","action":"run",
+            "request_params":"{}","transaction_id":"42","request_id":"1","notify_outcome":false,
+            "start":"2026-11-21T06:08:12.545391Z","status":"success","end":"2026-11-21T06:08:13Z",
+            "results_are_valid":true,"results":"{\"exitcode\":0}"}"#;
+        let record: Record = serde_json::from_str(theirs).unwrap();
+        assert_eq!(record.status, Status::Success);
+        assert!(record.tutti.is_none());
+        assert_eq!(record.delivery(), Delivery::default());
+    }
+
+    #[test]
+    fn a_record_reads_back() {
+        let written = record("t1");
+        let read: Record = serde_json::from_slice(&written.to_bytes()).unwrap();
+        assert_eq!(read.to_bytes(), written.to_bytes());
+    }
+}

@@ -1,0 +1,285 @@
+//! The spool directory as a whole: [`Spool`].
+//!
+//! The rule: an entry is made in one step (`rename`) and is on disk before
+//! [`Spool::create`] returns, so a transaction id is either new or known.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use pki::durable;
+use pxp::TransactionId;
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use uuid::Uuid;
+
+use super::entry::METADATA_FILE;
+use super::{Entry, Record};
+
+/// Names that begin with a dot are never transaction ids.
+const ID_FILE: &str = ".spool-id";
+const NEW_PREFIX: &str = ".new-";
+const SCRATCH_DIRECTORY: &str = ".blocking";
+pub(super) const PURGE_PREFIX: &str = ".purge-";
+
+/// The directory of all entries.
+#[derive(Debug, Clone)]
+pub(crate) struct Spool {
+    directory: PathBuf,
+    id: Uuid,
+}
+
+/// The spool cannot be used; the agent cannot run without one.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot use the spool directory {directory}: {source}; check `spool-dir` and its owner")]
+pub struct OpenSpoolError {
+    directory: PathBuf,
+    source: io::Error,
+}
+
+/// Why a transaction got no entry.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CreateEntryError {
+    #[error("the transaction is known")]
+    Exists,
+    #[error("cannot record the request in {directory}: {source}")]
+    Io {
+        directory: PathBuf,
+        source: io::Error,
+    },
+}
+
+impl Spool {
+    /// Opens the spool, making it when needed, and proves that it is writable.
+    pub(crate) fn open(directory: &Path) -> Result<Self, OpenSpoolError> {
+        let open = || -> io::Result<Self> {
+            make_directory(directory)?;
+            let directory = directory.canonicalize()?;
+            make_directory(&directory.join(SCRATCH_DIRECTORY))?;
+            let id = spool_id(&directory)?;
+            let spool = Self { directory, id };
+            spool.remove_leftovers()?;
+            Ok(spool)
+        };
+        open().map_err(|source| OpenSpoolError {
+            directory: directory.to_owned(),
+            source,
+        })
+    }
+
+    /// Changes when the spool is lost or replaced, and never else.
+    pub(crate) fn id(&self) -> Uuid {
+        self.id
+    }
+
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Makes the entry of a new transaction; it is on disk on return.
+    pub(crate) fn create(&self, record: &Record) -> Result<Entry, CreateEntryError> {
+        let directory = self.path_of(&record.transaction_id);
+        match self.create_at(&directory, &record.to_bytes()) {
+            Ok(()) => Ok(Entry::at(directory)),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty
+                ) =>
+            {
+                Err(CreateEntryError::Exists)
+            }
+            Err(source) => Err(CreateEntryError::Io {
+                directory: self.directory.clone(),
+                source,
+            }),
+        }
+    }
+
+    fn create_at(&self, directory: &Path, metadata: &[u8]) -> io::Result<()> {
+        let new = self
+            .directory
+            .join(format!("{NEW_PREFIX}{}", Uuid::new_v4()));
+        DirBuilder::new().mode(0o750).create(&new)?;
+        let made = fill_and_move(&new, directory, metadata);
+        if made.is_err() {
+            let _ = std::fs::remove_dir_all(&new);
+        }
+        let file = made?;
+        // Only now, so that one commit of the file system's journal covers all
+        // of the above. A crash before this leaves at worst an entry with an
+        // empty record, for which nothing was promised and nothing ran.
+        let synced = file
+            .sync_all()
+            .and_then(|()| File::open(directory)?.sync_all())
+            .and_then(|()| File::open(&self.directory)?.sync_all());
+        if synced.is_err() {
+            let _ = std::fs::remove_dir_all(directory);
+        }
+        synced
+    }
+
+    /// A directory for an action whose result is not kept.
+    pub(crate) fn scratch(&self) -> io::Result<Entry> {
+        let directory = self
+            .directory
+            .join(SCRATCH_DIRECTORY)
+            .join(Uuid::new_v4().to_string());
+        DirBuilder::new().mode(0o750).create(&directory)?;
+        Ok(Entry::at(directory))
+    }
+
+    /// The entry of a known transaction.
+    pub(crate) fn find(&self, id: &TransactionId) -> Option<Entry> {
+        let directory = self.path_of(id);
+        directory.is_dir().then(|| Entry::at(directory))
+    }
+
+    /// All entries.
+    pub(crate) fn entries(&self) -> io::Result<Vec<(TransactionId, Entry)>> {
+        let mut entries = Vec::new();
+        for file in std::fs::read_dir(&self.directory)? {
+            let file = file?;
+            let id = file.file_name().to_str().and_then(|name| name.parse().ok());
+            if let (Some(id), true) = (id, file.file_type()?.is_dir()) {
+                entries.push((id, Entry::at(file.path())));
+            }
+        }
+        Ok(entries)
+    }
+
+    /// Directories of actions whose result is not kept.
+    pub(crate) fn scratch_entries(&self) -> io::Result<Vec<Entry>> {
+        std::fs::read_dir(self.directory.join(SCRATCH_DIRECTORY))?
+            .map(|file| Ok(Entry::at(file?.path())))
+            .collect()
+    }
+
+    fn path_of(&self, id: &TransactionId) -> PathBuf {
+        self.directory.join(id.as_str())
+    }
+
+    /// What a crash in the middle of [`Spool::create`] or of a purge left.
+    fn remove_leftovers(&self) -> io::Result<()> {
+        for file in std::fs::read_dir(&self.directory)? {
+            let file = file?;
+            let name = file.file_name();
+            let name = name.to_string_lossy();
+            if name.starts_with(NEW_PREFIX) || name.starts_with(PURGE_PREFIX) {
+                std::fs::remove_dir_all(file.path())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn fill_and_move(new: &Path, directory: &Path, metadata: &[u8]) -> io::Result<File> {
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o640)
+        .open(new.join(METADATA_FILE))?;
+    file.write_all(metadata)?;
+    renameat_with(CWD, new, CWD, directory, RenameFlags::NOREPLACE)?;
+    Ok(file)
+}
+
+fn make_directory(directory: &Path) -> io::Result<()> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o750)
+        .create(directory)
+}
+
+/// Reads the id of the spool, giving it one at first.
+fn spool_id(directory: &Path) -> io::Result<Uuid> {
+    let path = directory.join(ID_FILE);
+    loop {
+        match std::fs::read_to_string(&path) {
+            Ok(text) => match text.trim().parse() {
+                Ok(id) => return Ok(id),
+                // Unreadable: a new identity is the honest answer.
+                Err(_) => std::fs::remove_file(&path)?,
+            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let id = format!("{}\n", Uuid::new_v4());
+                durable::create_new(&path, id.as_bytes(), 0o640).map_err(|error| error.source)?;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::super::record::tests::record;
+    use super::*;
+
+    fn spool() -> (tempfile::TempDir, Spool) {
+        let dir = tempfile::tempdir().unwrap();
+        let spool = Spool::open(&dir.path().join("spool")).unwrap();
+        (dir, spool)
+    }
+
+    #[test]
+    fn a_transaction_is_new_once() {
+        let (_dir, spool) = spool();
+        let entry = spool.create(&record("t1")).unwrap();
+        assert_eq!(entry.record().unwrap().transaction_id.as_str(), "t1");
+        assert!(matches!(
+            spool.create(&record("t1")),
+            Err(CreateEntryError::Exists)
+        ));
+        assert_eq!(spool.find(&"t1".parse().unwrap()), Some(entry));
+        assert_eq!(spool.find(&"t2".parse().unwrap()), None);
+        let names: Vec<_> = spool
+            .entries()
+            .unwrap()
+            .into_iter()
+            .map(|(id, _)| id)
+            .collect();
+        assert_eq!(names, ["t1".parse().unwrap()]);
+    }
+
+    #[test]
+    fn modes_leave_nothing_to_others() {
+        let (_dir, spool) = spool();
+        let entry = spool.create(&record("t1")).unwrap();
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(entry.path()) & !0o750, 0);
+        assert_eq!(mode(&entry.path().join(METADATA_FILE)) & !0o640, 0);
+    }
+
+    #[test]
+    fn the_spool_keeps_its_id_and_loses_leftovers() {
+        let (dir, spool) = spool();
+        let leftover = dir.path().join("spool/.new-x");
+        std::fs::create_dir(&leftover).unwrap();
+        let again = Spool::open(&dir.path().join("spool")).unwrap();
+        assert_eq!(again.id(), spool.id());
+        assert!(!leftover.exists());
+        std::fs::write(dir.path().join("spool").join(ID_FILE), "broken").unwrap();
+        assert_ne!(
+            Spool::open(&dir.path().join("spool")).unwrap().id(),
+            spool.id()
+        );
+    }
+
+    #[test]
+    fn a_half_written_entry_is_found_and_has_no_record() {
+        let (dir, spool) = spool();
+        std::fs::create_dir(dir.path().join("spool/t9")).unwrap();
+        std::fs::write(dir.path().join("spool/t9/metadata"), "{\"requester\":").unwrap();
+        let entry = spool.find(&"t9".parse().unwrap()).unwrap();
+        assert!(entry.record().is_err());
+    }
+
+    #[test]
+    fn a_spool_that_is_a_file_is_named() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let error = Spool::open(file.path()).unwrap_err().to_string();
+        assert!(error.contains(file.path().to_str().unwrap()), "{error}");
+    }
+}

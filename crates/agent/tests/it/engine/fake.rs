@@ -1,0 +1,222 @@
+//! A broker that is not there: [`Broker`] records what the engine sends, and can
+//! be away.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent::engine::{Engine, EngineConfig};
+use agent::outbox::{NotSent, Outbox};
+use async_trait::async_trait;
+use pcp::{MessageId, PcpUri};
+use pxp::action::{ActionResult, StatusResult};
+use pxp::{Body, Request, Response, TransactionId};
+use serde_json::{Value, json};
+use tokio::sync::{Mutex, mpsc, watch};
+
+/// Far beyond what anything here takes; a test that waits so long has failed.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+pub fn orchestrator() -> PcpUri {
+    "pcp://orch.example.com:8143/server".parse().unwrap()
+}
+
+/// The engine's peer.
+pub struct Broker {
+    sent: mpsc::UnboundedSender<Body>,
+    received: Mutex<mpsc::UnboundedReceiver<Body>>,
+    connected: watch::Sender<bool>,
+}
+
+#[async_trait]
+impl Outbox for Broker {
+    async fn send(&self, _to: &PcpUri, body: Body) -> Result<(), NotSent> {
+        if !*self.connected.borrow() {
+            return Err(NotSent::NotConnected);
+        }
+        self.sent.send(body).unwrap();
+        Ok(())
+    }
+
+    fn connected(&self) -> watch::Receiver<bool> {
+        self.connected.subscribe()
+    }
+}
+
+impl Broker {
+    pub fn new() -> Arc<Self> {
+        let (sent, received) = mpsc::unbounded_channel();
+        let connected = watch::Sender::new(true);
+        Arc::new(Self {
+            sent,
+            received: Mutex::new(received),
+            connected,
+        })
+    }
+
+    pub fn connect(&self, connected: bool) {
+        self.connected.send_replace(connected);
+    }
+
+    /// The next message.
+    pub async fn next(&self) -> Body {
+        let mut received = self.received.lock().await;
+        tokio::time::timeout(PATIENCE, received.recv())
+            .await
+            .expect("no message came")
+            .unwrap()
+    }
+
+    /// The next message, if there is one already.
+    pub async fn already(&self) -> Option<Body> {
+        self.received.lock().await.try_recv().ok()
+    }
+
+    pub async fn provisional(&self) -> TransactionId {
+        match self.next().await {
+            Body::ProvisionalResponse { transaction_id } => transaction_id,
+            other => panic!("no provisional response: {other:?}"),
+        }
+    }
+
+    /// The results of the next response, of either kind.
+    pub async fn results(&self) -> Value {
+        match self.next().await {
+            Body::BlockingResponse(Response { results, .. })
+            | Body::NonBlockingResponse(Response { results, .. }) => {
+                serde_json::from_str(results.get()).unwrap()
+            }
+            other => panic!("no response: {other:?}"),
+        }
+    }
+
+    pub async fn result(&self) -> ActionResult {
+        serde_json::from_value(self.results().await).unwrap()
+    }
+
+    pub async fn error(&self) -> String {
+        match self.next().await {
+            Body::Error(error) => error.description,
+            other => panic!("no error: {other:?}"),
+        }
+    }
+}
+
+/// A node: directories, a broker, and an engine that can be restarted.
+pub struct Node {
+    pub dir: tempfile::TempDir,
+    pub broker: Arc<Broker>,
+    pub config: EngineConfig,
+    pub engine: Engine,
+}
+
+impl Node {
+    pub async fn start() -> Self {
+        Self::start_with(|_, _| {}).await
+    }
+
+    /// A node whose settings `change` adapts; it gets the node's directory.
+    pub async fn start_with(change: impl FnOnce(&mut EngineConfig, &Path)) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let mut config = EngineConfig::new(
+            dir.path().join("spool"),
+            dir.path().join("tasks-cache"),
+            vec![wrapper().into_os_string()],
+        );
+        config.stop_grace = Duration::from_secs(2);
+        change(&mut config, dir.path());
+        let broker = Broker::new();
+        let engine = Engine::start(config.clone(), Arc::clone(&broker) as _)
+            .await
+            .unwrap();
+        Self {
+            dir,
+            broker,
+            config,
+            engine,
+        }
+    }
+
+    /// Another agent process over the same directories. The old one's tasks end,
+    /// as they would with its process.
+    pub async fn restart(&mut self) {
+        self.engine.shutdown(PATIENCE).await;
+        self.engine = Engine::start(self.config.clone(), Arc::clone(&self.broker) as _)
+            .await
+            .unwrap();
+    }
+
+    pub fn entry(&self, id: &TransactionId) -> PathBuf {
+        self.config.spool_dir.join(id.as_str())
+    }
+
+    pub fn handle(&self, body: Body) {
+        self.engine
+            .handle(orchestrator(), MessageId::random(), body);
+    }
+
+    pub fn blocking(&self, module: &str, action: &str, params: &Value) -> TransactionId {
+        let request = request(module, action, params, None);
+        let id = request.transaction_id.clone();
+        self.handle(Body::BlockingRequest(request));
+        id
+    }
+
+    /// Asks for the outcome to be told.
+    pub fn non_blocking(&self, module: &str, action: &str, params: &Value) -> TransactionId {
+        let request = request(module, action, params, Some(true));
+        let id = request.transaction_id.clone();
+        self.handle(Body::NonBlockingRequest(request));
+        id
+    }
+
+    /// Starts a command and waits until it was taken.
+    pub async fn command(&self, command: &str) -> TransactionId {
+        let id = self.non_blocking("command", "run", &json!({ "command": command }));
+        assert_eq!(self.broker.provisional().await, id);
+        id
+    }
+
+    pub async fn status(&self, id: &TransactionId) -> StatusResult {
+        self.blocking("status", "query", &json!({ "transaction_id": id }));
+        serde_json::from_value(self.broker.results().await).unwrap()
+    }
+}
+
+pub fn request(
+    module: &str,
+    action: &str,
+    params: &Value,
+    notify_outcome: Option<bool>,
+) -> Request {
+    Request {
+        transaction_id: TransactionId::random(),
+        module: module.to_owned(),
+        action: action.to_owned(),
+        params: serde_json::value::to_raw_value(params).unwrap(),
+        notify_outcome,
+    }
+}
+
+/// The program in `examples/run-action.rs`, which cargo builds with the tests.
+fn wrapper() -> PathBuf {
+    let deps = std::env::current_exe().unwrap();
+    let profile = deps.parent().and_then(Path::parent).unwrap();
+    let wrapper = profile.join("examples/run-action");
+    assert!(
+        wrapper.exists(),
+        "{} is not built: run `cargo test -p agent`",
+        wrapper.display()
+    );
+    wrapper
+}
+
+/// Waits for a condition that another process brings about. There is no event to
+/// wait for, so it looks; the time between is not what is tested.
+pub async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = tokio::time::Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(tokio::time::Instant::now() < deadline, "never: {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}

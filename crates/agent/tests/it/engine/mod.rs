@@ -1,0 +1,5 @@
+//! The engine with real processes, files and restarts, and a broker that only
+//! records.
+
+mod actions;
+mod fake;

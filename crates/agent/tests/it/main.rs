@@ -1,0 +1,3 @@
+//! The agent from outside: one binary for all integration tests.
+
+mod engine;

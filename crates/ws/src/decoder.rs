@@ -1,0 +1,235 @@
+//! From bytes to messages.
+//!
+//! [`Decoder`] takes complete frames off the front of a buffer that the caller owns and fills. The
+//! rule: between messages it holds nothing, and leaves nothing in the buffer; the memory of a large
+//! message goes with the message.
+
+use bytes::{Buf as _, Bytes, BytesMut};
+
+use crate::close::{self, CloseFrame};
+use crate::defaults::DETACH_BYTES;
+use crate::error::{DataKind, ProtocolError};
+use crate::frame::{Header, Opcode};
+use crate::mask;
+
+/// Which side this is. A server takes only masked frames, a client only unmasked ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The side that connected.
+    Client,
+    /// The side that accepted.
+    Server,
+}
+
+/// What a peer may send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Of a message, all its fragments together.
+    pub max_message_bytes: usize,
+}
+
+/// What came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A whole text message.
+    Text(String),
+    /// A whole binary message.
+    Binary(Bytes),
+    /// Answer with a pong of the same payload.
+    Ping(Bytes),
+    /// A ping was answered, or a peer says unasked that it lives.
+    Pong(Bytes),
+    /// The peer closes; whatever follows is ignored.
+    Close(Option<CloseFrame>),
+}
+
+/// Decodes one direction of one connection.
+#[derive(Debug)]
+pub struct Decoder {
+    role: Role,
+    closed: bool,
+    limits: Limits,
+    /// Boxed: most connections never see a fragment.
+    message: Option<Box<Fragments>>,
+}
+
+/// A message in pieces.
+#[derive(Debug)]
+struct Fragments {
+    kind: DataKind,
+    payload: Vec<u8>,
+    /// How much of a text is known to be UTF-8; a character may be cut by a fragment's end.
+    valid_bytes: usize,
+}
+
+// === impl Decoder ===
+
+impl Decoder {
+    /// A decoder for what `role` receives.
+    pub fn new(role: Role, limits: Limits) -> Self {
+        Self {
+            role,
+            closed: false,
+            limits,
+            message: None,
+        }
+    }
+
+    /// Takes the next event off the front of `buf`. `None`: more bytes are needed; what is there
+    /// stays in `buf`. After an error the decoder must not be used again.
+    pub fn decode(&mut self, buf: &mut BytesMut) -> Result<Option<Event>, ProtocolError> {
+        while !self.closed {
+            let Some(header) = Header::parse(buf, self.role)? else {
+                break;
+            };
+            self.check(&header)?;
+            let payload_bytes = usize::try_from(header.payload_bytes)
+                .expect("checked against the limit, which is a usize");
+            if buf.len() - header.header_bytes < payload_bytes {
+                break;
+            }
+            if let Some(event) = self.take(header, payload_bytes, buf)? {
+                return Ok(Some(event));
+            }
+        }
+        if self.closed || buf.is_empty() {
+            // Also gives the memory back.
+            *buf = BytesMut::new();
+        }
+        Ok(None)
+    }
+
+    /// How many bytes the frame at the front of `buf` still lacks, for a caller that wants to
+    /// reserve them at once; 1 when the header is not complete. Bounded by the limits, as
+    /// [`Decoder::decode`] has seen the header.
+    pub fn missing_bytes(&self, buf: &BytesMut) -> usize {
+        match Header::parse(buf, self.role) {
+            Ok(Some(header)) => {
+                let payload_bytes = header
+                    .payload_bytes
+                    .min(self.limits.max_message_bytes as u64);
+                (header.header_bytes + payload_bytes as usize)
+                    .saturating_sub(buf.len())
+                    .max(1)
+            }
+            _ => 1,
+        }
+    }
+
+    /// Checks a header against what came before, and the announced size against the limit.
+    fn check(&self, header: &Header) -> Result<(), ProtocolError> {
+        let (kind, so_far) = match (header.opcode, &self.message) {
+            (opcode, _) if opcode.is_control() => return Ok(()),
+            (Opcode::Continuation, Some(message)) => (message.kind, message.payload.len()),
+            (Opcode::Continuation, None) => return Err(ProtocolError::NothingToContinue),
+            (_, Some(_)) => return Err(ProtocolError::Interleaved),
+            (Opcode::Text, None) => (DataKind::Text, 0),
+            (_, None) => (DataKind::Binary, 0),
+        };
+        let max_bytes = self.limits.max_message_bytes;
+        // Cannot overflow: one is below 2^63, the other an object in memory.
+        let size_bytes = so_far as u64 + header.payload_bytes;
+        if size_bytes > max_bytes as u64 {
+            return Err(ProtocolError::TooLarge {
+                kind,
+                size_bytes,
+                max_bytes,
+            });
+        }
+        Ok(())
+    }
+
+    /// Takes a complete frame. `None`: the message goes on.
+    fn take(
+        &mut self,
+        header: Header,
+        payload_bytes: usize,
+        buf: &mut BytesMut,
+    ) -> Result<Option<Event>, ProtocolError> {
+        buf.advance(header.header_bytes);
+        if let Some(key) = header.key {
+            mask::apply(&mut buf[..payload_bytes], key);
+        }
+        let event = match (header.opcode, header.last) {
+            (Opcode::Ping, _) => Event::Ping(cut(buf, payload_bytes).into()),
+            (Opcode::Pong, _) => Event::Pong(cut(buf, payload_bytes).into()),
+            (Opcode::Close, _) => {
+                let frame = close::parse(&cut(buf, payload_bytes).into())?;
+                self.closed = true;
+                self.message = None;
+                Event::Close(frame)
+            }
+            (Opcode::Text, true) => {
+                let text = String::from_utf8(cut(buf, payload_bytes));
+                Event::Text(text.map_err(|_| ProtocolError::NotUtf8)?)
+            }
+            (Opcode::Binary, true) => Event::Binary(cut(buf, payload_bytes).into()),
+            (opcode, last) => {
+                let kind = if opcode == Opcode::Binary {
+                    DataKind::Binary
+                } else {
+                    DataKind::Text
+                };
+                let message = self
+                    .message
+                    .get_or_insert_with(|| Box::new(Fragments::new(kind)));
+                message.push(&buf[..payload_bytes])?;
+                buf.advance(payload_bytes);
+                let complete = if last { self.message.take() } else { None };
+                return complete.map(|message| message.finish()).transpose();
+            }
+        };
+        Ok(Some(event))
+    }
+}
+
+// === impl Fragments ===
+
+impl Fragments {
+    fn new(kind: DataKind) -> Self {
+        Self {
+            kind,
+            payload: Vec::new(),
+            valid_bytes: 0,
+        }
+    }
+
+    /// Refuses bad text with the fragment that makes it so.
+    fn push(&mut self, fragment: &[u8]) -> Result<(), ProtocolError> {
+        self.payload.extend_from_slice(fragment);
+        if self.kind == DataKind::Text {
+            self.valid_bytes += match std::str::from_utf8(&self.payload[self.valid_bytes..]) {
+                Ok(text) => text.len(),
+                Err(error) if error.error_len().is_none() => error.valid_up_to(),
+                Err(_) => return Err(ProtocolError::NotUtf8),
+            };
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Event, ProtocolError> {
+        match self.kind {
+            DataKind::Binary => Ok(Event::Binary(self.payload.into())),
+            DataKind::Text => {
+                let text = String::from_utf8(self.payload);
+                text.map(Event::Text).map_err(|_| ProtocolError::NotUtf8)
+            }
+        }
+    }
+}
+
+/// Takes the first bytes of `buf`. Few are copied; many are detached with the memory they stand in,
+/// and the few that follow them move to a buffer of their own.
+fn cut(buf: &mut BytesMut, bytes: usize) -> Vec<u8> {
+    if bytes < DETACH_BYTES {
+        let payload = buf[..bytes].to_vec();
+        buf.advance(bytes);
+        return payload;
+    }
+    let payload = buf.split_to(bytes);
+    if buf.len() < DETACH_BYTES {
+        *buf = BytesMut::from(&buf[..]);
+    }
+    // Without a copy when nothing else refers to the memory.
+    payload.into()
+}

@@ -1,0 +1,104 @@
+//! The client's side: ask for an upgrade, check the answer.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use bytes::{BufMut as _, BytesMut};
+
+use super::{HeadError, Response, accept_value};
+
+/// A request for a WebSocket that was sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Upgrade {
+    accept: String,
+}
+
+/// Why there is no WebSocket.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UpgradeError {
+    /// The answer is not HTTP.
+    #[error("the server's answer is broken: {0}")]
+    Head(#[from] HeadError),
+    /// The server said no.
+    #[error("the server answered HTTP {status} {reason}")]
+    Refused {
+        /// Its status.
+        status: u16,
+        /// Its words for it; clipped.
+        reason: String,
+    },
+    /// The answer says 101, but does not prove that a WebSocket server made it.
+    #[error("the server's answer does not open a WebSocket: {0}")]
+    NotAWebSocket(&'static str),
+}
+
+/// Longest reason of a refusal that an error repeats, in characters.
+const MAX_REASON_CHARS: usize = 80;
+
+impl Upgrade {
+    /// Appends a request for `target` to `out`. `host` is the `Host` header, with the port where
+    /// it is not the default; `key` must be random; `headers` come in addition.
+    ///
+    /// # Panics
+    /// When `host`, `target` or a header has control characters, or `target` a blank: they come
+    /// from configuration, which is checked where it is read.
+    pub fn request(
+        host: &str,
+        target: &str,
+        key: [u8; 16],
+        headers: &[(&str, &str)],
+        out: &mut BytesMut,
+    ) -> Self {
+        let extra = headers.iter().flat_map(|(name, value)| [*name, *value]);
+        let safe = [host, target]
+            .into_iter()
+            .chain(extra)
+            .all(|text| !text.contains(char::is_control));
+        assert!(
+            safe && !target.contains(' '),
+            "a header would be taken for another"
+        );
+        let key = BASE64.encode(key);
+        let head = format!(
+            "GET {target} HTTP/1.1\r\nHost: {host}\r\nUpgrade: websocket\r\n\
+             Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n"
+        );
+        out.put_slice(head.as_bytes());
+        for (name, value) in headers {
+            out.put_slice(format!("{name}: {value}\r\n").as_bytes());
+        }
+        out.put_slice(b"\r\n");
+        Self {
+            accept: accept_value(&key),
+        }
+    }
+
+    /// Takes the answer off the front of `buf` and checks it. `None`: more bytes are needed. Frames
+    /// that follow stay in `buf`.
+    pub fn response(&self, buf: &mut BytesMut) -> Result<Option<Response>, UpgradeError> {
+        let Some(response) = Response::read(buf)? else {
+            return Ok(None);
+        };
+        if response.status != 101 {
+            let reason = response.reason.chars().take(MAX_REASON_CHARS).collect();
+            return Err(UpgradeError::Refused {
+                status: response.status,
+                reason,
+            });
+        }
+        let headers = &response.headers;
+        let fault = if !headers.has_token("Upgrade", "websocket") {
+            "no Upgrade: websocket"
+        } else if !headers.has_token("Connection", "upgrade") {
+            "no Connection: Upgrade"
+        } else if headers.single("Sec-WebSocket-Accept") != Some(&self.accept) {
+            "Sec-WebSocket-Accept does not fit the request"
+        } else if headers.get("Sec-WebSocket-Extensions").is_some() {
+            "an extension that was not asked for"
+        } else if headers.get("Sec-WebSocket-Protocol").is_some() {
+            "a subprotocol that was not asked for"
+        } else {
+            return Ok(Some(response));
+        };
+        Err(UpgradeError::NotAWebSocket(fault))
+    }
+}

@@ -1,1 +1,15 @@
-//! testkit
+//! What tests and benches are made with: real services, whole installations, simulated agents.
+//!
+//! | module | what for |
+//! |---|---|
+//! | [`service`] | a real program as a child: started, awaited until ready, killed |
+//! | [`installation`] | server, brokers and agents of an installation on loopback |
+//! | [`client`] | a client of the API that lives through restarts |
+//! | [`fleet`] | simulated agents over real sockets, by the ten thousand, with faults |
+//!
+//! The rule: nothing here outlives its handle, and no load leaves the loopback addresses.
+
+pub mod client;
+pub mod fleet;
+pub mod installation;
+pub mod service;

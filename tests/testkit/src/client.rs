@@ -1,0 +1,175 @@
+//! A client of the API for tests, which lives through restarts of the server. Main type: [`Client`].
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+
+use crate::installation::Installation;
+
+/// How long a request is tried while the server may be away.
+const PATIENCE: Duration = Duration::from_secs(120);
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Logged in as `admin`.
+#[derive(Clone, Debug)]
+pub struct Client {
+    http: reqwest::Client,
+    base: String,
+    token: String,
+}
+
+// === impl Client ===
+
+impl Client {
+    /// Logs in with the password of the server's first start.
+    pub async fn login(installation: &Installation) -> Result<Self> {
+        let ca = installation.ca_dir().join("ca_crt.pem");
+        let base = format!("https://localhost:{}", installation.api_port());
+        Self::login_at(&base, &ca, &installation.data_dir().join("admin-password")).await
+    }
+
+    /// The same, for any server.
+    pub async fn login_at(base: &str, ca: &Path, password: &Path) -> Result<Self> {
+        let mut client = Self {
+            http: http_client(ca)?,
+            base: base.to_owned(),
+            token: String::new(),
+        };
+        let password = std::fs::read_to_string(password).context("no first password")?;
+        let body = json!({"login": "admin", "password": password.trim()});
+        let reply = client.post("/rbac-api/v1/auth/token", &body).await?;
+        client.token = reply["token"].as_str().context("no token")?.to_owned();
+        Ok(client)
+    }
+
+    /// Runs a task and answers the job's number. Not tried again: whether the job was made is not
+    /// known after a lost connection.
+    pub async fn run_task(&self, task: &str, nodes: &[&str], params: Value) -> Result<u64> {
+        let body = json!({"task": task, "environment": "production", "params": params,
+                          "scope": {"nodes": nodes}});
+        let reply = self.post("/orchestrator/v1/command/task", &body).await?;
+        reply["job"]["name"]
+            .as_str()
+            .and_then(|name| name.parse().ok())
+            .context("no job number")
+    }
+
+    /// One attempt.
+    pub async fn post(&self, path: &str, body: &Value) -> Result<Value> {
+        let url = format!("{}{path}", self.base);
+        let request = self
+            .http
+            .post(url)
+            .header("x-authentication", &self.token)
+            .json(body);
+        read(request.send().await?).await
+    }
+
+    /// Tried again while the server is away.
+    pub async fn get(&self, path: &str) -> Result<Value> {
+        let url = format!("{}{path}", self.base);
+        let attempt = async || {
+            let request = self.http.get(&url).header("x-authentication", &self.token);
+            anyhow::Ok(request.send().await?)
+        };
+        let response = patiently(attempt).await?;
+        read(response).await
+    }
+
+    /// Waits until the job has ended, over restarts of the server, and answers the job.
+    pub async fn wait(&self, job: u64) -> Result<Value> {
+        let deadline = tokio::time::Instant::now() + PATIENCE;
+        loop {
+            let state = self.get(&format!("/orchestrator/v1/jobs/{job}")).await?;
+            if matches!(
+                state["state"].as_str(),
+                Some("finished" | "failed" | "stopped")
+            ) {
+                return Ok(state);
+            }
+            if tokio::time::Instant::now() > deadline {
+                bail!("job {job} does not end: {state}");
+            }
+            self.until_something_happens(job).await;
+        }
+    }
+
+    /// The nodes of a job.
+    pub async fn nodes(&self, job: u64) -> Result<Vec<Value>> {
+        let nodes = self
+            .get(&format!("/orchestrator/v1/jobs/{job}/nodes"))
+            .await?;
+        nodes["items"].as_array().cloned().context("no items")
+    }
+
+    /// Waits until the inventory has this many connected nodes.
+    pub async fn connected(&self, count: usize) -> Result<()> {
+        let deadline = tokio::time::Instant::now() + PATIENCE;
+        loop {
+            let inventory = self.get("/orchestrator/v1/inventory").await?;
+            let connected = inventory["items"].as_array().map_or(0, Vec::len);
+            if connected >= count {
+                return Ok(());
+            }
+            if tokio::time::Instant::now() > deadline {
+                bail!("only {connected} of {count} nodes are connected");
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Reads the job's event stream until it ends or breaks.
+    async fn until_something_happens(&self, job: u64) {
+        let url = format!("{}/orchestrator/v1/events/stream?job={job}", self.base);
+        let request = self.http.get(url).header("x-authentication", &self.token);
+        if let Ok(mut response) = request.send().await {
+            let read = async { while let Ok(Some(_)) = response.chunk().await {} };
+            // The server may be killed without its sockets being closed; then the job is asked for.
+            let _ = tokio::time::timeout(Duration::from_secs(5), read).await;
+        } else {
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+}
+
+fn http_client(ca: &Path) -> Result<reqwest::Client> {
+    use rustls_pki_types::pem::PemObject as _;
+    let mut roots = rustls::RootCertStore::empty();
+    for certificate in rustls_pki_types::CertificateDer::pem_file_iter(ca)? {
+        roots.add(certificate?)?;
+    }
+    let tls = rustls::ClientConfig::builder_with_provider(pki::tls::provider())
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let builder = reqwest::Client::builder()
+        .tls_backend_preconfigured(tls)
+        .no_proxy();
+    Ok(builder.connect_timeout(Duration::from_secs(10)).build()?)
+}
+
+async fn patiently<T>(attempt: impl AsyncFn() -> Result<T>) -> Result<T> {
+    let deadline = tokio::time::Instant::now() + PATIENCE;
+    loop {
+        match attempt().await {
+            Ok(done) => return Ok(done),
+            Err(error) if tokio::time::Instant::now() > deadline => return Err(error),
+            Err(_) => tokio::time::sleep(PAUSE).await,
+        }
+    }
+}
+
+async fn read(response: reqwest::Response) -> Result<Value> {
+    let status = response.status();
+    let text = response.text().await?;
+    if status == StatusCode::NO_CONTENT {
+        return Ok(Value::Null);
+    }
+    if !status.is_success() {
+        bail!("HTTP {status}: {text}");
+    }
+    serde_json::from_str(&text).with_context(|| format!("not JSON: {text}"))
+}

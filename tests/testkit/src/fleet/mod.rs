@@ -1,0 +1,166 @@
+//! Simulated agents over real mutual-TLS sockets, by the ten thousand, in one process.
+//!
+//! Main type: [`Fleet`]. The rule: an agent here keeps what a real one keeps on disk (its spool), so
+//! a connection may be cut at any moment and the [`Ledger`] still says what ran, and how often.
+
+mod agent;
+mod faults;
+mod identities;
+mod ledger;
+mod link;
+
+pub use faults::Faults;
+pub use identities::{Identities, KeyKind};
+pub use ledger::Ledger;
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use pcp::Certname;
+use tokio::sync::{Notify, Semaphore, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use agent::SimulatedAgent;
+
+/// Sockets per loopback address: the kernel's ephemeral range (32768-60999) less a margin.
+const SOCKETS_PER_ADDRESS: usize = 20_000;
+
+/// Handshakes under way at once, so that the simulator's own CPU is not the queue.
+const HANDSHAKES_AT_ONCE: usize = 64;
+
+/// What to simulate.
+#[derive(Clone, Debug)]
+pub struct FleetConfig {
+    /// Where the broker listens.
+    pub broker: SocketAddr,
+    /// The name in the broker's certificate.
+    pub server_name: String,
+    /// What goes wrong, and how often.
+    pub faults: Faults,
+    /// Whether the agents announce Tutti's extensions, or behave like a stock pxp-agent.
+    pub extensions: bool,
+    /// Whether an agent comes back by itself after a lost connection.
+    pub reconnect: bool,
+    /// Where all chance comes from.
+    pub seed: u64,
+}
+
+/// Agents that are (or try to be) connected.
+#[derive(Debug)]
+pub struct Fleet {
+    shared: Arc<Shared>,
+    agents: Vec<Certname>,
+    /// One per agent: a notification cuts its connection.
+    cuts: Vec<Arc<Notify>>,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub config: FleetConfig,
+    pub ledger: Ledger,
+    pub handshakes: Semaphore,
+    pub connected: AtomicUsize,
+    pub changed: watch::Sender<usize>,
+}
+
+// === impl Fleet ===
+
+impl Fleet {
+    /// Starts one task per identity; [`Self::all_connected`] tells when they are there.
+    pub fn start(config: FleetConfig, identities: &Identities) -> Self {
+        let shared = Arc::new(Shared {
+            config,
+            ledger: Ledger::default(),
+            handshakes: Semaphore::new(HANDSHAKES_AT_ONCE),
+            connected: AtomicUsize::new(0),
+            changed: watch::Sender::new(0),
+        });
+        let stop = CancellationToken::new();
+        let tasks = TaskTracker::new();
+        let mut cuts = Vec::with_capacity(identities.len());
+        for (index, identity) in identities.iter().enumerate() {
+            let cut = Arc::new(Notify::new());
+            let agent = SimulatedAgent::new(
+                index,
+                identity.clone(),
+                local_address(index),
+                Arc::clone(&shared),
+                Arc::clone(&cut),
+            );
+            tasks.spawn(stop.clone().run_until_cancelled_owned(agent.run()));
+            cuts.push(cut);
+        }
+        tasks.close();
+        let agents = identities
+            .iter()
+            .map(|identity| identity.certname.clone())
+            .collect();
+        Self {
+            shared,
+            agents,
+            cuts,
+            tasks,
+            stop,
+        }
+    }
+
+    /// The certnames, in order.
+    pub fn certnames(&self) -> &[Certname] {
+        &self.agents
+    }
+
+    /// How many are associated now.
+    pub fn connected(&self) -> usize {
+        self.shared.connected.load(Ordering::Relaxed)
+    }
+
+    /// Waits until every agent is associated.
+    pub async fn all_connected(&self) {
+        self.connected_at_least(self.agents.len()).await;
+    }
+
+    /// Waits until `count` agents are associated.
+    pub async fn connected_at_least(&self, count: usize) {
+        let mut changed = self.shared.changed.subscribe();
+        // The sender lives in `shared`, so this can only end by the condition.
+        let _ = changed.wait_for(|connected| *connected >= count).await;
+    }
+
+    /// Cuts one agent's connection, as a kill would; its spool stays.
+    pub fn cut(&self, index: usize) {
+        self.cuts[index].notify_one();
+    }
+
+    /// What ran.
+    pub fn ledger(&self) -> &Ledger {
+        &self.shared.ledger
+    }
+
+    /// Ends every agent and waits for it.
+    pub async fn stop(self) {
+        self.stop.cancel();
+        self.tasks.wait().await;
+    }
+}
+
+impl Shared {
+    pub(crate) fn came(&self) {
+        let now = self.connected.fetch_add(1, Ordering::Relaxed) + 1;
+        self.changed.send_replace(now);
+    }
+
+    pub(crate) fn went(&self) {
+        let now = self.connected.fetch_sub(1, Ordering::Relaxed) - 1;
+        self.changed.send_replace(now);
+    }
+}
+
+/// Spreads the agents over 127.0.0.2, 127.0.0.3, …, since one address has some 28,000 ports.
+fn local_address(index: usize) -> IpAddr {
+    let block = u8::try_from(2 + index / SOCKETS_PER_ADDRESS).unwrap_or(u8::MAX);
+    IpAddr::V4(Ipv4Addr::new(127, 0, 0, block))
+}

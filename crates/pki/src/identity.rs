@@ -65,14 +65,14 @@ pub(crate) fn common_name<'a>(name: &X509Name<'a>) -> Result<&'a str, IdentityEr
 /// old requests have, are taken as raw text.
 pub(crate) fn value_text(value: &[u8]) -> String {
     match Utf8String::from_der(value) {
-        Ok((rest, text)) if rest.is_empty() => text.string(),
+        Ok(([], text)) => text.string(),
         _ => String::from_utf8_lossy(value).into_owned(),
     }
 }
 
 fn parse(leaf: &[u8]) -> Result<X509Certificate<'_>, IdentityError> {
     match X509Certificate::from_der(leaf) {
-        Ok((rest, certificate)) if rest.is_empty() => Ok(certificate),
+        Ok(([], certificate)) => Ok(certificate),
         _ => Err(IdentityError::NotACertificate),
     }
 }

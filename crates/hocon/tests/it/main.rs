@@ -1,5 +1,7 @@
 //! What documents mean, and what is said about those that mean nothing.
 
+#![cfg(test)]
+
 mod errors;
 mod files;
 mod meaning;

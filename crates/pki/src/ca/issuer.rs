@@ -68,7 +68,6 @@ impl Issuer {
         self.key_id.clone()
     }
 
-
     /// Signs a throw-away certificate and looks at it.
     fn prove(&self) -> Result<(), String> {
         let mut params = CertificateParams::default();
@@ -100,10 +99,10 @@ fn refuse_other_than_ca(certificate: &X509Certificate<'_>) -> Result<(), &'stati
     if !certificate.is_ca() {
         return Err("it is not a CA certificate (basicConstraints)");
     }
-    if let Ok(Some(usage)) = certificate.key_usage() {
-        if !usage.value.key_cert_sign() || !usage.value.crl_sign() {
-            return Err("its key usage does not permit to sign certificates and lists");
-        }
+    if let Ok(Some(usage)) = certificate.key_usage()
+        && !(usage.value.key_cert_sign() && usage.value.crl_sign())
+    {
+        return Err("its key usage does not permit to sign certificates and lists");
     }
     Ok(())
 }

@@ -154,12 +154,9 @@ fn highest_known(layout: &Layout, files: &ImportFiles) -> Result<u64, OpenCaErro
     use x509_parser::prelude::{FromDer, X509Certificate};
     use x509_parser::revocation_list::CertificateRevocationList;
     let mut highest = ledger::highest_in_inventory(layout).map_err(OpenCaError::Ledger)?;
-    let mut see = |serial: &x509_parser::num_bigint::BigUint| {
-        if let Ok(number) = u64::try_from(serial) {
-            if number < u64::MAX / 2 {
-                highest = highest.max(number);
-            }
-        }
+    let mut see = |serial: &x509_parser::num_bigint::BigUint| match u64::try_from(serial) {
+        Ok(number) if number < u64::MAX / 2 => highest = highest.max(number),
+        _ => {}
     };
     if let Some(path) = &files.crl_chain {
         for der in pem_file::crls(path)? {

@@ -124,7 +124,10 @@ fn directory_events(paths: &[PathBuf]) -> Option<AsyncFd<OwnedFd>> {
         .ok()
 }
 
-#[expect(deprecated, reason = "the replacement is unsafe; an OwnedFd keeps what it asks for")]
+#[expect(
+    deprecated,
+    reason = "the replacement is unsafe; an OwnedFd keeps what it asks for"
+)]
 fn register(fd: OwnedFd) -> std::io::Result<AsyncFd<OwnedFd>> {
     AsyncFd::new(fd)
 }

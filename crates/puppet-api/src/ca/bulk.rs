@@ -1,0 +1,90 @@
+//! `POST sign` and `PUT clean`: many names at once, as newer `puppetserver ca`
+//! programs send them.
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::State;
+use pki::ca::SignOptions;
+use serde::{Deserialize, Serialize};
+
+use super::failure::CaFailure;
+use super::service::{CaService, certname};
+use crate::peer::Caller;
+
+#[derive(Debug, Deserialize)]
+struct Names {
+    certnames: Vec<String>,
+}
+
+/// What became of each name of `sign`.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Signed {
+    signed: Vec<String>,
+    #[serde(rename = "no-csr")]
+    no_csr: Vec<String>,
+    #[serde(rename = "signing-errors")]
+    signing_errors: Vec<String>,
+}
+
+pub(super) async fn sign(
+    State(service): State<CaService>,
+    caller: Caller,
+    body: Bytes,
+) -> Result<Json<Signed>, CaFailure> {
+    service.authorize(&caller)?;
+    let mut outcome = Signed::default();
+    for name in names(&body)? {
+        let certname = certname(&name)?;
+        let signed = service
+            .run(
+                move |ca| match ca.sign(certname.as_str(), &SignOptions::default()) {
+                    Ok(_) => Ok(true),
+                    Err(pki::CaError::NoRequest { .. }) => Ok(false),
+                    Err(error) => Err(error),
+                },
+            )
+            .await;
+        match signed {
+            Ok(true) => outcome.signed.push(name),
+            Ok(false) => outcome.no_csr.push(name),
+            Err(failure) => {
+                tracing::warn!(certname = name, why = failure.message(), "not signed");
+                outcome.signing_errors.push(name);
+            }
+        }
+    }
+    Ok(Json(outcome))
+}
+
+pub(super) async fn clean(
+    State(service): State<CaService>,
+    caller: Caller,
+    body: Bytes,
+) -> Result<String, CaFailure> {
+    service.authorize(&caller)?;
+    let mut unknown = Vec::new();
+    for name in names(&body)? {
+        let certname = certname(&name)?;
+        if !service.run(move |ca| ca.clean(certname.as_str())).await? {
+            unknown.push(name);
+        }
+    }
+    if unknown.is_empty() {
+        return Ok("Successfully cleaned all certs.".to_owned());
+    }
+    Ok(format!(
+        "The following certs do not exist and cannot be cleaned: {}",
+        unknown.join(", ")
+    ))
+}
+
+/// The names, all checked before anything is done with the first.
+fn names(body: &Bytes) -> Result<Vec<String>, CaFailure> {
+    let names: Names = serde_json::from_slice(body)
+        .map_err(|error| CaFailure::bad_request(format!("the body is not understood: {error}")))?;
+    names
+        .certnames
+        .iter()
+        .try_for_each(|name| certname(name).map(drop))?;
+    Ok(names.certnames)
+}

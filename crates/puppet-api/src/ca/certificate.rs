@@ -1,0 +1,20 @@
+//! `GET certificate/{name}`: a node's certificate, or the CA's as `ca`.
+
+use axum::extract::{Path, State};
+
+use super::failure::CaFailure;
+use super::service::{CaService, certname};
+
+pub(super) async fn fetch(
+    State(service): State<CaService>,
+    Path(name): Path<String>,
+) -> Result<String, CaFailure> {
+    if name == "ca" {
+        return service.run(|ca| ca.ca_bundle()).await;
+    }
+    let certname = certname(&name)?;
+    let found = service
+        .run(move |ca| ca.certificate(certname.as_str()))
+        .await?;
+    found.ok_or_else(|| CaFailure::not_found(format!("Could not find certificate {name}")))
+}

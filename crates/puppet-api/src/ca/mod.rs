@@ -1,0 +1,54 @@
+//! The certificate authority over HTTP, as puppetserver offers it, so that stock
+//! agents (`puppet ssl bootstrap`) and `puppetserver ca` work unchanged.
+//!
+//! Who may do what:
+//!
+//! | route | who |
+//! |---|---|
+//! | `GET certificate/{ca or name}`, `GET certificate_revocation_list/ca` | anyone |
+//! | `GET`, `PUT certificate_request/{name}` | anyone (a new node has no certificate) |
+//! | `DELETE certificate_request/{name}`, `certificate_status/{name}`, `certificate_statuses/{any}`, `sign`, `clean` | administrators |
+//!
+//! Administrators are client certificates with the extension `pp_cli_auth`, and
+//! the certnames that the configuration lists. Requests that ask for alternative
+//! names or for rights are never signed through this API: that takes a person at
+//! the server (`tutti ca sign`).
+
+mod autosign;
+mod bulk;
+mod certificate;
+mod failure;
+mod request;
+mod revocation_list;
+mod service;
+mod status;
+
+use axum::Router;
+use axum::routing::{get, post, put};
+
+pub use autosign::{Autosign, AutosignError};
+pub use service::CaService;
+
+pub(crate) fn router(service: CaService) -> Router {
+    let v1 = Router::new()
+        .route("/certificate/{name}", get(certificate::fetch))
+        .route(
+            "/certificate_request/{name}",
+            get(request::fetch)
+                .put(request::submit)
+                .delete(request::delete),
+        )
+        .route(
+            "/certificate_status/{name}",
+            get(status::fetch).put(status::change).delete(status::clean),
+        )
+        .route("/certificate_statuses/{any}", get(status::list))
+        .route(
+            "/certificate_revocation_list/{name}",
+            get(revocation_list::fetch),
+        )
+        .route("/sign", post(bulk::sign))
+        .route("/clean", put(bulk::clean))
+        .with_state(service);
+    Router::new().nest("/puppet-ca/v1", v1)
+}

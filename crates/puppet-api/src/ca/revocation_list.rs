@@ -1,0 +1,54 @@
+//! `GET certificate_revocation_list/ca`, answered with 304 when the client's
+//! copy is as new.
+
+use std::time::SystemTime;
+
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use jiff::Timestamp;
+use jiff::fmt::rfc2822::{DateTimeParser, DateTimePrinter};
+
+use super::failure::CaFailure;
+use super::service::CaService;
+
+pub(super) async fn fetch(
+    State(service): State<CaService>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, CaFailure> {
+    if name != "ca" {
+        let message = format!("Could not find certificate_revocation_list {name}");
+        return Err(CaFailure::not_found(message));
+    }
+    let (pem, modified) = service.run(|ca| ca.crl()).await?;
+    let modified_s = seconds(modified);
+    if asked_since(&headers).is_some_and(|since_s| modified_s <= since_s) {
+        return Ok(StatusCode::NOT_MODIFIED.into_response());
+    }
+    let mut response = pem.into_response();
+    let date = Timestamp::from_second(modified_s)
+        .ok()
+        .and_then(|time| {
+            DateTimePrinter::new()
+                .timestamp_to_rfc9110_string(&time)
+                .ok()
+        })
+        .and_then(|text| text.parse().ok());
+    if let Some(date) = date {
+        response.headers_mut().insert(header::LAST_MODIFIED, date);
+    }
+    Ok(response)
+}
+
+/// The time of `If-Modified-Since`; one that cannot be read does not count.
+fn asked_since(headers: &HeaderMap) -> Option<i64> {
+    static PARSER: DateTimeParser = DateTimeParser::new();
+    let text = headers.get(header::IF_MODIFIED_SINCE)?.to_str().ok()?;
+    Some(PARSER.parse_timestamp(text).ok()?.as_second())
+}
+
+/// HTTP dates have whole seconds.
+fn seconds(time: SystemTime) -> i64 {
+    Timestamp::try_from(time).map_or(i64::MAX, |time| time.as_second())
+}

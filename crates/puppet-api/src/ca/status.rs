@@ -1,0 +1,181 @@
+//! `certificate_status/{name}` and `certificate_statuses/{any}`: what
+//! administrators see, sign, revoke and clean.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use pki::ca::{Entry, SignOptions, State as CertState};
+use serde::{Deserialize, Serialize};
+
+use super::failure::CaFailure;
+use super::service::{CaService, certname};
+use crate::defaults::MAX_CERT_TTL_SECONDS;
+use crate::peer::Caller;
+
+/// A certificate or request as puppetserver describes it.
+#[derive(Debug, Serialize)]
+pub(super) struct Status {
+    name: String,
+    state: &'static str,
+    dns_alt_names: Vec<String>,
+    subject_alt_names: Vec<String>,
+    authorization_extensions: BTreeMap<String, String>,
+    fingerprint: String,
+    fingerprints: BTreeMap<&'static str, String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    serial_number: Option<serde_json::Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_before: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_after: Option<String>,
+}
+
+/// The body of `PUT certificate_status/{name}`.
+#[derive(Debug, Deserialize)]
+struct Change {
+    desired_state: String,
+    /// Seconds.
+    cert_ttl: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Filter {
+    state: Option<String>,
+}
+
+pub(super) async fn fetch(
+    State(service): State<CaService>,
+    Path(name): Path<String>,
+    caller: Caller,
+) -> Result<Json<Status>, CaFailure> {
+    service.authorize(&caller)?;
+    Ok(Json(Status::from(entry(&service, &name).await?)))
+}
+
+pub(super) async fn list(
+    State(service): State<CaService>,
+    Query(filter): Query<Filter>,
+    caller: Caller,
+) -> Result<Json<Vec<Status>>, CaFailure> {
+    service.authorize(&caller)?;
+    let entries = service.run(|ca| ca.list()).await?;
+    let wanted = |status: &Status| filter.state.as_deref().is_none_or(|s| s == status.state);
+    Ok(Json(
+        entries
+            .into_iter()
+            .map(Status::from)
+            .filter(wanted)
+            .collect(),
+    ))
+}
+
+pub(super) async fn change(
+    State(service): State<CaService>,
+    Path(name): Path<String>,
+    caller: Caller,
+    body: Bytes,
+) -> Result<StatusCode, CaFailure> {
+    service.authorize(&caller)?;
+    let change: Change = serde_json::from_slice(&body)
+        .map_err(|error| CaFailure::bad_request(format!("the body is not understood: {error}")))?;
+    let certname = certname(&name)?;
+    entry(&service, &name).await?;
+    match change.desired_state.as_str() {
+        "signed" => {
+            let options = sign_options(change.cert_ttl)?;
+            service
+                .run(move |ca| ca.sign(certname.as_str(), &options))
+                .await?;
+        }
+        "revoked" => {
+            service.run(move |ca| ca.revoke(certname.as_str())).await?;
+        }
+        other => {
+            return Err(CaFailure::bad_request(format!(
+                "State {other} invalid; Must specify desired state of 'signed' or 'revoked' for \
+                 host {name}."
+            )));
+        }
+    }
+    Ok(StatusCode::NO_CONTENT)
+}
+
+pub(super) async fn clean(
+    State(service): State<CaService>,
+    Path(name): Path<String>,
+    caller: Caller,
+) -> Result<StatusCode, CaFailure> {
+    service.authorize(&caller)?;
+    let certname = certname(&name)?;
+    match service.run(move |ca| ca.clean(certname.as_str())).await? {
+        true => Ok(StatusCode::NO_CONTENT),
+        false => Err(unknown(&name)),
+    }
+}
+
+async fn entry(service: &CaService, name: &str) -> Result<Entry, CaFailure> {
+    let certname = certname(name)?;
+    let found = service.run(move |ca| ca.entry(certname.as_str())).await?;
+    found.ok_or_else(|| unknown(name))
+}
+
+fn unknown(name: &str) -> CaFailure {
+    CaFailure::not_found(format!(
+        "there is neither a certificate nor a request for {name}"
+    ))
+}
+
+fn sign_options(cert_ttl: Option<u64>) -> Result<SignOptions, CaFailure> {
+    if cert_ttl.is_some_and(|ttl| ttl == 0 || ttl > MAX_CERT_TTL_SECONDS) {
+        let message = format!("cert_ttl must be from 1 to {MAX_CERT_TTL_SECONDS} seconds");
+        return Err(CaFailure::bad_request(message));
+    }
+    Ok(SignOptions {
+        lifetime: cert_ttl.map(Duration::from_secs),
+        ..SignOptions::default()
+    })
+}
+
+impl From<Entry> for Status {
+    fn from(entry: Entry) -> Self {
+        let dns = entry
+            .alt_names
+            .iter()
+            .filter(|name| name.starts_with("DNS:"));
+        let time = |time: jiff::Timestamp| time.strftime("%Y-%m-%dT%H:%M:%SUTC").to_string();
+        let facts = entry.certificate.as_ref();
+        Self {
+            dns_alt_names: dns.cloned().collect(),
+            state: match entry.state {
+                CertState::Requested => "requested",
+                CertState::Signed => "signed",
+                CertState::Revoked => "revoked",
+            },
+            authorization_extensions: entry.authorization_extensions.into_iter().collect(),
+            fingerprint: entry.fingerprints.sha256.clone(),
+            serial_number: facts.map(|facts| serial_number(&facts.serial)),
+            not_before: facts.map(|facts| time(facts.not_before)),
+            not_after: facts.map(|facts| time(facts.not_after)),
+            fingerprints: BTreeMap::from([
+                ("SHA1", entry.fingerprints.sha1),
+                ("SHA256", entry.fingerprints.sha256.clone()),
+                ("SHA512", entry.fingerprints.sha512),
+                ("default", entry.fingerprints.sha256),
+            ]),
+            subject_alt_names: entry.alt_names,
+            name: entry.certname,
+        }
+    }
+}
+
+/// A number as puppetserver gives it; text when it needs more than 64 bits.
+fn serial_number(hexadecimal: &str) -> serde_json::Value {
+    match u64::from_str_radix(hexadecimal, 16) {
+        Ok(number) => number.into(),
+        Err(_) => format!("0x{hexadecimal}").into(),
+    }
+}

@@ -118,7 +118,6 @@ fn who(policy: Policy) -> String {
         } => {
             format!("Needs a token and the permission {object_type}:{action}.")
         }
-        Policy::Broker => "Needs the client certificate of an allowed broker.".to_owned(),
     }
 }
 

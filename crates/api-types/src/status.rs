@@ -71,7 +71,10 @@ const LEVELS: &[(&str, &str)] = &[
 
 impl Default for StatusQuery {
     fn default() -> Self {
-        Self { level: "info", timeout: 30 }
+        Self {
+            level: "info",
+            timeout: 30,
+        }
     }
 }
 

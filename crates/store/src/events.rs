@@ -55,6 +55,9 @@ const INSERT_FOR_JOB: &str = "INSERT INTO events (id, job, kind, at_ms, certname
 const OF_JOB: &str = "SELECT id, job, kind, at_ms, certname, details, message FROM events \
      WHERE job = $1 AND id >= $2 ORDER BY id LIMIT $3";
 
+const OF_ALL: &str = "SELECT id, job, kind, at_ms, certname, details, message FROM events \
+     WHERE id >= $1 ORDER BY id LIMIT $2";
+
 const LAST_ID: &str = "SELECT event FROM ledger WHERE id = 1";
 
 pub(crate) const STATEMENTS: &[&str] = &[
@@ -63,6 +66,7 @@ pub(crate) const STATEMENTS: &[&str] = &[
     INSERT_AFTER_JOB,
     INSERT_FOR_JOB,
     OF_JOB,
+    OF_ALL,
     LAST_ID,
 ];
 
@@ -83,6 +87,17 @@ impl Store {
             Value::Int(limit),
         ];
         self.query(OF_JOB, values).await
+    }
+
+    /// Events of all jobs from `from_id` on, in order.
+    pub async fn all_events(
+        &self,
+        from_id: i64,
+        limit: usize,
+    ) -> Result<Vec<EventRow>, StoreError> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        self.query(OF_ALL, vec![Value::Int(from_id), Value::Int(limit)])
+            .await
     }
 
     /// The highest id given to any event so far; 0 before the first.

@@ -1,0 +1,66 @@
+//! The absolute URLs of objects, which are their ids.
+
+use api_types::{ApiError, JobRef, Link, NamedLink};
+use axum::extract::FromRequestParts;
+use axum::http::header;
+use axum::http::request::Parts;
+use axum::http::uri::Authority;
+use store::JobNumber;
+
+use crate::Shared;
+use crate::failure::Failure;
+
+/// `https://HOST:8143`, as the client calls this server, or as it is configured.
+#[derive(Clone, Debug)]
+pub(crate) struct Base(String);
+
+impl FromRequestParts<Shared> for Base {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, api: &Shared) -> Result<Self, Failure> {
+        if let Some(base) = &api.info.base_url {
+            return Ok(Self(base.trim_end_matches('/').to_owned()));
+        }
+        let Some(host) = parts.headers.get(header::HOST) else {
+            return Ok(Self("https://localhost".to_owned()));
+        };
+        // It comes back in replies: only what can be a host and a port does.
+        let authority = host
+            .to_str()
+            .ok()
+            .and_then(|host| host.parse::<Authority>().ok());
+        let plain = authority.filter(|authority| !authority.as_str().contains('@'));
+        let authority = plain.ok_or_else(|| {
+            ApiError::invalid(
+                "Host",
+                "this header is not a host name with an optional port",
+            )
+        })?;
+        Ok(Self(format!("https://{authority}")))
+    }
+}
+
+impl Base {
+    /// A URL below `/orchestrator/v1/`.
+    pub(crate) fn at(&self, path: &str) -> String {
+        format!("{}/orchestrator/v1/{path}", self.0)
+    }
+
+    pub(crate) fn link(&self, path: &str) -> Link {
+        Link { id: self.at(path) }
+    }
+
+    pub(crate) fn named(&self, name: &str, path: &str) -> NamedLink {
+        NamedLink {
+            name: name.to_owned(),
+            id: self.at(path),
+        }
+    }
+
+    pub(crate) fn job(&self, number: JobNumber) -> JobRef {
+        JobRef {
+            id: self.at(&format!("jobs/{number}")),
+            name: number.to_string(),
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! The bounds of the server's side of the API, with their arithmetic.
+
+use std::time::Duration;
+
+/// Memory for request bodies that are being read, all together: four of the largest commands.
+/// Whoever comes then waits.
+pub const BODY_BUDGET_BYTES: usize = 256 * 1024 * 1024;
+
+/// How long a body may take to arrive: 64 MiB at 5 Mbit/s.
+pub const BODY_TIME: Duration = Duration::from_secs(120);
+
+/// Events in one reply. A job of 10,000 nodes has some 20,000; 5,000 make about 1 MB of JSON, and
+/// `next-events` says where to go on.
+pub const EVENTS: usize = 5_000;
+
+/// How often a comment is sent on a silent event stream, so that proxies keep it open and a
+/// client that is gone is noticed; proxies commonly give up after 60 s.
+pub const STREAM_KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// How many nodes one ping may ask.
+pub const PING_NODES: usize = 10_000;
+
+/// How many event streams may be open. Each holds a job's bounded queue of output.
+pub const STREAMS: usize = 256;
+
+/// How often the stream of all jobs looks for new events: a read of one row.
+pub const STREAM_POLL: Duration = Duration::from_millis(500);

@@ -1,0 +1,49 @@
+//! The events of a job: `GET jobs/:id/events`.
+
+use api_types::{Event, Events, EventsQuery, NextEvents, Timestamp};
+use axum::Json;
+use axum::extract::State;
+use store::{EventRow, JobNumber};
+
+use crate::Shared;
+use crate::base::Base;
+use crate::defaults::EVENTS;
+use crate::failure::Failure;
+use crate::given::{Given, Variables};
+use crate::jobs::existing;
+
+pub(crate) async fn list(
+    State(api): State<Shared>,
+    base: Base,
+    Variables(job): Variables<String>,
+    Given(given): Given,
+) -> Result<Json<Events>, Failure> {
+    let start = EventsQuery::read(given)?.start;
+    let start = i64::try_from(start).unwrap_or(i64::MAX);
+    let job = existing(&api, &job).await?;
+    let rows = api.store.events(job.number, start, EVENTS).await?;
+    // The first id that was not given yet; a client that asks again gets only what is new.
+    let next = rows.last().map_or(start, |row| row.id.saturating_add(1));
+    let items = rows.into_iter().map(event).collect();
+    Ok(Json(Events {
+        next_events: next_events(&base, job.number, next),
+        items,
+    }))
+}
+
+pub(crate) fn next_events(base: &Base, job: JobNumber, next: i64) -> NextEvents {
+    NextEvents {
+        id: base.at(&format!("jobs/{job}/events?start={next}")),
+        event: next.to_string(),
+    }
+}
+
+pub(crate) fn event(row: EventRow) -> Event {
+    Event {
+        id: row.id.to_string(),
+        kind: row.kind,
+        timestamp: Timestamp::from_ms(row.at_ms),
+        details: serde_json::from_str(&row.details).unwrap_or_default(),
+        message: row.message,
+    }
+}

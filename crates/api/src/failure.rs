@@ -1,0 +1,67 @@
+//! How errors leave the server: always as `{kind, msg, details}`.
+//!
+//! The rule: what a client did wrong is told in full; what the server did wrong is logged with
+//! its causes, and the client learns only that, and where to look.
+
+use std::error::Error;
+
+use api_types::{ApiError, kinds};
+use axum::Json;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+use store::StoreError;
+
+/// An error on its way out of a handler.
+#[derive(Debug)]
+pub(crate) struct Failure(pub(crate) ApiError);
+
+impl Failure {
+    /// The server's own fault, while doing `what`.
+    pub(crate) fn internal(what: &str, error: &(dyn Error + 'static)) -> Self {
+        tracing::error!(error = %chain(error), "cannot {what}");
+        let msg = format!("cannot {what}; the server's log has the reason");
+        Self(ApiError::new(kinds::UNKNOWN, msg))
+    }
+}
+
+impl From<ApiError> for Failure {
+    fn from(error: ApiError) -> Self {
+        Self(error)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::internal("read the database", &error)
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        let ApiError { status, body } = self.0;
+        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let wait = body
+            .details
+            .get("retry_after_seconds")
+            .and_then(Value::as_u64);
+        let mut response = (status, Json(json!(body))).into_response();
+        if let Some(seconds) = wait {
+            response
+                .headers_mut()
+                .insert(header::RETRY_AFTER, seconds.into());
+        }
+        response
+    }
+}
+
+/// An error and its causes in one line.
+pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}

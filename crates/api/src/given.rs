@@ -1,0 +1,46 @@
+//! Query parameters and path variables, read strictly.
+
+use api_types::ApiError;
+use api_types::parameters::Parameters;
+use axum::extract::{FromRequestParts, Path, Query};
+use axum::http::request::Parts;
+use serde::de::DeserializeOwned;
+use store::JobNumber;
+
+use crate::Shared;
+use crate::failure::Failure;
+
+/// The query parameters of a request, for a type of `api-types` to read.
+pub(crate) struct Given(pub(crate) Parameters);
+
+impl FromRequestParts<Shared> for Given {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, api: &Shared) -> Result<Self, Failure> {
+        let pairs = Query::<Vec<(String, String)>>::from_request_parts(parts, api).await;
+        let Query(pairs) =
+            pairs.map_err(|_| ApiError::invalid("query", "this is not name=value&name=value"))?;
+        Ok(Self(Parameters::new(pairs)?))
+    }
+}
+
+/// The variable parts of a path; not UTF-8 is a validation error.
+pub(crate) struct Variables<T>(pub(crate) T);
+
+impl<T: DeserializeOwned + Send> FromRequestParts<Shared> for Variables<T> {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, api: &Shared) -> Result<Self, Failure> {
+        let path = Path::<T>::from_request_parts(parts, api).await;
+        let Path(values) =
+            path.map_err(|error| ApiError::invalid("path", error.body_text().to_lowercase()))?;
+        Ok(Self(values))
+    }
+}
+
+/// The number of a job in a path or a body.
+pub(crate) fn job_number(place: &str, text: &str) -> Result<JobNumber, ApiError> {
+    let shown: String = text.chars().take(40).collect();
+    text.parse()
+        .map_err(|error| ApiError::invalid(place, format!("{shown:?} is {error}")))
+}

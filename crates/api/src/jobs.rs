@@ -1,0 +1,205 @@
+//! `GET jobs` and `GET jobs/:id`.
+
+use std::collections::{BTreeMap, HashMap};
+
+use api_types::{
+    ApiError, EnvironmentRef, Job, JobList, JobStatus, JobsOrder, JobsQuery, Object, Order, Owner,
+    Pagination, PreciseTimestamp, Timestamp, kinds,
+};
+use axum::Json;
+use axum::extract::State;
+use serde_json::json;
+use store::{JobFilter, JobNumber, JobOrder, JobRow, JobStateRow, Page, StoreError};
+
+use crate::Shared;
+use crate::base::Base;
+use crate::failure::Failure;
+use crate::given::{Given, Variables, job_number};
+
+pub(crate) async fn list(
+    State(api): State<Shared>,
+    base: Base,
+    Given(given): Given,
+) -> Result<Json<JobList>, Failure> {
+    let query = JobsQuery::read(given)?;
+    let page = Page {
+        limit: query.page.limit,
+        offset: query.page.offset,
+    };
+    let (rows, total) = api.store.jobs(&filter(&query), page).await?;
+    let numbers: Vec<_> = rows.iter().map(|row| row.number).collect();
+    let mut states = api.store.node_states(&numbers).await?;
+    let owners = owners(&api, &rows).await?;
+    let items = rows.into_iter().map(|row| {
+        let states = states.remove(&row.number).unwrap_or_default();
+        job(&base, row, states, &owners, None)
+    });
+    let pagination = Pagination {
+        limit: query.page.limit,
+        offset: query.page.offset,
+        order_by: query.order_by.as_str().to_owned(),
+        order: query.order,
+        total,
+        kind: query.kind.unwrap_or_default().to_owned(),
+    };
+    Ok(Json(JobList {
+        items: items.collect(),
+        pagination,
+    }))
+}
+
+pub(crate) async fn show(
+    State(api): State<Shared>,
+    base: Base,
+    Variables(number): Variables<String>,
+    Given(given): Given,
+) -> Result<Json<Job>, Failure> {
+    given.finish()?;
+    let row = existing(&api, &number).await?;
+    let states = api
+        .store
+        .node_states(&[row.number])
+        .await?
+        .remove(&row.number);
+    let history = api.store.job_states(row.number).await?;
+    let owners = owners(&api, std::slice::from_ref(&row)).await?;
+    Ok(Json(job(
+        &base,
+        row,
+        states.unwrap_or_default(),
+        &owners,
+        Some(&history),
+    )))
+}
+
+/// The job that a path names.
+pub(crate) async fn existing(api: &Shared, number: &str) -> Result<JobRow, Failure> {
+    let number = job_number("job", number)?;
+    Ok(api
+        .store
+        .job(number)
+        .await?
+        .ok_or_else(|| unknown_job(number))?)
+}
+
+pub(crate) fn unknown_job(number: JobNumber) -> ApiError {
+    let msg = format!("there is no job {number}; it may be old and deleted");
+    ApiError::new(kinds::UNKNOWN_JOB, msg).with("job", json!(number.to_string()))
+}
+
+/// Seconds between two times; a clock that went back makes none.
+pub(crate) fn seconds(start_ms: i64, end_ms: i64) -> f64 {
+    end_ms.saturating_sub(start_ms).max(0) as f64 / 1_000.0
+}
+
+fn filter(query: &JobsQuery) -> JobFilter {
+    JobFilter {
+        kind: query.kind.map(str::to_owned),
+        task: query.task.clone(),
+        min_finish_ms: query.min_finish_timestamp.map(Timestamp::as_ms),
+        max_finish_ms: query.max_finish_timestamp.map(end_of_second),
+        order_by: match query.order_by {
+            JobsOrder::Name => JobOrder::Number,
+            JobsOrder::Owner => JobOrder::Owner,
+            JobsOrder::Timestamp => JobOrder::Changed,
+            JobsOrder::Environment => JobOrder::Environment,
+            JobsOrder::State => JobOrder::State,
+        },
+        descending: query.order == Order::Desc,
+    }
+}
+
+/// Times are shown without their milliseconds: what is shown as this second is included.
+fn end_of_second(time: Timestamp) -> i64 {
+    time.as_ms().div_euclid(1_000) * 1_000 + 999
+}
+
+type Owners = HashMap<String, Owner>;
+
+/// The owners of jobs, each looked up once; of a user who is gone, the login is left.
+async fn owners(api: &Shared, rows: &[JobRow]) -> Result<Owners, StoreError> {
+    let mut owners = Owners::new();
+    for row in rows {
+        if owners.contains_key(&row.owner) {
+            continue;
+        }
+        let login = row.owner.clone();
+        let owner = match api.store.user_by_login(&login).await? {
+            Some(user) => Owner {
+                id: user.id,
+                login: user.login,
+                email: user.email,
+                display_name: user.display_name,
+                last_login: user.last_login_ms.map(PreciseTimestamp::from_ms),
+                is_revoked: user.is_revoked,
+                is_superuser: user.is_superuser,
+                ..Owner::default()
+            },
+            None => Owner {
+                login: login.clone(),
+                is_revoked: true,
+                ..Owner::default()
+            },
+        };
+        owners.insert(login, owner);
+    }
+    Ok(owners)
+}
+
+fn job(
+    base: &Base,
+    row: JobRow,
+    states: BTreeMap<String, u64>,
+    owners: &Owners,
+    history: Option<&[JobStateRow]>,
+) -> Job {
+    let address = base.job(row.number);
+    let until = row
+        .finished_ms
+        .unwrap_or_else(|| jiff::Timestamp::now().as_millisecond());
+    let part = |name: &str| base.link(&format!("jobs/{}/{name}", row.number));
+    Job {
+        nodes: part("nodes"),
+        report: part("report"),
+        events: part("events"),
+        id: address.id,
+        name: address.name,
+        options: object(&row.options),
+        userdata: object(&row.userdata),
+        owner: owners.get(&row.owner).cloned().unwrap_or_default(),
+        environment: EnvironmentRef {
+            name: row.environment,
+        },
+        description: row.description,
+        state: row.state,
+        command: row.command,
+        kind: row.kind,
+        timestamp: Timestamp::from_ms(row.changed_ms),
+        created_timestamp: Some(Timestamp::from_ms(row.created_ms)),
+        started_timestamp: row.started_ms.map(Timestamp::from_ms),
+        finished_timestamp: row.finished_ms.map(Timestamp::from_ms),
+        duration: row.started_ms.map(|start| seconds(start, until)),
+        node_count: row.node_count,
+        node_states: (row.node_count > 0).then_some(states),
+        status: history.map(statuses),
+    }
+}
+
+/// Every state with its end, which is the begin of the next.
+fn statuses(history: &[JobStateRow]) -> Vec<JobStatus> {
+    let ends = history
+        .iter()
+        .skip(1)
+        .map(|next| Some(next.enter_ms))
+        .chain([None]);
+    let status = |(row, end): (&JobStateRow, Option<i64>)| JobStatus {
+        state: row.state.clone(),
+        enter_time: Timestamp::from_ms(row.enter_ms),
+        exit_time: end.map(Timestamp::from_ms),
+    };
+    history.iter().zip(ends).map(status).collect()
+}
+
+fn object(json: &str) -> Object {
+    serde_json::from_str(json).unwrap_or_default()
+}

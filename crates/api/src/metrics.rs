@@ -1,0 +1,106 @@
+//! `GET /metrics`: figures in the text form of Prometheus.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use axum::extract::State;
+use axum::http::header;
+use axum::response::IntoResponse;
+
+use crate::Shared;
+
+pub(crate) async fn metrics(State(api): State<Shared>) -> impl IntoResponse {
+    let mut text = String::new();
+    let jobs = api.jobs.metrics();
+    let counters: [(&str, &str, &AtomicU64); 11] = [
+        ("jobs_created", "Jobs that were made.", &jobs.jobs_created),
+        (
+            "runs_started",
+            "Runs that were marked as running.",
+            &jobs.runs_started,
+        ),
+        (
+            "runs_ended",
+            "Runs that ended, whatever way.",
+            &jobs.runs_ended,
+        ),
+        (
+            "runs_errored",
+            "Runs that could not run or whose end is unknown.",
+            &jobs.runs_errored,
+        ),
+        (
+            "requests_resent",
+            "Requests sent again, never seen by the agent.",
+            &jobs.requests_resent,
+        ),
+        (
+            "status_queries",
+            "Questions to agents about runs.",
+            &jobs.status_queries,
+        ),
+        (
+            "late_outcomes",
+            "Outcomes of runs that were given up.",
+            &jobs.late_outcomes,
+        ),
+        (
+            "forged_messages",
+            "Messages for the run of another node.",
+            &jobs.forged_messages,
+        ),
+        (
+            "ignored_messages",
+            "Messages that nobody waits for.",
+            &jobs.ignored_messages,
+        ),
+        (
+            "unasked_output",
+            "Pieces of output that came unasked.",
+            &jobs.unasked_output,
+        ),
+        (
+            "commit_failures",
+            "Commits that were tried again.",
+            &jobs.commit_failures,
+        ),
+    ];
+    for (name, help, counter) in counters {
+        figure(
+            &mut text,
+            &format!("tutti_{name}_total"),
+            "counter",
+            help,
+            counter,
+        );
+    }
+    let gauges: [(&str, &str, &AtomicU64); 3] = [
+        ("runs_in_flight", "Runs that hold a slot.", &jobs.in_flight),
+        ("runs_queued", "Runs that wait for a slot.", &jobs.queued),
+        (
+            "pending_changes",
+            "Changes that wait for a commit.",
+            &jobs.pending_changes,
+        ),
+    ];
+    for (name, help, gauge) in gauges {
+        figure(&mut text, &format!("tutti_{name}"), "gauge", help, gauge);
+    }
+    let connected = AtomicU64::new(api.fabric.connected().len() as u64);
+    figure(
+        &mut text,
+        "tutti_nodes_connected",
+        "gauge",
+        "Nodes that are connected.",
+        &connected,
+    );
+    for source in &api.info.metrics {
+        text.push_str(&source.text());
+    }
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text)
+}
+
+fn figure(text: &mut String, name: &str, kind: &str, help: &str, value: &AtomicU64) {
+    let value = value.load(Ordering::Relaxed);
+    let lines = format!("# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}\n");
+    text.push_str(&lines);
+}

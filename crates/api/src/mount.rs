@@ -1,0 +1,81 @@
+//! Putting handlers on routes, each behind its door.
+//!
+//! The rule: a handler gets a path only from a [`Route`], which has a policy by type; and every
+//! route of the list has a handler, or the router is not made.
+
+use api_types::{ApiError, Method, Route, kinds, routes};
+use axum::Router;
+use axum::handler::Handler;
+use axum::http::Uri;
+use axum::middleware::from_fn_with_state;
+use axum::routing::{MethodFilter, on};
+use serde_json::json;
+
+use crate::Shared;
+use crate::failure::Failure;
+use crate::guard::guard;
+
+/// A router that is being made.
+pub(crate) struct Mount {
+    api: Shared,
+    router: Router<Shared>,
+    mounted: Vec<&'static str>,
+}
+
+impl Mount {
+    pub(crate) fn new(api: Shared) -> Self {
+        Self {
+            api,
+            router: Router::new(),
+            mounted: Vec::new(),
+        }
+    }
+
+    /// `handler` for `route`.
+    pub(crate) fn on<H, T>(mut self, route: &'static Route, handler: H) -> Self
+    where
+        H: Handler<T, Shared>,
+        T: 'static,
+    {
+        let method = match route.method {
+            Method::Get => MethodFilter::GET,
+            Method::Post => MethodFilter::POST,
+            Method::Delete => MethodFilter::DELETE,
+        };
+        let door = from_fn_with_state((self.api.clone(), route), guard);
+        self.router = self
+            .router
+            .route(route.path, on(method, handler).route_layer(door));
+        self.mounted.push(route.operation_id);
+        self
+    }
+
+    /// The router. Panics when a route of the list has no handler: a mistake in this crate that
+    /// any test finds.
+    pub(crate) fn finish(self) -> Router {
+        let missing = routes::ALL
+            .iter()
+            .find(|route| !self.mounted.contains(&route.operation_id));
+        assert!(missing.is_none(), "{missing:?} has no handler");
+        self.router
+            .method_not_allowed_fallback(method_not_allowed)
+            .fallback(not_found)
+            .with_state(self.api)
+    }
+}
+
+async fn not_found(uri: Uri) -> Failure {
+    let path: String = uri.path().chars().take(200).collect();
+    let msg = format!("there is nothing at {path}; GET /orchestrator/v1/swagger.json lists all");
+    ApiError::new(kinds::NOT_FOUND, msg)
+        .with("path", json!(path))
+        .into()
+}
+
+async fn method_not_allowed(method: axum::http::Method, uri: Uri) -> Failure {
+    let path: String = uri.path().chars().take(200).collect();
+    let msg = format!("{path} does not take {method}");
+    ApiError::new(kinds::METHOD_NOT_ALLOWED, msg)
+        .with("path", json!(path))
+        .into()
+}

@@ -1,0 +1,39 @@
+//! `POST command/ping`: ask agents for a sign of life.
+
+use api_types::{ApiError, PingCommand, PingItem, PingReply};
+use axum::Json;
+use axum::extract::State;
+use jobs::Ping;
+
+use crate::Shared;
+use crate::body::Strict;
+use crate::defaults::PING_NODES;
+use crate::failure::Failure;
+use crate::scope::certnames;
+
+pub(crate) async fn ping(
+    State(api): State<Shared>,
+    Strict(asked): Strict<PingCommand>,
+) -> Result<Json<PingReply>, Failure> {
+    if asked.nodes.len() > PING_NODES {
+        let what = format!("at most {PING_NODES} nodes can be pinged at once");
+        return Err(ApiError::invalid("nodes", what).into());
+    }
+    let nodes = certnames("nodes", &asked.nodes)?;
+    let items = api.jobs.ping(&nodes).await.iter().map(item).collect();
+    Ok(Json(PingReply { items }))
+}
+
+fn item(ping: &Ping) -> PingItem {
+    let duration_ms = ping
+        .result
+        .as_ref()
+        .ok()
+        .map(|time| time.as_secs_f64() * 1_000.0);
+    PingItem {
+        name: ping.certname.to_string(),
+        replied: duration_ms.is_some(),
+        duration_ms,
+        error: ping.result.as_ref().err().map(ToString::to_string),
+    }
+}

@@ -1,0 +1,132 @@
+//! How the server is: `/status/v1/…` and `/orchestrator/v1/status`.
+
+use std::time::Duration;
+
+use api_types::status::StatusQuery;
+use api_types::{ApiError, Object, ServiceState, ServiceStatus, Services, kinds};
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+
+use crate::Shared;
+use crate::failure::{Failure, chain};
+use crate::given::{Given, Variables};
+
+const ORCHESTRATOR: &str = "orchestrator-service";
+const BROKER: &str = "broker-service";
+const STATUS: &str = "status-service";
+
+pub(crate) async fn orchestrator(
+    State(api): State<Shared>,
+    Given(given): Given,
+) -> Result<Json<ServiceStatus>, Failure> {
+    let query = StatusQuery::read(given)?;
+    Ok(Json(orchestrator_service(&api, &query).await))
+}
+
+pub(crate) async fn services(
+    State(api): State<Shared>,
+    Given(given): Given,
+) -> Result<(StatusCode, Json<Services>), Failure> {
+    let services = all(&api, &StatusQuery::read(given)?).await;
+    Ok((code(services.values()), Json(services)))
+}
+
+pub(crate) async fn service(
+    State(api): State<Shared>,
+    Variables(name): Variables<String>,
+    Given(given): Given,
+) -> Result<(StatusCode, Json<ServiceStatus>), Failure> {
+    let services = all(&api, &StatusQuery::read(given)?).await;
+    let status = find(services, &name)?;
+    Ok((code([&status]), Json(status)))
+}
+
+pub(crate) async fn simple(State(api): State<Shared>) -> (StatusCode, String) {
+    let services = all(&api, &StatusQuery::default()).await;
+    let code = code(services.values());
+    let state = if code == StatusCode::OK {
+        ServiceState::Running
+    } else {
+        ServiceState::Error
+    };
+    (code, state.to_string())
+}
+
+pub(crate) async fn simple_service(
+    State(api): State<Shared>,
+    Variables(name): Variables<String>,
+) -> Result<(StatusCode, String), Failure> {
+    let status = find(all(&api, &StatusQuery::default()).await, &name)?;
+    Ok((code([&status]), status.state.to_string()))
+}
+
+async fn all(api: &Shared, query: &StatusQuery) -> Services {
+    let broker = json!({"nodes_connected": api.fabric.connected().len()});
+    Services::from([
+        (
+            ORCHESTRATOR.to_owned(),
+            orchestrator_service(api, query).await,
+        ),
+        (
+            BROKER.to_owned(),
+            report(api, query, ServiceState::Running, broker),
+        ),
+        (
+            STATUS.to_owned(),
+            report(api, query, ServiceState::Running, json!({})),
+        ),
+    ])
+}
+
+async fn orchestrator_service(api: &Shared, query: &StatusQuery) -> ServiceStatus {
+    let patience = Duration::from_secs(query.timeout.clamp(1, 60));
+    let db_up = match tokio::time::timeout(patience, api.store.last_event_id()).await {
+        Ok(Ok(_)) => true,
+        Ok(Err(error)) => {
+            tracing::warn!(error = %chain(&error), "the store does not answer");
+            false
+        }
+        Err(_) => false,
+    };
+    let state = if db_up {
+        ServiceState::Running
+    } else {
+        ServiceState::Error
+    };
+    report(api, query, state, json!({"db_up": db_up}))
+}
+
+fn report(api: &Shared, query: &StatusQuery, state: ServiceState, status: Value) -> ServiceStatus {
+    // Who asks for what is critical gets the state alone.
+    let status = match status {
+        Value::Object(status) if query.level != "critical" => status,
+        _ => Object::new(),
+    };
+    ServiceStatus {
+        service_version: api.info.version.clone(),
+        service_status_version: 1,
+        detail_level: query.level.to_owned(),
+        state,
+        status,
+        active_alerts: Vec::new(),
+    }
+}
+
+fn find(mut services: Services, name: &str) -> Result<ServiceStatus, ApiError> {
+    services.remove(name).ok_or_else(|| {
+        let shown: String = name.chars().take(80).collect();
+        let msg = format!("there is no service {shown:?}; /status/v1/services lists all");
+        ApiError::new(kinds::UNKNOWN_SERVICE, msg).with("service", json!(shown))
+    })
+}
+
+fn code<'a>(services: impl IntoIterator<Item = &'a ServiceStatus>) -> StatusCode {
+    let mut services = services.into_iter();
+    if services.all(|service| service.state == ServiceState::Running) {
+        StatusCode::OK
+    } else {
+        StatusCode::SERVICE_UNAVAILABLE
+    }
+}

@@ -1,0 +1,199 @@
+//! `GET events/stream`: events as they are committed and, for one job, output as it is written.
+//!
+//! An event has its number as `id:`, its type as `event:` and the object of `jobs/:id/events` as
+//! data; `Last-Event-ID` goes on behind it. Output is the event `output`, without an id: it is not
+//! kept, so a client that comes back gets it from the result. The rule: nothing is read that the
+//! client has not made room for, so a slow client slows down the agents and fills no memory here.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+
+use api_types::{ApiError, LiveOutput, StreamQuery, events::ends_job, kinds};
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Sse;
+use axum::response::sse::{Event as Message, KeepAlive, KeepAliveStream};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use futures_util::stream::{self, Stream, StreamExt as _};
+use jobs::{LiveEvent, LiveSubscription};
+use serde_json::json;
+use store::{EventRow, StoreError};
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::Shared;
+use crate::defaults::{EVENTS, STREAM_KEEP_ALIVE, STREAM_POLL};
+use crate::events::event;
+use crate::failure::{Failure, chain};
+use crate::given::Given;
+use crate::jobs::existing;
+
+type Messages = Pin<Box<dyn Stream<Item = Result<Message, Infallible>> + Send>>;
+
+pub(crate) async fn stream(
+    State(api): State<Shared>,
+    Given(given): Given,
+    headers: HeaderMap,
+) -> Result<Sse<KeepAliveStream<Messages>>, Failure> {
+    let query = StreamQuery::read(given)?;
+    let start = query
+        .start
+        .map(|start| i64::try_from(start).unwrap_or(i64::MAX));
+    let from = resumption(&headers)?.or(start);
+    let slot = api.streams.clone().try_acquire_owned().map_err(|_| {
+        let msg = "as many event streams are open as the server allows; close one, or poll \
+                   jobs/:id/events";
+        ApiError::new(kinds::UNAVAILABLE, msg)
+    })?;
+    let messages: Messages = match query.job {
+        Some(number) => {
+            let job = existing(&api, &number.to_string()).await?.number;
+            let live = api.jobs.live_from(job, from.unwrap_or(0)).await;
+            Box::pin(of_job(live, slot))
+        }
+        None => {
+            let from = match from {
+                Some(from) => from,
+                None => api.store.last_event_id().await? + 1,
+            };
+            Box::pin(of_all(api.clone(), from, slot))
+        }
+    };
+    // Open streams would keep a server that shuts down from ending.
+    let messages: Messages =
+        Box::pin(messages.take_until(api.info.stopping.clone().cancelled_owned()));
+    let keep_alive = KeepAlive::new().interval(STREAM_KEEP_ALIVE);
+    Ok(Sse::new(messages).keep_alive(keep_alive))
+}
+
+/// The first event that a client has not seen, when it comes back.
+fn resumption(headers: &HeaderMap) -> Result<Option<i64>, ApiError> {
+    let Some(id) = headers.get("last-event-id") else {
+        return Ok(None);
+    };
+    let number = id
+        .to_str()
+        .ok()
+        .filter(|text| text.bytes().all(|b| b.is_ascii_digit()));
+    let number = number.and_then(|text| text.parse::<i64>().ok());
+    let number = number.ok_or_else(|| {
+        ApiError::invalid("Last-Event-ID", "this header is not the number of an event")
+    })?;
+    Ok(Some(number.saturating_add(1)))
+}
+
+fn of_job(
+    live: LiveSubscription,
+    slot: OwnedSemaphorePermit,
+) -> impl Stream<Item = Result<Message, Infallible>> + Send {
+    stream::unfold(Some((live, slot)), |state| async {
+        let (mut live, slot) = state?;
+        match live.next().await {
+            Ok(Some(LiveEvent::Event(row))) => {
+                let goes_on = !ends_job(&row.kind);
+                Some((Ok(committed(row)), goes_on.then_some((live, slot))))
+            }
+            Ok(Some(LiveEvent::Output {
+                certname,
+                stream,
+                offset,
+                bytes,
+            })) => {
+                let node = certname.to_string();
+                let output = output(node, stream.as_str(), offset, &bytes);
+                Some((Ok(message("output", &output)), Some((live, slot))))
+            }
+            Ok(Some(LiveEvent::Lagged(dropped))) => {
+                let lagged = message("lagged", &json!({ "dropped": dropped }));
+                Some((Ok(lagged), Some((live, slot))))
+            }
+            Ok(None) => None,
+            Err(error) => {
+                broken(&error);
+                None
+            }
+        }
+    })
+}
+
+struct Log {
+    api: Shared,
+    next: i64,
+    read: std::vec::IntoIter<EventRow>,
+    _slot: OwnedSemaphorePermit,
+}
+
+fn of_all(
+    api: Shared,
+    next: i64,
+    slot: OwnedSemaphorePermit,
+) -> impl Stream<Item = Result<Message, Infallible>> + Send {
+    let log = Log {
+        api,
+        next,
+        read: Vec::new().into_iter(),
+        _slot: slot,
+    };
+    stream::unfold(log, |mut log| async {
+        match log.next().await {
+            Ok(row) => Some((Ok(committed(row)), log)),
+            Err(error) => {
+                broken(&error);
+                None
+            }
+        }
+    })
+}
+
+impl Log {
+    /// The next event, whenever that is.
+    async fn next(&mut self) -> Result<EventRow, StoreError> {
+        loop {
+            if let Some(row) = self.read.next() {
+                self.next = row.id + 1;
+                return Ok(row);
+            }
+            self.read = self
+                .api
+                .store
+                .all_events(self.next, EVENTS)
+                .await?
+                .into_iter();
+            if self.read.len() == 0 {
+                tokio::time::sleep(STREAM_POLL).await;
+            }
+        }
+    }
+}
+
+fn committed(row: EventRow) -> Message {
+    let (id, job) = (row.id, row.job);
+    let event = event(row);
+    let mut data = json!(event);
+    data["job"] = json!(job.to_string());
+    message(&event.kind, &data).id(id.to_string())
+}
+
+fn output(node: String, stream: &str, offset: u64, bytes: &[u8]) -> LiveOutput {
+    let (data, data_base64) = match std::str::from_utf8(bytes) {
+        Ok(text) => (Some(text.to_owned()), None),
+        Err(_) => (None, Some(STANDARD.encode(bytes))),
+    };
+    LiveOutput {
+        node,
+        stream: stream.to_owned(),
+        offset,
+        data,
+        data_base64,
+    }
+}
+
+fn message(kind: &str, data: &impl serde::Serialize) -> Message {
+    let data = serde_json::to_string(data).expect("plain data is JSON");
+    Message::default().event(kind).data(data)
+}
+
+/// The client sees the stream end without the job's end, and comes back.
+fn broken(error: &StoreError) {
+    tracing::error!(error = %chain(error), "cannot go on with an event stream");
+}

@@ -1,0 +1,153 @@
+//! The tasks of an environment: `GET tasks`, `GET tasks/:module/:task` and its `permitted`.
+
+use std::sync::Arc;
+
+use api_types::tasks::{EnvironmentParam, TasksQuery};
+use api_types::{
+    ApiError, EnvironmentCode, Object, TaskDetail, TaskFile, TaskFileUri, TaskList, TaskListItem,
+    TaskPermitted, kinds,
+};
+use axum::Json;
+use axum::extract::State;
+use deploy::{CodeError, CodeVersion, EnvironmentName, Task};
+use pxp::task::TaskName;
+use serde_json::{Value, json};
+
+use crate::Shared;
+use crate::base::Base;
+use crate::failure::Failure;
+use crate::given::{Given, Variables};
+use crate::guard::Caller;
+
+/// Private tasks are for other tasks and plans: they are left out here, and can be shown and run.
+pub(crate) async fn list(
+    State(api): State<Shared>,
+    base: Base,
+    caller: Caller,
+    Given(given): Given,
+) -> Result<Json<TaskList>, Failure> {
+    let query = TasksQuery::read(given)?;
+    let (environment, tasks) = read(&api, query, |code| code.tasks()).await?;
+    let item = |name: &TaskName| TaskListItem {
+        id: address(&base, name),
+        name: name.to_string(),
+        permitted: caller.may(&api, "tasks", "run", name.as_str()),
+    };
+    let shown = tasks.iter().filter(|task| !task.private);
+    let items = shown.map(|task| item(&task.name)).collect();
+    Ok(Json(TaskList { environment, items }))
+}
+
+pub(crate) async fn show(
+    State(api): State<Shared>,
+    base: Base,
+    caller: Caller,
+    Variables((module, task)): Variables<(String, String)>,
+    Given(given): Given,
+) -> Result<Json<TaskDetail>, Failure> {
+    let (query, name) = (TasksQuery::read(given)?, task_name(&module, &task)?);
+    let asked = name.clone();
+    let (environment, task) = read(&api, query, move |code| code.task(&asked)).await?;
+    Ok(Json(TaskDetail {
+        id: address(&base, &name),
+        name: name.to_string(),
+        metadata: metadata(&task),
+        files: files(&task, &environment.name),
+        permitted: caller.may(&api, "tasks", "run", name.as_str()),
+        environment,
+    }))
+}
+
+pub(crate) async fn permitted(
+    State(api): State<Shared>,
+    caller: Caller,
+    Variables((module, task)): Variables<(String, String)>,
+    Given(given): Given,
+) -> Result<Json<TaskPermitted>, Failure> {
+    let (query, name) = (TasksQuery::read(given)?, task_name(&module, &task)?);
+    let asked = name.clone();
+    read(&api, query, move |code| code.task(&asked)).await?;
+    Ok(Json(TaskPermitted {
+        permitted: caller.may(&api, "tasks", "run", name.as_str()),
+    }))
+}
+
+/// Reads from the present version of the environment, on a thread that may block.
+async fn read<T: Send + 'static>(
+    api: &Shared,
+    query: TasksQuery,
+    what: impl FnOnce(&dyn CodeVersion) -> Result<T, CodeError> + Send + 'static,
+) -> Result<(EnvironmentCode, T), Failure> {
+    let parsed = query.environment.parse();
+    let name: EnvironmentName = parsed.map_err(|error| ApiError::invalid("environment", error))?;
+    let code = Arc::clone(&api.code);
+    let reading = tokio::task::spawn_blocking(move || {
+        let version = code.version(&name)?;
+        let environment = EnvironmentCode {
+            name: name.to_string(),
+            code_id: version.code_id().map(str::to_owned),
+        };
+        Ok((environment, what(&*version)?))
+    });
+    let read = reading
+        .await
+        .map_err(|error| Failure::internal("read the code", &error))?;
+    read.map_err(code_refusal)
+}
+
+/// What a client is told when code cannot be used.
+pub(crate) fn code_refusal(error: CodeError) -> Failure {
+    let text = error.to_string();
+    match &error {
+        CodeError::UnknownEnvironment { environment, .. } => {
+            // The message of the error has a path of the server.
+            let msg = format!("there is no environment `{environment}`");
+            let unknown = ApiError::new(kinds::UNKNOWN_ENVIRONMENT, msg);
+            unknown
+                .with("environment", json!(environment.as_str()))
+                .into()
+        }
+        CodeError::UnknownTask { task, environment } => {
+            let unknown = ApiError::new(kinds::UNKNOWN_TASK, text);
+            let unknown = unknown.with("task", json!(task.as_str()));
+            unknown
+                .with("environment", json!(environment.as_str()))
+                .into()
+        }
+        CodeError::Io { .. } => Failure::internal("read the code", &error),
+        // The code is wrong, and who asks for it is who can put it right.
+        _ => ApiError::new(kinds::UNKNOWN, text).into(),
+    }
+}
+
+fn task_name(module: &str, task: &str) -> Result<TaskName, ApiError> {
+    TaskName::from_parts(module, task).map_err(|error| ApiError::invalid("task", error))
+}
+
+fn address(base: &Base, name: &TaskName) -> String {
+    base.at(&format!("tasks/{}/{}", name.module(), name.task()))
+}
+
+fn metadata(task: &Task) -> Object {
+    match serde_json::to_value(&task.metadata) {
+        Ok(Value::Object(metadata)) => metadata,
+        // It came from a JSON object.
+        _ => Object::new(),
+    }
+}
+
+fn files(task: &Task, environment: &str) -> Vec<TaskFile> {
+    let params = EnvironmentParam {
+        environment: environment.to_owned(),
+    };
+    let file = |file: &deploy::TaskFile| TaskFile {
+        filename: file.filename.to_string(),
+        uri: TaskFileUri {
+            path: file.uri_path.clone(),
+            params: params.clone(),
+        },
+        sha256: file.sha256.to_string(),
+        size_bytes: file.size_bytes,
+    };
+    task.files.iter().map(file).collect()
+}

@@ -1,1 +1,144 @@
-fn main() {}
+//! `tutti-agent`: runs what a Tutti server, or any PCP broker, asks this node
+//! to run.
+//!
+//! Exit codes: 0 stopped as told, 1 failure, 2 the command line or the
+//! configuration file cannot be read, 3 the configuration makes no sense.
+
+#![expect(
+    clippy::print_stderr,
+    reason = "what goes wrong before logging is told here"
+)]
+#![expect(
+    clippy::print_stdout,
+    reason = "bootstrap reports to the person who typed it"
+)]
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use agent::bootstrap::{Bootstrap, BootstrapConfig, CaUri, Fingerprint, SslDir};
+use agent::config::paths::DefaultPaths;
+use agent::config::settings::Arguments;
+use agent::config::{error, host_name};
+use agent::errors::chain;
+use agent::logging::{self, Level, LogConfig, Output};
+use agent::service;
+use clap::{Args, Parser, Subcommand};
+use pcp::{Certname, CertnameError};
+use pki::KeyType;
+
+/// Agent of Tutti: runs tasks, commands and Puppet on this node
+#[derive(Debug, Parser)]
+#[command(name = "tutti-agent", version, subcommand_negates_reqs = true)]
+struct CommandLine {
+    #[command(flatten)]
+    arguments: Arguments,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Get a certificate from a Puppet CA (Tutti's or puppetserver's)
+    Bootstrap(BootstrapArguments),
+}
+
+#[derive(Debug, Args)]
+struct BootstrapArguments {
+    /// The server that holds the CA
+    #[arg(long, value_name = "HOST[:8140]")]
+    server: CaUri,
+    /// The name to ask for; this host's name when not given
+    #[arg(long, value_name = "NAME")]
+    certname: Option<Certname>,
+    /// SHA-256 fingerprint of the CA certificate; without it the first answer
+    /// is trusted
+    #[arg(long, value_name = "SHA256")]
+    ca_fingerprint: Option<Fingerprint>,
+    /// Longest pause between two looks for the signed certificate; 0 looks once
+    #[arg(long, value_name = "SECS", default_value_t = 120)]
+    waitforcert: u32,
+    /// Puppet's ssl directory
+    #[arg(long, value_name = "DIR")]
+    ssl_dir: Option<PathBuf>,
+    /// Make an RSA-4096 key, as Puppet does, instead of EC P-256
+    #[arg(long)]
+    rsa: bool,
+}
+
+fn main() -> ExitCode {
+    let mut raw = std::env::args_os().skip(1);
+    if raw
+        .next()
+        .is_some_and(|first| first == agent::agent::RUN_ACTION)
+    {
+        // Before any thread is started: it forks.
+        return agent::process::wrapper_main(raw);
+    }
+    let command_line = CommandLine::parse();
+    let done = match command_line.command {
+        Some(Command::Bootstrap(arguments)) => service::block_on(bootstrap(arguments)),
+        None => match agent::config::load(&command_line.arguments) {
+            Ok(config) => service::block_on(service::run(config)),
+            Err(error) => {
+                eprintln!("tutti-agent: {}", chain(&error));
+                return ExitCode::from(error.exit_code());
+            }
+        },
+    };
+    done.unwrap_or_else(|error| {
+        eprintln!("tutti-agent: cannot start the runtime: {error}");
+        ExitCode::from(error::EXIT_FAILURE)
+    })
+}
+
+async fn bootstrap(arguments: BootstrapArguments) -> ExitCode {
+    let log = LogConfig {
+        level: Level::default(),
+        output: Output::Stdout,
+    };
+    if let Err(error) = logging::init(&log) {
+        eprintln!("tutti-agent: {}", chain(&error));
+    }
+    let config = match bootstrap_config(arguments) {
+        Ok(config) => config,
+        Err(error) => {
+            eprintln!("tutti-agent: this host's name is no certname, give --certname: {error}");
+            return ExitCode::from(error::EXIT_INVALID_CONFIG);
+        }
+    };
+    match Bootstrap::new(config).run().await {
+        Ok(files) => {
+            println!("certificate: {}", files.cert.display());
+            println!("private key: {}", files.key.display());
+            println!("CA:          {}", files.ca.display());
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("tutti-agent: {}", chain(&error));
+            ExitCode::from(error::EXIT_FAILURE)
+        }
+    }
+}
+
+fn bootstrap_config(arguments: BootstrapArguments) -> Result<BootstrapConfig, CertnameError> {
+    let ssl_dir = arguments
+        .ssl_dir
+        .unwrap_or_else(|| DefaultPaths::for_this_user().ssl_dir);
+    Ok(BootstrapConfig {
+        server: arguments.server,
+        certname: match arguments.certname {
+            Some(certname) => certname,
+            None => host_name().parse()?,
+        },
+        fingerprint: arguments.ca_fingerprint,
+        ssl_dir: SslDir::new(ssl_dir),
+        wait_for_cert: Duration::from_secs(arguments.waitforcert.into()),
+        key_type: if arguments.rsa {
+            KeyType::Rsa4096
+        } else {
+            KeyType::EcP256
+        },
+    })
+}

@@ -3,145 +3,130 @@
 
 use std::time::Duration;
 
-pub(crate) mod engine;
+pub mod engine;
 
 // --- connection ---
 
 /// The port of a PCP broker.
-pub(crate) const BROKER_PORT: u16 = 8142;
+pub const BROKER_PORT: u16 = 8142;
 
 /// The port of a Puppet server, for certificates and files.
-pub(crate) const PUPPET_PORT: u16 = 8140;
+pub const PUPPET_PORT: u16 = 8140;
 
 /// What the agent calls itself in its PCP URI.
-pub(crate) const CLIENT_TYPE: &str = "agent";
+pub const CLIENT_TYPE: &str = "agent";
 
 /// TCP connect, proxy, TLS and upgrade together (`connection-timeout`).
-pub(crate) const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
+pub const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// From ping to ping (`ping-interval`). Below the broker's idle timeout of
 /// 360 s even when two pings are lost.
-pub(crate) const PING_INTERVAL: Duration = Duration::from_secs(120);
+pub const PING_INTERVAL: Duration = Duration::from_secs(120);
 
 /// How long a pong may take; pxp-agent uses the same.
-pub(crate) const PONG_TIMEOUT: Duration = Duration::from_secs(5);
+pub const PONG_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Unanswered pings that are forgiven (`allowed-keepalive-timeouts`). With
 /// these three a dead broker is noticed after at most 120 + 3 * 5 s.
-pub(crate) const ALLOWED_KEEPALIVE_TIMEOUTS: u32 = 2;
+pub const ALLOWED_KEEPALIVE_TIMEOUTS: u32 = 2;
 
 /// How long the answer to a v1 association may take (`association-timeout`).
-pub(crate) const ASSOCIATION_TIMEOUT: Duration = Duration::from_secs(15);
+pub const ASSOCIATION_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Life of a v1 message as its envelope says (`pcp-message-ttl`).
-pub(crate) const MESSAGE_TTL: Duration = Duration::from_secs(5);
+pub const MESSAGE_TTL: Duration = Duration::from_secs(5);
 
 /// Upper end of the first wait after a lost connection: 10,000 agents come
 /// back at 10,000 handshakes per second at most, which a broker admits through
 /// its own queue.
-pub(crate) const RECONNECT_SPREAD: Duration = Duration::from_secs(1);
+pub const RECONNECT_SPREAD: Duration = Duration::from_secs(1);
 
 /// Lower end of the later waits.
-pub(crate) const RECONNECT_FLOOR: Duration = Duration::from_secs(1);
+pub const RECONNECT_FLOOR: Duration = Duration::from_secs(1);
 
 /// Upper end of a wait after a lost connection (`reconnect-max-delay`).
-pub(crate) const RECONNECT_CEILING: Duration = Duration::from_secs(60);
+pub const RECONNECT_CEILING: Duration = Duration::from_secs(60);
 
 /// A refusal is a decision of a person: asking again within half a minute
 /// cannot change it.
-pub(crate) const DENIED_FLOOR: Duration = Duration::from_secs(30);
+pub const DENIED_FLOOR: Duration = Duration::from_secs(30);
 
 /// Two agents with one certname take turns at most this often at first.
-pub(crate) const SUPERSEDED_FLOOR: Duration = Duration::from_secs(5);
+pub const SUPERSEDED_FLOOR: Duration = Duration::from_secs(5);
 
 /// Upper end of the wait after a refusal or a superseding: how long a repaired
 /// policy may take to have its agents back.
-pub(crate) const RECONNECT_LONG_CEILING: Duration = Duration::from_secs(300);
+pub const RECONNECT_LONG_CEILING: Duration = Duration::from_secs(300);
 
 /// A connection that held this long starts the back-off anew when it breaks.
-pub(crate) const SETTLED_AFTER: Duration = Duration::from_secs(60);
+pub const SETTLED_AFTER: Duration = Duration::from_secs(60);
 
 /// How often an agent that is not on its first broker looks whether it is
 /// back: a bare TCP connect, jittered by half. 10,000 agents away from home
 /// cost that broker 33 connects per second.
-pub(crate) const HOME_PROBE_INTERVAL: Duration = Duration::from_secs(300);
+pub const HOME_PROBE_INTERVAL: Duration = Duration::from_secs(300);
 
 /// Probes in a row that must succeed before the agent goes home.
-pub(crate) const HOME_PROBES_NEEDED: u32 = 2;
+pub const HOME_PROBES_NEEDED: u32 = 2;
 
 /// Largest message taken from the broker (`max-incoming-message-size`): the
 /// broker's own limit, so that nothing it passes on ends the connection.
-pub(crate) const MAX_INCOMING_BYTES: usize = 64 * 1024 * 1024;
+pub const MAX_INCOMING_BYTES: usize = 64 * 1024 * 1024;
 
 /// Bytes read from the socket at a time; the only buffer of an idle connection.
-pub(crate) const READ_CHUNK_BYTES: usize = 4 * 1024;
-
-/// A read buffer that grew beyond this for one message is given back.
-pub(crate) const READ_BUFFER_KEPT_BYTES: usize = 16 * 1024;
+pub const READ_CHUNK_BYTES: usize = 4 * 1024;
 
 /// Bytes handed to TLS at a time, so that progress can be seen.
-pub(crate) const WRITE_CHUNK_BYTES: usize = 16 * 1024;
+pub const WRITE_CHUNK_BYTES: usize = 16 * 1024;
 
 /// A broker that takes no byte of a message for this long is gone.
-pub(crate) const WRITE_STALL: Duration = Duration::from_secs(120);
+pub const WRITE_STALL: Duration = Duration::from_secs(120);
 
 /// Messages waiting for the socket. Each is at most `max-message-size`, and
 /// a full queue makes the modules wait, so this bounds memory, not progress.
-pub(crate) const SEND_QUEUE: usize = 32;
+pub const SEND_QUEUE: usize = 32;
 
 /// Pongs, pings and the close frame overtake messages in a queue of their own.
-pub(crate) const CONTROL_QUEUE: usize = 8;
+pub const CONTROL_QUEUE: usize = 8;
 
 /// How long the broker may take to answer our close frame.
-pub(crate) const CLOSE_PATIENCE: Duration = Duration::from_secs(2);
+pub const CLOSE_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Largest answer of a proxy to `CONNECT`.
-pub(crate) const MAX_PROXY_HEAD_BYTES: usize = 8 * 1024;
+pub const MAX_PROXY_HEAD_BYTES: usize = 8 * 1024;
 
 // --- options of the configuration file that concern actions ---
 
-/// `task-download-connect-timeout`.
-pub(crate) const DOWNLOAD_CONNECT_TIMEOUT_OPTION: Duration = Duration::from_secs(120);
-
-/// `task-download-timeout`.
-pub(crate) const DOWNLOAD_TIMEOUT_OPTION: Duration = Duration::from_secs(1800);
-
 /// `spool-dir-purge-ttl` and `task-cache-dir-purge-ttl`.
-pub(crate) const PURGE_TTL_OPTION: &str = "14d";
-
-/// `max-message-size`: the limit of the brokers in the field.
-pub(crate) const MAX_MESSAGE_BYTES_OPTION: u64 = 64 * 1024 * 1024;
-
-/// `concurrency`: more actions than this at once are a mistake on most nodes.
-pub(crate) const CONCURRENCY_OPTION: u32 = 32;
+pub const PURGE_TTL_OPTION: &str = "14d";
 
 /// `max-incoming-message-size` below this would refuse ordinary requests.
-pub(crate) const MIN_INCOMING_BYTES: usize = 64 * 1024;
+pub const MIN_INCOMING_BYTES: usize = 64 * 1024;
 
 // --- bootstrap ---
 
 /// Longest pause between two looks for our certificate, as Puppet's
 /// `waitforcert`.
-pub(crate) const WAIT_FOR_CERT: Duration = Duration::from_secs(120);
+pub const WAIT_FOR_CERT: Duration = Duration::from_secs(120);
 
 /// First pause; doubled up to the longest. With autosigning the certificate is
 /// there at the first look.
-pub(crate) const CERT_POLL_FIRST: Duration = Duration::from_secs(2);
+pub const CERT_POLL_FIRST: Duration = Duration::from_secs(2);
 
 /// TCP and TLS with the CA.
-pub(crate) const CA_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+pub const CA_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// One request to the CA.
-pub(crate) const CA_REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+pub const CA_REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A revocation list of 100,000 entries is 5 MB in PEM.
-pub(crate) const MAX_CA_ANSWER_BYTES: usize = 16 * 1024 * 1024;
+pub const MAX_CA_ANSWER_BYTES: usize = 16 * 1024 * 1024;
 
 // --- process ---
 
 /// How long good-bye to the broker and the modules may take after SIGTERM:
 /// far below systemd's 90 s.
-pub(crate) const SHUTDOWN_DEADLINE: Duration = Duration::from_secs(10);
+pub const SHUTDOWN_DEADLINE: Duration = Duration::from_secs(10);
 
 /// Threads for files, downloads and names; they go after 5 idle seconds.
-pub(crate) const BLOCKING_THREADS: usize = 16;
+pub const BLOCKING_THREADS: usize = 16;

@@ -1,3 +1,6 @@
 //! The agent from outside: one binary for all integration tests.
 
+mod config;
+mod connection;
 mod engine;
+mod pidfile;

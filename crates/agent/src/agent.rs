@@ -1,0 +1,139 @@
+//! The agent, put together: engine, connection, and the intake between them.
+//!
+//! [`Agent`] is the handle. The rule that must hold: the engine has recovered
+//! its spool before the first request can arrive, and outlives the connection,
+//! so that nothing received is lost between the two.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pcp::{MessageId, PcpUri};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use crate::access_log::AccessLog;
+use crate::bootstrap::{Bootstrap, BootstrapError};
+use crate::config::{ActionConfig, Config};
+use crate::connection::{Connection, ConnectionConfig, ConnectionStartError, LiveOutbox, Status};
+use crate::engine::{DownloadConfig, Engine, EngineConfig, EngineStartError};
+use crate::intake::{Intake, Requests};
+
+/// The hidden subcommand by which the agent starts wrappers: this program must
+/// call [`wrapper_main`](crate::process::wrapper_main) when it gets it.
+pub const RUN_ACTION: &str = "run-action";
+
+/// Why an agent did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentStartError {
+    /// There is no certificate and none could be had.
+    #[error("no certificate")]
+    Bootstrap(#[from] BootstrapError),
+    /// The certificates that are there cannot be used.
+    #[error("the certificate files cannot be used")]
+    Certificates(#[from] pki::LoadError),
+    /// The spool or another directory cannot be used.
+    #[error("cannot start the engine")]
+    Engine(#[from] EngineStartError),
+    /// The wrappers of actions are this program again.
+    #[error("cannot find the path of this program")]
+    OwnPath(#[source] std::io::Error),
+    /// No broker.
+    #[error(transparent)]
+    Connection(#[from] ConnectionStartError),
+}
+
+/// A running agent.
+#[derive(Debug)]
+pub struct Agent {
+    engine: Engine,
+    connection: Connection,
+}
+
+// === impl Agent ===
+
+impl Agent {
+    /// Gets a certificate if there is none, recovers what ran before, and
+    /// begins to connect. Returns without a connection.
+    pub async fn start(config: Config, access_log: AccessLog) -> Result<Self, AgentStartError> {
+        let mut connection_config = config.connection;
+        if let Some(bootstrap) = config.bootstrap.map(Bootstrap::new)
+            && bootstrap.is_needed()
+        {
+            tracing::info!("there is no certificate yet");
+            // Boxed: an HTTP client that is needed once in a node's life.
+            let files = Box::pin(bootstrap.run()).await?;
+            if connection_config.tls.crl.is_none() {
+                connection_config.tls.crl = files.crl;
+            }
+        }
+        // Later attempts read the files again; at the start, an error is told
+        // to whoever starts the agent.
+        pki::ClientTls::load(&connection_config.tls)?;
+
+        let outbox = LiveOutbox::new(config.actions.max_message_bytes);
+        let engine_config = engine_config(config.actions, &connection_config)?;
+        let engine = Engine::start(engine_config, Arc::new(outbox.clone())).await?;
+        let capabilities = engine.capabilities();
+        let requests: Arc<dyn Requests> = Arc::new(engine.clone());
+        let intake = Arc::new(Intake::new(requests, access_log));
+        let connection = Connection::start(connection_config, &capabilities, outbox, intake)?;
+        Ok(Self { engine, connection })
+    }
+
+    /// What the connection is doing, as it changes.
+    pub fn status(&self) -> watch::Receiver<Status> {
+        self.connection.status()
+    }
+
+    /// Stops both halves within `deadline`; running actions go on.
+    pub async fn shutdown(self, deadline: Duration) {
+        let end = Instant::now() + deadline;
+        self.connection.shutdown(deadline).await;
+        self.engine
+            .shutdown(end.saturating_duration_since(Instant::now()))
+            .await;
+    }
+}
+
+// === impl AgentStartError ===
+
+impl AgentStartError {
+    /// Whether changing the configuration would help.
+    pub fn is_configuration(&self) -> bool {
+        !matches!(self, Self::Bootstrap(_))
+    }
+}
+
+impl Requests for Engine {
+    fn handle(&self, sender: PcpUri, message_id: MessageId, body: pxp::Body) {
+        Engine::handle(self, sender, message_id, body);
+    }
+}
+
+/// The engine's settings out of the agent's.
+fn engine_config(
+    actions: ActionConfig,
+    connection: &ConnectionConfig,
+) -> Result<EngineConfig, AgentStartError> {
+    let own = std::env::current_exe().map_err(AgentStartError::OwnPath)?;
+    let wrapper = vec![own.into_os_string(), RUN_ACTION.into()];
+    let base = EngineConfig::new(actions.spool_dir, actions.cache_dir, wrapper);
+    Ok(EngineConfig {
+        spool_ttl: actions.spool_ttl,
+        task_cache_ttl: actions.cache_ttl,
+        modules_dir: actions.modules_dir,
+        modules_config_dir: Some(actions.modules_config_dir),
+        downloads: DownloadConfig {
+            primary_uris: actions.primary_uris,
+            tls: Some(connection.tls.clone()),
+            proxy: actions.proxy.map(|proxy| proxy.to_string()),
+            connect_timeout: actions.download_connect_timeout,
+            total_timeout: actions.download_timeout,
+        },
+        max_message_bytes: actions.max_message_bytes,
+        max_output_bytes: actions.max_output_bytes,
+        max_concurrent_actions: actions.concurrency,
+        action_timeout: actions.action_timeout,
+        ..base
+    })
+}

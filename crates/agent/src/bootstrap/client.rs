@@ -1,0 +1,242 @@
+//! The five requests of Puppet's CA API that a new node makes.
+//!
+//! The rule that must hold: answers are bounded in size and time, and redirects
+//! are not followed, because the CA is the one host we have reason to trust.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use pcp::Certname;
+use reqwest::header::CONTENT_TYPE;
+use reqwest::{Response, StatusCode};
+
+use crate::{authority, defaults};
+
+/// `HOST[:PORT]`, `https://HOST[:PORT]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CaUri(String);
+
+/// A request that did not come to a usable answer.
+#[derive(Debug, thiserror::Error)]
+pub enum FetchError {
+    /// No answer.
+    #[error("no answer from the CA")]
+    Transport(#[from] reqwest::Error),
+    /// An answer that nobody expects.
+    #[error("the CA answered with HTTP status {status}: {text}")]
+    Status {
+        /// The status.
+        status: StatusCode,
+        /// Beginning of the body.
+        text: String,
+    },
+    /// An answer without end.
+    #[error("the CA's answer is larger than {0} bytes")]
+    TooLarge(usize),
+    /// Not text.
+    #[error("the CA's answer is not text")]
+    NotText,
+}
+
+/// What became of a certificate request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Submitted {
+    Accepted,
+    /// The CA has this very request, or a certificate, already.
+    KnownAlready,
+    Refused(String),
+}
+
+/// A CA and how to talk to it.
+#[derive(Debug)]
+pub(super) struct CaClient {
+    http: reqwest::Client,
+    base: String,
+}
+
+// === impl CaUri ===
+
+impl fmt::Display for CaUri {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for CaUri {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let form = || format!("'{text}' is not of the form HOST[:PORT]");
+        let rest = text
+            .strip_prefix("https://")
+            .unwrap_or(text)
+            .trim_end_matches('/');
+        let (host, port) = authority::parse(rest).ok_or_else(form)?;
+        Ok(Self(authority::format(
+            &host,
+            port.unwrap_or(defaults::PUPPET_PORT),
+        )))
+    }
+}
+
+// === impl FetchError ===
+
+impl FetchError {
+    /// Whether the same request may succeed later.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            // A certificate that does not verify will not verify later.
+            Self::Transport(error) => !is_tls(error),
+            Self::Status { status, .. } => {
+                status.is_server_error() || *status == StatusCode::TOO_MANY_REQUESTS
+            }
+            Self::TooLarge(_) | Self::NotText => false,
+        }
+    }
+}
+
+fn is_tls(error: &reqwest::Error) -> bool {
+    let mut cause: Option<&dyn std::error::Error> = Some(error);
+    while let Some(error) = cause {
+        if error.is::<rustls::Error>() {
+            return true;
+        }
+        // An io::Error's source() skips the error that it wraps.
+        let wrapped = error
+            .downcast_ref::<std::io::Error>()
+            .and_then(std::io::Error::get_ref);
+        if wrapped.is_some_and(|inner| inner.is::<rustls::Error>()) {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
+
+// === impl CaClient ===
+
+impl CaClient {
+    pub(super) fn new(server: &CaUri, tls: Arc<rustls::ClientConfig>) -> Result<Self, FetchError> {
+        let http = reqwest::Client::builder()
+            .tls_backend_preconfigured(Arc::unwrap_or_clone(tls))
+            .connect_timeout(defaults::CA_CONNECT_TIMEOUT)
+            .timeout(defaults::CA_REQUEST_TIMEOUT)
+            .redirect(reqwest::redirect::Policy::none())
+            .no_proxy()
+            .build()?;
+        Ok(Self {
+            http,
+            base: format!("https://{server}/puppet-ca/v1"),
+        })
+    }
+
+    pub(super) async fn ca_certificate(&self) -> Result<String, FetchError> {
+        self.get("certificate/ca").await?.ok_or_else(not_found)
+    }
+
+    pub(super) async fn revocation_list(&self) -> Result<String, FetchError> {
+        self.get("certificate_revocation_list/ca")
+            .await?
+            .ok_or_else(not_found)
+    }
+
+    /// `None` when nobody has signed yet.
+    pub(super) async fn certificate(
+        &self,
+        certname: &Certname,
+    ) -> Result<Option<String>, FetchError> {
+        self.get(&format!("certificate/{}", escaped(certname)))
+            .await
+    }
+
+    pub(super) async fn submit_request(
+        &self,
+        certname: &Certname,
+        request: &str,
+    ) -> Result<Submitted, FetchError> {
+        let url = format!("{}/certificate_request/{}", self.base, escaped(certname));
+        let answer = self
+            .http
+            .put(url)
+            .header(CONTENT_TYPE, "text/plain")
+            .body(request.to_owned())
+            .send()
+            .await?;
+        let status = answer.status();
+        let text = body(answer).await?;
+        if status.is_success() {
+            return Ok(Submitted::Accepted);
+        }
+        match status {
+            // puppetserver: "<name> already has a requested certificate; ignoring
+            // certificate request", "… already has a signed certificate …".
+            StatusCode::BAD_REQUEST if text.contains("already has a") => {
+                Ok(Submitted::KnownAlready)
+            }
+            StatusCode::BAD_REQUEST | StatusCode::FORBIDDEN | StatusCode::CONFLICT => {
+                Ok(Submitted::Refused(clip(&text)))
+            }
+            _ => Err(FetchError::Status {
+                status,
+                text: clip(&text),
+            }),
+        }
+    }
+
+    async fn get(&self, path: &str) -> Result<Option<String>, FetchError> {
+        let answer = self
+            .http
+            .get(format!("{}/{path}", self.base))
+            .send()
+            .await?;
+        let status = answer.status();
+        if status == StatusCode::NOT_FOUND {
+            return Ok(None);
+        }
+        let text = body(answer).await?;
+        if status.is_success() {
+            return Ok(Some(text));
+        }
+        Err(FetchError::Status {
+            status,
+            text: clip(&text),
+        })
+    }
+}
+
+async fn body(mut answer: Response) -> Result<String, FetchError> {
+    let mut bytes = Vec::new();
+    while let Some(chunk) = answer.chunk().await? {
+        if bytes.len() + chunk.len() > defaults::MAX_CA_ANSWER_BYTES {
+            return Err(FetchError::TooLarge(defaults::MAX_CA_ANSWER_BYTES));
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    String::from_utf8(bytes).map_err(|_| FetchError::NotText)
+}
+
+fn not_found() -> FetchError {
+    FetchError::Status {
+        status: StatusCode::NOT_FOUND,
+        text: "no CA is served there".to_owned(),
+    }
+}
+
+/// Certnames may be other than ASCII; a path may not.
+fn escaped(certname: &Certname) -> String {
+    let mut out = String::new();
+    for byte in certname.as_ref().bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            use fmt::Write;
+            write!(out, "%{byte:02X}").expect("a String takes everything");
+        }
+    }
+    out
+}
+
+fn clip(text: &str) -> String {
+    text.trim().chars().take(300).collect()
+}

@@ -1,0 +1,383 @@
+//! From a node without a certificate to one with: CA certificate, revocation
+//! list, key, request, certificate, in Puppet's layout.
+//!
+//! [`Bootstrap::run`] is a list of steps, each of which does nothing when its
+//! file is there. The rules that must hold: a kill at any moment loses no
+//! work, because every file is written whole and the key is on disk before
+//! the CA hears of it; nothing is trusted over the network but the CA
+//! certificate, and that only by its fingerprint or, said aloud, at first
+//! sight; a certificate is only kept if it fits our key.
+
+mod client;
+mod fingerprint;
+mod layout;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use pcp::Certname;
+use pki::durable::{self, WriteError};
+use pki::key::KeyError;
+use pki::{ClientTls, KeyType, LoadError, TlsFiles};
+use rand::RngExt;
+use rustls_pki_types::CertificateDer;
+use rustls_pki_types::pem::PemObject;
+use tokio::time::sleep;
+
+use client::{CaClient, Submitted};
+pub use client::{CaUri, FetchError};
+pub use fingerprint::Fingerprint;
+pub use layout::SslDir;
+
+use crate::defaults;
+
+/// Where to get a certificate and where to put it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BootstrapConfig {
+    /// The CA's HTTP address.
+    pub server: CaUri,
+    /// The name we ask for.
+    pub certname: Certname,
+    /// What the CA certificate must look like; `None` trusts the first answer.
+    pub fingerprint: Option<Fingerprint>,
+    /// Puppet's `ssldir`.
+    pub ssl_dir: SslDir,
+    /// Longest pause between two looks for the certificate; zero looks once.
+    pub wait_for_cert: Duration,
+    /// The key to make when there is none.
+    pub key_type: KeyType,
+}
+
+/// There is no certificate.
+#[derive(Debug, thiserror::Error)]
+pub enum BootstrapError {
+    /// The CA does not answer, or not as it should.
+    #[error("cannot {what}")]
+    Fetch {
+        /// What was asked for.
+        what: &'static str,
+        /// Why it did not come.
+        source: FetchError,
+    },
+    /// Somebody else's CA, or somebody in between.
+    #[error(
+        "the CA certificate of {server} has fingerprint {found}, not {expected}; \
+         nothing was kept"
+    )]
+    Fingerprint {
+        /// Whom we asked.
+        server: CaUri,
+        /// What came.
+        found: Fingerprint,
+        /// What was asked for.
+        expected: Fingerprint,
+    },
+    /// Not what it should be.
+    #[error("{server} sent no usable {what}")]
+    Unusable {
+        /// Whom we asked.
+        server: CaUri,
+        /// What was asked for.
+        what: &'static str,
+    },
+    /// A file of ours cannot be used.
+    #[error("cannot use the files in the ssl directory")]
+    Load(#[from] LoadError),
+    /// A file of ours cannot be written.
+    #[error("cannot write to the ssl directory")]
+    Write(#[from] WriteError),
+    /// No key.
+    #[error("cannot make or read the private key")]
+    Key(#[from] KeyError),
+    /// The CA will not sign.
+    #[error("the CA refused the request for '{certname}': {reason}")]
+    Refused {
+        /// The name asked for.
+        certname: Certname,
+        /// Its words.
+        reason: String,
+    },
+    /// The CA knows our name with another key.
+    #[error(
+        "the CA holds a certificate for '{certname}' that was made for another key; \
+         remove it there (tutti ca clean {certname}, or puppetserver ca clean --certname \
+         {certname}), or choose another --certname"
+    )]
+    ForeignCertificate {
+        /// The name asked for.
+        certname: Certname,
+    },
+    /// Nobody has signed and we were not to wait.
+    #[error(
+        "the request for '{certname}' waits to be signed (tutti ca sign {certname}, or \
+         puppetserver ca sign --certname {certname}); run this again afterwards"
+    )]
+    NotSigned {
+        /// The name asked for.
+        certname: Certname,
+    },
+}
+
+/// A bootstrap under way.
+#[derive(Debug)]
+pub struct Bootstrap {
+    config: BootstrapConfig,
+    files: TlsFiles,
+}
+
+// === impl Bootstrap ===
+
+impl Bootstrap {
+    /// Nothing is done yet.
+    pub fn new(config: BootstrapConfig) -> Self {
+        let files = config.ssl_dir.files(&config.certname);
+        Self { config, files }
+    }
+
+    /// Whether there is anything to do.
+    pub fn is_needed(&self) -> bool {
+        ![&self.files.ca, &self.files.key, &self.files.cert]
+            .into_iter()
+            .all(|path| path.is_file())
+    }
+
+    /// Does what is missing; returns the files.
+    pub async fn run(&self) -> Result<TlsFiles, BootstrapError> {
+        self.config.ssl_dir.create()?;
+        if !self.files.ca.is_file() {
+            self.retrying("fetch the CA certificate", || self.fetch_ca())
+                .await?;
+        }
+        let tls = ClientTls::without_certificate(&self.files.ca, None)?;
+        let client = CaClient::new(&self.config.server, tls).map_err(fetching("reach the CA"))?;
+        let crl = self.config.ssl_dir.crl();
+        if !crl.is_file() {
+            self.retrying("fetch the revocation list", || {
+                self.fetch_crl(&client, &crl)
+            })
+            .await?;
+        }
+        self.ensure_key()?;
+        if !self.files.cert.is_file() {
+            self.obtain_certificate(&client).await?;
+        }
+        ClientTls::load(&self.files)?;
+        Ok(self.files.clone())
+    }
+
+    async fn fetch_ca(&self) -> Result<(), BootstrapError> {
+        let client = CaClient::new(&self.config.server, ClientTls::first_contact())
+            .map_err(fetching("reach the CA"))?;
+        let pem = client
+            .ca_certificate()
+            .await
+            .map_err(fetching("fetch the CA certificate"))?;
+        let certificates: Vec<_> = CertificateDer::pem_slice_iter(pem.as_bytes())
+            .collect::<Result<_, _>>()
+            .map_err(|_| self.unusable("CA certificate"))?;
+        let Some(first) = certificates.first() else {
+            return Err(self.unusable("CA certificate"));
+        };
+        // A bundle is named by its text as a whole, as Puppet does: were one
+        // certificate enough, another root could be smuggled in beside it.
+        let of_text = Fingerprint::of(pem.as_bytes());
+        let found = match certificates.len() {
+            1 => Fingerprint::of(first),
+            _ => of_text,
+        };
+        match self.config.fingerprint {
+            Some(expected) if expected == found || expected == of_text => {}
+            Some(expected) => {
+                return Err(BootstrapError::Fingerprint {
+                    server: self.config.server.clone(),
+                    found,
+                    expected,
+                });
+            }
+            None => tracing::warn!(
+                fingerprint = %found,
+                "trusting the CA certificate of {} at first sight; compare its fingerprint, \
+                 or give --ca-fingerprint",
+                self.config.server
+            ),
+        }
+        durable::write_atomic(&self.files.ca, pem.as_bytes(), 0o644)?;
+        tracing::info!(file = %self.files.ca.display(), "wrote the CA certificate");
+        Ok(())
+    }
+
+    async fn fetch_crl(&self, client: &CaClient, path: &Path) -> Result<(), BootstrapError> {
+        let pem = client
+            .revocation_list()
+            .await
+            .map_err(fetching("fetch the revocation list"))?;
+        if !pem.contains("-----BEGIN X509 CRL-----") {
+            return Err(self.unusable("revocation list"));
+        }
+        durable::write_atomic(path, pem.as_bytes(), 0o644)?;
+        tracing::info!(file = %path.display(), "wrote the revocation list");
+        Ok(())
+    }
+
+    /// The key is durable before anybody hears of it: a certificate for a
+    /// lost key is of no use and blocks its name.
+    fn ensure_key(&self) -> Result<(), BootstrapError> {
+        if self.files.key.is_file() {
+            return Ok(());
+        }
+        let key = pki::key::generate(self.config.key_type)?;
+        durable::write_atomic(&self.files.key, key.serialize_pem().as_bytes(), 0o600)?;
+        tracing::info!(file = %self.files.key.display(), "wrote a new private key");
+        Ok(())
+    }
+
+    async fn obtain_certificate(&self, client: &CaClient) -> Result<(), BootstrapError> {
+        if self.fetch_certificate(client).await? {
+            return Ok(());
+        }
+        let request = self.request()?;
+        self.retrying("submit the certificate request", || {
+            self.submit(client, &request)
+        })
+        .await?;
+        let mut pause = defaults::CERT_POLL_FIRST;
+        loop {
+            if self.fetch_certificate(client).await? {
+                return Ok(());
+            }
+            if self.config.wait_for_cert.is_zero() {
+                return Err(BootstrapError::NotSigned {
+                    certname: self.config.certname.clone(),
+                });
+            }
+            tracing::info!(
+                certname = %self.config.certname,
+                "waiting for our certificate to be signed; looking again in {:.0} s",
+                pause.as_secs_f64()
+            );
+            sleep(jittered(pause)).await;
+            pause = (pause * 2).min(self.config.wait_for_cert);
+        }
+    }
+
+    /// The request that was made before, or a new one. The same bytes every
+    /// time: a CA takes a second, different request for an attack.
+    fn request(&self) -> Result<String, BootstrapError> {
+        let path = self.config.ssl_dir.request(&self.config.certname);
+        if let Ok(request) = std::fs::read_to_string(&path) {
+            return Ok(request);
+        }
+        let key = pki::key::read(&self.files.key)?;
+        let request = pki::csr::request_for(self.config.certname.as_str(), &key)?;
+        durable::write_atomic(&path, request.as_bytes(), 0o644)?;
+        Ok(request)
+    }
+
+    async fn submit(&self, client: &CaClient, request: &str) -> Result<(), BootstrapError> {
+        let submitted = client
+            .submit_request(&self.config.certname, request)
+            .await
+            .map_err(fetching("submit the certificate request"))?;
+        match submitted {
+            Submitted::Accepted | Submitted::KnownAlready => Ok(()),
+            Submitted::Refused(reason) => Err(BootstrapError::Refused {
+                certname: self.config.certname.clone(),
+                reason,
+            }),
+        }
+    }
+
+    /// True when there is a certificate now.
+    async fn fetch_certificate(&self, client: &CaClient) -> Result<bool, BootstrapError> {
+        let certname = &self.config.certname;
+        let fetched = self
+            .retrying("fetch our certificate", || async {
+                client
+                    .certificate(certname)
+                    .await
+                    .map_err(fetching("fetch our certificate"))
+            })
+            .await?;
+        let Some(pem) = fetched else {
+            return Ok(false);
+        };
+        self.keep_certificate(&pem)?;
+        Ok(true)
+    }
+
+    fn keep_certificate(&self, pem: &str) -> Result<(), BootstrapError> {
+        // Tried beside its final place, so that a wrong one is never found there.
+        let trial = with_suffix(&self.files.cert, ".new");
+        durable::write_atomic(&trial, pem.as_bytes(), 0o644)?;
+        let fits = ClientTls::load(&TlsFiles {
+            cert: trial.clone(),
+            ..self.files.clone()
+        });
+        durable::remove(&trial)?;
+        match fits {
+            Ok(_) => {}
+            Err(LoadError::Pair { .. }) => {
+                return Err(BootstrapError::ForeignCertificate {
+                    certname: self.config.certname.clone(),
+                });
+            }
+            Err(error) => return Err(error.into()),
+        }
+        durable::write_atomic(&self.files.cert, pem.as_bytes(), 0o644)?;
+        durable::remove(&self.config.ssl_dir.request(&self.config.certname))?;
+        tracing::info!(file = %self.files.cert.display(), "wrote our certificate");
+        Ok(())
+    }
+
+    /// Repeats an attempt that failed on its way through the network, for as
+    /// long as we are to wait at all.
+    async fn retrying<T, F>(
+        &self,
+        what: &'static str,
+        mut attempt: impl FnMut() -> F,
+    ) -> Result<T, BootstrapError>
+    where
+        F: Future<Output = Result<T, BootstrapError>>,
+    {
+        let mut pause = defaults::CERT_POLL_FIRST;
+        loop {
+            match attempt().await {
+                Err(BootstrapError::Fetch { source, .. })
+                    if source.is_transient() && !self.config.wait_for_cert.is_zero() =>
+                {
+                    tracing::warn!(
+                        error = %crate::errors::chain(&source),
+                        "cannot {what} yet; trying again in {:.0} s",
+                        pause.as_secs_f64()
+                    );
+                    sleep(jittered(pause)).await;
+                    pause = (pause * 2).min(self.config.wait_for_cert);
+                }
+                result => return result,
+            }
+        }
+    }
+
+    fn unusable(&self, what: &'static str) -> BootstrapError {
+        BootstrapError::Unusable {
+            server: self.config.server.clone(),
+            what,
+        }
+    }
+}
+
+fn fetching(what: &'static str) -> impl Fn(FetchError) -> BootstrapError {
+    move |source| BootstrapError::Fetch { what, source }
+}
+
+/// Half to one and a half of `pause`: a rack that was switched on at once does
+/// not ask at once.
+fn jittered(pause: Duration) -> Duration {
+    pause.mul_f64(rand::rng().random_range(0.5..=1.5))
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}

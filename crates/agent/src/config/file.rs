@@ -1,0 +1,112 @@
+//! Reading `pxp-agent.conf`.
+//!
+//! [`read`] turns a file into [`Settings`]. The rule that must hold: an
+//! unknown key is reported and skipped (files are shared between versions), a
+//! known key of the wrong type stops the start and is named.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use super::error::ConfigError;
+use super::settings::Settings;
+
+/// What a file said.
+#[derive(Debug, Default)]
+pub struct FileSettings {
+    /// The known options.
+    pub settings: Settings,
+    /// Keys that mean nothing to the agent.
+    pub unknown_keys: Vec<String>,
+}
+
+/// Reads `path`. A missing file is an empty one unless it was `named` by the
+/// user.
+pub fn read(path: &Path, named: bool) -> Result<FileSettings, ConfigError> {
+    let is_json = match path.extension().and_then(|e| e.to_str()) {
+        Some("conf") => false,
+        Some("json") => true,
+        _ => return Err(ConfigError::Suffix(path.to_owned())),
+    };
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && !named => {
+            return Ok(FileSettings::default());
+        }
+        Err(source) => {
+            return Err(ConfigError::Unreadable {
+                path: path.to_owned(),
+                source,
+            });
+        }
+    };
+    settings_of(document(path, &text, is_json)?, path, &text)
+}
+
+fn document(path: &Path, text: &str, is_json: bool) -> Result<Map<String, Value>, ConfigError> {
+    let syntax = |reason: String| ConfigError::Syntax {
+        path: path.to_owned(),
+        reason,
+    };
+    let value: Value = if is_json {
+        serde_json::from_str(text).map_err(|e| syntax(e.to_string()))?
+    } else {
+        hocon::parse(text).map_err(|e| syntax(e.to_string()))?
+    };
+    match value {
+        Value::Object(map) => Ok(map),
+        _ => Err(syntax("the top level must be an object".to_owned())),
+    }
+}
+
+fn settings_of(
+    map: Map<String, Value>,
+    path: &Path,
+    text: &str,
+) -> Result<FileSettings, ConfigError> {
+    let known = known_keys();
+    let mut unknown_keys = Vec::new();
+    let mut accepted = Map::new();
+    for (key, value) in map {
+        if !known.contains(&key) {
+            unknown_keys.push(key);
+            continue;
+        }
+        // One key at a time, so that an error can name it.
+        let single = Map::from_iter([(key.clone(), value)]);
+        let settings: Settings =
+            serde_json::from_value(Value::Object(single)).map_err(|e| ConfigError::Type {
+                option: key.clone(),
+                place: place(path, text, &key),
+                reason: e.to_string(),
+            })?;
+        accepted.extend(settings.mentioned());
+    }
+    let settings =
+        serde_json::from_value(Value::Object(accepted)).expect("every key was accepted on its own");
+    Ok(FileSettings {
+        settings,
+        unknown_keys,
+    })
+}
+
+/// The names of all options: the fields of [`Settings`].
+fn known_keys() -> Vec<String> {
+    match serde_json::to_value(Settings::default()) {
+        Ok(Value::Object(map)) => map.into_iter().map(|(key, _)| key).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The file and, where it can be told, the line at which `key` is set.
+fn place(path: &Path, text: &str, key: &str) -> String {
+    let sets_key = |line: &str| {
+        let rest = line.trim_start().trim_start_matches(['{', '"', ' ']);
+        rest.strip_prefix(key)
+            .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '-'))
+    };
+    match text.lines().position(sets_key) {
+        Some(index) => format!("{}:{}", path.display(), index + 1),
+        None => path.display().to_string(),
+    }
+}

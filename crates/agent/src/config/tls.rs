@@ -1,0 +1,148 @@
+//! Which certificate is ours, and what to do when there is none yet.
+//!
+//! The rule that must hold: files named by the user are used as named; the
+//! others stand where Puppet puts them, so a node that Puppet already manages
+//! needs no option at all.
+
+use std::path::{Path, PathBuf};
+
+use pcp::Certname;
+use pki::TlsFiles;
+
+use super::error::ConfigError;
+use super::paths::DefaultPaths;
+use super::settings::Settings;
+use crate::bootstrap::{BootstrapConfig, CaUri, Fingerprint, SslDir};
+use crate::defaults;
+
+/// The four files, and how to get them.
+pub(super) fn resolve(
+    settings: &Settings,
+    paths: &DefaultPaths,
+    notes: &mut Vec<String>,
+) -> Result<(TlsFiles, Option<BootstrapConfig>), ConfigError> {
+    let named = |option: &Option<String>| {
+        option
+            .as_deref()
+            .filter(|text| !text.is_empty())
+            .map(PathBuf::from)
+    };
+    let ssl_dir = named(&settings.ssl_dir).unwrap_or_else(|| paths.ssl_dir.clone());
+    let certname = certname(settings, &ssl_dir)?;
+    let layout = SslDir::new(ssl_dir);
+    let standard = layout.files(&certname);
+    let files = TlsFiles {
+        ca: named(&settings.ssl_ca_cert).unwrap_or_else(|| standard.ca.clone()),
+        cert: named(&settings.ssl_cert).unwrap_or_else(|| standard.cert.clone()),
+        key: named(&settings.ssl_key).unwrap_or_else(|| standard.key.clone()),
+        crl: crl(settings, &standard, notes),
+    };
+    let bootstrap = bootstrap(settings, layout, certname, &files)?;
+    if bootstrap.is_none() {
+        must_exist("ssl-ca-cert", &files.ca)?;
+        must_exist("ssl-cert", &files.cert)?;
+        must_exist("ssl-key", &files.key)?;
+    }
+    Ok((files, bootstrap))
+}
+
+/// An explicit empty text means no revocation list, as with pxp-agent. With
+/// no text at all the standard one is used where certificates stand in their
+/// standard places; a configuration made for pxp-agent does not change its
+/// meaning because of a file that pxp-agent would not have looked at.
+fn crl(settings: &Settings, standard: &TlsFiles, notes: &mut Vec<String>) -> Option<PathBuf> {
+    match settings.ssl_crl.as_deref() {
+        Some("") => None,
+        Some(path) => Some(path.into()),
+        None if settings.ssl_cert.is_some() => {
+            notes.push("no ssl-crl: revoked brokers are not recognised".to_owned());
+            None
+        }
+        None => standard.crl.clone(),
+    }
+}
+
+fn bootstrap(
+    settings: &Settings,
+    layout: SslDir,
+    certname: Certname,
+    files: &TlsFiles,
+) -> Result<Option<BootstrapConfig>, ConfigError> {
+    let Some(ca_uri) = settings.ca_uri.as_deref().filter(|t| !t.is_empty()) else {
+        return Ok(None);
+    };
+    let standard = layout.files(&certname);
+    if files.ca != standard.ca || files.cert != standard.cert || files.key != standard.key {
+        // Certificates of somebody else's making: they must be there.
+        return Ok(None);
+    }
+    let server: CaUri = ca_uri
+        .parse()
+        .map_err(|reason: String| ConfigError::invalid("ca-uri", reason))?;
+    let fingerprint = settings
+        .ca_fingerprint
+        .as_deref()
+        .map(str::parse::<Fingerprint>)
+        .transpose()
+        .map_err(|reason| ConfigError::invalid("ca-fingerprint", reason))?;
+    Ok(Some(BootstrapConfig {
+        server,
+        certname,
+        fingerprint,
+        ssl_dir: layout,
+        wait_for_cert: settings.wait_for_cert.map_or(defaults::WAIT_FOR_CERT, |s| {
+            std::time::Duration::from_secs(s.into())
+        }),
+        key_type: pki::KeyType::EcP256,
+    }))
+}
+
+/// What the user says, else the one pair that is there, else the host's name.
+fn certname(settings: &Settings, ssl_dir: &Path) -> Result<Certname, ConfigError> {
+    let name = match settings.certname.as_deref() {
+        Some(name) => name.to_owned(),
+        None => only_pair(ssl_dir).unwrap_or_else(host_name),
+    };
+    name.parse().map_err(|error| {
+        ConfigError::invalid(
+            "certname",
+            format!("'{}' cannot be used: {error}", name.escape_default()),
+        )
+    })
+}
+
+/// The name of the only certificate with a key in Puppet's ssl directory.
+fn only_pair(ssl_dir: &Path) -> Option<String> {
+    let mut names = std::fs::read_dir(ssl_dir.join("private_keys"))
+        .ok()?
+        .flatten()
+        .filter_map(|entry| {
+            let file = entry.file_name();
+            let name = file.to_str()?.strip_suffix(".pem")?.to_owned();
+            ssl_dir.join("certs").join(&file).exists().then_some(name)
+        });
+    let only = names.next()?;
+    names.next().is_none().then_some(only)
+}
+
+/// This host's name, in lower case as Puppet has it.
+pub fn host_name() -> String {
+    rustix::system::uname()
+        .nodename()
+        .to_string_lossy()
+        .to_lowercase()
+}
+
+fn must_exist(option: &'static str, path: &Path) -> Result<(), ConfigError> {
+    if path.is_file() {
+        return Ok(());
+    }
+    Err(ConfigError::invalid(
+        option,
+        format!(
+            "'{}' does not exist; get a certificate with 'tutti-agent bootstrap --server HOST', \
+             or set ca-uri so that the agent does it by itself",
+            path.display()
+        ),
+    ))
+}

@@ -1,0 +1,212 @@
+//! How long to wait before the next connection attempt.
+//!
+//! [`Backoff`] is a pure state machine: cause in, wait out; randomness is
+//! handed in. The rule that must hold: the first wait after a settled
+//! connection is spread evenly over `spread`, so that a fleet that lost its
+//! broker at the same instant does not come back at the same instant, and
+//! every later wait is drawn between the cause's floor and three times the
+//! wait before it, never above the cause's ceiling.
+
+use std::time::Duration;
+
+use rand::{Rng, RngExt};
+
+use crate::defaults;
+
+/// Why the agent has to wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// The connection broke, or an attempt did not lead to one.
+    Lost,
+    /// The broker answered and said no: it will say so again until somebody
+    /// changes its rules or our certificate.
+    Denied,
+    /// Another agent with our certname took our place.
+    Superseded,
+}
+
+/// The limits of the series, all configurable so that tests need not wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Upper end of the first wait (its lower end is zero).
+    pub spread: Duration,
+    /// Lower end of every later wait.
+    pub floor: Duration,
+    /// Upper end of every wait after a lost connection.
+    pub ceiling: Duration,
+    /// Lower end of the wait after a refusal.
+    pub denied_floor: Duration,
+    /// Lower end of the wait after another agent took our place.
+    pub superseded_floor: Duration,
+    /// Upper end after a refusal or a superseding.
+    pub long_ceiling: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            spread: defaults::RECONNECT_SPREAD,
+            floor: defaults::RECONNECT_FLOOR,
+            ceiling: defaults::RECONNECT_CEILING,
+            denied_floor: defaults::DENIED_FLOOR,
+            superseded_floor: defaults::SUPERSEDED_FLOOR,
+            long_ceiling: defaults::RECONNECT_LONG_CEILING,
+        }
+    }
+}
+
+/// The series of waits since the last settled connection.
+#[derive(Debug)]
+pub struct Backoff {
+    limits: Limits,
+    /// The last wait; `None` when the series starts anew.
+    previous: Option<Duration>,
+}
+
+// === impl Backoff ===
+
+impl Backoff {
+    /// A series that has not begun.
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            previous: None,
+        }
+    }
+
+    /// A connection held long enough to be believed: the series starts anew.
+    pub fn reset(&mut self) {
+        self.previous = None;
+    }
+
+    /// The next wait of the series.
+    pub fn next(&mut self, cause: Cause, rng: &mut impl Rng) -> Duration {
+        let (floor, ceiling) = match cause {
+            Cause::Lost => (self.limits.floor, self.limits.ceiling),
+            Cause::Denied => (self.limits.denied_floor, self.limits.long_ceiling),
+            Cause::Superseded => (self.limits.superseded_floor, self.limits.long_ceiling),
+        };
+        let wait = match (self.previous, cause) {
+            (None, Cause::Lost) => between(Duration::ZERO, self.limits.spread, rng),
+            (previous, _) => {
+                let upper = previous.unwrap_or(floor).max(floor).saturating_mul(3);
+                between(floor, upper.min(ceiling), rng)
+            }
+        };
+        self.previous = Some(wait);
+        wait
+    }
+
+    /// A short wait that is not part of the series: before the next broker
+    /// of the list is tried.
+    pub fn step(&self, rng: &mut impl Rng) -> Duration {
+        between(Duration::ZERO, self.limits.spread, rng)
+    }
+}
+
+/// A wait drawn evenly from `low..=high`; `low` when the range is empty.
+fn between(low: Duration, high: Duration, rng: &mut impl Rng) -> Duration {
+    if high <= low {
+        return low;
+    }
+    rng.random_range(low..=high)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rand::SeedableRng;
+    use rand::rngs::StdRng;
+
+    use super::*;
+
+    fn cause() -> impl Strategy<Value = Cause> {
+        prop_oneof![
+            4 => Just(Cause::Lost),
+            1 => Just(Cause::Denied),
+            1 => Just(Cause::Superseded),
+        ]
+    }
+
+    fn bounds(limits: &Limits, cause: Cause) -> (Duration, Duration) {
+        match cause {
+            Cause::Lost => (limits.floor, limits.ceiling),
+            Cause::Denied => (limits.denied_floor, limits.long_ceiling),
+            Cause::Superseded => (limits.superseded_floor, limits.long_ceiling),
+        }
+    }
+
+    proptest! {
+        /// Every wait is within its cause's limits and at most three times
+        /// the one before, whatever the order of causes.
+        #[test]
+        fn every_wait_is_bounded_by_its_cause_and_its_predecessor(
+            causes in prop::collection::vec(cause(), 1..60),
+            seed: u64,
+        ) {
+            let limits = Limits::default();
+            let mut backoff = Backoff::new(limits);
+            let mut rng = StdRng::seed_from_u64(seed);
+            let mut previous = None::<Duration>;
+            for cause in causes {
+                let wait = backoff.next(cause, &mut rng);
+                let (floor, ceiling) = bounds(&limits, cause);
+                if previous.is_none() && cause == Cause::Lost {
+                    prop_assert!(wait <= limits.spread);
+                } else {
+                    prop_assert!(wait >= floor && wait <= ceiling, "{cause:?} {wait:?}");
+                    let upper = previous.unwrap_or(floor).max(floor) * 3;
+                    prop_assert!(wait <= upper, "{wait:?} after {previous:?}");
+                }
+                previous = Some(wait);
+            }
+        }
+
+        /// A reset starts the series anew, however long it was.
+        #[test]
+        fn after_a_reset_the_first_wait_is_short_again(length in 0_usize..30, seed: u64) {
+            let limits = Limits::default();
+            let mut backoff = Backoff::new(limits);
+            let mut rng = StdRng::seed_from_u64(seed);
+            for _ in 0..length {
+                backoff.next(Cause::Lost, &mut rng);
+            }
+            backoff.reset();
+            prop_assert!(backoff.next(Cause::Lost, &mut rng) <= limits.spread);
+        }
+    }
+
+    #[test]
+    fn a_fleet_is_spread_over_the_whole_first_second() {
+        let limits = Limits::default();
+        let mut tenths = [0; 10];
+        for seed in 0..10_000 {
+            let mut rng = StdRng::seed_from_u64(seed);
+            let wait = Backoff::new(limits).next(Cause::Lost, &mut rng);
+            let tenth = usize::try_from(wait.as_millis() / 100).expect("small");
+            tenths[tenth.min(9)] += 1;
+        }
+        // Ten even parts of 1,000 each, give or take.
+        assert!(tenths.iter().all(|n| (800..1200).contains(n)), "{tenths:?}");
+    }
+
+    #[test]
+    fn failures_in_a_row_reach_the_ceiling_and_stay_spread_below_it() {
+        let limits = Limits::default();
+        let mut rng = StdRng::seed_from_u64(7);
+        let mut backoff = Backoff::new(limits);
+        let waits: Vec<Duration> = (0..2_000)
+            .map(|_| backoff.next(Cause::Lost, &mut rng))
+            .collect();
+        let mean = waits.iter().sum::<Duration>() / 2_000;
+        assert!(
+            mean > limits.ceiling / 5,
+            "the series does not grow: {mean:?}"
+        );
+        assert!(waits.iter().any(|wait| *wait > limits.ceiling.mul_f64(0.9)));
+        assert!(
+            waits.iter().any(|wait| *wait < limits.ceiling / 4),
+            "no jitter"
+        );
+    }
+}

@@ -1,0 +1,258 @@
+//! Which broker to try next.
+//!
+//! [`Brokers`] is the configured list and a position in it; it knows nothing
+//! of sockets or clocks. The rule that must hold: a broker is left only after
+//! it failed, every broker of the list is tried once before the back-off
+//! grows, and the first of the list is the one to come home to.
+
+use std::fmt;
+use std::str::FromStr;
+
+use rand::Rng;
+use rand::seq::SliceRandom;
+
+use crate::{authority, defaults};
+
+/// `wss://host[:port][/path]` as it stands in the configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BrokerUri {
+    text: String,
+    host: String,
+    port: u16,
+    path: String,
+}
+
+/// Why a text is not the address of a broker.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BrokerUriError {
+    /// Plain `ws://`, `https://` or nothing at all.
+    #[error("broker address '{0}' must start with wss://")]
+    NotWss(String),
+    /// Not a URI, or one without a host.
+    #[error("broker address '{0}' is not of the form wss://HOST[:PORT]/PATH")]
+    Malformed(String),
+}
+
+/// The list of brokers and the one in use.
+#[derive(Debug)]
+pub struct Brokers {
+    uris: Vec<BrokerUri>,
+    current: usize,
+    failed_in_a_row: usize,
+}
+
+// === impl BrokerUri ===
+
+impl BrokerUri {
+    /// Host name or address, without the brackets of an IPv6 literal.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// Port, 8142 when none is given.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Path with its leading slash and, if any, query.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The path to ask for when the client type has to stand in it, as PCP
+    /// version 2 wants it: `/pcp2` and `/pcp2/` both become `/pcp2/agent`.
+    pub fn path_with_type(&self, client_type: &str) -> String {
+        let (path, query) = match self.path.split_once('?') {
+            Some((path, query)) => (path, Some(query)),
+            None => (self.path.as_str(), None),
+        };
+        let slash = if path.ends_with('/') { "" } else { "/" };
+        match query {
+            Some(query) => format!("{path}{slash}{client_type}?{query}"),
+            None => format!("{path}{slash}{client_type}"),
+        }
+    }
+
+    /// `host:port` for the `Host` header and the proxy's `CONNECT` line.
+    pub fn authority(&self) -> String {
+        authority::format(&self.host, self.port)
+    }
+}
+
+impl fmt::Display for BrokerUri {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl FromStr for BrokerUri {
+    type Err = BrokerUriError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if !text.starts_with("wss://") {
+            return Err(BrokerUriError::NotWss(text.to_owned()));
+        }
+        let malformed = || BrokerUriError::Malformed(text.to_owned());
+        let uri: http::Uri = text.parse().map_err(|_| malformed())?;
+        let (host, port) = uri
+            .authority()
+            .and_then(|found| authority::parse(found.as_str()))
+            .ok_or_else(malformed)?;
+        Ok(Self {
+            text: text.to_owned(),
+            host,
+            port: port.unwrap_or(defaults::BROKER_PORT),
+            path: uri
+                .path_and_query()
+                .map_or("/", http::uri::PathAndQuery::as_str)
+                .to_owned(),
+        })
+    }
+}
+
+// === impl Brokers ===
+
+impl Brokers {
+    /// `uris` in order of preference; `None` when there are none.
+    pub fn new(uris: Vec<BrokerUri>) -> Option<Self> {
+        (!uris.is_empty()).then_some(Self {
+            uris,
+            current: 0,
+            failed_in_a_row: 0,
+        })
+    }
+
+    /// Puts the list in an order of its own, so that a fleet with the same
+    /// list does not put all its load on the first broker.
+    pub fn shuffle(&mut self, rng: &mut impl Rng) {
+        self.uris.shuffle(rng);
+    }
+
+    /// The broker to try.
+    pub fn current(&self) -> &BrokerUri {
+        &self.uris[self.current]
+    }
+
+    /// The broker to come home to.
+    pub fn preferred(&self) -> &BrokerUri {
+        &self.uris[0]
+    }
+
+    /// Whether the broker in use is the preferred one.
+    pub fn at_home(&self) -> bool {
+        self.current == 0
+    }
+
+    /// The current broker works.
+    pub fn settled(&mut self) {
+        self.failed_in_a_row = 0;
+    }
+
+    /// The current broker failed: moves to the next. True when by now every
+    /// broker of the list has failed once, so that it is time to wait.
+    pub fn failed(&mut self) -> bool {
+        self.current = (self.current + 1) % self.uris.len();
+        self.failed_in_a_row += 1;
+        let round_over = self.failed_in_a_row >= self.uris.len();
+        if round_over {
+            self.failed_in_a_row = 0;
+        }
+        round_over
+    }
+
+    /// The preferred broker is back.
+    pub fn go_home(&mut self) {
+        self.current = 0;
+        self.failed_in_a_row = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn brokers(count: usize) -> Brokers {
+        let uris = (0..count)
+            .map(|n| {
+                format!("wss://b{n}:8142/pcp2/")
+                    .parse()
+                    .expect("an address")
+            })
+            .collect();
+        Brokers::new(uris).expect("at least one")
+    }
+
+    #[test]
+    fn addresses_are_taken_apart() {
+        let cases = [
+            ("wss://b:8142/pcp2/", "b", 8142, "/pcp2/", "/pcp2/agent"),
+            ("wss://b:9999/pcp2", "b", 9999, "/pcp2", "/pcp2/agent"),
+            ("wss://b/pcp", "b", 8142, "/pcp", "/pcp/agent"),
+            ("wss://b", "b", 8142, "/", "/agent"),
+            ("wss://[::1]:1/x", "::1", 1, "/x", "/x/agent"),
+            ("wss://b/p?q=1", "b", 8142, "/p?q=1", "/p/agent?q=1"),
+        ];
+        for (text, host, port, path, with_type) in cases {
+            let uri: BrokerUri = text.parse().expect(text);
+            assert_eq!(
+                (uri.host(), uri.port(), uri.path()),
+                (host, port, path),
+                "{text}"
+            );
+            assert_eq!(uri.path_with_type("agent"), with_type, "{text}");
+            assert_eq!(uri.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn what_is_no_broker_is_refused() {
+        for text in ["", "b:8142", "ws://b:8142/", "https://b/", "WSS://b/"] {
+            assert_eq!(
+                text.parse::<BrokerUri>(),
+                Err(BrokerUriError::NotWss(text.into()))
+            );
+        }
+        for text in [
+            "wss://",
+            "wss:///pcp2",
+            "wss://b:99999/",
+            "wss://b:x/",
+            "wss://a b/",
+            "wss://user:secret@b/",
+        ] {
+            assert_eq!(
+                text.parse::<BrokerUri>(),
+                Err(BrokerUriError::Malformed(text.into()))
+            );
+        }
+    }
+
+    #[test]
+    fn every_broker_is_tried_once_before_it_is_time_to_wait() {
+        let mut list = brokers(3);
+        let mut tried = Vec::new();
+        for _ in 0..6 {
+            let name = list.current().host().to_owned();
+            tried.push((name, list.failed()));
+        }
+        let expected = [("b0", false), ("b1", false), ("b2", true)].repeat(2);
+        let tried: Vec<_> = tried
+            .iter()
+            .map(|(name, over)| (name.as_str(), *over))
+            .collect();
+        assert_eq!(tried, expected);
+    }
+
+    #[test]
+    fn a_round_begins_anew_where_a_broker_worked() {
+        let mut list = brokers(3);
+        list.failed();
+        list.settled();
+        assert_eq!(list.current().host(), "b1");
+        let rounds: Vec<bool> = (0..3).map(|_| list.failed()).collect();
+        assert_eq!(rounds, [false, false, true]);
+        assert_eq!(list.current().host(), "b1");
+        list.go_home();
+        assert!(list.at_home());
+    }
+}

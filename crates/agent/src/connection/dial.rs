@@ -1,0 +1,202 @@
+//! From an address to an open WebSocket.
+//!
+//! [`dial`] does name resolution, TCP, the proxy's tunnel, TLS and the upgrade
+//! within one time limit. The rule that must hold: the server's chain, host
+//! name and revocation are checked before a byte of ours goes out, and the
+//! name we go by is the one in the certificate that we have just shown.
+
+use std::time::Duration;
+
+use bytes::BytesMut;
+use pcp::PcpUri;
+use pki::{ClientTls, LoadError};
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, ServerName};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use ws::handshake::{Upgrade, UpgradeError};
+
+use super::ConnectionConfig;
+use super::brokers::BrokerUri;
+use super::protocol::PcpVersion;
+use super::proxy::{self, ProxyError};
+use crate::defaults;
+
+/// An open WebSocket.
+#[derive(Debug)]
+pub(super) struct Dialed {
+    pub(super) stream: TlsStream<TcpStream>,
+    /// What the broker sent right behind its answer.
+    pub(super) received: BytesMut,
+    pub(super) broker: BrokerUri,
+    /// Our address on this connection.
+    pub(super) own: PcpUri,
+}
+
+/// Why there is none.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum DialError {
+    #[error("certificates cannot be loaded")]
+    Tls(#[from] LoadError),
+    #[error("own certificate cannot be read: {0}")]
+    Certificate(String),
+    #[error("'{0}' is neither a host name nor an address")]
+    HostName(String),
+    #[error("cannot connect to {to}")]
+    Connect { to: String, source: std::io::Error },
+    #[error("no tunnel to {to}")]
+    Proxy { to: String, source: ProxyError },
+    #[error("TLS with {to} failed")]
+    Handshake { to: String, source: std::io::Error },
+    #[error("the upgrade broke off")]
+    Upgrade(#[source] std::io::Error),
+    #[error("the broker opened no WebSocket")]
+    Answer(#[from] UpgradeError),
+    #[error("no connection within {} s", .0.as_secs_f32())]
+    Timeout(Duration),
+    #[error("stopped")]
+    Cancelled,
+}
+
+// === impl DialError ===
+
+impl DialError {
+    /// Whether the broker understood us and said no.
+    pub(super) fn is_refusal(&self) -> bool {
+        matches!(
+            self,
+            Self::Answer(UpgradeError::Refused {
+                status: 401 | 403,
+                ..
+            })
+        )
+    }
+}
+
+// === dialling ===
+
+/// Opens a WebSocket to `broker`, announcing `capabilities`.
+pub(super) async fn dial(
+    config: &ConnectionConfig,
+    broker: &BrokerUri,
+    capabilities: &str,
+) -> Result<Dialed, DialError> {
+    timeout(
+        config.connection_timeout,
+        dial_unbounded(config, broker, capabilities),
+    )
+    .await
+    .unwrap_or(Err(DialError::Timeout(config.connection_timeout)))
+}
+
+/// Whether `broker` takes TCP connections: the cheapest question there is.
+pub(super) async fn is_reachable(config: &ConnectionConfig, broker: &BrokerUri) -> bool {
+    matches!(
+        timeout(config.connection_timeout, tunnel(config, broker)).await,
+        Ok(Ok(_))
+    )
+}
+
+async fn dial_unbounded(
+    config: &ConnectionConfig,
+    broker: &BrokerUri,
+    capabilities: &str,
+) -> Result<Dialed, DialError> {
+    // Read at every attempt: certificates are renewed while agents run.
+    let tls = ClientTls::load(&config.tls)?;
+    let own = own_uri(config)?;
+    let name = ServerName::try_from(broker.host().to_owned())
+        .map_err(|_| DialError::HostName(broker.host().to_owned()))?;
+    let tcp = tunnel(config, broker).await?;
+    let mut stream = TlsConnector::from(tls)
+        .connect(name, tcp)
+        .await
+        .map_err(|source| DialError::Handshake {
+            to: broker.authority(),
+            source,
+        })?;
+    let received = upgrade(&mut stream, config.pcp_version, broker, capabilities).await?;
+    Ok(Dialed {
+        stream,
+        received,
+        broker: broker.clone(),
+        own,
+    })
+}
+
+/// Our address: the common name of our certificate, wherever in the subject
+/// it stands.
+fn own_uri(config: &ConnectionConfig) -> Result<PcpUri, DialError> {
+    let leaf = CertificateDer::from_pem_file(&config.tls.cert)
+        .map_err(|error| DialError::Certificate(error.to_string()))?;
+    let certname =
+        pki::certname_of(&leaf).map_err(|error| DialError::Certificate(error.to_string()))?;
+    PcpUri::new(certname, defaults::CLIENT_TYPE)
+        .map_err(|error| DialError::Certificate(error.to_string()))
+}
+
+/// TCP to the broker, through the proxy if there is one.
+async fn tunnel(config: &ConnectionConfig, broker: &BrokerUri) -> Result<TcpStream, DialError> {
+    let Some(proxy) = &config.proxy else {
+        return connect(broker.host(), broker.port(), broker.authority()).await;
+    };
+    let mut stream = connect(proxy.host(), proxy.port(), proxy.to_string()).await?;
+    proxy::connect(&mut stream, &broker.authority())
+        .await
+        .map_err(|source| DialError::Proxy {
+            to: broker.authority(),
+            source,
+        })?;
+    Ok(stream)
+}
+
+async fn connect(host: &str, port: u16, to: String) -> Result<TcpStream, DialError> {
+    let connected = async {
+        let stream = TcpStream::connect((host, port)).await?;
+        // A result follows its provisional response within milliseconds: with
+        // Nagle's algorithm it waits for the peer's delayed acknowledgement.
+        stream.set_nodelay(true)?;
+        Ok(stream)
+    };
+    connected
+        .await
+        .map_err(|source| DialError::Connect { to, source })
+}
+
+/// The HTTP upgrade; returns what the broker sent right behind its answer.
+async fn upgrade(
+    stream: &mut TlsStream<TcpStream>,
+    version: PcpVersion,
+    broker: &BrokerUri,
+    capabilities: &str,
+) -> Result<BytesMut, DialError> {
+    let target = match version {
+        PcpVersion::V1 => broker.path().to_owned(),
+        PcpVersion::V2 => broker.path_with_type(defaults::CLIENT_TYPE),
+    };
+    let mut buffer = BytesMut::with_capacity(defaults::READ_CHUNK_BYTES);
+    let request = Upgrade::request(
+        &broker.authority(),
+        &target,
+        rand::random(),
+        &[(pxp::CAPABILITIES_HEADER, capabilities)],
+        &mut buffer,
+    );
+    stream
+        .write_all_buf(&mut buffer)
+        .await
+        .map_err(DialError::Upgrade)?;
+    stream.flush().await.map_err(DialError::Upgrade)?;
+    loop {
+        let read = stream.read_buf(&mut buffer).await;
+        if read.map_err(DialError::Upgrade)? == 0 {
+            return Err(DialError::Upgrade(std::io::ErrorKind::UnexpectedEof.into()));
+        }
+        if request.response(&mut buffer)?.is_some() {
+            return Ok(buffer);
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Finding out that a broker is gone although its TCP connection is not.
+//!
+//! [`Keepalive`] is a pure state machine over instants. A ping goes out every
+//! `interval`; whatever is received afterwards answers it. After a miss the
+//! next ping follows at once, so a half-open connection is noticed within
+//! `interval + (allowed + 1) * pong_timeout` and not after several intervals.
+//! The rule that must hold: a ping that is still waiting behind a large
+//! message of ours is not counted as missed.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// How often to ping and when to give up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeepaliveConfig {
+    /// From ping to ping.
+    pub interval: Duration,
+    /// How long an answer may take.
+    pub pong_timeout: Duration,
+    /// How many misses in a row are forgiven.
+    pub allowed_misses: u32,
+}
+
+/// What to do now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Nothing before this instant.
+    Wait(Instant),
+    /// Nothing until [`Keepalive::ping_written`] is called.
+    WaitForWriter,
+    /// Write a ping.
+    Ping,
+    /// The broker is gone: this many pings in a row went unanswered.
+    Dead {
+        /// Unanswered pings in a row.
+        missed: u32,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Quiet { ping_at: Instant },
+    Queued,
+    Asked { sent: Instant, deadline: Instant },
+}
+
+/// The state of one connection.
+#[derive(Debug)]
+pub struct Keepalive {
+    config: KeepaliveConfig,
+    state: State,
+    missed: u32,
+}
+
+// === impl Keepalive ===
+
+impl Keepalive {
+    /// A connection that was established at `now`.
+    pub fn new(config: KeepaliveConfig, now: Instant) -> Self {
+        Self {
+            config,
+            state: State::Quiet {
+                ping_at: now + config.interval,
+            },
+            missed: 0,
+        }
+    }
+
+    /// Moves on to `now` and says what is to be done.
+    pub fn poll(&mut self, now: Instant) -> Step {
+        match self.state {
+            State::Queued => Step::WaitForWriter,
+            State::Quiet { ping_at } if now < ping_at => Step::Wait(ping_at),
+            State::Asked { deadline, .. } if now < deadline => Step::Wait(deadline),
+            State::Quiet { .. } => {
+                self.state = State::Queued;
+                Step::Ping
+            }
+            State::Asked { .. } => {
+                self.missed += 1;
+                if self.missed > self.config.allowed_misses {
+                    return Step::Dead {
+                        missed: self.missed,
+                    };
+                }
+                self.state = State::Queued;
+                Step::Ping
+            }
+        }
+    }
+
+    /// The ping asked for by [`Step::Ping`] has reached the socket.
+    pub fn ping_written(&mut self, now: Instant) {
+        if self.state == State::Queued {
+            self.state = State::Asked {
+                sent: now,
+                deadline: now + self.config.pong_timeout,
+            };
+        }
+    }
+
+    /// Something was received.
+    pub fn heard(&mut self) {
+        self.missed = 0;
+        if let State::Asked { sent, .. } = self.state {
+            self.state = State::Quiet {
+                ping_at: sent + self.config.interval,
+            };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONFIG: KeepaliveConfig = KeepaliveConfig {
+        interval: Duration::from_secs(120),
+        pong_timeout: Duration::from_secs(5),
+        allowed_misses: 2,
+    };
+
+    fn seconds(n: u64) -> Duration {
+        Duration::from_secs(n)
+    }
+
+    #[test]
+    fn an_answered_ping_is_followed_by_the_next_one_interval_later() {
+        let start = Instant::now();
+        let mut keepalive = Keepalive::new(CONFIG, start);
+        assert_eq!(keepalive.poll(start), Step::Wait(start + seconds(120)));
+        assert_eq!(keepalive.poll(start + seconds(120)), Step::Ping);
+        assert_eq!(keepalive.poll(start + seconds(120)), Step::WaitForWriter);
+        keepalive.ping_written(start + seconds(121));
+        assert_eq!(
+            keepalive.poll(start + seconds(121)),
+            Step::Wait(start + seconds(126))
+        );
+        keepalive.heard();
+        assert_eq!(
+            keepalive.poll(start + seconds(126)),
+            Step::Wait(start + seconds(241))
+        );
+    }
+
+    #[test]
+    fn a_dead_broker_is_noticed_after_the_allowed_misses_and_one() {
+        let start = Instant::now();
+        let mut now = start + seconds(120);
+        let mut keepalive = Keepalive::new(CONFIG, start);
+        for _ in 0..=CONFIG.allowed_misses {
+            assert_eq!(keepalive.poll(now), Step::Ping);
+            keepalive.ping_written(now);
+            now += seconds(5);
+        }
+        assert_eq!(keepalive.poll(now), Step::Dead { missed: 3 });
+        assert_eq!(now - start, seconds(120 + 3 * 5));
+    }
+
+    #[test]
+    fn anything_received_forgives_the_misses() {
+        let start = Instant::now();
+        let mut now = start + seconds(120);
+        let mut keepalive = Keepalive::new(CONFIG, start);
+        for _ in 0..20 {
+            assert_eq!(keepalive.poll(now), Step::Ping);
+            keepalive.ping_written(now);
+            now += seconds(5);
+            assert_eq!(keepalive.poll(now), Step::Ping, "one miss");
+            keepalive.ping_written(now);
+            keepalive.heard();
+            now += seconds(120);
+        }
+    }
+
+    #[test]
+    fn a_ping_behind_a_large_message_is_not_missed() {
+        let start = Instant::now();
+        let mut keepalive = Keepalive::new(CONFIG, start);
+        assert_eq!(keepalive.poll(start + seconds(120)), Step::Ping);
+        for later in [200, 1_000, 10_000] {
+            assert_eq!(keepalive.poll(start + seconds(later)), Step::WaitForWriter);
+        }
+    }
+
+    #[test]
+    fn with_no_allowance_one_miss_is_enough() {
+        let start = Instant::now();
+        let mut keepalive = Keepalive::new(
+            KeepaliveConfig {
+                allowed_misses: 0,
+                ..CONFIG
+            },
+            start,
+        );
+        let now = start + seconds(120);
+        assert_eq!(keepalive.poll(now), Step::Ping);
+        keepalive.ping_written(now);
+        assert_eq!(keepalive.poll(now + seconds(5)), Step::Dead { missed: 1 });
+    }
+}

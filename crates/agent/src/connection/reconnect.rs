@@ -1,0 +1,189 @@
+//! What to do when a connection, or an attempt at one, has ended.
+//!
+//! [`Reconnect`] joins the list of brokers with the back-off; pure, so that
+//! the whole policy is tested as a table. The rule that must hold: no ending,
+//! however often it repeats, makes the agent give up or try again without a
+//! wait that grows.
+
+use std::time::Duration;
+
+use rand::Rng;
+
+use super::backoff::{Backoff, Cause, Limits};
+use super::brokers::{BrokerUri, Brokers};
+use crate::defaults;
+
+/// How an attempt or a connection ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// No connection came about.
+    NotConnected,
+    /// The broker refused us: association denied, or the upgrade forbidden.
+    Denied,
+    /// The broker gave our place to another connection of the same name.
+    Superseded,
+    /// A connection that had existed for `lived` ended in any other way.
+    Lost {
+        /// From the finished upgrade to the end.
+        lived: Duration,
+    },
+    /// We left for the preferred broker ourselves.
+    WentHome,
+}
+
+/// The policy and its memory.
+#[derive(Debug)]
+pub struct Reconnect {
+    brokers: Brokers,
+    backoff: Backoff,
+    /// A connection that lived this long was a good one.
+    settled_after: Duration,
+}
+
+// === impl Reconnect ===
+
+impl Reconnect {
+    /// A policy at its beginning.
+    pub fn new(brokers: Brokers, limits: Limits) -> Self {
+        Self {
+            brokers,
+            backoff: Backoff::new(limits),
+            settled_after: defaults::SETTLED_AFTER,
+        }
+    }
+
+    /// The same with another idea of what a good connection is.
+    #[must_use]
+    pub fn settled_after(mut self, settled_after: Duration) -> Self {
+        self.settled_after = settled_after;
+        self
+    }
+
+    /// The broker to try next.
+    pub fn broker(&self) -> &BrokerUri {
+        self.brokers.current()
+    }
+
+    /// The first broker of the list, when it is not the one in use.
+    pub fn home(&self) -> Option<&BrokerUri> {
+        (!self.brokers.at_home()).then(|| self.brokers.preferred())
+    }
+
+    /// Takes note of an ending; returns how long to wait before trying
+    /// [`Self::broker`], which may be another one now.
+    pub fn ended(&mut self, ending: Ending, rng: &mut impl Rng) -> Duration {
+        match ending {
+            Ending::WentHome => {
+                self.brokers.go_home();
+                Duration::ZERO
+            }
+            Ending::Lost { lived } if lived >= self.settled_after => {
+                // A good broker restarted, most likely: it gets the first try.
+                self.brokers.settled();
+                self.backoff.reset();
+                self.backoff.next(Cause::Lost, rng)
+            }
+            Ending::Superseded => self.backoff.next(Cause::Superseded, rng),
+            Ending::Denied => self.next_broker(Cause::Denied, rng),
+            // Connections that break soon after they are made count as
+            // failures: two agents with one certname throw each other out
+            // this way on brokers that do not say so.
+            Ending::NotConnected | Ending::Lost { .. } => self.next_broker(Cause::Lost, rng),
+        }
+    }
+
+    fn next_broker(&mut self, cause: Cause, rng: &mut impl Rng) -> Duration {
+        if self.brokers.failed() {
+            self.backoff.next(cause, rng)
+        } else {
+            self.backoff.step(rng)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+    use rand::rngs::StdRng;
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(3600);
+    const SHORT: Duration = Duration::from_millis(5);
+
+    fn policy(brokers: usize) -> (Reconnect, StdRng) {
+        let uris = (0..brokers)
+            .map(|n| format!("wss://b{n}/pcp2/").parse().expect("an address"))
+            .collect();
+        let brokers = Brokers::new(uris).expect("at least one");
+        (
+            Reconnect::new(brokers, Limits::default()),
+            StdRng::seed_from_u64(1),
+        )
+    }
+
+    #[test]
+    fn a_good_broker_that_restarts_is_tried_first_and_soon() {
+        let (mut policy, mut rng) = policy(2);
+        policy.ended(Ending::NotConnected, &mut rng);
+        assert_eq!(policy.broker().host(), "b1");
+        let wait = policy.ended(Ending::Lost { lived: LONG }, &mut rng);
+        assert_eq!(policy.broker().host(), "b1");
+        assert!(wait <= defaults::RECONNECT_SPREAD, "{wait:?}");
+    }
+
+    #[test]
+    fn an_unreachable_broker_makes_way_for_the_next_at_once() {
+        let (mut policy, mut rng) = policy(3);
+        let waits: Vec<_> = (0..2)
+            .map(|_| policy.ended(Ending::NotConnected, &mut rng))
+            .collect();
+        assert!(
+            waits.iter().all(|wait| *wait <= defaults::RECONNECT_SPREAD),
+            "{waits:?}"
+        );
+        assert_eq!(policy.broker().host(), "b2");
+    }
+
+    #[test]
+    fn two_agents_with_one_name_on_a_broker_that_does_not_say_so_slow_down() {
+        let (mut policy, mut rng) = policy(1);
+        let waits: Vec<_> = (0..200)
+            .map(|_| policy.ended(Ending::Lost { lived: SHORT }, &mut rng))
+            .collect();
+        let late: Duration = waits[100..].iter().sum();
+        assert!(
+            late / 100 > defaults::RECONNECT_CEILING / 6,
+            "{:?}",
+            late / 100
+        );
+    }
+
+    #[test]
+    fn a_superseded_agent_stays_with_its_broker_and_waits_long() {
+        let (mut policy, mut rng) = policy(2);
+        let first = policy.ended(Ending::Superseded, &mut rng);
+        assert!(first >= defaults::SUPERSEDED_FLOOR, "{first:?}");
+        assert_eq!(policy.broker().host(), "b0");
+    }
+
+    #[test]
+    fn a_refusal_by_the_only_broker_is_not_asked_again_soon() {
+        let (mut policy, mut rng) = policy(1);
+        for _ in 0..50 {
+            let wait = policy.ended(Ending::Denied, &mut rng);
+            assert!(wait >= defaults::DENIED_FLOOR, "{wait:?}");
+            assert!(wait <= defaults::RECONNECT_LONG_CEILING, "{wait:?}");
+        }
+    }
+
+    #[test]
+    fn home_is_where_the_list_begins() {
+        let (mut policy, mut rng) = policy(2);
+        assert!(policy.home().is_none());
+        policy.ended(Ending::NotConnected, &mut rng);
+        assert_eq!(policy.home().map(BrokerUri::host), Some("b0"));
+        assert_eq!(policy.ended(Ending::WentHome, &mut rng), Duration::ZERO);
+        assert!(policy.home().is_none());
+    }
+}

@@ -1,0 +1,216 @@
+//! The loop behind [`Connection`](super::Connection): attempt, session, wait.
+//!
+//! The rule that must hold: every turn of the loop has waited as
+//! [`Reconnect`] says, or has come from an attempt that worked.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rand::RngExt;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+
+use super::brokers::BrokerUri;
+use super::dial::{self, DialError, Dialed};
+use super::live::LiveOutbox;
+use super::reconnect::{Ending, Reconnect};
+use super::session::{Receive, Session, SessionConfig, SessionEnd};
+use super::{ConnectionConfig, Status};
+use crate::defaults;
+use crate::errors::chain;
+
+/// State of the loop.
+pub(super) struct Task {
+    pub(super) config: ConnectionConfig,
+    pub(super) capabilities: String,
+    pub(super) reconnect: Reconnect,
+    pub(super) outbox: LiveOutbox,
+    pub(super) receive: Arc<dyn Receive>,
+    pub(super) cancel: CancellationToken,
+    pub(super) status: watch::Sender<Status>,
+}
+
+/// How one turn ended, for the policy and for people.
+struct Ended {
+    ending: Ending,
+    reason: String,
+    /// A connection to the preferred broker that is already up.
+    next: Option<Dialed>,
+}
+
+/// Codes of brokers, RFC 6455 §7.4.2's private range.
+mod close_code {
+    /// The broker's rules do not let us in, or our type is not allowed.
+    pub(super) const ASSOCIATION_DENIED: u16 = 4002;
+    /// The broker saw no certificate of ours.
+    pub(super) const NO_CERTIFICATE: u16 = 4003;
+    /// Another connection with our certname took our place (our brokers).
+    pub(super) const SUPERSEDED: u16 = 4001;
+}
+
+// === impl Task ===
+
+impl Task {
+    pub(super) async fn run(mut self) {
+        let mut ready = None;
+        while !self.cancel.is_cancelled() {
+            let dialed = match ready.take() {
+                Some(dialed) => Ok(dialed),
+                None => self.attempt().await,
+            };
+            let ended = match dialed {
+                Ok(dialed) => self.serve(dialed).await,
+                Err(error) => Ended::from_dial(&error),
+            };
+            if self.cancel.is_cancelled() {
+                break;
+            }
+            let delay = self.reconnect.ended(ended.ending, &mut rand::rng());
+            ready = ended.next;
+            if ready.is_none() {
+                self.wait(ended.reason, delay).await;
+            }
+        }
+        self.status.send_replace(Status::Stopped);
+    }
+
+    async fn attempt(&self) -> Result<Dialed, DialError> {
+        let broker = self.reconnect.broker();
+        tracing::debug!(%broker, "connecting");
+        self.status.send_replace(Status::Connecting {
+            broker: broker.to_string(),
+        });
+        tokio::select! {
+            dialed = self.dial(broker) => dialed,
+            () = self.cancel.cancelled() => Err(DialError::Cancelled),
+        }
+    }
+
+    /// Boxed, so that the state of a handshake is gone when it is done.
+    async fn dial(&self, broker: &BrokerUri) -> Result<Dialed, DialError> {
+        Box::pin(dial::dial(&self.config, broker, &self.capabilities)).await
+    }
+
+    async fn serve(&self, dialed: Dialed) -> Ended {
+        let broker = dialed.broker.clone();
+        tracing::info!(%broker, own = %dialed.own, pcp = ?self.config.pcp_version, "connected");
+        self.status.send_replace(Status::Connected {
+            broker: broker.to_string(),
+        });
+        let started = Instant::now();
+        let stop = CancellationToken::new();
+        let session = Session {
+            stream: dialed.stream,
+            received: dialed.received,
+            config: SessionConfig {
+                version: self.config.pcp_version,
+                own: dialed.own,
+                broker: broker.to_string(),
+                keepalive: self.config.keepalive,
+                association_timeout: self.config.association_timeout,
+                message_ttl: self.config.message_ttl,
+                max_incoming_bytes: self.config.max_incoming_bytes,
+            },
+            outbox: self.outbox.clone(),
+            receive: Arc::clone(&self.receive),
+        };
+        let mut running = Box::pin(session.run(stop.clone()));
+        let (end, next) = tokio::select! {
+            end = &mut running => (end, None),
+            home = self.home_is_back() => {
+                stop.cancel();
+                (running.await, Some(home))
+            }
+            () = self.cancel.cancelled() => {
+                stop.cancel();
+                (running.await, None)
+            }
+        };
+        Ended::from_session(&end, started.elapsed(), next)
+    }
+
+    /// Returns with a connection to the preferred broker, when it has been
+    /// reachable for a while; never when we are there already.
+    async fn home_is_back(&self) -> Dialed {
+        let Some(home) = self.reconnect.home() else {
+            return std::future::pending().await;
+        };
+        let mut reachable = 0;
+        loop {
+            let factor = rand::rng().random_range(0.5..=1.5);
+            sleep(self.config.home_probe_interval.mul_f64(factor)).await;
+            if !dial::is_reachable(&self.config, home).await {
+                reachable = 0;
+                continue;
+            }
+            reachable += 1;
+            if reachable < defaults::HOME_PROBES_NEEDED {
+                continue;
+            }
+            match self.dial(home).await {
+                Ok(dialed) => {
+                    tracing::info!(broker = %home, "the preferred broker is back; going there");
+                    return dialed;
+                }
+                Err(error) => {
+                    tracing::debug!(broker = %home, error = %chain(&error), "not going back yet");
+                    reachable = 0;
+                }
+            }
+        }
+    }
+
+    async fn wait(&self, reason: String, delay: Duration) {
+        tracing::warn!(
+            reason,
+            next_broker = %self.reconnect.broker(),
+            "not connected; next attempt in {:.1} s",
+            delay.as_secs_f64()
+        );
+        self.status.send_replace(Status::Waiting { reason, delay });
+        tokio::select! {
+            () = sleep(delay) => {}
+            () = self.cancel.cancelled() => {}
+        }
+    }
+}
+
+// === impl Ended ===
+
+impl Ended {
+    fn from_dial(error: &DialError) -> Self {
+        Self {
+            ending: if error.is_refusal() {
+                Ending::Denied
+            } else {
+                Ending::NotConnected
+            },
+            reason: chain(error),
+            next: None,
+        }
+    }
+
+    fn from_session(end: &SessionEnd, lived: Duration, next: Option<Dialed>) -> Self {
+        let mut reason = chain(end);
+        let ending = match end {
+            _ if next.is_some() => Ending::WentHome,
+            SessionEnd::Refused(_) => Ending::Denied,
+            SessionEnd::Closed { code, .. } => match *code {
+                close_code::ASSOCIATION_DENIED | close_code::NO_CERTIFICATE => Ending::Denied,
+                close_code::SUPERSEDED => {
+                    reason.push_str("; another agent uses this certname");
+                    Ending::Superseded
+                }
+                _ => Ending::Lost { lived },
+            },
+            SessionEnd::NotAssociated(_) => Ending::NotConnected,
+            _ => Ending::Lost { lived },
+        };
+        Self {
+            ending,
+            reason,
+            next,
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! The writing side of a connection.
+//!
+//! [`Writer`] takes frames from two queues. The rules that must hold: control
+//! frames go before messages; nothing follows a close frame; a message counts
+//! as written when TLS and the kernel have taken all of it; and a peer that
+//! takes nothing for a long while is given up, however large the message.
+
+use std::time::Duration;
+
+use bytes::{Buf, Bytes, BytesMut};
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+use ws::Frame;
+
+use super::live::Outgoing;
+use super::protocol::Payload;
+use super::pulse::Pulse;
+use crate::defaults;
+
+/// Frames that overtake messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Control {
+    /// Our keepalive.
+    Ping,
+    /// The answer to the peer's.
+    Pong(Bytes),
+    /// The end.
+    Close { code: u16, reason: String },
+}
+
+/// Writing failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum WriteError {
+    /// The socket or TLS.
+    #[error("writing failed")]
+    Io(#[from] std::io::Error),
+    /// The peer does not read.
+    #[error("the broker took no data for {} seconds", .0.as_secs())]
+    Stalled(Duration),
+}
+
+/// The writing half and its queues.
+pub(crate) struct Writer<'a, W> {
+    half: W,
+    control: mpsc::Receiver<Control>,
+    outgoing: mpsc::Receiver<Outgoing>,
+    pulse: &'a Pulse,
+}
+
+// === impl Writer ===
+
+impl<'a, W: AsyncWrite + Unpin> Writer<'a, W> {
+    pub(crate) fn new(
+        half: W,
+        control: mpsc::Receiver<Control>,
+        outgoing: mpsc::Receiver<Outgoing>,
+        pulse: &'a Pulse,
+    ) -> Self {
+        Self {
+            half,
+            control,
+            outgoing,
+            pulse,
+        }
+    }
+
+    /// Writes until a close frame has been written, or an error.
+    pub(crate) async fn run(mut self) -> Result<(), WriteError> {
+        loop {
+            tokio::select! {
+                // Pongs and the close frame first.
+                biased;
+                Some(control) = self.control.recv() => {
+                    let is_close = matches!(control, Control::Close { .. });
+                    self.control(control).await?;
+                    if is_close {
+                        return Ok(());
+                    }
+                }
+                Some(outgoing) = self.outgoing.recv() => self.message(outgoing).await?,
+                // The session holds senders of both queues.
+                else => return Ok(()),
+            }
+        }
+    }
+
+    async fn control(&mut self, control: Control) -> Result<(), WriteError> {
+        let mut bytes = BytesMut::new();
+        let mask = Some(rand::random());
+        match &control {
+            Control::Ping => ws::encode(Frame::Ping(&[]), mask, &mut bytes),
+            Control::Pong(payload) => ws::encode(Frame::Pong(payload), mask, &mut bytes),
+            Control::Close { code, reason } => {
+                ws::encode(Frame::Close(*code, reason), mask, &mut bytes);
+            }
+        }
+        self.write(bytes).await?;
+        if control == Control::Ping {
+            self.pulse.ping_written();
+        }
+        Ok(())
+    }
+
+    async fn message(&mut self, outgoing: Outgoing) -> Result<(), WriteError> {
+        let mut bytes = BytesMut::new();
+        let mask = Some(rand::random());
+        match &outgoing.payload {
+            Payload::Text(text) => ws::encode(Frame::Text(text), mask, &mut bytes),
+            Payload::Binary(binary) => ws::encode(Frame::Binary(binary), mask, &mut bytes),
+        }
+        // The frame is a masked copy: one of the two has to go.
+        drop(outgoing.payload);
+        self.write(bytes).await?;
+        if let Some(written) = outgoing.written {
+            // The sender may have lost interest.
+            let _ = written.send(());
+        }
+        Ok(())
+    }
+
+    async fn write(&mut self, mut bytes: BytesMut) -> Result<(), WriteError> {
+        let stalled = |_| WriteError::Stalled(defaults::WRITE_STALL);
+        while bytes.has_remaining() {
+            let chunk = &bytes[..bytes.len().min(defaults::WRITE_CHUNK_BYTES)];
+            let taken = timeout(defaults::WRITE_STALL, self.half.write(chunk))
+                .await
+                .map_err(stalled)??;
+            if taken == 0 {
+                return Err(std::io::Error::from(std::io::ErrorKind::WriteZero).into());
+            }
+            bytes.advance(taken);
+        }
+        timeout(defaults::WRITE_STALL, self.half.flush())
+            .await
+            .map_err(stalled)??;
+        Ok(())
+    }
+}

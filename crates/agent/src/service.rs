@@ -1,0 +1,224 @@
+//! The life of the `tutti-agent` process, from configuration to exit code.
+//!
+//! [`run`] is what the program does: log, lock the PID file, start the
+//! [`Agent`], tell the service manager, obey signals. The rules that must
+//! hold: a signal is obeyed at any moment, also while a certificate is waited
+//! for; stopping leaves running actions alone, because they have wrappers of
+//! their own and are found again at the next start.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use sd_notify::NotifyState;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
+
+use crate::access_log::AccessLog;
+use crate::agent::{Agent, AgentStartError};
+use crate::config::Config;
+use crate::config::error::{EXIT_FAILURE, EXIT_INVALID_CONFIG};
+use crate::connection::Status;
+use crate::defaults;
+use crate::errors::chain;
+use crate::logging::{self, LogFiles};
+use crate::pidfile::PidFile;
+
+/// Why the process ended otherwise than by a signal.
+#[derive(Debug, thiserror::Error)]
+enum RunError {
+    #[error(transparent)]
+    PidFile(#[from] crate::pidfile::PidFileError),
+    #[error("cannot listen to signals")]
+    Signals(#[source] std::io::Error),
+    #[error("cannot open the PCP access log '{path}'")]
+    AccessLog {
+        path: std::path::PathBuf,
+        source: std::io::Error,
+    },
+    #[error(transparent)]
+    Agent(#[from] AgentStartError),
+}
+
+/// Signals that concern us.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    reopen: Signal,
+}
+
+/// What a signal asks for.
+enum Asked {
+    Stop(&'static str),
+    ReopenLogs,
+}
+
+/// Runs the agent until it is told to stop.
+#[expect(clippy::print_stderr, reason = "logging is what has just failed")]
+pub async fn run(config: Config) -> ExitCode {
+    let logs = match logging::init(&config.log) {
+        Ok(logs) => logs,
+        Err(error) => {
+            eprintln!("tutti-agent: {}", chain(&error));
+            return ExitCode::from(EXIT_INVALID_CONFIG);
+        }
+    };
+    match supervise(config, logs).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tracing::error!("cannot run: {}", chain(&error));
+            // The log is a file, as a rule; who started us looks here.
+            eprintln!("tutti-agent: {}", chain(&error));
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+async fn supervise(config: Config, mut logs: LogFiles) -> Result<(), RunError> {
+    let mut signals = Signals::listen().map_err(RunError::Signals)?;
+    let _pid_file = PidFile::lock(&config.pidfile)?;
+    tracing::info!(
+        version = env!("CARGO_PKG_VERSION"),
+        pid = std::process::id(),
+        "starting"
+    );
+    for note in &config.notes {
+        tracing::warn!("{note}");
+    }
+    if std::env::var_os("NOTIFY_SOCKET").is_none() {
+        tracing::info!(
+            "staying in the foreground; a service manager puts agents into the background"
+        );
+    }
+    let access_log = open_access_log(&config, &mut logs)?;
+
+    let start = Agent::start(config, access_log);
+    let agent = {
+        let mut start = std::pin::pin!(start);
+        loop {
+            tokio::select! {
+                agent = &mut start => break agent?,
+                asked = signals.next() => match asked {
+                    Asked::Stop(by) => {
+                        tracing::info!("stopped by {by} before the start was complete");
+                        return Ok(());
+                    }
+                    Asked::ReopenLogs => logs.reopen(),
+                },
+            }
+        }
+    };
+    tell(&[NotifyState::Ready]);
+    serve(&agent, &mut signals, &logs).await;
+    tell(&[NotifyState::Stopping]);
+    agent.shutdown(defaults::SHUTDOWN_DEADLINE).await;
+    tracing::info!("stopped; running actions go on and are reported after the next start");
+    Ok(())
+}
+
+/// Obeys signals and reports the status until told to stop.
+async fn serve(agent: &Agent, signals: &mut Signals, logs: &LogFiles) {
+    let mut status = agent.status();
+    loop {
+        let text = status_text(&status.borrow_and_update());
+        tell(&[NotifyState::Status(&text)]);
+        tokio::select! {
+            asked = signals.next() => match asked {
+                Asked::Stop(by) => {
+                    tracing::info!("stopping: {by}");
+                    return;
+                }
+                Asked::ReopenLogs => logs.reopen(),
+            },
+            () = changed(&mut status) => {}
+        }
+    }
+}
+
+/// The status lives as long as the agent, so an error cannot come; if it did,
+/// only signals would be left to wait for.
+async fn changed(status: &mut watch::Receiver<Status>) {
+    if status.changed().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+fn status_text(status: &Status) -> String {
+    match status {
+        Status::Connecting { broker } => format!("connecting to {broker}"),
+        Status::Connected { broker } => format!("connected to {broker}"),
+        Status::Waiting { reason, delay } => {
+            format!(
+                "not connected, next attempt in {:.0} s: {reason}",
+                delay.as_secs_f64()
+            )
+        }
+        Status::Stopped => "stopped".to_owned(),
+    }
+}
+
+fn open_access_log(config: &Config, logs: &mut LogFiles) -> Result<AccessLog, RunError> {
+    let Some(path) = &config.access_log else {
+        return Ok(AccessLog::Off);
+    };
+    let log = AccessLog::open(path).map_err(|source| RunError::AccessLog {
+        path: path.clone(),
+        source,
+    })?;
+    if let Some(file) = log.file() {
+        logs.add(file.clone());
+    }
+    Ok(log)
+}
+
+/// Tells the service manager, if there is one; it is no reason to fail if not.
+fn tell(state: &[NotifyState<'_>]) {
+    if let Err(error) = sd_notify::notify(state) {
+        tracing::debug!(%error, "cannot notify the service manager");
+    }
+}
+
+// === impl RunError ===
+
+impl RunError {
+    fn exit_code(&self) -> u8 {
+        match self {
+            Self::Agent(error) if error.is_configuration() => EXIT_INVALID_CONFIG,
+            Self::AccessLog { .. } => EXIT_INVALID_CONFIG,
+            Self::PidFile(_) | Self::Signals(_) | Self::Agent(_) => EXIT_FAILURE,
+        }
+    }
+}
+
+// === impl Signals ===
+
+impl Signals {
+    fn listen() -> std::io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            reopen: signal(SignalKind::user_defined2())?,
+        })
+    }
+
+    async fn next(&mut self) -> Asked {
+        tokio::select! {
+            _ = self.terminate.recv() => Asked::Stop("SIGTERM"),
+            _ = self.interrupt.recv() => Asked::Stop("SIGINT"),
+            _ = self.reopen.recv() => Asked::ReopenLogs,
+        }
+    }
+}
+
+/// Blocks on `work` with the small runtime that suits an agent: one thread,
+/// and a few more only while files or names are looked up.
+pub fn block_on<T>(work: impl Future<Output = T>) -> std::io::Result<T> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(defaults::BLOCKING_THREADS)
+        .thread_keep_alive(Duration::from_secs(5))
+        .build()?;
+    let result = runtime.block_on(work);
+    // A name look-up may hang for a minute; nobody needs it any more.
+    runtime.shutdown_background();
+    Ok(result)
+}

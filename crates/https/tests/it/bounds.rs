@@ -1,0 +1,96 @@
+//! Clients that do too little, or too much at once.
+
+use std::time::Duration;
+
+use https::Config;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+use crate::site::{LONG, Site};
+
+/// The server closed the connection: end of stream or a reset.
+async fn closed(stream: &mut (impl AsyncReadExt + Unpin)) {
+    let mut rest = Vec::new();
+    let _ = tokio::time::timeout(LONG, stream.read_to_end(&mut rest))
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn a_handshake_that_never_comes_is_given_up() {
+    let config = Config {
+        handshake_timeout: Duration::from_millis(50),
+        ..Config::default()
+    };
+    let site = Site::start(config).await;
+    let mut silent = TcpStream::connect(site.address).await.unwrap();
+    closed(&mut silent).await;
+}
+
+#[tokio::test]
+async fn half_open_connections_are_bounded_and_others_wait_their_turn() {
+    let config = Config {
+        handshake_timeout: Duration::from_millis(200),
+        max_half_open: 1,
+        ..Config::default()
+    };
+    let site = Site::start(config).await;
+    let mut silent = TcpStream::connect(site.address).await.unwrap();
+    let answer = site.client(None).get(site.url("/who")).send();
+    let answer = tokio::time::timeout(LONG, answer).await.unwrap().unwrap();
+    assert_eq!(answer.status(), 200);
+    closed(&mut silent).await;
+}
+
+#[tokio::test]
+async fn connections_are_bounded() {
+    let site = Site::start(Config {
+        max_connections: 1,
+        ..Config::default()
+    })
+    .await;
+    let first = site.client(None);
+    let waiting = tokio::spawn(first.get(site.url("/wait")).send());
+    site.waiting.entered.notified().await;
+    // The second is in the kernel's queue until the first ends.
+    let mut second = tokio::spawn(site.client(None).get(site.url("/who")).send());
+    let early = tokio::time::timeout(Duration::from_millis(50), &mut second).await;
+    assert!(early.is_err(), "answered while the only place was taken");
+    site.waiting.go.notify_waiters();
+    waiting.await.unwrap().unwrap().text().await.unwrap();
+    drop(first);
+    let answer = tokio::time::timeout(LONG, second)
+        .await
+        .unwrap()
+        .unwrap()
+        .unwrap();
+    assert_eq!(answer.status(), 200);
+}
+
+#[tokio::test]
+async fn a_head_that_never_ends_is_given_up() {
+    let config = Config {
+        header_read_timeout: Duration::from_millis(50),
+        ..Config::default()
+    };
+    let site = Site::start(config).await;
+    let connector = TlsConnector::from(site.client_config(None));
+    let socket = TcpStream::connect(site.address).await.unwrap();
+    let mut stream = connector
+        .connect("localhost".try_into().unwrap(), socket)
+        .await
+        .unwrap();
+    stream.write_all(b"GET /who HTTP/1.1\r\nx: ").await.unwrap();
+    closed(&mut stream).await;
+
+    let socket = TcpStream::connect(site.address).await.unwrap();
+    let mut stream = connector
+        .connect("localhost".try_into().unwrap(), socket)
+        .await
+        .unwrap();
+    let endless = vec![b'x'; 2 * https::defaults::MAX_HEAD_BYTES];
+    // The server may close before all is written.
+    let _ = stream.write_all(&endless).await;
+    closed(&mut stream).await;
+}

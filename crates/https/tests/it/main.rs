@@ -1,0 +1,9 @@
+//! The listener over real sockets: identity, bounds, revocation, and its end.
+
+#![cfg(test)]
+
+mod bounds;
+mod identity;
+mod shutdown;
+mod site;
+mod upgrade;

@@ -1,0 +1,9 @@
+//! The API over real mutual TLS, as agents and administrators use it.
+
+#![cfg(test)]
+
+mod authority;
+mod autosign;
+mod bootstrap;
+mod files;
+mod site;

@@ -1,0 +1,172 @@
+//! A server with a CA and an environment, and clients for it.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use deploy::{Blobs, EnvironmentDir};
+use pki::ca::{GenerateOptions, InitOptions};
+use pki::{CertificateAuthority, ClientAuth, ClientTls, KeyType, ServerTls, TlsFiles};
+use puppet_api::{Autosign, CaService, State};
+use reqwest::{Method, Response, StatusCode};
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+pub(crate) struct Site {
+    pub(crate) dir: TempDir,
+    pub(crate) ca: CertificateAuthority,
+    pub(crate) blobs: Blobs,
+    pub(crate) tls: Arc<ServerTls>,
+    pub(crate) address: SocketAddr,
+    stop: CancellationToken,
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+impl Site {
+    pub(crate) async fn start() -> Self {
+        Self::with_autosign(Autosign::Off).await
+    }
+
+    pub(crate) async fn with_autosign(autosign: Autosign) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let options = InitOptions {
+            common_name: "Puppet CA: test".to_owned(),
+            key_type: KeyType::EcP256,
+        };
+        let ca = CertificateAuthority::init(&dir.path().join("ca"), &options).unwrap();
+        let blobs = Blobs::open(dir.path().join("blobs")).unwrap();
+        let module = dir.path().join("code/environments/production/modules/demo");
+        for sub in ["tasks", "files", "lib"] {
+            std::fs::create_dir_all(module.join(sub)).unwrap();
+        }
+        let files = files(dir.path(), &ca, "localhost", false);
+        let tls = Arc::new(ServerTls::load(files, ClientAuth::Optional).unwrap());
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let state = State {
+            code: Arc::new(EnvironmentDir::new(dir.path().join("code"))),
+            blobs: blobs.clone(),
+            ca: Some(CaService::new(
+                ca.clone(),
+                autosign,
+                vec!["listed".parse().unwrap()],
+            )),
+        };
+        let stop = CancellationToken::new();
+        let router = puppet_api::router(state);
+        tokio::spawn(https::serve(
+            listener,
+            tls.clone(),
+            router,
+            https::Config::default(),
+            stop.clone(),
+        ));
+        Self {
+            dir,
+            ca,
+            blobs,
+            tls,
+            address,
+            stop,
+        }
+    }
+
+    /// Writes a file of the module `demo`.
+    pub(crate) fn module_file(&self, path: &str) -> PathBuf {
+        self.dir
+            .path()
+            .join("code/environments/production/modules/demo")
+            .join(path)
+    }
+
+    /// Nobody, who only knows the CA.
+    pub(crate) fn nobody(&self) -> Client {
+        let ca = self.dir.path().join("ca.pem");
+        self.connect(ClientTls::without_certificate(&ca, None).unwrap())
+    }
+
+    /// A node with a certificate.
+    pub(crate) fn node(&self, certname: &str) -> Client {
+        let files = files(self.dir.path(), &self.ca, certname, false);
+        self.connect(ClientTls::load(&files).unwrap())
+    }
+
+    /// A holder of `pp_cli_auth`.
+    pub(crate) fn administrator(&self) -> Client {
+        let files = files(self.dir.path(), &self.ca, "admin", true);
+        self.connect(ClientTls::load(&files).unwrap())
+    }
+
+    pub(crate) fn connect(&self, tls: Arc<rustls::ClientConfig>) -> Client {
+        let client = reqwest::Client::builder()
+            .tls_backend_preconfigured((*tls).clone())
+            .resolve("localhost", self.address)
+            .build()
+            .unwrap();
+        Client {
+            client,
+            base: format!("https://localhost:{}", self.address.port()),
+        }
+    }
+}
+
+pub(crate) struct Client {
+    client: reqwest::Client,
+    base: String,
+}
+
+impl Client {
+    pub(crate) fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
+        self.client.request(method, format!("{}{path}", self.base))
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> (StatusCode, String) {
+        read(self.request(Method::GET, path).send().await.unwrap()).await
+    }
+
+    pub(crate) async fn put(&self, path: &str, body: impl Into<String>) -> (StatusCode, String) {
+        let request = self
+            .request(Method::PUT, path)
+            .header("content-type", "text/plain");
+        read(request.body(body.into()).send().await.unwrap()).await
+    }
+
+    pub(crate) async fn delete(&self, path: &str) -> (StatusCode, String) {
+        read(self.request(Method::DELETE, path).send().await.unwrap()).await
+    }
+}
+
+async fn read(response: Response) -> (StatusCode, String) {
+    (response.status(), response.text().await.unwrap())
+}
+
+pub(crate) fn request(certname: &str) -> String {
+    pki::csr::generate(certname, KeyType::EcP256)
+        .unwrap()
+        .request_pem
+}
+
+fn files(dir: &Path, ca: &CertificateAuthority, certname: &str, administrator: bool) -> TlsFiles {
+    let options = GenerateOptions {
+        ca_administrator: administrator,
+        ..GenerateOptions::default()
+    };
+    let made = ca.generate(certname, &options).unwrap();
+    let write = |name: String, text: &str| -> PathBuf {
+        let path = dir.join(name);
+        pki::durable::write_atomic(&path, text.as_bytes(), 0o600).unwrap();
+        path
+    };
+    TlsFiles {
+        cert: write(format!("{certname}.crt"), &made.cert_pem),
+        key: write(format!("{certname}.key"), &made.key_pem),
+        ca: write("ca.pem".to_owned(), &ca.ca_bundle().unwrap()),
+        crl: Some(write("crl.pem".to_owned(), &ca.crl().unwrap().0)),
+    }
+}

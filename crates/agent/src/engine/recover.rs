@@ -135,7 +135,8 @@ mod tests {
     fn entry() -> (tempfile::TempDir, Entry) {
         let dir = tempfile::tempdir().unwrap();
         let spool = crate::spool::Spool::open(dir.path()).unwrap();
-        let entry = spool.scratch().unwrap();
+        let entry = spool.scratch();
+        entry.make().unwrap();
         (dir, entry)
     }
 

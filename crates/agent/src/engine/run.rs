@@ -30,16 +30,14 @@ pub(super) async fn blocking(shared: Arc<Shared>, mut turn: Turn, asker: Asker, 
             return;
         }
     };
-    let entry = match shared.spool.scratch() {
-        Ok(entry) => entry,
-        Err(error) => {
-            let place = shared.spool.directory().display();
-            let why = format!("cannot make room for {label} in {place}: {error}");
-            shared.send_error(&asker, id, why).await;
-            return;
-        }
-    };
+    let entry = shared.spool.scratch();
     turn.active.set_entry(entry.clone());
+    let made = entry.clone();
+    if let Err(error) = on_disk(move || made.make()).await {
+        let place = shared.spool.directory().display();
+        let why = format!("cannot make room for the {label} in {place}: {error}");
+        return shared.send_error(&asker, id, why).await;
+    }
     let kind = work.result_kind();
     let end = Execution {
         shared: &shared,
@@ -135,6 +133,10 @@ pub(super) async fn finish(
     record.end = Some(Timestamp::now());
     record.results_are_valid = Some(matches!(outcome, Outcome::Results { .. }));
 
+    if record.status == Status::Undetermined {
+        // Nothing else on disk says so, and a query may come before the rest.
+        write(&entry, &record).await;
+    }
     let asker = courier::asker_of(&record);
     let mut sends = 0;
     if record.notify_outcome && *shared.outbox.connected().borrow() {
@@ -145,16 +147,7 @@ pub(super) async fn finish(
         extension.delivery.sends = sends;
     }
     let notify = record.notify_outcome;
-    let written = on_disk(move || {
-        // The record of the end first: it is what counts.
-        let _ = entry.sync();
-        entry.write_record(&record).map_err(|error| error.source)
-    })
-    .await;
-    if let Err(error) = written {
-        // The end itself is recorded; only this summary of it is not.
-        tracing::error!(transaction_id = %id, %error, "cannot update the spool");
-    }
+    write(&entry, &record).await;
     if notify {
         shared.courier.add(id.clone(), asker.uri.clone(), sends);
     }
@@ -162,6 +155,21 @@ pub(super) async fn finish(
     drop(turn);
     if active.is_acknowledged() {
         shared.acknowledged(&asker.uri, id).await;
+    }
+}
+
+/// Puts the end and its summary on disk.
+async fn write(entry: &Entry, record: &Record) {
+    let (entry, written) = (entry.clone(), record.clone());
+    let result = on_disk(move || {
+        // Absent where nobody knows the end.
+        let _ = entry.sync();
+        entry.write_record(&written).map_err(|error| error.source)
+    })
+    .await;
+    if let Err(error) = result {
+        // What recorded the end is there; only this summary of it is not.
+        tracing::error!(transaction_id = %record.transaction_id, %error, "cannot update the spool");
     }
 }
 

@@ -4,8 +4,9 @@
 //! `spawn_blocking`. The rule: reads tolerate entries that a crash left half
 //! written, and say so instead of guessing.
 
-use std::fs::File;
+use std::fs::{DirBuilder, File};
 use std::io::{self, Read};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use pki::durable::{self, WriteError};
@@ -27,6 +28,11 @@ pub(crate) struct Entry {
 impl Entry {
     pub(super) fn at(directory: PathBuf) -> Self {
         Self { directory }
+    }
+
+    /// Makes the directory of a scratch entry.
+    pub(crate) fn make(&self) -> io::Result<()> {
+        DirBuilder::new().mode(0o750).create(&self.directory)
     }
 
     pub(crate) fn path(&self) -> &Path {

@@ -119,14 +119,14 @@ impl Spool {
         synced
     }
 
-    /// A directory for an action whose result is not kept.
-    pub(crate) fn scratch(&self) -> io::Result<Entry> {
-        let directory = self
-            .directory
-            .join(SCRATCH_DIRECTORY)
-            .join(Uuid::new_v4().to_string());
-        DirBuilder::new().mode(0o750).create(&directory)?;
-        Ok(Entry::at(directory))
+    /// An entry for an action whose result is not kept; yet to be
+    /// [made](Entry::make), so that it can be known as used before it is there.
+    pub(crate) fn scratch(&self) -> Entry {
+        Entry::at(
+            self.directory
+                .join(SCRATCH_DIRECTORY)
+                .join(Uuid::new_v4().to_string()),
+        )
     }
 
     /// The entry of a known transaction.

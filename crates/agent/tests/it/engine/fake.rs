@@ -15,14 +15,14 @@ use serde_json::{Value, json};
 use tokio::sync::{Mutex, mpsc, watch};
 
 /// Far beyond what anything here takes; a test that waits so long has failed.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
-pub fn orchestrator() -> PcpUri {
+pub(super) fn orchestrator() -> PcpUri {
     "pcp://orch.example.com:8143/server".parse().unwrap()
 }
 
 /// The engine's peer.
-pub struct Broker {
+pub(super) struct Broker {
     sent: mpsc::UnboundedSender<Body>,
     received: Mutex<mpsc::UnboundedReceiver<Body>>,
     connected: watch::Sender<bool>,
@@ -44,7 +44,7 @@ impl Outbox for Broker {
 }
 
 impl Broker {
-    pub fn new() -> Arc<Self> {
+    pub(super) fn new() -> Arc<Self> {
         let (sent, received) = mpsc::unbounded_channel();
         let connected = watch::Sender::new(true);
         Arc::new(Self {
@@ -54,12 +54,12 @@ impl Broker {
         })
     }
 
-    pub fn connect(&self, connected: bool) {
+    pub(super) fn connect(&self, connected: bool) {
         self.connected.send_replace(connected);
     }
 
     /// The next message.
-    pub async fn next(&self) -> Body {
+    pub(super) async fn next(&self) -> Body {
         let mut received = self.received.lock().await;
         tokio::time::timeout(PATIENCE, received.recv())
             .await
@@ -68,11 +68,11 @@ impl Broker {
     }
 
     /// The next message, if there is one already.
-    pub async fn already(&self) -> Option<Body> {
+    pub(super) async fn already(&self) -> Option<Body> {
         self.received.lock().await.try_recv().ok()
     }
 
-    pub async fn provisional(&self) -> TransactionId {
+    pub(super) async fn provisional(&self) -> TransactionId {
         match self.next().await {
             Body::ProvisionalResponse { transaction_id } => transaction_id,
             other => panic!("no provisional response: {other:?}"),
@@ -80,7 +80,7 @@ impl Broker {
     }
 
     /// The results of the next response, of either kind.
-    pub async fn results(&self) -> Value {
+    pub(super) async fn results(&self) -> Value {
         match self.next().await {
             Body::BlockingResponse(Response { results, .. })
             | Body::NonBlockingResponse(Response { results, .. }) => {
@@ -90,11 +90,11 @@ impl Broker {
         }
     }
 
-    pub async fn result(&self) -> ActionResult {
+    pub(super) async fn result(&self) -> ActionResult {
         serde_json::from_value(self.results().await).unwrap()
     }
 
-    pub async fn error(&self) -> String {
+    pub(super) async fn error(&self) -> String {
         match self.next().await {
             Body::Error(error) => error.description,
             other => panic!("no error: {other:?}"),
@@ -103,20 +103,20 @@ impl Broker {
 }
 
 /// A node: directories, a broker, and an engine that can be restarted.
-pub struct Node {
-    pub dir: tempfile::TempDir,
-    pub broker: Arc<Broker>,
-    pub config: EngineConfig,
-    pub engine: Engine,
+pub(super) struct Node {
+    pub(super) dir: tempfile::TempDir,
+    pub(super) broker: Arc<Broker>,
+    pub(super) config: EngineConfig,
+    pub(super) engine: Engine,
 }
 
 impl Node {
-    pub async fn start() -> Self {
+    pub(super) async fn start() -> Self {
         Self::start_with(|_, _| {}).await
     }
 
     /// A node whose settings `change` adapts; it gets the node's directory.
-    pub async fn start_with(change: impl FnOnce(&mut EngineConfig, &Path)) -> Self {
+    pub(super) async fn start_with(change: impl FnOnce(&mut EngineConfig, &Path)) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let mut config = EngineConfig::new(
             dir.path().join("spool"),
@@ -139,23 +139,23 @@ impl Node {
 
     /// Another agent process over the same directories. The old one's tasks end,
     /// as they would with its process.
-    pub async fn restart(&mut self) {
+    pub(super) async fn restart(&mut self) {
         self.engine.shutdown(PATIENCE).await;
         self.engine = Engine::start(self.config.clone(), Arc::clone(&self.broker) as _)
             .await
             .unwrap();
     }
 
-    pub fn entry(&self, id: &TransactionId) -> PathBuf {
+    pub(super) fn entry(&self, id: &TransactionId) -> PathBuf {
         self.config.spool_dir.join(id.as_str())
     }
 
-    pub fn handle(&self, body: Body) {
+    pub(super) fn handle(&self, body: Body) {
         self.engine
             .handle(orchestrator(), MessageId::random(), body);
     }
 
-    pub fn blocking(&self, module: &str, action: &str, params: &Value) -> TransactionId {
+    pub(super) fn blocking(&self, module: &str, action: &str, params: &Value) -> TransactionId {
         let request = request(module, action, params, None);
         let id = request.transaction_id.clone();
         self.handle(Body::BlockingRequest(request));
@@ -163,7 +163,7 @@ impl Node {
     }
 
     /// Asks for the outcome to be told.
-    pub fn non_blocking(&self, module: &str, action: &str, params: &Value) -> TransactionId {
+    pub(super) fn non_blocking(&self, module: &str, action: &str, params: &Value) -> TransactionId {
         let request = request(module, action, params, Some(true));
         let id = request.transaction_id.clone();
         self.handle(Body::NonBlockingRequest(request));
@@ -171,19 +171,19 @@ impl Node {
     }
 
     /// Starts a command and waits until it was taken.
-    pub async fn command(&self, command: &str) -> TransactionId {
+    pub(super) async fn command(&self, command: &str) -> TransactionId {
         let id = self.non_blocking("command", "run", &json!({ "command": command }));
         assert_eq!(self.broker.provisional().await, id);
         id
     }
 
-    pub async fn status(&self, id: &TransactionId) -> StatusResult {
+    pub(super) async fn status(&self, id: &TransactionId) -> StatusResult {
         self.blocking("status", "query", &json!({ "transaction_id": id }));
         serde_json::from_value(self.broker.results().await).unwrap()
     }
 }
 
-pub fn request(
+pub(super) fn request(
     module: &str,
     action: &str,
     params: &Value,
@@ -213,7 +213,7 @@ fn wrapper() -> PathBuf {
 
 /// Waits for a condition that another process brings about. There is no event to
 /// wait for, so it looks; the time between is not what is tested.
-pub async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+pub(super) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = tokio::time::Instant::now() + PATIENCE;
     while !holds() {
         assert!(tokio::time::Instant::now() < deadline, "never: {what}");

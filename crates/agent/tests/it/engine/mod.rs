@@ -3,3 +3,7 @@
 
 mod actions;
 mod fake;
+mod live;
+mod restarts;
+mod tasks;
+mod trees;

@@ -1,0 +1,102 @@
+//! Output while it is written, within the credit.
+
+use pxp::{Body, Output, Stream};
+
+use super::fake::{Node, until};
+
+impl Node {
+    async fn output(&self) -> Output {
+        match self.broker.next().await {
+            Body::Output(output) => output,
+            other => panic!("no output: {other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn output_comes_before_the_action_ends_and_the_outcome_is_complete() {
+    let node = Node::start().await;
+    let go = node.dir.path().join("go");
+    let command = format!(
+        "echo first; echo oops >&2; while [ ! -e {} ]; do sleep 0.02; done; echo last",
+        go.display()
+    );
+    let id = node.command(&command).await;
+    until("it runs", || node.entry(&id).join("pid").exists()).await;
+    node.handle(Body::OutputCredit {
+        transaction_id: id.clone(),
+        until: 1_000_000,
+    });
+    let mut seen = Vec::new();
+    for _ in 0..2 {
+        let output = node.output().await;
+        assert_eq!(output.transaction_id, id);
+        seen.push((output.stream.as_str(), output.offset, output.data.to_vec()));
+    }
+    seen.sort();
+    assert_eq!(
+        seen,
+        [
+            ("stderr", 0, b"oops\n".to_vec()),
+            ("stdout", 0, b"first\n".to_vec())
+        ]
+    );
+    std::fs::write(&go, "").unwrap();
+    let last = node.output().await;
+    assert_eq!(
+        (last.stream, last.offset, &last.data[..]),
+        (Stream::Stdout, 6, &b"last\n"[..])
+    );
+    let result = node.broker.result().await;
+    assert_eq!(result.stdout.as_deref(), Some("first\nlast\n"));
+}
+
+#[tokio::test]
+async fn not_a_byte_comes_without_credit() {
+    let node = Node::start().await;
+    let id = node.command("printf 0123456789; sleep 1000").await;
+    let stdout = node.entry(&id).join("stdout");
+    until("it has written", || {
+        std::fs::metadata(&stdout).is_ok_and(|file| file.len() == 10)
+    })
+    .await;
+    let mut received = Vec::new();
+    for until in [4, 4, 7, 6, 10] {
+        node.handle(Body::OutputCredit {
+            transaction_id: id.clone(),
+            until,
+        });
+        if until as usize > received.len() {
+            let output = node.output().await;
+            assert_eq!(output.offset as usize, received.len());
+            received.extend_from_slice(&output.data);
+        }
+        assert!(received.len() <= until.max(7) as usize);
+    }
+    assert_eq!(received, b"0123456789");
+    node.handle(Body::Cancel {
+        transaction_id: id,
+        force: true,
+    });
+    assert!(node.broker.result().await.cancelled);
+}
+
+#[tokio::test]
+async fn the_output_of_an_ended_action_can_be_fetched_beyond_its_result() {
+    let node = Node::start_with(|config, _| config.max_output_bytes = 10).await;
+    let id = node
+        .command("head -c 100000 /dev/zero | tr '\\0' 'y'")
+        .await;
+    assert!(node.broker.result().await.stdout_truncated);
+    node.handle(Body::OutputCredit {
+        transaction_id: id,
+        until: 1_000_000,
+    });
+    let mut received = 0;
+    while received < 100_000 {
+        let output = node.output().await;
+        assert_eq!(output.offset, received);
+        received += output.data.len() as u64;
+    }
+    assert_eq!(received, 100_000);
+}

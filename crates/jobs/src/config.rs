@@ -1,0 +1,55 @@
+//! The settings of the engine, each with its default.
+//!
+//! [`JobsConfig`]; the rule: the defaults are those of [`crate::defaults`], and a test may shrink
+//! every interval.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::clock::{Clock, SystemClock};
+use crate::defaults;
+
+/// How the engine works.
+#[derive(Clone, Debug)]
+pub struct JobsConfig {
+    /// Actions in flight at once over all jobs.
+    pub task_concurrency: usize,
+    /// How long one run may take when its job names no timeout.
+    pub run_timeout: Duration,
+    /// How often a node with a run in flight is asked.
+    pub poll_interval: Duration,
+    /// How many such requests in a row may stay unanswered.
+    pub poll_limit: u32,
+    /// How long a told agent has to report a cancelled action.
+    pub cancel_grace: Duration,
+    /// How long queued runs wait for their nodes after a restart.
+    pub reconnect_grace: Duration,
+    /// How often the timers are looked at.
+    pub tick: Duration,
+    /// How long a ping waits.
+    pub ping_timeout: Duration,
+    /// Age at which finished jobs are deleted; `None`: never.
+    pub prune_after: Option<Duration>,
+    /// How often that is looked after.
+    pub prune_every: Duration,
+    /// The time of day.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl Default for JobsConfig {
+    fn default() -> Self {
+        Self {
+            task_concurrency: defaults::TASK_CONCURRENCY,
+            run_timeout: defaults::RUN_TIMEOUT,
+            poll_interval: defaults::POLL_INTERVAL,
+            poll_limit: defaults::POLL_LIMIT,
+            cancel_grace: defaults::CANCEL_GRACE,
+            reconnect_grace: defaults::RECONNECT_GRACE,
+            tick: defaults::TICK,
+            ping_timeout: defaults::PING_TIMEOUT,
+            prune_after: Some(defaults::PRUNE_AFTER),
+            prune_every: defaults::PRUNE_EVERY,
+            clock: Arc::new(SystemClock),
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Every bound of the job engine, with its arithmetic.
+
+use std::time::Duration;
+
+/// Actions in flight at once over all jobs; the figure that PE users know as `task_concurrency`.
+pub const TASK_CONCURRENCY: usize = 250;
+
+/// How often a node with a run in flight is asked, and how often it may stay silent, before the
+/// run counts as lost: 35 x 12 s = 7 minutes, PE's `allowed_pcp_status_requests`.
+pub const POLL_INTERVAL: Duration = Duration::from_secs(12);
+/// See [`POLL_INTERVAL`].
+pub const POLL_LIMIT: u32 = 35;
+
+/// How long one run may take when its job names no timeout. A day: long enough for any sane
+/// action, short enough that a hung one gives its slot back.
+pub const RUN_TIMEOUT: Duration = Duration::from_secs(24 * 3_600);
+
+/// The longest timeout that may be asked for: as long as a finished job is kept.
+pub const RUN_TIMEOUT_MAX: Duration = Duration::from_secs(30 * 24 * 3_600);
+
+/// How long an agent has to end a cancelled action and to report it. The agent itself waits 5 s
+/// between TERM and KILL; as much again for the report.
+pub const CANCEL_GRACE: Duration = Duration::from_secs(10);
+
+/// How long a restarted engine waits for the nodes of runs that were queued before: agents come
+/// back within some 20 s in a storm of 10,000; three times that.
+pub const RECONNECT_GRACE: Duration = Duration::from_secs(60);
+
+/// How often the timers of runs in flight are looked at. One pass over at most
+/// [`TASK_CONCURRENCY`] runs; a timeout is late by this much at most.
+pub const TICK: Duration = Duration::from_secs(1);
+
+/// How many times a request is sent again to an agent that proved it never got it.
+pub const RESEND_LIMIT: u8 = 3;
+/// A request is not sent again when it was first sent longer ago: an agent's spool may have been
+/// purged since (the shortest sensible purge is an hour), so `unknown` would prove nothing.
+pub const RESEND_MAX_AGE: Duration = Duration::from_secs(3_600);
+/// How many times a node whose queue in the broker is full is tried, one [`TICK`] apart.
+pub const BUSY_LIMIT: u8 = 10;
+
+/// Changes in one commit. 1,024 results of 2 KB are a 2 MB transaction, some 20 ms of work beside
+/// one fsync of 5-7 ms.
+pub const COMMIT_CHANGES: usize = 1_024;
+/// Changes that wait for the commit under way before the inbox is left unread: two commits' worth.
+pub const PENDING_CHANGES: usize = 2 * COMMIT_CHANGES;
+/// The same in bytes of results: one message of the largest size (64 MB) must fit.
+pub const PENDING_BYTES: usize = 64 * 1_024 * 1_024;
+/// Messages read from the inbox in one turn, so that commands and timers get theirs.
+pub const INBOX_TURN: usize = 256;
+/// Results larger than this are shaped on a blocking thread (parsing runs at some 500 MB/s: 64 KiB
+/// are 0.1 ms of everybody's time).
+pub const INLINE_RESULT_BYTES: usize = 64 * 1_024;
+/// Large results being shaped at once; more wait in the inbox. 4 x 64 MB at worst.
+pub const SHAPING: usize = 4;
+
+/// Wait before a failed commit is tried again: a full disk or a lost database does not heal faster.
+pub const COMMIT_RETRY: Duration = Duration::from_secs(1);
+
+/// Commands that wait for the engine (runs, stops, subscriptions): each waits for its caller.
+pub const COMMANDS: usize = 256;
+/// Job insertions under way at once; more wait in the command queue.
+pub const INSERTIONS: usize = 16;
+/// Messages of one commit handed to brokers at once. A node whose queue is full holds up its own
+/// place only.
+pub const SENDS: usize = 128;
+/// Hand-over batches under way; more wait as changes do.
+pub const SEND_BATCHES: usize = 64;
+
+/// Store look-ups for outcomes of runs that are over, at once; an outcome beyond that is dropped
+/// unacknowledged (our agents send it again).
+pub const LATE_LOOKUPS: usize = 32;
+/// Late outcomes remembered as already logged.
+pub const LATE_REMEMBERED: usize = 4_096;
+
+/// Output that may be on its way to one live subscriber: 4 MiB.
+pub const LIVE_QUEUE_BYTES: u64 = 4 * 1_024 * 1_024;
+/// Bounds of the output one agent may send ahead of the readers; between them it is the queue
+/// divided by the runs in flight (4 MiB / 250 = 16 KiB).
+pub const LIVE_WINDOW_MIN: u64 = 1_024;
+/// See [`LIVE_WINDOW_MIN`].
+pub const LIVE_WINDOW_MAX: u64 = 64 * 1_024;
+/// Chunks in a subscriber's queue, whatever their size.
+pub const LIVE_CHUNKS: usize = 4_096;
+/// Subscribers of one job.
+pub const LIVE_SUBSCRIBERS: usize = 64;
+/// Events read from the store at a time for a subscriber.
+pub const LIVE_EVENTS: usize = 500;
+
+/// Pings under way at once in one call.
+pub const PINGS: usize = 256;
+/// How long a ping waits for its answer.
+pub const PING_TIMEOUT: Duration = Duration::from_secs(10);
+/// Nodes of one job or ping: twice the largest fleet that one server is meant for.
+pub const SCOPE_NODES: usize = 100_000;
+
+/// Age at which finished jobs are deleted, PE's `job_prune_days_threshold`.
+pub const PRUNE_AFTER: Duration = Duration::from_secs(30 * 24 * 3_600);
+/// How often that is looked after.
+pub const PRUNE_EVERY: Duration = Duration::from_secs(3_600);
+
+/// How long shutdown waits for the commit under way.
+pub const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
+
+/// Standard error kept with a node's details: 64 KiB, enough for a stack trace.
+pub const DETAILS_STDERR_BYTES: usize = 64 * 1_024;
+/// Text of an error message taken over from a node.
+pub const NODE_MESSAGE_BYTES: usize = 4 * 1_024;

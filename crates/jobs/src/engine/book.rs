@@ -1,0 +1,240 @@
+//! What the engine knows of the jobs that are not over.
+//!
+//! [`Book`] holds jobs and runs and the ways to find them (by number, transaction, node, message).
+//! The rule: a run that is settled cannot be found by its node, message or query any more, and a
+//! job that is over is not in the book.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use pcp::{Certname, MessageId};
+use pxp::TransactionId;
+use serde_json::value::RawValue;
+use store::JobNumber;
+use tokio::sync::watch;
+use uuid::Uuid;
+
+use crate::flight::Flight;
+use crate::live::Watcher;
+use crate::tally::Tally;
+
+/// The engine's own name of a job; it has one before the store has given the number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct JobKey(pub(crate) u64);
+
+/// One run of one job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct RunKey {
+    pub(crate) job: JobKey,
+    pub(crate) index: usize,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Book {
+    pub(crate) jobs: HashMap<JobKey, Job>,
+    pub(crate) numbers: HashMap<JobNumber, JobKey>,
+    transactions: HashMap<TransactionId, RunKey>,
+    nodes: HashMap<Certname, Vec<RunKey>>,
+    messages: HashMap<MessageId, RunKey>,
+    queries: HashMap<TransactionId, RunKey>,
+}
+
+pub(crate) struct Job {
+    pub(crate) number: JobNumber,
+    /// What the agents get; `None`: sealed before a restart and unreadable now.
+    pub(crate) params: Option<Arc<RawValue>>,
+    pub(crate) timeout: Duration,
+    pub(crate) noop: bool,
+    pub(crate) started: bool,
+    /// From before this engine's start: its nodes get time to come back.
+    pub(crate) recovered: bool,
+    pub(crate) runs: Vec<Run>,
+    pub(crate) waiting: VecDeque<usize>,
+    pub(crate) tally: Tally,
+    pub(crate) watchers: Vec<Watcher>,
+    /// Counts the commits that touched the job.
+    pub(crate) commits: watch::Sender<u64>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) certname: Certname,
+    pub(crate) transaction: TransactionId,
+    pub(crate) phase: Phase,
+}
+
+#[derive(Debug)]
+pub(crate) enum Phase {
+    /// For a slot, or (after a restart) for its node.
+    Waiting,
+    /// It has a slot; the mark is being committed.
+    Marking { spool_id: Option<Uuid> },
+    /// Its request may have been sent.
+    Flying(Box<Flying>),
+    /// Its end is decided.
+    Settled,
+}
+
+#[derive(Debug)]
+pub(crate) struct Flying {
+    pub(crate) flight: Flight,
+    pub(crate) message: Option<MessageId>,
+    pub(crate) query: Option<TransactionId>,
+    /// Its outcome is here and being read.
+    pub(crate) shaping: bool,
+    pub(crate) output: Output,
+}
+
+/// How far the live output of a run is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Output {
+    /// The next offset expected of standard output and of standard error.
+    pub(crate) next: [u64; 2],
+    /// Bytes of both streams that the agent may have sent.
+    pub(crate) granted: u64,
+}
+
+// === impl Book ===
+
+impl Book {
+    pub(crate) fn insert(&mut self, key: JobKey, job: Job) {
+        self.numbers.insert(job.number, key);
+        self.transactions.reserve(job.runs.len());
+        for (index, run) in job.runs.iter().enumerate() {
+            let run_key = RunKey { job: key, index };
+            if !matches!(run.phase, Phase::Settled) {
+                self.transactions.insert(run.transaction.clone(), run_key);
+            }
+            if matches!(run.phase, Phase::Flying(_)) {
+                self.nodes.entry(run.certname.clone()).or_default().push(run_key);
+            }
+        }
+        self.jobs.insert(key, job);
+    }
+
+    pub(crate) fn remove(&mut self, key: JobKey) -> Option<Job> {
+        let job = self.jobs.remove(&key)?;
+        self.numbers.remove(&job.number);
+        Some(job)
+    }
+
+    pub(crate) fn by_number(&mut self, number: JobNumber) -> Option<(JobKey, &mut Job)> {
+        let key = *self.numbers.get(&number)?;
+        self.jobs.get_mut(&key).map(|job| (key, job))
+    }
+
+    pub(crate) fn run(&self, key: RunKey) -> Option<&Run> {
+        self.jobs.get(&key.job)?.runs.get(key.index)
+    }
+
+    pub(crate) fn run_mut(&mut self, key: RunKey) -> Option<&mut Run> {
+        self.jobs.get_mut(&key.job)?.runs.get_mut(key.index)
+    }
+
+    pub(crate) fn flying(&mut self, key: RunKey) -> Option<&mut Flying> {
+        match &mut self.run_mut(key)?.phase {
+            Phase::Flying(flying) => Some(flying),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn by_transaction(&self, transaction: &TransactionId) -> Option<RunKey> {
+        self.transactions.get(transaction).copied()
+    }
+
+    pub(crate) fn by_query(&self, transaction: &TransactionId) -> Option<RunKey> {
+        self.queries.get(transaction).copied()
+    }
+
+    pub(crate) fn by_message(&self, message: MessageId) -> Option<RunKey> {
+        self.messages.get(&message).copied()
+    }
+
+    /// The runs in flight on a node.
+    pub(crate) fn on_node(&self, certname: &Certname) -> Vec<RunKey> {
+        self.nodes.get(certname).cloned().unwrap_or_default()
+    }
+
+    /// Every run in flight.
+    pub(crate) fn in_flight(&self) -> impl Iterator<Item = RunKey> {
+        self.nodes.values().flatten().copied()
+    }
+
+    pub(crate) fn nothing_flies(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// The mark of a run is durable: it flies.
+    pub(crate) fn take_off(&mut self, key: RunKey, flight: Flight) {
+        let Some(run) = self.run_mut(key) else { return };
+        run.phase = Phase::Flying(Box::new(Flying::new(flight)));
+        let certname = run.certname.clone();
+        self.nodes.entry(certname).or_default().push(key);
+    }
+
+    /// The request of a run bears this id from now on.
+    pub(crate) fn sent_as(&mut self, key: RunKey, message: MessageId) {
+        let Some(flying) = self.flying(key) else { return };
+        if let Some(before) = flying.message.replace(message) {
+            self.messages.remove(&before);
+        }
+        self.messages.insert(message, key);
+    }
+
+    /// The status query under way for a run bears this id; an older one is forgotten.
+    pub(crate) fn asked_as(&mut self, key: RunKey, query: TransactionId) {
+        let Some(flying) = self.flying(key) else { return };
+        if let Some(before) = flying.query.replace(query.clone()) {
+            self.queries.remove(&before);
+        }
+        self.queries.insert(query, key);
+    }
+
+    /// The end of a run is decided. Returns what it was doing; `None`: it was settled before.
+    pub(crate) fn settle(&mut self, key: RunKey) -> Option<Phase> {
+        let run = self.run_mut(key)?;
+        if matches!(run.phase, Phase::Settled) {
+            return None;
+        }
+        let phase = std::mem::replace(&mut run.phase, Phase::Settled);
+        let certname = run.certname.clone();
+        if let Phase::Flying(flying) = &phase {
+            if let Some(message) = flying.message {
+                self.messages.remove(&message);
+            }
+            if let Some(query) = &flying.query {
+                self.queries.remove(query);
+            }
+            if let Some(keys) = self.nodes.get_mut(&certname) {
+                keys.retain(|other| *other != key);
+                if keys.is_empty() {
+                    self.nodes.remove(&certname);
+                }
+            }
+        }
+        Some(phase)
+    }
+
+    /// The end of a run is durable: its transaction is history.
+    pub(crate) fn forget_transaction(&mut self, key: RunKey) {
+        let Some(transaction) = self.run(key).map(|run| run.transaction.clone()) else { return };
+        self.transactions.remove(&transaction);
+    }
+}
+
+// === impl Flying ===
+
+impl Flying {
+    pub(crate) fn new(flight: Flight) -> Self {
+        let output = Output::default();
+        Self { flight, message: None, query: None, shaping: false, output }
+    }
+}
+
+impl std::fmt::Debug for Job {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Not its params: they may hold secrets.
+        f.debug_struct("Job").field("number", &self.number).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,182 @@
+//! From durable to the nodes.
+//!
+//! [`Outgoing`] is what one node gets, in order. The rule: a request is built here alone, from a
+//! run whose mark is durable; if the fabric says that nothing of it was sent, the run knows.
+
+use std::time::Duration;
+
+use fabric::SendError;
+use futures_util::StreamExt;
+use futures_util::stream;
+use pcp::{Certname, Message, PcpUri};
+use pxp::action::{self, StatusParams};
+use pxp::{Body, Request, TransactionId};
+use serde_json::value::RawValue;
+use tokio::time::Instant;
+
+use super::book::Phase;
+use super::{Engine, RunKey};
+use crate::defaults::SENDS;
+use crate::flight::Flight;
+use crate::metrics::count;
+use crate::tally::Stop;
+use crate::verdict::Verdict;
+
+/// Messages for one node, in order.
+pub(super) struct Outgoing {
+    /// Whose request is the first of the messages.
+    request_of: Option<RunKey>,
+    messages: Vec<Message>,
+}
+
+/// A request of which nothing was sent.
+pub(super) struct NotDelivered {
+    run: RunKey,
+    error: SendError,
+}
+
+// === impl Outgoing ===
+
+impl Outgoing {
+    pub(super) fn one(message: Message) -> Self {
+        Self { request_of: None, messages: vec![message] }
+    }
+}
+
+// === impl Engine ===
+
+impl Engine {
+    /// Hands messages to the brokers, in a task of their own.
+    pub(super) fn send(&mut self, outgoing: Vec<Outgoing>) {
+        if outgoing.is_empty() {
+            return;
+        }
+        let fabric = self.parts.fabric.clone();
+        self.sending.spawn(async move {
+            let deliver = |outgoing: Outgoing| {
+                let fabric = fabric.clone();
+                async move {
+                    let mut request_of = outgoing.request_of;
+                    for message in outgoing.messages {
+                        let sent = fabric.send(message).await;
+                        let request = request_of.take();
+                        let Err(error) = sent else { continue };
+                        return request.map(|run| NotDelivered { run, error });
+                    }
+                    None
+                }
+            };
+            stream::iter(outgoing.into_iter().map(deliver))
+                .buffer_unordered(SENDS)
+                .filter_map(std::future::ready)
+                .collect()
+                .await
+        });
+    }
+
+    /// The fabric refused some requests.
+    pub(super) fn delivered(&mut self, refused: Vec<NotDelivered>) {
+        for NotDelivered { run, error } in refused {
+            let Some(flying) = self.book.flying(run) else { continue };
+            let resent = flying.flight.was_resent();
+            match error {
+                // The node answered a moment ago; it is awaited like any other that went away.
+                SendError::NotConnected(_) if resent => flying.flight.postpone(),
+                SendError::NotConnected(_) => self.give_up(run, &Verdict::NotConnected),
+                SendError::Busy(_) => {
+                    if !flying.flight.busy() {
+                        self.give_up(run, &Verdict::Busy);
+                    }
+                }
+                SendError::BadTarget(words) | SendError::Refused(words) => {
+                    self.give_up(run, &Verdict::Refused(words));
+                }
+            }
+        }
+    }
+
+    /// The mark of a run is durable: its request, unless the job was stopped meanwhile.
+    pub(super) fn marked(&mut self, key: RunKey, ours: bool) -> Option<Outgoing> {
+        count(&self.parts.metrics.runs_started);
+        let job = self.book.jobs.get(&key.job)?;
+        let Phase::Marking { spool_id } = job.runs[key.index].phase else { return None };
+        if job.tally.stopping() != Stop::No {
+            self.give_up(key, &Verdict::NotStarted);
+            return None;
+        }
+        let (now, timeout) = (Instant::now(), job.timeout);
+        let patience = &self.parts.patience;
+        if !ours {
+            tracing::error!(job = %job.number, "a run was marked by somebody else already; it is \
+                asked about, not sent");
+            let flight = Flight::recovered(now, Duration::ZERO, timeout, None, patience);
+            self.book.take_off(key, flight);
+            return None;
+        }
+        self.book.take_off(key, Flight::new(now, timeout, spool_id, patience));
+        self.request(key)
+    }
+
+    /// The request of a run that flies, and the leave to send output if anybody watches.
+    pub(super) fn request(&mut self, key: RunKey) -> Option<Outgoing> {
+        let job = self.book.jobs.get(&key.job)?;
+        let run = job.runs.get(key.index)?;
+        let Some(params) = &job.params else {
+            self.give_up(key, &Verdict::Unreadable);
+            return None;
+        };
+        let body = Body::NonBlockingRequest(Request {
+            transaction_id: run.transaction.clone(),
+            module: "task".to_owned(),
+            action: "run".to_owned(),
+            params: RawValue::to_owned(params),
+            notify_outcome: Some(true),
+        });
+        let message = self.message(&run.certname, body);
+        self.book.sent_as(key, message.id);
+        let mut messages = vec![message];
+        messages.extend(self.credit(key));
+        Some(Outgoing { request_of: Some(key), messages })
+    }
+
+    /// Asks the agent how a run goes.
+    pub(super) fn query(&mut self, key: RunKey) -> Option<Outgoing> {
+        let run = self.book.run(key)?;
+        let query = TransactionId::random();
+        let params = StatusParams { transaction_id: run.transaction.clone() };
+        let body = Body::BlockingRequest(Request {
+            transaction_id: query.clone(),
+            module: "status".to_owned(),
+            action: "query".to_owned(),
+            params: action::encode(&params),
+            notify_outcome: None,
+        });
+        let message = self.message(&run.certname, body);
+        self.book.asked_as(key, query);
+        count(&self.parts.metrics.status_queries);
+        Some(Outgoing::one(message))
+    }
+
+    /// Tells the agent to end a run.
+    pub(super) fn cancel(&self, key: RunKey) -> Option<Outgoing> {
+        let run = self.book.run(key)?;
+        // Not `force`: the agent asks the processes to end before it kills them.
+        let body = Body::Cancel { transaction_id: run.transaction.clone(), force: false };
+        Some(Outgoing::one(self.message(&run.certname, body)))
+    }
+
+    /// Tells the agent that a run's outcome is safe.
+    pub(super) fn acknowledgement(&self, key: RunKey) -> Option<Outgoing> {
+        let run = self.book.run(key)?;
+        Some(self.acknowledge(&run.certname, run.transaction.clone()))
+    }
+
+    pub(super) fn acknowledge(&self, certname: &Certname, transaction: TransactionId) -> Outgoing {
+        let body = Body::OutcomeAck { transaction_id: transaction };
+        Outgoing::one(self.message(certname, body))
+    }
+
+    pub(super) fn message(&self, certname: &Certname, body: Body) -> Message {
+        body.into_message(PcpUri::agent(certname), self.parts.fabric.address().clone())
+    }
+}

@@ -1,0 +1,208 @@
+//! From the nodes: every message is matched with what is known before it is believed.
+//!
+//! The rule: a message counts only when its sender is the node of the run (or ping) that it names;
+//! everything else is counted and changes nothing.
+
+use fabric::Inbound;
+use pcp::{Certname, Message};
+use pxp::action::{self, ActionResult, StatusResult};
+use pxp::{Body, Response, RpcError, TransactionId};
+use serde_json::value::RawValue;
+use tokio::time::Instant;
+
+use super::book::Phase;
+use super::deliver::Outgoing;
+use super::{Engine, RunKey};
+use crate::defaults::INLINE_RESULT_BYTES;
+use crate::flight::{Next, Status};
+use crate::metrics::count;
+use crate::outcome::{self, Circumstances, Shaped};
+use crate::verdict::Verdict;
+
+/// An outcome that was read on a blocking thread.
+pub(super) struct ShapedOutcome {
+    run: RunKey,
+    shaped: Shaped,
+}
+
+/// Two forms of the same news.
+enum Report {
+    Outcome(Box<RawValue>),
+    Status(Box<ActionResult>),
+}
+
+// === impl Engine ===
+
+impl Engine {
+    pub(super) fn intake(&mut self, inbound: Inbound) {
+        let Inbound { message, certname } = inbound;
+        if message.message_type == pcp::types::ERROR_MESSAGE {
+            return self.error_message(&certname, &message);
+        }
+        match Body::decode(&message.message_type, message.data.as_deref()) {
+            Ok(Body::ProvisionalResponse { transaction_id }) => {
+                self.provisional(&certname, &transaction_id);
+            }
+            Ok(Body::NonBlockingResponse(response)) => self.outcome(&certname, response),
+            Ok(Body::BlockingResponse(response)) => self.answer(&certname, response),
+            Ok(Body::Error(error)) => self.rpc_error(&certname, &error),
+            Ok(Body::Output(output)) => self.output(&certname, output),
+            Ok(other) => self.ignore(&certname, other.message_type()),
+            Err(error) => {
+                tracing::debug!(%certname, %error, "unreadable message");
+                count(&self.parts.metrics.ignored_messages);
+            }
+        }
+    }
+
+    fn ignore(&self, certname: &Certname, what: &str) {
+        tracing::debug!(%certname, what, "message that nobody waits for");
+        count(&self.parts.metrics.ignored_messages);
+    }
+
+    /// The run of a transaction, if it is on this very node.
+    pub(super) fn run_of(&self, certname: &Certname, key: Option<RunKey>) -> Option<RunKey> {
+        let key = key?;
+        if self.book.run(key)?.certname == *certname {
+            return Some(key);
+        }
+        tracing::warn!(%certname, "a node spoke for a run of another node; ignored");
+        count(&self.parts.metrics.forged_messages);
+        None
+    }
+
+    fn provisional(&mut self, certname: &Certname, transaction: &TransactionId) {
+        let key = self.run_of(certname, self.book.by_transaction(transaction));
+        if let Some(flying) = key.and_then(|key| self.book.flying(key)) {
+            flying.flight.accepted(Instant::now(), &self.parts.patience);
+        }
+    }
+
+    fn outcome(&mut self, certname: &Certname, response: Response) {
+        let Some(key) = self.book.by_transaction(&response.transaction_id) else {
+            return self.look_up(certname, response);
+        };
+        if self.run_of(certname, Some(key)).is_some() {
+            self.report(key, Report::Outcome(response.results));
+        }
+    }
+
+    /// An answer to one of our blocking requests: a ping or a status query.
+    fn answer(&mut self, certname: &Certname, response: Response) {
+        let transaction = &response.transaction_id;
+        if self.parts.pings.answered(transaction, certname, Ok(())) {
+            return;
+        }
+        let Some(key) = self.run_of(certname, self.book.by_query(transaction)) else {
+            return self.ignore(certname, "blocking response");
+        };
+        match action::decode::<StatusResult>(&response.results) {
+            Ok(result) => self.status(key, result),
+            Err(error) => tracing::warn!(%certname, %error, "unreadable answer to a status query"),
+        }
+    }
+
+    fn status(&mut self, key: RunKey, result: StatusResult) {
+        let status = match result.status {
+            action::Status::Running => Status::Running,
+            action::Status::Unknown => Status::Unknown { spool_id: result.spool_id },
+            action::Status::Success | action::Status::Failure => Status::Ended,
+        };
+        let Some(flying) = self.book.flying(key) else { return };
+        match flying.flight.answer(Instant::now(), status, &self.parts.patience) {
+            Next::Wait => {}
+            Next::Record => {
+                // A stock agent leaves the exit code out when its record of it is unreadable.
+                let failure = ActionResult { exitcode: 1, ..ActionResult::default() };
+                let outcome = result.into_result().unwrap_or(failure);
+                self.report(key, Report::Status(Box::new(outcome)));
+            }
+            Next::Unknown(why) => self.give_up(key, &Verdict::Unknown(why)),
+            Next::Resend => {
+                count(&self.parts.metrics.requests_resent);
+                let outgoing: Vec<Outgoing> = self.request(key).into_iter().collect();
+                self.send(outgoing);
+            }
+        }
+    }
+
+    fn report(&mut self, key: RunKey, report: Report) {
+        let Some(known) = self.circumstances(key) else { return };
+        let Some(flying) = self.book.flying(key) else { return };
+        if flying.shaping {
+            return;
+        }
+        let size = match &report {
+            Report::Outcome(raw) => raw.get().len(),
+            Report::Status(result) => result.stdout.as_ref().map_or(0, String::len),
+        };
+        if size <= INLINE_RESULT_BYTES {
+            let acknowledge = self.acknowledges(key);
+            return self.record(key, shape(&report, known), acknowledge);
+        }
+        flying.shaping = true;
+        self.shaping.spawn_blocking(move || ShapedOutcome { run: key, shaped: shape(&report, known) });
+    }
+
+    pub(super) fn shaped(&mut self, outcome: ShapedOutcome) {
+        let acknowledge = self.acknowledges(outcome.run);
+        self.record(outcome.run, outcome.shaped, acknowledge);
+    }
+
+    fn circumstances(&mut self, key: RunKey) -> Option<Circumstances> {
+        let timeout_seconds = self.book.jobs.get(&key.job)?.timeout.as_secs();
+        let stock_agent = self.capabilities(key).is_none();
+        let cancelling = self.book.flying(key)?.flight.cancelling();
+        Some(Circumstances { stock_agent, cancelling, timeout_seconds })
+    }
+
+    /// The agent says that it cannot, or could not.
+    fn rpc_error(&mut self, certname: &Certname, error: &RpcError) {
+        let transaction = &error.transaction_id;
+        let words = error.description.as_str();
+        if self.parts.pings.answered(transaction, certname, Err(words.to_owned())) {
+            return;
+        }
+        if let Some(key) = self.run_of(certname, self.book.by_transaction(transaction)) {
+            if matches!(self.book.run(key).map(|run| &run.phase), Some(Phase::Flying(_))) {
+                self.give_up(key, &Verdict::Refused(words.to_owned()));
+            }
+        } else if self.run_of(certname, self.book.by_query(transaction)).is_some() {
+            tracing::warn!(%certname, words, "the agent refused a status query");
+        } else {
+            self.ignore(certname, "rpc error");
+        }
+    }
+
+    /// A broker, or the agent's PCP layer, could not do anything with one of our messages.
+    fn error_message(&mut self, certname: &Certname, message: &Message) {
+        let key = message.in_reply_to.and_then(|id| self.book.by_message(id));
+        let from_broker = message.sender.as_ref().is_some_and(|sender| {
+            sender.is_broker() || sender.client_type() == pcp::SERVER_TYPE
+        });
+        let key = if from_broker { key } else { self.run_of(certname, key) };
+        let Some(key) = key else { return self.ignore(certname, "error message") };
+        let words = message
+            .data
+            .as_deref()
+            .and_then(|data| serde_json::from_str::<String>(data.get()).ok())
+            .unwrap_or_else(|| "an error without words".to_owned());
+        // The broker's own words, since ever: nothing was delivered.
+        let verdict = if from_broker && words == "Not connected." {
+            Verdict::NotConnected
+        } else {
+            Verdict::Refused(words)
+        };
+        self.give_up(key, &verdict);
+    }
+}
+
+fn shape(report: &Report, known: Circumstances) -> Shaped {
+    match report {
+        Report::Status(result) => outcome::shape(result, known),
+        Report::Outcome(raw) => match action::decode::<ActionResult>(raw) {
+            Ok(result) => outcome::shape(&result, known),
+            Err(error) => outcome::unreadable(&error.to_string()),
+        },
+    }
+}

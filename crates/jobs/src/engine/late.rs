@@ -1,0 +1,152 @@
+//! Outcomes for runs that are not in the book: duplicates, forgeries, and the truth come late.
+//!
+//! The rule: a terminal state stays; a real outcome of a run that was given up is written to the
+//! event log before its agent may forget it.
+
+use std::collections::{HashSet, VecDeque};
+
+use pcp::Certname;
+use pxp::action::{self, ActionResult};
+use pxp::{Response, TransactionId};
+use serde_json::value::RawValue;
+use store::{Change, EventChange, RunRow, StoreError};
+
+use super::Engine;
+use super::commit::After;
+use super::deliver::Outgoing;
+use crate::defaults::{INLINE_RESULT_BYTES, LATE_LOOKUPS, LATE_REMEMBERED};
+use crate::events;
+use crate::metrics::count;
+use crate::outcome::{self, Circumstances};
+use crate::state::RunState;
+use crate::verdict::is_guess;
+
+/// Nothing is known any more beside the outcome itself.
+const LATE: Circumstances =
+    Circumstances { stock_agent: false, cancelling: None, timeout_seconds: 0 };
+
+/// A late outcome whose event is being committed.
+#[derive(Debug)]
+pub(super) struct Late {
+    certname: Certname,
+    transaction: TransactionId,
+}
+
+/// Transactions whose late outcome is logged already.
+#[derive(Debug, Default)]
+pub(super) struct LateOutcomes {
+    logged: HashSet<TransactionId>,
+    order: VecDeque<TransactionId>,
+}
+
+/// What the store says of a transaction.
+pub(super) struct Looked {
+    certname: Certname,
+    response: Response,
+    row: Result<Option<RunRow>, StoreError>,
+}
+
+// === impl Engine ===
+
+impl Engine {
+    /// Asks the store whose outcome this is.
+    pub(super) fn look_up(&mut self, certname: &Certname, response: Response) {
+        if self.looking.len() >= LATE_LOOKUPS {
+            // Unacknowledged, so our agents send it again.
+            return count(&self.parts.metrics.ignored_messages);
+        }
+        let store = self.parts.store.clone();
+        let certname = certname.clone();
+        self.looking.spawn(async move {
+            let row = store.run_by_transaction(response.transaction_id.as_str()).await;
+            Looked { certname, response, row }
+        });
+    }
+
+    pub(super) fn looked(&mut self, looked: Looked) {
+        let Looked { certname, response, row } = looked;
+        let transaction = response.transaction_id;
+        let row = match row {
+            Ok(Some(row)) => row,
+            Ok(None) => {
+                tracing::debug!(%certname, %transaction, "outcome of an unknown run");
+                return count(&self.parts.metrics.ignored_messages);
+            }
+            Err(error) => {
+                tracing::warn!(%certname, %transaction, %error, "cannot look up an outcome's run");
+                return;
+            }
+        };
+        if row.certname != certname.as_str() {
+            tracing::warn!(%certname, "a node spoke for a run of another node; ignored");
+            return count(&self.parts.metrics.forged_messages);
+        }
+        if !RunState::parse(&row.state).is_some_and(RunState::is_terminal) {
+            // Its end is in a commit that is under way; the agent will say it again.
+            return;
+        }
+        let news = row.result.as_deref().is_some_and(is_guess);
+        if !news || self.late.contains(&transaction) {
+            let outgoing = self.acknowledge_late(&certname, transaction);
+            return self.send(outgoing.into_iter().collect());
+        }
+        self.log_late(&certname, transaction, &row, &response.results);
+    }
+
+    fn log_late(
+        &mut self,
+        certname: &Certname,
+        transaction: TransactionId,
+        row: &RunRow,
+        results: &RawValue,
+    ) {
+        count(&self.parts.metrics.late_outcomes);
+        self.late.remember(transaction.clone());
+        let outcome = action::decode::<ActionResult>(results).ok();
+        let exit_code = outcome.as_ref().map(|outcome| outcome.exitcode);
+        tracing::warn!(
+            %certname, job = %row.job, ?exit_code,
+            "the outcome of a run came after it was given up; its state stays, an event is logged"
+        );
+        let result = outcome.map(|outcome| outcome::shape(&outcome, LATE).result);
+        let result = result
+            .filter(|result| result.len() <= INLINE_RESULT_BYTES)
+            .and_then(|result| serde_json::from_str(&result).ok());
+        let event = events::late_outcome(certname, exit_code, result, self.parts.clock.now_ms());
+        let change = Change::Event(EventChange { job: row.job, event });
+        let late = Late { certname: certname.clone(), transaction };
+        self.ledger.push(change, After::LateLogged(Box::new(late)));
+    }
+
+    pub(super) fn late_logged(&mut self, late: Late) -> Option<Outgoing> {
+        self.acknowledge_late(&late.certname, late.transaction)
+    }
+
+    fn acknowledge_late(&self, certname: &Certname, transaction: TransactionId) -> Option<Outgoing> {
+        let acknowledges = self
+            .parts
+            .fabric
+            .presence(certname)?
+            .capabilities
+            .is_some_and(|capabilities| capabilities.acknowledged_results);
+        acknowledges.then(|| self.acknowledge(certname, transaction))
+    }
+}
+
+// === impl LateOutcomes ===
+
+impl LateOutcomes {
+    fn contains(&self, transaction: &TransactionId) -> bool {
+        self.logged.contains(transaction)
+    }
+
+    fn remember(&mut self, transaction: TransactionId) {
+        if self.order.len() >= LATE_REMEMBERED
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.logged.remove(&oldest);
+        }
+        self.order.push_back(transaction.clone());
+        self.logged.insert(transaction);
+    }
+}

@@ -1,0 +1,190 @@
+//! Live output: leave for agents to send it, and its way to the readers.
+//!
+//! The rule: an agent gets leave only while somebody reads, and more of it only as the fastest
+//! reader takes what came; so a reader's pace reaches the task's node, and a slower one next to it
+//! is told what it missed.
+
+use std::sync::Arc;
+
+use pcp::Certname;
+use pxp::{Body, Capabilities, Stream};
+use store::JobNumber;
+
+use super::book::{Output, Phase};
+use super::deliver::Outgoing;
+use super::{Engine, JobKey, RunKey};
+use crate::defaults::{LIVE_QUEUE_BYTES, LIVE_SUBSCRIBERS, LIVE_WINDOW_MAX, LIVE_WINDOW_MIN};
+use crate::live::{self, Chunk, Feed, Taken};
+use crate::metrics::count;
+
+// === impl Engine ===
+
+impl Engine {
+    /// A reader comes in. `None`: the job is over, or has readers enough.
+    pub(super) fn watch(&mut self, number: JobNumber) -> Option<Feed> {
+        let window = self.window();
+        let commands = self.parts.commands.clone();
+        let (key, job) = self.book.by_number(number)?;
+        job.watchers.retain(|watcher| !watcher.is_gone());
+        if job.watchers.len() >= LIVE_SUBSCRIBERS {
+            tracing::warn!(job = %number, "too many live readers; this one gets the events alone");
+            return None;
+        }
+        let (watcher, feed) = live::channel(job.commits.subscribe(), commands, window / 2);
+        job.watchers.push(watcher);
+        let outgoing = self.credits(key, |_| true);
+        self.send(outgoing);
+        Some(feed)
+    }
+
+    /// A reader has taken output: its agents may send as much more.
+    pub(super) fn taken(&mut self, taken: &Taken) {
+        let window = self.window();
+        let mut outgoing = Vec::new();
+        for (key, passed) in &taken.runs {
+            let Some(flying) = self.book.flying(*key) else { continue };
+            // Half a window is worth a message.
+            if passed + window >= flying.output.granted + window / 2 {
+                outgoing.extend(self.credit_up_to(*key, passed + window));
+            }
+        }
+        if let (true, Some(key)) = (taken.lagged, taken.runs.keys().next()) {
+            outgoing.extend(self.credits(key.job, |output| output.all_came()));
+        }
+        self.send(outgoing);
+    }
+
+    /// The first leave of a run, if anybody reads: to be sent right behind its request.
+    pub(super) fn credit(&mut self, key: RunKey) -> Option<pcp::Message> {
+        let job = self.book.jobs.get(&key.job)?;
+        if job.watchers.iter().all(live::Watcher::is_gone) {
+            return None;
+        }
+        let window = self.window();
+        let came = self.book.flying(key)?.output.came();
+        self.credit_message(key, came + window)
+    }
+
+    /// Leave for every run of the job in flight whose output `wants` it.
+    fn credits(&mut self, key: JobKey, wants: impl Fn(Output) -> bool) -> Vec<Outgoing> {
+        let Some(job) = self.book.jobs.get(&key) else { return Vec::new() };
+        let flying = |(index, run): (usize, &super::book::Run)| match &run.phase {
+            Phase::Flying(flying) if wants(flying.output) => {
+                Some((RunKey { job: key, index }, flying.output.came()))
+            }
+            _ => None,
+        };
+        let runs: Vec<(RunKey, u64)> = job.runs.iter().enumerate().filter_map(flying).collect();
+        let window = self.window();
+        runs.into_iter().filter_map(|(key, came)| self.credit_up_to(key, came + window)).collect()
+    }
+
+    fn credit_up_to(&mut self, key: RunKey, until: u64) -> Option<Outgoing> {
+        self.credit_message(key, until).map(Outgoing::one)
+    }
+
+    fn credit_message(&mut self, key: RunKey, until: u64) -> Option<pcp::Message> {
+        if !self.capabilities(key)?.live_output {
+            return None;
+        }
+        let output = &mut self.book.flying(key)?.output;
+        output.granted = output.granted.max(until);
+        let until = output.granted;
+        let run = self.book.run(key)?;
+        let transaction_id = run.transaction.clone();
+        let body = Body::OutputCredit { transaction_id, until };
+        Some(self.message(&run.certname, body))
+    }
+
+    /// A piece of output came.
+    pub(super) fn output(&mut self, certname: &Certname, output: pxp::Output) {
+        let key = self.book.by_transaction(&output.transaction_id);
+        let Some(key) = self.run_of(certname, key) else { return };
+        let Some(flying) = self.book.flying(key) else { return };
+        let len = output.data.len() as u64;
+        let Some(passed) = flying.output.take(output.stream, output.offset, len) else {
+            return count(&self.parts.metrics.unasked_output);
+        };
+        let Some(job) = self.book.jobs.get_mut(&key.job) else { return };
+        job.watchers.retain(|watcher| !watcher.is_gone());
+        let chunk = Chunk {
+            run: key,
+            certname: certname.clone(),
+            stream: output.stream,
+            offset: output.offset,
+            bytes: output.data,
+            passed,
+        };
+        for watcher in &job.watchers {
+            watcher.push(chunk.clone());
+        }
+    }
+
+    /// What the agent of a run can do, if it is connected and no stock agent.
+    pub(super) fn capabilities(&self, key: RunKey) -> Option<Arc<Capabilities>> {
+        let run = self.book.run(key)?;
+        self.parts.fabric.presence(&run.certname)?.capabilities
+    }
+
+    pub(super) fn acknowledges(&self, key: RunKey) -> bool {
+        self.capabilities(key).is_some_and(|capabilities| capabilities.acknowledged_results)
+    }
+
+    /// How far one agent may run ahead of the readers: the queue, divided by the runs in flight.
+    fn window(&self) -> u64 {
+        let share = LIVE_QUEUE_BYTES / self.parts.task_concurrency.max(1) as u64;
+        share.clamp(LIVE_WINDOW_MIN, LIVE_WINDOW_MAX)
+    }
+}
+
+// === impl Output ===
+
+impl Output {
+    /// Bytes of both streams that came, or were skipped.
+    fn came(self) -> u64 {
+        self.next[0].saturating_add(self.next[1])
+    }
+
+    fn all_came(self) -> bool {
+        self.came() >= self.granted
+    }
+
+    /// Takes a piece in; the bytes of both streams up to its end, or `None` when it is a duplicate
+    /// or was sent without leave.
+    fn take(&mut self, stream: Stream, offset: u64, len: u64) -> Option<u64> {
+        let next = &mut self.next[match stream {
+            Stream::Stdout => 0,
+            Stream::Stderr => 1,
+        }];
+        let (before, end) = (*next, offset.checked_add(len)?);
+        if offset < before {
+            return None;
+        }
+        *next = end;
+        if self.came() > self.granted {
+            self.next[match stream {
+                Stream::Stdout => 0,
+                Stream::Stderr => 1,
+            }] = before;
+            return None;
+        }
+        Some(self.came())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_granted_is_taken_and_nothing_twice() {
+        let mut output = Output { next: [0, 0], granted: 10 };
+        assert_eq!(output.take(Stream::Stdout, 0, 4), Some(4));
+        assert_eq!(output.take(Stream::Stdout, 0, 4), None, "a duplicate");
+        assert_eq!(output.take(Stream::Stderr, 0, 6), Some(10));
+        assert_eq!(output.take(Stream::Stdout, 4, 1), None, "beyond the leave");
+        output.granted = 11;
+        assert_eq!(output.take(Stream::Stdout, 4, 1), Some(11));
+        assert_eq!(output.take(Stream::Stdout, u64::MAX, 1), None);
+    }
+}

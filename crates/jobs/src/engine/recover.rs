@@ -1,0 +1,149 @@
+//! After a restart: what was going on, from the store.
+//!
+//! [`Dispatch`] is what a job keeps sealed to be sent later. The rule: a run that bears the mark is
+//! asked about and never sent afresh; a run without the mark was certainly not sent.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pki::seal::SealKey;
+use pxp::TransactionId;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use store::{RunRow, StoreError, UnfinishedJob};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::book::{Flying, Job, Output, Phase, Run, RunKey};
+use super::Engine;
+use crate::defaults::RUN_TIMEOUT;
+use crate::events;
+use crate::flight::Flight;
+use crate::state::{JobState, RunState};
+use crate::tally::{Stop, Tally};
+use crate::verdict::Verdict;
+
+/// Output that a recovered run's agent may send: how much it sent before the restart is not known,
+/// so leave must be far enough. 64 MiB; the queues of slow readers are bounded all the same.
+const RECOVERED_OUTPUT_BYTES: u64 = 64 * 1_024 * 1_024;
+
+/// What it takes to send the requests of a job. Sealed at rest: the parameters may be secret.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Dispatch {
+    pub(crate) params: Box<RawValue>,
+    pub(crate) timeout_ms: u64,
+    pub(crate) concurrency: Option<usize>,
+    pub(crate) noop: bool,
+}
+
+// === impl Engine ===
+
+impl Engine {
+    /// Takes up the jobs that are not over. To be called once, before [`Engine::run`].
+    pub(crate) async fn recover(&mut self, seal: &SealKey) -> Result<(), StoreError> {
+        let unfinished = self.parts.store.unfinished().await?;
+        let (jobs, mut runs) = (unfinished.len(), 0);
+        for job in unfinished {
+            runs += job.runs.len();
+            self.take_up(job, seal);
+        }
+        if jobs > 0 {
+            tracing::info!(jobs, runs, "unfinished jobs are taken up again");
+        }
+        Ok(())
+    }
+
+    fn take_up(&mut self, row: UnfinishedJob, seal: &SealKey) {
+        let key = self.new_key();
+        let dispatch = row.sealed.as_deref().and_then(|sealed| unseal(sealed, seal));
+        if dispatch.is_none() {
+            tracing::error!(job = %row.job.number, "the job's parameters cannot be unsealed; its \
+                waiting runs will be errored, those in flight are still asked about");
+        }
+        let timeout =
+            dispatch.as_ref().map_or(RUN_TIMEOUT, |known| Duration::from_millis(known.timeout_ms));
+        let concurrency = dispatch.as_ref().and_then(|known| known.concurrency);
+        let noop = dispatch.as_ref().is_some_and(|known| known.noop);
+        let state = JobState::parse(&row.job.state).unwrap_or(JobState::Running);
+        let stop = if state == JobState::Stopping { Stop::Gently } else { Stop::No };
+        let mut skipped = Vec::new();
+        let (mut waiting, mut in_flight) = (VecDeque::new(), 0);
+        let mut runs = Vec::with_capacity(row.runs.len());
+        for run in &row.runs {
+            let Some(run) = self.run_from(run, timeout) else { continue };
+            let index = runs.len();
+            match run.phase {
+                Phase::Flying(_) => in_flight += 1,
+                _ if stop != Stop::No => skipped.push(RunKey { job: key, index }),
+                _ => waiting.push_back(index),
+            }
+            runs.push(run);
+        }
+        self.scheduler.resume(key, concurrency, in_flight);
+        let count = waiting.len();
+        let job = Job {
+            number: row.job.number,
+            params: dispatch.map(|known| Arc::from(known.params)),
+            timeout,
+            noop,
+            started: state != JobState::New && state != JobState::Ready,
+            recovered: true,
+            tally: Tally::new(runs.len(), unsuccessful(&row), stop),
+            runs,
+            waiting,
+            watchers: Vec::new(),
+            commits: watch::Sender::new(0),
+        };
+        self.book.insert(key, job);
+        self.scheduler.add_waiting(key, count);
+        for run in skipped {
+            self.give_up(run, &Verdict::NotStarted);
+        }
+        self.end_job_if_due(key);
+    }
+
+    fn run_from(&self, row: &RunRow, timeout: Duration) -> Option<Run> {
+        let (Ok(certname), Ok(transaction)) =
+            (row.certname.parse(), row.transaction_id.parse::<TransactionId>())
+        else {
+            // Only names that parsed were ever stored.
+            tracing::error!(?row, "a stored run cannot be read; it is left alone");
+            return None;
+        };
+        let phase = if row.state == RunState::Running.as_str() {
+            let ago_ms = self.parts.clock.now_ms() - row.started_ms.unwrap_or_default();
+            let ago = Duration::from_millis(ago_ms.try_into().unwrap_or(0));
+            let spool_id = row.details.as_deref().and_then(events::spool_id);
+            let patience = &self.parts.patience;
+            let flight = Flight::recovered(Instant::now(), ago, timeout, spool_id, patience);
+            let output = Output { granted: RECOVERED_OUTPUT_BYTES, ..Output::default() };
+            Phase::Flying(Box::new(Flying { output, ..Flying::new(flight) }))
+        } else {
+            Phase::Waiting
+        };
+        Some(Run { certname, transaction, phase })
+    }
+}
+
+// === impl Dispatch ===
+
+impl Dispatch {
+    pub(crate) fn seal(&self, seal: &SealKey) -> Vec<u8> {
+        let plain = serde_json::to_vec(self).expect("JSON and numbers always serialise");
+        seal.seal(&plain)
+    }
+}
+
+/// Runs that are over and did not finish.
+fn unsuccessful(row: &UnfinishedJob) -> usize {
+    let counts = row.node_states.iter().filter(|(state, _)| {
+        RunState::parse(state).is_some_and(|s| s.is_terminal() && s != RunState::Finished)
+    });
+    counts.map(|(_, count)| usize::try_from(*count).unwrap_or(usize::MAX)).sum()
+}
+
+fn unseal(sealed: &[u8], seal: &SealKey) -> Option<Dispatch> {
+    let plain = seal.open(sealed).ok()?;
+    serde_json::from_slice(&plain).ok()
+}

@@ -1,0 +1,135 @@
+//! Starting and ending runs, in memory: what is decided here is durable after the next commit.
+
+use pxp::Capabilities;
+use std::sync::Arc;
+use store::{Change, RunChange};
+
+use super::book::{Phase, RunKey};
+use super::commit::After;
+use super::{Engine, JobKey};
+use crate::events;
+use crate::metrics::count;
+use crate::outcome::Shaped;
+use crate::state::{JobState, RunState};
+use crate::verdict::Verdict;
+
+/// A run's end before it is written.
+pub(super) struct End {
+    pub(super) state: RunState,
+    pub(super) result: String,
+    pub(super) details: String,
+    pub(super) message: String,
+    /// The agent keeps the outcome until it is acknowledged.
+    pub(super) acknowledge: bool,
+}
+
+// === impl Engine ===
+
+impl Engine {
+    /// Gives the free slots to the runs that wait, in turns of their jobs.
+    pub(super) fn pump(&mut self) {
+        while let Some(key) = self.scheduler.next() {
+            self.start_next(key);
+        }
+    }
+
+    /// Starts the job's next run: it has a slot.
+    fn start_next(&mut self, key: JobKey) {
+        let Some(job) = self.book.jobs.get_mut(&key) else { return };
+        let Some(index) = job.waiting.pop_front() else {
+            return self.scheduler.release(key);
+        };
+        let run_key = RunKey { job: key, index };
+        let (recovered, readable) = (job.recovered, job.params.is_some());
+        let certname = job.runs[index].certname.clone();
+        let presence = self.parts.fabric.presence(&certname);
+        if presence.is_none() && recovered && tokio::time::Instant::now() < self.parked_until {
+            self.parked.entry(certname).or_default().push(run_key);
+            return self.scheduler.release(key);
+        }
+        job.runs[index].phase = Phase::Marking { spool_id: None };
+        match presence {
+            None => self.give_up(run_key, &Verdict::NotConnected),
+            Some(_) if !readable => self.give_up(run_key, &Verdict::Unreadable),
+            Some(presence) => self.mark(run_key, presence.capabilities.as_ref()),
+        }
+    }
+
+    /// Writes down that the run's request is about to be sent.
+    fn mark(&mut self, key: RunKey, capabilities: Option<&Arc<Capabilities>>) {
+        let spool_id = capabilities.and_then(|capabilities| capabilities.spool_id);
+        let at_ms = self.parts.clock.now_ms();
+        let Some(job) = self.book.jobs.get_mut(&key.job) else { return };
+        if !job.started {
+            job.started = true;
+            let change = events::job_change(job.number, JobState::Running, at_ms, None);
+            self.ledger.push(Change::Job(change), After::Told(key.job));
+        }
+        let run = &mut job.runs[key.index];
+        run.phase = Phase::Marking { spool_id };
+        let change = RunChange {
+            job: job.number,
+            certname: run.certname.to_string(),
+            to_state: RunState::Running.as_str().to_owned(),
+            at_ms,
+            result: None,
+            details: Some(events::mark_details(spool_id)),
+            event: Some(events::running(&run.certname, job.noop, at_ms)),
+        };
+        self.ledger.push(Change::Run(change), After::Marked(key));
+    }
+
+    /// The run is over without an outcome.
+    pub(super) fn give_up(&mut self, key: RunKey, verdict: &Verdict) {
+        let Some(run) = self.book.run(key) else { return };
+        let message = verdict.message(&run.certname);
+        let result = verdict.result(&run.certname).to_string();
+        let details = events::message_details(&message);
+        let state = verdict.state();
+        self.end(key, End { state, result, details, message, acknowledge: false });
+    }
+
+    /// The run's outcome is here.
+    pub(super) fn record(&mut self, key: RunKey, shaped: Shaped, acknowledge: bool) {
+        let Shaped { state, result, details, message } = shaped;
+        self.end(key, End { state, result, details, message, acknowledge });
+    }
+
+    fn end(&mut self, key: RunKey, end: End) {
+        let Some(phase) = self.book.settle(key) else { return };
+        if !matches!(phase, Phase::Waiting) {
+            self.scheduler.release(key.job);
+        }
+        count(&self.parts.metrics.runs_ended);
+        if end.state == RunState::Errored {
+            count(&self.parts.metrics.runs_errored);
+        }
+        let at_ms = self.parts.clock.now_ms();
+        let Some(job) = self.book.jobs.get_mut(&key.job) else { return };
+        let certname = &job.runs[key.index].certname;
+        let event = events::ended(certname, end.state, &end.message, at_ms);
+        let change = RunChange {
+            job: job.number,
+            certname: certname.to_string(),
+            to_state: end.state.as_str().to_owned(),
+            at_ms,
+            result: Some(end.result),
+            details: Some(end.details),
+            event: Some(event),
+        };
+        let after = After::Ended { run: key, acknowledge: end.acknowledge };
+        self.ledger.push(Change::Run(change), after);
+        job.tally.run_ended(end.state);
+        self.end_job_if_due(key.job);
+    }
+
+    /// Writes the job's end behind that of its last run.
+    pub(super) fn end_job_if_due(&mut self, key: JobKey) {
+        let at_ms = self.parts.clock.now_ms();
+        let Some(job) = self.book.jobs.get_mut(&key) else { return };
+        let Some((state, event)) = job.tally.end() else { return };
+        let event = events::job_ended(event, state, at_ms);
+        let change = events::job_change(job.number, state, at_ms, Some(event));
+        self.ledger.push(Change::Job(change), After::JobEnded(key));
+    }
+}

@@ -1,0 +1,95 @@
+//! Stopping a job.
+//!
+//! The rule: stopping is idempotent and truthful. Runs that wait are skipped; runs in flight go on
+//! (gently) or are told to end (by force), and where the agent cannot be told, the result says
+//! that the action may still run.
+
+use store::{Change, JobNumber};
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::book::Phase;
+use super::commit::After;
+use super::{Engine, JobKey, RunKey};
+use crate::events;
+use crate::flight::CancelReason;
+use crate::state::JobState;
+use crate::tally::Stop;
+use crate::verdict::Verdict;
+
+// === impl Engine ===
+
+impl Engine {
+    pub(super) fn stop(&mut self, number: JobNumber, force: bool, reply: oneshot::Sender<bool>) {
+        let at_ms = self.parts.clock.now_ms();
+        let Some((key, job)) = self.book.by_number(number) else {
+            // A caller that is gone needs no answer.
+            let _ = reply.send(false);
+            return;
+        };
+        if job.tally.open() == 0 {
+            // Its end is on the way to the store.
+            let _ = reply.send(false);
+            return;
+        }
+        let first = job.tally.stopping() == Stop::No;
+        let news = job.tally.stop(if force { Stop::ByForce } else { Stop::Gently });
+        if !news {
+            // The first stop is committed or queued; either way it is not lost with this engine's
+            // promise: the caller may ask again.
+            let _ = reply.send(true);
+            return;
+        }
+        let waiting: Vec<usize> = job.waiting.drain(..).collect();
+        if first {
+            let event = events::stopping(at_ms);
+            let change = events::job_change(number, JobState::Stopping, at_ms, Some(event));
+            self.ledger.push(Change::Job(change), After::Stopped(key, reply));
+        } else {
+            let _ = reply.send(true);
+        }
+        self.scheduler.drop_waiting(key);
+        self.skip(key, waiting);
+        if force {
+            self.cancel_all(key);
+        }
+    }
+
+    fn skip(&mut self, key: JobKey, mut waiting: Vec<usize>) {
+        for keys in self.parked.values_mut() {
+            keys.retain(|parked| {
+                let stays = parked.job != key;
+                if !stays {
+                    waiting.push(parked.index);
+                }
+                stays
+            });
+        }
+        self.parked.retain(|_, keys| !keys.is_empty());
+        for index in waiting {
+            self.give_up(RunKey { job: key, index }, &Verdict::NotStarted);
+        }
+    }
+
+    fn cancel_all(&mut self, key: JobKey) {
+        let now = Instant::now();
+        let Some(job) = self.book.jobs.get(&key) else { return };
+        let in_flight: Vec<RunKey> = (0..job.runs.len())
+            .filter(|index| matches!(job.runs[*index].phase, Phase::Flying(_)))
+            .map(|index| RunKey { job: key, index })
+            .collect();
+        let mut outgoing = Vec::new();
+        for run in in_flight {
+            if self.capabilities(run).is_none_or(|capabilities| !capabilities.cancel) {
+                self.give_up(run, &Verdict::Stopped { told: false });
+                continue;
+            }
+            let patience = self.parts.patience;
+            if let Some(flying) = self.book.flying(run) {
+                flying.flight.cancel(now, CancelReason::Stop, &patience);
+            }
+            outgoing.extend(self.cancel(run));
+        }
+        self.send(outgoing);
+    }
+}

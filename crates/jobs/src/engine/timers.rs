@@ -1,0 +1,95 @@
+//! Time, and nodes that come back.
+//!
+//! A reconciler: every tick it looks at all runs in flight and does what is due. The rule: being
+//! called too often, or twice, changes nothing.
+
+use pcp::Certname;
+use tokio::time::Instant;
+
+use super::deliver::Outgoing;
+use super::{Engine, RunKey};
+use crate::flight::Due;
+use crate::verdict::Verdict;
+
+// === impl Engine ===
+
+impl Engine {
+    /// Looks at everything that time can change.
+    pub(super) fn tick(&mut self) {
+        let runs: Vec<RunKey> = self.book.in_flight().collect();
+        let outgoing = runs.into_iter().filter_map(|key| self.due(key)).collect();
+        self.send(outgoing);
+        if !self.parked.is_empty() && Instant::now() >= self.parked_until {
+            let parked = std::mem::take(&mut self.parked);
+            for key in parked.into_values().flatten() {
+                self.give_up(key, &Verdict::NotConnected);
+            }
+        }
+    }
+
+    fn due(&mut self, key: RunKey) -> Option<Outgoing> {
+        let now = Instant::now();
+        if !self.book.flying(key)?.flight.is_due(now) {
+            return None;
+        }
+        let run = self.book.run(key)?;
+        let presence = self.parts.fabric.presence(&run.certname);
+        let capabilities = presence.as_ref().and_then(|presence| presence.capabilities.as_ref());
+        let can_cancel = capabilities.is_some_and(|capabilities| capabilities.cancel);
+        let timeout = self.book.jobs.get(&key.job)?.timeout.as_secs();
+        let patience = self.parts.patience;
+        let flight = &mut self.book.flying(key)?.flight;
+        match flight.tick(now, can_cancel, presence.is_some(), &patience) {
+            Due::Nothing => None,
+            Due::Retry => self.request(key),
+            Due::Ask => self.query(key),
+            Due::Cancel => self.cancel(key),
+            Due::TimedOut => {
+                self.give_up(key, &Verdict::TimedOut { seconds: timeout, told: false });
+                None
+            }
+            Due::CancelUnanswered(reason) => {
+                self.give_up(key, &Verdict::cancel_unanswered(reason, timeout));
+                None
+            }
+            Due::Silent { asked } => {
+                self.give_up(key, &Verdict::Silent { asked });
+                None
+            }
+        }
+    }
+
+    /// A node is there (again): its runs are asked about, and those that waited for it go on.
+    pub(super) fn connected(&mut self, certname: &Certname) {
+        let now = Instant::now();
+        let mut outgoing = Vec::new();
+        for key in self.book.on_node(certname) {
+            if let Some(flying) = self.book.flying(key) {
+                flying.flight.reconnected(now);
+            }
+            outgoing.extend(self.due(key));
+            outgoing.extend(self.credit(key).map(Outgoing::one));
+        }
+        self.send(outgoing);
+        for key in self.parked.remove(certname).unwrap_or_default() {
+            if let Some(job) = self.book.jobs.get_mut(&key.job) {
+                job.waiting.push_back(key.index);
+                self.scheduler.add_waiting(key.job, 1);
+            }
+        }
+    }
+
+    /// Changes were missed: every node of interest counts as having just come.
+    pub(super) fn all_may_have_changed(&mut self) {
+        let mut nodes: Vec<Certname> = self.parked.keys().cloned().collect();
+        let in_flight = self.book.in_flight().filter_map(|key| self.book.run(key));
+        nodes.extend(in_flight.map(|run| run.certname.clone()));
+        nodes.sort_unstable();
+        nodes.dedup();
+        for certname in nodes {
+            if self.parts.fabric.presence(&certname).is_some() {
+                self.connected(&certname);
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! The events of jobs and runs, in one place: types, details and messages.
+//!
+//! The rule: type and node are a contract with clients; the wording of messages is not.
+
+use pcp::Certname;
+use serde_json::{Value, json};
+use store::{JobChange, JobNumber, NewEvent};
+use uuid::Uuid;
+
+use crate::state::{JobState, RunState};
+
+/// The run of a node was given up and its real outcome came afterwards. The one event that may
+/// stand behind a job's last.
+pub const NODE_LATE_OUTCOME: &str = "node_late_outcome";
+
+pub(crate) fn running(node: &Certname, noop: bool, at_ms: i64) -> NewEvent {
+    let detail = json!({"noop": noop});
+    of_node(node, "node_running", at_ms, &detail, format!("Started on {node} ..."))
+}
+
+/// `message` says why, for the states that need a reason.
+pub(crate) fn ended(node: &Certname, state: RunState, message: &str, at_ms: i64) -> NewEvent {
+    let (kind, text) = match state {
+        RunState::Finished => ("node_finished", format!("Finished on {node}")),
+        RunState::Failed => ("node_failed", format!("Failed on {node}: {message}")),
+        RunState::Skipped => ("node_skipped", format!("Skipped {node}: {message}")),
+        _ => ("node_errored", format!("Error running on {node}: {message}")),
+    };
+    let detail = match state {
+        RunState::Finished => json!({}),
+        RunState::Skipped => json!({"reason": message}),
+        _ => json!({"message": message}),
+    };
+    of_node(node, kind, at_ms, &detail, text)
+}
+
+/// `result` is the outcome in the shape of a run's result, unless it is too large for an event.
+pub(crate) fn late_outcome(
+    node: &Certname,
+    exit_code: Option<i64>,
+    result: Option<Value>,
+    at_ms: i64,
+) -> NewEvent {
+    let told = match exit_code {
+        Some(code) => format!("it ended with exit code {code}"),
+        None => "its agent sent a result that is no action's".to_owned(),
+    };
+    let detail = json!({"exit_code": exit_code, "message": told, "result": result});
+    let text = format!("The outcome on {node} came after the run was given up: {told}");
+    of_node(node, NODE_LATE_OUTCOME, at_ms, &detail, text)
+}
+
+pub(crate) fn stopping(at_ms: i64) -> NewEvent {
+    of_job("job_stopping", at_ms, &json!({}), "Stopping the job ...".to_owned())
+}
+
+/// `kind` is `job_finished` or `job_aborted`.
+pub(crate) fn job_ended(kind: &str, state: JobState, at_ms: i64) -> NewEvent {
+    of_job(kind, at_ms, &json!({"state": state.as_str()}), format!("The job is over: {state}"))
+}
+
+pub(crate) fn job_change(
+    job: JobNumber,
+    state: JobState,
+    at_ms: i64,
+    event: Option<NewEvent>,
+) -> JobChange {
+    JobChange { job, to_state: state.as_str().to_owned(), at_ms, event }
+}
+
+/// What a marked run remembers of its agent, for the engine that may come after a crash.
+pub(crate) fn mark_details(spool_id: Option<Uuid>) -> String {
+    match spool_id {
+        Some(spool_id) => json!({ "spool_id": spool_id }).to_string(),
+        None => "{}".to_owned(),
+    }
+}
+
+/// Reads what [`mark_details`] wrote.
+pub(crate) fn spool_id(details: &str) -> Option<Uuid> {
+    #[derive(serde::Deserialize)]
+    struct Details {
+        spool_id: Option<Uuid>,
+    }
+    serde_json::from_str::<Details>(details).ok()?.spool_id
+}
+
+/// What a run without an outcome says of itself.
+pub(crate) fn message_details(message: &str) -> String {
+    json!({ "message": message }).to_string()
+}
+
+fn of_node(node: &Certname, kind: &str, at_ms: i64, detail: &Value, message: String) -> NewEvent {
+    let details = json!({"node": node, "detail": detail}).to_string();
+    let certname = Some(node.to_string());
+    NewEvent { kind: kind.to_owned(), at_ms, certname, details, message }
+}
+
+fn of_job(kind: &str, at_ms: i64, details: &Value, message: String) -> NewEvent {
+    let details = details.to_string();
+    NewEvent { kind: kind.to_owned(), at_ms, certname: None, details, message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mark_is_read_back() {
+        let spool_id_there = Uuid::from_u128(7);
+        assert_eq!(spool_id(&mark_details(Some(spool_id_there))), Some(spool_id_there));
+        for nothing in [&mark_details(None), "", "[]", "{\"spool_id\":\"x\"}"] {
+            assert_eq!(spool_id(nothing), None);
+        }
+    }
+}

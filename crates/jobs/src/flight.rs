@@ -1,0 +1,368 @@
+//! One run between its mark and its end: when to ask, when to cancel, when to give up, and what
+//! an agent's answer to "how did it go" allows.
+//!
+//! [`Flight`] is a state machine without I/O; time is handed in. The rule, and the reason for the
+//! whole crate: a request is sent a second time only when the agent has *proved* that it never
+//! got the first, and it bears the same transaction id.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+use uuid::Uuid;
+
+use crate::defaults;
+
+/// The intervals that a flight goes by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    pub(crate) poll_interval: Duration,
+    pub(crate) poll_limit: u32,
+    pub(crate) cancel_grace: Duration,
+}
+
+/// A run whose request was, or is about to be, sent.
+#[derive(Debug)]
+pub(crate) struct Flight {
+    deadline: Instant,
+    next_poll: Instant,
+    unanswered: u32,
+    /// The agent said that it has the request.
+    accepted: bool,
+    /// The spool of the agent at the time of the mark; `None`: a stock agent, or not known.
+    spool_id: Option<Uuid>,
+    /// When the request was first sent; `None`: before this machine's clock began.
+    sent: Option<Instant>,
+    cancelling: Option<(CancelReason, Instant)>,
+    resends: u8,
+    busy: u8,
+    /// Send the request (again) at the next tick: the node's queue was full.
+    retry: bool,
+}
+
+/// Why an action is being cancelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CancelReason {
+    Timeout,
+    Stop,
+}
+
+/// What a tick asks for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Due {
+    Nothing,
+    /// Send the request: nothing of it was sent when last tried.
+    Retry,
+    /// Ask the agent how the run goes.
+    Ask,
+    /// Tell the agent to cancel.
+    Cancel,
+    /// The time of the run is over and the agent cannot be told.
+    TimedOut,
+    /// The agent was told to cancel and did not report in time.
+    CancelUnanswered(CancelReason),
+    /// The node stayed silent through `asked` polls.
+    Silent { asked: u32 },
+}
+
+/// What an agent said to a status query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Status {
+    Running,
+    /// It has the outcome.
+    Ended,
+    Unknown { spool_id: Option<Uuid> },
+}
+
+/// What follows from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    Wait,
+    Record,
+    Resend,
+    /// Nobody can say how it ended.
+    Unknown(WhyUnknown),
+}
+
+/// Why an agent's `unknown` is no proof that it never got the request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WhyUnknown {
+    /// The agent cannot say which spool it speaks for.
+    NoSpoolId,
+    /// It had confirmed the request before.
+    Forgotten,
+    /// Its spool is another one than at dispatch.
+    SpoolReplaced,
+    /// Its spool may have been purged since.
+    TooLongAgo,
+    /// It was sent again already, as often as is sensible.
+    ResentOften,
+}
+
+// === impl Flight ===
+
+impl Flight {
+    pub(crate) fn new(
+        now: Instant,
+        timeout: Duration,
+        spool_id: Option<Uuid>,
+        patience: &Patience,
+    ) -> Self {
+        Self {
+            deadline: now + timeout,
+            next_poll: now + patience.poll_interval,
+            unanswered: 0,
+            accepted: false,
+            spool_id,
+            sent: Some(now),
+            cancelling: None,
+            resends: 0,
+            busy: 0,
+            retry: false,
+        }
+    }
+
+    /// A run that was marked `ago` before this engine knew of it; it is asked at once.
+    pub(crate) fn recovered(
+        now: Instant,
+        ago: Duration,
+        timeout: Duration,
+        spool_id: Option<Uuid>,
+        patience: &Patience,
+    ) -> Self {
+        Self {
+            deadline: now + timeout.saturating_sub(ago),
+            next_poll: now,
+            sent: now.checked_sub(ago),
+            ..Self::new(now, timeout, spool_id, patience)
+        }
+    }
+
+    pub(crate) fn tick(
+        &mut self,
+        now: Instant,
+        can_cancel: bool,
+        connected: bool,
+        patience: &Patience,
+    ) -> Due {
+        if let Some((reason, until)) = self.cancelling {
+            if now >= until {
+                return Due::CancelUnanswered(reason);
+            }
+        } else if now >= self.deadline {
+            if !can_cancel {
+                return Due::TimedOut;
+            }
+            self.cancel(now, CancelReason::Timeout, patience);
+            return Due::Cancel;
+        }
+        if self.retry && connected {
+            self.retry = false;
+            return Due::Retry;
+        }
+        if now < self.next_poll {
+            return Due::Nothing;
+        }
+        self.next_poll = now + patience.poll_interval;
+        if self.unanswered >= patience.poll_limit {
+            return Due::Silent { asked: self.unanswered };
+        }
+        self.unanswered += 1;
+        if connected { Due::Ask } else { Due::Nothing }
+    }
+
+    /// The agent will be told to end the action; its report is awaited for the grace time.
+    pub(crate) fn cancel(&mut self, now: Instant, reason: CancelReason, patience: &Patience) {
+        self.cancelling = Some((reason, now + patience.cancel_grace));
+    }
+
+    pub(crate) fn cancelling(&self) -> Option<CancelReason> {
+        self.cancelling.map(|(reason, _)| reason)
+    }
+
+    /// The agent has the request.
+    pub(crate) fn accepted(&mut self, now: Instant, patience: &Patience) {
+        self.accepted = true;
+        self.heard(now, patience);
+    }
+
+    /// Any sign of life of this run.
+    pub(crate) fn heard(&mut self, now: Instant, patience: &Patience) {
+        self.unanswered = 0;
+        self.next_poll = now + patience.poll_interval;
+    }
+
+    /// The node is back: ask at the next tick, an outcome may have been lost on the way.
+    pub(crate) fn reconnected(&mut self, now: Instant) {
+        self.next_poll = now;
+    }
+
+    /// Whether the request was sent more than once.
+    pub(crate) fn was_resent(&self) -> bool {
+        self.resends > 0
+    }
+
+    /// Nothing of a repeated request was sent, the node is away: when it is back.
+    pub(crate) fn postpone(&mut self) {
+        self.retry = true;
+    }
+
+    /// Whether [`Self::tick`] would say anything but [`Due::Nothing`].
+    pub(crate) fn is_due(&self, now: Instant) -> bool {
+        let end = self.cancelling.map_or(self.deadline, |(_, until)| until);
+        self.retry || now >= end || now >= self.next_poll
+    }
+
+    /// Nothing of the request was sent, the queue was full. `false`: tried often enough.
+    pub(crate) fn busy(&mut self) -> bool {
+        self.busy += 1;
+        self.retry = self.busy <= defaults::BUSY_LIMIT;
+        self.retry
+    }
+
+    /// The agent answered a status query.
+    pub(crate) fn answer(&mut self, now: Instant, status: Status, patience: &Patience) -> Next {
+        self.heard(now, patience);
+        match status {
+            Status::Running => {
+                self.accepted = true;
+                Next::Wait
+            }
+            Status::Ended => Next::Record,
+            // Nothing was sent yet: no wonder that it does not know.
+            Status::Unknown { .. } if self.retry => Next::Wait,
+            Status::Unknown { spool_id } => self.unknown(now, spool_id),
+        }
+    }
+
+    fn unknown(&mut self, now: Instant, spool_id: Option<Uuid>) -> Next {
+        let why = match (self.spool_id, spool_id) {
+            _ if self.accepted => WhyUnknown::Forgotten,
+            (None, _) | (_, None) => WhyUnknown::NoSpoolId,
+            (Some(then), Some(today)) if then != today => WhyUnknown::SpoolReplaced,
+            _ if self.sent.is_none_or(|sent| now - sent > defaults::RESEND_MAX_AGE) => {
+                WhyUnknown::TooLongAgo
+            }
+            _ if self.resends >= defaults::RESEND_LIMIT => WhyUnknown::ResentOften,
+            _ => {
+                self.resends += 1;
+                return Next::Resend;
+            }
+        };
+        Next::Unknown(why)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATIENCE: Patience = Patience {
+        poll_interval: Duration::from_secs(12),
+        poll_limit: 3,
+        cancel_grace: Duration::from_secs(10),
+    };
+    const HOUR: Duration = Duration::from_secs(3_600);
+
+    fn seconds(start: Instant, seconds: u64) -> Instant {
+        start + Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn a_silent_node_is_asked_a_bounded_number_of_times() {
+        let start = Instant::now();
+        let mut flight = Flight::new(start, HOUR, None, &PATIENCE);
+        let due: Vec<Due> =
+            (1..=5).map(|n| flight.tick(seconds(start, n * 12), true, true, &PATIENCE)).collect();
+        let silent = Due::Silent { asked: 3 };
+        assert_eq!(due[..4], [Due::Ask, Due::Ask, Due::Ask, silent]);
+    }
+
+    #[test]
+    fn a_node_that_is_away_counts_as_silent_and_is_asked_when_it_is_back() {
+        let start = Instant::now();
+        let mut flight = Flight::new(start, HOUR, None, &PATIENCE);
+        assert_eq!(flight.tick(seconds(start, 12), true, false, &PATIENCE), Due::Nothing);
+        flight.reconnected(seconds(start, 13));
+        assert_eq!(flight.tick(seconds(start, 13), true, true, &PATIENCE), Due::Ask);
+        assert_eq!(
+            flight.answer(seconds(start, 13), Status::Running, &PATIENCE),
+            Next::Wait,
+            "it runs: the outcome will come"
+        );
+        for n in 1..=3 {
+            let due = flight.tick(seconds(start, 13 + n * 12), true, true, &PATIENCE);
+            assert_eq!(due, Due::Ask, "the answer set the count back");
+        }
+    }
+
+    #[test]
+    fn the_deadline_cancels_where_it_can_and_ends_where_it_cannot() {
+        let start = Instant::now();
+        let minute = Duration::from_secs(60);
+        let mut stock = Flight::new(start, minute, None, &PATIENCE);
+        assert_eq!(stock.tick(seconds(start, 60), false, true, &PATIENCE), Due::TimedOut);
+
+        let mut ours = Flight::new(start, minute, None, &PATIENCE);
+        assert_eq!(ours.tick(seconds(start, 60), true, true, &PATIENCE), Due::Cancel);
+        ours.heard(seconds(start, 61), &PATIENCE);
+        assert_eq!(ours.tick(seconds(start, 69), true, true, &PATIENCE), Due::Nothing);
+        let end = Due::CancelUnanswered(CancelReason::Timeout);
+        assert_eq!(ours.tick(seconds(start, 70), true, true, &PATIENCE), end);
+    }
+
+    #[test]
+    fn only_the_same_spool_proves_that_the_request_was_never_received() {
+        let now = Instant::now();
+        let (spool, other) = (Uuid::from_u128(1), Uuid::from_u128(2));
+        let unknown = |recorded, reported| {
+            let mut flight = Flight::new(now, HOUR, recorded, &PATIENCE);
+            flight.answer(now, Status::Unknown { spool_id: reported }, &PATIENCE)
+        };
+        assert_eq!(unknown(Some(spool), Some(spool)), Next::Resend);
+        assert_eq!(unknown(Some(spool), Some(other)), Next::Unknown(WhyUnknown::SpoolReplaced));
+        assert_eq!(unknown(Some(spool), None), Next::Unknown(WhyUnknown::NoSpoolId));
+        assert_eq!(unknown(None, Some(spool)), Next::Unknown(WhyUnknown::NoSpoolId));
+        assert_eq!(unknown(None, None), Next::Unknown(WhyUnknown::NoSpoolId));
+    }
+
+    #[test]
+    fn what_the_agent_confirmed_is_never_sent_again() {
+        let now = Instant::now();
+        let spool = Some(Uuid::from_u128(1));
+        let mut flight = Flight::new(now, HOUR, spool, &PATIENCE);
+        flight.accepted(now, &PATIENCE);
+        let next = flight.answer(now, Status::Unknown { spool_id: spool }, &PATIENCE);
+        assert_eq!(next, Next::Unknown(WhyUnknown::Forgotten));
+    }
+
+    #[test]
+    fn an_old_request_is_never_sent_again() {
+        let now = Instant::now();
+        let spool = Some(Uuid::from_u128(1));
+        let ago = defaults::RESEND_MAX_AGE + Duration::from_secs(1);
+        let mut flight = Flight::recovered(now, ago, 24 * HOUR, spool, &PATIENCE);
+        let next = flight.answer(now, Status::Unknown { spool_id: spool }, &PATIENCE);
+        assert_eq!(next, Next::Unknown(WhyUnknown::TooLongAgo));
+    }
+
+    #[test]
+    fn a_recovered_run_is_asked_at_once_and_keeps_its_deadline() {
+        let now = Instant::now();
+        let ago = Duration::from_secs(50);
+        let minute = Duration::from_secs(60);
+        let mut flight = Flight::recovered(now, ago, minute, None, &PATIENCE);
+        assert_eq!(flight.tick(now, false, true, &PATIENCE), Due::Ask);
+        assert_eq!(flight.tick(seconds(now, 10), false, true, &PATIENCE), Due::TimedOut);
+    }
+
+    #[test]
+    fn a_full_queue_is_tried_again_a_bounded_number_of_times() {
+        let start = Instant::now();
+        let mut flight = Flight::new(start, HOUR, None, &PATIENCE);
+        for _ in 0..defaults::BUSY_LIMIT {
+            assert!(flight.busy());
+            assert_eq!(flight.tick(start, true, true, &PATIENCE), Due::Retry);
+        }
+        assert!(!flight.busy());
+    }
+}

@@ -1,0 +1,249 @@
+//! Watching a job: its committed events and, as it is written, its output.
+//!
+//! [`LiveSubscription`] is what a reader holds. The rules: events are read from the store, so none
+//! is lost however slow the reader is; output is queued in bounded memory, and only what the
+//! reader has taken lets the agents send more.
+
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+use pcp::Certname;
+use pxp::Stream;
+use store::{EventRow, JobNumber, Store, StoreError};
+use tokio::sync::{mpsc, watch};
+
+use crate::defaults::{LIVE_CHUNKS, LIVE_EVENTS, LIVE_QUEUE_BYTES};
+use crate::engine::{Command, RunKey};
+
+/// What a reader of a job sees.
+#[derive(Clone, Debug)]
+pub enum LiveEvent {
+    /// A committed event; ids ascend.
+    Event(EventRow),
+    /// Output of an action, as it was written.
+    Output {
+        /// The node.
+        certname: Certname,
+        /// Standard output or standard error.
+        stream: Stream,
+        /// Where in the stream `bytes` stand; a gap to the bytes before was lost on the way (the
+        /// result has them).
+        offset: u64,
+        /// Any bytes.
+        bytes: Bytes,
+    },
+    /// So many pieces of output were dropped because the reader was too slow. Events never are.
+    Lagged(u64),
+}
+
+/// A reader's end; dropping it ends the subscription.
+pub struct LiveSubscription {
+    store: Store,
+    job: JobNumber,
+    next_event: i64,
+    read: VecDeque<EventRow>,
+    ended: bool,
+    feed: Option<Feed>,
+}
+
+/// The reader's end of what the engine sends.
+pub(crate) struct Feed {
+    chunks: mpsc::Receiver<Chunk>,
+    backlog: Arc<Backlog>,
+    /// Counts the commits that touched the job.
+    commits: watch::Receiver<u64>,
+    /// The count up to which events have been read.
+    commits_read: Option<u64>,
+    commands: mpsc::Sender<Command>,
+    taken: HashMap<RunKey, u64>,
+    taken_bytes: u64,
+    lagged: bool,
+    report_bytes: u64,
+}
+
+/// The engine's end.
+#[derive(Debug)]
+pub(crate) struct Watcher {
+    chunks: mpsc::Sender<Chunk>,
+    backlog: Arc<Backlog>,
+}
+
+/// A piece of output on its way to one reader.
+#[derive(Clone, Debug)]
+pub(crate) struct Chunk {
+    pub(crate) run: RunKey,
+    pub(crate) certname: Certname,
+    pub(crate) stream: Stream,
+    pub(crate) offset: u64,
+    pub(crate) bytes: Bytes,
+    /// Bytes of both streams up to and with this piece.
+    pub(crate) passed: u64,
+}
+
+#[derive(Debug, Default)]
+struct Backlog {
+    bytes: AtomicU64,
+    dropped: AtomicU64,
+}
+
+/// What a reader has taken since its last report.
+#[derive(Debug)]
+pub(crate) struct Taken {
+    /// Bytes passed, by run.
+    pub(crate) runs: HashMap<RunKey, u64>,
+    /// Pieces were dropped: whatever was sent so far counts as taken.
+    pub(crate) lagged: bool,
+}
+
+/// Both ends of a new subscription. The reader reports after `report_bytes`.
+pub(crate) fn channel(
+    commits: watch::Receiver<u64>,
+    commands: mpsc::Sender<Command>,
+    report_bytes: u64,
+) -> (Watcher, Feed) {
+    let (sender, chunks) = mpsc::channel(LIVE_CHUNKS);
+    let backlog = Arc::new(Backlog::default());
+    let watcher = Watcher { chunks: sender, backlog: Arc::clone(&backlog) };
+    let feed = Feed {
+        chunks,
+        backlog,
+        commits,
+        commits_read: None,
+        commands,
+        taken: HashMap::new(),
+        taken_bytes: 0,
+        lagged: false,
+        report_bytes,
+    };
+    (watcher, feed)
+}
+
+// === impl LiveSubscription ===
+
+impl LiveSubscription {
+    pub(crate) fn new(store: Store, job: JobNumber, from_event: i64, feed: Option<Feed>) -> Self {
+        Self { store, job, next_event: from_event, read: VecDeque::new(), ended: false, feed }
+    }
+
+    /// What comes next; `None` after the job's last event. May be dropped at any await and called
+    /// again without losing anything.
+    pub async fn next(&mut self) -> Result<Option<LiveEvent>, StoreError> {
+        loop {
+            if let Some(event) = self.read.pop_front() {
+                self.ended = matches!(event.kind.as_str(), "job_finished" | "job_aborted");
+                return Ok(Some(LiveEvent::Event(event)));
+            }
+            if self.ended {
+                return Ok(None);
+            }
+            let Some(feed) = &mut self.feed else {
+                self.read_events().await?;
+                self.ended = self.read.is_empty();
+                continue;
+            };
+            feed.report().await;
+            if let Some(dropped) = feed.backlog.take_dropped() {
+                feed.lagged = true;
+                return Ok(Some(LiveEvent::Lagged(dropped)));
+            }
+            // Output that is there was written before the events that are not read yet.
+            if let Ok(chunk) = feed.chunks.try_recv() {
+                return Ok(Some(feed.take(chunk)));
+            }
+            let commits = *feed.commits.borrow();
+            if feed.commits_read != Some(commits) {
+                self.read_events().await?;
+                // A full page may have more behind it.
+                if self.read.len() < LIVE_EVENTS
+                    && let Some(feed) = &mut self.feed
+                {
+                    feed.commits_read = Some(commits);
+                }
+                continue;
+            }
+            tokio::select! {
+                biased;
+                Some(chunk) = feed.chunks.recv() => return Ok(Some(feed.take(chunk))),
+                changed = feed.commits.changed() => if changed.is_err() {
+                    // The job is over: what is in the store is all.
+                    self.feed = None;
+                },
+            }
+        }
+    }
+
+    async fn read_events(&mut self) -> Result<(), StoreError> {
+        let events = self.store.events(self.job, self.next_event, LIVE_EVENTS).await?;
+        if let Some(last) = events.last() {
+            self.next_event = last.id + 1;
+        }
+        self.read.extend(events);
+        Ok(())
+    }
+}
+
+impl fmt::Debug for LiveSubscription {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LiveSubscription")
+            .field("job", &self.job)
+            .field("next_event", &self.next_event)
+            .finish_non_exhaustive()
+    }
+}
+
+// === impl Feed ===
+
+impl Feed {
+    fn take(&mut self, chunk: Chunk) -> LiveEvent {
+        let len = chunk.bytes.len() as u64;
+        self.backlog.bytes.fetch_sub(len, Ordering::Relaxed);
+        self.taken_bytes += len;
+        self.taken.insert(chunk.run, chunk.passed);
+        let Chunk { certname, stream, offset, bytes, .. } = chunk;
+        LiveEvent::Output { certname, stream, offset, bytes }
+    }
+
+    /// Tells the engine what the reader has taken, when it is worth a message. The reader asks for
+    /// the next thing, so it is done with what it got.
+    async fn report(&mut self) {
+        // A reader that has emptied its queue reports even little: the agent may wait for it.
+        let idle = self.taken_bytes > 0 && self.chunks.is_empty();
+        if self.taken_bytes < self.report_bytes && !idle && !self.lagged {
+            return;
+        }
+        let Ok(permit) = self.commands.reserve().await else { return };
+        let lagged = std::mem::take(&mut self.lagged);
+        self.taken_bytes = 0;
+        permit.send(Command::Taken(Taken { runs: std::mem::take(&mut self.taken), lagged }));
+    }
+}
+
+// === impl Backlog ===
+
+impl Backlog {
+    fn take_dropped(&self) -> Option<u64> {
+        Some(self.dropped.swap(0, Ordering::Relaxed)).filter(|dropped| *dropped > 0)
+    }
+}
+
+// === impl Watcher ===
+
+impl Watcher {
+    /// Queues a piece, or drops and counts it when the reader is too slow.
+    pub(crate) fn push(&self, chunk: Chunk) {
+        let len = chunk.bytes.len() as u64;
+        let queued = self.backlog.bytes.fetch_add(len, Ordering::Relaxed);
+        if queued + len > LIVE_QUEUE_BYTES || self.chunks.try_send(chunk).is_err() {
+            self.backlog.bytes.fetch_sub(len, Ordering::Relaxed);
+            self.backlog.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the reader is gone.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.chunks.is_closed()
+    }
+}

@@ -1,0 +1,289 @@
+//! What an action left behind, in the shape that clients of the orchestrator know.
+//!
+//! [`shape`] turns an agent's result into a state and the JSON of `jobs/:id/nodes`. The rule:
+//! nothing of what the agent reported is hidden (exit code, signal, cuts, bytes that are no text),
+//! except what the task itself marked as `_sensitive`.
+
+use pxp::action::ActionResult;
+use serde_json::{Map, Value, json};
+
+use crate::defaults::DETAILS_STDERR_BYTES;
+use crate::flight::CancelReason;
+use crate::state::RunState;
+use crate::verdict::{KIND_STOPPED, KIND_TIMEOUT, clip};
+
+/// What is shown in the place of a secret.
+pub const REDACTED: &str = "Sensitive [value redacted]";
+
+/// The kind of a task's own failure.
+pub const KIND_TASK: &str = "puppetlabs.tasks/task-error";
+
+/// A run's end as it is stored and told.
+#[derive(Debug)]
+pub(crate) struct Shaped {
+    pub(crate) state: RunState,
+    /// JSON.
+    pub(crate) result: String,
+    /// JSON.
+    pub(crate) details: String,
+    /// Why it failed; empty when it did not.
+    pub(crate) message: String,
+}
+
+/// What the engine knows beside the result.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Circumstances {
+    /// A stock pxp-agent: its exit codes pass through a signed byte.
+    pub(crate) stock_agent: bool,
+    /// The agent had been told to end the action.
+    pub(crate) cancelling: Option<CancelReason>,
+    pub(crate) timeout_seconds: u64,
+}
+
+pub(crate) fn shape(outcome: &ActionResult, known: Circumstances) -> Shaped {
+    let exit_code = exit_code(outcome, known);
+    let stdout = outcome.stdout.as_deref().unwrap_or_default();
+    let stderr = outcome.stderr.as_deref().unwrap_or_default();
+    let mut result = task_output(stdout);
+    if let Some(secret) = result.get_mut("_sensitive") {
+        *secret = Value::from(REDACTED);
+    }
+    if let Some(info) = output_info(outcome) {
+        result.insert("_output_info".to_owned(), info);
+    }
+    let cancelled = outcome.cancelled;
+    let mut state = match () {
+        () if cancelled && known.cancelling == Some(CancelReason::Timeout) => RunState::Errored,
+        () if cancelled || outcome.timed_out => RunState::Failed,
+        // A task may report its failure by `_error` alone; Bolt counts that as failed, too.
+        () if exit_code != 0 || result.contains_key("_error") => RunState::Failed,
+        () => RunState::Finished,
+    };
+    if state != RunState::Finished && (cancelled || !result.contains_key("_error")) {
+        let error = error(outcome, exit_code, stderr, stdout.is_empty(), known);
+        result.insert("_error".to_owned(), error);
+    }
+    if outcome.timed_out {
+        state = RunState::Errored;
+    }
+    let message = if state == RunState::Finished { String::new() } else { message_of(&result) };
+    Shaped {
+        state,
+        result: Value::Object(result).to_string(),
+        details: details(outcome, exit_code, stderr).to_string(),
+        message,
+    }
+}
+
+/// A result that is no result of an action: the agent's words stand for it.
+pub(crate) fn unreadable(problem: &str) -> Shaped {
+    let message = format!("the agent's result could not be read: {}", clip(problem));
+    let error = json!({"kind": KIND_TASK, "msg": message, "details": {}});
+    Shaped {
+        state: RunState::Failed,
+        result: json!({ "_error": error }).to_string(),
+        details: "{}".to_owned(),
+        message,
+    }
+}
+
+fn task_output(stdout: &str) -> Map<String, Value> {
+    // Cheap refusal first: most plain output does not begin like an object.
+    let object = if stdout.trim_start().starts_with('{') {
+        serde_json::from_str::<Map<String, Value>>(stdout).ok()
+    } else {
+        None
+    };
+    object.unwrap_or_else(|| Map::from_iter([("_output".to_owned(), Value::from(stdout))]))
+}
+
+/// Exit codes 128 to 255 of a stock agent arrive as -128 to -1.
+fn exit_code(outcome: &ActionResult, known: Circumstances) -> i64 {
+    match outcome.exitcode {
+        code @ -128..0 if known.stock_agent => code + 256,
+        code => code,
+    }
+}
+
+fn output_info(outcome: &ActionResult) -> Option<Value> {
+    let mut info = Map::new();
+    if outcome.stdout_truncated {
+        info.insert("truncated".to_owned(), Value::from(true));
+        info.insert("bytes".to_owned(), json!(outcome.stdout_bytes));
+    }
+    if let Some(base64) = &outcome.stdout_base64 {
+        info.insert("encoding".to_owned(), Value::from("binary"));
+        info.insert("base64".to_owned(), Value::from(base64.as_str()));
+    }
+    (!info.is_empty()).then_some(Value::Object(info))
+}
+
+fn error(
+    outcome: &ActionResult,
+    exit_code: i64,
+    stderr: &str,
+    silent: bool,
+    known: Circumstances,
+) -> Value {
+    let mut details = Map::from_iter([("exit_code".to_owned(), Value::from(exit_code))]);
+    if let Some(signal) = outcome.signal {
+        details.insert("signal".to_owned(), Value::from(signal));
+    }
+    let cancelled = outcome.cancelled;
+    let (kind, msg) = match known.cancelling {
+        Some(CancelReason::Timeout) if cancelled => (
+            KIND_TIMEOUT,
+            format!("the time limit of {} s passed and the task was ended", known.timeout_seconds),
+        ),
+        _ if outcome.timed_out => {
+            (KIND_TIMEOUT, "the agent's time limit passed and the task was ended".to_owned())
+        }
+        _ if cancelled => (KIND_STOPPED, "the job was stopped and the task was ended".to_owned()),
+        _ => (KIND_TASK, task_message(outcome, exit_code, stderr, silent)),
+    };
+    json!({"kind": kind, "msg": msg, "details": details})
+}
+
+fn task_message(outcome: &ActionResult, exit_code: i64, stderr: &str, silent: bool) -> String {
+    let how = match outcome.signal {
+        Some(signal) => format!("the task was ended by signal {signal}"),
+        None => format!("the task failed with exit code {exit_code}"),
+    };
+    match clip(stderr.trim()) {
+        "" if silent => format!("{how} and without any output"),
+        "" => how,
+        words => format!("{how}; its standard error says: {words}"),
+    }
+}
+
+fn message_of(result: &Map<String, Value>) -> String {
+    let words = result.get("_error").and_then(|error| error.get("msg")).and_then(Value::as_str);
+    clip(words.unwrap_or("the task reported an error without a message")).to_owned()
+}
+
+fn details(outcome: &ActionResult, exit_code: i64, stderr: &str) -> Value {
+    let mut details = Map::from_iter([("exit_code".to_owned(), Value::from(exit_code))]);
+    if !stderr.is_empty() {
+        let kept = &stderr[..stderr.floor_char_boundary(DETAILS_STDERR_BYTES)];
+        details.insert("stderr".to_owned(), Value::from(kept));
+        if kept.len() < stderr.len() || outcome.stderr_truncated {
+            let bytes = outcome.stderr_bytes.unwrap_or(stderr.len() as u64);
+            details.insert("stderr_bytes".to_owned(), Value::from(bytes));
+        }
+    }
+    Value::Object(details)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KNOWN: Circumstances =
+        Circumstances { stock_agent: false, cancelling: None, timeout_seconds: 60 };
+
+    fn outcome(json: Value) -> ActionResult {
+        serde_json::from_value(json).unwrap()
+    }
+
+    fn shaped(json: Value) -> (RunState, Value, Value) {
+        read(&shape(&outcome(json), KNOWN))
+    }
+
+    fn read(shaped: &Shaped) -> (RunState, Value, Value) {
+        let json = |text: &str| serde_json::from_str(text).unwrap();
+        (shaped.state, json(&shaped.result), json(&shaped.details))
+    }
+
+    #[test]
+    fn an_object_is_the_result_and_other_text_is_its_output() {
+        let (state, result, _) = shaped(json!({"exitcode": 0, "stdout": " {\"a\": [1, 2]}\n"}));
+        assert_eq!((state, result), (RunState::Finished, json!({"a": [1, 2]})));
+        for text in ["hello\n", "[1]", "{broken", "", "{\"a\":1} trailing"] {
+            let (state, result, _) = shaped(json!({"exitcode": 0, "stdout": text}));
+            assert_eq!((state, result), (RunState::Finished, json!({"_output": text})));
+        }
+    }
+
+    #[test]
+    fn a_failure_tells_its_exit_code_its_output_and_its_standard_error() {
+        let (state, result, details) =
+            shaped(json!({"exitcode": 3, "stdout": "half", "stderr": "no such package\n"}));
+        assert_eq!(state, RunState::Failed);
+        assert_eq!(result["_output"], "half");
+        let error = &result["_error"];
+        assert_eq!(error["kind"], KIND_TASK);
+        assert_eq!(error["details"], json!({"exit_code": 3}));
+        assert!(error["msg"].as_str().unwrap().contains("no such package"));
+        assert_eq!(details, json!({"exit_code": 3, "stderr": "no such package\n"}));
+    }
+
+    #[test]
+    fn a_tasks_own_error_is_kept_and_counts_as_failure() {
+        let own = json!({"_error": {"kind": "mine/x", "msg": "no", "details": {}}});
+        let (state, result, _) = shaped(json!({"exitcode": 0, "stdout": own.to_string()}));
+        assert_eq!((state, result), (RunState::Failed, own));
+    }
+
+    #[test]
+    fn a_signal_is_named() {
+        let (_, result, _) = shaped(json!({"exitcode": 137, "signal": 9}));
+        assert_eq!(result["_error"]["details"], json!({"exit_code": 137, "signal": 9}));
+        assert!(result["_error"]["msg"].as_str().unwrap().contains("signal 9"));
+    }
+
+    #[test]
+    fn exit_codes_of_a_stock_agent_are_mended() {
+        let stock = Circumstances { stock_agent: true, ..KNOWN };
+        for (sent, meant) in [(-1, 255), (-128, 128), (127, 127)] {
+            let (_, result, _) = read(&shape(&outcome(json!({"exitcode": sent})), stock));
+            assert_eq!(result["_error"]["details"]["exit_code"], meant);
+        }
+    }
+
+    #[test]
+    fn what_a_task_marks_as_sensitive_is_not_kept() {
+        let stdout = json!({"user": "x", "_sensitive": {"password": "hunter2"}}).to_string();
+        let (_, result, _) = shaped(json!({"exitcode": 0, "stdout": stdout}));
+        assert_eq!(result, json!({"user": "x", "_sensitive": REDACTED}));
+    }
+
+    #[test]
+    fn cuts_and_bytes_that_are_no_text_are_said() {
+        let (_, result, _) = shaped(json!({
+            "exitcode": 0, "stdout": "abc", "stdout_truncated": true, "stdout_bytes": 70_000_000,
+        }));
+        assert_eq!(result["_output_info"], json!({"truncated": true, "bytes": 70_000_000}));
+        let (_, result, _) =
+            shaped(json!({"exitcode": 0, "stdout": "\u{fffd}", "stdout_base64": "/w=="}));
+        assert_eq!(result["_output_info"], json!({"encoding": "binary", "base64": "/w=="}));
+    }
+
+    #[test]
+    fn an_ended_action_says_who_ended_it() {
+        let cancelled = json!({"exitcode": 143, "signal": 15, "cancelled": true, "stdout": "half"});
+        let after = |reason| Circumstances { cancelling: Some(reason), ..KNOWN };
+        let timeout = shape(&outcome(cancelled.clone()), after(CancelReason::Timeout));
+        let (state, result, _) = read(&timeout);
+        assert_eq!((state, &result["_error"]["kind"]), (RunState::Errored, &KIND_TIMEOUT.into()));
+        assert_eq!(result["_output"], "half");
+        assert!(!crate::verdict::is_guess(&timeout.result), "its end is known");
+
+        let (state, result, _) = read(&shape(&outcome(cancelled), after(CancelReason::Stop)));
+        assert_eq!((state, &result["_error"]["kind"]), (RunState::Failed, &KIND_STOPPED.into()));
+    }
+
+    #[test]
+    fn an_action_that_ended_before_the_cancel_reached_it_keeps_its_outcome() {
+        let known = Circumstances { cancelling: Some(CancelReason::Timeout), ..KNOWN };
+        let (state, result, _) = read(&shape(&outcome(json!({"exitcode": 0})), known));
+        assert_eq!((state, result), (RunState::Finished, json!({"_output": ""})));
+    }
+
+    #[test]
+    fn long_standard_error_is_cut_and_its_true_size_said() {
+        let stderr = "x".repeat(DETAILS_STDERR_BYTES + 1);
+        let (_, _, details) = shaped(json!({"exitcode": 0, "stderr": stderr}));
+        assert_eq!(details["stderr"].as_str().unwrap().len(), DETAILS_STDERR_BYTES);
+        assert_eq!(details["stderr_bytes"], DETAILS_STDERR_BYTES + 1);
+    }
+}

@@ -1,0 +1,201 @@
+//! From a request to a job that can be committed: everything that can be refused is refused here.
+//!
+//! [`Preparation`] reads the code, checks the parameters and keeps the secrets apart. The rule:
+//! past this point a secret stands only in the sealed part of the job and in memory.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use deploy::{Blobs, Code, EnvironmentName, EnvironmentNameError, Task};
+use pcp::Certname;
+use pki::seal::SealKey;
+use pxp::action::{self, FileSpec, FileUri, TaskParams};
+use pxp::task::{TaskName, TaskNameError, ValidParams, validate_params};
+use serde_json::{Map, Value, json};
+use store::NewJob;
+
+use crate::clock::Clock;
+use crate::defaults::{RUN_TIMEOUT_MAX, SCOPE_NODES};
+use crate::engine::{Dispatch, NewTask};
+use crate::outcome::REDACTED;
+use crate::request::{RunTaskError, Scope, TaskRequest};
+
+pub(crate) struct Preparation {
+    pub(crate) code: Arc<dyn Code>,
+    pub(crate) blobs: Blobs,
+    pub(crate) seal: SealKey,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) run_timeout: Duration,
+}
+
+// === impl Preparation ===
+
+impl Preparation {
+    pub(crate) async fn prepare(&self, request: TaskRequest) -> Result<NewTask, RunTaskError> {
+        let nodes = nodes(&request.scope)?;
+        limits(&request)?;
+        let (environment, name, task) = self.read(&request).await?;
+        if request.noop && !task.metadata.supports_noop {
+            return Err(RunTaskError::NoopUnsupported(request.task));
+        }
+        let valid = validate_params(&task.metadata, &request.params).map_err(|problems| {
+            RunTaskError::Parameters { task: request.task.clone(), problems }
+        })?;
+        let sensitive = sensitive_names(&valid, &request);
+        let options = options(&request, &nodes, &valid, &sensitive);
+        let timeout = request.timeout.unwrap_or(self.run_timeout);
+        let params = task_params(&environment, name, task, valid, request.noop);
+        let dispatch = Dispatch {
+            params: action::encode(&params),
+            timeout_ms: u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX),
+            concurrency: request.concurrency,
+            noop: request.noop,
+        };
+        let row = NewJob {
+            command: "task".to_owned(),
+            kind: if request.plan_job.is_some() { "plan_task" } else { "task" }.to_owned(),
+            task: Some(request.task),
+            environment: environment.to_string(),
+            options: options.to_string(),
+            sealed: Some(dispatch.seal(&self.seal)),
+            owner: request.owner,
+            description: request.description,
+            userdata: Value::Object(request.userdata).to_string(),
+            created_ms: self.clock.now_ms(),
+            states: Vec::new(),
+            runs: Vec::new(),
+            events: Vec::new(),
+        };
+        Ok(NewTask {
+            row,
+            nodes,
+            params: Arc::from(dispatch.params),
+            timeout,
+            concurrency: request.concurrency,
+            noop: request.noop,
+        })
+    }
+
+    /// The task's code, as it is now; its files are kept for as long as agents may fetch them.
+    async fn read(
+        &self,
+        request: &TaskRequest,
+    ) -> Result<(EnvironmentName, TaskName, Task), RunTaskError> {
+        let environment: EnvironmentName =
+            request.environment.parse().map_err(|error: EnvironmentNameError| {
+                let name = request.environment.clone();
+                RunTaskError::EnvironmentName { name, reason: error.to_string() }
+            })?;
+        let name: TaskName = request.task.parse().map_err(|error: TaskNameError| {
+            RunTaskError::TaskName { name: request.task.clone(), reason: error.to_string() }
+        })?;
+        let (code, blobs) = (Arc::clone(&self.code), self.blobs.clone());
+        // Reading code blocks.
+        tokio::task::spawn_blocking(move || {
+            let task = code.version(&environment)?.task(&name)?;
+            for file in &task.files {
+                blobs.keep(file)?;
+            }
+            Ok((environment, name, task))
+        })
+        .await
+        .expect("reading code does not panic, and blocking tasks are not aborted")
+    }
+}
+
+fn nodes(scope: &Scope) -> Result<Vec<Certname>, RunTaskError> {
+    let Scope::Nodes(names) = scope;
+    let mut seen = HashSet::with_capacity(names.len());
+    let nodes: Vec<Certname> = names.iter().filter(|name| seen.insert(*name)).cloned().collect();
+    match nodes.len() {
+        0 => Err(RunTaskError::EmptyTarget),
+        count if count > SCOPE_NODES => Err(RunTaskError::TooManyNodes(count)),
+        _ => Ok(nodes),
+    }
+}
+
+fn limits(request: &TaskRequest) -> Result<(), RunTaskError> {
+    if request.concurrency == Some(0) {
+        return Err(RunTaskError::Limit("a concurrency of 0 would never start anything"));
+    }
+    match request.timeout {
+        Some(Duration::ZERO) => {
+            Err(RunTaskError::Limit("a timeout of 0 would end every run at once"))
+        }
+        Some(timeout) if timeout > RUN_TIMEOUT_MAX => {
+            Err(RunTaskError::Limit("a timeout of more than 30 days is no limit"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The parameters to be kept apart: those that the metadata names, and those that the caller does.
+fn sensitive_names(valid: &ValidParams, request: &TaskRequest) -> Vec<String> {
+    let mut names = valid.sensitive.clone();
+    let more = request.sensitive.iter().filter(|name| !valid.sensitive.contains(name));
+    names.extend(more.cloned());
+    names
+}
+
+/// What is stored and shown: as asked, with defaults, without secrets.
+fn options(
+    request: &TaskRequest,
+    nodes: &[Certname],
+    valid: &ValidParams,
+    sensitive: &[String],
+) -> Value {
+    let shown = |(name, value): (&String, &Value)| {
+        let secret = sensitive.contains(name);
+        (name.clone(), if secret { Value::from(REDACTED) } else { value.clone() })
+    };
+    let params: Map<String, Value> = valid.params.iter().map(shown).collect();
+    json!({
+        "task": request.task,
+        "params": params,
+        "sensitive": sensitive,
+        "scope": {"nodes": nodes},
+        "noop": request.noop,
+        "environment": request.environment,
+        "description": request.description,
+        "transport": "pxp",
+        "concurrency": request.concurrency,
+        "timeout": request.timeout.map(|timeout| timeout.as_secs()),
+        "scheduled-job-id": null,
+        "plan_job": request.plan_job,
+    })
+}
+
+fn task_params(
+    environment: &EnvironmentName,
+    name: TaskName,
+    task: Task,
+    valid: ValidParams,
+    noop: bool,
+) -> TaskParams {
+    let mut input = valid.params;
+    // As PE's orchestrator does; an agent sets `_task` by itself, too.
+    input.insert("_task".to_owned(), Value::from(name.as_str()));
+    if noop {
+        input.insert("_noop".to_owned(), Value::from(true));
+    }
+    let file = |file: deploy::TaskFile| {
+        let params = Map::from_iter([
+            ("environment".to_owned(), Value::from(environment.to_string())),
+            ("sha256".to_owned(), Value::from(file.sha256.to_string())),
+        ]);
+        FileSpec {
+            filename: file.filename,
+            sha256: file.sha256,
+            uri: FileUri { path: file.uri_path, params },
+        }
+    };
+    TaskParams {
+        task: name,
+        input,
+        input_method: None,
+        metadata: Some(task.metadata.for_agent(Vec::new())),
+        files: task.files.into_iter().map(file).collect(),
+        features: Vec::new(),
+    }
+}

@@ -1,0 +1,154 @@
+//! What a caller asks for, and why it may be refused.
+//!
+//! [`TaskRequest`] is text as it came; [`RunTaskError`] names everything that is wrong with it. The
+//! rule: a refused request has changed nothing.
+
+use std::fmt;
+use std::time::Duration;
+
+use deploy::{BlobError, CodeError};
+use pcp::Certname;
+use pxp::task::ParamProblem;
+use serde_json::{Map, Value};
+use store::StoreError;
+
+use crate::defaults::SCOPE_NODES;
+
+/// A task to be run on nodes.
+#[derive(Clone, Default)]
+pub struct TaskRequest {
+    /// The environment whose code is run.
+    pub environment: String,
+    /// `module` or `module::task`.
+    pub task: String,
+    /// Parameters by name; may hold secrets.
+    pub params: Map<String, Value>,
+    /// Names of parameters to be treated as secret, beside those that the metadata names.
+    pub sensitive: Vec<String>,
+    /// Where.
+    pub scope: Scope,
+    /// Only show what would change; for tasks that can.
+    pub noop: bool,
+    /// For people.
+    pub description: String,
+    /// Free keys and values, echoed with the job.
+    pub userdata: Map<String, Value>,
+    /// How long one node may take; the engine's default otherwise.
+    pub timeout: Option<Duration>,
+    /// Nodes at once, for this job; otherwise only `task_concurrency` bounds it.
+    pub concurrency: Option<usize>,
+    /// The login of who asks.
+    pub owner: String,
+    /// The plan job that this is a step of.
+    pub plan_job: Option<i64>,
+}
+
+/// Which nodes.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Scope {
+    /// These; duplicates count once.
+    Nodes(Vec<Certname>),
+}
+
+/// Why a task was not run. Nothing was stored or sent.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunTaskError {
+    /// The name cannot be an environment's.
+    #[error("`{name}` is not an environment's name: {reason}")]
+    EnvironmentName {
+        /// As asked.
+        name: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// There is no such environment.
+    #[error(transparent)]
+    UnknownEnvironment(CodeError),
+    /// The name cannot be a task's.
+    #[error("`{name}` is not a task's name: {reason}")]
+    TaskName {
+        /// As asked.
+        name: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The environment has no such task.
+    #[error(transparent)]
+    UnknownTask(CodeError),
+    /// The scope gives no node.
+    #[error("the scope names no node")]
+    EmptyTarget,
+    /// The scope is larger than one job may be.
+    #[error("the scope names {0} nodes; one job takes at most {SCOPE_NODES}")]
+    TooManyNodes(usize),
+    /// Parameters that the task does not take as they are; all of them.
+    #[error("{} of the parameters of `{task}` are wrong: {}", problems.len(), list(problems))]
+    Parameters {
+        /// The task.
+        task: String,
+        /// Never with a value.
+        problems: Vec<ParamProblem>,
+    },
+    /// The task does not say that it can.
+    #[error("`{0}` does not support noop (its metadata has no `supports_noop`)")]
+    NoopUnsupported(String),
+    /// A limit that makes no sense.
+    #[error("{0}")]
+    Limit(&'static str),
+    /// The task's metadata or code cannot be used.
+    #[error(transparent)]
+    Code(CodeError),
+    /// The task's files cannot be kept for the agents.
+    #[error(transparent)]
+    Files(#[from] BlobError),
+    /// The job could not be written down.
+    #[error("cannot store the job")]
+    Store(#[from] StoreError),
+    /// The server is shutting down.
+    #[error("the server is shutting down; nothing was started")]
+    ShuttingDown,
+}
+
+/// How many problems stand in a message; the rest is in the list.
+const SHOWN: usize = 10;
+
+fn list(problems: &[ParamProblem]) -> String {
+    let mut shown: Vec<String> =
+        problems.iter().take(SHOWN).map(ToString::to_string).collect();
+    if problems.len() > SHOWN {
+        shown.push(format!("and {} more", problems.len() - SHOWN));
+    }
+    shown.join("; ")
+}
+
+impl From<CodeError> for RunTaskError {
+    fn from(error: CodeError) -> Self {
+        match error {
+            CodeError::UnknownEnvironment { .. } => Self::UnknownEnvironment(error),
+            CodeError::UnknownTask { .. } => Self::UnknownTask(error),
+            _ => Self::Code(error),
+        }
+    }
+}
+
+impl Default for Scope {
+    fn default() -> Self {
+        Self::Nodes(Vec::new())
+    }
+}
+
+/// Never the values of parameters.
+impl fmt::Debug for TaskRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskRequest")
+            .field("environment", &self.environment)
+            .field("task", &self.task)
+            .field("params", &self.params.keys().collect::<Vec<_>>())
+            .field("scope", &self.scope)
+            .field("noop", &self.noop)
+            .field("owner", &self.owner)
+            .finish_non_exhaustive()
+    }
+}

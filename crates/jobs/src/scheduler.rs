@@ -1,0 +1,222 @@
+//! Who may start next: a global bound, a bound per job, and turns between the jobs.
+//!
+//! [`Scheduler`] counts; it knows nothing of nodes or time. The rule: slots taken never pass the
+//! global limit or a job's own (except by [`Scheduler::resume`], for runs that were already going
+//! when the engine started), and a job with waiting runs gets a turn before another gets two.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::Hash;
+
+/// The slots of all jobs, by a key of the caller's.
+#[derive(Debug)]
+pub(crate) struct Scheduler<K> {
+    limit: usize,
+    in_flight: usize,
+    lanes: HashMap<K, Lane>,
+    /// Jobs that could take a slot, in the order of their turns; may hold stale entries.
+    ring: VecDeque<K>,
+}
+
+#[derive(Debug)]
+struct Lane {
+    limit: usize,
+    in_flight: usize,
+    waiting: usize,
+    in_ring: bool,
+}
+
+// === impl Scheduler ===
+
+impl<K: Copy + Eq + Hash> Scheduler<K> {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { limit: limit.max(1), in_flight: 0, lanes: HashMap::new(), ring: VecDeque::new() }
+    }
+
+    /// A job comes in with up to `wanted` runs to start at once. Returns how many may; they hold
+    /// slots from now on. Its other runs are told by [`Self::add_waiting`] when it is ready.
+    pub(crate) fn reserve(&mut self, key: K, job_limit: Option<usize>, wanted: usize) -> usize {
+        let limit = job_limit.unwrap_or(usize::MAX).max(1);
+        // Nobody is overtaken: while the ring has entries with work, there are no free slots.
+        let free = self.limit.saturating_sub(self.in_flight);
+        let granted = wanted.min(free).min(limit);
+        self.in_flight += granted;
+        self.lanes.insert(key, Lane { limit, in_flight: granted, waiting: 0, in_ring: false });
+        granted
+    }
+
+    /// A job whose runs were going before this engine started.
+    pub(crate) fn resume(&mut self, key: K, job_limit: Option<usize>, in_flight: usize) {
+        let limit = job_limit.unwrap_or(usize::MAX).max(1);
+        self.in_flight += in_flight;
+        self.lanes.insert(key, Lane { limit, in_flight, waiting: 0, in_ring: false });
+    }
+
+    /// `count` more runs of the job wait for a slot.
+    pub(crate) fn add_waiting(&mut self, key: K, count: usize) {
+        if let Some(lane) = self.lanes.get_mut(&key) {
+            lane.waiting += count;
+        }
+        self.enrol(key);
+    }
+
+    /// None of the job's waiting runs will start.
+    pub(crate) fn drop_waiting(&mut self, key: K) {
+        if let Some(lane) = self.lanes.get_mut(&key) {
+            lane.waiting = 0;
+        }
+    }
+
+    /// The job whose turn it is: it holds one slot more from now on and has one run less waiting.
+    pub(crate) fn next(&mut self) -> Option<K> {
+        while self.in_flight < self.limit {
+            let key = self.ring.pop_front()?;
+            let Some(lane) = self.lanes.get_mut(&key) else { continue };
+            lane.in_ring = false;
+            if lane.waiting == 0 || lane.in_flight >= lane.limit {
+                continue;
+            }
+            lane.waiting -= 1;
+            lane.in_flight += 1;
+            self.in_flight += 1;
+            self.enrol(key);
+            return Some(key);
+        }
+        None
+    }
+
+    /// A run of the job gave its slot back.
+    pub(crate) fn release(&mut self, key: K) {
+        if let Some(lane) = self.lanes.get_mut(&key) {
+            lane.in_flight = lane.in_flight.saturating_sub(1);
+            self.in_flight = self.in_flight.saturating_sub(1);
+            self.enrol(key);
+        }
+    }
+
+    /// The job is over.
+    pub(crate) fn remove(&mut self, key: K) {
+        if let Some(lane) = self.lanes.remove(&key) {
+            self.in_flight = self.in_flight.saturating_sub(lane.in_flight);
+        }
+    }
+
+    /// Slots taken.
+    pub(crate) fn in_flight(&self) -> usize {
+        self.in_flight
+    }
+
+    /// Runs that wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.lanes.values().map(|lane| lane.waiting).sum()
+    }
+
+    fn enrol(&mut self, key: K) {
+        if let Some(lane) = self.lanes.get_mut(&key)
+            && !lane.in_ring
+            && lane.waiting > 0
+            && lane.in_flight < lane.limit
+        {
+            lane.in_ring = true;
+            self.ring.push_back(key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn turns(scheduler: &mut Scheduler<u8>) -> Vec<u8> {
+        std::iter::from_fn(|| scheduler.next()).collect()
+    }
+
+    #[test]
+    fn jobs_take_turns() {
+        let mut scheduler = Scheduler::new(6);
+        scheduler.reserve(1, None, 0);
+        scheduler.reserve(2, None, 0);
+        scheduler.add_waiting(1, 100);
+        scheduler.add_waiting(2, 2);
+        assert_eq!(turns(&mut scheduler), [1, 2, 1, 2, 1, 1]);
+        scheduler.release(2);
+        assert_eq!(turns(&mut scheduler), [1]);
+    }
+
+    #[test]
+    fn a_job_limit_leaves_slots_to_others() {
+        let mut scheduler = Scheduler::new(5);
+        assert_eq!(scheduler.reserve(1, Some(2), 10), 2);
+        scheduler.add_waiting(1, 8);
+        assert!(turns(&mut scheduler).is_empty());
+        assert_eq!(scheduler.reserve(2, None, 10), 3);
+        scheduler.add_waiting(2, 7);
+        scheduler.release(1);
+        assert_eq!(turns(&mut scheduler), [2], "it could have taken a slot for longer");
+    }
+
+    #[test]
+    fn resumed_runs_may_pass_the_limit_and_then_nothing_starts() {
+        let mut scheduler = Scheduler::new(2);
+        scheduler.resume(1, None, 4);
+        scheduler.add_waiting(1, 1);
+        assert!(turns(&mut scheduler).is_empty());
+        scheduler.release(1);
+        scheduler.release(1);
+        assert!(turns(&mut scheduler).is_empty());
+        scheduler.release(1);
+        assert_eq!(turns(&mut scheduler), [1]);
+    }
+
+    #[test]
+    fn a_removed_job_gives_everything_back() {
+        let mut scheduler = Scheduler::new(2);
+        assert_eq!(scheduler.reserve(1, None, 9), 2);
+        scheduler.add_waiting(1, 7);
+        scheduler.remove(1);
+        assert_eq!((scheduler.in_flight(), scheduler.waiting()), (0, 0));
+        assert_eq!(scheduler.reserve(2, None, 1), 1);
+    }
+
+    proptest! {
+        /// Whatever happens, the bounds hold, and when nothing can start there is a reason.
+        #[test]
+        fn bounds_hold(
+            limit in 1_usize..8,
+            job_limits in prop::collection::vec(prop::option::of(1_usize..4), 3),
+            steps in prop::collection::vec((0_u8..5, 0_usize..3, 1_usize..5), 1..200),
+        ) {
+            let mut scheduler = Scheduler::new(limit);
+            let mut taken = [0_usize; 3];
+            let mut waiting = [0_usize; 3];
+            for (job, job_limit) in job_limits.iter().enumerate() {
+                scheduler.reserve(job, *job_limit, 0);
+            }
+            for (action, job, count) in steps {
+                match action {
+                    0 | 1 => { scheduler.add_waiting(job, count); waiting[job] += count; }
+                    2 if taken[job] > 0 => { scheduler.release(job); taken[job] -= 1; }
+                    3 if count == 4 => { scheduler.drop_waiting(job); waiting[job] = 0; }
+                    _ => {
+                        if let Some(job) = scheduler.next() {
+                            taken[job] += 1;
+                            waiting[job] -= 1;
+                        } else {
+                            let idle = taken.iter().sum::<usize>() < limit && (0..3).any(|job| {
+                                waiting[job] > 0 && taken[job] < job_limits[job].unwrap_or(99)
+                            });
+                            prop_assert!(!idle, "free slots and willing jobs, but no turn");
+                        }
+                    }
+                }
+                prop_assert!(taken.iter().sum::<usize>() <= limit);
+                for (job, job_limit) in job_limits.iter().enumerate() {
+                    prop_assert!(taken[job] <= job_limit.unwrap_or(99));
+                }
+                prop_assert_eq!(scheduler.in_flight(), taken.iter().sum::<usize>());
+                prop_assert_eq!(scheduler.waiting(), waiting.iter().sum::<usize>());
+            }
+        }
+    }
+}

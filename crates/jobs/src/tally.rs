@@ -1,0 +1,117 @@
+//! How a job stands: the pure half of a job.
+//!
+//! [`Tally`] counts the runs of one job and says when, and how, the job is over. The rule: it says
+//! so exactly once, after the last run.
+
+use crate::state::{JobState, RunState};
+
+/// Counts of one job.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    open: usize,
+    unsuccessful: usize,
+    stop: Stop,
+    ended: bool,
+}
+
+/// Whether, and how hard, the job was told to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Stop {
+    No,
+    /// Nothing new starts.
+    Gently,
+    /// What runs is cancelled.
+    ByForce,
+}
+
+// === impl Tally ===
+
+impl Tally {
+    pub(crate) fn new(open: usize, unsuccessful: usize, stop: Stop) -> Self {
+        Self { open, unsuccessful, stop, ended: false }
+    }
+
+    /// A run ended in `state`.
+    pub(crate) fn run_ended(&mut self, state: RunState) {
+        self.open = self.open.saturating_sub(1);
+        if state != RunState::Finished {
+            self.unsuccessful += 1;
+        }
+    }
+
+    /// Tells the job to stop. `true`: that is news (never asked for, or not so hard).
+    pub(crate) fn stop(&mut self, stop: Stop) -> bool {
+        let news = stop > self.stop;
+        self.stop = self.stop.max(stop);
+        news
+    }
+
+    pub(crate) fn stopping(&self) -> Stop {
+        self.stop
+    }
+
+    pub(crate) fn open(&self) -> usize {
+        self.open
+    }
+
+    /// The job's last state and the type of its last event, when its last run has ended; once.
+    pub(crate) fn end(&mut self) -> Option<(JobState, &'static str)> {
+        if self.open > 0 || self.ended {
+            return None;
+        }
+        self.ended = true;
+        Some(match self.stop {
+            Stop::ByForce => (JobState::Stopped, "job_aborted"),
+            Stop::Gently => (JobState::Stopped, "job_finished"),
+            Stop::No if self.unsuccessful == 0 => (JobState::Finished, "job_finished"),
+            Stop::No => (JobState::Failed, "job_finished"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn end_of(states: &[RunState], stop: Stop) -> Option<(JobState, &'static str)> {
+        let mut tally = Tally::new(states.len(), 0, Stop::No);
+        tally.stop(stop);
+        for state in states {
+            assert_eq!(tally.end(), None, "over before its last run");
+            tally.run_ended(*state);
+        }
+        let end = tally.end();
+        assert_eq!(tally.end(), None, "over twice");
+        end
+    }
+
+    #[test]
+    fn a_job_is_finished_only_when_every_run_is() {
+        use RunState::{Errored, Failed, Finished, Skipped};
+        let finished = Some((JobState::Finished, "job_finished"));
+        let failed = Some((JobState::Failed, "job_finished"));
+        assert_eq!(end_of(&[Finished, Finished], Stop::No), finished);
+        for other in [Failed, Errored, Skipped] {
+            assert_eq!(end_of(&[Finished, other], Stop::No), failed);
+        }
+    }
+
+    #[test]
+    fn a_stopped_job_is_stopped_whatever_its_runs_did() {
+        use RunState::{Failed, Finished};
+        let gently = Some((JobState::Stopped, "job_finished"));
+        let by_force = Some((JobState::Stopped, "job_aborted"));
+        assert_eq!(end_of(&[Finished, Failed], Stop::Gently), gently);
+        assert_eq!(end_of(&[Finished], Stop::ByForce), by_force);
+    }
+
+    #[test]
+    fn force_is_news_after_a_gentle_stop_and_not_the_other_way_round() {
+        let mut tally = Tally::new(1, 0, Stop::No);
+        assert!(tally.stop(Stop::Gently));
+        assert!(!tally.stop(Stop::Gently));
+        assert!(tally.stop(Stop::ByForce));
+        assert!(!tally.stop(Stop::Gently));
+        assert_eq!(tally.stopping(), Stop::ByForce);
+    }
+}

@@ -1,0 +1,492 @@
+//! A broker with agents in memory, and their faults.
+//!
+//! [`Sim`] attaches to the fabric as a broker does. Each agent has a spool that outlives the
+//! engine; [`Sim::executions`] is the ledger of what really ran.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use fabric::{BrokerLink, BrokerPort, Fabric, SendError};
+use pcp::{Certname, Message, PcpUri};
+use pxp::action::{self, ActionResult, Status, StatusParams, StatusResult, TaskParams};
+use pxp::{Body, Capabilities, Output, Request, Response, RpcError, Stream, TransactionId};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use tokio::sync::watch;
+use uuid::Uuid;
+
+/// How an agent behaves. The default: at once and without fault.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Manner {
+    /// A stock pxp-agent: no extensions.
+    pub(crate) stock: bool,
+    /// How long an action takes, in milliseconds.
+    pub(crate) takes_ms: std::ops::Range<u64>,
+    /// Actions wait for [`Sim::let_go`].
+    pub(crate) held: bool,
+    /// Requests vanish before the agent sees them, in percent.
+    pub(crate) loses_requests: u32,
+    /// Outcomes vanish on their way (once each for a Tutti agent, it sends them again), in percent.
+    pub(crate) loses_outcomes: u32,
+    /// Everything the agent says is said twice, in percent.
+    pub(crate) doubles: u32,
+    /// Nothing is ever answered, and nothing run.
+    pub(crate) mute: bool,
+    /// The queue in the broker is full for the first so many requests.
+    pub(crate) busy: u32,
+    /// Answers requests with an rpc error.
+    pub(crate) refuses: bool,
+    /// A broker far away says so instead of the fabric.
+    pub(crate) not_connected_message: bool,
+    /// What the action does.
+    pub(crate) result: Option<ActionResult>,
+    /// Standard output that is written live, before the action ends.
+    pub(crate) writes: Vec<u8>,
+    /// Ignores a cancel.
+    pub(crate) stubborn: bool,
+}
+
+pub(crate) struct Sim {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    agents: Mutex<HashMap<Certname, Agent>>,
+    port: Mutex<Option<Arc<BrokerPort>>>,
+    chance: Mutex<StdRng>,
+    executions: Mutex<HashMap<TransactionId, usize>>,
+    requests: Mutex<Vec<(Certname, TransactionId)>>,
+    seen_params: Mutex<Vec<TaskParams>>,
+    running: AtomicUsize,
+    most_running: AtomicUsize,
+    go: watch::Sender<bool>,
+}
+
+struct Agent {
+    manner: Manner,
+    connected: bool,
+    spool_id: Uuid,
+    spool: HashMap<TransactionId, Entry>,
+    busy: u32,
+}
+
+#[derive(Clone)]
+struct Entry {
+    outcome: Option<ActionResult>,
+    acknowledged: bool,
+    cancelled: watch::Sender<bool>,
+    credit: watch::Sender<u64>,
+    sent: u64,
+}
+
+struct Link(Arc<Inner>);
+
+// === impl Sim ===
+
+impl Sim {
+    pub(crate) fn new(seed: u64) -> Self {
+        let inner = Inner {
+            agents: Mutex::default(),
+            port: Mutex::default(),
+            chance: Mutex::new(StdRng::seed_from_u64(seed)),
+            executions: Mutex::default(),
+            requests: Mutex::default(),
+            seen_params: Mutex::default(),
+            running: AtomicUsize::new(0),
+            most_running: AtomicUsize::new(0),
+            go: watch::Sender::new(false),
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// The broker comes in; its connected agents with it.
+    pub(crate) fn attach(&self, fabric: &Fabric) {
+        let link = Arc::new(Link(Arc::clone(&self.inner)));
+        let port = Arc::new(fabric.attach(PcpUri::broker(), link));
+        *lock(&self.inner.port) = Some(port);
+        let connected: Vec<Certname> = lock(&self.inner.agents)
+            .iter()
+            .filter(|(_, agent)| agent.connected)
+            .map(|(certname, _)| certname.clone())
+            .collect();
+        for certname in connected {
+            self.connect(&certname);
+        }
+    }
+
+    /// The broker goes away, as when the server dies; agents keep what they have.
+    pub(crate) fn detach(&self) {
+        *lock(&self.inner.port) = None;
+    }
+
+    /// A new agent, connected.
+    pub(crate) fn add(&self, certname: &Certname, manner: Manner) {
+        let spool = HashMap::new();
+        let agent = Agent { manner, connected: true, spool_id: Uuid::new_v4(), spool, busy: 0 };
+        lock(&self.inner.agents).insert(certname.clone(), agent);
+        if lock(&self.inner.port).is_some() {
+            self.connect(certname);
+        }
+    }
+
+    pub(crate) fn connect(&self, certname: &Certname) {
+        let capabilities = {
+            let mut agents = lock(&self.inner.agents);
+            let agent = agents.get_mut(certname).unwrap();
+            agent.connected = true;
+            agent.capabilities()
+        };
+        if let Some(port) = self.inner.port() {
+            port.connected(certname.clone(), capabilities.map(Arc::new));
+        }
+        // As the real one: outcomes that nobody acknowledged are sent again.
+        let again: Vec<TransactionId> = self.inner.with(certname, |agent| {
+            let open = |entry: &Entry| entry.outcome.is_some() && !entry.acknowledged;
+            let ids = agent.spool.iter().filter(|(_, entry)| open(entry));
+            if agent.manner.stock { Vec::new() } else { ids.map(|(id, _)| id.clone()).collect() }
+        });
+        for transaction in again {
+            tokio::spawn(Arc::clone(&self.inner).tell_outcome(certname.clone(), transaction));
+        }
+    }
+
+    pub(crate) fn disconnect(&self, certname: &Certname) {
+        self.inner.with(certname, |agent| agent.connected = false);
+        if let Some(port) = self.inner.port() {
+            port.disconnected(certname);
+        }
+    }
+
+    pub(crate) fn change(&self, certname: &Certname, change: impl FnOnce(&mut Manner)) {
+        self.inner.with(certname, |agent| change(&mut agent.manner));
+    }
+
+    /// The agent's machine was set up anew.
+    pub(crate) fn lose_spool(&self, certname: &Certname) {
+        self.inner.with(certname, |agent| {
+            agent.spool.clear();
+            agent.spool_id = Uuid::new_v4();
+        });
+    }
+
+    /// What a run's mark says of this agent.
+    pub(crate) fn mark_of(&self, certname: &Certname) -> Option<String> {
+        self.inner.with(certname, |agent| {
+            let spool_id = agent.spool_id;
+            (!agent.manner.stock).then(|| serde_json::json!({"spool_id": spool_id}).to_string())
+        })
+    }
+
+    /// Held actions go on.
+    pub(crate) fn let_go(&self) {
+        self.inner.go.send_replace(true);
+    }
+
+    /// How often each transaction was executed.
+    pub(crate) fn executions(&self) -> HashMap<TransactionId, usize> {
+        lock(&self.inner.executions).clone()
+    }
+
+    /// Every request that reached the broker, in order.
+    pub(crate) fn requests(&self) -> Vec<(Certname, TransactionId)> {
+        lock(&self.inner.requests).clone()
+    }
+
+    pub(crate) fn seen_params(&self) -> Vec<TaskParams> {
+        lock(&self.inner.seen_params).clone()
+    }
+
+    pub(crate) fn most_running(&self) -> usize {
+        self.inner.most_running.load(Ordering::SeqCst)
+    }
+
+    /// Bytes of live output that the agent has sent.
+    pub(crate) fn output_sent(&self, certname: &Certname) -> u64 {
+        self.inner.with(certname, |agent| agent.spool.values().map(|entry| entry.sent).sum())
+    }
+
+    /// Whether the engine has acknowledged every outcome of the agent.
+    pub(crate) fn all_acknowledged(&self, certname: &Certname) -> bool {
+        self.inner.with(certname, |agent| agent.spool.values().all(|entry| entry.acknowledged))
+    }
+
+    /// Says something in an agent's name.
+    pub(crate) async fn say(&self, certname: &Certname, body: Body) {
+        self.inner.say(certname, body).await;
+    }
+
+    /// Sends the outcome of every transaction of the agent once more.
+    pub(crate) async fn repeat_outcomes(&self, certname: &Certname) {
+        let ids: Vec<TransactionId> =
+            self.inner.with(certname, |agent| agent.spool.keys().cloned().collect());
+        for id in ids {
+            Arc::clone(&self.inner).tell_outcome(certname.clone(), id).await;
+        }
+    }
+}
+
+#[async_trait::async_trait]
+impl BrokerLink for Link {
+    async fn deliver(&self, message: Message) -> Result<(), SendError> {
+        self.0.deliver(message)
+    }
+}
+
+// === impl Inner ===
+
+impl Inner {
+    fn port(&self) -> Option<Arc<BrokerPort>> {
+        lock(&self.port).clone()
+    }
+
+    fn with<T>(&self, certname: &Certname, what: impl FnOnce(&mut Agent) -> T) -> T {
+        what(lock(&self.agents).get_mut(certname).expect("a known agent"))
+    }
+
+    fn manner(&self, certname: &Certname) -> Manner {
+        self.with(certname, |agent| agent.manner.clone())
+    }
+
+    fn happens(&self, percent: u32) -> bool {
+        percent > 0 && lock(&self.chance).random_range(0..100) < percent
+    }
+
+    fn deliver(self: &Arc<Self>, message: Message) -> Result<(), SendError> {
+        let target = message.target.clone().unwrap();
+        let certname: Certname = target.common_name().parse().unwrap();
+        if !self.with(&certname, |agent| agent.connected) {
+            return Err(SendError::NotConnected(certname));
+        }
+        let body = Body::decode(&message.message_type, message.data.as_deref()).unwrap();
+        let manner = self.manner(&certname);
+        if let Body::NonBlockingRequest(request) = body {
+            return self.request(certname, &manner, request, &message);
+        }
+        if manner.mute {
+            return Ok(());
+        }
+        match body {
+            Body::BlockingRequest(request) => self.blocking(certname, &manner, request),
+            Body::OutcomeAck { transaction_id } => self.entry(&certname, &transaction_id, |entry| {
+                entry.acknowledged = true;
+            }),
+            Body::OutputCredit { transaction_id, until } => {
+                self.entry(&certname, &transaction_id, |entry| _ = entry.credit.send_replace(until));
+            }
+            Body::Cancel { transaction_id, .. } if !manner.stubborn => {
+                self.entry(&certname, &transaction_id, |entry| _ = entry.cancelled.send_replace(true));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn entry(&self, certname: &Certname, id: &TransactionId, what: impl FnOnce(&mut Entry)) {
+        self.with(certname, |agent| agent.spool.get_mut(id).map(what));
+    }
+
+    fn request(
+        self: &Arc<Self>,
+        certname: Certname,
+        manner: &Manner,
+        request: Request,
+        message: &Message,
+    ) -> Result<(), SendError> {
+        let busy = self.with(&certname, |agent| {
+            agent.busy += 1;
+            agent.busy <= manner.busy
+        });
+        if busy {
+            return Err(SendError::Busy(certname));
+        }
+        let transaction = request.transaction_id.clone();
+        lock(&self.requests).push((certname.clone(), transaction.clone()));
+        if manner.mute || self.happens(manner.loses_requests) {
+            return Ok(());
+        }
+        if manner.not_connected_message {
+            let error = Message::error("Not connected.", Some(message.id)).from(PcpUri::broker());
+            let port = self.port().unwrap();
+            tokio::spawn(async move { port.to_engine(certname, error).await });
+            return Ok(());
+        }
+        if manner.refuses {
+            let description = "unknown module: task".to_owned();
+            let error = RpcError { transaction_id: transaction, id: message.id, description };
+            self.later(certname, Body::Error(error));
+            return Ok(());
+        }
+        lock(&self.seen_params).push(action::decode(&request.params).unwrap());
+        let known = self.with(&certname, |agent| {
+            let known = agent.spool.contains_key(&transaction);
+            agent.spool.entry(transaction.clone()).or_insert_with(Entry::new);
+            known
+        });
+        self.later(certname.clone(), Body::ProvisionalResponse { transaction_id: transaction.clone() });
+        if !known {
+            *lock(&self.executions).entry(transaction.clone()).or_default() += 1;
+            tokio::spawn(Arc::clone(self).execute(certname, transaction));
+        }
+        Ok(())
+    }
+
+    async fn execute(self: Arc<Self>, certname: Certname, transaction: TransactionId) {
+        let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most_running.fetch_max(running, Ordering::SeqCst);
+        let manner = self.manner(&certname);
+        let mut cancelled = self.with(&certname, |agent| {
+            agent.spool[&transaction].cancelled.subscribe()
+        });
+        let work = async {
+            if !manner.writes.is_empty() {
+                self.write(&certname, &transaction, &manner.writes).await;
+            }
+            if manner.held {
+                self.go.subscribe().wait_for(|go| *go).await.unwrap();
+            }
+            if !manner.takes_ms.is_empty() {
+                let ms = lock(&self.chance).random_range(manner.takes_ms.clone());
+                tokio::time::sleep(Duration::from_millis(ms)).await;
+            }
+        };
+        let ended = tokio::select! {
+            () = work => manner.result.clone().unwrap_or_else(|| ActionResult {
+                stdout: Some("done\n".to_owned()),
+                ..ActionResult::default()
+            }),
+            Ok(_) = cancelled.wait_for(|cancelled| *cancelled) => ActionResult {
+                exitcode: 143,
+                signal: Some(15),
+                cancelled: true,
+                ..ActionResult::default()
+            },
+        };
+        self.running.fetch_sub(1, Ordering::SeqCst);
+        let kept = self.with(&certname, |agent| {
+            agent.spool.get_mut(&transaction).map(|entry| entry.outcome = Some(ended)).is_some()
+        });
+        if kept {
+            self.tell_outcome(certname, transaction).await;
+        }
+    }
+
+    /// Sends live output as far as there is leave.
+    async fn write(&self, certname: &Certname, transaction: &TransactionId, bytes: &[u8]) {
+        let mut credit =
+            self.with(certname, |agent| agent.spool[transaction].credit.subscribe());
+        let mut offset = 0;
+        while offset < bytes.len() {
+            let until = *credit.wait_for(|until| *until > offset as u64).await.unwrap();
+            let end = bytes.len().min(until as usize).min(offset + 4_096);
+            let data = bytes::Bytes::copy_from_slice(&bytes[offset..end]);
+            let output = Output {
+                transaction_id: transaction.clone(),
+                stream: Stream::Stdout,
+                offset: offset as u64,
+                data,
+            };
+            offset = end;
+            self.entry(certname, transaction, |entry| entry.sent = offset as u64);
+            self.say(certname, Body::Output(output)).await;
+        }
+    }
+
+    /// A Tutti agent says it until it is acknowledged, a stock one once.
+    async fn tell_outcome(self: Arc<Self>, certname: Certname, transaction: TransactionId) {
+        let mut first = true;
+        loop {
+            let manner = self.manner(&certname);
+            let outcome = self.with(&certname, |agent| match agent.spool.get(&transaction) {
+                Some(entry) if !entry.acknowledged || first => entry.outcome.clone(),
+                _ => None,
+            });
+            let Some(outcome) = outcome else { return };
+            let lost = self.happens(manner.loses_outcomes);
+            if !manner.mute && !lost {
+                let results = action::encode(&outcome);
+                let response = Response { transaction_id: transaction.clone(), results };
+                let body = Body::NonBlockingResponse(response);
+                if self.happens(manner.doubles) {
+                    self.say(&certname, body.clone()).await;
+                }
+                self.say(&certname, body).await;
+            }
+            if manner.stock {
+                return;
+            }
+            first = false;
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    fn blocking(self: &Arc<Self>, certname: Certname, manner: &Manner, request: Request) {
+        let transaction_id = request.transaction_id.clone();
+        let results = match request.module.as_str() {
+            "ping" => serde_json::value::to_raw_value(&serde_json::json!({"request_hops": []})).unwrap(),
+            "status" => {
+                let params: StatusParams = action::decode(&request.params).unwrap();
+                action::encode(&self.status(&certname, manner, params.transaction_id))
+            }
+            other => panic!("unexpected module {other}"),
+        };
+        self.later(certname, Body::BlockingResponse(Response { transaction_id, results }));
+    }
+
+    fn status(&self, certname: &Certname, manner: &Manner, id: TransactionId) -> StatusResult {
+        self.with(certname, |agent| {
+            let mut status = match agent.spool.get(&id) {
+                None => StatusResult::new(id, Status::Unknown),
+                Some(Entry { outcome: None, .. }) => StatusResult::new(id, Status::Running),
+                Some(Entry { outcome: Some(outcome), .. }) => {
+                    StatusResult::finished(id, outcome.clone())
+                }
+            };
+            status.spool_id = (!manner.stock).then_some(agent.spool_id);
+            status
+        })
+    }
+
+    fn later(self: &Arc<Self>, certname: Certname, body: Body) {
+        let inner = Arc::clone(self);
+        tokio::spawn(async move { inner.say(&certname, body).await });
+    }
+
+    async fn say(&self, certname: &Certname, body: Body) {
+        let connected = self.with(certname, |agent| agent.connected);
+        let (true, Some(port)) = (connected, self.port()) else { return };
+        let message = body.into_message(port.engine_address().clone(), PcpUri::agent(certname));
+        port.to_engine(certname.clone(), message).await;
+    }
+}
+
+// === impl Agent ===
+
+impl Agent {
+    fn capabilities(&self) -> Option<Capabilities> {
+        (!self.manner.stock).then(|| Capabilities {
+            version: "1".to_owned(),
+            live_output: true,
+            acknowledged_results: true,
+            cancel: true,
+            spool_id: Some(self.spool_id),
+        })
+    }
+}
+
+impl Entry {
+    fn new() -> Self {
+        Self {
+            outcome: None,
+            acknowledged: false,
+            cancelled: watch::Sender::new(false),
+            credit: watch::Sender::new(0),
+            sent: 0,
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap()
+}

@@ -1,0 +1,212 @@
+//! PCP 1 frames, good and bad.
+
+use std::borrow::Cow;
+
+use pcp::{DecodeError, v1};
+
+const ID: &str = "11111111-2222-3333-4444-555555555555";
+
+fn envelope(more: &str) -> String {
+    format!(
+        r#"{{"id":"{ID}","message_type":"t","targets":["pcp://a/agent"],"expires":"2026-11-21T06:08:12.545391Z","sender":"pcp://b/agent"{more}}}"#
+    )
+}
+
+fn chunk(descriptor: u8, content: &[u8]) -> Vec<u8> {
+    let length = i32::try_from(content.len()).unwrap().to_be_bytes();
+    [&[descriptor], &length[..], content].concat()
+}
+
+fn frame(chunks: &[Vec<u8>]) -> Vec<u8> {
+    [&[1], &chunks.concat()[..]].concat()
+}
+
+fn good() -> Vec<u8> {
+    chunk(1, envelope("").as_bytes())
+}
+
+fn error(bytes: &[u8]) -> DecodeError {
+    v1::decode(bytes).expect_err("this is no frame")
+}
+
+#[test]
+fn reads_a_frame_of_an_agent_and_writes_the_same() {
+    let bytes = frame(&[good(), chunk(2, b"{}")]);
+    let decoded = v1::decode(&bytes).unwrap();
+    assert_eq!(decoded.envelope.id.as_str(), ID);
+    assert_eq!(decoded.envelope.sender.common_name(), "b");
+    assert_eq!(decoded.data, Some(Cow::Borrowed(&b"{}"[..])));
+    let again = v1::encode(&decoded);
+    assert_eq!(v1::decode(&again).unwrap(), decoded);
+}
+
+#[test]
+fn times_are_printed_as_peers_print_them() {
+    let bytes = frame(&[good()]);
+    let mut decoded = v1::decode(&bytes).unwrap();
+    let text =
+        |frame: &v1::FrameRef<'_>| String::from_utf8(v1::encode(frame)[6..].to_vec()).unwrap();
+    assert!(text(&decoded).contains(r#""expires":"2026-11-21T06:08:12.545391Z""#));
+    decoded.envelope.expires = jiff::Timestamp::UNIX_EPOCH;
+    assert!(text(&decoded).contains(r#""expires":"1970-01-01T00:00:00.000Z""#));
+}
+
+#[test]
+fn flags_and_debug_chunks_are_ignored() {
+    let bytes = frame(&[
+        chunk(0xf1, envelope("").as_bytes()),
+        chunk(0x33, b"not even JSON"),
+        chunk(0x82, b"1"),
+        chunk(3, b""),
+    ]);
+    assert_eq!(
+        v1::decode(&bytes).unwrap().data,
+        Some(Cow::Borrowed(&b"1"[..]))
+    );
+}
+
+#[test]
+fn old_keys_of_the_envelope_are_accepted() {
+    let more = format!(r#","destination_report":true,"in-reply-to":"{ID}""#);
+    let bytes = frame(&[chunk(1, envelope(&more).as_bytes())]);
+    let decoded = v1::decode(&bytes).unwrap();
+    assert!(decoded.envelope.destination_report);
+    assert_eq!(decoded.envelope.in_reply_to, Some(decoded.envelope.id));
+}
+
+#[test]
+fn says_what_is_wrong_with_the_chunks() {
+    let good_bytes = good().len();
+    let table = [
+        (vec![], DecodeError::TooShort(0)),
+        (vec![1, 1, 0, 0, 0], DecodeError::TooShort(5)),
+        (vec![0; 250], DecodeError::Version(0)),
+        (vec![2; 250], DecodeError::Version(2)),
+        (frame(&[chunk(2, b"{}")]), DecodeError::NoEnvelope),
+        (frame(&[chunk(3, b"{}"), good()]), DecodeError::NoEnvelope),
+        (
+            frame(&[good(), good()]),
+            DecodeError::RepeatedChunk("envelope"),
+        ),
+        (
+            frame(&[good(), chunk(2, b"1"), chunk(2, b"2")]),
+            DecodeError::RepeatedChunk("data"),
+        ),
+        (
+            frame(&[good(), chunk(4, b"")]),
+            DecodeError::ChunkType {
+                offset: 1 + good_bytes,
+                kind: 4,
+            },
+        ),
+        (
+            vec![1, 1, 0xff, 0xff, 0xff, 0xff, 0],
+            DecodeError::ChunkLength {
+                offset: 1,
+                said: -1,
+                left: 1,
+            },
+        ),
+        (
+            vec![1, 1, 0x7f, 0xff, 0xff, 0xff, 0],
+            DecodeError::ChunkLength {
+                offset: 1,
+                said: i32::MAX,
+                left: 1,
+            },
+        ),
+        (
+            frame(&[good(), vec![2, 0, 0]]),
+            DecodeError::ChunkLength {
+                offset: 1 + good_bytes,
+                said: 0,
+                left: 3,
+            },
+        ),
+        (
+            frame(&[chunk(1, b"\xff")]),
+            DecodeError::NotUtf8("envelope"),
+        ),
+        (
+            frame(&[chunk(1, b"")]),
+            DecodeError::NotJson { line: 1, column: 0 },
+        ),
+    ];
+    for (bytes, expected) in table {
+        assert_eq!(error(&bytes), expected, "{bytes:?}");
+    }
+}
+
+#[test]
+fn says_what_is_wrong_with_the_envelope() {
+    let cases = [
+        (
+            r#","expires":"2026-11-21T06:08:12.545391Z""#,
+            "",
+            DecodeError::MissingKey("expires"),
+        ),
+        (
+            "2026-11-21T06:08:12.545391Z",
+            "tomorrow",
+            DecodeError::Expires,
+        ),
+        (
+            "2026-11-21T06:08:12.545391Z",
+            "2026-11-21T06:08:12",
+            DecodeError::Expires,
+        ),
+        (
+            r#","sender":"pcp://b/agent""#,
+            "",
+            DecodeError::MissingKey("sender"),
+        ),
+        (
+            r#","targets":["pcp://a/agent"]"#,
+            "",
+            DecodeError::MissingKey("targets"),
+        ),
+        (
+            r#"["pcp://a/agent"]"#,
+            r#""pcp://a/agent""#,
+            DecodeError::WrongType {
+                key: "targets",
+                expected: "an array",
+            },
+        ),
+        (
+            r#"["pcp://a/agent"]"#,
+            "[5]",
+            DecodeError::WrongType {
+                key: "targets",
+                expected: "a string",
+            },
+        ),
+        (
+            r#""sender""#,
+            r#""target":"x","sender""#,
+            DecodeError::UnknownKey("target".into()),
+        ),
+        (
+            r#""sender""#,
+            r#""destination_report":1,"sender""#,
+            DecodeError::WrongType {
+                key: "destination_report",
+                expected: "true or false",
+            },
+        ),
+    ];
+    for (from, to, expected) in cases {
+        let text = envelope("").replacen(from, to, 1);
+        assert_eq!(
+            error(&frame(&[chunk(1, text.as_bytes())])),
+            expected,
+            "{text}"
+        );
+    }
+    let many = vec![r#""pcp://a/agent""#; 1_025].join(",");
+    let text = envelope("").replacen(r#""pcp://a/agent""#, &many, 1);
+    assert_eq!(
+        error(&frame(&[chunk(1, text.as_bytes())])),
+        DecodeError::TooManyTargets
+    );
+}

@@ -67,7 +67,6 @@ impl IntoResponse for Failure {
 }
 
 /// Every path that has no route.
-#[expect(clippy::unused_async, reason = "a handler is async")]
 pub(crate) async fn not_found(uri: Uri) -> Failure {
     Failure::not_found(format!("there is nothing at {}", uri.path()))
 }

@@ -126,7 +126,7 @@ impl Files {
         match wanted {
             Wanted::Content(sha256) => match self.blobs.get(sha256) {
                 Ok(Some(blob)) => Ok(Found {
-                    sha256: sha256.clone(),
+                    sha256: *sha256,
                     size_bytes: blob.size_bytes,
                     content: blob.content,
                 }),

@@ -121,6 +121,21 @@ impl Client {
         }
     }
 
+    /// Reads the job's event stream until an event of this type has come.
+    pub async fn stream_until(&self, job: u64, kind: &str) -> Result<()> {
+        let url = format!("{}/orchestrator/v1/events/stream?job={job}", self.base);
+        let request = self.http.get(url).header("x-authentication", &self.token);
+        let mut response = request.send().await?;
+        let mut text = Vec::new();
+        while let Some(chunk) = response.chunk().await? {
+            text.extend_from_slice(&chunk);
+            if String::from_utf8_lossy(&text).contains(kind) {
+                return Ok(());
+            }
+        }
+        bail!("the events of job {job} ended without {kind}")
+    }
+
     /// Reads the job's event stream until it ends or breaks.
     async fn until_something_happens(&self, job: u64) {
         let url = format!("{}/orchestrator/v1/events/stream?job={job}", self.base);

@@ -6,10 +6,12 @@
 //! | [`installation`] | server, brokers and agents of an installation on loopback |
 //! | [`client`] | a client of the API that lives through restarts |
 //! | [`fleet`] | simulated agents over real sockets, by the ten thousand, with faults |
+//! | [`postgres`] | a private PostgreSQL server |
 //!
 //! The rule: nothing here outlives its handle, and no load leaves the loopback addresses.
 
 pub mod client;
 pub mod fleet;
 pub mod installation;
+pub mod postgres;
 pub mod service;

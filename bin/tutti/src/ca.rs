@@ -1,0 +1,340 @@
+//! `tutti ca …`: the certificate authority, on the machine where it is. Main type: [`Options`].
+//!
+//! The rule: a verb either does all it says, durably, or says why it did nothing; running servers
+//! see a new CRL within a second without being told.
+
+use std::path::{Path, PathBuf};
+
+use anstream::println;
+use anyhow::{Context as _, Result, bail};
+use owo_colors::OwoColorize as _;
+use pki::ca::{AltName, GenerateOptions, ImportFiles, InitOptions, SignOptions, State};
+use pki::{CertificateAuthority, KeyType};
+
+use crate::config::Config;
+
+/// Manage the certificate authority
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// The CA's directory [default: the one that the configuration names]
+    #[arg(long, global = true, value_name = "DIR")]
+    cadir: Option<PathBuf>,
+    /// The server's configuration
+    #[arg(long, global = true, env = "TUTTI_CONFIG", default_value = crate::DEFAULT_CONFIG, value_name = "FILE")]
+    config: PathBuf,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Verb {
+    /// Make a new CA in Puppet's layout
+    Init {
+        /// The CA's common name
+        #[arg(long, default_value = "Puppet CA: tutti")]
+        common_name: String,
+        /// The CA's key
+        #[arg(long, value_enum, default_value_t)]
+        key_type: Key,
+    },
+    /// Take over the CA of a puppetserver
+    Import {
+        /// puppetserver's ca directory (usually /etc/puppetlabs/puppetserver/ca)
+        #[arg(value_name = "DIR")]
+        from: PathBuf,
+    },
+    /// List requests (and with --all, certificates)
+    List {
+        /// Certificates too
+        #[arg(long)]
+        all: bool,
+    },
+    /// Sign waiting requests
+    Sign {
+        /// Whose
+        #[arg(required_unless_present = "all")]
+        certnames: Vec<String>,
+        /// Every waiting request
+        #[arg(long, conflicts_with = "certnames")]
+        all: bool,
+        /// Sign the alternative names that a request asks for
+        #[arg(long)]
+        allow_alt_names: bool,
+        /// Sign extensions that grant rights
+        #[arg(long)]
+        allow_authorization_extensions: bool,
+    },
+    /// Revoke certificates; sessions that use them are cut within a second
+    Revoke {
+        /// Whose
+        #[arg(required = true)]
+        certnames: Vec<String>,
+    },
+    /// Revoke and forget, so that the name can be used again
+    Clean {
+        /// Whose
+        #[arg(required = true)]
+        certnames: Vec<String>,
+    },
+    /// Make a key and a certificate at once
+    Generate {
+        certname: String,
+        /// Alternative names, such as tutti.example.com or 10.0.0.1
+        #[arg(long, value_delimiter = ',')]
+        alt_names: Vec<String>,
+        /// Where to write NAME.key.pem and NAME.cert.pem
+        #[arg(long, default_value = ".", value_name = "DIR")]
+        out: PathBuf,
+        /// The key
+        #[arg(long, value_enum, default_value = "ec")]
+        key_type: Key,
+        /// Let the holder administer the CA over HTTP
+        #[arg(long)]
+        ca_administrator: bool,
+    },
+}
+
+/// What kind of key.
+#[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
+enum Key {
+    /// RSA-4096, as Puppet makes them
+    #[default]
+    Rsa,
+    /// EC P-256: smaller and ten times faster
+    Ec,
+}
+
+/// Does what the verb says.
+pub(crate) fn run(options: Options) -> Result<()> {
+    let dir = match options.cadir {
+        Some(dir) => dir,
+        None => Config::read(&options.config)?.ca_dir(),
+    };
+    match options.verb {
+        Verb::Init {
+            common_name,
+            key_type,
+        } => init(&dir, common_name, key_type),
+        Verb::Import { from } => import(&dir, &from),
+        Verb::List { all } => list(&CertificateAuthority::open(&dir)?, all),
+        Verb::Sign {
+            certnames,
+            all,
+            allow_alt_names,
+            allow_authorization_extensions,
+        } => {
+            let ca = CertificateAuthority::open(&dir)?;
+            let options = SignOptions {
+                allow_alt_names,
+                allow_authorization: allow_authorization_extensions,
+                lifetime: None,
+            };
+            let certnames = if all { waiting(&ca)? } else { certnames };
+            each(&certnames, "signed", |name| {
+                ca.sign(name, &options).map(drop)
+            })
+        }
+        Verb::Revoke { certnames } => {
+            let ca = CertificateAuthority::open(&dir)?;
+            each(&certnames, "revoked", |name| ca.revoke(name).map(drop))
+        }
+        Verb::Clean { certnames } => {
+            let ca = CertificateAuthority::open(&dir)?;
+            each(&certnames, "cleaned", |name| ca.clean(name).map(drop))
+        }
+        Verb::Generate {
+            certname,
+            alt_names,
+            out,
+            key_type,
+            ca_administrator,
+        } => {
+            let alt_names = alt_names
+                .iter()
+                .map(|name| name.parse())
+                .collect::<Result<_, _>>()?;
+            let what = GenerateOptions {
+                alt_names,
+                key_type: key_type.into(),
+                ca_administrator,
+                lifetime: None,
+            };
+            generate(&CertificateAuthority::open(&dir)?, &certname, &what, &out)
+        }
+    }
+}
+
+/// The CA that a server starts with: the one that is there, or a new one.
+pub(crate) fn open_or_init(config: &Config) -> Result<CertificateAuthority> {
+    let dir = config.ca_dir();
+    if dir.join("ca_crt.pem").exists() {
+        return Ok(CertificateAuthority::open(&dir)?);
+    }
+    tracing::info!(dir = %dir.display(), "making a new certificate authority");
+    let common_name = format!("Puppet CA: {}", config.certname);
+    let options = InitOptions {
+        common_name,
+        key_type: KeyType::EcP256,
+    };
+    Ok(CertificateAuthority::init(&dir, &options)?)
+}
+
+/// The server's own key and certificate, made once. A crash between the files heals: without the
+/// certificate, which is written last, all are made anew.
+pub(crate) fn ensure_own_certificate(config: &Config, ca: &CertificateAuthority) -> Result<()> {
+    let files = config.tls_files();
+    if config.tls.is_some() || files.cert.exists() {
+        return Ok(());
+    }
+    for file in [&files.cert, &files.key] {
+        let parent = file
+            .parent()
+            .context("a certificate file without a directory")?;
+        std::fs::create_dir_all(parent)
+            .with_context(|| format!("cannot make {}", parent.display()))?;
+    }
+    let mut alt_names: Vec<AltName> = vec![config.certname.parse()?];
+    for name in ["localhost", "127.0.0.1", "::1"] {
+        alt_names.push(name.parse()?);
+    }
+    let what = GenerateOptions {
+        alt_names,
+        ca_administrator: true,
+        ..GenerateOptions::default()
+    };
+    let made = ca.generate(&config.certname, &what)?;
+    pki::durable::write_atomic(&files.ca, ca.ca_bundle()?.as_bytes(), 0o644)?;
+    pki::durable::write_atomic(&files.key, made.key_pem.as_bytes(), 0o600)?;
+    pki::durable::write_atomic(&files.cert, made.cert_pem.as_bytes(), 0o644)?;
+    Ok(())
+}
+
+fn init(dir: &Path, common_name: String, key_type: Key) -> Result<()> {
+    CertificateAuthority::init(
+        dir,
+        &InitOptions {
+            common_name,
+            key_type: key_type.into(),
+        },
+    )?;
+    println!("The CA is in {}.", dir.display());
+    Ok(())
+}
+
+fn import(dir: &Path, from: &Path) -> Result<()> {
+    let crl_chain = Some(from.join("ca_crl.pem")).filter(|path| path.exists());
+    let files = ImportFiles {
+        cert_bundle: from.join("ca_crt.pem"),
+        key: from.join("ca_key.pem"),
+        crl_chain,
+        ca_dir: Some(from.to_owned()),
+    };
+    let ca = CertificateAuthority::import(dir, &files)?;
+    println!(
+        "The CA of {} is in {} now: {} entries.",
+        from.display(),
+        dir.display(),
+        ca.list()?.len()
+    );
+    println!("Run only one of the two from here on: each would give out the same serial numbers.");
+    Ok(())
+}
+
+fn list(ca: &CertificateAuthority, all: bool) -> Result<()> {
+    let mut shown = 0;
+    for entry in ca.list()? {
+        if entry.state != State::Requested && !all {
+            continue;
+        }
+        shown += 1;
+        let state = match entry.state {
+            State::Requested => "requested".yellow().to_string(),
+            State::Signed => "signed   ".green().to_string(),
+            State::Revoked => "revoked  ".red().to_string(),
+        };
+        let until = entry.certificate.map_or_else(String::new, |facts| {
+            format!("  until {}", facts.not_after.strftime("%Y-%m-%d"))
+        });
+        println!(
+            "{state}  {}{until}  (SHA256) {}",
+            entry.certname.bold(),
+            entry.fingerprints.sha256
+        );
+        let extras = entry.alt_names.iter().cloned();
+        let rights = entry
+            .authorization_extensions
+            .iter()
+            .map(|(oid, text)| format!("{oid}={text}"));
+        let extras: Vec<_> = extras.chain(rights).collect();
+        if !extras.is_empty() {
+            println!("           asks for {}", extras.join(", "));
+        }
+    }
+    if shown == 0 {
+        println!(
+            "{}",
+            if all {
+                "No requests and no certificates."
+            } else {
+                "No requests are waiting."
+            }
+        );
+    }
+    Ok(())
+}
+
+fn waiting(ca: &CertificateAuthority) -> Result<Vec<String>> {
+    let entries = ca
+        .list()?
+        .into_iter()
+        .filter(|entry| entry.state == State::Requested);
+    Ok(entries.map(|entry| entry.certname).collect())
+}
+
+/// Goes on after a failure, so that one bad name does not keep the others waiting.
+fn each<E: std::fmt::Display>(
+    certnames: &[String],
+    done: &str,
+    act: impl Fn(&str) -> Result<(), E>,
+) -> Result<()> {
+    let mut failed = 0;
+    for name in certnames {
+        match act(name) {
+            Ok(()) => println!("{} {name}", done.green()),
+            Err(error) => {
+                failed += 1;
+                anstream::eprintln!("{} {name}: {error}", "error:".red());
+            }
+        }
+    }
+    if failed > 0 {
+        bail!("{failed} of {} could not be {done}", certnames.len());
+    }
+    Ok(())
+}
+
+fn generate(
+    ca: &CertificateAuthority,
+    certname: &str,
+    what: &GenerateOptions,
+    out: &Path,
+) -> Result<()> {
+    let made = ca.generate(certname, what)?;
+    let (key, cert) = (
+        out.join(format!("{certname}.key.pem")),
+        out.join(format!("{certname}.cert.pem")),
+    );
+    pki::durable::write_atomic(&key, made.key_pem.as_bytes(), 0o600)?;
+    pki::durable::write_atomic(&cert, made.cert_pem.as_bytes(), 0o644)?;
+    println!("{}\n{}", key.display(), cert.display());
+    Ok(())
+}
+
+impl From<Key> for KeyType {
+    fn from(key: Key) -> Self {
+        match key {
+            Key::Rsa => Self::Rsa4096,
+            Key::Ec => Self::EcP256,
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! `tutti.toml`: what a server or a broker is told. Main type: [`Config`].
+//!
+//! The rule: a key that nobody reads is an error that names its place, and every value has a
+//! default except those that only the site can know.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+/// The whole file. All paths may be relative to the file's own directory.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Config {
+    /// The server's own name: the CN of its certificate and the host that agents connect to.
+    pub certname: String,
+    /// Where state is kept: database, CA, keys, blobs.
+    #[serde(default = "default_data_dir")]
+    pub data_dir: PathBuf,
+    /// Certificates other than those that `tutti server` makes with its own CA.
+    #[serde(default)]
+    pub tls: Option<Tls>,
+    #[serde(default)]
+    pub ca: Ca,
+    #[serde(default)]
+    pub api: Api,
+    #[serde(default)]
+    pub puppet_api: PuppetApi,
+    #[serde(default)]
+    pub broker: Broker,
+    #[serde(default)]
+    pub store: Store,
+    #[serde(default)]
+    pub code: Code,
+    #[serde(default)]
+    pub jobs: Jobs,
+}
+
+/// Certificate files, as Puppet lays them out.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Tls {
+    pub cert: PathBuf,
+    pub key: PathBuf,
+    pub ca: PathBuf,
+    pub crl: Option<PathBuf>,
+}
+
+/// The certificate authority.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Ca {
+    /// Whether this server is the CA. Off where a puppetserver is.
+    pub enabled: bool,
+    /// The CA's directory, in puppetserver's layout; `<data_dir>/ca` when absent.
+    pub dir: Option<PathBuf>,
+    /// Names that are signed without anybody's consent: globs such as `*.lab.example`.
+    pub autosign: Vec<String>,
+    /// Certnames that may sign and revoke over HTTP, beside holders of `pp_cli_auth`.
+    pub administrators: Vec<String>,
+}
+
+/// The orchestrator's API.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Api {
+    pub listen: SocketAddr,
+}
+
+/// The API that agents fetch files and certificates from.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct PuppetApi {
+    /// Off where a puppetserver listens on 8140 and serves the same code.
+    pub enabled: bool,
+    pub listen: SocketAddr,
+}
+
+/// The PCP broker.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Broker {
+    /// Whether `tutti server` holds a broker itself.
+    pub enabled: bool,
+    pub listen: SocketAddr,
+    /// Rules in trapperkeeper's form; the shipped policy when absent.
+    pub authorization: Option<PathBuf>,
+    /// 0 = no limit.
+    pub max_connections: usize,
+    pub idle_timeout_s: u64,
+    pub max_message_bytes: usize,
+    /// For `tutti broker`: the orchestrators that it connects to.
+    pub controller_uris: Vec<String>,
+    /// For `tutti server`: certnames of brokers on other machines that may connect.
+    pub remote_brokers: Vec<String>,
+}
+
+/// Where jobs, results and users are kept.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Store {
+    /// `sqlite:PATH` or `postgresql://…`; `<data_dir>/tutti.db` when absent.
+    pub url: Option<String>,
+}
+
+/// Where Puppet code is.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Code {
+    /// The directory that holds `environments/`.
+    pub codedir: PathBuf,
+}
+
+/// How jobs run.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Jobs {
+    /// Nodes that run tasks at once, over all jobs.
+    pub task_concurrency: usize,
+    /// How long one node may take, unless the job says otherwise; 0 = no limit.
+    pub node_timeout_s: u64,
+    /// Finished jobs older than this are deleted.
+    pub keep_days: u32,
+}
+
+/// Why a configuration cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ConfigError {
+    #[error(
+        "cannot read the configuration {path}: {source}; write one (see docs/server.md) or give --config"
+    )]
+    Read {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    #[error("the configuration {path} is not valid: {source}")]
+    Parse {
+        path: PathBuf,
+        source: Box<toml::de::Error>,
+    },
+    #[error("the configuration {path} is not valid: {what}")]
+    Value { path: PathBuf, what: String },
+}
+
+fn default_data_dir() -> PathBuf {
+    PathBuf::from("/var/lib/tutti")
+}
+
+fn any_address(port: u16) -> SocketAddr {
+    SocketAddr::from(([0, 0, 0, 0], port))
+}
+
+// === impl Config ===
+
+impl Config {
+    /// Reads and checks the file.
+    pub(crate) fn read(path: &Path) -> Result<Self, ConfigError> {
+        let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Read {
+            path: path.to_owned(),
+            source,
+        })?;
+        let mut config: Self = toml::from_str(&text).map_err(|source| ConfigError::Parse {
+            path: path.to_owned(),
+            source: Box::new(source),
+        })?;
+        config.check().map_err(|what| ConfigError::Value {
+            path: path.to_owned(),
+            what,
+        })?;
+        config.resolve(path.parent().unwrap_or(Path::new(".")));
+        Ok(config)
+    }
+
+    /// The files that the server's TLS uses.
+    pub(crate) fn tls_files(&self) -> pki::TlsFiles {
+        if let Some(tls) = &self.tls {
+            return pki::TlsFiles {
+                cert: tls.cert.clone(),
+                key: tls.key.clone(),
+                ca: tls.ca.clone(),
+                crl: tls.crl.clone(),
+            };
+        }
+        let ssl = self.data_dir.join("ssl");
+        pki::TlsFiles {
+            cert: ssl.join("certs").join(format!("{}.pem", self.certname)),
+            key: ssl
+                .join("private_keys")
+                .join(format!("{}.pem", self.certname)),
+            ca: ssl.join("certs/ca.pem"),
+            crl: Some(if self.ca.enabled {
+                self.ca_dir().join("ca_crl.pem")
+            } else {
+                ssl.join("crl.pem")
+            }),
+        }
+    }
+
+    pub(crate) fn ca_dir(&self) -> PathBuf {
+        self.ca
+            .dir
+            .clone()
+            .unwrap_or_else(|| self.data_dir.join("ca"))
+    }
+
+    pub(crate) fn store_url(&self) -> String {
+        self.store
+            .url
+            .clone()
+            .unwrap_or_else(|| format!("sqlite:{}", self.data_dir.join("tutti.db").display()))
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if let Err(error) = self.certname.parse::<pcp::Certname>() {
+            return Err(format!("certname: {error}"));
+        }
+        if self.jobs.task_concurrency == 0 {
+            return Err("jobs.task_concurrency must be at least 1".to_owned());
+        }
+        if self.jobs.keep_days < 2 {
+            return Err("jobs.keep_days must be at least 2".to_owned());
+        }
+        Ok(())
+    }
+
+    fn resolve(&mut self, base: &Path) {
+        let mut paths = vec![&mut self.data_dir, &mut self.code.codedir];
+        paths.extend(self.ca.dir.as_mut());
+        paths.extend(self.broker.authorization.as_mut());
+        if let Some(tls) = &mut self.tls {
+            paths.extend([&mut tls.cert, &mut tls.key, &mut tls.ca]);
+            paths.extend(tls.crl.as_mut());
+        }
+        for path in paths {
+            *path = base.join(&path);
+        }
+    }
+}
+
+// === defaults ===
+
+impl Default for Ca {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            dir: None,
+            autosign: Vec::new(),
+            administrators: Vec::new(),
+        }
+    }
+}
+
+impl Default for Api {
+    fn default() -> Self {
+        Self {
+            listen: any_address(8143),
+        }
+    }
+}
+
+impl Default for PuppetApi {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            listen: any_address(8140),
+        }
+    }
+}
+
+impl Default for Broker {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            listen: any_address(8142),
+            authorization: None,
+            max_connections: 0,
+            idle_timeout_s: 360,
+            max_message_bytes: 64 << 20,
+            controller_uris: Vec::new(),
+            remote_brokers: Vec::new(),
+        }
+    }
+}
+
+impl Default for Code {
+    fn default() -> Self {
+        Self {
+            codedir: PathBuf::from("/etc/puppetlabs/code"),
+        }
+    }
+}
+
+impl Default for Jobs {
+    fn default() -> Self {
+        Self {
+            task_concurrency: 250,
+            node_timeout_s: 0,
+            keep_days: 30,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Config, ConfigError> {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("tutti.toml");
+        std::fs::write(&path, text).unwrap();
+        Config::read(&path)
+    }
+
+    #[test]
+    fn one_line_is_a_whole_configuration() {
+        let config = read("certname = 'server.example'").unwrap();
+        assert_eq!(config.api.listen.port(), 8143);
+        assert_eq!(config.store_url(), "sqlite:/var/lib/tutti/tutti.db");
+    }
+
+    #[test]
+    fn an_unknown_key_is_named_with_its_line() {
+        let error = read("certname = 'a'\n[jobs]\ntask_concurency = 3\n")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("task_concurency") && error.contains("line 3"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_certname_that_is_a_path_is_refused() {
+        for name in ["../x", "a/b", "", "a\\u0000b"] {
+            let error = read(&format!("certname = \"{name}\""))
+                .unwrap_err()
+                .to_string();
+            assert!(error.contains("certname"), "{name}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_concurrency_of_zero_is_refused() {
+        let error = read("certname = 'a'\n[jobs]\ntask_concurrency = 0")
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("at least 1"), "{error}");
+    }
+
+    #[test]
+    fn relative_paths_start_at_the_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("tutti.toml");
+        std::fs::write(&path, "certname = 'a'\ndata_dir = 'state'").unwrap();
+        assert_eq!(
+            Config::read(&path).unwrap().data_dir,
+            directory.path().join("state")
+        );
+    }
+}

@@ -1,0 +1,74 @@
+//! The modules that ship with Tutti, inside the program. Main function: [`write`].
+//!
+//! The rule: these are the files of `modules/` in the source tree, byte for byte.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+
+macro_rules! shipped {
+    ($($path:literal),+ $(,)?) => {
+        &[$(($path, include_bytes!(concat!("../../../modules/", $path)))),+]
+    };
+}
+
+const FILES: &[(&str, &[u8])] = shipped![
+    "exec/tasks/init.json",
+    "exec/tasks/init.sh",
+    "facts/tasks/init.json",
+    "facts/tasks/init.py",
+    "package/tasks/init.json",
+    "package/tasks/init.sh",
+    "python_task_helper/files/task_helper.py",
+    "reboot/tasks/init.json",
+    "reboot/tasks/init.sh",
+    "service/tasks/init.json",
+    "service/tasks/init.sh",
+];
+
+/// Writes every module below `directory`.
+pub(crate) fn write(directory: &Path) -> Result<()> {
+    for (path, content) in FILES {
+        let file = directory.join(path);
+        let context = || format!("cannot write {}", file.display());
+        std::fs::create_dir_all(file.parent().unwrap_or(directory)).with_context(context)?;
+        std::fs::write(&file, content).with_context(context)?;
+        if content.starts_with(b"#!") {
+            let executable = std::fs::Permissions::from_mode(0o755);
+            std::fs::set_permissions(&file, executable).with_context(context)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_file_of_the_source_tree_is_shipped() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../modules");
+        let mut found = BTreeSet::new();
+        let mut left = vec![root.clone()];
+        while let Some(directory) = left.pop() {
+            for entry in std::fs::read_dir(directory).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    left.push(path);
+                } else {
+                    found.insert(
+                        path.strip_prefix(&root)
+                            .unwrap()
+                            .to_str()
+                            .unwrap()
+                            .to_owned(),
+                    );
+                }
+            }
+        }
+        let shipped: BTreeSet<_> = FILES.iter().map(|(path, _)| (*path).to_owned()).collect();
+        assert_eq!(shipped, found);
+    }
+}

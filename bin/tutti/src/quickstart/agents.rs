@@ -1,0 +1,115 @@
+//! Three agents, each with its own directory and certificate. Main function: [`start`].
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use owo_colors::OwoColorize as _;
+
+use super::child::Child;
+use super::place::Place;
+use super::step;
+
+const NAMES: [&str; 3] = ["anna.quickstart", "ben.quickstart", "carla.quickstart"];
+
+/// `tutti-agent`, which is installed beside `tutti`. When `cargo run` started us, only `tutti` was
+/// built, so the agent is built now.
+pub(super) async fn program() -> Result<PathBuf> {
+    let own = std::env::current_exe()?;
+    let beside = own.with_file_name("tutti-agent");
+    if let Some(cargo) = std::env::var_os("CARGO") {
+        build(&cargo, &own).await?;
+    }
+    ensure!(
+        beside.exists(),
+        "there is no {}; install tutti-agent beside tutti, or build it: cargo build --release \
+         --package tutti-agent",
+        beside.display()
+    );
+    Ok(beside)
+}
+
+async fn build(cargo: &OsString, own: &Path) -> Result<()> {
+    let mut command = tokio::process::Command::new(cargo);
+    command.args(["build", "--package", "tutti-agent", "--locked"]);
+    if own.components().any(|part| part.as_os_str() == "release") {
+        command.arg("--release");
+    }
+    command.current_dir(std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| ".".into()));
+    let status = command
+        .stdin(Stdio::null())
+        .status()
+        .await
+        .context("cannot start cargo")?;
+    ensure!(status.success(), "tutti-agent could not be built");
+    Ok(())
+}
+
+/// Gets each agent its certificate and starts it; ready means associated with the broker.
+pub(super) async fn start(place: &Place, program: &Path) -> Result<Vec<Child>> {
+    let mut agents = Vec::new();
+    for name in NAMES {
+        let home = place.root.join("agents").join(name);
+        for directory in ["spool", "tasks-cache", "modules", "modules.d"] {
+            let directory = home.join(directory);
+            std::fs::create_dir_all(&directory)
+                .with_context(|| format!("cannot make {}", directory.display()))?;
+        }
+        bootstrap(place, program, name, &home).await?;
+        let config = home.join("pxp-agent.conf");
+        std::fs::write(&config, agent_config(place, name, &home))?;
+        let command = [
+            program.into(),
+            "--config-file".into(),
+            config.into(),
+            "--foreground".into(),
+        ];
+        agents.push(Child::start(name, &command, &home.join("agent.log")).await?);
+        step(
+            &format!("agent {}", name.cyan()),
+            "certificate signed, connected",
+        );
+    }
+    Ok(agents)
+}
+
+async fn bootstrap(place: &Place, program: &Path, name: &str, home: &Path) -> Result<()> {
+    let output = tokio::process::Command::new(program)
+        .args(["bootstrap", "--certname", name, "--server"])
+        .arg(format!("localhost:{}", place.ports.puppet_api))
+        .arg("--ssl-dir")
+        .arg(home.join("ssl"))
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .output()
+        .await
+        .context("cannot start tutti-agent")?;
+    if !output.status.success() {
+        bail!(
+            "{name} gets no certificate: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+    Ok(())
+}
+
+fn agent_config(place: &Place, name: &str, home: &Path) -> String {
+    let home = home.display();
+    let (broker, puppet_api) = (place.ports.broker, place.ports.puppet_api);
+    format!(
+        "broker-ws-uris : [\"wss://localhost:{broker}/pcp2/\"]\n\
+         pcp-version : \"2\"\n\
+         primary-uris : [\"https://localhost:{puppet_api}\"]\n\
+         ssl-ca-cert : \"{home}/ssl/certs/ca.pem\"\n\
+         ssl-cert : \"{home}/ssl/certs/{name}.pem\"\n\
+         ssl-key : \"{home}/ssl/private_keys/{name}.pem\"\n\
+         ssl-crl : \"{home}/ssl/crl.pem\"\n\
+         spool-dir : \"{home}/spool\"\n\
+         task-cache-dir : \"{home}/tasks-cache\"\n\
+         modules-dir : \"{home}/modules\"\n\
+         modules-config-dir : \"{home}/modules.d\"\n\
+         pidfile : \"{home}/agent.pid\"\n\
+         logfile : \"-\"\n"
+    )
+}

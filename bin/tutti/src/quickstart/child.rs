@@ -1,0 +1,120 @@
+//! A child process that says when it is ready. Main type: [`Child`].
+//!
+//! The rule: readiness is awaited, never guessed: the child is given a socket in `NOTIFY_SOCKET`, as
+//! systemd would, and says `READY=1` on it. A child ends with its handle.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::net::UnixDatagram;
+use tokio::sync::Mutex;
+
+/// A start makes keys and a database; on a busy machine that takes some seconds.
+const START_DEADLINE: Duration = Duration::from_secs(60);
+
+/// Longer than a server's own drain deadline.
+const STOP_DEADLINE: Duration = Duration::from_secs(30);
+
+/// What of a log is shown when its process could not start.
+const LOG_LINES: usize = 15;
+
+#[derive(Debug)]
+pub(super) struct Child {
+    name: String,
+    log: PathBuf,
+    id: u32,
+    process: Mutex<tokio::process::Child>,
+}
+
+// === impl Child ===
+
+impl Child {
+    /// Starts `command` and waits until it is ready.
+    pub(super) async fn start(name: &str, command: &[OsString], log: &Path) -> Result<Self> {
+        let sockets = tempfile::tempdir().context("cannot make a temporary directory")?;
+        let notify = sockets.path().join("notify");
+        let socket = UnixDatagram::bind(&notify).context("cannot make a notification socket")?;
+        let (program, arguments) = command.split_first().context("no program")?;
+        let file = File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
+        let mut process = tokio::process::Command::new(program)
+            .args(arguments)
+            .env("NOTIFY_SOCKET", &notify)
+            .stdin(Stdio::null())
+            .stdout(file.try_clone()?)
+            .stderr(file)
+            .kill_on_drop(true)
+            // Ctrl-C is for the quickstart, which then stops its children in order.
+            .process_group(0)
+            .spawn()
+            .with_context(|| format!("cannot start {}", program.display()))?;
+        let id = process.id().context("the process ended at once")?;
+        tokio::select! {
+            ready = tokio::time::timeout(START_DEADLINE, is_ready(&socket)) => match ready {
+                Ok(ready) => ready.with_context(|| format!("cannot hear from the {name}"))?,
+                Err(_) => bail!("the {name} did not get ready in {} s:\n{}", START_DEADLINE.as_secs(), tail(log)),
+            },
+            status = process.wait() => bail!("the {name} ended: {}:\n{}", status?, tail(log)),
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            log: log.to_owned(),
+            id,
+            process: Mutex::new(process),
+        })
+    }
+
+    /// Waits for an end that nobody asked for; answers the name.
+    pub(super) async fn ended(&self) -> &str {
+        // An error means that there is no such child any more.
+        let _ = self.process.lock().await.wait().await;
+        &self.name
+    }
+
+    /// Asks it to stop and waits.
+    pub(super) async fn stop(self) -> Result<()> {
+        let mut process = self.process.into_inner();
+        if process.try_wait()?.is_none() {
+            let pid = i32::try_from(self.id).ok().and_then(Pid::from_raw);
+            kill_process(pid.context("no process id")?, Signal::TERM)?;
+        }
+        match tokio::time::timeout(STOP_DEADLINE, process.wait()).await {
+            Ok(status) => {
+                let status = status?;
+                anyhow::ensure!(
+                    status.success(),
+                    "the {} ended: {status}; see {}",
+                    self.name,
+                    self.log.display()
+                );
+                Ok(())
+            }
+            Err(_) => bail!(
+                "the {} does not stop; it is killed; see {}",
+                self.name,
+                self.log.display()
+            ),
+        }
+    }
+}
+
+async fn is_ready(socket: &UnixDatagram) -> std::io::Result<()> {
+    let mut buffer = [0; 1024];
+    loop {
+        let length = socket.recv(&mut buffer).await?;
+        let mut lines = buffer[..length].split(|byte| *byte == b'\n');
+        if lines.any(|line| line == b"READY=1") {
+            return Ok(());
+        }
+    }
+}
+
+fn tail(log: &Path) -> String {
+    let text = std::fs::read_to_string(log).unwrap_or_default();
+    let lines: Vec<_> = text.lines().collect();
+    lines[lines.len().saturating_sub(LOG_LINES)..].join("\n")
+}

@@ -1,0 +1,134 @@
+//! The directory that holds a quickstart. Main type: [`Place`].
+
+use std::ffi::OsString;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+
+use crate::modules;
+
+/// Where everything is.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub root: PathBuf,
+    pub ports: Ports,
+    /// This very program.
+    pub tutti: OsString,
+}
+
+/// Free ports on loopback.
+#[derive(Debug)]
+pub(super) struct Ports {
+    pub api: u16,
+    pub broker: u16,
+    pub puppet_api: u16,
+}
+
+// === impl Place ===
+
+impl Place {
+    /// Makes the directory, the code and the server's configuration.
+    pub(super) fn make(directory: Option<&Path>) -> Result<Self> {
+        let root = match directory {
+            Some(directory) => empty_directory(directory)?,
+            None => tempfile::Builder::new()
+                .prefix("tutti-quickstart-")
+                .tempdir()
+                .context("cannot make a temporary directory")?
+                .keep(),
+        };
+        let place = Self {
+            root,
+            ports: Ports::free()?,
+            tutti: std::env::current_exe()?.into(),
+        };
+        let environment = place.root.join("code/environments/production");
+        modules::write(&environment.join("modules"))?;
+        std::fs::write(
+            environment.join("environment.conf"),
+            "modulepath = modules\n",
+        )?;
+        std::fs::write(place.config(), place.server_config())?;
+        Ok(place)
+    }
+
+    pub(super) fn config(&self) -> PathBuf {
+        self.root.join("tutti.toml")
+    }
+
+    pub(super) fn data_dir(&self) -> PathBuf {
+        self.root.join("data")
+    }
+
+    fn cacert(&self) -> PathBuf {
+        self.data_dir().join("ca/ca_crt.pem")
+    }
+
+    /// What the client needs to know, as a shell would set it.
+    pub(super) fn client_settings(&self) -> [(&'static str, OsString); 3] {
+        [
+            (
+                "TUTTI_SERVICE_URL",
+                format!("https://localhost:{}", self.ports.api).into(),
+            ),
+            ("TUTTI_CACERT", self.cacert().into()),
+            ("TUTTI_TOKEN_FILE", self.root.join("token").into()),
+        ]
+    }
+
+    /// The client, told where this server is.
+    pub(super) fn client(&self) -> tokio::process::Command {
+        let mut command = tokio::process::Command::new(&self.tutti);
+        command.envs(self.client_settings());
+        command
+    }
+
+    fn server_config(&self) -> String {
+        let Ports {
+            api,
+            broker,
+            puppet_api,
+        } = self.ports;
+        format!(
+            "certname = \"localhost\"\n\
+             data_dir = \"data\"\n\n\
+             [api]\nlisten = \"127.0.0.1:{api}\"\n\n\
+             [broker]\nlisten = \"127.0.0.1:{broker}\"\n\n\
+             [puppet_api]\nlisten = \"127.0.0.1:{puppet_api}\"\n\n\
+             [code]\ncodedir = \"code\"\n\n\
+             # Fit for a first look only: whoever asks under these names is signed.\n\
+             [ca]\nautosign = [\"*.quickstart\"]\n"
+        )
+    }
+}
+
+// === impl Ports ===
+
+impl Ports {
+    /// Three ports that are free now; the listeners are held until all are known, so they differ.
+    fn free() -> Result<Self> {
+        let listen = || TcpListener::bind("127.0.0.1:0").context("no free port on 127.0.0.1");
+        let listeners = [listen()?, listen()?, listen()?];
+        let port = |listener: &TcpListener| anyhow::Ok(listener.local_addr()?.port());
+        let [api, broker, puppet_api] = &listeners;
+        Ok(Self {
+            api: port(api)?,
+            broker: port(broker)?,
+            puppet_api: port(puppet_api)?,
+        })
+    }
+}
+
+fn empty_directory(directory: &Path) -> Result<PathBuf> {
+    let shown = directory.display();
+    std::fs::create_dir_all(directory).with_context(|| format!("cannot make {shown}"))?;
+    let occupied = std::fs::read_dir(directory)?.next().is_some();
+    anyhow::ensure!(
+        !occupied,
+        "{shown} is not empty; name a directory that is, or none"
+    );
+    directory
+        .canonicalize()
+        .with_context(|| format!("cannot find {shown}"))
+}

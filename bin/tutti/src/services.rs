@@ -1,0 +1,95 @@
+//! What `tutti server` and `tutti broker` have in common: configuration, logs, signals, drain.
+//!
+//! Main function: [`run`]. The rule, in this order: read the configuration, start everything or
+//! nothing, say where it listens, run until told to stop, drain with a deadline.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+use tracing_subscriber::EnvFilter;
+
+use crate::config::Config;
+
+/// How long a stopping service waits for what is under way. systemd's own patience is 90 s.
+pub(crate) const DRAIN_DEADLINE: Duration = Duration::from_secs(20);
+
+/// Run this service until it is told to stop (SIGTERM or SIGINT)
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// The configuration
+    #[arg(long, env = "TUTTI_CONFIG", default_value = crate::DEFAULT_CONFIG, value_name = "FILE")]
+    config: PathBuf,
+    /// What to log, such as info or jobs=debug,info
+    #[arg(long, env = "TUTTI_LOG", default_value = "info", value_name = "FILTER")]
+    log: String,
+    /// Log JSON objects instead of text
+    #[arg(long)]
+    log_json: bool,
+}
+
+/// Runs `service` with a token that is cancelled when the process is told to stop.
+pub(crate) fn run<F>(
+    options: &Options,
+    service: impl FnOnce(Config, CancellationToken) -> F,
+) -> Result<()>
+where
+    F: Future<Output = Result<()>>,
+{
+    let config = Config::read(&options.config)?;
+    log(options)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        let stop = CancellationToken::new();
+        let signals = tokio::spawn(stop_on_signal(stop.clone()));
+        let outcome = Box::pin(service(config, stop)).await;
+        signals.abort();
+        outcome
+    })
+}
+
+/// Tells systemd (where it asked) and the log that everything is up.
+pub(crate) fn ready(summary: &str) {
+    tracing::info!("{summary}");
+    if let Err(error) = sd_notify::notify(&[sd_notify::NotifyState::Ready]) {
+        tracing::warn!(%error, "cannot tell systemd that the service is ready");
+    }
+}
+
+/// Tells systemd that the end is near.
+pub(crate) fn stopping() {
+    tracing::info!("stopping");
+    // systemd learns it from the exit otherwise.
+    let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
+}
+
+fn log(options: &Options) -> Result<()> {
+    let filter = EnvFilter::try_new(&options.log)
+        .with_context(|| format!("--log {} is not a filter", options.log))?;
+    let subscriber = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
+    if options.log_json {
+        subscriber.json().init();
+    } else {
+        subscriber
+            .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
+            .init();
+    }
+    Ok(())
+}
+
+async fn stop_on_signal(stop: CancellationToken) -> Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    stop.cancel();
+    Ok(())
+}

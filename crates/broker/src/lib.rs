@@ -1,1 +1,50 @@
-//! broker
+//! The PCP broker: agents connect over mutual TLS and WebSocket, and messages are passed between
+//! them and the orchestrator.
+//!
+//! ```text
+//! accept ─ opening (TLS, upgrade, association: a task that ends)
+//!             └─ session actor ── router ─┬─ another session's outbox
+//!                                         ├─ the engine's inbox (fabric)
+//!                                         └─ a controller's outbox
+//! ```
+//!
+//! Rules that hold here:
+//! - An idle session keeps no buffer. TLS runs on lent [scratch buffers](tls), and the handshake
+//!   has a task of its own, because a task keeps the size of its largest wait.
+//! - Everything that waits is bounded (see [`defaults`]), and a full queue slows the sender down
+//!   before it costs a message.
+//! - A client is who its verified certificate says, in every message.
+//! - Nothing that a client sends ends its connection but a broken frame, an oversize message or a
+//!   refused association; it is told what was wrong in one line.
+//!
+//! Close codes: 1001 idle or shutdown, 1002/1007/1009 broken or oversize frames, 1011 not running
+//! or connection limit, 1012 certificate revoked, 1013 inventory updates not taken in time, 4001
+//! superseded by a newer connection of the same name, 4002 association refused, 4003 no client
+//! certificate. 4001 is Tutti's own; other brokers cut such a connection without a word.
+
+mod accept;
+mod access_log;
+pub mod authorization;
+mod broker;
+mod change_log;
+mod config;
+mod controllers;
+mod damping;
+pub mod defaults;
+mod inventory_updates;
+mod message_limits;
+mod metrics;
+mod opening;
+mod revocation;
+mod router;
+mod server_messages;
+mod session;
+mod sessions;
+mod status;
+mod subscriptions;
+mod tls;
+
+pub use authorization::{Policy, PolicyError, ShippedPolicy};
+pub use broker::{Broker, BrokerHandle, StartError};
+pub use config::{BrokerConfig, ControllersConfig, Limits, Paths, Timeouts};
+pub use controllers::{ControllerUriError, DEFAULT_ALLOWLIST};

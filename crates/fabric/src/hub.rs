@@ -109,7 +109,12 @@ impl Fabric {
             changes,
             next_broker: AtomicU64::new(1),
         };
-        (Self { shared: Arc::new(shared) }, Inbox { messages })
+        (
+            Self {
+                shared: Arc::new(shared),
+            },
+            Inbox { messages },
+        )
     }
 
     /// The sender address that an engine's messages carry.
@@ -121,7 +126,11 @@ impl Fabric {
     pub async fn send(&self, message: Message) -> Result<(), SendError> {
         let certname = target_certname(&message)?;
         let link = {
-            let nodes = self.shared.nodes.read().unwrap_or_else(PoisonError::into_inner);
+            let nodes = self
+                .shared
+                .nodes
+                .read()
+                .unwrap_or_else(PoisonError::into_inner);
             nodes.get(&certname).map(|entry| Arc::clone(&entry.link))
         };
         match link {
@@ -132,37 +141,63 @@ impl Fabric {
 
     /// How `certname` is connected, if it is.
     pub fn presence(&self, certname: &Certname) -> Option<Presence> {
-        let nodes = self.shared.nodes.read().unwrap_or_else(PoisonError::into_inner);
+        let nodes = self
+            .shared
+            .nodes
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
         nodes.get(certname).map(|entry| entry.presence.clone())
     }
 
     /// Every connected node, in no order.
     pub fn connected(&self) -> Vec<(Certname, Presence)> {
-        let nodes = self.shared.nodes.read().unwrap_or_else(PoisonError::into_inner);
-        nodes.iter().map(|(name, entry)| (name.clone(), entry.presence.clone())).collect()
+        let nodes = self
+            .shared
+            .nodes
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        nodes
+            .iter()
+            .map(|(name, entry)| (name.clone(), entry.presence.clone()))
+            .collect()
     }
 
     /// Changes from now on.
     pub fn watch(&self) -> PresenceEvents {
-        PresenceEvents { changes: self.shared.changes.subscribe() }
+        PresenceEvents {
+            changes: self.shared.changes.subscribe(),
+        }
     }
 
     /// A broker comes in.
     pub fn attach(&self, broker: PcpUri, link: Arc<dyn BrokerLink>) -> BrokerPort {
         let id = self.shared.next_broker.fetch_add(1, Ordering::Relaxed);
-        BrokerPort { id, broker, link, shared: Arc::clone(&self.shared) }
+        BrokerPort {
+            id,
+            broker,
+            link,
+            shared: Arc::clone(&self.shared),
+        }
     }
 }
 
 impl fmt::Debug for Fabric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Fabric").field("address", &self.shared.address).finish_non_exhaustive()
+        f.debug_struct("Fabric")
+            .field("address", &self.shared.address)
+            .finish_non_exhaustive()
     }
 }
 
 fn target_certname(message: &Message) -> Result<Certname, SendError> {
-    let target = message.target.as_ref().ok_or_else(|| SendError::BadTarget("none".to_owned()))?;
-    target.common_name().parse().map_err(|_| SendError::BadTarget(target.to_string()))
+    let target = message
+        .target
+        .as_ref()
+        .ok_or_else(|| SendError::BadTarget("none".to_owned()))?;
+    target
+        .common_name()
+        .parse()
+        .map_err(|_| SendError::BadTarget(target.to_string()))
 }
 
 // === impl BrokerPort ===
@@ -173,42 +208,81 @@ impl BrokerPort {
         &self.shared.address
     }
 
+    /// Hands a node's message to the engine if the inbox has room now; the message comes back
+    /// otherwise, and [`Self::to_engine`] waits.
+    pub fn try_to_engine(&self, certname: Certname, message: Message) -> Result<(), Box<Message>> {
+        self.shared
+            .inbox
+            .try_send(Inbound { message, certname })
+            .map_err(|error| match error {
+                mpsc::error::TrySendError::Full(inbound)
+                | mpsc::error::TrySendError::Closed(inbound) => Box::new(inbound.message),
+            })
+    }
+
     /// Hands a node's message to the engine; waits while the inbox is full, which is how
     /// back-pressure reaches the node. `false`: the engine is gone.
     pub async fn to_engine(&self, certname: Certname, message: Message) -> bool {
-        self.shared.inbox.send(Inbound { message, certname }).await.is_ok()
+        self.shared
+            .inbox
+            .send(Inbound { message, certname })
+            .await
+            .is_ok()
     }
 
     /// An agent is associated.
-    pub fn connected(
-        &self,
-        certname: Certname,
-        capabilities: Option<Arc<pxp::Capabilities>>,
-    ) {
-        let presence =
-            Presence { broker: self.broker.clone(), since: jiff::Timestamp::now(), capabilities };
-        let entry =
-            Entry { port: self.id, link: Arc::clone(&self.link), presence: presence.clone() };
-        let mut nodes = self.shared.nodes.write().unwrap_or_else(PoisonError::into_inner);
+    pub fn connected(&self, certname: Certname, capabilities: Option<Arc<pxp::Capabilities>>) {
+        let presence = Presence {
+            broker: self.broker.clone(),
+            since: jiff::Timestamp::now(),
+            capabilities,
+        };
+        let entry = Entry {
+            port: self.id,
+            link: Arc::clone(&self.link),
+            presence: presence.clone(),
+        };
+        let mut nodes = self
+            .shared
+            .nodes
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
         nodes.insert(certname.clone(), entry);
         // Sent under the lock, so that watchers see changes in the table's order. No watcher: fine.
-        let _ = self.shared.changes.send(PresenceChange::Connected(certname, presence));
+        let _ = self
+            .shared
+            .changes
+            .send(PresenceChange::Connected(certname, presence));
     }
 
     /// An agent's session ended and no newer one took its place here.
     pub fn disconnected(&self, certname: &Certname) {
-        let mut nodes = self.shared.nodes.write().unwrap_or_else(PoisonError::into_inner);
+        let mut nodes = self
+            .shared
+            .nodes
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
         // It may have come back through another broker meanwhile: then that one speaks for it.
-        if nodes.get(certname).is_some_and(|entry| entry.port == self.id) {
+        if nodes
+            .get(certname)
+            .is_some_and(|entry| entry.port == self.id)
+        {
             nodes.remove(certname);
-            let _ = self.shared.changes.send(PresenceChange::Disconnected(certname.clone()));
+            let _ = self
+                .shared
+                .changes
+                .send(PresenceChange::Disconnected(certname.clone()));
         }
     }
 }
 
 impl Drop for BrokerPort {
     fn drop(&mut self) {
-        let mut nodes = self.shared.nodes.write().unwrap_or_else(PoisonError::into_inner);
+        let mut nodes = self
+            .shared
+            .nodes
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
         let changes = &self.shared.changes;
         nodes.retain(|certname, entry| {
             let stays = entry.port != self.id;
@@ -222,6 +296,8 @@ impl Drop for BrokerPort {
 
 impl fmt::Debug for BrokerPort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BrokerPort").field("broker", &self.broker).finish_non_exhaustive()
+        f.debug_struct("BrokerPort")
+            .field("broker", &self.broker)
+            .finish_non_exhaustive()
     }
 }

@@ -1,13 +1,15 @@
 //! Messages between engines and nodes.
 //!
 //! An engine holds a [`Fabric`] and an [`Inbox`]; a broker [attaches](Fabric::attach) and
-//! gets a [`BrokerPort`]. Neither names the other, so one process, brokers on other machines and
-//! a simulator look alike. The rule: a message is handed over at most once, and a send that is
-//! refused says so at once; nothing is queued for nodes that are away.
+//! gets a [`BrokerPort`]. Neither names the other, so one process, brokers on other machines
+//! ([`remote`]) and a simulator look alike. The rule: a message is handed over at most once, and a
+//! send that is refused says so at once; nothing is queued for nodes that are away.
 
 pub mod defaults;
 mod hub;
 mod presence;
+pub mod remote;
+pub mod wire;
 
 pub use hub::{BrokerLink, BrokerPort, Fabric, Inbound, Inbox, SendError};
 pub use presence::{Presence, PresenceChange, PresenceEvents};

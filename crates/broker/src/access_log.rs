@@ -1,0 +1,76 @@
+//! The access log: one event per message under the tracing target `pcp_access`.
+//!
+//! The rule: every event has the same separate fields (`outcome`, `remote`, `certname`, `sender`,
+//! `message_type`, `id`, `target`), and outcomes have the names that operators of PCP brokers know.
+
+use std::fmt;
+use std::net::SocketAddr;
+
+/// What became of a message before it was routed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Outcome {
+    AuthorizationSuccess,
+    AuthenticationFailure,
+    AuthorizationFailure,
+    MulticastUnsupported,
+    DeserializationError,
+}
+
+impl Outcome {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::AuthorizationSuccess => "AUTHORIZATION_SUCCESS",
+            Self::AuthenticationFailure => "AUTHENTICATION_FAILURE",
+            Self::AuthorizationFailure => "AUTHORIZATION_FAILURE",
+            Self::MulticastUnsupported => "MULTICAST_UNSUPPORTED",
+            Self::DeserializationError => "DESERIALIZATION_ERROR",
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Where a message came from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin<'a> {
+    pub(crate) remote: SocketAddr,
+    pub(crate) certname: &'a str,
+}
+
+/// Logs a message that could be read.
+pub(crate) fn message(outcome: Outcome, origin: Origin<'_>, message: &pcp::Message) {
+    let text = |uri: &Option<pcp::PcpUri>| uri.as_ref().map(|uri| uri.as_str().to_owned());
+    macro_rules! event {
+        ($level:ident) => {
+            tracing::$level!(
+                target: "pcp_access",
+                outcome = outcome.name(),
+                remote = %origin.remote,
+                certname = origin.certname,
+                sender = text(&message.sender),
+                message_type = message.message_type,
+                id = message.id.as_str(),
+                target = text(&message.target),
+            )
+        };
+    }
+    match outcome {
+        Outcome::AuthorizationSuccess => event!(info),
+        _ => event!(warn),
+    }
+}
+
+/// Logs what could not be read.
+pub(crate) fn unreadable(origin: Origin<'_>, problem: &str) {
+    tracing::warn!(
+        target: "pcp_access",
+        outcome = Outcome::DeserializationError.name(),
+        remote = %origin.remote,
+        certname = origin.certname,
+        problem,
+    );
+}

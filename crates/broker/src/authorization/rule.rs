@@ -1,0 +1,117 @@
+//! One rule: what it matches and whom it allows.
+
+use regex::Regex;
+
+use super::name::Entry;
+use super::{Client, Request};
+
+/// The request that every message is for a policy.
+const METHOD: &str = "post";
+const PATH: &str = "/pcp-broker/send";
+
+#[derive(Clone, Debug)]
+pub(super) struct Rule {
+    pub(super) name: String,
+    pub(super) sort_order: u16,
+    pub(super) path: PathPattern,
+    /// Lower case; empty means any.
+    pub(super) methods: Vec<String>,
+    pub(super) parameters: Vec<(Parameter, Vec<String>)>,
+    pub(super) allow: Vec<Entry>,
+    pub(super) deny: Vec<Entry>,
+    pub(super) allow_unauthenticated: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum PathPattern {
+    /// Fits every path that begins with it.
+    Prefix(String),
+    Regex(Regex),
+}
+
+/// What a rule can look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Parameter {
+    Sender,
+    /// Also written `targets`, as the original's documentation has it.
+    Target,
+    MessageType,
+    /// Reports are never made, so this is `false` for every message.
+    DestinationReport,
+}
+
+impl Rule {
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn matches(&self, request: Request<'_>) -> bool {
+        self.fits_every_message()
+            && self.parameters.iter().all(|(parameter, values)| {
+                let actual = parameter.of(request);
+                values.iter().any(|value| value == actual)
+            })
+    }
+
+    /// A denial outweighs an allowance within a rule.
+    pub(super) fn allows(&self, client: Client<'_>) -> bool {
+        self.allow_unauthenticated
+            || (!self.deny.iter().any(|entry| entry.fits(client))
+                && self.allow.iter().any(|entry| entry.fits(client)))
+    }
+
+    pub(super) fn extension_keys(&self) -> impl Iterator<Item = &str> {
+        self.allow
+            .iter()
+            .chain(&self.deny)
+            .flat_map(Entry::extension_keys)
+    }
+
+    pub(super) fn inert(&self) -> Option<&'static str> {
+        if !self.fits_every_message() {
+            return Some(
+                "messages are POST /pcp-broker/send for a policy, which it does not match",
+            );
+        }
+        let wants_report = self.parameters.iter().any(|(parameter, values)| {
+            *parameter == Parameter::DestinationReport && !values.iter().any(|v| v == "false")
+        });
+        if wants_report {
+            return Some("destination reports are never made");
+        }
+        let wants_multicast = self.parameters.iter().any(|(parameter, values)| {
+            *parameter == Parameter::Target && values.iter().all(|value| value.contains('*'))
+        });
+        wants_multicast
+            .then_some("messages to several targets are refused before any rule is tried")
+    }
+
+    fn fits_every_message(&self) -> bool {
+        let fits_path = match &self.path {
+            PathPattern::Prefix(prefix) => PATH.starts_with(prefix.as_str()),
+            PathPattern::Regex(regex) => regex.is_match(PATH),
+        };
+        fits_path && (self.methods.is_empty() || self.methods.iter().any(|m| m == METHOD))
+    }
+}
+
+impl Parameter {
+    pub(super) fn parse(key: &str) -> Option<Self> {
+        Some(match key {
+            "sender" => Self::Sender,
+            "target" | "targets" => Self::Target,
+            "message_type" => Self::MessageType,
+            "destination_report" => Self::DestinationReport,
+            _ => return None,
+        })
+    }
+
+    fn of<'a>(self, request: Request<'a>) -> &'a str {
+        match self {
+            Self::Sender => request.sender.as_str(),
+            Self::Target => request.target.as_str(),
+            Self::MessageType => request.message_type,
+            Self::DestinationReport => "false",
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Starting and stopping a broker.
+//!
+//! The rule: every task belongs to the [`BrokerHandle`], and when [`BrokerHandle::shutdown`] has
+//! returned, none is left.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Weak};
+
+use async_trait::async_trait;
+use fabric::{BrokerLink, Fabric, SendError};
+use pcp::{Certname, Message, PcpUri};
+use pki::ServerTls;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::config::BrokerConfig;
+use crate::controllers::{self, ControllerUriError, Controllers};
+use crate::defaults::BACKLOG;
+use crate::message_limits::MessageLimits;
+use crate::metrics::Metrics;
+use crate::opening::Shared;
+use crate::router::Router;
+use crate::session::outbox::PushError;
+use crate::sessions::Sessions;
+use crate::{accept, inventory_updates, revocation};
+
+/// The broker; see [`Broker::start`].
+#[derive(Debug)]
+pub struct Broker;
+
+/// Why a broker does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The address is taken or not ours.
+    #[error("cannot listen on {address}")]
+    Listen {
+        /// As configured.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// A controller's uri.
+    #[error(transparent)]
+    Controller(#[from] ControllerUriError),
+}
+
+/// A running broker. Dropping it stops the broker without waiting.
+#[derive(Debug)]
+pub struct BrokerHandle {
+    local_addr: SocketAddr,
+    shared: Arc<Shared>,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+impl Broker {
+    /// Listens and serves until the handle is shut down. Must run within a tokio runtime.
+    ///
+    /// The TLS settings should ask clients for a certificate without requiring it, so that one
+    /// without hears so (close code 4003) and the status can be read without. Whoever loaded `tls`
+    /// runs [`ServerTls::watch`]; the broker cuts revoked sessions when that reports a change.
+    ///
+    /// With a `fabric`, its engine is a controller in the same process: every agent is announced
+    /// to it, and messages for its address go to its inbox.
+    pub fn start(
+        config: BrokerConfig,
+        tls: Arc<ServerTls>,
+        fabric: Option<Fabric>,
+    ) -> Result<BrokerHandle, StartError> {
+        for (name, why) in config.policy.inert_rules() {
+            tracing::warn!(
+                rule = name,
+                why,
+                "an authorization rule can never decide anything"
+            );
+        }
+        let router = Arc::new(Router {
+            sessions: Sessions::new(config.limits.max_connections),
+            controllers: Controllers::new(config.controllers.as_ref())?,
+            policy: config.policy.clone(),
+            metrics: Metrics::new(),
+            limits: MessageLimits {
+                message_bytes: config.limits.message_bytes,
+            },
+            patience: config.timeouts.delivery,
+        });
+        let address = config.listen;
+        let listening = |source| StartError::Listen { address, source };
+        let listener = accept::listen(address, BACKLOG).map_err(listening)?;
+        let local_addr = listener.local_addr().map_err(listening)?;
+        if let Some(fabric) = fabric {
+            let link = Arc::new(Link {
+                router: Arc::downgrade(&router),
+            });
+            router
+                .sessions
+                .attach(fabric.attach(PcpUri::server(&config.certname), link));
+        }
+        let shared = Arc::new(Shared::new(config, tls, router));
+        let handle = BrokerHandle {
+            local_addr,
+            shared: Arc::clone(&shared),
+            tasks: TaskTracker::new(),
+            stop: CancellationToken::new(),
+        };
+        handle.spawn_tasks(listener);
+        Ok(handle)
+    }
+}
+
+impl BrokerHandle {
+    /// Where it listens; the port that the kernel chose when 0 was configured.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.local_addr
+    }
+
+    /// Clients that are associated now.
+    pub fn connections(&self) -> usize {
+        self.shared.router.sessions.len()
+    }
+
+    /// Closes every session with 1001, waits for them within the configured time, cuts the rest.
+    pub async fn shutdown(&self) {
+        self.stop.cancel();
+        for session in self.shared.router.sessions.stop() {
+            session.outbox.close(1001, "Shutdown");
+        }
+        self.tasks.close();
+        let patience = self.shared.config.timeouts.shutdown;
+        if tokio::time::timeout(patience, self.tasks.wait())
+            .await
+            .is_err()
+        {
+            self.shared.cut.cancel();
+            self.tasks.wait().await;
+        }
+    }
+
+    fn spawn_tasks(&self, listener: tokio::net::TcpListener) {
+        let shared = &self.shared;
+        let router = &shared.router;
+        let stop = &self.stop;
+        self.tasks.spawn(accept::run(
+            listener,
+            Arc::clone(shared),
+            self.tasks.clone(),
+            stop.clone(),
+        ));
+        let every = shared.config.timeouts.inventory;
+        self.tasks.spawn(inventory_updates::run(
+            Arc::clone(router),
+            every,
+            stop.clone(),
+        ));
+        self.tasks
+            .spawn(revocation::run(Arc::clone(shared), stop.clone()));
+        if let Some(config) = &shared.config.controllers {
+            controllers::start(router, &Arc::new(config.clone()), &self.tasks, stop);
+        }
+    }
+}
+
+impl Drop for BrokerHandle {
+    fn drop(&mut self) {
+        self.stop.cancel();
+        self.shared.cut.cancel();
+    }
+}
+
+/// The engine's way to the sessions.
+struct Link {
+    router: Weak<Router>,
+}
+
+#[async_trait]
+impl BrokerLink for Link {
+    async fn deliver(&self, message: Message) -> Result<(), SendError> {
+        let target = message
+            .target
+            .clone()
+            .ok_or(SendError::BadTarget("none".to_owned()))?;
+        let certname: Certname = target
+            .common_name()
+            .parse()
+            .map_err(|_| SendError::BadTarget(target.to_string()))?;
+        let router = self.router.upgrade();
+        let found = router
+            .as_ref()
+            .and_then(|router| router.sessions.get(&target));
+        let (Some(router), Some(session)) = (router, found) else {
+            return Err(SendError::NotConnected(certname));
+        };
+        let payload = session.version.encode(&message);
+        if payload.len() > router.limits.message_bytes {
+            let limit = router.limits.message_bytes;
+            let problem = format!("{} bytes are more than the limit of {limit}", payload.len());
+            return Err(SendError::Refused(problem));
+        }
+        match session.outbox.push(payload, router.patience).await {
+            Ok(()) => Ok(()),
+            Err(PushError::Closed) => Err(SendError::NotConnected(certname)),
+            Err(PushError::Full) => Err(SendError::Busy(certname)),
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Getting to a controller, and getting there again.
+
+use std::str::FromStr;
+use std::sync::Arc;
+
+use bytes::BytesMut;
+use pcp::PcpUri;
+use rustls_pki_types::ServerName;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tokio_util::sync::CancellationToken;
+use ws::{Decoder, Limits, Role, handshake};
+
+use super::Controller;
+use super::backoff::Backoff;
+use super::link::{Link, LinkEnd};
+use crate::config::ControllersConfig;
+use crate::defaults::CONTROLLER_CONNECT_TIMEOUT;
+use crate::router::Router;
+
+/// A configured controller.
+#[derive(Clone, Debug)]
+pub(crate) struct Endpoint {
+    host: String,
+    port: u16,
+    /// As configured: what controllers are called by.
+    authority: String,
+    /// With the `/server` that every broker appends.
+    path: String,
+    /// `pcp://host:port/server`.
+    pub(crate) address: PcpUri,
+}
+
+/// Why a controller uri is refused at start.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("controller uri {uri:?} is not wss://host:port/path: {problem}")]
+pub struct ControllerUriError {
+    uri: String,
+    problem: &'static str,
+}
+
+/// Why an attempt failed.
+#[derive(Debug, thiserror::Error)]
+enum DialError {
+    #[error("cannot use the TLS files: {0}")]
+    Files(#[from] pki::LoadError),
+    #[error("no answer within {} s", CONTROLLER_CONNECT_TIMEOUT.as_secs())]
+    Timeout,
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+    #[error("it closed the connection during the upgrade")]
+    ClosedEarly,
+    #[error("it refused the upgrade: {0}")]
+    Upgrade(#[from] handshake::UpgradeError),
+}
+
+/// Keeps one controller connected.
+pub(super) struct Dialler {
+    pub(super) endpoint: Endpoint,
+    pub(super) router: Arc<Router>,
+    pub(super) config: Arc<ControllersConfig>,
+}
+
+impl FromStr for Endpoint {
+    type Err = ControllerUriError;
+
+    fn from_str(uri: &str) -> Result<Self, ControllerUriError> {
+        let wrong = |problem| ControllerUriError {
+            uri: uri.to_owned(),
+            problem,
+        };
+        let rest = uri
+            .strip_prefix("wss://")
+            .ok_or(wrong("the scheme is not wss"))?;
+        let (authority, path) = match rest.find('/') {
+            Some(slash) => rest.split_at(slash),
+            None => (rest, ""),
+        };
+        if path.contains(|c: char| matches!(c, '?' | '#' | ' ') || c.is_control()) {
+            return Err(wrong("the path has a query, fragment or blank"));
+        }
+        let (host, port) = match authority.rsplit_once(':') {
+            Some((host, port)) if !port.ends_with(']') => (
+                host,
+                port.parse()
+                    .map_err(|_| wrong("the port is not a number"))?,
+            ),
+            _ => (authority, 443),
+        };
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        if ServerName::try_from(host).is_err() {
+            return Err(wrong("the host is neither a name nor an address"));
+        }
+        let address = PcpUri::new(authority, pcp::SERVER_TYPE)
+            .map_err(|_| wrong("the host makes no PCP address"))?;
+        Ok(Self {
+            host: host.to_owned(),
+            port,
+            authority: authority.to_owned(),
+            path: format!("{}/server", path.trim_end_matches('/')),
+            address,
+        })
+    }
+}
+
+impl Dialler {
+    pub(super) async fn run(self, stop: CancellationToken) {
+        let mut backoff = Backoff::new(self.config.backoff, self.config.backoff_max);
+        while !stop.is_cancelled() {
+            let attempt = timeout(CONTROLLER_CONNECT_TIMEOUT, self.connect());
+            let Some(connected) = stop.run_until_cancelled(attempt).await else {
+                return;
+            };
+            match connected.unwrap_or(Err(DialError::Timeout)) {
+                Ok((stream, rest)) => {
+                    backoff.reset();
+                    self.serve(stream, rest, &stop).await;
+                }
+                Err(error) => {
+                    tracing::warn!(controller = %self.endpoint.address, %error,
+                        "cannot reach the controller; it will be tried again");
+                }
+            }
+            let pause = backoff.pause(&mut rand::rng());
+            stop.run_until_cancelled(tokio::time::sleep(pause)).await;
+        }
+    }
+
+    /// One connection, from its upgrade to its end.
+    async fn serve(&self, stream: TlsStream<TcpStream>, rest: BytesMut, stop: &CancellationToken) {
+        let controller = Arc::new(Controller::new(self.endpoint.address.clone()));
+        let router = &self.router;
+        router.controllers.connected(&controller);
+        router.metrics.controllers_connected.inc();
+        tracing::info!(controller = %controller.address, "controller connected");
+        let limits = Limits {
+            max_message_bytes: router.limits.message_bytes,
+        };
+        let link = Link {
+            router: Arc::clone(router),
+            controller: Arc::clone(&controller),
+            allowlist: self.config.allowlist.clone(),
+            ping: self.config.ping,
+        };
+        let run = Box::pin(link.run(stream, Decoder::new(Role::Client, limits), rest));
+        let goodbye = async {
+            stop.cancelled().await;
+            controller.outbox.close(1001, "Shutdown");
+            std::future::pending().await
+        };
+        let end: LinkEnd = tokio::select! {
+            end = run => end,
+            end = goodbye => end,
+        };
+        router.controllers.disconnected(&controller);
+        router.sessions.unsubscribe(&controller.address);
+        // Whoever still wants to send hears that nobody is there.
+        controller.outbox.close(1001, "gone");
+        router.metrics.controllers_connected.dec();
+        tracing::warn!(controller = %controller.address, %end, "controller disconnected");
+    }
+
+    async fn connect(&self) -> Result<(TlsStream<TcpStream>, BytesMut), DialError> {
+        let endpoint = &self.endpoint;
+        // Read at each attempt, so that renewed files are used without a restart.
+        let tls = pki::ClientTls::load(&self.config.tls)?;
+        let tcp = TcpStream::connect((endpoint.host.as_str(), endpoint.port)).await?;
+        tcp.set_nodelay(true)?;
+        let name = ServerName::try_from(endpoint.host.clone()).expect("checked when configured");
+        let mut stream = TlsConnector::from(tls).connect(name, tcp).await?;
+        let mut buffer = BytesMut::new();
+        let upgrade = handshake::Upgrade::request(
+            &endpoint.authority,
+            &endpoint.path,
+            rand::random(),
+            &[],
+            &mut buffer,
+        );
+        stream.write_all_buf(&mut buffer).await?;
+        stream.flush().await?;
+        while upgrade.response(&mut buffer)?.is_none() {
+            if stream.read_buf(&mut buffer).await? == 0 {
+                return Err(DialError::ClosedEarly);
+            }
+        }
+        Ok((stream, buffer))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uris_keep_their_authority() {
+        let endpoint: Endpoint = "wss://orch.example:8143/server".parse().expect("a uri");
+        assert_eq!(endpoint.address.as_str(), "pcp://orch.example:8143/server");
+        assert_eq!(endpoint.path, "/server/server");
+        let endpoint: Endpoint = "wss://[::1]:8143".parse().expect("a uri");
+        assert_eq!((endpoint.host.as_str(), endpoint.port), ("::1", 8143));
+        assert_eq!(endpoint.path, "/server");
+        let endpoint: Endpoint = "wss://orch.example".parse().expect("a uri");
+        assert_eq!(endpoint.port, 443);
+        for bad in [
+            "https://x",
+            "wss://",
+            "wss://x:y/",
+            "wss://a b/",
+            "wss://x/y?z",
+        ] {
+            assert!(bad.parse::<Endpoint>().is_err(), "{bad}");
+        }
+    }
+}

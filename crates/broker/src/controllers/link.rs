@@ -1,0 +1,291 @@
+//! One connection to a controller, from its upgrade to its end.
+//!
+//! The rule: a controller's message passes only under its own address and with a type of the
+//! allowlist; one agent that takes its messages slowly holds up no other.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use fabric::wire::PRESENCE_REQUEST;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use pcp::types::{self, INVENTORY_REQUEST, InventoryRequest};
+use pcp::{Message, MessageId, PcpUri};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf};
+use tokio::sync::mpsc;
+use tokio::time::{MissedTickBehavior, interval_at, timeout};
+use ws::{Decoder, Event, Frame};
+
+use super::Controller;
+use crate::defaults::{CONTROLLER_DELIVERIES, CONTROLLER_SILENCE};
+use crate::router::{Refusal, Router};
+use crate::server_messages::inventory_response;
+use crate::session::outbox::{Closing, Command, Payload, PushError};
+use crate::session::{Session, Version};
+use crate::subscriptions::Subscriber;
+
+/// Why a connection ended.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum LinkEnd {
+    #[error("the controller closed it with code {0}")]
+    Closed(u16),
+    #[error("the controller ended it without a close frame")]
+    Ended,
+    #[error("it broke")]
+    Io(#[from] std::io::Error),
+    #[error("the controller broke the WebSocket protocol: {0}")]
+    Protocol(#[from] ws::ProtocolError),
+    #[error("nothing was heard for {} s", CONTROLLER_SILENCE.as_secs())]
+    Silent,
+    #[error("we closed it: {0}")]
+    ByUs(String),
+}
+
+pub(super) struct Link {
+    pub(super) router: Arc<Router>,
+    pub(super) controller: Arc<Controller>,
+    pub(super) allowlist: Vec<String>,
+    pub(super) ping: Duration,
+}
+
+/// A message that waits for room at its agent.
+type Delivery = futures_util::future::BoxFuture<'static, ()>;
+
+impl Link {
+    /// Serves the connection; `buffer` holds what came behind the upgrade.
+    pub(super) async fn run<S>(self, stream: S, decoder: Decoder, buffer: BytesMut) -> LinkEnd
+    where
+        S: AsyncRead + AsyncWrite,
+    {
+        let (reader, writer) = tokio::io::split(stream);
+        // Only the latest ping needs an answer: one place is enough.
+        let (pong, pongs) = mpsc::channel(1);
+        let end = tokio::select! {
+            end = self.read(reader, decoder, buffer, pong) => end,
+            end = self.write(writer, pongs) => end,
+        };
+        match end {
+            Ok(never) => match never {},
+            Err(end) => end,
+        }
+    }
+
+    // --- writing ---
+
+    async fn write<S: AsyncWrite>(
+        &self,
+        mut writer: WriteHalf<S>,
+        mut pongs: mpsc::Receiver<Bytes>,
+    ) -> Result<std::convert::Infallible, LinkEnd> {
+        let outbox = &self.controller.outbox;
+        let mut pings = interval_at(tokio::time::Instant::now() + self.ping, self.ping);
+        pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                command = outbox.command() => if let Command::Close(closing) = command {
+                    return Err(close(&mut writer, closing).await);
+                },
+                Some(payload) = pongs.recv() => send(&mut writer, Frame::Pong(&payload)).await?,
+                // One zero byte, as brokers of the field send it.
+                _ = pings.tick() => send(&mut writer, Frame::Ping(&[0])).await?,
+                queued = outbox.next() => {
+                    match &queued.payload {
+                        Payload::Text(text) => {
+                            let text = std::str::from_utf8(text).expect("made from a String");
+                            send(&mut writer, Frame::Text(text)).await?;
+                        }
+                        Payload::Binary(bytes) => send(&mut writer, Frame::Binary(bytes)).await?,
+                    }
+                    outbox.written(queued.cost());
+                }
+            }
+        }
+    }
+
+    // --- reading ---
+
+    async fn read<S: AsyncRead>(
+        &self,
+        mut reader: ReadHalf<S>,
+        mut decoder: Decoder,
+        mut buffer: BytesMut,
+        pong: mpsc::Sender<Bytes>,
+    ) -> Result<std::convert::Infallible, LinkEnd> {
+        let mut deliveries = FuturesUnordered::new();
+        loop {
+            while let Some(event) = decoder.decode(&mut buffer)? {
+                match event {
+                    Event::Text(text) => {
+                        if let Some(delivery) = self.message(&text) {
+                            deliveries.push(delivery);
+                        }
+                    }
+                    Event::Binary(_) => {
+                        self.error("Could not decode message: only text frames are read", None);
+                    }
+                    // When the writer is behind, an older pong is still in its place.
+                    Event::Ping(payload) => drop(pong.try_send(payload)),
+                    Event::Pong(_) => {}
+                    Event::Close(frame) => {
+                        return Err(LinkEnd::Closed(frame.map_or(1005, |frame| frame.code)));
+                    }
+                }
+                while deliveries.len() >= CONTROLLER_DELIVERIES {
+                    deliveries.next().await;
+                }
+            }
+            if buffer.is_empty() {
+                buffer = BytesMut::new();
+            }
+            tokio::select! {
+                read = timeout(CONTROLLER_SILENCE, reader.read_buf(&mut buffer)) => match read {
+                    Ok(Ok(0)) => return Err(LinkEnd::Ended),
+                    Ok(Ok(_)) => {}
+                    Ok(Err(error)) => return Err(error.into()),
+                    Err(_) => return Err(LinkEnd::Silent),
+                },
+                Some(()) = deliveries.next() => {}
+            }
+        }
+    }
+
+    /// Handles a message as far as that is possible without waiting.
+    fn message(&self, text: &str) -> Option<Delivery> {
+        let mut message = match pcp::v2::decode(text) {
+            Ok(message) => message.to_message(),
+            Err(error) => {
+                self.error(&format!("Could not decode message: {error}"), None);
+                return None;
+            }
+        };
+        let address = &self.controller.address;
+        let sender = message.sender.get_or_insert_with(|| address.clone());
+        let refusal = if sender != address {
+            Refusal::NotAuthenticated
+        } else if !self.allowlist.contains(&message.message_type) {
+            Refusal::NotAuthorized
+        } else {
+            let target = message.target.get_or_insert_with(PcpUri::broker).clone();
+            if target.is_broker() {
+                self.to_broker(&message);
+                return None;
+            }
+            return self.deliver(&target, &message);
+        };
+        tracing::warn!(controller = %address, message_type = message.message_type, %refusal,
+            "message of a controller refused");
+        self.error(&refusal.to_string(), Some(message.id));
+        None
+    }
+
+    fn deliver(&self, target: &PcpUri, message: &Message) -> Option<Delivery> {
+        if target.is_wildcard() {
+            self.error(&Refusal::Multicast.to_string(), Some(message.id));
+            return None;
+        }
+        let Some(session) = self.router.sessions.get(target) else {
+            self.router.metrics.undelivered("not_connected");
+            self.error(&Refusal::NotConnected.to_string(), Some(message.id));
+            return None;
+        };
+        match session.outbox.try_push(session.version.encode(message)) {
+            Ok(()) => None,
+            Err((PushError::Closed, _)) => {
+                self.router.metrics.undelivered("not_connected");
+                self.error(&Refusal::NotConnected.to_string(), Some(message.id));
+                None
+            }
+            Err((PushError::Full, payload)) => {
+                let (router, controller) = (Arc::clone(&self.router), Arc::clone(&self.controller));
+                let id = message.id;
+                Some(Box::pin(wait(router, controller, session, payload, id)))
+            }
+        }
+    }
+
+    // --- messages to the broker ---
+
+    fn to_broker(&self, message: &Message) {
+        match message.message_type.as_str() {
+            INVENTORY_REQUEST => self.inventory(message),
+            PRESENCE_REQUEST => self.controller.want_capabilities(),
+            other => {
+                let controller = &self.controller.address;
+                tracing::debug!(%controller, message_type = other, "unknown server message");
+            }
+        }
+    }
+
+    fn inventory(&self, message: &Message) {
+        let request: InventoryRequest = match types::decode(message.data.as_deref()) {
+            Ok(request) => request,
+            Err(error) => {
+                let text = format!("Invalid inventory request: {error}.");
+                return self.error(&text, Some(message.id));
+            }
+        };
+        let sessions = &self.router.sessions;
+        let address = &self.controller.address;
+        let subscriber = (request.subscribe == Some(true))
+            .then(|| Subscriber::Controller(Arc::clone(&self.controller)));
+        let found = sessions.inventory(address, request.query, subscriber);
+        let uris: Vec<PcpUri> = found.iter().map(|session| session.uri.clone()).collect();
+        self.controller.announce(sessions, uris.iter());
+        self.send(inventory_response(message, uris).to(address.clone()));
+        sessions.activate(address);
+    }
+
+    fn error(&self, text: &str, in_reply_to: Option<MessageId>) {
+        self.send(Message::error(text, in_reply_to));
+    }
+
+    fn send(&self, message: Message) {
+        reply(&self.router, &self.controller, message);
+    }
+}
+
+/// Waits for room at the agent, and tells the controller when there is none in time.
+async fn wait(
+    router: Arc<Router>,
+    controller: Arc<Controller>,
+    session: Arc<Session>,
+    payload: Payload,
+    id: MessageId,
+) {
+    let refusal = match session.outbox.push(payload, router.patience).await {
+        Ok(()) => return,
+        Err(PushError::Closed) => Refusal::NotConnected,
+        Err(PushError::Full) => Refusal::Busy(session.uri.clone()),
+    };
+    router.metrics.undelivered(refusal.label());
+    reply(
+        &router,
+        &controller,
+        Message::error(&refusal.to_string(), Some(id)),
+    );
+}
+
+fn reply(router: &Router, controller: &Controller, message: Message) {
+    let payload = Version::V2.encode(&message.from(PcpUri::broker()));
+    if controller.outbox.try_push(payload).is_err() {
+        router.metrics.undelivered("reply");
+    }
+}
+
+async fn send<S: AsyncWrite>(writer: &mut WriteHalf<S>, frame: Frame<'_>) -> std::io::Result<()> {
+    let mut bytes = BytesMut::new();
+    ws::encode(frame, Some(rand::random()), &mut bytes);
+    writer.write_all(&bytes).await?;
+    writer.flush().await
+}
+
+async fn close<S: AsyncWrite>(writer: &mut WriteHalf<S>, closing: Closing) -> LinkEnd {
+    let goodbye = async {
+        send(writer, Frame::Close(closing.code, &closing.reason)).await?;
+        writer.shutdown().await
+    };
+    match timeout(crate::defaults::CLOSE_TIMEOUT, goodbye).await {
+        Ok(Err(error)) => error.into(),
+        Ok(Ok(())) | Err(_) => LinkEnd::ByUs(closing.reason),
+    }
+}

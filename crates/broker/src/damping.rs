@@ -1,0 +1,141 @@
+//! Two machines with one certificate push each other out for ever. This notices and slows them.
+//!
+//! [`Damper`] is a state machine without clock: the caller says what time it is. The rule: a
+//! certname that superseded itself only a few times within the window waits for nothing.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use pcp::Certname;
+
+use crate::defaults::{
+    DUPLICATE_DELAY, DUPLICATE_DELAY_MAX, DUPLICATE_TOLERANCE, DUPLICATE_WINDOW,
+};
+
+/// Entries after which stale ones are looked for. Only names that superseded themselves have one.
+const PRUNE_AT: usize = 1_024;
+
+#[derive(Debug, Default)]
+pub(crate) struct Damper {
+    names: HashMap<Certname, Record>,
+    prune_at: usize,
+}
+
+#[derive(Debug)]
+struct Record {
+    /// How often, counting down by one for each window without a further one.
+    count: u32,
+    last: Instant,
+}
+
+/// What a newcomer has to expect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Damping {
+    /// To wait before association; zero for an honest client.
+    pub(crate) delay: Duration,
+    /// How often the name superseded itself lately.
+    pub(crate) count: u32,
+}
+
+impl Damper {
+    /// A client of `certname` is about to supersede a living session of the same name.
+    pub(crate) fn superseding(&mut self, certname: &Certname, now: Instant) -> Damping {
+        self.prune(now);
+        let record = self.names.entry(certname.clone()).or_insert(Record {
+            count: 0,
+            last: now,
+        });
+        record.age(now);
+        record.count = record.count.saturating_add(1);
+        record.last = now;
+        Damping {
+            delay: delay(record.count),
+            count: record.count,
+        }
+    }
+
+    fn prune(&mut self, now: Instant) {
+        if self.names.len() >= self.prune_at.max(PRUNE_AT) {
+            self.names.retain(|_, record| {
+                record.age(now);
+                record.count > 0
+            });
+            self.prune_at = self.names.len() * 2;
+        }
+    }
+}
+
+impl Record {
+    fn age(&mut self, now: Instant) {
+        let quiet = now.saturating_duration_since(self.last);
+        let windows = quiet.as_secs() / DUPLICATE_WINDOW.as_secs();
+        if windows > 0 {
+            self.count = self
+                .count
+                .saturating_sub(u32::try_from(windows).unwrap_or(u32::MAX));
+            self.last = now;
+        }
+    }
+}
+
+fn delay(count: u32) -> Duration {
+    let Some(doublings) = count.checked_sub(DUPLICATE_TOLERANCE + 1) else {
+        return Duration::ZERO;
+    };
+    // 2^5 s is above the maximum already.
+    DUPLICATE_DELAY
+        .saturating_mul(1 << doublings.min(5))
+        .min(DUPLICATE_DELAY_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name() -> Certname {
+        "web1.example".parse().expect("a certname")
+    }
+
+    #[test]
+    fn a_few_are_free_then_the_delay_grows_to_its_maximum() {
+        let mut damper = Damper::default();
+        let now = Instant::now();
+        let delays: Vec<u64> = (0..10)
+            .map(|_| damper.superseding(&name(), now).delay.as_secs())
+            .collect();
+        assert_eq!(delays, [0, 0, 0, 1, 2, 4, 8, 16, 30, 30]);
+    }
+
+    #[test]
+    fn quiet_windows_are_forgiven_one_by_one() {
+        let mut damper = Damper::default();
+        let now = Instant::now();
+        for _ in 0..6 {
+            damper.superseding(&name(), now);
+        }
+        let later = now + DUPLICATE_WINDOW * 3;
+        assert_eq!(
+            damper.superseding(&name(), later),
+            Damping {
+                delay: Duration::from_secs(1),
+                count: 4
+            }
+        );
+        let much_later = later + DUPLICATE_WINDOW * 100;
+        assert_eq!(
+            damper.superseding(&name(), much_later).delay,
+            Duration::ZERO
+        );
+    }
+
+    #[test]
+    fn names_are_forgotten() {
+        let mut damper = Damper::default();
+        let now = Instant::now();
+        for i in 0..PRUNE_AT {
+            damper.superseding(&format!("n{i}").parse().expect("a certname"), now);
+        }
+        damper.superseding(&name(), now + DUPLICATE_WINDOW * 10);
+        assert_eq!(damper.names.len(), 1);
+    }
+}

@@ -1,0 +1,110 @@
+//! Every bound of the broker, with its arithmetic.
+//!
+//! Sized for 20,000 agents on two cores and 1 GB; [`crate::BrokerConfig`] can change those that
+//! depend on the machine.
+
+use std::time::Duration;
+
+/// Connections that are not associated yet. Each costs at most [`HANDSHAKE_BYTES`] twice (what
+/// came in, what goes out), so a flood of them holds 1,024 × 64 KB = 64 MB at worst; the next
+/// client waits in the kernel's backlog.
+pub const HALF_OPEN: usize = 1_024;
+
+/// Length of the kernel's accept queue: a reconnect storm waits here instead of being refused.
+pub const BACKLOG: u32 = 4_096;
+
+/// From accept to association. A handshake takes milliseconds; 10 s covers a lost packet or two
+/// on a slow link, and turns 1,024 stuck clients over at 100 per second.
+pub const OPENING_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Ciphertext that a client may send before its handshake is done. A chain of four RSA-4096
+/// certificates is 7 KB.
+pub const HANDSHAKE_BYTES: usize = 32 * 1024;
+
+/// Plaintext that a client may send before its upgrade is answered: the HTTP head (16 KB at most)
+/// and what it pipelined behind it.
+pub const UPGRADE_BYTES: usize = 32 * 1024;
+
+/// A request path. A client type is a word, `agent` usually.
+pub const PATH_BYTES: usize = 1_024;
+
+/// One message, both directions, as brokers and agents of the field have it (64 MiB).
+pub const MESSAGE_BYTES: usize = 64 * 1024 * 1024;
+
+/// Messages of the broker's own protocol are small: a query of 10,000 names is 500 KB.
+pub const CONTROL_MESSAGE_BYTES: usize = 1024 * 1024;
+
+/// What waits for one client, in bytes; a message counts [`OUTBOX_MESSAGE_COST`] more than its
+/// length, so this bounds the number as well: 1 MiB / 1 KiB = 1,024 messages.
+pub const OUTBOX_BYTES: usize = 1024 * 1024;
+
+/// What a queued message costs beside its text, rounded up generously.
+pub const OUTBOX_MESSAGE_COST: usize = 1024;
+
+/// How long a sender waits for room in its target's queue before it is told that the target does
+/// not take messages.
+pub const DELIVERY_PATIENCE: Duration = Duration::from_secs(5);
+
+/// No frame from a client for so long: its connection is taken for dead (close 1001). Agents
+/// ping every 2 minutes, so three pings are missed.
+pub const IDLE_TIMEOUT: Duration = Duration::from_secs(360);
+
+/// Part of a large message that counts as a sign of life.
+pub const IDLE_PROGRESS_BYTES: usize = 64 * 1024;
+
+/// From the close frame to the end of the connection: one slow round trip.
+pub const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Inventory changes are told in batches.
+pub const INVENTORY_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Changes in one inventory_update: 1,000 × 100 bytes = 100 KB, a tenth of a queue.
+pub const INVENTORY_BATCH: usize = 1_000;
+
+/// Changes kept for slow subscribers: two for each of 50,000 agents in a reconnect storm (10 MB).
+/// A subscriber that falls behind further is closed and has to ask again.
+pub const INVENTORY_LOG: usize = 100_000;
+
+/// Superseding itself more often than this within [`DUPLICATE_WINDOW`] is not an agent that lost
+/// its network, it is two agents with one certificate.
+pub const DUPLICATE_TOLERANCE: u32 = 3;
+
+/// See [`DUPLICATE_TOLERANCE`].
+pub const DUPLICATE_WINDOW: Duration = Duration::from_secs(60);
+
+/// First delay of a duplicate; doubled with each further one.
+pub const DUPLICATE_DELAY: Duration = Duration::from_secs(1);
+
+/// Longest delay of a duplicate. A stock pxp-agent gives an attempt up after 5 s and then backs
+/// off by itself, so the first holder of the name keeps its connection meanwhile.
+pub const DUPLICATE_DELAY_MAX: Duration = Duration::from_secs(30);
+
+/// Ping of a controller connection.
+pub const CONTROLLER_PING: Duration = Duration::from_secs(15);
+
+/// Silence after which a controller connection is dead: three pings unanswered.
+pub const CONTROLLER_SILENCE: Duration = Duration::from_secs(45);
+
+/// TCP, TLS and upgrade towards a controller.
+pub const CONTROLLER_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// First pause before a controller is dialled again; doubled up to the maximum, each with jitter
+/// of ±50 %, for ever.
+pub const CONTROLLER_BACKOFF: Duration = Duration::from_millis(200);
+
+/// See [`CONTROLLER_BACKOFF`].
+pub const CONTROLLER_BACKOFF_MAX: Duration = Duration::from_secs(15);
+
+/// What waits for one controller: results of a whole fleet go through here (64 MiB + the largest
+/// message).
+pub const CONTROLLER_OUTBOX_BYTES: usize = 64 * 1024 * 1024;
+
+/// Messages of one controller that are delivered at the same time. One slow agent must not hold
+/// up the others for [`DELIVERY_PATIENCE`].
+pub const CONTROLLER_DELIVERIES: usize = 256;
+
+/// Agents in one presence message: 500 × 300 bytes = 150 KB.
+pub const PRESENCE_BATCH: usize = 500;
+
+/// Time for sessions to say goodbye when the broker stops.
+pub const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);

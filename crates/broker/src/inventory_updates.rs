@@ -1,0 +1,80 @@
+//! Tells subscribers of comings and goings, once per second.
+//!
+//! The rule: a subscriber misses nothing; one that cannot keep up is closed and asks anew.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pcp::types::{self, INVENTORY_UPDATE, InventoryChange, InventoryUpdate};
+use pcp::{Message, PcpUri};
+use tokio::time::{MissedTickBehavior, interval};
+use tokio_util::sync::CancellationToken;
+
+use crate::router::Router;
+use crate::sessions::Update;
+use crate::subscriptions::Subscriber;
+
+/// "Try again later": the subscriber lost its place.
+const BEHIND: u16 = 1013;
+
+pub(crate) async fn run(router: Arc<Router>, every: Duration, stop: CancellationToken) {
+    let mut ticks = interval(every);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    while stop.run_until_cancelled(ticks.tick()).await.is_some() {
+        flush(&router);
+    }
+}
+
+fn flush(router: &Router) {
+    // Each round takes a batch per subscriber that has room; so this ends.
+    loop {
+        let (updates, behind) = router.sessions.updates();
+        for subscriber in behind {
+            drop_subscriber(router, &subscriber);
+        }
+        if updates.is_empty() {
+            return;
+        }
+        for update in updates {
+            send(router, update);
+        }
+    }
+}
+
+fn send(router: &Router, update: Update) {
+    if let Subscriber::Controller(controller) = &update.subscriber {
+        let connected = update
+            .changes
+            .iter()
+            .filter(|(_, change)| *change == types::Change::Connected)
+            .map(|(uri, _)| uri);
+        controller.announce(&router.sessions, connected);
+    }
+    let changes = update
+        .changes
+        .into_iter()
+        .map(|(client, change)| InventoryChange { client, change });
+    let body = InventoryUpdate {
+        changes: changes.collect(),
+    };
+    let message = Message::new(INVENTORY_UPDATE, Some(types::encode(&body)))
+        .from(PcpUri::broker())
+        .to(update.subscriber.address().clone());
+    let payload = update.subscriber.version().encode(&message);
+    if let Err((crate::session::outbox::PushError::Full, _)) =
+        update.subscriber.outbox().try_push(payload)
+    {
+        drop_subscriber(router, &update.subscriber);
+    }
+}
+
+fn drop_subscriber(router: &Router, subscriber: &Subscriber) {
+    tracing::warn!(
+        client = %subscriber.address(),
+        "does not take inventory updates fast enough; its connection is closed"
+    );
+    router.sessions.unsubscribe(subscriber.address());
+    subscriber
+        .outbox()
+        .close(BEHIND, "Inventory updates were not taken in time.");
+}

@@ -1,0 +1,228 @@
+//! From an accepted connection to an associated session, in a task of its own that then ends.
+//!
+//! [`Opening`] does TLS, reads one HTTP request, and either answers it or makes a session of it.
+//! The rule: all of it is bounded in time, bytes and number before the client is known; the
+//! session's task gets only what it needs from then on.
+
+mod association;
+mod path;
+mod request;
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use bytes::BytesMut;
+use pki::ServerTls;
+use tokio::net::TcpStream;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::config::BrokerConfig;
+use crate::damping::Damper;
+use crate::defaults::CLOSE_TIMEOUT;
+use crate::router::Router;
+use crate::session::actor::{Actor, Parts};
+use crate::session::outbox::Closing;
+use crate::tls::{Received, TlsError, TlsSocket};
+
+use association::Associated;
+use request::{Asked, RequestError};
+
+/// What all openings share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) config: BrokerConfig,
+    pub(crate) tls: Arc<ServerTls>,
+    pub(crate) router: Arc<Router>,
+    /// Cuts what did not end by itself at shutdown.
+    pub(crate) cut: CancellationToken,
+    damper: Mutex<Damper>,
+    handshakes: Semaphore,
+    /// While the broker is full, only who replaces its own session can come in, and that shows
+    /// after the handshake only: then one at a time.
+    full_handshakes: Semaphore,
+    next_session: AtomicU64,
+}
+
+/// One connection that is not associated yet.
+pub(crate) struct Opening {
+    shared: Arc<Shared>,
+    tasks: TaskTracker,
+    remote: SocketAddr,
+}
+
+/// How an opening ended without a session.
+#[derive(Debug, thiserror::Error)]
+enum Failed {
+    #[error("not done in time")]
+    Timeout,
+    #[error("{0}")]
+    Tls(#[from] TlsError),
+    #[error("{0}")]
+    Request(#[from] RequestError),
+    #[error("closed: {0}")]
+    Refused(&'static str),
+    /// A status request: answered, done.
+    #[error("answered")]
+    Answered,
+}
+
+// === impl Shared ===
+
+impl Shared {
+    pub(crate) fn new(config: BrokerConfig, tls: Arc<ServerTls>, router: Arc<Router>) -> Self {
+        Self {
+            handshakes: Semaphore::new(config.limits.handshakes.max(1)),
+            full_handshakes: Semaphore::new(1),
+            config,
+            tls,
+            router,
+            cut: CancellationToken::new(),
+            damper: Mutex::default(),
+            next_session: AtomicU64::new(1),
+        }
+    }
+
+    fn next_number(&self) -> u64 {
+        self.next_session.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+// === impl Opening ===
+
+impl Opening {
+    pub(crate) fn new(shared: Arc<Shared>, tasks: TaskTracker, remote: SocketAddr) -> Self {
+        Self {
+            shared,
+            tasks,
+            remote,
+        }
+    }
+
+    /// Opens the connection; `place` is its place among the half-open ones.
+    pub(crate) async fn run(self, tcp: TcpStream, place: OwnedSemaphorePermit) {
+        let metrics = &self.shared.router.metrics;
+        metrics.half_open.inc();
+        let opened = tokio::select! {
+            () = self.shared.cut.cancelled() => Err(Failed::Refused("shutdown")),
+            opened = Box::pin(self.open(tcp)) => opened,
+        };
+        metrics.half_open.dec();
+        drop(place);
+        match opened {
+            Ok(parts) => {
+                let shared = Arc::clone(&self.shared);
+                self.tasks.spawn(serve(shared, Actor::new(parts)));
+            }
+            Err(Failed::Answered) => {}
+            Err(failed) => {
+                metrics.opening_failed(failed.label());
+                tracing::debug!(remote = %self.remote, error = %failed, "no session was opened");
+            }
+        }
+    }
+
+    async fn open(&self, tcp: TcpStream) -> Result<Parts, Failed> {
+        let limit = self.shared.config.timeouts.opening;
+        let asked = timeout(limit, self.ask(tcp))
+            .await
+            .map_err(|_| Failed::Timeout)??;
+        match asked {
+            (
+                socket,
+                Asked::Status {
+                    method,
+                    target,
+                    head_only,
+                },
+            ) => {
+                let answer = crate::status::answer(&self.shared.router, &method, &target);
+                let answered = request::respond(socket, &answer, head_only);
+                timeout(CLOSE_TIMEOUT, answered)
+                    .await
+                    .map_err(|_| Failed::Timeout)??;
+                Err(Failed::Answered)
+            }
+            (socket, Asked::Upgrade(upgrade)) => {
+                match association::associate(self, socket, upgrade).await? {
+                    Associated::Session(parts) => Ok(parts),
+                    Associated::Refused(socket, closing, label) => {
+                        timeout(CLOSE_TIMEOUT, refuse(socket, &closing)).await.ok();
+                        Err(Failed::Refused(label))
+                    }
+                }
+            }
+        }
+    }
+
+    async fn ask(&self, tcp: TcpStream) -> Result<(TlsSocket, Asked), Failed> {
+        let shared = &self.shared;
+        let mut socket = TlsSocket::new(tcp, shared.tls.current())?;
+        let mut plain = BytesMut::new();
+        let turn = if shared.router.sessions.is_full() {
+            Some(
+                shared
+                    .full_handshakes
+                    .acquire()
+                    .await
+                    .expect("never closed"),
+            )
+        } else {
+            None
+        };
+        socket.handshake(&shared.handshakes, &mut plain).await?;
+        drop(turn);
+        let asked = request::read(&mut socket, plain, &shared.config.paths).await?;
+        Ok((socket, asked))
+    }
+}
+
+/// Runs a session to its end.
+async fn serve(shared: Arc<Shared>, actor: Box<Actor>) {
+    let session = actor.session();
+    let end = shared.cut.run_until_cancelled(actor.run()).await;
+    shared.router.sessions.leave(&session);
+    let router = &shared.router;
+    router
+        .metrics
+        .connections
+        .set(i64::try_from(router.sessions.len()).unwrap_or(i64::MAX));
+    let reason = end.map_or("cut", crate::session::actor::End::label);
+    router.metrics.session_ended(reason);
+    tracing::info!(client = %session.uri, remote = %session.remote, reason, "session ended");
+}
+
+/// Says why there is no session, and waits until the client has heard it.
+async fn refuse(mut socket: TlsSocket, closing: &Closing) -> Result<(), TlsError> {
+    let mut frame = BytesMut::new();
+    ws::encode(
+        ws::Frame::Close(closing.code, &closing.reason),
+        None,
+        &mut frame,
+    );
+    socket.send_all(&mut frame).await?;
+    socket.send_close_notify();
+    let mut ignored = BytesMut::new();
+    loop {
+        socket.ready(true, false).await?;
+        if socket.receive(&mut ignored)? == Received::End {
+            return Ok(());
+        }
+        ignored.clear();
+    }
+}
+
+impl Failed {
+    fn label(&self) -> &'static str {
+        match self {
+            Self::Timeout => "timeout",
+            Self::Tls(_) => "tls",
+            Self::Request(_) => "request",
+            Self::Refused(label) => label,
+            Self::Answered => "answered",
+        }
+    }
+}

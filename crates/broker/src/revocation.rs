@@ -1,0 +1,20 @@
+//! Cuts the sessions of certificates that were revoked since they connected.
+//!
+//! The rule: nobody else notices.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::opening::Shared;
+
+/// Has every session look at its certificate whenever the TLS files changed.
+pub(crate) async fn run(shared: Arc<Shared>, stop: CancellationToken) {
+    let mut reloads = shared.tls.reloads();
+    while let Some(Ok(())) = stop.run_until_cancelled(reloads.changed()).await {
+        let revocations = shared.tls.revocations();
+        for session in shared.router.sessions.all() {
+            session.outbox.check_certificate(Arc::clone(&revocations));
+        }
+    }
+}

@@ -1,0 +1,411 @@
+//! The task of one session: moves frames between its socket, the router and its outbox.
+//!
+//! The rule: it keeps reading while it writes and writing while it reads, so no pair of peers can
+//! block each other; it stops reading only while the router waits for room for its last message.
+//! Nothing is allocated while nothing moves.
+
+use std::future::pending;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::future::BoxFuture;
+use tokio::time::{Instant, Sleep, sleep_until};
+use ws::{Decoder, Event, Frame};
+
+use super::Session;
+use super::outbox::{Closing, Command, Payload, Queued};
+use crate::defaults::{CLOSE_TIMEOUT, IDLE_PROGRESS_BYTES};
+use crate::router::{Routed, Router};
+use crate::tls::{Received, TlsError, TlsSocket};
+
+/// Why a session ended; the label of its metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// The peer closed, or its connection ended.
+    Peer,
+    /// The connection broke.
+    Broken,
+    /// We closed it.
+    Closed,
+    /// We closed it and the peer did not react.
+    ClosedHard,
+}
+
+/// What a new session is made of; the socket is upgraded already.
+pub(crate) struct Parts {
+    pub(crate) session: Arc<Session>,
+    pub(crate) router: Arc<Router>,
+    pub(crate) socket: TlsSocket,
+    pub(crate) decoder: Decoder,
+    /// What the client sent behind its upgrade.
+    pub(crate) plain: BytesMut,
+    pub(crate) idle_timeout: Duration,
+}
+
+pub(crate) struct Actor {
+    session: Arc<Session>,
+    router: Arc<Router>,
+    socket: TlsSocket,
+    decoder: Decoder,
+    /// Decrypted, not decoded.
+    plain: BytesMut,
+    /// The frame that is being written.
+    frame: BytesMut,
+    /// Its room in the outbox.
+    frame_cost: u32,
+    pong: Option<Bytes>,
+    /// The message for which the router waits.
+    routing: Option<BoxFuture<'static, ()>>,
+    /// The borders of frames are lost.
+    unreadable: bool,
+    state: State,
+    idle_timeout: Duration,
+    last_sign: Instant,
+    bytes_since_sign: usize,
+}
+
+enum State {
+    Open,
+    Closing {
+        /// Until it is on its way.
+        frame: Option<Closing>,
+        /// The peer has said its part.
+        answered: bool,
+        deadline: Instant,
+    },
+    Ended(End),
+}
+
+impl Actor {
+    pub(crate) fn new(parts: Parts) -> Box<Self> {
+        Box::new(Self {
+            session: parts.session,
+            router: parts.router,
+            socket: parts.socket,
+            decoder: parts.decoder,
+            plain: parts.plain,
+            frame: BytesMut::new(),
+            frame_cost: 0,
+            pong: None,
+            routing: None,
+            unreadable: false,
+            state: State::Open,
+            idle_timeout: parts.idle_timeout,
+            last_sign: Instant::now(),
+            bytes_since_sign: 0,
+        })
+    }
+
+    pub(crate) fn session(&self) -> Arc<Session> {
+        Arc::clone(&self.session)
+    }
+
+    /// Serves the session until its connection is gone.
+    pub(crate) async fn run(mut self: Box<Self>) -> End {
+        let mut timer = pin!(sleep_until(self.deadline()));
+        self.decode();
+        loop {
+            if let Err(error) = self.write() {
+                self.broke(&error);
+            }
+            if let State::Ended(end) = self.state {
+                self.socket.send_close_notify();
+                return end;
+            }
+            if timer.deadline() > self.deadline() {
+                timer.as_mut().reset(self.deadline());
+            }
+            self.step(timer.as_mut()).await;
+            // Readiness costs no budget: without this a peer that floods would keep the thread.
+            tokio::task::consume_budget().await;
+        }
+    }
+
+    /// Waits for one thing to happen and does it.
+    async fn step(&mut self, mut timer: Pin<&mut Sleep>) {
+        let open = matches!(self.state, State::Open);
+        let writing = self.is_writing();
+        let reading = self.routing.is_none();
+        tokio::select! {
+            biased;
+            // Ends come first: nothing that a peer does may put them off.
+            () = timer.as_mut() => {
+                self.on_timer();
+                timer.reset(self.deadline());
+            }
+            command = self.session.outbox.command(), if open => self.on_command(command),
+            () = wait_for(&mut self.routing) => {
+                self.routing = None;
+                self.decode();
+            }
+            // Before the socket, so that a peer that sends without end still gets its messages;
+            // and then the socket, so that one that is sent messages without end is still read.
+            queued = self.session.outbox.next(), if open && !writing => {
+                self.start(&queued);
+                self.read(reading);
+            }
+            ready = self.socket.ready(reading, writing), if reading || writing => match ready {
+                Ok(()) => self.read(reading),
+                Err(error) => self.broke(&error.into()),
+            },
+        }
+    }
+
+    fn on_command(&mut self, command: Command) {
+        match command {
+            Command::Close(closing) => self.close(closing),
+            Command::CheckCertificate(revocations) => {
+                if self
+                    .socket
+                    .peer_leaf()
+                    .is_some_and(|leaf| revocations.is_revoked(leaf))
+                {
+                    self.router.metrics.revoked.inc();
+                    tracing::warn!(client = %self.session.uri, remote = %self.session.remote,
+                        "certificate was revoked, the session is cut");
+                    self.close(Closing {
+                        code: 1012,
+                        reason: "Certificate revoked.".to_owned(),
+                    });
+                }
+            }
+        }
+    }
+
+    // --- time ---
+
+    fn deadline(&self) -> Instant {
+        match self.state {
+            State::Open | State::Ended(_) => self.last_sign + self.idle_timeout,
+            State::Closing { deadline, .. } => deadline,
+        }
+    }
+
+    fn on_timer(&mut self) {
+        // The timer is not moved with every sign of life; it may be early.
+        if Instant::now() < self.deadline() {
+            return;
+        }
+        match self.state {
+            // It is we who do not read.
+            State::Open if self.routing.is_some() => self.sign_of_life(),
+            State::Open => self.close(Closing {
+                code: 1001,
+                reason: format!("Idle timeout expired: {} ms", self.idle_timeout.as_millis()),
+            }),
+            State::Closing { .. } => self.state = State::Ended(End::ClosedHard),
+            State::Ended(_) => {}
+        }
+    }
+
+    fn sign_of_life(&mut self) {
+        self.last_sign = Instant::now();
+        self.bytes_since_sign = 0;
+    }
+
+    // --- reading ---
+
+    fn read(&mut self, reading: bool) {
+        if !reading {
+            return;
+        }
+        let before = self.plain.len();
+        match self.socket.receive(&mut self.plain) {
+            Ok(Received::Nothing) => {}
+            Ok(Received::Some) => {
+                self.bytes_since_sign += self.plain.len() - before;
+                if self.bytes_since_sign >= IDLE_PROGRESS_BYTES {
+                    self.sign_of_life();
+                }
+                self.decode();
+            }
+            Ok(Received::End) => {
+                self.decode();
+                let end = if matches!(self.state, State::Open) {
+                    End::Peer
+                } else {
+                    End::Closed
+                };
+                self.end(end);
+            }
+            Err(error) => self.broke(&error),
+        }
+    }
+
+    /// Handles what is complete, one message at a time.
+    fn decode(&mut self) {
+        while self.routing.is_none() && !self.unreadable {
+            match self.decoder.decode(&mut self.plain) {
+                Ok(Some(event)) => {
+                    self.sign_of_life();
+                    self.on_event(event);
+                }
+                Ok(None) => break,
+                Err(error) => {
+                    self.close(Closing {
+                        code: error.close_code(),
+                        reason: error.to_string(),
+                    });
+                    self.unreadable = true;
+                    break;
+                }
+            }
+        }
+        if self.unreadable {
+            // What still comes is taken, so that the peer gets to reading why.
+            self.plain.clear();
+        }
+        if self.plain.is_empty() {
+            self.plain = BytesMut::new();
+        }
+    }
+
+    fn on_event(&mut self, event: Event) {
+        match event {
+            Event::Close(frame) => self.on_close(frame.map_or(1000, |frame| frame.code)),
+            _ if !matches!(self.state, State::Open) => {}
+            Event::Text(text) => self.routed(Router::text(&self.router, &self.session, &text)),
+            Event::Binary(bytes) => {
+                self.routed(Router::binary(&self.router, &self.session, &bytes))
+            }
+            // Only the latest ping needs an answer.
+            Event::Ping(payload) => self.pong = Some(payload),
+            Event::Pong(_) => {}
+        }
+    }
+
+    fn routed(&mut self, routed: Routed) {
+        match routed {
+            Routed::Done => {}
+            Routed::Waits(future) => self.routing = Some(future),
+        }
+    }
+
+    // --- writing ---
+
+    fn is_writing(&self) -> bool {
+        !self.frame.is_empty() || self.socket.has_unsent()
+    }
+
+    /// Sends until the kernel is full or nothing is left to send.
+    fn write(&mut self) -> Result<(), TlsError> {
+        loop {
+            if self.is_writing() {
+                if !self.socket.send(&mut self.frame)? {
+                    return Ok(());
+                }
+                self.frame = BytesMut::new();
+                self.session
+                    .outbox
+                    .written(std::mem::take(&mut self.frame_cost));
+            }
+            if !self.next_control_frame() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Between messages: the close, or an answer to a ping.
+    fn next_control_frame(&mut self) -> bool {
+        match &mut self.state {
+            State::Open => match self.pong.take() {
+                Some(payload) => ws::encode(Frame::Pong(&payload), None, &mut self.frame),
+                None => return false,
+            },
+            State::Closing {
+                frame, answered, ..
+            } => match frame.take() {
+                Some(close) => {
+                    ws::encode(
+                        Frame::Close(close.code, &close.reason),
+                        None,
+                        &mut self.frame,
+                    );
+                }
+                None if *answered => {
+                    self.end(End::Peer);
+                    return false;
+                }
+                None => return false,
+            },
+            State::Ended(_) => return false,
+        }
+        true
+    }
+
+    fn start(&mut self, queued: &Queued) {
+        self.frame_cost = queued.cost();
+        let text;
+        let frame = match &queued.payload {
+            Payload::Text(bytes) => {
+                text = std::str::from_utf8(bytes).expect("made from a String");
+                Frame::Text(text)
+            }
+            Payload::Binary(bytes) => Frame::Binary(bytes),
+        };
+        ws::encode(frame, None, &mut self.frame);
+        self.router.metrics.messages_sent.inc();
+        self.router
+            .metrics
+            .bytes_sent
+            .inc_by(queued.payload.len() as u64);
+    }
+
+    // --- ending ---
+
+    fn close(&mut self, closing: Closing) {
+        if matches!(self.state, State::Open) {
+            // Senders hear of it at once, and not by a patience that runs out.
+            self.session.outbox.close(closing.code, &closing.reason);
+            let deadline = Instant::now() + CLOSE_TIMEOUT;
+            self.state = State::Closing {
+                frame: Some(closing),
+                answered: false,
+                deadline,
+            };
+        }
+    }
+
+    fn on_close(&mut self, code: u16) {
+        self.close(Closing {
+            code,
+            reason: String::new(),
+        });
+        if let State::Closing { answered, .. } = &mut self.state {
+            *answered = true;
+        }
+    }
+
+    fn broke(&mut self, error: &TlsError) {
+        let client = &self.session.uri;
+        tracing::debug!(%client, remote = %self.session.remote, %error, "connection broke");
+        self.end(End::Broken);
+    }
+
+    fn end(&mut self, end: End) {
+        if !matches!(self.state, State::Ended(_)) {
+            self.state = State::Ended(end);
+        }
+    }
+}
+
+impl End {
+    /// For metrics and logs.
+    pub(crate) fn label(self) -> &'static str {
+        match self {
+            Self::Peer => "peer",
+            Self::Broken => "broken",
+            Self::Closed => "closed",
+            Self::ClosedHard => "closed_hard",
+        }
+    }
+}
+
+async fn wait_for(routing: &mut Option<BoxFuture<'static, ()>>) {
+    match routing {
+        Some(future) => future.await,
+        None => pending().await,
+    }
+}

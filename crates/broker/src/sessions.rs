@@ -1,0 +1,243 @@
+//! Who is connected, and who wants to know about it.
+//!
+//! [`Sessions`] is the broker's one table: address to session, the log of changes, and the
+//! subscriptions to it. The rule: all three change together under one lock, so a subscriber sees
+//! every change exactly once and in the order in which it happened.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use fabric::BrokerPort;
+use pcp::types::Change;
+use pcp::{AGENT_TYPE, PcpUri};
+
+use crate::change_log::ChangeLog;
+use crate::session::Session;
+use crate::subscriptions::{Subscriber, Subscription};
+
+#[derive(Debug)]
+pub(crate) struct Sessions {
+    table: Mutex<Table>,
+    /// Connections at most; 0 means any number.
+    limit: usize,
+    /// The engine in this process, once it is attached.
+    port: OnceLock<BrokerPort>,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    by_uri: HashMap<PcpUri, Arc<Session>>,
+    log: ChangeLog,
+    subscriptions: HashMap<PcpUri, Subscription>,
+    stopping: bool,
+}
+
+/// Why a client cannot be taken in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum AssociateError {
+    #[error("Connection limit exceeded.")]
+    Limit,
+    #[error("Broker is not running.")]
+    Stopping,
+}
+
+/// A batch of changes for one subscriber.
+#[derive(Debug)]
+pub(crate) struct Update {
+    pub(crate) subscriber: Subscriber,
+    pub(crate) changes: Vec<(PcpUri, Change)>,
+}
+
+impl Sessions {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self {
+            table: Mutex::default(),
+            limit,
+            port: OnceLock::new(),
+        }
+    }
+
+    /// Connects the table to the engine; before the first client comes.
+    pub(crate) fn attach(&self, port: BrokerPort) {
+        self.port.set(port).expect("attached once, at start");
+    }
+
+    pub(crate) fn port(&self) -> Option<&BrokerPort> {
+        self.port.get()
+    }
+
+    /// Whether only clients that replace their own session can come in.
+    pub(crate) fn is_full(&self) -> bool {
+        self.limit > 0 && self.lock().by_uri.len() >= self.limit
+    }
+
+    /// The session at `uri`.
+    pub(crate) fn get(&self, uri: &PcpUri) -> Option<Arc<Session>> {
+        self.lock().by_uri.get(uri).cloned()
+    }
+
+    /// Takes a session in. The one that it replaces is returned, and out of the table already.
+    pub(crate) fn associate(
+        &self,
+        session: &Arc<Session>,
+    ) -> Result<Option<Arc<Session>>, AssociateError> {
+        let mut table = self.lock();
+        if table.stopping {
+            return Err(AssociateError::Stopping);
+        }
+        let full = self.limit > 0 && table.by_uri.len() >= self.limit;
+        if full && !table.by_uri.contains_key(&session.uri) {
+            return Err(AssociateError::Limit);
+        }
+        let replaced = table
+            .by_uri
+            .insert(session.uri.clone(), Arc::clone(session));
+        if replaced.is_some() {
+            table.changed(&session.uri, Change::Disconnected);
+            table.subscriptions.remove(&session.uri);
+        }
+        table.changed(&session.uri, Change::Connected);
+        if session.uri.client_type() == AGENT_TYPE
+            && let Some(port) = self.port.get()
+        {
+            // Under the lock, so that the fabric sees changes in the table's order.
+            port.connected(session.certname.clone(), session.capabilities.clone());
+        }
+        Ok(replaced)
+    }
+
+    /// A session ended. Nothing happens when a newer one took its place already.
+    pub(crate) fn leave(&self, session: &Session) {
+        let mut table = self.lock();
+        if table
+            .by_uri
+            .get(&session.uri)
+            .is_none_or(|held| held.number != session.number)
+        {
+            return;
+        }
+        table.by_uri.remove(&session.uri);
+        table.subscriptions.remove(&session.uri);
+        table.changed(&session.uri, Change::Disconnected);
+        if session.uri.client_type() == AGENT_TYPE
+            && let Some(port) = self.port.get()
+        {
+            port.disconnected(&session.certname);
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.lock().by_uri.len()
+    }
+
+    pub(crate) fn all(&self) -> Vec<Arc<Session>> {
+        self.lock().by_uri.values().cloned().collect()
+    }
+
+    /// No client comes in from now on; those that are in are returned.
+    pub(crate) fn stop(&self) -> Vec<Arc<Session>> {
+        let mut table = self.lock();
+        table.stopping = true;
+        table.by_uri.values().cloned().collect()
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.lock().stopping
+    }
+
+    // --- inventory ---
+
+    /// The sessions that `query` names. With `subscriber`, changes from this very moment on are
+    /// kept for it until [`Self::activate`]; without, an earlier subscription of `owner` ends.
+    pub(crate) fn inventory(
+        &self,
+        owner: &PcpUri,
+        query: Vec<PcpUri>,
+        subscriber: Option<Subscriber>,
+    ) -> Vec<Arc<Session>> {
+        let mut table = self.lock();
+        let found = find(&table.by_uri, &query);
+        match subscriber {
+            Some(subscriber) => {
+                let cursor = table.log.end();
+                let subscription = Subscription::new(subscriber, query, cursor);
+                table.subscriptions.insert(owner.clone(), subscription);
+            }
+            None => {
+                table.subscriptions.remove(owner);
+            }
+        }
+        found
+    }
+
+    /// The answer is on its way: updates may follow it.
+    pub(crate) fn activate(&self, owner: &PcpUri) {
+        if let Some(subscription) = self.lock().subscriptions.get_mut(owner) {
+            subscription.activate();
+        }
+    }
+
+    /// The subscriber is gone.
+    pub(crate) fn unsubscribe(&self, owner: &PcpUri) {
+        self.lock().subscriptions.remove(owner);
+    }
+
+    /// What every active subscriber has to be told; those that fell behind the log too far are
+    /// out, and returned second.
+    pub(crate) fn updates(&self) -> (Vec<Update>, Vec<Subscriber>) {
+        let mut guard = self.lock();
+        let table = &mut *guard;
+        let mut updates = Vec::new();
+        let mut behind = Vec::new();
+        table
+            .subscriptions
+            .retain(|_, subscription| match subscription.take(&table.log) {
+                Ok(changes) if changes.is_empty() => true,
+                Ok(changes) => {
+                    let subscriber = subscription.subscriber().clone();
+                    updates.push(Update {
+                        subscriber,
+                        changes,
+                    });
+                    true
+                }
+                Err(_) => {
+                    behind.push(subscription.subscriber().clone());
+                    false
+                }
+            });
+        let needed = table.subscriptions.values().map(Subscription::cursor).min();
+        table.log.forget_before(needed);
+        (updates, behind)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Table {
+    fn changed(&mut self, uri: &PcpUri, change: Change) {
+        if !self.subscriptions.is_empty() {
+            self.log.push(uri.clone(), change);
+        }
+    }
+}
+
+fn find(by_uri: &HashMap<PcpUri, Arc<Session>>, query: &[PcpUri]) -> Vec<Arc<Session>> {
+    if query.iter().any(PcpUri::is_wildcard) {
+        let wanted = |uri: &PcpUri| query.iter().any(|pattern| pattern.matches(uri));
+        return by_uri
+            .iter()
+            .filter(|(uri, _)| wanted(uri))
+            .map(|(_, s)| Arc::clone(s))
+            .collect();
+    }
+    let mut exact: Vec<&PcpUri> = query.iter().collect();
+    exact.sort_unstable();
+    exact.dedup();
+    exact
+        .into_iter()
+        .filter_map(|uri| by_uri.get(uri).cloned())
+        .collect()
+}

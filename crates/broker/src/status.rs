@@ -1,0 +1,144 @@
+//! The status service and metrics, on the agents' port.
+//!
+//! Paths and answers are those of other PCP brokers. The rule: numbers only, nothing about any
+//! client, because no certificate is needed to ask.
+
+use serde_json::{Value, json};
+
+use crate::router::Router;
+
+/// An HTTP answer.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) content_type: &'static str,
+    pub(crate) body: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Level {
+    Critical,
+    Info,
+    Debug,
+}
+
+/// Answers a request that is no upgrade.
+pub(crate) fn answer(router: &Router, method: &str, target: &str) -> Answer {
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let known = matches!(
+        path,
+        "/status/v1/services"
+            | "/status/v1/services/broker-service"
+            | "/status/v1/simple"
+            | "/metrics"
+    );
+    if known && method != "GET" && method != "HEAD" {
+        return text(405, "only GET is allowed here");
+    }
+    match path {
+        "/status/v1/simple" => simple(router),
+        "/status/v1/services/broker-service" => service(router, query, false),
+        "/status/v1/services" => service(router, query, true),
+        "/metrics" => Answer {
+            status: 200,
+            content_type: "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            body: router.metrics.text(),
+        },
+        _ => text(404, "not found"),
+    }
+}
+
+fn simple(router: &Router) -> Answer {
+    let state = state(router);
+    text(if state == "running" { 200 } else { 503 }, state)
+}
+
+fn service(router: &Router, query: &str, as_map: bool) -> Answer {
+    let Some(level) = level(query) else {
+        return text(400, "level is critical, info or debug");
+    };
+    let state = state(router);
+    let mut body = json!({
+        "service_name": "broker-service",
+        "service_version": env!("CARGO_PKG_VERSION"),
+        "service_status_version": 1,
+        "detail_level": level.name(),
+        "state": state,
+        "status": details(router, level),
+        "active_alerts": [],
+    });
+    if as_map {
+        body = json!({ "broker-service": body });
+    }
+    Answer {
+        status: if state == "running" { 200 } else { 503 },
+        content_type: "application/json",
+        body: body.to_string(),
+    }
+}
+
+fn state(router: &Router) -> &'static str {
+    if router.sessions.is_stopping() {
+        "stopping"
+    } else if router.controllers.all_away() {
+        "error"
+    } else {
+        "running"
+    }
+}
+
+fn details(router: &Router, level: Level) -> Value {
+    if level == Level::Critical {
+        return json!({});
+    }
+    let controllers: Vec<Value> = router
+        .controllers
+        .states()
+        .iter()
+        .map(|(uri, connected)| json!({ "uri": uri.as_str(), "connected": connected }))
+        .collect();
+    let metrics = &router.metrics;
+    json!({
+        "connections": router.sessions.len(),
+        "controllers": controllers,
+        "metrics": {
+            "associations": metrics.opened.get(),
+            "half-open-connections": metrics.half_open.get(),
+            "messages-sent": metrics.messages_sent.get(),
+            "bytes-received": metrics.bytes_received.get(),
+            "bytes-sent": metrics.bytes_sent.get(),
+            "sessions-superseded": metrics.superseded.get(),
+            "sessions-revoked": metrics.revoked.get(),
+        },
+    })
+}
+
+fn level(query: &str) -> Option<Level> {
+    let value = query
+        .split('&')
+        .find_map(|pair| pair.strip_prefix("level="));
+    match value.unwrap_or("info") {
+        "critical" => Some(Level::Critical),
+        "info" => Some(Level::Info),
+        "debug" => Some(Level::Debug),
+        _ => None,
+    }
+}
+
+impl Level {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Critical => "critical",
+            Self::Info => "info",
+            Self::Debug => "debug",
+        }
+    }
+}
+
+fn text(status: u16, body: &str) -> Answer {
+    Answer {
+        status,
+        content_type: "text/plain; charset=utf-8",
+        body: body.to_owned(),
+    }
+}

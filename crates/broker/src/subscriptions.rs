@@ -1,0 +1,99 @@
+//! Who is told of inventory changes, and how far.
+//!
+//! A [`Subscription`] is a place in the [change log](crate::change_log) and a filter. The rule: it
+//! hands out nothing before it is active, that is before the answer to its request is on its way.
+
+use std::sync::Arc;
+
+use pcp::PcpUri;
+use pcp::types::Change;
+
+use crate::change_log::{Behind, ChangeLog};
+use crate::controllers::Controller;
+use crate::defaults::INVENTORY_BATCH;
+use crate::session::Session;
+
+/// Where updates go.
+#[derive(Clone, Debug)]
+pub(crate) enum Subscriber {
+    Session(Arc<Session>),
+    Controller(Arc<Controller>),
+}
+
+#[derive(Debug)]
+pub(crate) struct Subscription {
+    subscriber: Subscriber,
+    query: Vec<PcpUri>,
+    cursor: u64,
+    active: bool,
+}
+
+impl Subscription {
+    pub(crate) fn new(subscriber: Subscriber, query: Vec<PcpUri>, cursor: u64) -> Self {
+        Self {
+            subscriber,
+            query,
+            cursor,
+            active: false,
+        }
+    }
+
+    pub(crate) fn activate(&mut self) {
+        self.active = true;
+    }
+
+    pub(crate) fn subscriber(&self) -> &Subscriber {
+        &self.subscriber
+    }
+
+    pub(crate) fn cursor(&self) -> u64 {
+        self.cursor
+    }
+
+    /// The next batch; the place moves behind it. Nothing is taken while the subscriber's queue
+    /// is full: it will be told later.
+    pub(crate) fn take(&mut self, log: &ChangeLog) -> Result<Vec<(PcpUri, Change)>, Behind> {
+        let entries = log.since(self.cursor)?;
+        let mut changes = Vec::new();
+        if !self.active || self.subscriber.is_congested() {
+            return Ok(changes);
+        }
+        for (uri, change) in entries {
+            if changes.len() >= INVENTORY_BATCH {
+                break;
+            }
+            self.cursor += 1;
+            if self.query.iter().any(|pattern| pattern.matches(uri)) {
+                changes.push((uri.clone(), *change));
+            }
+        }
+        Ok(changes)
+    }
+}
+
+impl Subscriber {
+    pub(crate) fn outbox(&self) -> &crate::session::outbox::Outbox {
+        match self {
+            Self::Session(session) => &session.outbox,
+            Self::Controller(controller) => &controller.outbox,
+        }
+    }
+
+    pub(crate) fn address(&self) -> &PcpUri {
+        match self {
+            Self::Session(session) => &session.uri,
+            Self::Controller(controller) => &controller.address,
+        }
+    }
+
+    pub(crate) fn version(&self) -> crate::session::Version {
+        match self {
+            Self::Session(session) => session.version,
+            Self::Controller(_) => crate::session::Version::V2,
+        }
+    }
+
+    fn is_congested(&self) -> bool {
+        self.outbox().is_congested()
+    }
+}

@@ -5,8 +5,10 @@
 
 use tokio::sync::mpsc;
 
+use crate::StoreError;
 use crate::defaults::{BATCH_BYTES, BATCH_STATEMENTS};
 use crate::store::{Message, Request};
+use crate::write::Written;
 
 /// The requests of one transaction.
 #[derive(Default)]
@@ -29,6 +31,20 @@ pub(crate) fn fill(first: Message, queue: &mut mpsc::Receiver<Message>) -> Batch
         }
     }
     batch
+}
+
+/// Tells each caller what was written.
+pub(crate) fn answer(requests: Vec<Request>, written: Vec<Written>) {
+    for (request, written) in requests.into_iter().zip(written) {
+        // A caller that does not wait any more has nothing to be told.
+        let _ = request.reply.send(Ok(written));
+    }
+}
+
+/// Tells a caller that nothing was.
+pub(crate) fn fail(request: Request, error: StoreError) {
+    tracing::warn!(%error, source = ?std::error::Error::source(&error), "a write failed");
+    let _ = request.reply.send(Err(error));
 }
 
 impl Batch {

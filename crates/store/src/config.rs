@@ -17,6 +17,7 @@ pub struct StoreConfig {
 /// The engine that a URL names.
 pub(crate) enum Target {
     Sqlite(PathBuf),
+    Postgres(String),
 }
 
 impl StoreConfig {
@@ -36,6 +37,9 @@ impl StoreConfig {
     pub(crate) fn target(&self) -> Result<Target, OpenStoreError> {
         if let Some(path) = self.url.strip_prefix("sqlite:") {
             return Ok(Target::Sqlite(PathBuf::from(path)));
+        }
+        if self.url.starts_with("postgresql://") || self.url.starts_with("postgres://") {
+            return Ok(Target::Postgres(self.url.clone()));
         }
         Err(OpenStoreError::UnknownUrl)
     }

@@ -23,17 +23,17 @@ pub enum OpenStoreError {
     },
     /// Another server process has the SQLite file.
     #[error(
-        "{path} is in use by another server process ({holder}); stop it first, or give this one a \
-         data directory of its own"
+        "{place} is in use by another server process ({holder}); stop it first, or give this one a \
+         database of its own"
     )]
     Locked {
         /// The database.
-        path: PathBuf,
-        /// Its process id, where known.
+        place: String,
+        /// The other's process id, where known.
         holder: String,
     },
     /// A file or directory.
-    #[error("cannot open {path}")]
+    #[error("cannot open {}", path.display())]
     Io {
         /// Which.
         path: PathBuf,

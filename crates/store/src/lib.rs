@@ -17,6 +17,7 @@ mod ledger;
 mod migrations;
 mod number;
 mod page;
+mod postgres;
 mod prune;
 mod runs;
 mod sqlite;

@@ -60,6 +60,8 @@ macro_rules! migrations {
 
 pub(crate) const SQLITE: &[Migration] = migrations!("sqlite": 1 "0001_first");
 
+pub(crate) const POSTGRES: &[Migration] = migrations!("postgres": 1 "0001_first");
+
 /// What is still to be applied, given what was.
 pub(crate) fn pending(
     known: &'static [Migration],

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::config::Target;
+use crate::postgres::Postgres;
 use crate::sqlite::Sqlite;
 use crate::value::{FromRow, Value};
 use crate::write::{Applied, Change, Step, Write, Written};
@@ -24,6 +25,7 @@ pub struct Store {
 
 enum Engine {
     Sqlite(Sqlite),
+    Postgres(Postgres),
 }
 
 /// What the writer gets.
@@ -49,6 +51,10 @@ impl Store {
                 let (sqlite, writes) = Sqlite::open(path, config.readers).await?;
                 (Engine::Sqlite(sqlite), writes)
             }
+            Target::Postgres(url) => {
+                let (postgres, writes) = Postgres::open(&url, config.readers).await?;
+                (Engine::Postgres(postgres), writes)
+            }
         };
         Ok(Self {
             engine: Arc::new(engine),
@@ -63,6 +69,7 @@ impl Store {
         self.writes.closed().await;
         match &*self.engine {
             Engine::Sqlite(sqlite) => sqlite.closed().await,
+            Engine::Postgres(postgres) => postgres.closed().await,
         }
     }
 
@@ -112,6 +119,7 @@ impl Store {
     ) -> Result<Vec<T>, StoreError> {
         match &*self.engine {
             Engine::Sqlite(sqlite) => sqlite.query(sql, values).await,
+            Engine::Postgres(postgres) => postgres.query(sql, values).await,
         }
     }
 
@@ -128,6 +136,7 @@ impl Store {
     pub async fn prepare(&self, sql: &'static str) -> Result<(), StoreError> {
         match &*self.engine {
             Engine::Sqlite(sqlite) => sqlite.prepare(sql).await,
+            Engine::Postgres(postgres) => postgres.prepare(sql).await,
         }
     }
 }
@@ -136,6 +145,7 @@ impl fmt::Debug for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let engine = match &*self.engine {
             Engine::Sqlite(sqlite) => sqlite.path().display().to_string(),
+            Engine::Postgres(postgres) => postgres.place().to_owned(),
         };
         f.debug_struct("Store")
             .field("engine", &engine)

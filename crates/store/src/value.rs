@@ -5,8 +5,11 @@
 //! JSON text has `\u0000` where the value has a NUL.
 
 use std::borrow::Cow;
+use std::error::Error;
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
+use tokio_postgres::types::private::BytesMut;
+use tokio_postgres::types::{IsNull, ToSql, Type};
 
 /// A parameter of a statement.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,6 +101,28 @@ impl rusqlite::ToSql for Value<'_> {
     }
 }
 
+impl ToSql for Value<'_> {
+    fn to_sql(
+        &self,
+        ty: &Type,
+        out: &mut BytesMut,
+    ) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+        match self {
+            Self::Null => Ok(IsNull::Yes),
+            Self::Int(int) => int.to_sql_checked(ty, out),
+            Self::Text(text) => text.to_sql_checked(ty, out),
+            Self::Blob(bytes) => (&**bytes).to_sql_checked(ty, out),
+        }
+    }
+
+    fn accepts(_: &Type) -> bool {
+        // Each variant is checked when it is written.
+        true
+    }
+
+    tokio_postgres::types::to_sql_checked!();
+}
+
 // === impl ColumnError ===
 
 impl ColumnError {
@@ -128,6 +153,23 @@ impl Columns for rusqlite::Row<'_> {
 
     fn opt_blob(&self, index: usize) -> Result<Option<Vec<u8>>, ColumnError> {
         self.get(index)
+            .map_err(|error| ColumnError::new(index, error))
+    }
+}
+
+impl Columns for tokio_postgres::Row {
+    fn opt_int(&self, index: usize) -> Result<Option<i64>, ColumnError> {
+        self.try_get(index)
+            .map_err(|error| ColumnError::new(index, error))
+    }
+
+    fn opt_text(&self, index: usize) -> Result<Option<String>, ColumnError> {
+        self.try_get(index)
+            .map_err(|error| ColumnError::new(index, error))
+    }
+
+    fn opt_blob(&self, index: usize) -> Result<Option<Vec<u8>>, ColumnError> {
+        self.try_get(index)
             .map_err(|error| ColumnError::new(index, error))
     }
 }

@@ -21,7 +21,8 @@ pub(crate) fn bind(statement: &mut Statement<'_>, values: &[Value<'_>]) -> rusql
     }
     for (name, value) in NAMES.iter().zip(values) {
         let index = statement.parameter_index(name)?;
-        let index = index.ok_or_else(|| rusqlite::Error::InvalidParameterName((*name).to_owned()))?;
+        let index =
+            index.ok_or_else(|| rusqlite::Error::InvalidParameterName((*name).to_owned()))?;
         statement.raw_bind_parameter(index, value)?;
     }
     Ok(())

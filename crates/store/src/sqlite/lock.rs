@@ -36,7 +36,7 @@ pub(crate) fn take(path: &Path) -> Result<Lock, OpenStoreError> {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             return Err(OpenStoreError::Locked {
-                path: path.to_owned(),
+                place: path.display().to_string(),
                 holder: holder(&mut file),
             });
         }

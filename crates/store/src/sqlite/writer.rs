@@ -36,32 +36,20 @@ pub(crate) fn run(mut connection: Connection, mut queue: mpsc::Receiver<Message>
 fn write(connection: &mut Connection, batch: Batch) {
     let mut requests = batch.requests;
     match transact(connection, &requests) {
-        Ok(written) => answer(requests, written),
+        Ok(written) => batch::answer(requests, written),
         Err(error) if requests.len() == 1 => {
-            fail(requests.remove(0), error);
+            batch::fail(requests.remove(0), error);
         }
         Err(error) => {
             tracing::debug!(%error, requests = requests.len(), "batch undone, each is tried alone");
             for request in requests {
                 match transact(connection, std::slice::from_ref(&request)) {
-                    Ok(written) => answer(vec![request], written),
-                    Err(error) => fail(request, error),
+                    Ok(written) => batch::answer(vec![request], written),
+                    Err(error) => batch::fail(request, error),
                 }
             }
         }
     }
-}
-
-fn answer(requests: Vec<Request>, written: Vec<Written>) {
-    for (request, written) in requests.into_iter().zip(written) {
-        // A caller that does not wait any more has nothing to be told.
-        let _ = request.reply.send(Ok(written));
-    }
-}
-
-fn fail(request: Request, error: StoreError) {
-    tracing::warn!(%error, source = ?std::error::Error::source(&error), "a write failed");
-    let _ = request.reply.send(Err(error));
 }
 
 /// All requests in one transaction; on an error nothing of it is kept.

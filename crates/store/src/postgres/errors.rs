@@ -1,0 +1,52 @@
+//! What PostgreSQL's errors mean here.
+
+use std::sync::Arc;
+
+use deadpool_postgres::PoolError;
+use tokio_postgres::Error;
+use tokio_postgres::error::SqlState;
+
+use crate::StoreError;
+
+/// Whether the connection is gone, or the server is about to end it, or the transaction lost
+/// against another one: in each case the same may be tried again on a new connection.
+pub(crate) fn is_lost(error: &Error) -> bool {
+    let Some(state) = error.code() else {
+        // Without a code it did not come from the server, but from the connection; only values
+        // that cannot be encoded and rows that cannot be read are neither.
+        return error.is_closed() || std::error::Error::source(error).is_some_and(is_io);
+    };
+    [
+        SqlState::ADMIN_SHUTDOWN,
+        SqlState::CRASH_SHUTDOWN,
+        SqlState::CANNOT_CONNECT_NOW,
+        SqlState::T_R_DEADLOCK_DETECTED,
+        SqlState::T_R_SERIALIZATION_FAILURE,
+        // A standby, or a primary that became one.
+        SqlState::READ_ONLY_SQL_TRANSACTION,
+    ]
+    .contains(state)
+        || state.code().starts_with("08")
+}
+
+fn is_io(source: &(dyn std::error::Error + 'static)) -> bool {
+    source.is::<std::io::Error>()
+}
+
+pub(crate) fn from_engine(error: Error) -> StoreError {
+    if is_lost(&error) {
+        return StoreError::Unavailable(Arc::new(error));
+    }
+    match error.code() {
+        Some(state) if *state == SqlState::DISK_FULL => StoreError::DiskFull(Arc::new(error)),
+        Some(state) if state.code().starts_with("XX") => StoreError::Corrupt(Arc::new(error)),
+        _ => StoreError::Refused(Arc::new(error)),
+    }
+}
+
+pub(crate) fn from_pool(error: PoolError) -> StoreError {
+    match error {
+        PoolError::Closed => StoreError::Closed,
+        other => StoreError::Unavailable(Arc::new(other)),
+    }
+}

@@ -1,0 +1,16 @@
+//! The store's suite: the same tests on SQLite and on a real PostgreSQL, and what is particular to
+//! each.
+
+mod engine;
+mod events;
+mod jobs;
+mod kill;
+mod model;
+mod opening;
+mod outage;
+mod prune;
+mod runs;
+mod sizes;
+mod sqlite_disk;
+mod statements;
+mod users;

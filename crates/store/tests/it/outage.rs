@@ -1,0 +1,76 @@
+//! PostgreSQL goes away and comes back.
+
+use std::sync::Arc;
+
+use store::{JobFilter, Page, Store, StoreConfig};
+use testkit::postgres::Postgres;
+
+use crate::engine::job;
+
+/// Every acknowledged job is there after stops and crashes of the server, and none is there twice.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn writes_survive_restarts_and_crashes_of_the_server() {
+    let server = Arc::new(Postgres::start().unwrap());
+    let config = StoreConfig::new(server.create_database().unwrap());
+    let store = Store::open(&config).await.unwrap();
+    let writer = {
+        let store = store.clone();
+        let (stop, mut stopped) = tokio::sync::oneshot::channel::<()>();
+        let task = tokio::spawn(async move {
+            let mut numbers = Vec::new();
+            while stopped.try_recv().is_err() {
+                numbers.push(store.insert_job(job(&["a"])).await.unwrap().get());
+            }
+            numbers
+        });
+        (stop, task)
+    };
+    for round in 0..6 {
+        let before = store.last_job().await;
+        while store.last_job().await < before + 20 {
+            tokio::task::yield_now().await;
+        }
+        let server = Arc::clone(&server);
+        tokio::task::spawn_blocking(move || {
+            if round % 2 == 0 {
+                server.kill()
+            } else {
+                server.stop()
+            }
+            .unwrap();
+            server.resume().unwrap();
+        })
+        .await
+        .unwrap();
+    }
+    let (stop, task) = writer;
+    stop.send(()).unwrap();
+    let numbers = task.await.unwrap();
+    let expected: Vec<i64> = (1..=i64::try_from(numbers.len()).unwrap()).collect();
+    assert_eq!(numbers, expected, "none lost, none twice, no gap");
+    assert_eq!(store.last_job().await, *expected.last().unwrap());
+    store.close().await;
+}
+
+trait LastJob {
+    async fn last_job(&self) -> i64;
+}
+
+impl LastJob for Store {
+    async fn last_job(&self) -> i64 {
+        let filter = JobFilter {
+            descending: true,
+            ..JobFilter::default()
+        };
+        let page = Page {
+            limit: Some(1),
+            offset: 0,
+        };
+        self.jobs(&filter, page)
+            .await
+            .unwrap()
+            .0
+            .first()
+            .map_or(0, |row| row.number.get())
+    }
+}

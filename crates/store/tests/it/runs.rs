@@ -1,0 +1,169 @@
+//! Runs: states, order, lookup.
+
+use store::{Page, RunFilter, RunOrder};
+
+use crate::engine::{Bench, applied, both, job, job_to, run_to};
+
+both!(
+    an_ended_run_never_changes_again,
+    results_that_come_twice_change_nothing,
+    lists_are_filtered_ordered_and_paged,
+    a_run_is_found_by_its_transaction,
+    states_are_counted_for_many_jobs,
+);
+
+async fn an_ended_run_never_changes_again(bench: Bench) {
+    let store = &bench.store;
+    let states = ["finished", "failed", "errored", "skipped"];
+    for state in states {
+        let number = store.insert_job(job(&["a"])).await.unwrap();
+        assert!(applied(store, run_to(number, "a", "running", 5)).await);
+        assert!(applied(store, run_to(number, "a", state, 6)).await);
+        let before = store.run(number, "a").await.unwrap();
+        for other in states.iter().chain(&["new", "ready", "running"]) {
+            assert!(
+                !applied(store, run_to(number, "a", other, 7)).await,
+                "{state} to {other}"
+            );
+        }
+        assert_eq!(store.run(number, "a").await.unwrap(), before);
+        let run = before.unwrap();
+        assert_eq!((run.started_ms, run.finished_ms), (Some(5), Some(6)));
+        assert_eq!(store.events(number, 0, 10).await.unwrap().len(), 2);
+        assert_eq!(run.latest_event_id, store.last_event_id_of(number).await);
+    }
+}
+
+async fn results_that_come_twice_change_nothing(bench: Bench) {
+    let number = bench.store.insert_job(job(&["a"])).await.unwrap();
+    let change = run_to(number, "a", "finished", 6);
+    let twice = bench
+        .store
+        .commit(vec![change.clone(), change.clone()])
+        .await
+        .unwrap();
+    assert!(twice[0].changed && twice[0].event_id.is_some());
+    assert!(!twice[1].changed && twice[1].event_id.is_none());
+    assert!(!applied(&bench.store, change).await);
+    let nobody = run_to(number, "nobody", "finished", 6);
+    assert!(!applied(&bench.store, nobody).await, "an unknown node");
+}
+
+async fn lists_are_filtered_ordered_and_paged(bench: Bench) {
+    let store = &bench.store;
+    let number = store.insert_job(job(&["d", "a", "c", "b"])).await.unwrap();
+    let changes = [
+        ("a", "running", 10),
+        ("b", "running", 11),
+        ("c", "running", 12),
+    ]
+    .map(|(node, state, at_ms)| run_to(number, node, state, at_ms));
+    store.commit(changes.to_vec()).await.unwrap();
+    let changes = [("a", "finished", 30), ("b", "failed", 20)]
+        .map(|(node, state, at_ms)| run_to(number, node, state, at_ms));
+    store.commit(changes.to_vec()).await.unwrap();
+
+    let listed = async |filter: RunFilter, page| {
+        let (rows, total) = store.runs(number, &filter, page).await.unwrap();
+        (
+            rows.into_iter()
+                .map(|row| row.certname)
+                .collect::<Vec<_>>()
+                .concat(),
+            total,
+        )
+    };
+    let by = |order_by, descending| RunFilter {
+        order_by,
+        descending,
+        ..RunFilter::default()
+    };
+    let all = Page::default();
+    for (order_by, descending, expected) in [
+        (RunOrder::Certname, false, "abcd"),
+        (RunOrder::Certname, true, "dcba"),
+        (RunOrder::Duration, false, "bacd"),
+        (RunOrder::Duration, true, "abcd"),
+        (RunOrder::State, false, "badc"),
+        (RunOrder::State, true, "cdab"),
+        (RunOrder::Started, false, "abcd"),
+        (RunOrder::Started, true, "cbad"),
+        (RunOrder::Finished, false, "bacd"),
+        (RunOrder::Finished, true, "abcd"),
+    ] {
+        let listed = listed(by(order_by, descending), all).await;
+        assert_eq!(
+            listed,
+            (expected.to_owned(), 4),
+            "{order_by:?} {descending}"
+        );
+    }
+    let page = Page {
+        limit: Some(2),
+        offset: 1,
+    };
+    assert_eq!(
+        listed(RunFilter::default(), page).await,
+        ("bc".to_owned(), 4)
+    );
+    let failed = RunFilter {
+        state: Some("failed".to_owned()),
+        ..RunFilter::default()
+    };
+    assert_eq!(listed(failed, all).await, ("b".to_owned(), 1));
+}
+
+async fn a_run_is_found_by_its_transaction(bench: Bench) {
+    let new = job(&["a", "b"]);
+    let transaction_id = new.runs[1].transaction_id.clone();
+    let number = bench.store.insert_job(new).await.unwrap();
+    let run = bench
+        .store
+        .run_by_transaction(&transaction_id)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!((run.job, run.certname.as_str()), (number, "b"));
+    assert_eq!(bench.store.run_by_transaction("other").await.unwrap(), None);
+    let mut again = job(&["c"]);
+    again.runs[0].transaction_id = transaction_id;
+    assert!(
+        bench.store.insert_job(again).await.is_err(),
+        "unique over all jobs"
+    );
+}
+
+async fn states_are_counted_for_many_jobs(bench: Bench) {
+    let store = &bench.store;
+    let mut numbers = Vec::new();
+    for _ in 0..4 {
+        numbers.push(store.insert_job(job(&["a", "b"])).await.unwrap());
+    }
+    applied(store, run_to(numbers[3], "a", "failed", 1)).await;
+    applied(store, job_to(numbers[3], "running", 1)).await;
+    let states = store.node_states(&[numbers[3], numbers[0]]).await.unwrap();
+    assert_eq!(
+        states.keys().copied().collect::<Vec<_>>(),
+        [numbers[0], numbers[3]]
+    );
+    assert_eq!(states[&numbers[0]]["ready"], 2);
+    assert_eq!(
+        (states[&numbers[3]]["ready"], states[&numbers[3]]["failed"]),
+        (1, 1)
+    );
+}
+
+/// What a run's `latest_event_id` is compared with.
+trait LastEvent {
+    async fn last_event_id_of(&self, job: store::JobNumber) -> i64;
+}
+
+impl LastEvent for store::Store {
+    async fn last_event_id_of(&self, job: store::JobNumber) -> i64 {
+        self.events(job, 0, 100)
+            .await
+            .unwrap()
+            .last()
+            .map_or(0, |event| event.id)
+    }
+}

@@ -1,0 +1,366 @@
+//! A private, real PostgreSQL for tests.
+//!
+//! [`Postgres`] is a server of its own: data in a temporary directory, reached by a Unix socket in
+//! it only, fsync on. It refuses to run as root, so a test that runs as root starts it as user
+//! `postgres` or `nobody`. The rule: the server ends with its handle, and with the test process,
+//! however that ends (it asks the kernel for a signal at its parent's death).
+
+use std::ffi::OsString;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak, mpsc};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+
+/// A running server.
+#[derive(Debug)]
+pub struct Postgres {
+    directory: tempfile::TempDir,
+    programs: PathBuf,
+    account: Option<Account>,
+    process: Mutex<Option<Process>>,
+    databases: AtomicU64,
+}
+
+/// The server's process and the thread that is its parent: the kernel's signal comes at the death
+/// of the parent *thread*, and the threads of tests come and go.
+#[derive(Debug)]
+struct Process {
+    pid: rustix::process::Pid,
+    commands: mpsc::Sender<Stop>,
+    thread: std::thread::JoinHandle<()>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Stop {
+    /// As an administrator does it.
+    Fast,
+    /// As a power cut does it.
+    Kill,
+}
+
+#[derive(Clone, Debug)]
+struct Account {
+    uid: u32,
+    gid: u32,
+}
+
+/// Longer than any healthy machine needs, to end a broken test with a message.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+static SHARED: Mutex<Weak<Postgres>> = Mutex::new(Weak::new());
+
+impl Postgres {
+    /// The server that the tests of this process share; it ends with the last handle.
+    pub fn shared() -> Result<Arc<Self>> {
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(running) = shared.upgrade() {
+            return Ok(running);
+        }
+        let started = Arc::new(Self::start()?);
+        *shared = Arc::downgrade(&started);
+        Ok(started)
+    }
+
+    /// A new server.
+    pub fn start() -> Result<Self> {
+        let programs = programs()?;
+        let account = account()?;
+        let directory = tempfile::Builder::new().prefix("pg-").tempdir()?;
+        if let Some(Account { uid, gid, .. }) = account {
+            std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o711))?;
+            chown(directory.path(), Some(uid), Some(gid))?;
+        }
+        let server = Self {
+            directory,
+            programs,
+            account,
+            process: Mutex::new(None),
+            databases: AtomicU64::new(0),
+        };
+        let output = server
+            .command("initdb", &[])
+            .args([
+                "--auth=trust",
+                "--username=tutti",
+                "--encoding=UTF8",
+                "--locale=C.UTF-8",
+            ])
+            .arg("--no-sync")
+            .arg("-D")
+            .arg(server.data())
+            .output()
+            .context("cannot run initdb")?;
+        ensure!(
+            output.status.success(),
+            "initdb: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        server.resume()?;
+        Ok(server)
+    }
+
+    /// Makes an empty database and gives its URL.
+    pub fn create_database(&self) -> Result<String> {
+        let name = format!("test_{}", self.databases.fetch_add(1, Ordering::Relaxed));
+        self.psql("postgres", &format!("CREATE DATABASE {name}"))?;
+        let host = self
+            .directory
+            .path()
+            .display()
+            .to_string()
+            .replace('/', "%2F");
+        Ok(format!("postgresql://tutti@{host}/{name}"))
+    }
+
+    /// Runs SQL in a database, as the administrator; gives what it prints.
+    pub fn psql(&self, database: &str, sql: &str) -> Result<String> {
+        let output = Command::new(self.programs.join("psql"))
+            .args([
+                "-X",
+                "-A",
+                "-t",
+                "-v",
+                "ON_ERROR_STOP=1",
+                "-U",
+                "tutti",
+                "-d",
+                database,
+            ])
+            .arg("-h")
+            .arg(self.directory.path())
+            .args(["-c", sql])
+            .output()
+            .context("cannot run psql")?;
+        ensure!(
+            output.status.success(),
+            "psql: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        Ok(String::from_utf8(output.stdout)?.trim().to_owned())
+    }
+
+    /// Ends the server as an administrator does: connections are cut, everything is on the disk.
+    pub fn stop(&self) -> Result<()> {
+        self.end(Stop::Fast)
+    }
+
+    /// Ends it as a power cut does.
+    pub fn kill(&self) -> Result<()> {
+        self.end(Stop::Kill)
+    }
+
+    /// Starts it again on the same data and waits until it answers.
+    pub fn resume(&self) -> Result<()> {
+        let mut process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
+        ensure!(process.is_none(), "the server is running");
+        // A killed server leaves its shared memory to its children for a moment.
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let started = self.spawn()?;
+            match self.await_ready(&started, deadline)? {
+                true => {
+                    *process = Some(started);
+                    return Ok(());
+                }
+                false if Instant::now() < deadline => finish(started, Stop::Kill)?,
+                false => bail!("PostgreSQL does not start: {}", self.log()),
+            }
+        }
+    }
+
+    fn spawn(&self) -> Result<Process> {
+        let mut command = self.command("postgres", &["--pdeathsig", "QUIT"]);
+        command
+            .arg("-D")
+            .arg(self.data())
+            .arg("-k")
+            .arg(self.directory.path());
+        command.args([
+            "-c",
+            "listen_addresses=",
+            "-c",
+            "fsync=on",
+            "-c",
+            "max_connections=200",
+        ]);
+        let log = std::fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(self.directory.path().join("log"))?;
+        command
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log);
+        let (commands, orders) = mpsc::channel();
+        let (told, spawned) = mpsc::channel();
+        let thread = std::thread::Builder::new()
+            .name("postgres".to_owned())
+            .spawn(move || {
+                let child = command.spawn();
+                // The receiver waits below.
+                let _ = told.send(
+                    child
+                        .as_ref()
+                        .map(Child::id)
+                        .map_err(|error| error.to_string()),
+                );
+                if let Ok(child) = child {
+                    supervise(child, &orders);
+                }
+            })?;
+        let id = spawned
+            .recv()?
+            .map_err(anyhow::Error::msg)
+            .context("cannot run postgres")?;
+        let pid = i32::try_from(id)
+            .ok()
+            .and_then(rustix::process::Pid::from_raw);
+        Ok(Process {
+            pid: pid.context("a process id is positive")?,
+            commands,
+            thread,
+        })
+    }
+
+    fn await_ready(&self, process: &Process, deadline: Instant) -> Result<bool> {
+        while Instant::now() < deadline {
+            if process.thread.is_finished() || !is_alive(process.pid) {
+                return Ok(false);
+            }
+            let ready = Command::new(self.programs.join("pg_isready"))
+                .args(["-q", "-U", "tutti", "-h"])
+                .arg(self.directory.path())
+                .status()
+                .context("cannot run pg_isready")?;
+            if ready.success() {
+                return Ok(true);
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(false)
+    }
+
+    fn end(&self, stop: Stop) -> Result<()> {
+        let process = self
+            .process
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        process.map_or(Ok(()), |process| finish(process, stop))
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.directory.path().join("log")).unwrap_or_default()
+    }
+
+    fn data(&self) -> PathBuf {
+        self.directory.path().join("data")
+    }
+
+    /// A program of the server, as an account that it accepts.
+    fn command(&self, program: &str, setpriv: &[&str]) -> Command {
+        let program = self.programs.join(program);
+        let mut arguments: Vec<OsString> = setpriv.iter().map(OsString::from).collect();
+        if let Some(Account { uid, gid, .. }) = &self.account {
+            arguments.extend(["--reuid".into(), uid.to_string().into()]);
+            arguments.extend([
+                "--regid".into(),
+                gid.to_string().into(),
+                "--clear-groups".into(),
+            ]);
+        }
+        let mut command = if arguments.is_empty() {
+            Command::new(program)
+        } else {
+            let mut command = Command::new("setpriv");
+            command.args(arguments).arg("--").arg(program);
+            command
+        };
+        command.current_dir(self.directory.path());
+        command
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        // The directory goes next: nothing has to be written any more. An error cannot be told.
+        let _ = self.end(Stop::Kill);
+    }
+}
+
+/// The parent of the server: waits for the order to end it, and for its end.
+fn supervise(mut child: Child, orders: &mpsc::Receiver<Stop>) {
+    // A dropped sender is a dropped handle.
+    let stop = orders.recv().unwrap_or(Stop::Kill);
+    let pid = i32::try_from(child.id())
+        .ok()
+        .and_then(rustix::process::Pid::from_raw);
+    if let (Stop::Fast, Some(pid)) = (stop, pid) {
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::INT);
+    } else {
+        let _ = child.kill();
+    }
+    let _ = child.wait();
+}
+
+fn finish(process: Process, stop: Stop) -> Result<()> {
+    // A thread that has ended needs no order.
+    let _ = process.commands.send(stop);
+    if process.thread.join().is_err() {
+        bail!("the thread that keeps PostgreSQL panicked");
+    }
+    Ok(())
+}
+
+fn is_alive(pid: rustix::process::Pid) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
+    // A child that ended and was not waited for is a zombie.
+    stat.is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+/// Debian keeps the server's programs out of the path, in a directory for each version.
+fn programs() -> Result<PathBuf> {
+    let mut directories: Vec<PathBuf> = std::env::var_os("PATH")
+        .iter()
+        .flat_map(std::env::split_paths)
+        .collect();
+    directories.push("/usr/local/bin".into());
+    let mut versions: Vec<PathBuf> = std::fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path().join("bin"))
+        .collect();
+    versions.sort();
+    directories.extend(versions.into_iter().rev());
+    directories
+        .into_iter()
+        .find(|directory| directory.join("initdb").is_file() && directory.join("psql").is_file())
+        .context("PostgreSQL is not installed: `apt install postgresql` (15 or newer)")
+}
+
+/// `None`: the present account is good.
+fn account() -> Result<Option<Account>> {
+    if !rustix::process::geteuid().is_root() {
+        return Ok(None);
+    }
+    let passwd = std::fs::read_to_string(Path::new("/etc/passwd"))?;
+    for name in ["postgres", "nobody"] {
+        let line = passwd
+            .lines()
+            .find(|line| line.split(':').next() == Some(name));
+        let fields: Vec<&str> = line.iter().flat_map(|line| line.split(':')).collect();
+        if let [_, _, uid, gid, ..] = fields.as_slice() {
+            return Ok(Some(Account {
+                name,
+                uid: uid.parse()?,
+                gid: gid.parse()?,
+            }));
+        }
+    }
+    bail!("PostgreSQL refuses to run as root, and there is neither a user postgres nor nobody")
+}

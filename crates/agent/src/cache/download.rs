@@ -9,6 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::StreamExt;
 use pki::{ClientTls, TlsFiles};
 use pxp::action::{FileSpec, Sha256};
@@ -16,12 +17,12 @@ use reqwest::{Client, Response, Url};
 use serde_json::{Map, Value};
 use sha2::Digest;
 use tempfile::NamedTempFile;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, mpsc};
 
 use super::retry::{Verdict, judge, wait_before};
 use crate::defaults::engine::{
-    DOWNLOAD_CONNECT_TIMEOUT, DOWNLOAD_ROUNDS, DOWNLOAD_TIMEOUT, MAX_CONCURRENT_DOWNLOADS,
-    MAX_FILE_BYTES,
+    CHUNKS_IN_FLIGHT, DOWNLOAD_CONNECT_TIMEOUT, DOWNLOAD_ROUNDS, DOWNLOAD_TIMEOUT,
+    MAX_CONCURRENT_DOWNLOADS, MAX_FILE_BYTES,
 };
 
 /// Where files come from.
@@ -212,11 +213,15 @@ async fn attempt(
     spec: &FileSpec,
     directory: &Path,
 ) -> Result<(), AttemptError> {
-    let transient = |error: reqwest::Error| AttemptError::Transient {
-        why: chain(&error.without_url()),
-        wait: None,
-    };
-    let response = client.get(url.clone()).send().await.map_err(transient)?;
+    let response = client.get(url.clone()).send().await.map_err(|error| {
+        let error = error.without_url();
+        let why = chain(&error);
+        if is_certificate_error(&error) {
+            AttemptError::Permanent(why)
+        } else {
+            AttemptError::Transient { why, wait: None }
+        }
+    })?;
     let status = response.status();
     let retry_after = response.headers().get(http::header::RETRY_AFTER);
     match judge(status, retry_after.and_then(|value| value.to_str().ok())) {
@@ -236,7 +241,36 @@ async fn attempt(
     save(response, spec, directory).await
 }
 
+/// Writes the body to a file that gets its name when its digest is right.
 async fn save(response: Response, spec: &FileSpec, directory: &Path) -> Result<(), AttemptError> {
+    let (chunks, received) = mpsc::channel(CHUNKS_IN_FLIGHT);
+    let written = tokio::task::spawn_blocking({
+        let directory = directory.to_owned();
+        let spec = spec.clone();
+        move || write(received, &spec, &directory)
+    });
+    let mut body = response.bytes_stream();
+    while let Some(chunk) = body.next().await {
+        // The writer drops an unfinished file when its channel closes early.
+        let chunk = chunk.map_err(|error| AttemptError::Transient {
+            why: chain(&error.without_url()),
+            wait: None,
+        })?;
+        if chunks.send(Some(chunk)).await.is_err() {
+            break;
+        }
+    }
+    // A writer that is gone has said why.
+    let _ = chunks.send(None).await;
+    written.await.expect("the writer does not panic")
+}
+
+/// Takes chunks until `None`, on a thread that may wait for the disk.
+fn write(
+    mut chunks: mpsc::Receiver<Option<Bytes>>,
+    spec: &FileSpec,
+    directory: &Path,
+) -> Result<(), AttemptError> {
     let local = |source| {
         AttemptError::Local(FetchError::Cache {
             path: directory.to_owned(),
@@ -246,19 +280,18 @@ async fn save(response: Response, spec: &FileSpec, directory: &Path) -> Result<(
     let mut file = temporary(directory).map_err(local)?;
     let mut hasher = sha2::Sha256::new();
     let mut size = 0;
-    let mut body = response.bytes_stream();
-    while let Some(chunk) = body.next().await {
-        let chunk = chunk.map_err(|error| AttemptError::Transient {
-            why: chain(&error.without_url()),
-            wait: None,
-        })?;
+    loop {
+        let chunk = match chunks.blocking_recv() {
+            Some(Some(chunk)) => chunk,
+            Some(None) => break,
+            None => return Err(AttemptError::Permanent("it was abandoned".into())),
+        };
         size += chunk.len() as u64;
         if size > MAX_FILE_BYTES {
             let why = format!("the file is larger than {MAX_FILE_BYTES} bytes");
             return Err(AttemptError::Permanent(why));
         }
         hasher.update(&chunk);
-        // Chunks are at most a TLS record or a few; the page cache takes them.
         file.write_all(&chunk).map_err(local)?;
     }
     let found = Sha256::from(<[u8; 32]>::from(hasher.finalize()));
@@ -278,6 +311,22 @@ fn temporary(directory: &Path) -> io::Result<NamedTempFile> {
         .prefix(".download-")
         .permissions(std::fs::Permissions::from_mode(0o750))
         .tempfile_in(directory)
+}
+
+/// Whether the server's certificate was refused: no retry changes that.
+fn is_certificate_error(error: &(dyn std::error::Error + 'static)) -> bool {
+    if let Some(tls) = error.downcast_ref::<rustls::Error>() {
+        return matches!(tls, rustls::Error::InvalidCertificate(_));
+    }
+    // An I/O error hides what it wraps from `source`.
+    let wrapped = error
+        .downcast_ref::<io::Error>()
+        .and_then(io::Error::get_ref);
+    match (wrapped, error.source()) {
+        (Some(wrapped), _) => is_certificate_error(wrapped),
+        (None, Some(source)) => is_certificate_error(source),
+        (None, None) => false,
+    }
 }
 
 /// An error with its causes, which reqwest keeps apart.

@@ -128,6 +128,9 @@ pub const DOWNLOAD_RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
 /// Files fetched at once.
 pub const MAX_CONCURRENT_DOWNLOADS: usize = 8;
 
+/// Pieces of a download between the socket and the disk, of some 16 KiB each.
+pub const CHUNKS_IN_FLIGHT: usize = 8;
+
 /// Largest file that is fetched.
 pub const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024 * 1024;
 

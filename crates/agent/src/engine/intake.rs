@@ -151,7 +151,7 @@ impl Shared {
         tracing::info!(transaction_id = %id, description, "error reply");
         let error = RpcError {
             transaction_id: id,
-            id: asker.message_id.clone(),
+            id: asker.message_id,
             description,
         };
         self.send(&asker.uri, Body::Error(error)).await;

@@ -98,7 +98,7 @@ impl Outcome {
             }
             Self::Error(description) => Body::Error(RpcError {
                 transaction_id: id,
-                id: asker.message_id.clone(),
+                id: asker.message_id,
                 description,
             }),
         }

@@ -1,9 +1,17 @@
 //! The engine with real processes, files and restarts, and a broker that only
 //! records.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of tests: a panic is how they report"
+)]
+
 mod actions;
+mod disk;
+mod downloads;
 mod fake;
 mod live;
+mod primary;
 mod restarts;
 mod tasks;
 mod trees;

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::fake::{Node, PATIENCE, request};
 
-fn sha256(bytes: &[u8]) -> String {
+pub(super) fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes)
         .iter()
         .fold(String::new(), |mut text, byte| {

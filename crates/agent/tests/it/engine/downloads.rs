@@ -1,0 +1,203 @@
+//! Files from a primary server over mutual TLS.
+
+use std::os::unix::fs::PermissionsExt;
+
+use pxp::Body;
+use serde_json::{Value, json};
+
+use super::fake::{Node, request};
+use super::primary::{Answer, Certificates, Primary};
+use super::tasks::sha256;
+
+const TASK: &[u8] = b"#!/bin/sh\necho downloaded and run\n";
+
+struct Site {
+    node: Node,
+    primary: Primary,
+    _certificates: tempfile::TempDir,
+}
+
+async fn site(answers: &[Answer]) -> Site {
+    let directory = tempfile::tempdir().unwrap();
+    let certificates = Certificates::make(directory.path());
+    let primary = Primary::start(certificates.server, answers).await;
+    let uri = primary.uri();
+    let node = Node::start_with(|config, _| {
+        config.downloads.tls = Some(certificates.agent);
+        config.downloads.primary_uris = vec![uri];
+    })
+    .await;
+    Site {
+        node,
+        primary,
+        _certificates: directory,
+    }
+}
+
+fn task(content: &[u8]) -> Value {
+    json!({"task": "m", "input": {}, "files": [{
+        "filename": "init.sh",
+        "sha256": sha256(content).to_uppercase(),
+        "uri": {
+            "path": "/puppet/v3/file_content/tasks/m/init.sh",
+            "params": {"environment": "production"},
+        },
+    }]})
+}
+
+#[tokio::test]
+async fn a_task_is_fetched_once_and_kept() {
+    let site = site(&[Answer::ok(TASK)]).await;
+    for _ in 0..2 {
+        site.node.blocking("task", "run", &task(TASK));
+        let result = site.node.broker.result().await;
+        assert_eq!(result.stdout.as_deref(), Some("downloaded and run\n"));
+    }
+    let asked = "GET /puppet/v3/file_content/tasks/m/init.sh?environment=production HTTP/1.1";
+    assert_eq!(site.primary.requests(), [asked]);
+    let directory = site.node.config.task_cache_dir.join(sha256(TASK));
+    let mode = std::fs::metadata(directory.join("init.sh"))
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777 & !0o750, 0);
+    assert_eq!(
+        std::fs::read_dir(directory).unwrap().count(),
+        1,
+        "no temporary file is left"
+    );
+}
+
+#[tokio::test]
+async fn many_actions_that_want_one_file_fetch_it_once() {
+    let site = site(&[Answer::ok(TASK)]).await;
+    for _ in 0..5 {
+        site.node.blocking("task", "run", &task(TASK));
+    }
+    for _ in 0..5 {
+        assert_eq!(site.node.broker.result().await.exitcode, 0);
+    }
+    assert_eq!(site.primary.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn a_damaged_file_in_the_cache_is_fetched_again() {
+    let site = site(&[Answer::ok(TASK)]).await;
+    let directory = site.node.config.task_cache_dir.join(sha256(TASK));
+    std::fs::create_dir_all(&directory).unwrap();
+    std::fs::write(directory.join("init.sh"), "#!/bin/sh\necho evil\n").unwrap();
+    site.node.blocking("task", "run", &task(TASK));
+    let result = site.node.broker.result().await;
+    assert_eq!(result.stdout.as_deref(), Some("downloaded and run\n"));
+}
+
+#[tokio::test]
+async fn permanent_failures_are_told_after_one_attempt() {
+    for (answer, expected) in [
+        (Answer::status("HTTP/1.1 404 Not Found"), "404 Not Found"),
+        (Answer::status("HTTP/1.1 403 Forbidden"), "403 Forbidden"),
+        (Answer::ok(b"something else"), "but the request expects"),
+    ] {
+        let site = site(&[answer]).await;
+        site.node.blocking("task", "run", &task(TASK));
+        let error = site.node.broker.error().await;
+        assert!(error.contains(expected), "{error}");
+        assert!(
+            error.contains("/puppet/v3/file_content/tasks/m/init.sh"),
+            "{error}"
+        );
+        assert_eq!(site.primary.requests().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn temporary_failures_are_tried_again() {
+    let busy = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1";
+    let site = site(&[Answer::status(busy), Answer::ok(TASK)]).await;
+    site.node.blocking("task", "run", &task(TASK));
+    assert_eq!(site.node.broker.result().await.exitcode, 0);
+    assert_eq!(site.primary.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn every_primary_is_tried_in_turn() {
+    let directory = tempfile::tempdir().unwrap();
+    let certificates = Certificates::make(directory.path());
+    let lacks = [Answer::status("HTTP/1.1 404 Not Found")];
+    let first = Primary::start(certificates.server.clone(), &lacks).await;
+    let second = Primary::start(certificates.server, &[Answer::ok(TASK)]).await;
+    let uris = vec![first.uri(), second.uri()];
+    let node = Node::start_with(|config, _| {
+        config.downloads.tls = Some(certificates.agent);
+        config.downloads.primary_uris = uris;
+    })
+    .await;
+    node.blocking("task", "run", &task(TASK));
+    assert_eq!(node.broker.result().await.exitcode, 0);
+    assert_eq!((first.requests().len(), second.requests().len()), (1, 1));
+}
+
+#[tokio::test]
+async fn a_primary_with_another_ca_is_not_trusted() {
+    let (ours, theirs) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let stranger = Certificates::make(theirs.path());
+    let primary = Primary::start(stranger.server, &[Answer::ok(TASK)]).await;
+    let uri = primary.uri();
+    let node = Node::start_with(|config, _| {
+        config.downloads.tls = Some(Certificates::make(ours.path()).agent);
+        config.downloads.primary_uris = vec![uri];
+    })
+    .await;
+    node.blocking("task", "run", &task(TASK));
+    let error = node.broker.error().await;
+    assert!(error.contains("certificate"), "{error}");
+    assert_eq!(primary.requests(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_cancel_ends_a_download() {
+    let hangs = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 60";
+    let site = site(&[Answer::status(hangs)]).await;
+    let request = request("task", "run", &task(TASK), Some(true));
+    let id = request.transaction_id.clone();
+    site.node.handle(Body::NonBlockingRequest(request));
+    site.node.broker.provisional().await;
+    super::fake::until("the download is tried", || {
+        !site.primary.requests().is_empty()
+    })
+    .await;
+    site.node.handle(Body::Cancel {
+        transaction_id: id,
+        force: false,
+    });
+    assert!(site.node.broker.result().await.cancelled);
+}
+
+#[tokio::test]
+async fn files_directories_and_links_are_put_in_place() {
+    let site = site(&[Answer::ok(TASK)]).await;
+    let target = site.node.dir.path().join("target");
+    let at = |name: &str| target.join(name).to_str().unwrap().to_owned();
+    let uri = json!({"path": "/puppet/v3/file_content/modules/m/x", "params": {}});
+    let params = json!({"files": [
+        {"destination": at("dir"), "kind": "directory", "link_source": "", "sha256": "", "uri": uri},
+        {"destination": at("dir/file"), "kind": "file", "link_source": "", "sha256": sha256(TASK), "uri": uri},
+        {"destination": at("dir/link"), "kind": "symlink", "link_source": "file", "sha256": "", "uri": uri},
+    ]});
+    for _ in 0..2 {
+        let id = site.node.non_blocking("file", "download", &params);
+        assert_eq!(site.node.broker.provisional().await, id);
+        let result = site.node.broker.result().await;
+        assert_eq!(
+            (result.exitcode, result.stdout.as_deref()),
+            (0, Some("downloaded"))
+        );
+    }
+    assert_eq!(std::fs::read(target.join("dir/link")).unwrap(), TASK);
+    assert_eq!(site.primary.requests().len(), 1);
+
+    let mut relative = params;
+    relative["files"][1]["destination"] = json!("etc/passwd");
+    site.node.blocking("file", "download", &relative);
+    assert!(site.node.broker.error().await.contains("no absolute path"));
+}

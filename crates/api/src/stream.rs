@@ -1,7 +1,8 @@
 //! `GET events/stream`: events as they are committed and, for one job, output as it is written.
 //!
 //! An event has its number as `id:`, its type as `event:` and the object of `jobs/:id/events` as
-//! data; `Last-Event-ID` goes on behind it. Output is the event `output`, without an id: it is not
+//! data; `Last-Event-ID` goes on behind it. The stream of one job adds the result to the event that
+//! ends a node (`details.result`), so that a watcher need not ask for each. Output is the event `output`, without an id: it is not
 //! kept, so a client that comes back gets it from the result. The rule: nothing is read that the
 //! client has not made room for, so a slow client slows down the agents and fills no memory here.
 
@@ -49,7 +50,7 @@ pub(crate) async fn stream(
         Some(number) => {
             let job = existing(&api, &number.to_string()).await?.number;
             let live = api.jobs.live_from(job, from.unwrap_or(0)).await;
-            Box::pin(of_job(live, slot))
+            Box::pin(of_job(api.clone(), live, slot))
         }
         None => {
             let from = match from {
@@ -83,37 +84,46 @@ fn resumption(headers: &HeaderMap) -> Result<Option<i64>, ApiError> {
 }
 
 fn of_job(
+    api: Shared,
     live: LiveSubscription,
     slot: OwnedSemaphorePermit,
 ) -> impl Stream<Item = Result<Message, Infallible>> + Send {
-    stream::unfold(Some((live, slot)), |state| async {
-        let (mut live, slot) = state?;
-        match live.next().await {
-            Ok(Some(LiveEvent::Event(row))) => {
-                let goes_on = !ends_job(&row.kind);
-                Some((Ok(committed(row)), goes_on.then_some((live, slot))))
-            }
-            Ok(Some(LiveEvent::Output {
-                certname,
-                stream,
-                offset,
-                bytes,
-            })) => {
-                let node = certname.to_string();
-                let output = output(node, stream.as_str(), offset, &bytes);
-                Some((Ok(message("output", &output)), Some((live, slot))))
-            }
-            Ok(Some(LiveEvent::Lagged(dropped))) => {
-                let lagged = message("lagged", &json!({ "dropped": dropped }));
-                Some((Ok(lagged), Some((live, slot))))
-            }
-            Ok(None) => None,
-            Err(error) => {
-                broken(&error);
-                None
-            }
-        }
+    stream::unfold(Some((live, slot)), move |state| {
+        let api = api.clone();
+        next_of_job(api, state)
     })
+}
+
+type OfJob = Option<(LiveSubscription, OwnedSemaphorePermit)>;
+
+async fn next_of_job(api: Shared, state: OfJob) -> Option<(Result<Message, Infallible>, OfJob)> {
+    let (mut live, slot) = state?;
+    match live.next().await {
+        Ok(Some(LiveEvent::Event(row))) => {
+            let goes_on = !ends_job(&row.kind);
+            let message = with_result(&api, row).await;
+            Some((Ok(message), goes_on.then_some((live, slot))))
+        }
+        Ok(Some(LiveEvent::Output {
+            certname,
+            stream,
+            offset,
+            bytes,
+        })) => {
+            let node = certname.to_string();
+            let output = output(node, stream.as_str(), offset, &bytes);
+            Some((Ok(message("output", &output)), Some((live, slot))))
+        }
+        Ok(Some(LiveEvent::Lagged(dropped))) => {
+            let lagged = message("lagged", &json!({ "dropped": dropped }));
+            Some((Ok(lagged), Some((live, slot))))
+        }
+        Ok(None) => None,
+        Err(error) => {
+            broken(&error);
+            None
+        }
+    }
 }
 
 struct Log {
@@ -167,8 +177,36 @@ impl Log {
 }
 
 fn committed(row: EventRow) -> Message {
+    committed_with(row, None)
+}
+
+/// An event that ends a node has its result with it. Without one (the store could not be read just
+/// now), the event still goes out: the result is in `jobs/:id/nodes`.
+async fn with_result(api: &Shared, row: EventRow) -> Message {
+    let ends_node = matches!(
+        row.kind.as_str(),
+        "node_finished" | "node_failed" | "node_errored"
+    );
+    let result = match &row.certname {
+        Some(certname) if ends_node => match api.store.run(row.job, certname).await {
+            Ok(run) => run.and_then(|run| run.result),
+            Err(error) => {
+                tracing::warn!(error = %chain(&error), "an event goes out without its result");
+                None
+            }
+        },
+        _ => None,
+    };
+    committed_with(row, result.as_deref())
+}
+
+fn committed_with(row: EventRow, result: Option<&str>) -> Message {
     let (id, job) = (row.id, row.job);
-    let event = event(row);
+    let mut event = event(row);
+    let result = result.and_then(|result| serde_json::from_str(result).ok());
+    if let Some(result) = result {
+        event.details.insert("result".to_owned(), result);
+    }
     let mut data = json!(event);
     data["job"] = json!(job.to_string());
     message(&event.kind, &data).id(id.to_string())

@@ -12,26 +12,35 @@ import sys
 sys.path.append(
     os.path.join(os.path.dirname(__file__), "..", "..", "python_task_helper", "files")
 )
-from task_helper import Task, TaskError  # noqa: E402
+from task_helper import Task  # noqa: E402
 
 FACTER_SECONDS = 60
 
 
 class Facts(Task):
     def run(self, params):
-        facter = shutil.which("facter", path=os.environ.get("PATH", "") + ":/opt/puppetlabs/bin")
-        facts = from_facter(facter) if facter else native()
-        only = params.get("only")
+        only = params.get("only") or []
+        facts = from_facter(only) or native()
         return {name: facts[name] for name in only if name in facts} if only else facts
 
 
-def from_facter(program):
-    done = subprocess.run(
-        [program, "--json"], capture_output=True, text=True, timeout=FACTER_SECONDS, check=False
-    )
-    if done.returncode != 0:
-        raise TaskError(done.stderr.strip() or "facter failed", "facts/facter-failed")
-    return json.loads(done.stdout)
+def from_facter(only):
+    """What facter says; nothing where it is missing or broken. It exits with 1 when only one of
+    many facts could not be resolved, so what counts is what it printed."""
+    program = shutil.which("facter", path=os.environ.get("PATH", "") + ":/opt/puppetlabs/bin")
+    if not program:
+        return None
+    try:
+        done = subprocess.run(
+            [program, "--json", *only],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=FACTER_SECONDS,
+            check=False,
+        )
+        return json.loads(done.stdout)
+    except (OSError, subprocess.TimeoutExpired, ValueError):
+        return None
 
 
 def native():

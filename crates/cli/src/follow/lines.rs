@@ -1,6 +1,7 @@
 //! Live output as whole lines, node by node. Main type: [`Lines`].
 //!
 //! The rule: a line is printed once, and what was printed live is not printed again as a result.
+//! Output that begins with `{` is taken for a structured result, which is shown when it is complete.
 
 use std::collections::HashMap;
 
@@ -31,6 +32,7 @@ struct Stream {
     /// Bytes seen from the start without a gap.
     seen: u64,
     gap: bool,
+    structured: bool,
 }
 
 /// What is left of a node when it ends.
@@ -72,7 +74,8 @@ impl Lines {
                 stdout_seen: None,
             };
         };
-        let stdout_seen = Some(state.stdout.seen).filter(|_| !state.stdout.gap);
+        let hidden = state.stdout.gap || state.stdout.structured;
+        let stdout_seen = Some(state.stdout.seen).filter(|_| !hidden);
         let mut lines = Vec::new();
         for (stream, is_stderr) in [(state.stdout, false), (state.stderr, true)] {
             if !stream.partial.is_empty() {
@@ -93,6 +96,11 @@ impl Stream {
             return Vec::new();
         };
         self.gap |= offset > self.seen;
+        self.structured |= self.seen == 0 && offset == 0 && new.starts_with(b"{");
+        if self.structured {
+            self.seen = 1;
+            return Vec::new();
+        }
         self.seen = offset.max(self.seen) + new.len() as u64;
         self.partial.extend_from_slice(new);
         let mut lines = Vec::new();
@@ -187,6 +195,16 @@ mod tests {
         lines.push(&chunk(5, "late\n"));
         let result = json!({"_output": "text\nlate\n"});
         assert_eq!(lines.finish("n1").without_what_was_seen(&result), result);
+    }
+
+    #[test]
+    fn a_structured_result_waits_until_it_is_complete() {
+        let mut lines = Lines::default();
+        assert!(lines.push(&chunk(0, "{\"a\":\n")).is_empty());
+        assert!(lines.push(&chunk(6, "1}\n")).is_empty());
+        let rest = lines.finish("n1");
+        assert!(rest.lines.is_empty());
+        assert_eq!(rest.without_what_was_seen(&json!({"a": 1})), json!({"a": 1}));
     }
 
     #[test]

@@ -15,7 +15,13 @@ pub const NODE_LATE_OUTCOME: &str = "node_late_outcome";
 
 pub(crate) fn running(node: &Certname, noop: bool, at_ms: i64) -> NewEvent {
     let detail = json!({"noop": noop});
-    of_node(node, "node_running", at_ms, &detail, format!("Started on {node} ..."))
+    of_node(
+        node,
+        "node_running",
+        at_ms,
+        &detail,
+        format!("Started on {node} ..."),
+    )
 }
 
 /// `message` says why, for the states that need a reason.
@@ -24,7 +30,10 @@ pub(crate) fn ended(node: &Certname, state: RunState, message: &str, at_ms: i64)
         RunState::Finished => ("node_finished", format!("Finished on {node}")),
         RunState::Failed => ("node_failed", format!("Failed on {node}: {message}")),
         RunState::Skipped => ("node_skipped", format!("Skipped {node}: {message}")),
-        _ => ("node_errored", format!("Error running on {node}: {message}")),
+        _ => (
+            "node_errored",
+            format!("Error running on {node}: {message}"),
+        ),
     };
     let detail = match state {
         RunState::Finished => json!({}),
@@ -51,12 +60,22 @@ pub(crate) fn late_outcome(
 }
 
 pub(crate) fn stopping(at_ms: i64) -> NewEvent {
-    of_job("job_stopping", at_ms, &json!({}), "Stopping the job ...".to_owned())
+    of_job(
+        "job_stopping",
+        at_ms,
+        &json!({}),
+        "Stopping the job ...".to_owned(),
+    )
 }
 
 /// `kind` is `job_finished` or `job_aborted`.
 pub(crate) fn job_ended(kind: &str, state: JobState, at_ms: i64) -> NewEvent {
-    of_job(kind, at_ms, &json!({"state": state.as_str()}), format!("The job is over: {state}"))
+    of_job(
+        kind,
+        at_ms,
+        &json!({"state": state.as_str()}),
+        format!("The job is over: {state}"),
+    )
 }
 
 pub(crate) fn job_change(
@@ -65,7 +84,12 @@ pub(crate) fn job_change(
     at_ms: i64,
     event: Option<NewEvent>,
 ) -> JobChange {
-    JobChange { job, to_state: state.as_str().to_owned(), at_ms, event }
+    JobChange {
+        job,
+        to_state: state.as_str().to_owned(),
+        at_ms,
+        event,
+    }
 }
 
 /// What a marked run remembers of its agent, for the engine that may come after a crash.
@@ -93,12 +117,24 @@ pub(crate) fn message_details(message: &str) -> String {
 fn of_node(node: &Certname, kind: &str, at_ms: i64, detail: &Value, message: String) -> NewEvent {
     let details = json!({"node": node, "detail": detail}).to_string();
     let certname = Some(node.to_string());
-    NewEvent { kind: kind.to_owned(), at_ms, certname, details, message }
+    NewEvent {
+        kind: kind.to_owned(),
+        at_ms,
+        certname,
+        details,
+        message,
+    }
 }
 
 fn of_job(kind: &str, at_ms: i64, details: &Value, message: String) -> NewEvent {
     let details = details.to_string();
-    NewEvent { kind: kind.to_owned(), at_ms, certname: None, details, message }
+    NewEvent {
+        kind: kind.to_owned(),
+        at_ms,
+        certname: None,
+        details,
+        message,
+    }
 }
 
 #[cfg(test)]
@@ -108,7 +144,10 @@ mod tests {
     #[test]
     fn the_mark_is_read_back() {
         let spool_id_there = Uuid::from_u128(7);
-        assert_eq!(spool_id(&mark_details(Some(spool_id_there))), Some(spool_id_there));
+        assert_eq!(
+            spool_id(&mark_details(Some(spool_id_there))),
+            Some(spool_id_there)
+        );
         for nothing in [&mark_details(None), "", "[]", "{\"spool_id\":\"x\"}"] {
             assert_eq!(spool_id(nothing), None);
         }

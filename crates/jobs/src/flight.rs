@@ -61,7 +61,9 @@ pub(crate) enum Due {
     /// The agent was told to cancel and did not report in time.
     CancelUnanswered(CancelReason),
     /// The node stayed silent through `asked` polls.
-    Silent { asked: u32 },
+    Silent {
+        asked: u32,
+    },
 }
 
 /// What an agent said to a status query.
@@ -70,7 +72,9 @@ pub(crate) enum Status {
     Running,
     /// It has the outcome.
     Ended,
-    Unknown { spool_id: Option<Uuid> },
+    Unknown {
+        spool_id: Option<Uuid>,
+    },
 }
 
 /// What follows from it.
@@ -164,7 +168,9 @@ impl Flight {
         }
         self.next_poll = now + patience.poll_interval;
         if self.unanswered >= patience.poll_limit {
-            return Due::Silent { asked: self.unanswered };
+            return Due::Silent {
+                asked: self.unanswered,
+            };
         }
         self.unanswered += 1;
         if connected { Due::Ask } else { Due::Nothing }
@@ -239,7 +245,10 @@ impl Flight {
             _ if self.accepted => WhyUnknown::Forgotten,
             (None, _) | (_, None) => WhyUnknown::NoSpoolId,
             (Some(then), Some(today)) if then != today => WhyUnknown::SpoolReplaced,
-            _ if self.sent.is_none_or(|sent| now - sent > defaults::RESEND_MAX_AGE) => {
+            _ if self
+                .sent
+                .is_none_or(|sent| now - sent > defaults::RESEND_MAX_AGE) =>
+            {
                 WhyUnknown::TooLongAgo
             }
             _ if self.resends >= defaults::RESEND_LIMIT => WhyUnknown::ResentOften,
@@ -271,8 +280,9 @@ mod tests {
     fn a_silent_node_is_asked_a_bounded_number_of_times() {
         let start = Instant::now();
         let mut flight = Flight::new(start, HOUR, None, &PATIENCE);
-        let due: Vec<Due> =
-            (1..=5).map(|n| flight.tick(seconds(start, n * 12), true, true, &PATIENCE)).collect();
+        let due: Vec<Due> = (1..=5)
+            .map(|n| flight.tick(seconds(start, n * 12), true, true, &PATIENCE))
+            .collect();
         let silent = Due::Silent { asked: 3 };
         assert_eq!(due[..4], [Due::Ask, Due::Ask, Due::Ask, silent]);
     }
@@ -281,9 +291,15 @@ mod tests {
     fn a_node_that_is_away_counts_as_silent_and_is_asked_when_it_is_back() {
         let start = Instant::now();
         let mut flight = Flight::new(start, HOUR, None, &PATIENCE);
-        assert_eq!(flight.tick(seconds(start, 12), true, false, &PATIENCE), Due::Nothing);
+        assert_eq!(
+            flight.tick(seconds(start, 12), true, false, &PATIENCE),
+            Due::Nothing
+        );
         flight.reconnected(seconds(start, 13));
-        assert_eq!(flight.tick(seconds(start, 13), true, true, &PATIENCE), Due::Ask);
+        assert_eq!(
+            flight.tick(seconds(start, 13), true, true, &PATIENCE),
+            Due::Ask
+        );
         assert_eq!(
             flight.answer(seconds(start, 13), Status::Running, &PATIENCE),
             Next::Wait,
@@ -300,12 +316,21 @@ mod tests {
         let start = Instant::now();
         let minute = Duration::from_secs(60);
         let mut stock = Flight::new(start, minute, None, &PATIENCE);
-        assert_eq!(stock.tick(seconds(start, 60), false, true, &PATIENCE), Due::TimedOut);
+        assert_eq!(
+            stock.tick(seconds(start, 60), false, true, &PATIENCE),
+            Due::TimedOut
+        );
 
         let mut ours = Flight::new(start, minute, None, &PATIENCE);
-        assert_eq!(ours.tick(seconds(start, 60), true, true, &PATIENCE), Due::Cancel);
+        assert_eq!(
+            ours.tick(seconds(start, 60), true, true, &PATIENCE),
+            Due::Cancel
+        );
         ours.heard(seconds(start, 61), &PATIENCE);
-        assert_eq!(ours.tick(seconds(start, 69), true, true, &PATIENCE), Due::Nothing);
+        assert_eq!(
+            ours.tick(seconds(start, 69), true, true, &PATIENCE),
+            Due::Nothing
+        );
         let end = Due::CancelUnanswered(CancelReason::Timeout);
         assert_eq!(ours.tick(seconds(start, 70), true, true, &PATIENCE), end);
     }
@@ -319,9 +344,18 @@ mod tests {
             flight.answer(now, Status::Unknown { spool_id: reported }, &PATIENCE)
         };
         assert_eq!(unknown(Some(spool), Some(spool)), Next::Resend);
-        assert_eq!(unknown(Some(spool), Some(other)), Next::Unknown(WhyUnknown::SpoolReplaced));
-        assert_eq!(unknown(Some(spool), None), Next::Unknown(WhyUnknown::NoSpoolId));
-        assert_eq!(unknown(None, Some(spool)), Next::Unknown(WhyUnknown::NoSpoolId));
+        assert_eq!(
+            unknown(Some(spool), Some(other)),
+            Next::Unknown(WhyUnknown::SpoolReplaced)
+        );
+        assert_eq!(
+            unknown(Some(spool), None),
+            Next::Unknown(WhyUnknown::NoSpoolId)
+        );
+        assert_eq!(
+            unknown(None, Some(spool)),
+            Next::Unknown(WhyUnknown::NoSpoolId)
+        );
         assert_eq!(unknown(None, None), Next::Unknown(WhyUnknown::NoSpoolId));
     }
 
@@ -352,7 +386,10 @@ mod tests {
         let minute = Duration::from_secs(60);
         let mut flight = Flight::recovered(now, ago, minute, None, &PATIENCE);
         assert_eq!(flight.tick(now, false, true, &PATIENCE), Due::Ask);
-        assert_eq!(flight.tick(seconds(now, 10), false, true, &PATIENCE), Due::TimedOut);
+        assert_eq!(
+            flight.tick(seconds(now, 10), false, true, &PATIENCE),
+            Due::TimedOut
+        );
     }
 
     #[test]

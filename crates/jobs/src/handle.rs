@@ -128,7 +128,9 @@ impl Jobs {
             stopped,
             tasks,
         };
-        Ok(Self { shared: Arc::new(shared) })
+        Ok(Self {
+            shared: Arc::new(shared),
+        })
     }
 
     /// Runs a task. The job is durable when its number is returned; once handed over it is run
@@ -136,7 +138,9 @@ impl Jobs {
     pub async fn run_task(&self, request: TaskRequest) -> Result<JobNumber, RunTaskError> {
         let task = Box::new(self.shared.preparation.prepare(request).await?);
         let (reply, answer) = oneshot::channel();
-        self.command(Command::Run { task, reply }).await.ok_or(RunTaskError::ShuttingDown)?;
+        self.command(Command::Run { task, reply })
+            .await
+            .ok_or(RunTaskError::ShuttingDown)?;
         Ok(answer.await.map_err(|_| RunTaskError::ShuttingDown)??)
     }
 
@@ -144,7 +148,9 @@ impl Jobs {
     /// durable. A job that is over, or stopping already, is left as it is.
     pub async fn stop(&self, job: JobNumber, force: bool) -> Result<(), StopError> {
         let (reply, answer) = oneshot::channel();
-        self.command(Command::Stop { job, force, reply }).await.ok_or(StopError::ShuttingDown)?;
+        self.command(Command::Stop { job, force, reply })
+            .await
+            .ok_or(StopError::ShuttingDown)?;
         let active = answer.await.map_err(|_| StopError::ShuttingDown)?;
         if !active && self.shared.store.job(job).await?.is_none() {
             return Err(StopError::UnknownJob(job));
@@ -154,9 +160,16 @@ impl Jobs {
 
     /// Asks nodes for a sign of life through the broker; results in the order asked.
     pub async fn ping(&self, nodes: &[Certname]) -> Vec<Ping> {
-        let Shared { fabric, config, pings, .. } = &*self.shared;
+        let Shared {
+            fabric,
+            config,
+            pings,
+            ..
+        } = &*self.shared;
         let nodes = &nodes[..nodes.len().min(SCOPE_NODES)];
-        pings.all(fabric, &*config.clock, nodes, config.ping_timeout).await
+        pings
+            .all(fabric, &*config.clock, nodes, config.ping_timeout)
+            .await
     }
 
     /// Follows a job from its first event; its live output from now on.
@@ -208,6 +221,8 @@ impl Drop for Shared {
 
 impl fmt::Debug for Jobs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Jobs").field("config", &self.shared.config).finish_non_exhaustive()
+        f.debug_struct("Jobs")
+            .field("config", &self.shared.config)
+            .finish_non_exhaustive()
     }
 }

@@ -16,7 +16,7 @@ use store::{EventRow, JobNumber, Store, StoreError};
 use tokio::sync::{mpsc, watch};
 
 use crate::defaults::{LIVE_CHUNKS, LIVE_EVENTS, LIVE_QUEUE_BYTES};
-use crate::engine::{Command, RunKey};
+use crate::engine::{Command, JobKey, RunKey};
 
 /// What a reader of a job sees.
 #[derive(Clone, Debug)]
@@ -51,6 +51,7 @@ pub struct LiveSubscription {
 
 /// The reader's end of what the engine sends.
 pub(crate) struct Feed {
+    job: JobKey,
     chunks: mpsc::Receiver<Chunk>,
     backlog: Arc<Backlog>,
     /// Counts the commits that touched the job.
@@ -92,6 +93,7 @@ struct Backlog {
 /// What a reader has taken since its last report.
 #[derive(Debug)]
 pub(crate) struct Taken {
+    pub(crate) job: JobKey,
     /// Bytes passed, by run.
     pub(crate) runs: HashMap<RunKey, u64>,
     /// Pieces were dropped: whatever was sent so far counts as taken.
@@ -100,14 +102,19 @@ pub(crate) struct Taken {
 
 /// Both ends of a new subscription. The reader reports after `report_bytes`.
 pub(crate) fn channel(
+    job: JobKey,
     commits: watch::Receiver<u64>,
     commands: mpsc::Sender<Command>,
     report_bytes: u64,
 ) -> (Watcher, Feed) {
     let (sender, chunks) = mpsc::channel(LIVE_CHUNKS);
     let backlog = Arc::new(Backlog::default());
-    let watcher = Watcher { chunks: sender, backlog: Arc::clone(&backlog) };
+    let watcher = Watcher {
+        chunks: sender,
+        backlog: Arc::clone(&backlog),
+    };
     let feed = Feed {
+        job,
         chunks,
         backlog,
         commits,
@@ -125,7 +132,14 @@ pub(crate) fn channel(
 
 impl LiveSubscription {
     pub(crate) fn new(store: Store, job: JobNumber, from_event: i64, feed: Option<Feed>) -> Self {
-        Self { store, job, next_event: from_event, read: VecDeque::new(), ended: false, feed }
+        Self {
+            store,
+            job,
+            next_event: from_event,
+            read: VecDeque::new(),
+            ended: false,
+            feed,
+        }
     }
 
     /// What comes next; `None` after the job's last event. May be dropped at any await and called
@@ -176,7 +190,10 @@ impl LiveSubscription {
     }
 
     async fn read_events(&mut self) -> Result<(), StoreError> {
-        let events = self.store.events(self.job, self.next_event, LIVE_EVENTS).await?;
+        let events = self
+            .store
+            .events(self.job, self.next_event, LIVE_EVENTS)
+            .await?;
         if let Some(last) = events.last() {
             self.next_event = last.id + 1;
         }
@@ -202,8 +219,19 @@ impl Feed {
         self.backlog.bytes.fetch_sub(len, Ordering::Relaxed);
         self.taken_bytes += len;
         self.taken.insert(chunk.run, chunk.passed);
-        let Chunk { certname, stream, offset, bytes, .. } = chunk;
-        LiveEvent::Output { certname, stream, offset, bytes }
+        let Chunk {
+            certname,
+            stream,
+            offset,
+            bytes,
+            ..
+        } = chunk;
+        LiveEvent::Output {
+            certname,
+            stream,
+            offset,
+            bytes,
+        }
     }
 
     /// Tells the engine what the reader has taken, when it is worth a message. The reader asks for
@@ -214,10 +242,17 @@ impl Feed {
         if self.taken_bytes < self.report_bytes && !idle && !self.lagged {
             return;
         }
-        let Ok(permit) = self.commands.reserve().await else { return };
+        let Ok(permit) = self.commands.reserve().await else {
+            return;
+        };
         let lagged = std::mem::take(&mut self.lagged);
         self.taken_bytes = 0;
-        permit.send(Command::Taken(Taken { runs: std::mem::take(&mut self.taken), lagged }));
+        let runs = std::mem::take(&mut self.taken);
+        permit.send(Command::Taken(Taken {
+            job: self.job,
+            runs,
+            lagged,
+        }));
     }
 }
 

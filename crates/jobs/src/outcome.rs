@@ -66,7 +66,11 @@ pub(crate) fn shape(outcome: &ActionResult, known: Circumstances) -> Shaped {
     if outcome.timed_out {
         state = RunState::Errored;
     }
-    let message = if state == RunState::Finished { String::new() } else { message_of(&result) };
+    let message = if state == RunState::Finished {
+        String::new()
+    } else {
+        message_of(&result)
+    };
     Shaped {
         state,
         result: Value::Object(result).to_string(),
@@ -133,12 +137,19 @@ fn error(
     let (kind, msg) = match known.cancelling {
         Some(CancelReason::Timeout) if cancelled => (
             KIND_TIMEOUT,
-            format!("the time limit of {} s passed and the task was ended", known.timeout_seconds),
+            format!(
+                "the time limit of {} s passed and the task was ended",
+                known.timeout_seconds
+            ),
         ),
-        _ if outcome.timed_out => {
-            (KIND_TIMEOUT, "the agent's time limit passed and the task was ended".to_owned())
-        }
-        _ if cancelled => (KIND_STOPPED, "the job was stopped and the task was ended".to_owned()),
+        _ if outcome.timed_out => (
+            KIND_TIMEOUT,
+            "the agent's time limit passed and the task was ended".to_owned(),
+        ),
+        _ if cancelled => (
+            KIND_STOPPED,
+            "the job was stopped and the task was ended".to_owned(),
+        ),
         _ => (KIND_TASK, task_message(outcome, exit_code, stderr, silent)),
     };
     json!({"kind": kind, "msg": msg, "details": details})
@@ -157,7 +168,10 @@ fn task_message(outcome: &ActionResult, exit_code: i64, stderr: &str, silent: bo
 }
 
 fn message_of(result: &Map<String, Value>) -> String {
-    let words = result.get("_error").and_then(|error| error.get("msg")).and_then(Value::as_str);
+    let words = result
+        .get("_error")
+        .and_then(|error| error.get("msg"))
+        .and_then(Value::as_str);
     clip(words.unwrap_or("the task reported an error without a message")).to_owned()
 }
 
@@ -178,8 +192,11 @@ fn details(outcome: &ActionResult, exit_code: i64, stderr: &str) -> Value {
 mod tests {
     use super::*;
 
-    const KNOWN: Circumstances =
-        Circumstances { stock_agent: false, cancelling: None, timeout_seconds: 60 };
+    const KNOWN: Circumstances = Circumstances {
+        stock_agent: false,
+        cancelling: None,
+        timeout_seconds: 60,
+    };
 
     fn outcome(json: Value) -> ActionResult {
         serde_json::from_value(json).unwrap()
@@ -200,7 +217,10 @@ mod tests {
         assert_eq!((state, result), (RunState::Finished, json!({"a": [1, 2]})));
         for text in ["hello\n", "[1]", "{broken", "", "{\"a\":1} trailing"] {
             let (state, result, _) = shaped(json!({"exitcode": 0, "stdout": text}));
-            assert_eq!((state, result), (RunState::Finished, json!({"_output": text})));
+            assert_eq!(
+                (state, result),
+                (RunState::Finished, json!({"_output": text}))
+            );
         }
     }
 
@@ -214,7 +234,10 @@ mod tests {
         assert_eq!(error["kind"], KIND_TASK);
         assert_eq!(error["details"], json!({"exit_code": 3}));
         assert!(error["msg"].as_str().unwrap().contains("no such package"));
-        assert_eq!(details, json!({"exit_code": 3, "stderr": "no such package\n"}));
+        assert_eq!(
+            details,
+            json!({"exit_code": 3, "stderr": "no such package\n"})
+        );
     }
 
     #[test]
@@ -227,13 +250,24 @@ mod tests {
     #[test]
     fn a_signal_is_named() {
         let (_, result, _) = shaped(json!({"exitcode": 137, "signal": 9}));
-        assert_eq!(result["_error"]["details"], json!({"exit_code": 137, "signal": 9}));
-        assert!(result["_error"]["msg"].as_str().unwrap().contains("signal 9"));
+        assert_eq!(
+            result["_error"]["details"],
+            json!({"exit_code": 137, "signal": 9})
+        );
+        assert!(
+            result["_error"]["msg"]
+                .as_str()
+                .unwrap()
+                .contains("signal 9")
+        );
     }
 
     #[test]
     fn exit_codes_of_a_stock_agent_are_mended() {
-        let stock = Circumstances { stock_agent: true, ..KNOWN };
+        let stock = Circumstances {
+            stock_agent: true,
+            ..KNOWN
+        };
         for (sent, meant) in [(-1, 255), (-128, 128), (127, 127)] {
             let (_, result, _) = read(&shape(&outcome(json!({"exitcode": sent})), stock));
             assert_eq!(result["_error"]["details"]["exit_code"], meant);
@@ -252,38 +286,65 @@ mod tests {
         let (_, result, _) = shaped(json!({
             "exitcode": 0, "stdout": "abc", "stdout_truncated": true, "stdout_bytes": 70_000_000,
         }));
-        assert_eq!(result["_output_info"], json!({"truncated": true, "bytes": 70_000_000}));
+        assert_eq!(
+            result["_output_info"],
+            json!({"truncated": true, "bytes": 70_000_000})
+        );
         let (_, result, _) =
             shaped(json!({"exitcode": 0, "stdout": "\u{fffd}", "stdout_base64": "/w=="}));
-        assert_eq!(result["_output_info"], json!({"encoding": "binary", "base64": "/w=="}));
+        assert_eq!(
+            result["_output_info"],
+            json!({"encoding": "binary", "base64": "/w=="})
+        );
     }
 
     #[test]
     fn an_ended_action_says_who_ended_it() {
         let cancelled = json!({"exitcode": 143, "signal": 15, "cancelled": true, "stdout": "half"});
-        let after = |reason| Circumstances { cancelling: Some(reason), ..KNOWN };
+        let after = |reason| Circumstances {
+            cancelling: Some(reason),
+            ..KNOWN
+        };
         let timeout = shape(&outcome(cancelled.clone()), after(CancelReason::Timeout));
         let (state, result, _) = read(&timeout);
-        assert_eq!((state, &result["_error"]["kind"]), (RunState::Errored, &KIND_TIMEOUT.into()));
+        assert_eq!(
+            (state, &result["_error"]["kind"]),
+            (RunState::Errored, &KIND_TIMEOUT.into())
+        );
         assert_eq!(result["_output"], "half");
-        assert!(!crate::verdict::is_guess(&timeout.result), "its end is known");
+        assert!(
+            !crate::verdict::is_guess(&timeout.result),
+            "its end is known"
+        );
 
         let (state, result, _) = read(&shape(&outcome(cancelled), after(CancelReason::Stop)));
-        assert_eq!((state, &result["_error"]["kind"]), (RunState::Failed, &KIND_STOPPED.into()));
+        assert_eq!(
+            (state, &result["_error"]["kind"]),
+            (RunState::Failed, &KIND_STOPPED.into())
+        );
     }
 
     #[test]
     fn an_action_that_ended_before_the_cancel_reached_it_keeps_its_outcome() {
-        let known = Circumstances { cancelling: Some(CancelReason::Timeout), ..KNOWN };
+        let known = Circumstances {
+            cancelling: Some(CancelReason::Timeout),
+            ..KNOWN
+        };
         let (state, result, _) = read(&shape(&outcome(json!({"exitcode": 0})), known));
-        assert_eq!((state, result), (RunState::Finished, json!({"_output": ""})));
+        assert_eq!(
+            (state, result),
+            (RunState::Finished, json!({"_output": ""}))
+        );
     }
 
     #[test]
     fn long_standard_error_is_cut_and_its_true_size_said() {
         let stderr = "x".repeat(DETAILS_STDERR_BYTES + 1);
         let (_, _, details) = shaped(json!({"exitcode": 0, "stderr": stderr}));
-        assert_eq!(details["stderr"].as_str().unwrap().len(), DETAILS_STDERR_BYTES);
+        assert_eq!(
+            details["stderr"].as_str().unwrap().len(),
+            DETAILS_STDERR_BYTES
+        );
         assert_eq!(details["stderr_bytes"], DETAILS_STDERR_BYTES + 1);
     }
 }

@@ -76,8 +76,9 @@ impl Pings {
         timeout: Duration,
     ) -> Vec<Ping> {
         let stamp = jiff::Timestamp::from_millisecond(clock.now_ms()).unwrap_or_default();
-        let params =
-            action::encode(&PingParams { sender_timestamp: Some(stamp.to_string()) });
+        let params = action::encode(&PingParams {
+            sender_timestamp: Some(stamp.to_string()),
+        });
         let ping = |certname: &Certname| {
             let (certname, params) = (certname.clone(), params.clone());
             async move {
@@ -85,7 +86,10 @@ impl Pings {
                 Ping { certname, result }
             }
         };
-        stream::iter(nodes.iter().map(ping)).buffered(PINGS).collect().await
+        stream::iter(nodes.iter().map(ping))
+            .buffered(PINGS)
+            .collect()
+            .await
     }
 
     async fn one(
@@ -97,9 +101,15 @@ impl Pings {
     ) -> Result<Duration, PingError> {
         let transaction = TransactionId::random();
         let (answer, answered) = oneshot::channel();
-        let waiter = Waiter { certname: certname.clone(), answer };
+        let waiter = Waiter {
+            certname: certname.clone(),
+            answer,
+        };
         self.lock().insert(transaction.clone(), waiter);
-        let _registered = Registered { pings: self, transaction: transaction.clone() };
+        let _registered = Registered {
+            pings: self,
+            transaction: transaction.clone(),
+        };
         let body = Body::BlockingRequest(Request {
             transaction_id: transaction,
             module: "ping".to_owned(),
@@ -125,11 +135,16 @@ impl Pings {
         answer: Result<(), String>,
     ) -> bool {
         let mut waiting = self.lock();
-        if waiting.get(transaction).is_none_or(|waiter| waiter.certname != *certname) {
+        if waiting
+            .get(transaction)
+            .is_none_or(|waiter| waiter.certname != *certname)
+        {
             return false;
         }
         // The waiter may have given up just now.
-        waiting.remove(transaction).is_some_and(|waiter| waiter.answer.send(answer).is_ok())
+        waiting
+            .remove(transaction)
+            .is_some_and(|waiter| waiter.answer.send(answer).is_ok())
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<TransactionId, Waiter>> {

@@ -40,7 +40,10 @@ impl Preparation {
             return Err(RunTaskError::NoopUnsupported(request.task));
         }
         let valid = validate_params(&task.metadata, &request.params).map_err(|problems| {
-            RunTaskError::Parameters { task: request.task.clone(), problems }
+            RunTaskError::Parameters {
+                task: request.task.clone(),
+                problems,
+            }
         })?;
         let sensitive = sensitive_names(&valid, &request);
         let options = options(&request, &nodes, &valid, &sensitive);
@@ -54,7 +57,12 @@ impl Preparation {
         };
         let row = NewJob {
             command: "task".to_owned(),
-            kind: if request.plan_job.is_some() { "plan_task" } else { "task" }.to_owned(),
+            kind: if request.plan_job.is_some() {
+                "plan_task"
+            } else {
+                "task"
+            }
+            .to_owned(),
             task: Some(request.task),
             environment: environment.to_string(),
             options: options.to_string(),
@@ -83,13 +91,24 @@ impl Preparation {
         request: &TaskRequest,
     ) -> Result<(EnvironmentName, TaskName, Task), RunTaskError> {
         let environment: EnvironmentName =
-            request.environment.parse().map_err(|error: EnvironmentNameError| {
-                let name = request.environment.clone();
-                RunTaskError::EnvironmentName { name, reason: error.to_string() }
-            })?;
-        let name: TaskName = request.task.parse().map_err(|error: TaskNameError| {
-            RunTaskError::TaskName { name: request.task.clone(), reason: error.to_string() }
-        })?;
+            request
+                .environment
+                .parse()
+                .map_err(|error: EnvironmentNameError| {
+                    let name = request.environment.clone();
+                    RunTaskError::EnvironmentName {
+                        name,
+                        reason: error.to_string(),
+                    }
+                })?;
+        let name: TaskName =
+            request
+                .task
+                .parse()
+                .map_err(|error: TaskNameError| RunTaskError::TaskName {
+                    name: request.task.clone(),
+                    reason: error.to_string(),
+                })?;
         let (code, blobs) = (Arc::clone(&self.code), self.blobs.clone());
         // Reading code blocks.
         tokio::task::spawn_blocking(move || {
@@ -107,7 +126,11 @@ impl Preparation {
 fn nodes(scope: &Scope) -> Result<Vec<Certname>, RunTaskError> {
     let Scope::Nodes(names) = scope;
     let mut seen = HashSet::with_capacity(names.len());
-    let nodes: Vec<Certname> = names.iter().filter(|name| seen.insert(*name)).cloned().collect();
+    let nodes: Vec<Certname> = names
+        .iter()
+        .filter(|name| seen.insert(*name))
+        .cloned()
+        .collect();
     match nodes.len() {
         0 => Err(RunTaskError::EmptyTarget),
         count if count > SCOPE_NODES => Err(RunTaskError::TooManyNodes(count)),
@@ -117,15 +140,17 @@ fn nodes(scope: &Scope) -> Result<Vec<Certname>, RunTaskError> {
 
 fn limits(request: &TaskRequest) -> Result<(), RunTaskError> {
     if request.concurrency == Some(0) {
-        return Err(RunTaskError::Limit("a concurrency of 0 would never start anything"));
+        return Err(RunTaskError::Limit(
+            "a concurrency of 0 would never start anything",
+        ));
     }
     match request.timeout {
-        Some(Duration::ZERO) => {
-            Err(RunTaskError::Limit("a timeout of 0 would end every run at once"))
-        }
-        Some(timeout) if timeout > RUN_TIMEOUT_MAX => {
-            Err(RunTaskError::Limit("a timeout of more than 30 days is no limit"))
-        }
+        Some(Duration::ZERO) => Err(RunTaskError::Limit(
+            "a timeout of 0 would end every run at once",
+        )),
+        Some(timeout) if timeout > RUN_TIMEOUT_MAX => Err(RunTaskError::Limit(
+            "a timeout of more than 30 days is no limit",
+        )),
         _ => Ok(()),
     }
 }
@@ -133,7 +158,10 @@ fn limits(request: &TaskRequest) -> Result<(), RunTaskError> {
 /// The parameters to be kept apart: those that the metadata names, and those that the caller does.
 fn sensitive_names(valid: &ValidParams, request: &TaskRequest) -> Vec<String> {
     let mut names = valid.sensitive.clone();
-    let more = request.sensitive.iter().filter(|name| !valid.sensitive.contains(name));
+    let more = request
+        .sensitive
+        .iter()
+        .filter(|name| !valid.sensitive.contains(name));
     names.extend(more.cloned());
     names
 }
@@ -147,7 +175,14 @@ fn options(
 ) -> Value {
     let shown = |(name, value): (&String, &Value)| {
         let secret = sensitive.contains(name);
-        (name.clone(), if secret { Value::from(REDACTED) } else { value.clone() })
+        (
+            name.clone(),
+            if secret {
+                Value::from(REDACTED)
+            } else {
+                value.clone()
+            },
+        )
     };
     let params: Map<String, Value> = valid.params.iter().map(shown).collect();
     json!({
@@ -181,13 +216,19 @@ fn task_params(
     }
     let file = |file: deploy::TaskFile| {
         let params = Map::from_iter([
-            ("environment".to_owned(), Value::from(environment.to_string())),
+            (
+                "environment".to_owned(),
+                Value::from(environment.to_string()),
+            ),
             ("sha256".to_owned(), Value::from(file.sha256.to_string())),
         ]);
         FileSpec {
             filename: file.filename,
             sha256: file.sha256,
-            uri: FileUri { path: file.uri_path, params },
+            uri: FileUri {
+                path: file.uri_path,
+                params,
+            },
         }
     };
     TaskParams {

@@ -115,8 +115,11 @@ pub enum RunTaskError {
 const SHOWN: usize = 10;
 
 fn list(problems: &[ParamProblem]) -> String {
-    let mut shown: Vec<String> =
-        problems.iter().take(SHOWN).map(ToString::to_string).collect();
+    let mut shown: Vec<String> = problems
+        .iter()
+        .take(SHOWN)
+        .map(ToString::to_string)
+        .collect();
     if problems.len() > SHOWN {
         shown.push(format!("and {} more", problems.len() - SHOWN));
     }

@@ -29,7 +29,12 @@ struct Lane {
 
 impl<K: Copy + Eq + Hash> Scheduler<K> {
     pub(crate) fn new(limit: usize) -> Self {
-        Self { limit: limit.max(1), in_flight: 0, lanes: HashMap::new(), ring: VecDeque::new() }
+        Self {
+            limit: limit.max(1),
+            in_flight: 0,
+            lanes: HashMap::new(),
+            ring: VecDeque::new(),
+        }
     }
 
     /// A job comes in with up to `wanted` runs to start at once. Returns how many may; they hold
@@ -40,7 +45,15 @@ impl<K: Copy + Eq + Hash> Scheduler<K> {
         let free = self.limit.saturating_sub(self.in_flight);
         let granted = wanted.min(free).min(limit);
         self.in_flight += granted;
-        self.lanes.insert(key, Lane { limit, in_flight: granted, waiting: 0, in_ring: false });
+        self.lanes.insert(
+            key,
+            Lane {
+                limit,
+                in_flight: granted,
+                waiting: 0,
+                in_ring: false,
+            },
+        );
         granted
     }
 
@@ -48,7 +61,15 @@ impl<K: Copy + Eq + Hash> Scheduler<K> {
     pub(crate) fn resume(&mut self, key: K, job_limit: Option<usize>, in_flight: usize) {
         let limit = job_limit.unwrap_or(usize::MAX).max(1);
         self.in_flight += in_flight;
-        self.lanes.insert(key, Lane { limit, in_flight, waiting: 0, in_ring: false });
+        self.lanes.insert(
+            key,
+            Lane {
+                limit,
+                in_flight,
+                waiting: 0,
+                in_ring: false,
+            },
+        );
     }
 
     /// `count` more runs of the job wait for a slot.
@@ -70,7 +91,9 @@ impl<K: Copy + Eq + Hash> Scheduler<K> {
     pub(crate) fn next(&mut self) -> Option<K> {
         while self.in_flight < self.limit {
             let key = self.ring.pop_front()?;
-            let Some(lane) = self.lanes.get_mut(&key) else { continue };
+            let Some(lane) = self.lanes.get_mut(&key) else {
+                continue;
+            };
             lane.in_ring = false;
             if lane.waiting == 0 || lane.in_flight >= lane.limit {
                 continue;
@@ -153,7 +176,11 @@ mod tests {
         assert_eq!(scheduler.reserve(2, None, 10), 3);
         scheduler.add_waiting(2, 7);
         scheduler.release(1);
-        assert_eq!(turns(&mut scheduler), [2], "it could have taken a slot for longer");
+        assert_eq!(
+            turns(&mut scheduler),
+            [2],
+            "it could have taken a slot for longer"
+        );
     }
 
     #[test]

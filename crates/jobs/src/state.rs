@@ -118,7 +118,10 @@ impl RunState {
 
     /// Whether the run is over.
     pub fn is_terminal(self) -> bool {
-        matches!(self, Self::Finished | Self::Failed | Self::Errored | Self::Skipped)
+        matches!(
+            self,
+            Self::Finished | Self::Failed | Self::Errored | Self::Skipped
+        )
     }
 }
 
@@ -134,10 +137,14 @@ mod tests {
 
     #[test]
     fn names_round_trip_and_unknown_ones_are_refused() {
-        for name in ["new", "ready", "running", "stopping", "stopped", "finished", "failed"] {
+        for name in [
+            "new", "ready", "running", "stopping", "stopped", "finished", "failed",
+        ] {
             assert_eq!(JobState::parse(name).map(JobState::as_str), Some(name));
         }
-        for name in ["new", "ready", "running", "finished", "failed", "errored", "skipped"] {
+        for name in [
+            "new", "ready", "running", "finished", "failed", "errored", "skipped",
+        ] {
             assert_eq!(RunState::parse(name).map(RunState::as_str), Some(name));
         }
         assert_eq!(JobState::parse("errored"), None);

@@ -28,7 +28,12 @@ pub(crate) enum Stop {
 
 impl Tally {
     pub(crate) fn new(open: usize, unsuccessful: usize, stop: Stop) -> Self {
-        Self { open, unsuccessful, stop, ended: false }
+        Self {
+            open,
+            unsuccessful,
+            stop,
+            ended: false,
+        }
     }
 
     /// A run ended in `state`.

@@ -50,7 +50,10 @@ impl Verdict {
     /// The agent was told to cancel and did not report.
     pub(crate) fn cancel_unanswered(reason: CancelReason, timeout_seconds: u64) -> Self {
         match reason {
-            CancelReason::Timeout => Self::TimedOut { seconds: timeout_seconds, told: true },
+            CancelReason::Timeout => Self::TimedOut {
+                seconds: timeout_seconds,
+                told: true,
+            },
             CancelReason::Stop => Self::Stopped { told: true },
         }
     }
@@ -77,11 +80,17 @@ impl Verdict {
                 "the parameters for {node} were sealed with a key that is gone (the server's seal \
                  key was replaced while the job waited); nothing was sent, run it again"
             ),
-            Self::TimedOut { seconds, told: true } => format!(
+            Self::TimedOut {
+                seconds,
+                told: true,
+            } => format!(
                 "the time limit of {seconds} s passed; {node} was told to end the action but has \
                  not reported that it did"
             ),
-            Self::TimedOut { seconds, told: false } => format!(
+            Self::TimedOut {
+                seconds,
+                told: false,
+            } => format!(
                 "the time limit of {seconds} s passed; the agent on {node} cannot cancel, or is \
                  not connected, so the action may still run there"
             ),
@@ -140,7 +149,9 @@ pub(crate) fn is_guess(result: &str) -> bool {
     struct Details {
         exit_code: Option<i64>,
     }
-    let error = serde_json::from_str::<Shape<'_>>(result).ok().and_then(|shape| shape.error);
+    let error = serde_json::from_str::<Shape<'_>>(result)
+        .ok()
+        .and_then(|shape| shape.error);
     error.is_some_and(|error| {
         [KIND_TIMEOUT, KIND_STOPPED, KIND_UNKNOWN].contains(&error.kind.as_ref())
             && error.details.exit_code.is_none()
@@ -176,7 +187,10 @@ mod tests {
             Verdict::Busy,
             Verdict::Refused("unknown module: task".to_owned()),
             Verdict::Unreadable,
-            Verdict::TimedOut { seconds: 5, told: false },
+            Verdict::TimedOut {
+                seconds: 5,
+                told: false,
+            },
             Verdict::cancel_unanswered(Timeout, 5),
             Verdict::cancel_unanswered(Stop, 5),
             Verdict::Stopped { told: false },
@@ -200,7 +214,10 @@ mod tests {
             assert_eq!(verdict.state(), RunState::Errored);
             let result = verdict.result(&node);
             let error = &result["_error"];
-            assert!(error["msg"].as_str().unwrap().contains("db1.example.com"), "{error}");
+            assert!(
+                error["msg"].as_str().unwrap().contains("db1.example.com"),
+                "{error}"
+            );
             assert!(error["kind"].as_str().unwrap().contains('/'), "{error}");
         }
         assert_eq!(Verdict::NotStarted.state(), RunState::Skipped);
@@ -211,7 +228,10 @@ mod tests {
         let node: Certname = "db1".parse().unwrap();
         let guess = |verdict: Verdict| is_guess(&verdict.result(&node).to_string());
         assert!(guess(Verdict::Silent { asked: 35 }));
-        assert!(guess(Verdict::TimedOut { seconds: 1, told: true }));
+        assert!(guess(Verdict::TimedOut {
+            seconds: 1,
+            told: true
+        }));
         assert!(guess(Verdict::Stopped { told: false }));
         assert!(!guess(Verdict::NotConnected));
         assert!(!is_guess(r#"{"_output":"hello"}"#));

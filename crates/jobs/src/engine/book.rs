@@ -81,6 +81,8 @@ pub(crate) struct Flying {
     pub(crate) flight: Flight,
     pub(crate) message: Option<MessageId>,
     pub(crate) query: Option<TransactionId>,
+    /// The broker has the request: what follows it to the node cannot overtake it any more.
+    pub(crate) handed_over: bool,
     /// Its outcome is here and being read.
     pub(crate) shaping: bool,
     pub(crate) output: Output,
@@ -107,7 +109,10 @@ impl Book {
                 self.transactions.insert(run.transaction.clone(), run_key);
             }
             if matches!(run.phase, Phase::Flying(_)) {
-                self.nodes.entry(run.certname.clone()).or_default().push(run_key);
+                self.nodes
+                    .entry(run.certname.clone())
+                    .or_default()
+                    .push(run_key);
             }
         }
         self.jobs.insert(key, job);
@@ -175,7 +180,10 @@ impl Book {
 
     /// The request of a run bears this id from now on.
     pub(crate) fn sent_as(&mut self, key: RunKey, message: MessageId) {
-        let Some(flying) = self.flying(key) else { return };
+        let Some(flying) = self.flying(key) else {
+            return;
+        };
+        flying.handed_over = false;
         if let Some(before) = flying.message.replace(message) {
             self.messages.remove(&before);
         }
@@ -184,7 +192,9 @@ impl Book {
 
     /// The status query under way for a run bears this id; an older one is forgotten.
     pub(crate) fn asked_as(&mut self, key: RunKey, query: TransactionId) {
-        let Some(flying) = self.flying(key) else { return };
+        let Some(flying) = self.flying(key) else {
+            return;
+        };
         if let Some(before) = flying.query.replace(query.clone()) {
             self.queries.remove(&before);
         }
@@ -218,7 +228,9 @@ impl Book {
 
     /// The end of a run is durable: its transaction is history.
     pub(crate) fn forget_transaction(&mut self, key: RunKey) {
-        let Some(transaction) = self.run(key).map(|run| run.transaction.clone()) else { return };
+        let Some(transaction) = self.run(key).map(|run| run.transaction.clone()) else {
+            return;
+        };
         self.transactions.remove(&transaction);
     }
 }
@@ -228,13 +240,22 @@ impl Book {
 impl Flying {
     pub(crate) fn new(flight: Flight) -> Self {
         let output = Output::default();
-        Self { flight, message: None, query: None, shaping: false, output }
+        Self {
+            flight,
+            message: None,
+            query: None,
+            handed_over: false,
+            shaping: false,
+            output,
+        }
     }
 }
 
 impl std::fmt::Debug for Job {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // Not its params: they may hold secrets.
-        f.debug_struct("Job").field("number", &self.number).finish_non_exhaustive()
+        f.debug_struct("Job")
+            .field("number", &self.number)
+            .finish_non_exhaustive()
     }
 }

@@ -155,7 +155,10 @@ impl Engine {
     fn ended(&mut self, key: RunKey, acknowledge: bool, applied: &Applied) -> Option<Outgoing> {
         if !applied.changed {
             let run = self.book.run(key);
-            tracing::warn!(?run, "the store had another end of this run already; that one stays");
+            tracing::warn!(
+                ?run,
+                "the store had another end of this run already; that one stays"
+            );
         }
         let acknowledgement = acknowledge.then(|| self.acknowledgement(key)).flatten();
         self.book.forget_transaction(key);

@@ -62,10 +62,19 @@ impl Engine {
         task: NewTask,
         reply: oneshot::Sender<Result<JobNumber, StoreError>>,
     ) {
-        let NewTask { mut row, nodes, params, timeout, concurrency, noop } = task;
+        let NewTask {
+            mut row,
+            nodes,
+            params,
+            timeout,
+            concurrency,
+            noop,
+        } = task;
         let key = self.new_key();
-        let presences: Vec<Option<Presence>> =
-            nodes.iter().map(|certname| self.parts.fabric.presence(certname)).collect();
+        let presences: Vec<Option<Presence>> = nodes
+            .iter()
+            .map(|certname| self.parts.fabric.presence(certname))
+            .collect();
         let connected = presences.iter().flatten().count();
         let mut slots = self.scheduler.reserve(key, concurrency, connected);
         let at_ms = row.created_ms;
@@ -86,11 +95,18 @@ impl Engine {
             };
             unsuccessful += usize::from(matches!(phase, Phase::Settled));
             row.runs.push(new_run);
-            runs.push(Run { certname, transaction, phase });
+            runs.push(Run {
+                certname,
+                transaction,
+                phase,
+            });
         }
         let mut tally = Tally::new(runs.len() - unsuccessful, unsuccessful, Stop::No);
         row.states.push(JobState::Ready.as_str().to_owned());
-        if runs.iter().any(|run| matches!(run.phase, Phase::Marking { .. })) {
+        if runs
+            .iter()
+            .any(|run| matches!(run.phase, Phase::Marking { .. }))
+        {
             row.states.push(JobState::Running.as_str().to_owned());
         }
         if let Some((state, event)) = tally.end() {
@@ -99,17 +115,33 @@ impl Engine {
             row.events.push(events::job_ended(event, state, at_ms));
             row.sealed = None;
         }
-        let draft = Draft { params, timeout, noop, runs, tally };
+        let draft = Draft {
+            params,
+            timeout,
+            noop,
+            runs,
+            tally,
+        };
         let store = self.parts.store.clone();
         self.inserting.spawn(async move {
             let outcome = store.insert_job(row).await;
-            Inserted { key, outcome, draft, reply }
+            Inserted {
+                key,
+                outcome,
+                draft,
+                reply,
+            }
         });
     }
 
     /// The job is durable: the caller learns its number, and the marked runs are sent.
     pub(super) fn inserted(&mut self, inserted: Inserted) {
-        let Inserted { key, outcome, draft, reply } = inserted;
+        let Inserted {
+            key,
+            outcome,
+            draft,
+            reply,
+        } = inserted;
         let number = match outcome {
             Ok(number) => number,
             Err(error) => {
@@ -155,7 +187,13 @@ impl Engine {
 
 impl Draft {
     fn into_job(self, number: JobNumber, patience: &crate::flight::Patience) -> Job {
-        let Self { params, timeout, noop, mut runs, tally } = self;
+        let Self {
+            params,
+            timeout,
+            noop,
+            mut runs,
+            tally,
+        } = self;
         let now = Instant::now();
         let mut waiting = VecDeque::new();
         let mut started = false;

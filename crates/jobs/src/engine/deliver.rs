@@ -1,7 +1,8 @@
 //! From durable to the nodes.
 //!
-//! [`Outgoing`] is what one node gets, in order. The rule: a request is built here alone, from a
-//! run whose mark is durable; if the fabric says that nothing of it was sent, the run knows.
+//! [`Outgoing`] is one message on its way. The rules: a request is built here alone, from a run
+//! whose mark is durable; whether the fabric took it, the run learns; and nothing about a run
+//! (query, credit, cancel) is sent before its request is handed over, since it might overtake it.
 
 use std::time::Duration;
 
@@ -22,24 +23,28 @@ use crate::metrics::count;
 use crate::tally::Stop;
 use crate::verdict::Verdict;
 
-/// Messages for one node, in order.
+/// A message for a node.
 pub(super) struct Outgoing {
-    /// Whose request is the first of the messages.
+    /// Whose request it is, if it is one.
     request_of: Option<RunKey>,
-    messages: Vec<Message>,
+    message: Message,
 }
 
-/// A request of which nothing was sent.
-pub(super) struct NotDelivered {
+/// What became of a request.
+pub(super) struct HandedOver {
     run: RunKey,
-    error: SendError,
+    /// On error, nothing of it was sent.
+    result: Result<(), SendError>,
 }
 
 // === impl Outgoing ===
 
 impl Outgoing {
     pub(super) fn one(message: Message) -> Self {
-        Self { request_of: None, messages: vec![message] }
+        Self {
+            request_of: None,
+            message,
+        }
     }
 }
 
@@ -56,14 +61,8 @@ impl Engine {
             let deliver = |outgoing: Outgoing| {
                 let fabric = fabric.clone();
                 async move {
-                    let mut request_of = outgoing.request_of;
-                    for message in outgoing.messages {
-                        let sent = fabric.send(message).await;
-                        let request = request_of.take();
-                        let Err(error) = sent else { continue };
-                        return request.map(|run| NotDelivered { run, error });
-                    }
-                    None
+                    let result = fabric.send(outgoing.message).await;
+                    outgoing.request_of.map(|run| HandedOver { run, result })
                 }
             };
             stream::iter(outgoing.into_iter().map(deliver))
@@ -74,23 +73,45 @@ impl Engine {
         });
     }
 
-    /// The fabric refused some requests.
-    pub(super) fn delivered(&mut self, refused: Vec<NotDelivered>) {
-        for NotDelivered { run, error } in refused {
-            let Some(flying) = self.book.flying(run) else { continue };
-            let resent = flying.flight.was_resent();
-            match error {
-                // The node answered a moment ago; it is awaited like any other that went away.
-                SendError::NotConnected(_) if resent => flying.flight.postpone(),
-                SendError::NotConnected(_) => self.give_up(run, &Verdict::NotConnected),
-                SendError::Busy(_) => {
-                    if !flying.flight.busy() {
-                        self.give_up(run, &Verdict::Busy);
-                    }
+    /// The fabric took requests, or refused them.
+    pub(super) fn delivered(&mut self, requests: Vec<HandedOver>) {
+        let mut outgoing = Vec::new();
+        for HandedOver { run, result } in requests {
+            match result {
+                Ok(()) => outgoing.extend(self.handed_over(run)),
+                Err(error) => self.not_delivered(run, error),
+            }
+        }
+        self.send(outgoing);
+    }
+
+    /// What had to wait for the request.
+    fn handed_over(&mut self, key: RunKey) -> Vec<Outgoing> {
+        let Some(flying) = self.book.flying(key) else {
+            return Vec::new();
+        };
+        flying.handed_over = true;
+        let cancelling = flying.flight.cancelling().is_some();
+        let cancel = if cancelling { self.cancel(key) } else { None };
+        cancel.into_iter().chain(self.credit(key)).collect()
+    }
+
+    fn not_delivered(&mut self, key: RunKey, error: SendError) {
+        let Some(flying) = self.book.flying(key) else {
+            return;
+        };
+        let resent = flying.flight.was_resent();
+        match error {
+            // The node answered a moment ago; it is awaited like any other that went away.
+            SendError::NotConnected(_) if resent => flying.flight.postpone(),
+            SendError::NotConnected(_) => self.give_up(key, &Verdict::NotConnected),
+            SendError::Busy(_) => {
+                if !flying.flight.busy() {
+                    self.give_up(key, &Verdict::Busy);
                 }
-                SendError::BadTarget(words) | SendError::Refused(words) => {
-                    self.give_up(run, &Verdict::Refused(words));
-                }
+            }
+            SendError::BadTarget(words) | SendError::Refused(words) => {
+                self.give_up(key, &Verdict::Refused(words));
             }
         }
     }
@@ -99,7 +120,9 @@ impl Engine {
     pub(super) fn marked(&mut self, key: RunKey, ours: bool) -> Option<Outgoing> {
         count(&self.parts.metrics.runs_started);
         let job = self.book.jobs.get(&key.job)?;
-        let Phase::Marking { spool_id } = job.runs[key.index].phase else { return None };
+        let Phase::Marking { spool_id } = job.runs[key.index].phase else {
+            return None;
+        };
         if job.tally.stopping() != Stop::No {
             self.give_up(key, &Verdict::NotStarted);
             return None;
@@ -113,11 +136,12 @@ impl Engine {
             self.book.take_off(key, flight);
             return None;
         }
-        self.book.take_off(key, Flight::new(now, timeout, spool_id, patience));
+        self.book
+            .take_off(key, Flight::new(now, timeout, spool_id, patience));
         self.request(key)
     }
 
-    /// The request of a run that flies, and the leave to send output if anybody watches.
+    /// The request of a run that flies.
     pub(super) fn request(&mut self, key: RunKey) -> Option<Outgoing> {
         let job = self.book.jobs.get(&key.job)?;
         let run = job.runs.get(key.index)?;
@@ -134,16 +158,22 @@ impl Engine {
         });
         let message = self.message(&run.certname, body);
         self.book.sent_as(key, message.id);
-        let mut messages = vec![message];
-        messages.extend(self.credit(key));
-        Some(Outgoing { request_of: Some(key), messages })
+        Some(Outgoing {
+            request_of: Some(key),
+            message,
+        })
     }
 
     /// Asks the agent how a run goes.
     pub(super) fn query(&mut self, key: RunKey) -> Option<Outgoing> {
+        if !self.book.flying(key)?.handed_over {
+            return None;
+        }
         let run = self.book.run(key)?;
         let query = TransactionId::random();
-        let params = StatusParams { transaction_id: run.transaction.clone() };
+        let params = StatusParams {
+            transaction_id: run.transaction.clone(),
+        };
         let body = Body::BlockingRequest(Request {
             transaction_id: query.clone(),
             module: "status".to_owned(),
@@ -157,11 +187,17 @@ impl Engine {
         Some(Outgoing::one(message))
     }
 
-    /// Tells the agent to end a run.
-    pub(super) fn cancel(&self, key: RunKey) -> Option<Outgoing> {
+    /// Tells the agent to end a run; at the latest when it has been handed over.
+    pub(super) fn cancel(&mut self, key: RunKey) -> Option<Outgoing> {
+        if !self.book.flying(key)?.handed_over {
+            return None;
+        }
         let run = self.book.run(key)?;
         // Not `force`: the agent asks the processes to end before it kills them.
-        let body = Body::Cancel { transaction_id: run.transaction.clone(), force: false };
+        let body = Body::Cancel {
+            transaction_id: run.transaction.clone(),
+            force: false,
+        };
         Some(Outgoing::one(self.message(&run.certname, body)))
     }
 
@@ -172,7 +208,9 @@ impl Engine {
     }
 
     pub(super) fn acknowledge(&self, certname: &Certname, transaction: TransactionId) -> Outgoing {
-        let body = Body::OutcomeAck { transaction_id: transaction };
+        let body = Body::OutcomeAck {
+            transaction_id: transaction,
+        };
         Outgoing::one(self.message(certname, body))
     }
 

@@ -105,15 +105,25 @@ impl Engine {
     fn status(&mut self, key: RunKey, result: StatusResult) {
         let status = match result.status {
             action::Status::Running => Status::Running,
-            action::Status::Unknown => Status::Unknown { spool_id: result.spool_id },
+            action::Status::Unknown => Status::Unknown {
+                spool_id: result.spool_id,
+            },
             action::Status::Success | action::Status::Failure => Status::Ended,
         };
-        let Some(flying) = self.book.flying(key) else { return };
-        match flying.flight.answer(Instant::now(), status, &self.parts.patience) {
+        let Some(flying) = self.book.flying(key) else {
+            return;
+        };
+        match flying
+            .flight
+            .answer(Instant::now(), status, &self.parts.patience)
+        {
             Next::Wait => {}
             Next::Record => {
                 // A stock agent leaves the exit code out when its record of it is unreadable.
-                let failure = ActionResult { exitcode: 1, ..ActionResult::default() };
+                let failure = ActionResult {
+                    exitcode: 1,
+                    ..ActionResult::default()
+                };
                 let outcome = result.into_result().unwrap_or(failure);
                 self.report(key, Report::Status(Box::new(outcome)));
             }
@@ -127,8 +137,12 @@ impl Engine {
     }
 
     fn report(&mut self, key: RunKey, report: Report) {
-        let Some(known) = self.circumstances(key) else { return };
-        let Some(flying) = self.book.flying(key) else { return };
+        let Some(known) = self.circumstances(key) else {
+            return;
+        };
+        let Some(flying) = self.book.flying(key) else {
+            return;
+        };
         if flying.shaping {
             return;
         }
@@ -141,7 +155,10 @@ impl Engine {
             return self.record(key, shape(&report, known), acknowledge);
         }
         flying.shaping = true;
-        self.shaping.spawn_blocking(move || ShapedOutcome { run: key, shaped: shape(&report, known) });
+        self.shaping.spawn_blocking(move || ShapedOutcome {
+            run: key,
+            shaped: shape(&report, known),
+        });
     }
 
     pub(super) fn shaped(&mut self, outcome: ShapedOutcome) {
@@ -153,21 +170,35 @@ impl Engine {
         let timeout_seconds = self.book.jobs.get(&key.job)?.timeout.as_secs();
         let stock_agent = self.capabilities(key).is_none();
         let cancelling = self.book.flying(key)?.flight.cancelling();
-        Some(Circumstances { stock_agent, cancelling, timeout_seconds })
+        Some(Circumstances {
+            stock_agent,
+            cancelling,
+            timeout_seconds,
+        })
     }
 
     /// The agent says that it cannot, or could not.
     fn rpc_error(&mut self, certname: &Certname, error: &RpcError) {
         let transaction = &error.transaction_id;
         let words = error.description.as_str();
-        if self.parts.pings.answered(transaction, certname, Err(words.to_owned())) {
+        if self
+            .parts
+            .pings
+            .answered(transaction, certname, Err(words.to_owned()))
+        {
             return;
         }
         if let Some(key) = self.run_of(certname, self.book.by_transaction(transaction)) {
-            if matches!(self.book.run(key).map(|run| &run.phase), Some(Phase::Flying(_))) {
+            if matches!(
+                self.book.run(key).map(|run| &run.phase),
+                Some(Phase::Flying(_))
+            ) {
                 self.give_up(key, &Verdict::Refused(words.to_owned()));
             }
-        } else if self.run_of(certname, self.book.by_query(transaction)).is_some() {
+        } else if self
+            .run_of(certname, self.book.by_query(transaction))
+            .is_some()
+        {
             tracing::warn!(%certname, words, "the agent refused a status query");
         } else {
             self.ignore(certname, "rpc error");
@@ -177,11 +208,18 @@ impl Engine {
     /// A broker, or the agent's PCP layer, could not do anything with one of our messages.
     fn error_message(&mut self, certname: &Certname, message: &Message) {
         let key = message.in_reply_to.and_then(|id| self.book.by_message(id));
-        let from_broker = message.sender.as_ref().is_some_and(|sender| {
-            sender.is_broker() || sender.client_type() == pcp::SERVER_TYPE
-        });
-        let key = if from_broker { key } else { self.run_of(certname, key) };
-        let Some(key) = key else { return self.ignore(certname, "error message") };
+        let from_broker = message
+            .sender
+            .as_ref()
+            .is_some_and(|sender| sender.is_broker() || sender.client_type() == pcp::SERVER_TYPE);
+        let key = if from_broker {
+            key
+        } else {
+            self.run_of(certname, key)
+        };
+        let Some(key) = key else {
+            return self.ignore(certname, "error message");
+        };
         let words = message
             .data
             .as_deref()

@@ -22,8 +22,11 @@ use crate::state::RunState;
 use crate::verdict::is_guess;
 
 /// Nothing is known any more beside the outcome itself.
-const LATE: Circumstances =
-    Circumstances { stock_agent: false, cancelling: None, timeout_seconds: 0 };
+const LATE: Circumstances = Circumstances {
+    stock_agent: false,
+    cancelling: None,
+    timeout_seconds: 0,
+};
 
 /// A late outcome whose event is being committed.
 #[derive(Debug)]
@@ -58,13 +61,23 @@ impl Engine {
         let store = self.parts.store.clone();
         let certname = certname.clone();
         self.looking.spawn(async move {
-            let row = store.run_by_transaction(response.transaction_id.as_str()).await;
-            Looked { certname, response, row }
+            let row = store
+                .run_by_transaction(response.transaction_id.as_str())
+                .await;
+            Looked {
+                certname,
+                response,
+                row,
+            }
         });
     }
 
     pub(super) fn looked(&mut self, looked: Looked) {
-        let Looked { certname, response, row } = looked;
+        let Looked {
+            certname,
+            response,
+            row,
+        } = looked;
         let transaction = response.transaction_id;
         let row = match row {
             Ok(Some(row)) => row,
@@ -113,8 +126,14 @@ impl Engine {
             .filter(|result| result.len() <= INLINE_RESULT_BYTES)
             .and_then(|result| serde_json::from_str(&result).ok());
         let event = events::late_outcome(certname, exit_code, result, self.parts.clock.now_ms());
-        let change = Change::Event(EventChange { job: row.job, event });
-        let late = Late { certname: certname.clone(), transaction };
+        let change = Change::Event(EventChange {
+            job: row.job,
+            event,
+        });
+        let late = Late {
+            certname: certname.clone(),
+            transaction,
+        };
         self.ledger.push(change, After::LateLogged(Box::new(late)));
     }
 
@@ -122,7 +141,11 @@ impl Engine {
         self.acknowledge_late(&late.certname, late.transaction)
     }
 
-    fn acknowledge_late(&self, certname: &Certname, transaction: TransactionId) -> Option<Outgoing> {
+    fn acknowledge_late(
+        &self,
+        certname: &Certname,
+        transaction: TransactionId,
+    ) -> Option<Outgoing> {
         let acknowledges = self
             .parts
             .fabric

@@ -34,9 +34,9 @@ use tokio_util::sync::CancellationToken;
 use self::book::Book;
 pub(crate) use self::book::{JobKey, RunKey};
 use self::commit::{Committed, Ledger};
-pub(crate) use self::create::NewTask;
 use self::create::Inserted;
-use self::deliver::NotDelivered;
+pub(crate) use self::create::NewTask;
+use self::deliver::HandedOver;
 use self::intake::ShapedOutcome;
 use self::late::{LateOutcomes, Looked};
 pub(crate) use self::recover::Dispatch;
@@ -52,11 +52,21 @@ use crate::scheduler::Scheduler;
 
 /// What the handle asks of the engine.
 pub(crate) enum Command {
-    Run { task: Box<NewTask>, reply: oneshot::Sender<Result<JobNumber, StoreError>> },
+    Run {
+        task: Box<NewTask>,
+        reply: oneshot::Sender<Result<JobNumber, StoreError>>,
+    },
     /// The reply comes when the stop is durable; `false`: the job is over (or never was).
-    Stop { job: JobNumber, force: bool, reply: oneshot::Sender<bool> },
+    Stop {
+        job: JobNumber,
+        force: bool,
+        reply: oneshot::Sender<bool>,
+    },
     /// `None`: the job is over (or never was).
-    Watch { job: JobNumber, reply: oneshot::Sender<Option<Feed>> },
+    Watch {
+        job: JobNumber,
+        reply: oneshot::Sender<Option<Feed>>,
+    },
     Taken(Taken),
 }
 
@@ -89,7 +99,7 @@ pub(crate) struct Engine {
     parked_until: Instant,
     inserting: JoinSet<Inserted>,
     committing: JoinSet<Committed>,
-    sending: JoinSet<Vec<NotDelivered>>,
+    sending: JoinSet<Vec<HandedOver>>,
     shaping: JoinSet<ShapedOutcome>,
     looking: JoinSet<Looked>,
 }
@@ -159,7 +169,9 @@ impl Engine {
             if !self.has_room() {
                 return;
             }
-            let Some(inbound) = inbox.try_recv() else { return };
+            let Some(inbound) = inbox.try_recv() else {
+                return;
+            };
             self.intake(inbound);
         }
     }
@@ -194,7 +206,10 @@ impl Engine {
             Ok(Some(PresenceChange::Disconnected(_))) => {}
             Ok(None) => return false,
             Err(missed) => {
-                tracing::info!(missed, "presence changes came too fast; all nodes are looked at");
+                tracing::info!(
+                    missed,
+                    "presence changes came too fast; all nodes are looked at"
+                );
                 self.all_may_have_changed();
             }
         }

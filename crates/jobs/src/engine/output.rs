@@ -30,7 +30,7 @@ impl Engine {
             tracing::warn!(job = %number, "too many live readers; this one gets the events alone");
             return None;
         }
-        let (watcher, feed) = live::channel(job.commits.subscribe(), commands, window / 2);
+        let (watcher, feed) = live::channel(key, job.commits.subscribe(), commands, window / 2);
         job.watchers.push(watcher);
         let outgoing = self.credits(key, |_| true);
         self.send(outgoing);
@@ -42,32 +42,36 @@ impl Engine {
         let window = self.window();
         let mut outgoing = Vec::new();
         for (key, passed) in &taken.runs {
-            let Some(flying) = self.book.flying(*key) else { continue };
+            let Some(flying) = self.book.flying(*key) else {
+                continue;
+            };
             // Half a window is worth a message.
             if passed + window >= flying.output.granted + window / 2 {
                 outgoing.extend(self.credit_up_to(*key, passed + window));
             }
         }
-        if let (true, Some(key)) = (taken.lagged, taken.runs.keys().next()) {
-            outgoing.extend(self.credits(key.job, |output| output.all_came()));
+        if taken.lagged {
+            outgoing.extend(self.credits(taken.job, Output::all_came));
         }
         self.send(outgoing);
     }
 
-    /// The first leave of a run, if anybody reads: to be sent right behind its request.
-    pub(super) fn credit(&mut self, key: RunKey) -> Option<pcp::Message> {
+    /// Leave for a run, if anybody reads.
+    pub(super) fn credit(&mut self, key: RunKey) -> Option<Outgoing> {
         let job = self.book.jobs.get(&key.job)?;
         if job.watchers.iter().all(live::Watcher::is_gone) {
             return None;
         }
         let window = self.window();
         let came = self.book.flying(key)?.output.came();
-        self.credit_message(key, came + window)
+        self.credit_up_to(key, came + window)
     }
 
     /// Leave for every run of the job in flight whose output `wants` it.
     fn credits(&mut self, key: JobKey, wants: impl Fn(Output) -> bool) -> Vec<Outgoing> {
-        let Some(job) = self.book.jobs.get(&key) else { return Vec::new() };
+        let Some(job) = self.book.jobs.get(&key) else {
+            return Vec::new();
+        };
         let flying = |(index, run): (usize, &super::book::Run)| match &run.phase {
             Phase::Flying(flying) if wants(flying.output) => {
                 Some((RunKey { job: key, index }, flying.output.came()))
@@ -76,36 +80,45 @@ impl Engine {
         };
         let runs: Vec<(RunKey, u64)> = job.runs.iter().enumerate().filter_map(flying).collect();
         let window = self.window();
-        runs.into_iter().filter_map(|(key, came)| self.credit_up_to(key, came + window)).collect()
+        runs.into_iter()
+            .filter_map(|(key, came)| self.credit_up_to(key, came + window))
+            .collect()
     }
 
+    /// `None` also before the request is handed over; it is asked for again then.
     fn credit_up_to(&mut self, key: RunKey, until: u64) -> Option<Outgoing> {
-        self.credit_message(key, until).map(Outgoing::one)
-    }
-
-    fn credit_message(&mut self, key: RunKey, until: u64) -> Option<pcp::Message> {
         if !self.capabilities(key)?.live_output {
             return None;
         }
-        let output = &mut self.book.flying(key)?.output;
+        let flying = self.book.flying(key).filter(|flying| flying.handed_over)?;
+        let output = &mut flying.output;
         output.granted = output.granted.max(until);
         let until = output.granted;
         let run = self.book.run(key)?;
         let transaction_id = run.transaction.clone();
-        let body = Body::OutputCredit { transaction_id, until };
-        Some(self.message(&run.certname, body))
+        let body = Body::OutputCredit {
+            transaction_id,
+            until,
+        };
+        Some(Outgoing::one(self.message(&run.certname, body)))
     }
 
     /// A piece of output came.
     pub(super) fn output(&mut self, certname: &Certname, output: pxp::Output) {
         let key = self.book.by_transaction(&output.transaction_id);
-        let Some(key) = self.run_of(certname, key) else { return };
-        let Some(flying) = self.book.flying(key) else { return };
+        let Some(key) = self.run_of(certname, key) else {
+            return;
+        };
+        let Some(flying) = self.book.flying(key) else {
+            return;
+        };
         let len = output.data.len() as u64;
         let Some(passed) = flying.output.take(output.stream, output.offset, len) else {
             return count(&self.parts.metrics.unasked_output);
         };
-        let Some(job) = self.book.jobs.get_mut(&key.job) else { return };
+        let Some(job) = self.book.jobs.get_mut(&key.job) else {
+            return;
+        };
         job.watchers.retain(|watcher| !watcher.is_gone());
         let chunk = Chunk {
             run: key,
@@ -127,7 +140,8 @@ impl Engine {
     }
 
     pub(super) fn acknowledges(&self, key: RunKey) -> bool {
-        self.capabilities(key).is_some_and(|capabilities| capabilities.acknowledged_results)
+        self.capabilities(key)
+            .is_some_and(|capabilities| capabilities.acknowledged_results)
     }
 
     /// How far one agent may run ahead of the readers: the queue, divided by the runs in flight.
@@ -178,7 +192,10 @@ mod tests {
 
     #[test]
     fn only_what_was_granted_is_taken_and_nothing_twice() {
-        let mut output = Output { next: [0, 0], granted: 10 };
+        let mut output = Output {
+            next: [0, 0],
+            granted: 10,
+        };
         assert_eq!(output.take(Stream::Stdout, 0, 4), Some(4));
         assert_eq!(output.take(Stream::Stdout, 0, 4), None, "a duplicate");
         assert_eq!(output.take(Stream::Stderr, 0, 6), Some(10));

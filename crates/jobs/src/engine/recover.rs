@@ -15,8 +15,8 @@ use store::{RunRow, StoreError, UnfinishedJob};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::book::{Flying, Job, Output, Phase, Run, RunKey};
 use super::Engine;
+use super::book::{Flying, Job, Output, Phase, Run, RunKey};
 use crate::defaults::RUN_TIMEOUT;
 use crate::events;
 use crate::flight::Flight;
@@ -56,22 +56,32 @@ impl Engine {
 
     fn take_up(&mut self, row: UnfinishedJob, seal: &SealKey) {
         let key = self.new_key();
-        let dispatch = row.sealed.as_deref().and_then(|sealed| unseal(sealed, seal));
+        let dispatch = row
+            .sealed
+            .as_deref()
+            .and_then(|sealed| unseal(sealed, seal));
         if dispatch.is_none() {
             tracing::error!(job = %row.job.number, "the job's parameters cannot be unsealed; its \
                 waiting runs will be errored, those in flight are still asked about");
         }
-        let timeout =
-            dispatch.as_ref().map_or(RUN_TIMEOUT, |known| Duration::from_millis(known.timeout_ms));
+        let timeout = dispatch
+            .as_ref()
+            .map_or(RUN_TIMEOUT, |known| Duration::from_millis(known.timeout_ms));
         let concurrency = dispatch.as_ref().and_then(|known| known.concurrency);
         let noop = dispatch.as_ref().is_some_and(|known| known.noop);
         let state = JobState::parse(&row.job.state).unwrap_or(JobState::Running);
-        let stop = if state == JobState::Stopping { Stop::Gently } else { Stop::No };
+        let stop = if state == JobState::Stopping {
+            Stop::Gently
+        } else {
+            Stop::No
+        };
         let mut skipped = Vec::new();
         let (mut waiting, mut in_flight) = (VecDeque::new(), 0);
         let mut runs = Vec::with_capacity(row.runs.len());
         for run in &row.runs {
-            let Some(run) = self.run_from(run, timeout) else { continue };
+            let Some(run) = self.run_from(run, timeout) else {
+                continue;
+            };
             let index = runs.len();
             match run.phase {
                 Phase::Flying(_) => in_flight += 1,
@@ -104,9 +114,10 @@ impl Engine {
     }
 
     fn run_from(&self, row: &RunRow, timeout: Duration) -> Option<Run> {
-        let (Ok(certname), Ok(transaction)) =
-            (row.certname.parse(), row.transaction_id.parse::<TransactionId>())
-        else {
+        let (Ok(certname), Ok(transaction)) = (
+            row.certname.parse(),
+            row.transaction_id.parse::<TransactionId>(),
+        ) else {
             // Only names that parsed were ever stored.
             tracing::error!(?row, "a stored run cannot be read; it is left alone");
             return None;
@@ -117,12 +128,23 @@ impl Engine {
             let spool_id = row.details.as_deref().and_then(events::spool_id);
             let patience = &self.parts.patience;
             let flight = Flight::recovered(Instant::now(), ago, timeout, spool_id, patience);
-            let output = Output { granted: RECOVERED_OUTPUT_BYTES, ..Output::default() };
-            Phase::Flying(Box::new(Flying { output, ..Flying::new(flight) }))
+            let output = Output {
+                granted: RECOVERED_OUTPUT_BYTES,
+                ..Output::default()
+            };
+            Phase::Flying(Box::new(Flying {
+                output,
+                handed_over: true,
+                ..Flying::new(flight)
+            }))
         } else {
             Phase::Waiting
         };
-        Some(Run { certname, transaction, phase })
+        Some(Run {
+            certname,
+            transaction,
+            phase,
+        })
     }
 }
 
@@ -140,7 +162,9 @@ fn unsuccessful(row: &UnfinishedJob) -> usize {
     let counts = row.node_states.iter().filter(|(state, _)| {
         RunState::parse(state).is_some_and(|s| s.is_terminal() && s != RunState::Finished)
     });
-    counts.map(|(_, count)| usize::try_from(*count).unwrap_or(usize::MAX)).sum()
+    counts
+        .map(|(_, count)| usize::try_from(*count).unwrap_or(usize::MAX))
+        .sum()
 }
 
 fn unseal(sealed: &[u8], seal: &SealKey) -> Option<Dispatch> {

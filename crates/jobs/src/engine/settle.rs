@@ -35,7 +35,9 @@ impl Engine {
 
     /// Starts the job's next run: it has a slot.
     fn start_next(&mut self, key: JobKey) {
-        let Some(job) = self.book.jobs.get_mut(&key) else { return };
+        let Some(job) = self.book.jobs.get_mut(&key) else {
+            return;
+        };
         let Some(index) = job.waiting.pop_front() else {
             return self.scheduler.release(key);
         };
@@ -59,7 +61,9 @@ impl Engine {
     fn mark(&mut self, key: RunKey, capabilities: Option<&Arc<Capabilities>>) {
         let spool_id = capabilities.and_then(|capabilities| capabilities.spool_id);
         let at_ms = self.parts.clock.now_ms();
-        let Some(job) = self.book.jobs.get_mut(&key.job) else { return };
+        let Some(job) = self.book.jobs.get_mut(&key.job) else {
+            return;
+        };
         if !job.started {
             job.started = true;
             let change = events::job_change(job.number, JobState::Running, at_ms, None);
@@ -81,22 +85,49 @@ impl Engine {
 
     /// The run is over without an outcome.
     pub(super) fn give_up(&mut self, key: RunKey, verdict: &Verdict) {
-        let Some(run) = self.book.run(key) else { return };
+        let Some(run) = self.book.run(key) else {
+            return;
+        };
         let message = verdict.message(&run.certname);
         let result = verdict.result(&run.certname).to_string();
         let details = events::message_details(&message);
         let state = verdict.state();
-        self.end(key, End { state, result, details, message, acknowledge: false });
+        self.end(
+            key,
+            End {
+                state,
+                result,
+                details,
+                message,
+                acknowledge: false,
+            },
+        );
     }
 
     /// The run's outcome is here.
     pub(super) fn record(&mut self, key: RunKey, shaped: Shaped, acknowledge: bool) {
-        let Shaped { state, result, details, message } = shaped;
-        self.end(key, End { state, result, details, message, acknowledge });
+        let Shaped {
+            state,
+            result,
+            details,
+            message,
+        } = shaped;
+        self.end(
+            key,
+            End {
+                state,
+                result,
+                details,
+                message,
+                acknowledge,
+            },
+        );
     }
 
     fn end(&mut self, key: RunKey, end: End) {
-        let Some(phase) = self.book.settle(key) else { return };
+        let Some(phase) = self.book.settle(key) else {
+            return;
+        };
         if !matches!(phase, Phase::Waiting) {
             self.scheduler.release(key.job);
         }
@@ -105,7 +136,9 @@ impl Engine {
             count(&self.parts.metrics.runs_errored);
         }
         let at_ms = self.parts.clock.now_ms();
-        let Some(job) = self.book.jobs.get_mut(&key.job) else { return };
+        let Some(job) = self.book.jobs.get_mut(&key.job) else {
+            return;
+        };
         let certname = &job.runs[key.index].certname;
         let event = events::ended(certname, end.state, &end.message, at_ms);
         let change = RunChange {
@@ -117,7 +150,10 @@ impl Engine {
             details: Some(end.details),
             event: Some(event),
         };
-        let after = After::Ended { run: key, acknowledge: end.acknowledge };
+        let after = After::Ended {
+            run: key,
+            acknowledge: end.acknowledge,
+        };
         self.ledger.push(Change::Run(change), after);
         job.tally.run_ended(end.state);
         self.end_job_if_due(key.job);
@@ -126,8 +162,12 @@ impl Engine {
     /// Writes the job's end behind that of its last run.
     pub(super) fn end_job_if_due(&mut self, key: JobKey) {
         let at_ms = self.parts.clock.now_ms();
-        let Some(job) = self.book.jobs.get_mut(&key) else { return };
-        let Some((state, event)) = job.tally.end() else { return };
+        let Some(job) = self.book.jobs.get_mut(&key) else {
+            return;
+        };
+        let Some((state, event)) = job.tally.end() else {
+            return;
+        };
         let event = events::job_ended(event, state, at_ms);
         let change = events::job_change(job.number, state, at_ms, Some(event));
         self.ledger.push(Change::Job(change), After::JobEnded(key));

@@ -33,7 +33,9 @@ impl Engine {
             return;
         }
         let first = job.tally.stopping() == Stop::No;
-        let news = job.tally.stop(if force { Stop::ByForce } else { Stop::Gently });
+        let news = job
+            .tally
+            .stop(if force { Stop::ByForce } else { Stop::Gently });
         if !news {
             // The first stop is committed or queued; either way it is not lost with this engine's
             // promise: the caller may ask again.
@@ -44,7 +46,8 @@ impl Engine {
         if first {
             let event = events::stopping(at_ms);
             let change = events::job_change(number, JobState::Stopping, at_ms, Some(event));
-            self.ledger.push(Change::Job(change), After::Stopped(key, reply));
+            self.ledger
+                .push(Change::Job(change), After::Stopped(key, reply));
         } else {
             let _ = reply.send(true);
         }
@@ -73,14 +76,19 @@ impl Engine {
 
     fn cancel_all(&mut self, key: JobKey) {
         let now = Instant::now();
-        let Some(job) = self.book.jobs.get(&key) else { return };
+        let Some(job) = self.book.jobs.get(&key) else {
+            return;
+        };
         let in_flight: Vec<RunKey> = (0..job.runs.len())
             .filter(|index| matches!(job.runs[*index].phase, Phase::Flying(_)))
             .map(|index| RunKey { job: key, index })
             .collect();
         let mut outgoing = Vec::new();
         for run in in_flight {
-            if self.capabilities(run).is_none_or(|capabilities| !capabilities.cancel) {
+            if self
+                .capabilities(run)
+                .is_none_or(|capabilities| !capabilities.cancel)
+            {
                 self.give_up(run, &Verdict::Stopped { told: false });
                 continue;
             }

@@ -34,7 +34,9 @@ impl Engine {
         }
         let run = self.book.run(key)?;
         let presence = self.parts.fabric.presence(&run.certname);
-        let capabilities = presence.as_ref().and_then(|presence| presence.capabilities.as_ref());
+        let capabilities = presence
+            .as_ref()
+            .and_then(|presence| presence.capabilities.as_ref());
         let can_cancel = capabilities.is_some_and(|capabilities| capabilities.cancel);
         let timeout = self.book.jobs.get(&key.job)?.timeout.as_secs();
         let patience = self.parts.patience;
@@ -45,7 +47,13 @@ impl Engine {
             Due::Ask => self.query(key),
             Due::Cancel => self.cancel(key),
             Due::TimedOut => {
-                self.give_up(key, &Verdict::TimedOut { seconds: timeout, told: false });
+                self.give_up(
+                    key,
+                    &Verdict::TimedOut {
+                        seconds: timeout,
+                        told: false,
+                    },
+                );
                 None
             }
             Due::CancelUnanswered(reason) => {
@@ -68,7 +76,7 @@ impl Engine {
                 flying.flight.reconnected(now);
             }
             outgoing.extend(self.due(key));
-            outgoing.extend(self.credit(key).map(Outgoing::one));
+            outgoing.extend(self.credit(key));
         }
         self.send(outgoing);
         for key in self.parked.remove(certname).unwrap_or_default() {

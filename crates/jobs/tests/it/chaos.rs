@@ -16,7 +16,13 @@ const NODES: usize = 24;
 const DEATHS: usize = 4;
 
 fn manner(chance: &mut StdRng) -> Manner {
-    let percent = |chance: &mut StdRng, of: u32| if chance.random_range(0..3) == 0 { of } else { 0 };
+    let percent = |chance: &mut StdRng, of: u32| {
+        if chance.random_range(0..3) == 0 {
+            of
+        } else {
+            0
+        }
+    };
     Manner {
         stock: chance.random_range(0..4) == 0,
         takes_ms: 0..chance.random_range(1..60),
@@ -32,7 +38,10 @@ fn manner(chance: &mut StdRng) -> Manner {
 /// Jobs on faulty nodes that come and go, under a server that is killed again and again.
 async fn storm(seed: u64) {
     let mut chance = StdRng::seed_from_u64(seed);
-    let config = JobsConfig { task_concurrency: chance.random_range(3..40), ..quick() };
+    let config = JobsConfig {
+        task_concurrency: chance.random_range(3..40),
+        ..quick()
+    };
     let mut world = World::seeded(config, seed).await;
     let nodes = names(NODES);
     for node in &nodes {
@@ -68,13 +77,19 @@ async fn storm(seed: u64) {
         check(&world, *job, seed).await;
         let last = events.last().unwrap();
         assert_eq!(last.kind, "job_finished", "seed {seed}");
-        let ends = events.iter().filter(|event| event.kind == "job_finished").count();
+        let ends = events
+            .iter()
+            .filter(|event| event.kind == "job_finished")
+            .count();
         assert_eq!(ends, 1, "seed {seed}");
     }
     let executions = world.sim.executions();
     let twice: Vec<_> = executions.iter().filter(|(_, count)| **count > 1).collect();
     // A spool that is lost between two runs of one request forgets; the engine never sends then.
-    assert!(twice.is_empty(), "seed {seed}, {spools_lost} spools lost: ran twice: {twice:?}");
+    assert!(
+        twice.is_empty(),
+        "seed {seed}, {spools_lost} spools lost: ran twice: {twice:?}"
+    );
 }
 
 /// What the history says must agree with what ran.
@@ -92,7 +107,10 @@ async fn check(world: &World, job: store::JobNumber, seed: u64) {
         }
         *seen.entry(run.certname).or_insert(0) += 1;
     }
-    assert!(seen.len() == NODES && seen.values().all(|count| *count == 1), "seed {seed}");
+    assert!(
+        seen.len() == NODES && seen.values().all(|count| *count == 1),
+        "seed {seed}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

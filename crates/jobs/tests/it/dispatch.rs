@@ -5,9 +5,18 @@ use crate::world::{World, patient, quick, request};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn never_more_than_task_concurrency_run_at_once() {
-    let config = jobs::JobsConfig { task_concurrency: 7, ..quick() };
+    let config = jobs::JobsConfig {
+        task_concurrency: 7,
+        ..quick()
+    };
     let world = World::with(config).await;
-    let nodes = world.agents(60, &Manner { takes_ms: 1..4, ..Manner::default() });
+    let nodes = world.agents(
+        60,
+        &Manner {
+            takes_ms: 1..4,
+            ..Manner::default()
+        },
+    );
     let first = world.run(request(&nodes)).await;
     let second = world.run(request(&nodes)).await;
     world.over(first).await;
@@ -19,12 +28,27 @@ async fn never_more_than_task_concurrency_run_at_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_jobs_own_concurrency_bounds_that_job_alone() {
     let world = World::with(patient()).await;
-    let nodes = world.agents(12, &Manner { held: true, ..Manner::default() });
-    let narrow = jobs::TaskRequest { concurrency: Some(2), ..request(&nodes) };
+    let nodes = world.agents(
+        12,
+        &Manner {
+            held: true,
+            ..Manner::default()
+        },
+    );
+    let narrow = jobs::TaskRequest {
+        concurrency: Some(2),
+        ..request(&nodes)
+    };
     let narrow = world.run(narrow).await;
-    world.until("two run", |world| world.sim.executions().len() == 2).await;
+    world
+        .until("two run", |world| world.sim.executions().len() == 2)
+        .await;
     let wide = world.run(request(&nodes)).await;
-    world.until("the wide job runs", |world| world.sim.executions().len() == 2 + 12).await;
+    world
+        .until("the wide job runs", |world| {
+            world.sim.executions().len() == 2 + 12
+        })
+        .await;
     let running = |runs: Vec<store::RunRow>| runs.iter().filter(|r| r.state == "running").count();
     assert_eq!(running(world.runs(narrow).await), 2);
     world.sim.let_go();
@@ -35,13 +59,27 @@ async fn a_jobs_own_concurrency_bounds_that_job_alone() {
 
 #[tokio::test]
 async fn a_small_job_does_not_wait_for_a_large_one_to_end() {
-    let config = jobs::JobsConfig { task_concurrency: 4, ..patient() };
+    let config = jobs::JobsConfig {
+        task_concurrency: 4,
+        ..patient()
+    };
     let world = World::with(config).await;
-    let nodes = world.agents(200, &Manner { takes_ms: 1..3, ..Manner::default() });
+    let nodes = world.agents(
+        200,
+        &Manner {
+            takes_ms: 1..3,
+            ..Manner::default()
+        },
+    );
     let large = world.run(request(&nodes)).await;
     let small = world.run(request(&nodes[..2])).await;
     world.over(small).await;
-    let waiting = world.runs(large).await.iter().filter(|run| run.state == "ready").count();
+    let waiting = world
+        .runs(large)
+        .await
+        .iter()
+        .filter(|run| run.state == "ready")
+        .count();
     assert!(waiting > 50, "only {waiting} of the large job were left");
     world.over(large).await;
 }
@@ -49,13 +87,32 @@ async fn a_small_job_does_not_wait_for_a_large_one_to_end() {
 #[tokio::test]
 async fn the_mark_is_durable_before_the_request_is_sent() {
     let world = World::with(patient()).await;
-    let nodes = world.agents(3, &Manner { held: true, ..Manner::default() });
-    let job = jobs::TaskRequest { concurrency: Some(1), ..request(&nodes) };
+    let nodes = world.agents(
+        3,
+        &Manner {
+            held: true,
+            ..Manner::default()
+        },
+    );
+    let job = jobs::TaskRequest {
+        concurrency: Some(1),
+        ..request(&nodes)
+    };
     let job = world.run(job).await;
-    world.until("one is sent", |world| world.sim.requests().len() == 1).await;
+    world
+        .until("one is sent", |world| world.sim.requests().len() == 1)
+        .await;
     let (sent_to, transaction) = world.sim.requests()[0].clone();
-    let run = world.store.run_by_transaction(transaction.as_str()).await.unwrap().unwrap();
-    assert_eq!((run.state.as_str(), run.certname.as_str()), ("running", sent_to.as_str()));
+    let run = world
+        .store
+        .run_by_transaction(transaction.as_str())
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        (run.state.as_str(), run.certname.as_str()),
+        ("running", sent_to.as_str())
+    );
     assert!(run.details.unwrap().contains("spool_id"));
     world.sim.let_go();
     world.over(job).await;

@@ -18,7 +18,10 @@ async fn a_thousand_nodes_run_a_task_once_each() {
     assert_eq!(world.state(job).await, "finished");
     let runs = world.runs(job).await;
     assert!(runs.iter().all(|run| run.state == "finished"));
-    assert!(runs.iter().all(|run| run.result.as_deref() == Some(r#"{"_output":"done\n"}"#)));
+    assert!(
+        runs.iter()
+            .all(|run| run.result.as_deref() == Some(r#"{"_output":"done\n"}"#))
+    );
     let executions = world.sim.executions();
     assert_eq!(executions.len(), 1_000);
     assert!(executions.values().all(|count| *count == 1));
@@ -27,7 +30,11 @@ async fn a_thousand_nodes_run_a_task_once_each() {
     for event in &events {
         *kinds.entry(event.kind.as_str()).or_insert(0) += 1;
     }
-    let expected = [("job_finished", 1), ("node_finished", 1_000), ("node_running", 1_000)];
+    let expected = [
+        ("job_finished", 1),
+        ("node_finished", 1_000),
+        ("node_running", 1_000),
+    ];
     assert_eq!(kinds, BTreeMap::from(expected));
     assert_eq!(events.last().unwrap().kind, "job_finished");
     assert!(events.is_sorted_by(|a, b| a.id < b.id));
@@ -35,10 +42,11 @@ async fn a_thousand_nodes_run_a_task_once_each() {
     let states: Vec<&str> = states.iter().map(|row| row.state.as_str()).collect();
     assert_eq!(states, ["ready", "running", "finished"]);
 
-    world.until("all is acknowledged", |world| {
-        nodes.iter().all(|node| world.sim.all_acknowledged(node))
-    })
-    .await;
+    world
+        .until("all is acknowledged", |world| {
+            nodes.iter().all(|node| world.sim.all_acknowledged(node))
+        })
+        .await;
 }
 
 #[tokio::test]
@@ -53,8 +61,14 @@ async fn nodes_that_are_not_connected_are_errored_at_once_with_the_reason() {
     let runs = world.runs(job).await;
     assert_eq!(runs[0].state, "errored");
     let result = runs[0].result.as_deref().unwrap();
-    assert!(result.contains("away.example.com is not connected"), "{result}");
-    assert!(result.contains("puppetlabs.orchestrator/execution-failure"), "{result}");
+    assert!(
+        result.contains("away.example.com is not connected"),
+        "{result}"
+    );
+    assert!(
+        result.contains("puppetlabs.orchestrator/execution-failure"),
+        "{result}"
+    );
     assert_eq!(runs[1].state, "finished");
 }
 
@@ -63,8 +77,21 @@ async fn a_job_of_which_no_node_is_there_is_over_in_the_transaction_that_makes_i
     let world = World::new().await;
     let job = world.run(request(&names(3))).await;
     assert_eq!(world.state(job).await, "failed");
-    let kinds: Vec<String> = world.over(job).await.into_iter().map(|event| event.kind).collect();
-    assert_eq!(kinds, ["node_errored", "node_errored", "node_errored", "job_finished"]);
+    let kinds: Vec<String> = world
+        .over(job)
+        .await
+        .into_iter()
+        .map(|event| event.kind)
+        .collect();
+    assert_eq!(
+        kinds,
+        [
+            "node_errored",
+            "node_errored",
+            "node_errored",
+            "job_finished"
+        ]
+    );
 }
 
 #[tokio::test]
@@ -75,7 +102,13 @@ async fn a_failed_task_fails_its_run_and_its_job() {
         stderr: Some("disk full".to_owned()),
         ..ActionResult::default()
     };
-    let nodes = world.agents(1, &Manner { result: Some(result), ..Manner::default() });
+    let nodes = world.agents(
+        1,
+        &Manner {
+            result: Some(result),
+            ..Manner::default()
+        },
+    );
     let job = world.run(request(&nodes)).await;
     let events = world.over(job).await;
     let (state, result) = world.only_run(job).await;

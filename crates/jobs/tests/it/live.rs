@@ -20,7 +20,10 @@ async fn read(mut live: LiveSubscription) -> (Vec<u8>, Vec<String>, u64) {
         match event {
             LiveEvent::Event(event) => kinds.push(event.kind),
             LiveEvent::Output { offset, bytes, .. } => {
-                assert!(lagged > 0 || offset == output.len() as u64, "a hole without a word");
+                assert!(
+                    lagged > 0 || offset == output.len() as u64,
+                    "a hole without a word"
+                );
                 output.extend_from_slice(&bytes);
             }
             LiveEvent::Lagged(pieces) => lagged += pieces,
@@ -32,7 +35,13 @@ async fn read(mut live: LiveSubscription) -> (Vec<u8>, Vec<String>, u64) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn output_arrives_as_it_is_written_and_before_the_end() {
     let world = World::with(patient()).await;
-    let nodes = world.agents(1, &Manner { writes: text(), ..Manner::default() });
+    let nodes = world.agents(
+        1,
+        &Manner {
+            writes: text(),
+            ..Manner::default()
+        },
+    );
     let job = world.run(request(&nodes)).await;
     let (output, kinds, lagged) = read(world.jobs().live(job).await).await;
     assert!(output == text());
@@ -43,11 +52,21 @@ async fn output_arrives_as_it_is_written_and_before_the_end() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_agent_is_held_back_by_a_reader_that_does_not_read() {
     let world = World::with(patient()).await;
-    let nodes = world.agents(1, &Manner { writes: text(), ..Manner::default() });
+    let nodes = world.agents(
+        1,
+        &Manner {
+            writes: text(),
+            ..Manner::default()
+        },
+    );
     let job = world.run(request(&nodes)).await;
     let mut live = world.jobs().live(job).await;
     let window = 4 * 1_024 * 1_024 / 250;
-    world.until("the first window is sent", |world| world.sim.output_sent(&nodes[0]) == window).await;
+    world
+        .until("the first window is sent", |world| {
+            world.sim.output_sent(&nodes[0]) == window
+        })
+        .await;
     // Whatever else happens in the engine, the agent has no leave for more.
     world.jobs().ping(&nodes).await;
     assert_eq!(world.sim.output_sent(&nodes[0]), window);
@@ -55,7 +74,10 @@ async fn the_agent_is_held_back_by_a_reader_that_does_not_read() {
         live.next().await.unwrap().unwrap();
     }
     let (_, kinds, lagged) = read_rest(live).await;
-    assert_eq!((kinds.last().map(String::as_str), lagged), (Some("job_finished"), 0));
+    assert_eq!(
+        (kinds.last().map(String::as_str), lagged),
+        (Some("job_finished"), 0)
+    );
 }
 
 async fn read_rest(mut live: LiveSubscription) -> (usize, Vec<String>, u64) {
@@ -74,12 +96,21 @@ async fn read_rest(mut live: LiveSubscription) -> (usize, Vec<String>, u64) {
 async fn a_slow_reader_is_told_what_it_missed_and_misses_no_event() {
     let world = World::with(patient()).await;
     let long: Vec<u8> = text().repeat(20);
-    let nodes = world.agents(1, &Manner { writes: long.clone(), ..Manner::default() });
+    let nodes = world.agents(
+        1,
+        &Manner {
+            writes: long.clone(),
+            ..Manner::default()
+        },
+    );
     let job = world.run(request(&nodes)).await;
     let slow = world.jobs().live(job).await;
     let fast = world.jobs().live(job).await;
     let (output, fast_kinds, lagged) = read(fast).await;
-    assert!(output.len() > long.len() / 2 && lagged == 0, "the fast one set the pace");
+    assert!(
+        output.len() > long.len() / 2 && lagged == 0,
+        "the fast one set the pace"
+    );
     let (bytes, slow_kinds, lagged) = read_rest(slow).await;
     assert!(lagged > 0);
     assert!(bytes < long.len());
@@ -89,9 +120,17 @@ async fn a_slow_reader_is_told_what_it_missed_and_misses_no_event() {
 #[tokio::test]
 async fn output_that_nobody_asked_for_is_not_taken() {
     let world = World::with(patient()).await;
-    let nodes = world.agents(1, &Manner { held: true, ..Manner::default() });
+    let nodes = world.agents(
+        1,
+        &Manner {
+            held: true,
+            ..Manner::default()
+        },
+    );
     let job = world.run(request(&nodes)).await;
-    world.until("it runs", |world| world.sim.executions().len() == 1).await;
+    world
+        .until("it runs", |world| world.sim.executions().len() == 1)
+        .await;
     let output = pxp::Output {
         transaction_id: world.sim.requests()[0].1.clone(),
         stream: pxp::Stream::Stdout,
@@ -100,7 +139,9 @@ async fn output_that_nobody_asked_for_is_not_taken() {
     };
     world.sim.say(&nodes[0], pxp::Body::Output(output)).await;
     let unasked = &world.jobs().metrics().unasked_output;
-    world.until("it is counted", |_| unasked.load(Ordering::Relaxed) == 1).await;
+    world
+        .until("it is counted", |_| unasked.load(Ordering::Relaxed) == 1)
+        .await;
     world.sim.let_go();
     world.over(job).await;
 }
@@ -108,7 +149,14 @@ async fn output_that_nobody_asked_for_is_not_taken() {
 #[tokio::test]
 async fn a_stock_agent_runs_while_somebody_watches() {
     let world = World::with(patient()).await;
-    let nodes = world.agents(1, &Manner { stock: true, takes_ms: 5..6, ..Manner::default() });
+    let nodes = world.agents(
+        1,
+        &Manner {
+            stock: true,
+            takes_ms: 5..6,
+            ..Manner::default()
+        },
+    );
     let job = world.run(request(&nodes)).await;
     let (output, kinds, _) = read(world.jobs().live(job).await).await;
     assert!(output.is_empty());

@@ -11,9 +11,17 @@ use crate::world::{World, patient, quick, request};
 #[tokio::test]
 async fn runs_that_were_in_flight_are_asked_about_and_not_run_again() {
     let mut world = World::with(quick()).await;
-    let nodes = world.agents(5, &Manner { held: true, ..Manner::default() });
+    let nodes = world.agents(
+        5,
+        &Manner {
+            held: true,
+            ..Manner::default()
+        },
+    );
     let job = world.run(request(&nodes)).await;
-    world.until("all run", |world| world.sim.executions().len() == 5).await;
+    world
+        .until("all run", |world| world.sim.executions().len() == 5)
+        .await;
     world.kill().await;
     world.sim.let_go();
     world.start().await;
@@ -26,10 +34,21 @@ async fn runs_that_were_in_flight_are_asked_about_and_not_run_again() {
 #[tokio::test]
 async fn runs_that_waited_are_sent_after_the_restart_with_their_parameters() {
     let mut world = World::with(quick()).await;
-    let nodes = world.agents(4, &Manner { held: true, ..Manner::default() });
-    let job = jobs::TaskRequest { concurrency: Some(1), ..request(&nodes) };
+    let nodes = world.agents(
+        4,
+        &Manner {
+            held: true,
+            ..Manner::default()
+        },
+    );
+    let job = jobs::TaskRequest {
+        concurrency: Some(1),
+        ..request(&nodes)
+    };
     let job = world.run(job).await;
-    world.until("one runs", |world| world.sim.executions().len() == 1).await;
+    world
+        .until("one runs", |world| world.sim.executions().len() == 1)
+        .await;
     world.kill().await;
     world.sim.let_go();
     world.start().await;
@@ -43,13 +62,28 @@ async fn runs_that_waited_are_sent_after_the_restart_with_their_parameters() {
 /// The mark was committed and the server died before it sent the request.
 async fn marked_but_not_sent(manner: Manner, lose_spool: bool) -> (World, String, usize) {
     let mut world = World::with(patient()).await;
-    let nodes = world.agents(2, &Manner { held: true, ..manner });
-    let job = jobs::TaskRequest { concurrency: Some(1), ..request(&nodes) };
+    let nodes = world.agents(
+        2,
+        &Manner {
+            held: true,
+            ..manner
+        },
+    );
+    let job = jobs::TaskRequest {
+        concurrency: Some(1),
+        ..request(&nodes)
+    };
     let job = world.run(job).await;
-    world.until("one runs", |world| world.sim.executions().len() == 1).await;
+    world
+        .until("one runs", |world| world.sim.executions().len() == 1)
+        .await;
     world.kill().await;
     let mut runs = world.runs(job).await;
-    let other = runs.pop().filter(|run| run.state == "ready").or(runs.pop()).unwrap();
+    let other = runs
+        .pop()
+        .filter(|run| run.state == "ready")
+        .or(runs.pop())
+        .unwrap();
     let mark = store::RunChange {
         job,
         certname: other.certname.clone(),
@@ -68,9 +102,16 @@ async fn marked_but_not_sent(manner: Manner, lose_spool: bool) -> (World, String
     world.start().await;
     world.over(job).await;
     let runs = world.runs(job).await;
-    let run = runs.into_iter().find(|run| run.certname == other.certname).unwrap();
+    let run = runs
+        .into_iter()
+        .find(|run| run.certname == other.certname)
+        .unwrap();
     let executed = world.sim.executions().len();
-    (world, format!("{} {}", run.state, run.result.unwrap()), executed)
+    (
+        world,
+        format!("{} {}", run.state, run.result.unwrap()),
+        executed,
+    )
 }
 
 #[tokio::test]
@@ -83,43 +124,88 @@ async fn a_tutti_agent_proves_that_it_never_got_the_request_and_gets_it() {
 #[tokio::test]
 async fn an_agent_with_a_new_spool_proves_nothing() {
     let (_world, run, executed) = marked_but_not_sent(Manner::default(), true).await;
-    assert!(run.starts_with("errored") && run.contains("tutti/outcome-unknown"), "{run}");
+    assert!(
+        run.starts_with("errored") && run.contains("tutti/outcome-unknown"),
+        "{run}"
+    );
     assert_eq!(executed, 1);
 }
 
 #[tokio::test]
 async fn a_stock_agent_proves_nothing() {
-    let stock = Manner { stock: true, ..Manner::default() };
+    let stock = Manner {
+        stock: true,
+        ..Manner::default()
+    };
     let (_world, run, executed) = marked_but_not_sent(stock, false).await;
-    assert!(run.starts_with("errored") && run.contains("tutti/outcome-unknown"), "{run}");
+    assert!(
+        run.starts_with("errored") && run.contains("tutti/outcome-unknown"),
+        "{run}"
+    );
     assert_eq!(executed, 1);
 }
 
 #[tokio::test]
 async fn a_node_that_never_comes_back_is_given_up() {
     let mut world = World::with(quick()).await;
-    let nodes = world.agents(2, &Manner { held: true, ..Manner::default() });
-    let job = jobs::TaskRequest { concurrency: Some(1), ..request(&nodes) };
+    let nodes = world.agents(
+        2,
+        &Manner {
+            held: true,
+            ..Manner::default()
+        },
+    );
+    let job = jobs::TaskRequest {
+        concurrency: Some(1),
+        ..request(&nodes)
+    };
     let job = world.run(job).await;
-    world.until("one runs", |world| world.sim.executions().len() == 1).await;
+    world
+        .until("one runs", |world| world.sim.executions().len() == 1)
+        .await;
     world.kill().await;
     world.boot().await;
     world.over(job).await;
-    let mut results: Vec<String> =
-        world.runs(job).await.into_iter().map(|run| run.result.unwrap()).collect();
+    let mut results: Vec<String> = world
+        .runs(job)
+        .await
+        .into_iter()
+        .map(|run| run.result.unwrap())
+        .collect();
     results.sort();
-    assert!(results.iter().any(|result| result.contains("tutti/outcome-unknown")), "{results:?}");
-    assert!(results.iter().any(|result| result.contains("is not connected")), "{results:?}");
+    assert!(
+        results
+            .iter()
+            .any(|result| result.contains("tutti/outcome-unknown")),
+        "{results:?}"
+    );
+    assert!(
+        results
+            .iter()
+            .any(|result| result.contains("is not connected")),
+        "{results:?}"
+    );
     assert_eq!(world.sim.executions().len(), 1);
 }
 
 #[tokio::test]
 async fn a_job_that_was_stopping_goes_on_stopping() {
     let mut world = World::with(patient()).await;
-    let nodes = world.agents(3, &Manner { held: true, ..Manner::default() });
-    let job = jobs::TaskRequest { concurrency: Some(1), ..request(&nodes) };
+    let nodes = world.agents(
+        3,
+        &Manner {
+            held: true,
+            ..Manner::default()
+        },
+    );
+    let job = jobs::TaskRequest {
+        concurrency: Some(1),
+        ..request(&nodes)
+    };
     let job = world.run(job).await;
-    world.until("one runs", |world| world.sim.executions().len() == 1).await;
+    world
+        .until("one runs", |world| world.sim.executions().len() == 1)
+        .await;
     world.jobs().stop(job, false).await.unwrap();
     world.kill().await;
     world.sim.let_go();
@@ -132,10 +218,22 @@ async fn a_job_that_was_stopping_goes_on_stopping() {
 
 #[tokio::test]
 async fn shutdown_leaves_runs_in_flight_to_the_next_start() {
-    let mut world = World::with(JobsConfig { run_timeout: Duration::from_secs(60), ..quick() }).await;
-    let nodes = world.agents(2, &Manner { held: true, ..Manner::default() });
+    let mut world = World::with(JobsConfig {
+        run_timeout: Duration::from_secs(60),
+        ..quick()
+    })
+    .await;
+    let nodes = world.agents(
+        2,
+        &Manner {
+            held: true,
+            ..Manner::default()
+        },
+    );
     let job = world.run(request(&nodes)).await;
-    world.until("both run", |world| world.sim.executions().len() == 2).await;
+    world
+        .until("both run", |world| world.sim.executions().len() == 2)
+        .await;
     world.jobs().shutdown().await;
     let refused = world.jobs().run_task(request(&nodes)).await;
     assert!(matches!(refused, Err(jobs::RunTaskError::ShuttingDown)));

@@ -31,16 +31,25 @@ async fn names_of_what_is_not_there() {
     let error = refused(|asked| asked.task = "test::nothing".to_owned()).await;
     assert!(matches!(error, RunTaskError::UnknownTask(_)), "{error}");
     let error = refused(|asked| asked.environment = "nowhere".to_owned()).await;
-    assert!(matches!(error, RunTaskError::UnknownEnvironment(_)), "{error}");
+    assert!(
+        matches!(error, RunTaskError::UnknownEnvironment(_)),
+        "{error}"
+    );
 }
 
 #[tokio::test]
 async fn names_that_are_none() {
     for name in ["../../etc/passwd", "", "a::b::c", "Test", "a\0b"] {
         let error = refused(|asked| asked.task = name.to_owned()).await;
-        assert!(matches!(error, RunTaskError::TaskName { .. }), "{name:?}: {error}");
+        assert!(
+            matches!(error, RunTaskError::TaskName { .. }),
+            "{name:?}: {error}"
+        );
         let error = refused(|asked| asked.environment = format!("../{name}")).await;
-        assert!(matches!(error, RunTaskError::EnvironmentName { .. }), "{name:?}: {error}");
+        assert!(
+            matches!(error, RunTaskError::EnvironmentName { .. }),
+            "{name:?}: {error}"
+        );
     }
 }
 
@@ -53,7 +62,9 @@ async fn all_wrong_parameters_at_once_and_never_their_values() {
         }));
     })
     .await;
-    let RunTaskError::Parameters { problems, .. } = &error else { panic!("{error}") };
+    let RunTaskError::Parameters { problems, .. } = &error else {
+        panic!("{error}")
+    };
     assert_eq!(problems.len(), 6, "{problems:?}");
     assert!(!format!("{error} {error:?}").contains("hunter2"));
 }

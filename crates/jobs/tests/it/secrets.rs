@@ -15,7 +15,8 @@ fn files_with(dir: &std::path::Path, needle: &str) -> Vec<std::path::PathBuf> {
         let path = entry.unwrap().path();
         if path.is_dir() {
             found.extend(files_with(&path, needle));
-        } else if memchr::memmem::find(&std::fs::read(&path).unwrap(), needle.as_bytes()).is_some() {
+        } else if memchr::memmem::find(&std::fs::read(&path).unwrap(), needle.as_bytes()).is_some()
+        {
             found.push(path);
         }
     }
@@ -26,8 +27,15 @@ fn files_with(dir: &std::path::Path, needle: &str) -> Vec<std::path::PathBuf> {
 async fn a_secret_is_not_in_any_file_event_or_debug_text_and_survives_a_restart() {
     let mut world = World::with(quick()).await;
     let stdout = json!({"user": "root", "_sensitive": CANARY}).to_string();
-    let result = ActionResult { stdout: Some(stdout), ..ActionResult::default() };
-    let manner = Manner { held: true, result: Some(result), ..Manner::default() };
+    let result = ActionResult {
+        stdout: Some(stdout),
+        ..ActionResult::default()
+    };
+    let manner = Manner {
+        held: true,
+        result: Some(result),
+        ..Manner::default()
+    };
     let nodes = world.agents(2, &manner);
     let asked = TaskRequest {
         task: "test::typed".to_owned(),
@@ -38,8 +46,13 @@ async fn a_secret_is_not_in_any_file_event_or_debug_text_and_survives_a_restart(
     };
     assert!(!format!("{asked:?}").contains(CANARY));
     let job = world.run(asked).await;
-    world.until("one runs", |world| world.sim.executions().len() == 1).await;
-    assert_eq!(files_with(world.dir.path(), CANARY), Vec::<std::path::PathBuf>::new());
+    world
+        .until("one runs", |world| world.sim.executions().len() == 1)
+        .await;
+    assert_eq!(
+        files_with(world.dir.path(), CANARY),
+        Vec::<std::path::PathBuf>::new()
+    );
     assert!(!format!("{:?}", world.jobs()).contains(CANARY));
     world.kill().await;
     world.sim.let_go();
@@ -50,7 +63,10 @@ async fn a_secret_is_not_in_any_file_event_or_debug_text_and_survives_a_restart(
     let sent = world.sim.seen_params();
     assert_eq!(sent.len(), 2);
     assert!(sent.iter().all(|params| params.input["password"] == CANARY));
-    assert_eq!(files_with(world.dir.path(), CANARY), Vec::<std::path::PathBuf>::new());
+    assert_eq!(
+        files_with(world.dir.path(), CANARY),
+        Vec::<std::path::PathBuf>::new()
+    );
 
     let options = world.store.job(job).await.unwrap().unwrap().options;
     let options: serde_json::Value = serde_json::from_str(&options).unwrap();

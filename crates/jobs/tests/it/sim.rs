@@ -62,6 +62,8 @@ struct Inner {
     running: AtomicUsize,
     most_running: AtomicUsize,
     go: watch::Sender<bool>,
+    /// Of the test: agents live on when the engine's runtime dies.
+    runtime: tokio::runtime::Handle,
 }
 
 struct Agent {
@@ -97,8 +99,11 @@ impl Sim {
             running: AtomicUsize::new(0),
             most_running: AtomicUsize::new(0),
             go: watch::Sender::new(false),
+            runtime: tokio::runtime::Handle::current(),
         };
-        Self { inner: Arc::new(inner) }
+        Self {
+            inner: Arc::new(inner),
+        }
     }
 
     /// The broker comes in; its connected agents with it.
@@ -124,7 +129,13 @@ impl Sim {
     /// A new agent, connected.
     pub(crate) fn add(&self, certname: &Certname, manner: Manner) {
         let spool = HashMap::new();
-        let agent = Agent { manner, connected: true, spool_id: Uuid::new_v4(), spool, busy: 0 };
+        let agent = Agent {
+            manner,
+            connected: true,
+            spool_id: Uuid::new_v4(),
+            spool,
+            busy: 0,
+        };
         lock(&self.inner.agents).insert(certname.clone(), agent);
         if lock(&self.inner.port).is_some() {
             self.connect(certname);
@@ -145,10 +156,15 @@ impl Sim {
         let again: Vec<TransactionId> = self.inner.with(certname, |agent| {
             let open = |entry: &Entry| entry.outcome.is_some() && !entry.acknowledged;
             let ids = agent.spool.iter().filter(|(_, entry)| open(entry));
-            if agent.manner.stock { Vec::new() } else { ids.map(|(id, _)| id.clone()).collect() }
+            if agent.manner.stock {
+                Vec::new()
+            } else {
+                ids.map(|(id, _)| id.clone()).collect()
+            }
         });
         for transaction in again {
-            tokio::spawn(Arc::clone(&self.inner).tell_outcome(certname.clone(), transaction));
+            let tell = Arc::clone(&self.inner).tell_outcome(certname.clone(), transaction);
+            self.inner.runtime.spawn(tell);
         }
     }
 
@@ -204,12 +220,16 @@ impl Sim {
 
     /// Bytes of live output that the agent has sent.
     pub(crate) fn output_sent(&self, certname: &Certname) -> u64 {
-        self.inner.with(certname, |agent| agent.spool.values().map(|entry| entry.sent).sum())
+        self.inner.with(certname, |agent| {
+            agent.spool.values().map(|entry| entry.sent).sum()
+        })
     }
 
     /// Whether the engine has acknowledged every outcome of the agent.
     pub(crate) fn all_acknowledged(&self, certname: &Certname) -> bool {
-        self.inner.with(certname, |agent| agent.spool.values().all(|entry| entry.acknowledged))
+        self.inner.with(certname, |agent| {
+            agent.spool.values().all(|entry| entry.acknowledged)
+        })
     }
 
     /// Says something in an agent's name.
@@ -219,10 +239,13 @@ impl Sim {
 
     /// Sends the outcome of every transaction of the agent once more.
     pub(crate) async fn repeat_outcomes(&self, certname: &Certname) {
-        let ids: Vec<TransactionId> =
-            self.inner.with(certname, |agent| agent.spool.keys().cloned().collect());
+        let ids: Vec<TransactionId> = self
+            .inner
+            .with(certname, |agent| agent.spool.keys().cloned().collect());
         for id in ids {
-            Arc::clone(&self.inner).tell_outcome(certname.clone(), id).await;
+            Arc::clone(&self.inner)
+                .tell_outcome(certname.clone(), id)
+                .await;
         }
     }
 }
@@ -269,14 +292,23 @@ impl Inner {
         }
         match body {
             Body::BlockingRequest(request) => self.blocking(certname, &manner, request),
-            Body::OutcomeAck { transaction_id } => self.entry(&certname, &transaction_id, |entry| {
-                entry.acknowledged = true;
-            }),
-            Body::OutputCredit { transaction_id, until } => {
-                self.entry(&certname, &transaction_id, |entry| _ = entry.credit.send_replace(until));
+            Body::OutcomeAck { transaction_id } => {
+                self.entry(&certname, &transaction_id, |entry| {
+                    entry.acknowledged = true;
+                })
+            }
+            Body::OutputCredit {
+                transaction_id,
+                until,
+            } => {
+                self.entry(&certname, &transaction_id, |entry| {
+                    _ = entry.credit.send_replace(until)
+                });
             }
             Body::Cancel { transaction_id, .. } if !manner.stubborn => {
-                self.entry(&certname, &transaction_id, |entry| _ = entry.cancelled.send_replace(true));
+                self.entry(&certname, &transaction_id, |entry| {
+                    _ = entry.cancelled.send_replace(true)
+                });
             }
             _ => {}
         }
@@ -309,25 +341,41 @@ impl Inner {
         if manner.not_connected_message {
             let error = Message::error("Not connected.", Some(message.id)).from(PcpUri::broker());
             let port = self.port().unwrap();
-            tokio::spawn(async move { port.to_engine(certname, error).await });
+            self.runtime
+                .spawn(async move { port.to_engine(certname, error).await });
             return Ok(());
         }
         if manner.refuses {
             let description = "unknown module: task".to_owned();
-            let error = RpcError { transaction_id: transaction, id: message.id, description };
+            let error = RpcError {
+                transaction_id: transaction,
+                id: message.id,
+                description,
+            };
             self.later(certname, Body::Error(error));
             return Ok(());
         }
         lock(&self.seen_params).push(action::decode(&request.params).unwrap());
         let known = self.with(&certname, |agent| {
             let known = agent.spool.contains_key(&transaction);
-            agent.spool.entry(transaction.clone()).or_insert_with(Entry::new);
+            agent
+                .spool
+                .entry(transaction.clone())
+                .or_insert_with(Entry::new);
             known
         });
-        self.later(certname.clone(), Body::ProvisionalResponse { transaction_id: transaction.clone() });
+        self.later(
+            certname.clone(),
+            Body::ProvisionalResponse {
+                transaction_id: transaction.clone(),
+            },
+        );
         if !known {
-            *lock(&self.executions).entry(transaction.clone()).or_default() += 1;
-            tokio::spawn(Arc::clone(self).execute(certname, transaction));
+            *lock(&self.executions)
+                .entry(transaction.clone())
+                .or_default() += 1;
+            self.runtime
+                .spawn(Arc::clone(self).execute(certname, transaction));
         }
         Ok(())
     }
@@ -365,7 +413,11 @@ impl Inner {
         };
         self.running.fetch_sub(1, Ordering::SeqCst);
         let kept = self.with(&certname, |agent| {
-            agent.spool.get_mut(&transaction).map(|entry| entry.outcome = Some(ended)).is_some()
+            agent
+                .spool
+                .get_mut(&transaction)
+                .map(|entry| entry.outcome = Some(ended))
+                .is_some()
         });
         if kept {
             self.tell_outcome(certname, transaction).await;
@@ -374,11 +426,15 @@ impl Inner {
 
     /// Sends live output as far as there is leave.
     async fn write(&self, certname: &Certname, transaction: &TransactionId, bytes: &[u8]) {
-        let mut credit =
-            self.with(certname, |agent| agent.spool[transaction].credit.subscribe());
+        let mut credit = self.with(certname, |agent| {
+            agent.spool[transaction].credit.subscribe()
+        });
         let mut offset = 0;
         while offset < bytes.len() {
-            let until = *credit.wait_for(|until| *until > offset as u64).await.unwrap();
+            let until = *credit
+                .wait_for(|until| *until > offset as u64)
+                .await
+                .unwrap();
             let end = bytes.len().min(until as usize).min(offset + 4_096);
             let data = bytes::Bytes::copy_from_slice(&bytes[offset..end]);
             let output = Output {
@@ -406,7 +462,10 @@ impl Inner {
             let lost = self.happens(manner.loses_outcomes);
             if !manner.mute && !lost {
                 let results = action::encode(&outcome);
-                let response = Response { transaction_id: transaction.clone(), results };
+                let response = Response {
+                    transaction_id: transaction.clone(),
+                    results,
+                };
                 let body = Body::NonBlockingResponse(response);
                 if self.happens(manner.doubles) {
                     self.say(&certname, body.clone()).await;
@@ -424,14 +483,22 @@ impl Inner {
     fn blocking(self: &Arc<Self>, certname: Certname, manner: &Manner, request: Request) {
         let transaction_id = request.transaction_id.clone();
         let results = match request.module.as_str() {
-            "ping" => serde_json::value::to_raw_value(&serde_json::json!({"request_hops": []})).unwrap(),
+            "ping" => {
+                serde_json::value::to_raw_value(&serde_json::json!({"request_hops": []})).unwrap()
+            }
             "status" => {
                 let params: StatusParams = action::decode(&request.params).unwrap();
                 action::encode(&self.status(&certname, manner, params.transaction_id))
             }
             other => panic!("unexpected module {other}"),
         };
-        self.later(certname, Body::BlockingResponse(Response { transaction_id, results }));
+        self.later(
+            certname,
+            Body::BlockingResponse(Response {
+                transaction_id,
+                results,
+            }),
+        );
     }
 
     fn status(&self, certname: &Certname, manner: &Manner, id: TransactionId) -> StatusResult {
@@ -439,9 +506,10 @@ impl Inner {
             let mut status = match agent.spool.get(&id) {
                 None => StatusResult::new(id, Status::Unknown),
                 Some(Entry { outcome: None, .. }) => StatusResult::new(id, Status::Running),
-                Some(Entry { outcome: Some(outcome), .. }) => {
-                    StatusResult::finished(id, outcome.clone())
-                }
+                Some(Entry {
+                    outcome: Some(outcome),
+                    ..
+                }) => StatusResult::finished(id, outcome.clone()),
             };
             status.spool_id = (!manner.stock).then_some(agent.spool_id);
             status
@@ -450,12 +518,15 @@ impl Inner {
 
     fn later(self: &Arc<Self>, certname: Certname, body: Body) {
         let inner = Arc::clone(self);
-        tokio::spawn(async move { inner.say(&certname, body).await });
+        self.runtime
+            .spawn(async move { inner.say(&certname, body).await });
     }
 
     async fn say(&self, certname: &Certname, body: Body) {
         let connected = self.with(certname, |agent| agent.connected);
-        let (true, Some(port)) = (connected, self.port()) else { return };
+        let (true, Some(port)) = (connected, self.port()) else {
+            return;
+        };
         let message = body.into_message(port.engine_address().clone(), PcpUri::agent(certname));
         port.to_engine(certname.clone(), message).await;
     }

@@ -15,10 +15,21 @@ fn kinds(events: &[EventRow]) -> Vec<&str> {
 #[tokio::test]
 async fn a_gentle_stop_skips_what_waits_and_lets_finish_what_runs() {
     let world = World::with(patient()).await;
-    let nodes = world.agents(5, &Manner { held: true, ..Manner::default() });
-    let job = jobs::TaskRequest { concurrency: Some(2), ..request(&nodes) };
+    let nodes = world.agents(
+        5,
+        &Manner {
+            held: true,
+            ..Manner::default()
+        },
+    );
+    let job = jobs::TaskRequest {
+        concurrency: Some(2),
+        ..request(&nodes)
+    };
     let job = world.run(job).await;
-    world.until("two run", |world| world.sim.executions().len() == 2).await;
+    world
+        .until("two run", |world| world.sim.executions().len() == 2)
+        .await;
     world.jobs().stop(job, false).await.unwrap();
     world.jobs().stop(job, false).await.unwrap();
     assert_eq!(world.state(job).await, "stopping");
@@ -28,51 +39,97 @@ async fn a_gentle_stop_skips_what_waits_and_lets_finish_what_runs() {
     let kinds = kinds(&events);
     assert_eq!(kinds[..3], ["node_running", "node_running", "job_stopping"]);
     assert_eq!(kinds[3..6], ["node_skipped"; 3]);
-    assert_eq!(kinds[6..], ["node_finished", "node_finished", "job_finished"]);
+    assert_eq!(
+        kinds[6..],
+        ["node_finished", "node_finished", "job_finished"]
+    );
     assert_eq!(world.sim.executions().len(), 2);
     world.jobs().stop(job, true).await.unwrap();
-    assert_eq!(world.state(job).await, "stopped", "a job that is over stays as it is");
+    assert_eq!(
+        world.state(job).await,
+        "stopped",
+        "a job that is over stays as it is"
+    );
 }
 
 #[tokio::test]
 async fn a_forced_stop_ends_what_runs_and_says_so() {
     let world = World::with(patient()).await;
-    let nodes = world.agents(2, &Manner { held: true, ..Manner::default() });
+    let nodes = world.agents(
+        2,
+        &Manner {
+            held: true,
+            ..Manner::default()
+        },
+    );
     let job = world.run(request(&nodes)).await;
-    world.until("both run", |world| world.sim.executions().len() == 2).await;
+    world
+        .until("both run", |world| world.sim.executions().len() == 2)
+        .await;
     world.jobs().stop(job, true).await.unwrap();
     let events = world.over(job).await;
     assert_eq!(kinds(&events).last(), Some(&"job_aborted"));
     for run in world.runs(job).await {
         assert_eq!(run.state, "failed");
         let result = run.result.unwrap();
-        assert!(result.contains("tutti/stopped") && result.contains("143"), "{result}");
+        assert!(
+            result.contains("tutti/stopped") && result.contains("143"),
+            "{result}"
+        );
     }
 }
 
 #[tokio::test]
 async fn a_forced_stop_of_a_stock_agents_run_says_that_it_may_go_on() {
     let world = World::with(patient()).await;
-    let nodes = world.agents(1, &Manner { held: true, stock: true, ..Manner::default() });
+    let nodes = world.agents(
+        1,
+        &Manner {
+            held: true,
+            stock: true,
+            ..Manner::default()
+        },
+    );
     let job = world.run(request(&nodes)).await;
-    world.until("it runs", |world| world.sim.executions().len() == 1).await;
+    world
+        .until("it runs", |world| world.sim.executions().len() == 1)
+        .await;
     world.jobs().stop(job, true).await.unwrap();
     world.over(job).await;
     let (state, result) = world.only_run(job).await;
-    assert_eq!((state.as_str(), &result["_error"]["kind"]), ("errored", &"tutti/stopped".into()));
-    assert!(result["_error"]["msg"].as_str().unwrap().contains("may still run"));
+    assert_eq!(
+        (state.as_str(), &result["_error"]["kind"]),
+        ("errored", &"tutti/stopped".into())
+    );
+    assert!(
+        result["_error"]["msg"]
+            .as_str()
+            .unwrap()
+            .contains("may still run")
+    );
 }
 
 #[tokio::test]
 async fn force_after_a_gentle_stop_ends_what_the_first_let_run() {
     let world = World::with(patient()).await;
-    let nodes = world.agents(1, &Manner { held: true, ..Manner::default() });
+    let nodes = world.agents(
+        1,
+        &Manner {
+            held: true,
+            ..Manner::default()
+        },
+    );
     let job = world.run(request(&nodes)).await;
-    world.until("it runs", |world| world.sim.executions().len() == 1).await;
+    world
+        .until("it runs", |world| world.sim.executions().len() == 1)
+        .await;
     world.jobs().stop(job, false).await.unwrap();
     world.jobs().stop(job, true).await.unwrap();
     let events = world.over(job).await;
-    assert_eq!(kinds(&events), ["node_running", "job_stopping", "node_failed", "job_aborted"]);
+    assert_eq!(
+        kinds(&events),
+        ["node_running", "job_stopping", "node_failed", "job_aborted"]
+    );
 }
 
 #[tokio::test]
@@ -85,12 +142,24 @@ async fn an_unknown_job_cannot_be_stopped() {
 
 async fn timed_out(manner: Manner) -> (World, serde_json::Value) {
     let world = World::with(quick()).await;
-    let nodes = world.agents(1, &Manner { held: true, ..manner });
-    let job = jobs::TaskRequest { timeout: Some(Duration::from_millis(50)), ..request(&nodes) };
+    let nodes = world.agents(
+        1,
+        &Manner {
+            held: true,
+            ..manner
+        },
+    );
+    let job = jobs::TaskRequest {
+        timeout: Some(Duration::from_millis(50)),
+        ..request(&nodes)
+    };
     let job = world.run(job).await;
     world.over(job).await;
     let (state, result) = world.only_run(job).await;
-    assert_eq!((state.as_str(), &result["_error"]["kind"]), ("errored", &"tutti/timeout".into()));
+    assert_eq!(
+        (state.as_str(), &result["_error"]["kind"]),
+        ("errored", &"tutti/timeout".into())
+    );
     (world, result)
 }
 
@@ -102,12 +171,30 @@ async fn a_run_beyond_its_time_is_cancelled_and_its_end_is_known() {
 
 #[tokio::test]
 async fn a_run_that_ignores_the_cancel_is_given_up() {
-    let (_world, result) = timed_out(Manner { stubborn: true, ..Manner::default() }).await;
-    assert!(result["_error"]["msg"].as_str().unwrap().contains("has not reported"));
+    let (_world, result) = timed_out(Manner {
+        stubborn: true,
+        ..Manner::default()
+    })
+    .await;
+    assert!(
+        result["_error"]["msg"]
+            .as_str()
+            .unwrap()
+            .contains("has not reported")
+    );
 }
 
 #[tokio::test]
 async fn a_stock_agents_run_beyond_its_time_is_given_up_and_may_go_on() {
-    let (_world, result) = timed_out(Manner { stock: true, ..Manner::default() }).await;
-    assert!(result["_error"]["msg"].as_str().unwrap().contains("may still run"));
+    let (_world, result) = timed_out(Manner {
+        stock: true,
+        ..Manner::default()
+    })
+    .await;
+    assert!(
+        result["_error"]["msg"]
+            .as_str()
+            .unwrap()
+            .contains("may still run")
+    );
 }

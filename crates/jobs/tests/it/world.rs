@@ -47,11 +47,17 @@ pub(crate) fn quick() -> JobsConfig {
 /// Intervals that never end within a test: nothing but messages moves anything.
 pub(crate) fn patient() -> JobsConfig {
     let hour = Duration::from_secs(3_600);
-    JobsConfig { poll_interval: hour, reconnect_grace: hour, ..quick() }
+    JobsConfig {
+        poll_interval: hour,
+        reconnect_grace: hour,
+        ..quick()
+    }
 }
 
 pub(crate) fn names(count: usize) -> Vec<Certname> {
-    (0..count).map(|n| format!("node{n:05}.example.com").parse().unwrap()).collect()
+    (0..count)
+        .map(|n| format!("node{n:05}.example.com").parse().unwrap())
+        .collect()
 }
 
 pub(crate) fn request(nodes: &[Certname]) -> TaskRequest {
@@ -85,7 +91,14 @@ impl World {
         let path = dir.path().join("tutti.db");
         let store = Store::open(&StoreConfig::sqlite(&path)).await.unwrap();
         let (fabric, _) = fabric();
-        let mut world = Self { dir, sim: Sim::new(seed), store, config, fabric, engine: None };
+        let mut world = Self {
+            dir,
+            sim: Sim::new(seed),
+            store,
+            config,
+            fabric,
+            engine: None,
+        };
         world.start().await;
         world
     }
@@ -118,7 +131,8 @@ impl World {
             .build()
             .unwrap();
         let (config, store) = (self.config.clone(), self.store.clone());
-        let start = async move { Jobs::start(config, store, fabric, inbox, code, blobs, seal).await };
+        let start =
+            async move { Jobs::start(config, store, fabric, inbox, code, blobs, seal).await };
         let jobs = runtime.spawn(start).await.unwrap().unwrap();
         self.engine = Some(Incarnation { jobs, runtime });
     }
@@ -144,10 +158,22 @@ impl World {
     pub(crate) async fn over(&self, job: JobNumber) -> Vec<EventRow> {
         let mut live = self.jobs().live(job).await;
         let mut events = Vec::new();
-        while let Some(event) = live.next().await.unwrap() {
-            if let LiveEvent::Event(event) = event {
-                events.push(event);
+        let read = async {
+            while let Some(event) = live.next().await.unwrap() {
+                if let LiveEvent::Event(event) = event {
+                    events.push(event);
+                }
             }
+        };
+        if tokio::time::timeout(Duration::from_secs(30), read)
+            .await
+            .is_err()
+        {
+            let runs = self.runs(job).await;
+            panic!(
+                "the job does not end: {:?} {runs:?} {events:?}",
+                self.jobs().metrics()
+            );
         }
         events
     }
@@ -157,14 +183,20 @@ impl World {
     }
 
     pub(crate) async fn runs(&self, job: JobNumber) -> Vec<RunRow> {
-        let (rows, _) = self.store.runs(job, &RunFilter::default(), Page::default()).await.unwrap();
+        let (rows, _) = self
+            .store
+            .runs(job, &RunFilter::default(), Page::default())
+            .await
+            .unwrap();
         rows
     }
 
     /// The only run's state and result.
     pub(crate) async fn only_run(&self, job: JobNumber) -> (String, Value) {
         let run = self.runs(job).await.pop().unwrap();
-        let result = run.result.map_or(Value::Null, |text| serde_json::from_str(&text).unwrap());
+        let result = run
+            .result
+            .map_or(Value::Null, |text| serde_json::from_str(&text).unwrap());
         (run.state, result)
     }
 
@@ -175,9 +207,11 @@ impl World {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(30), wait).await.unwrap_or_else(|_| {
-            panic!("waited in vain until {what}");
-        });
+        tokio::time::timeout(Duration::from_secs(30), wait)
+            .await
+            .unwrap_or_else(|_| {
+                panic!("waited in vain until {what}");
+            });
     }
 }
 

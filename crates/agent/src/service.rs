@@ -62,7 +62,7 @@ pub async fn run(config: Config) -> ExitCode {
             return ExitCode::from(EXIT_INVALID_CONFIG);
         }
     };
-    match supervise(config, logs).await {
+    match Box::pin(supervise(config, logs)).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             tracing::error!("cannot run: {}", chain(&error));

@@ -96,22 +96,19 @@ impl FetchError {
     }
 }
 
-fn is_tls(error: &reqwest::Error) -> bool {
-    let mut cause: Option<&dyn std::error::Error> = Some(error);
-    while let Some(error) = cause {
-        if error.is::<rustls::Error>() {
-            return true;
-        }
-        // An io::Error's source() skips the error that it wraps.
-        let wrapped = error
-            .downcast_ref::<std::io::Error>()
-            .and_then(std::io::Error::get_ref);
-        if wrapped.is_some_and(|inner| inner.is::<rustls::Error>()) {
-            return true;
-        }
-        cause = error.source();
+fn is_tls(error: &(dyn std::error::Error + 'static)) -> bool {
+    if error.is::<rustls::Error>() {
+        return true;
     }
-    false
+    // An io::Error's source() skips the error that it wraps.
+    let wrapped = error
+        .downcast_ref::<std::io::Error>()
+        .and_then(std::io::Error::get_ref);
+    match (wrapped, error.source()) {
+        (Some(inner), _) => is_tls(inner),
+        (None, Some(source)) => is_tls(source),
+        (None, None) => false,
+    }
 }
 
 // === impl CaClient ===

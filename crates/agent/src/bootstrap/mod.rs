@@ -240,7 +240,7 @@ impl Bootstrap {
             self.submit(client, &request)
         })
         .await?;
-        let mut pause = defaults::CERT_POLL_FIRST;
+        let mut pause = defaults::CERT_POLL_FIRST.min(self.config.wait_for_cert);
         loop {
             if self.fetch_certificate(client).await? {
                 return Ok(());
@@ -339,7 +339,7 @@ impl Bootstrap {
     where
         F: Future<Output = Result<T, BootstrapError>>,
     {
-        let mut pause = defaults::CERT_POLL_FIRST;
+        let mut pause = defaults::CERT_POLL_FIRST.min(self.config.wait_for_cert);
         loop {
             match attempt().await {
                 Err(BootstrapError::Fetch { source, .. })

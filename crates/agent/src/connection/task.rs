@@ -3,6 +3,7 @@
 //! The rule that must hold: every turn of the loop has waited as
 //! [`Reconnect`] says, or has come from an attempt that worked.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -60,7 +61,8 @@ impl Task {
                 None => self.attempt().await,
             };
             let ended = match dialed {
-                Ok(dialed) => self.serve(dialed).await,
+                // Boxed, so that a session's state is gone when it is over.
+                Ok(dialed) => Box::pin(self.serve(dialed)).await,
                 Err(error) => Ended::from_dial(&error),
             };
             if self.cancel.is_cancelled() {
@@ -115,7 +117,7 @@ impl Task {
             outbox: self.outbox.clone(),
             receive: Arc::clone(&self.receive),
         };
-        let mut running = Box::pin(session.run(stop.clone()));
+        let mut running = pin!(session.run(stop.clone()));
         let (end, next) = tokio::select! {
             end = &mut running => (end, None),
             home = self.home_is_back() => {

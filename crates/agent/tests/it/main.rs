@@ -1,5 +1,6 @@
 //! The agent from outside: one binary for all integration tests.
 
+mod bootstrap;
 mod config;
 mod connection;
 mod engine;

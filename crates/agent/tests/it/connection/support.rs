@@ -155,6 +155,11 @@ impl FakeBroker {
 
     /// The next connection that becomes a WebSocket. Mere probes are passed over.
     pub(super) async fn accept(&self) -> Peer {
+        // Boxed for the lint: the library's handshake is a large future.
+        Box::pin(self.upgrade_next()).await
+    }
+
+    async fn upgrade_next(&self) -> Peer {
         loop {
             let Ok(stream) = self.accept_tls().await else {
                 continue;

@@ -81,6 +81,10 @@ pub const OUTPUT_DRAIN: Duration = Duration::from_millis(250);
 /// Between two rounds of killing a tree that keeps forking.
 pub const KILL_ROUND: Duration = Duration::from_millis(20);
 
+/// Rounds of SIGSTOP before SIGKILL. Each stops all that was there, so a tree
+/// that forks at full speed is still within a few.
+pub const MAX_STOP_ROUNDS: u32 = 32;
+
 /// A tree that survives SIGKILL for this long holds processes that cannot be
 /// signalled (another user's, or stuck in the kernel); their number is recorded.
 pub const KILL_PATIENCE: Duration = Duration::from_secs(10);

@@ -9,41 +9,38 @@ use std::collections::{HashMap, HashSet};
 use rustix::process::{Signal, pidfd_send_signal};
 
 use super::identity::{Stat, open_same};
+use crate::defaults::engine::MAX_STOP_ROUNDS;
 
-/// Sends `signal` to everything below `root` (not to `root`) and says how many
-/// processes are there. Zombies do not count: they hold nothing and run nothing.
-pub(crate) fn signal_descendants(root: i32, signal: Signal) -> usize {
-    let found = descendants(root);
-    for process in &found {
+/// Sends `signal` to everything below `root`, but not to `root`.
+pub(crate) fn signal_descendants(root: i32, signal: Signal) {
+    for process in descendants(root) {
         process.signal(signal);
     }
-    found.len()
 }
 
 /// Ends everything below `root` at once. The tree is stopped first, round by
 /// round until nothing new appears, so that it cannot outrun the signals by
-/// forking; a stopped process still dies of SIGKILL.
-pub(crate) fn kill_descendants(root: i32) -> usize {
+/// forking; a stopped process still dies of SIGKILL. Processes that cannot be
+/// signalled may fork on, so the rounds are limited; the caller comes again.
+pub(crate) fn kill_descendants(root: i32) {
     let mut stopped = HashSet::new();
-    loop {
-        let found = descendants(root);
+    for _ in 0..MAX_STOP_ROUNDS {
         let mut news = false;
-        for process in &found {
+        for process in descendants(root) {
             if stopped.insert((process.pid, process.start_ticks)) {
                 news = true;
                 process.signal(Signal::STOP);
             }
         }
         if !news {
-            for process in &found {
-                process.signal(Signal::KILL);
-            }
-            return found.len();
+            break;
         }
     }
+    signal_descendants(root, Signal::KILL);
 }
 
-/// How many processes live below `root`.
+/// How many processes live below `root`. Zombies do not count: they hold nothing
+/// and run nothing.
 pub(crate) fn count_descendants(root: i32) -> usize {
     descendants(root).len()
 }

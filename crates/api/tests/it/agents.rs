@@ -1,0 +1,187 @@
+//! Agents in memory, behind a broker's link.
+//!
+//! An agent runs every task at once, unless it is held; it writes its live output as far as it
+//! has leave.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use fabric::{BrokerLink, BrokerPort, Fabric, SendError};
+use pcp::{Certname, Message, PcpUri};
+use pxp::action::{self, ActionResult};
+use pxp::{Body, Capabilities, Output, Request, Response, Stream, TransactionId};
+use tokio::sync::watch;
+
+/// What every task of an agent does.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Manner {
+    /// Its result; nothing on standard output otherwise.
+    pub(crate) result: ActionResult,
+    /// Written live before the end.
+    pub(crate) writes: Vec<u8>,
+    /// It ends only when [`Agents::let_go`] says so.
+    pub(crate) held: bool,
+}
+
+#[derive(Clone)]
+pub(crate) struct Agents(Arc<Inner>);
+
+struct Inner {
+    port: Mutex<Option<Arc<BrokerPort>>>,
+    manners: Mutex<HashMap<Certname, Manner>>,
+    credits: Mutex<HashMap<TransactionId, watch::Sender<u64>>>,
+    written: watch::Sender<u64>,
+    go: watch::Sender<bool>,
+}
+
+struct Link(Agents);
+
+impl Agents {
+    pub(crate) fn attach(fabric: &Fabric) -> Self {
+        let agents = Self(Arc::new(Inner {
+            port: Mutex::default(),
+            manners: Mutex::default(),
+            credits: Mutex::default(),
+            written: watch::Sender::new(0),
+            go: watch::Sender::new(false),
+        }));
+        let broker = "pcp://broker.example.com/server"
+            .parse()
+            .expect("an address");
+        let port = fabric.attach(broker, Arc::new(Link(agents.clone())));
+        *lock(&agents.0.port) = Some(Arc::new(port));
+        agents
+    }
+
+    pub(crate) fn add(&self, certname: &str, manner: Manner) {
+        let certname: Certname = certname.parse().expect("a certname");
+        lock(&self.0.manners).insert(certname.clone(), manner);
+        let capabilities = Capabilities {
+            version: "1".to_owned(),
+            live_output: true,
+            acknowledged_results: true,
+            cancel: true,
+            spool_id: None,
+        };
+        self.port()
+            .connected(certname, Some(Arc::new(capabilities)));
+    }
+
+    pub(crate) fn let_go(&self) {
+        self.0.go.send_replace(true);
+    }
+
+    /// Bytes of live output that all agents have sent.
+    pub(crate) fn written(&self) -> watch::Receiver<u64> {
+        self.0.written.subscribe()
+    }
+
+    fn port(&self) -> Arc<BrokerPort> {
+        lock(&self.0.port).clone().expect("attached")
+    }
+
+    async fn say(&self, certname: &Certname, body: Body) {
+        let port = self.port();
+        let message = body.into_message(port.engine_address().clone(), PcpUri::agent(certname));
+        port.to_engine(certname.clone(), message).await;
+    }
+
+    async fn blocking(self, certname: Certname, request: Request) {
+        let results = serde_json::value::to_raw_value(&serde_json::json!({"request_hops": []}));
+        let results = results.expect("plain JSON");
+        let response = Response {
+            transaction_id: request.transaction_id,
+            results,
+        };
+        self.say(&certname, Body::BlockingResponse(response)).await;
+    }
+
+    async fn run(self, certname: Certname, manner: Manner, transaction_id: TransactionId) {
+        let id = transaction_id.clone();
+        self.say(&certname, Body::ProvisionalResponse { transaction_id: id })
+            .await;
+        self.write(&certname, &transaction_id, &manner.writes).await;
+        if manner.held {
+            let mut go = self.0.go.subscribe();
+            go.wait_for(|go| *go)
+                .await
+                .expect("the sender lives as long");
+        }
+        let results = action::encode(&manner.result);
+        let response = Response {
+            transaction_id,
+            results,
+        };
+        self.say(&certname, Body::NonBlockingResponse(response))
+            .await;
+    }
+
+    async fn write(&self, certname: &Certname, transaction_id: &TransactionId, bytes: &[u8]) {
+        let mut credit = self.credit(transaction_id).subscribe();
+        let mut offset = 0;
+        while offset < bytes.len() {
+            let leave = credit.wait_for(|until| *until > offset as u64).await;
+            let until = usize::try_from(*leave.expect("the sender lives")).expect("64 bits");
+            let end = bytes.len().min(until).min(offset + 4_096);
+            let output = Output {
+                transaction_id: transaction_id.clone(),
+                stream: Stream::Stdout,
+                offset: offset as u64,
+                data: Bytes::copy_from_slice(&bytes[offset..end]),
+            };
+            self.say(certname, Body::Output(output)).await;
+            self.0
+                .written
+                .send_modify(|written| *written += (end - offset) as u64);
+            offset = end;
+        }
+    }
+
+    fn credit(&self, transaction_id: &TransactionId) -> watch::Sender<u64> {
+        let mut credits = lock(&self.0.credits);
+        credits
+            .entry(transaction_id.clone())
+            .or_insert_with(|| watch::Sender::new(0))
+            .clone()
+    }
+}
+
+#[async_trait]
+impl BrokerLink for Link {
+    async fn deliver(&self, message: Message) -> Result<(), SendError> {
+        let target = message
+            .target
+            .as_ref()
+            .expect("a target")
+            .common_name()
+            .to_owned();
+        let certname: Certname = target.parse().expect("a certname");
+        let manner = lock(&self.0.0.manners)
+            .get(&certname)
+            .cloned()
+            .expect("a known agent");
+        let body = Body::decode(&message.message_type, message.data.as_deref());
+        match body.expect("a body of PXP") {
+            Body::BlockingRequest(request) => {
+                tokio::spawn(self.0.clone().blocking(certname, request));
+            }
+            Body::NonBlockingRequest(request) => {
+                tokio::spawn(self.0.clone().run(certname, manner, request.transaction_id));
+            }
+            Body::OutputCredit {
+                transaction_id,
+                until,
+            } => {
+                self.0.credit(&transaction_id).send_replace(until);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,242 @@
+//! Every route of the list with every kind of token. A route without a sample request here makes
+//! these tests fail.
+
+use api::Info;
+use api_types::{Policy, Route, routes};
+use http::{Request, StatusCode};
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+use store::{NewToken, NewUser};
+
+use crate::agents::Manner;
+use crate::world::{Reply, World};
+
+/// A request that is right in everything but the token: path with query, and body.
+fn sample(route: &Route) -> (&'static str, String) {
+    let body = match route.operation_id {
+        "command_task" => json!({"task": "test", "scope": {"nodes": ["a"]}}),
+        "command_stop" => json!({"job": "1"}),
+        "command_ping" | "inventory_query" => json!({"nodes": ["a"]}),
+        "auth_token" => json!({"login": "admin", "password": "<password>"}),
+        "tokens_revoke" => json!({"revoke_tokens": ["none that is"]}),
+        _ => json!(null),
+    };
+    let path = match route.operation_id {
+        "root" => "/orchestrator",
+        "root_v1" => "/orchestrator/v1",
+        "orchestrator_status" => "/orchestrator/v1/status",
+        "openapi_document" => "/orchestrator/v1/swagger.json",
+        "command_task" => "/orchestrator/v1/command/task",
+        "command_stop" => "/orchestrator/v1/command/stop",
+        "command_ping" => "/orchestrator/v1/command/ping",
+        "jobs" => "/orchestrator/v1/jobs",
+        "job" => "/orchestrator/v1/jobs/1",
+        "job_nodes" => "/orchestrator/v1/jobs/1/nodes",
+        "job_report" => "/orchestrator/v1/jobs/1/report",
+        "job_events" => "/orchestrator/v1/jobs/1/events",
+        "events_stream" => "/orchestrator/v1/events/stream?job=1",
+        "tasks" => "/orchestrator/v1/tasks",
+        "task" => "/orchestrator/v1/tasks/test/init",
+        "task_permitted" => "/orchestrator/v1/tasks/test/init/permitted",
+        "inventory" | "inventory_query" => "/orchestrator/v1/inventory",
+        "inventory_node" => "/orchestrator/v1/inventory/a",
+        "auth_token" => "/rbac-api/v1/auth/token",
+        "tokens_revoke" => "/rbac-api/v2/tokens",
+        "user_current" => "/rbac-api/v1/users/current",
+        "services" => "/status/v1/services",
+        "service" => "/status/v1/services/orchestrator-service",
+        "simple" => "/status/v1/simple",
+        "simple_service" => "/status/v1/simple/broker-service",
+        "metrics" => "/metrics",
+        other => panic!("the route {other} has no sample request: write one"),
+    };
+    (
+        path,
+        if body.is_null() {
+            String::new()
+        } else {
+            body.to_string()
+        },
+    )
+}
+
+async fn world() -> World {
+    let world = World::new().await;
+    let nodes = world.nodes(1, &Manner::default());
+    let job = world.run(&nodes).await;
+    world.over(&job).await;
+    world
+}
+
+/// The token `text` of `user`, written as the store has it.
+async fn token(world: &World, text: &str, user_id: &str, expires_ms: i64) {
+    let token = NewToken {
+        hash: Sha256::digest(text).into(),
+        user_id: user_id.to_owned(),
+        label: None,
+        created_ms: 0,
+        expires_ms: Some(expires_ms),
+    };
+    world.store.insert_token(token).await.expect("written");
+}
+
+async fn ask(world: &World, route: &Route, token: Option<&str>) -> Reply {
+    let (path, body) = sample(route);
+    let request = Request::builder()
+        .method(route.method.to_string().as_str())
+        .uri(path);
+    let request = match token {
+        Some(token) => request.header("X-Authentication", token),
+        None => request,
+    };
+    let body = body.replace("<password>", &world.password());
+    world
+        .send(request.body(body.into()).expect("a request"))
+        .await
+}
+
+fn asks_for_a_token(route: &Route) -> bool {
+    !matches!(route.policy, Policy::Public)
+}
+
+#[tokio::test]
+async fn without_a_token_or_with_a_wrong_one_only_public_routes_answer() {
+    let world = world().await;
+    for route in routes::ALL {
+        for token in [None, Some(""), Some("wrong"), Some("b\u{fc}")] {
+            let reply = ask(&world, route, token).await;
+            if asks_for_a_token(route) {
+                assert_eq!(reply.status, StatusCode::UNAUTHORIZED, "{route:?}");
+                assert_eq!(
+                    reply.kind(),
+                    "puppetlabs.rbac/user-unauthenticated",
+                    "{route:?}"
+                );
+            } else {
+                assert_eq!(reply.status.as_u16(), route.success(), "{route:?}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_expired_token_is_told_so() {
+    let world = world().await;
+    let admin = world.store.user_by_login("admin").await.unwrap().unwrap();
+    token(&world, "old", &admin.id, 1).await;
+    for route in routes::ALL.iter().filter(|route| asks_for_a_token(route)) {
+        let reply = ask(&world, route, Some("old")).await;
+        assert_eq!(reply.status, StatusCode::UNAUTHORIZED, "{route:?}");
+        assert_eq!(reply.kind(), "puppetlabs.rbac/token-expired", "{route:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_valid_token_opens_every_route() {
+    let world = world().await;
+    for route in routes::ALL {
+        let reply = ask(&world, route, Some(&world.token)).await;
+        assert_eq!(
+            reply.status.as_u16(),
+            route.success(),
+            "{route:?}: {}",
+            reply.text()
+        );
+    }
+}
+
+#[tokio::test]
+async fn who_lacks_a_permission_is_refused_by_exactly_the_routes_that_ask_for_one() {
+    let world = world().await;
+    let fred = NewUser {
+        id: "fred's id".to_owned(),
+        login: "fred".to_owned(),
+        display_name: String::new(),
+        email: String::new(),
+        password_hash: None,
+        is_superuser: false,
+        created_ms: 0,
+    };
+    world.store.insert_user(fred).await.unwrap();
+    token(&world, "freds", "fred's id", i64::MAX).await;
+    for route in routes::ALL {
+        let reply = ask(&world, route, Some("freds")).await;
+        if let Policy::Permission {
+            object_type,
+            action,
+        } = route.policy
+        {
+            assert_eq!(reply.status, StatusCode::FORBIDDEN, "{route:?}");
+            assert_eq!(
+                reply.kind(),
+                "puppetlabs.orchestrator/not-permitted",
+                "{route:?}"
+            );
+            let permission = &reply.json()["details"]["permission"];
+            assert_eq!(*permission, format!("{object_type}:{action}"), "{route:?}");
+        } else {
+            assert_eq!(
+                reply.status.as_u16(),
+                route.success(),
+                "{route:?}: {}",
+                reply.text()
+            );
+        }
+    }
+    let list = ask(&world, &routes::TASKS, Some("freds")).await.json();
+    assert_eq!(list["items"][0]["permitted"], false);
+    let permitted = ask(&world, &routes::TASK_PERMITTED, Some("freds"))
+        .await
+        .json();
+    assert_eq!(permitted, json!({"permitted": false}));
+}
+
+#[tokio::test]
+async fn a_token_may_come_in_three_ways() {
+    let world = world().await;
+    let token = &world.token;
+    let bearer = format!("Bearer {token}");
+    let path = "/rbac-api/v1/users/current";
+    let requests = [
+        Request::get(path).header("x-authentication", token),
+        Request::get(path).header("Authorization", &bearer),
+        Request::get(format!("{path}?token={token}")),
+    ];
+    for request in requests {
+        let reply = world.send(request.body(Default::default()).unwrap()).await;
+        assert_eq!(reply.json()["login"], "admin");
+    }
+}
+
+#[tokio::test]
+async fn a_refused_request_changes_nothing_and_its_body_is_not_read() {
+    let world = world().await;
+    let reply = ask(&world, &routes::COMMAND_TASK, Some("wrong")).await;
+    assert_eq!(reply.status, StatusCode::UNAUTHORIZED);
+    // Not even looked at: it is no JSON, and too large.
+    let request = Request::post("/orchestrator/v1/command/task")
+        .header("content-length", "99999999999")
+        .body("x".into())
+        .unwrap();
+    assert_eq!(world.send(request).await.status, StatusCode::UNAUTHORIZED);
+    assert_eq!(
+        world.ok("/orchestrator/v1/jobs").await["pagination"]["total"],
+        1
+    );
+}
+
+#[tokio::test]
+async fn metrics_are_open_when_the_server_is_told_so() {
+    let world = World::with(Info {
+        metrics_open: true,
+        ..Info::default()
+    })
+    .await;
+    let request = || Request::get("/metrics").body(Default::default()).unwrap();
+    let reply = world.send(request()).await;
+    assert_eq!(reply.status, StatusCode::OK);
+    let jobs = Request::get("/orchestrator/v1/jobs")
+        .body(Default::default())
+        .unwrap();
+    assert_eq!(world.send(jobs).await.status, StatusCode::UNAUTHORIZED);
+}

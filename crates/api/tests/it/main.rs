@@ -1,0 +1,10 @@
+//! The API over real engines: SQLite, the job engine, code in a directory, agents in memory.
+
+mod agents;
+mod answers;
+mod clients;
+mod doors;
+mod refusals;
+mod site;
+mod streams;
+mod world;

@@ -1,0 +1,162 @@
+//! The API behind a real HTTPS listener, and a client that speaks TLS 1.2 only.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use http::{Request, StatusCode, header};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Bytes;
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper_util::rt::TokioIo;
+use pki::ca::{GenerateOptions, InitOptions};
+use pki::{CertificateAuthority, ClientAuth, KeyType, ServerTls, TlsFiles};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, ServerName};
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::world::World;
+
+pub(crate) struct Site {
+    address: SocketAddr,
+    tls: Arc<rustls::ClientConfig>,
+    stop: CancellationToken,
+    serving: JoinHandle<()>,
+}
+
+/// One persistent connection, as the gem keeps it.
+pub(crate) struct Client {
+    sender: SendRequest<Full<Bytes>>,
+    token: String,
+}
+
+impl Site {
+    pub(crate) async fn start(world: &World) -> Self {
+        let options = InitOptions {
+            common_name: "Test CA".to_owned(),
+            key_type: KeyType::EcP256,
+        };
+        let ca = CertificateAuthority::init(&world.dir.path().join("ca"), &options);
+        let ca = ca.expect("a CA");
+        let files = files(&world.dir, &ca);
+        let tls = ServerTls::load(files, ClientAuth::Optional).expect("TLS");
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let stop = CancellationToken::new();
+        let serving = tokio::spawn(https::serve(
+            listener,
+            Arc::new(tls),
+            world.router.clone(),
+            https::Config::default(),
+            stop.clone(),
+        ));
+        Self {
+            address,
+            tls: tls_1_2(&ca),
+            stop,
+            serving,
+        }
+    }
+
+    pub(crate) async fn connect(&self, token: &str) -> Client {
+        let socket = TcpStream::connect(self.address).await.expect("connected");
+        let name = ServerName::try_from("localhost").expect("a name");
+        let connector = tokio_rustls::TlsConnector::from(Arc::clone(&self.tls));
+        let stream = connector.connect(name, socket).await.expect("TLS 1.2");
+        let version = stream.get_ref().1.protocol_version();
+        assert_eq!(version, Some(rustls::ProtocolVersion::TLSv1_2));
+        let (sender, connection) = handshake(TokioIo::new(stream)).await.expect("HTTP");
+        tokio::spawn(connection);
+        Client {
+            sender,
+            token: token.to_owned(),
+        }
+    }
+
+    pub(crate) async fn end(self) {
+        self.stop.cancel();
+        self.serving.await.expect("it ended");
+    }
+}
+
+impl Client {
+    /// As the gem does it: the content type is there even without a content.
+    pub(crate) async fn ask(&mut self, method: &str, path: &str, body: Option<Value>) -> Value {
+        let expected: &[StatusCode] = match method {
+            "GET" => &[StatusCode::OK],
+            _ => &[StatusCode::OK, StatusCode::ACCEPTED],
+        };
+        let (status, body) = self.send(method, path, body).await;
+        assert!(
+            expected.contains(&status),
+            "{method} {path}: {status} {body}"
+        );
+        body
+    }
+
+    pub(crate) async fn send(
+        &mut self,
+        method: &str,
+        path: &str,
+        body: Option<Value>,
+    ) -> (StatusCode, Value) {
+        let body = body.map(|body| body.to_string()).unwrap_or_default();
+        let request = Request::builder()
+            .method(method)
+            .uri(format!("/orchestrator/v1/{path}"))
+            .header(header::HOST, "localhost:8143")
+            .header(header::CONTENT_TYPE, "application/json")
+            .header("X-Authentication", &self.token)
+            .header(header::USER_AGENT, "OrchestratorRubyClient/0.7.2")
+            .body(Full::new(Bytes::from(body)))
+            .expect("a request");
+        self.sender
+            .ready()
+            .await
+            .expect("the connection is kept open");
+        let response = self.sender.send_request(request).await.expect("answered");
+        let status = response.status();
+        let body = response
+            .into_body()
+            .collect()
+            .await
+            .expect("a body")
+            .to_bytes();
+        (status, serde_json::from_slice(&body).expect("JSON"))
+    }
+}
+
+fn files(dir: &TempDir, ca: &CertificateAuthority) -> TlsFiles {
+    let made = ca
+        .generate("localhost", &GenerateOptions::default())
+        .expect("a certificate");
+    let write = |name: &str, text: &str| -> PathBuf {
+        let path = dir.path().join(name);
+        std::fs::write(&path, text).expect("written");
+        path
+    };
+    TlsFiles {
+        cert: write("cert.pem", &made.cert_pem),
+        key: write("key.pem", &made.key_pem),
+        ca: write("ca.pem", &ca.ca_bundle().expect("the CA's certificate")),
+        crl: None,
+    }
+}
+
+fn tls_1_2(ca: &CertificateAuthority) -> Arc<rustls::ClientConfig> {
+    let mut roots = rustls::RootCertStore::empty();
+    let bundle = ca.ca_bundle().expect("the CA's certificate");
+    for certificate in CertificateDer::pem_slice_iter(bundle.as_bytes()) {
+        roots.add(certificate.expect("PEM")).expect("a certificate");
+    }
+    let config = rustls::ClientConfig::builder_with_provider(pki::tls::provider())
+        .with_protocol_versions(&[&rustls::version::TLS12])
+        .expect("TLS 1.2 is there")
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Arc::new(config)
+}

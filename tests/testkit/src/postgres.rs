@@ -356,7 +356,6 @@ fn account() -> Result<Option<Account>> {
         let fields: Vec<&str> = line.iter().flat_map(|line| line.split(':')).collect();
         if let [_, _, uid, gid, ..] = fields.as_slice() {
             return Ok(Some(Account {
-                name,
                 uid: uid.parse()?,
                 gid: gid.parse()?,
             }));

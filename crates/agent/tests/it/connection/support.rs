@@ -175,9 +175,13 @@ impl FakeBroker {
             let any_size = WebSocketConfig::default()
                 .max_message_size(None)
                 .max_frame_size(None);
-            let ws = tokio_tungstenite::accept_hdr_async_with_config(stream, look, Some(any_size))
-                .await
-                .expect("a WebSocket upgrade");
+            let ws = Box::pin(tokio_tungstenite::accept_hdr_async_with_config(
+                stream,
+                look,
+                Some(any_size),
+            ))
+            .await
+            .expect("a WebSocket upgrade");
             return Peer {
                 ws,
                 path,

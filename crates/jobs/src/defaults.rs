@@ -31,7 +31,7 @@ pub const RECONNECT_GRACE: Duration = Duration::from_secs(60);
 pub const TICK: Duration = Duration::from_secs(1);
 
 /// How many times a request is sent again to an agent that proved it never got it.
-pub const RESEND_LIMIT: u8 = 3;
+pub const RESEND_LIMIT: u8 = 10;
 /// A request is not sent again when it was first sent longer ago: an agent's spool may have been
 /// purged since (the shortest sensible purge is an hour), so `unknown` would prove nothing.
 pub const RESEND_MAX_AGE: Duration = Duration::from_secs(3_600);

@@ -134,6 +134,7 @@ impl Engine {
                 asked about, not sent");
             let flight = Flight::recovered(now, Duration::ZERO, timeout, None, patience);
             self.book.take_off(key, flight);
+            self.book.flying(key)?.handed_over = true;
             return None;
         }
         self.book

@@ -1,5 +1,11 @@
 //! The engine against a real store and agents in memory.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::large_futures,
+    reason = "helpers of tests may fail like tests, and a test's future lives once"
+)]
+
 mod chaos;
 mod dispatch;
 mod faults;

@@ -3,11 +3,11 @@
 use jobs::PingError;
 
 use crate::sim::Manner;
-use crate::world::World;
+use crate::world::{World, quick};
 
 #[tokio::test]
 async fn pings_tell_who_answers_who_is_silent_and_who_is_away() {
-    let world = World::new().await;
+    let world = World::with(quick()).await;
     let mut nodes = world.agents(2, &Manner::default());
     world.sim.change(&nodes[1], |manner| manner.mute = true);
     nodes.push("away.example.com".parse().unwrap());

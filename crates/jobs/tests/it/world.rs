@@ -77,8 +77,9 @@ pub(crate) fn params(value: Value) -> Map<String, Value> {
 // === impl World ===
 
 impl World {
+    /// With intervals that never end: for tests in which every message arrives.
     pub(crate) async fn new() -> Self {
-        Self::with(quick()).await
+        Self::with(patient()).await
     }
 
     pub(crate) async fn with(config: JobsConfig) -> Self {
@@ -88,8 +89,7 @@ impl World {
     pub(crate) async fn seeded(config: JobsConfig, seed: u64) -> Self {
         let dir = tempfile::tempdir().unwrap();
         write_code(dir.path());
-        let path = dir.path().join("tutti.db");
-        let store = Store::open(&StoreConfig::sqlite(&path)).await.unwrap();
+        let store = open_store(dir.path()).await;
         let (fabric, _) = fabric();
         let mut world = Self {
             dir,
@@ -148,6 +148,10 @@ impl World {
         let down = move || runtime.shutdown_timeout(Duration::from_secs(10));
         tokio::task::spawn_blocking(down).await.unwrap();
         drop(jobs);
+        // A dead server takes its store with it: what it had handed over is written, and nothing
+        // after that.
+        self.store.close().await;
+        self.store = open_store(self.dir.path()).await;
     }
 
     pub(crate) async fn run(&self, request: TaskRequest) -> JobNumber {
@@ -221,6 +225,12 @@ impl Drop for World {
             runtime.shutdown_background();
         }
     }
+}
+
+async fn open_store(dir: &Path) -> Store {
+    Store::open(&StoreConfig::sqlite(dir.join("tutti.db")))
+        .await
+        .unwrap()
 }
 
 fn fabric() -> (Fabric, fabric::Inbox) {

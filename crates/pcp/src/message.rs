@@ -101,16 +101,19 @@ impl Message {
     }
 }
 
+fn data(message: &Message) -> Option<&str> {
+    message.data.as_deref().map(RawValue::get)
+}
+
 /// Data counts as equal when its text is.
 impl PartialEq for Message {
     fn eq(&self, other: &Self) -> bool {
-        let text = |data: &Option<Box<RawValue>>| data.as_ref().map(|raw| raw.get().to_owned());
         self.id == other.id
             && self.message_type == other.message_type
             && self.target == other.target
             && self.sender == other.sender
             && self.in_reply_to == other.in_reply_to
-            && text(&self.data) == text(&other.data)
+            && data(self) == data(other)
     }
 }
 
@@ -129,11 +132,7 @@ impl MessageRef<'_> {
         }
     }
 
-    /// The same message, owned.
-    #[expect(
-        clippy::should_implement_trait,
-        reason = "Clone already gives the trait's method"
-    )]
+    /// As [`MessageRef::to_message`]; shadows the trait's method, which would only clone borrows.
     pub fn to_owned(&self) -> Message {
         self.to_message()
     }

@@ -19,7 +19,7 @@ fn data() -> impl Strategy<Value = Box<RawValue>> {
         Just("null".to_owned()),
         any::<bool>().prop_map(|value| value.to_string()),
         any::<i64>().prop_map(|value| value.to_string()),
-        any::<String>().prop_map(|text| serde_json::to_string(&text).unwrap()),
+        any::<String>().prop_map(|text| serde_json::to_string(&text).expect("text is JSON")),
     ];
     leaf.prop_recursive(4, 32, 4, |inner| {
         prop_oneof![
@@ -27,7 +27,7 @@ fn data() -> impl Strategy<Value = Box<RawValue>> {
             inner.prop_map(|value| format!("{{\"k\": {value}}}")),
         ]
     })
-    .prop_map(|json| RawValue::from_string(json).unwrap())
+    .prop_map(|json| RawValue::from_string(json).expect("made as JSON"))
 }
 
 prop_compose! {

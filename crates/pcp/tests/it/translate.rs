@@ -6,12 +6,12 @@ use pcp::{DecodeError, Message, MessageId, PcpUri, TranslateError, v1};
 use serde_json::value::RawValue;
 
 fn raw(json: &str) -> Box<RawValue> {
-    RawValue::from_string(json.to_owned()).unwrap()
+    RawValue::from_string(json.to_owned()).expect("JSON")
 }
 
 fn message(message_type: &str, data: Option<&str>) -> Message {
-    let target = "pcp://b/agent".parse().unwrap();
-    let sender = "pcp://a/controller".parse().unwrap();
+    let target = "pcp://b/agent".parse().expect("an address");
+    let sender = "pcp://a/controller".parse().expect("an address");
     Message::new(message_type, data.map(raw))
         .to(target)
         .from(sender)
@@ -20,7 +20,7 @@ fn message(message_type: &str, data: Option<&str>) -> Message {
 /// To v1 bytes and back.
 fn there_and_back(message: &Message) -> Message {
     let bytes = v1::encode(&v1::from_message(message, Timestamp::UNIX_EPOCH));
-    v1::to_message(&v1::decode(&bytes).unwrap()).unwrap()
+    v1::to_message(&v1::decode(&bytes).expect("a frame")).expect("a message")
 }
 
 #[test]

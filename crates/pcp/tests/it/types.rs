@@ -8,7 +8,7 @@ use pcp::{MessageId, PcpUri};
 use serde_json::value::RawValue;
 
 fn raw(json: &str) -> Box<RawValue> {
-    RawValue::from_string(json.to_owned()).unwrap()
+    RawValue::from_string(json.to_owned()).expect("JSON")
 }
 
 #[test]

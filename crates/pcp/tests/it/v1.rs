@@ -13,7 +13,9 @@ fn envelope(more: &str) -> String {
 }
 
 fn chunk(descriptor: u8, content: &[u8]) -> Vec<u8> {
-    let length = i32::try_from(content.len()).unwrap().to_be_bytes();
+    let length = i32::try_from(content.len())
+        .expect("short content")
+        .to_be_bytes();
     [&[descriptor], &length[..], content].concat()
 }
 

@@ -29,15 +29,15 @@ impl Ours {
     async fn accept(mut pipe: DuplexStream) -> Self {
         let mut buf = BytesMut::new();
         let request = loop {
-            if let Some(request) = Request::read(&mut buf).unwrap() {
+            if let Some(request) = Request::read(&mut buf).expect("HTTP") {
                 break request;
             }
-            assert!(pipe.read_buf(&mut buf).await.unwrap() > 0);
+            assert!(pipe.read_buf(&mut buf).await.expect("an open pipe") > 0);
         };
         assert_eq!(request.target, "/pcp2/agent");
         let mut out = BytesMut::new();
-        accept(&request.upgrade().unwrap(), &mut out);
-        pipe.write_all(&out).await.unwrap();
+        accept(&request.upgrade().expect("an upgrade"), &mut out);
+        pipe.write_all(&out).await.expect("an open pipe");
         Self {
             pipe,
             decoder: Decoder::new(Role::Server, LIMITS),
@@ -49,9 +49,9 @@ impl Ours {
     async fn connect(mut pipe: DuplexStream) -> Self {
         let (mut out, mut buf) = (BytesMut::new(), BytesMut::new());
         let upgrade = Upgrade::request("broker:8142", "/pcp2/agent", [3; 16], &[], &mut out);
-        pipe.write_all(&out).await.unwrap();
-        while upgrade.response(&mut buf).unwrap().is_none() {
-            assert!(pipe.read_buf(&mut buf).await.unwrap() > 0);
+        pipe.write_all(&out).await.expect("an open pipe");
+        while upgrade.response(&mut buf).expect("an upgrade").is_none() {
+            assert!(pipe.read_buf(&mut buf).await.expect("an open pipe") > 0);
         }
         let key = Some([0x12, 0x00, 0xff, 0x9a]);
         Self {
@@ -64,11 +64,15 @@ impl Ours {
 
     async fn next(&mut self) -> Event {
         loop {
-            if let Some(event) = self.decoder.decode(&mut self.buf).unwrap() {
+            if let Some(event) = self.decoder.decode(&mut self.buf).expect("good frames") {
                 return event;
             }
             assert!(
-                self.pipe.read_buf(&mut self.buf).await.unwrap() > 0,
+                self.pipe
+                    .read_buf(&mut self.buf)
+                    .await
+                    .expect("an open pipe")
+                    > 0,
                 "closed too early"
             );
         }
@@ -77,7 +81,7 @@ impl Ours {
     async fn send(&mut self, frame: Frame<'_>) {
         let mut out = BytesMut::new();
         encode(frame, self.key, &mut out);
-        self.pipe.write_all(&out).await.unwrap();
+        self.pipe.write_all(&out).await.expect("an open pipe");
     }
 
     /// Sends back what comes, until the close, which is answered and returned.

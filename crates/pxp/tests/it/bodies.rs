@@ -1,0 +1,236 @@
+//! The data of every message type.
+
+use bytes::Bytes;
+use pxp::{Body, BodyError, Output, Request, Stream, TransactionId, types};
+use serde_json::value::RawValue;
+
+fn raw(json: &str) -> Box<RawValue> {
+    RawValue::from_string(json.to_owned()).expect("JSON")
+}
+
+fn decode(message_type: &str, json: &str) -> Result<Body, BodyError> {
+    Body::decode(message_type, Some(&raw(json)))
+}
+
+fn id(text: &str) -> TransactionId {
+    text.parse().expect("an id")
+}
+
+#[test]
+fn every_type_is_read_and_written() {
+    let table = [
+        (
+            types::BLOCKING_REQUEST,
+            r#"{"transaction_id":"7","module":"ping","action":"ping","params":{}}"#,
+        ),
+        (
+            types::NON_BLOCKING_REQUEST,
+            r#"{"transaction_id":"7","module":"task","action":"run","params":{"a": 1},"notify_outcome":false}"#,
+        ),
+        (types::PROVISIONAL_RESPONSE, r#"{"transaction_id":"7"}"#),
+        (
+            types::BLOCKING_RESPONSE,
+            r#"{"transaction_id":"7","results":{"outcome": "x"}}"#,
+        ),
+        (
+            types::NON_BLOCKING_RESPONSE,
+            r#"{"transaction_id":"7","results":[1]}"#,
+        ),
+        (
+            types::RPC_ERROR,
+            r#"{"transaction_id":"7","id":"11111111-2222-3333-4444-555555555555","description":"no"}"#,
+        ),
+        (types::OUTCOME_ACK, r#"{"transaction_id":"7"}"#),
+        (
+            types::OUTPUT,
+            r#"{"transaction_id":"7","stream":"stderr","offset":5,"data":"ä"}"#,
+        ),
+        (
+            types::OUTPUT,
+            r#"{"transaction_id":"7","stream":"stdout","offset":0,"data_base64":"/w=="}"#,
+        ),
+        (
+            types::OUTPUT_CREDIT,
+            r#"{"transaction_id":"7","until":65536}"#,
+        ),
+        (types::CANCEL, r#"{"transaction_id":"7","force":true}"#),
+    ];
+    for (message_type, json) in table {
+        let body = decode(message_type, json).expect(json);
+        assert_eq!(body.message_type(), message_type);
+        assert_eq!(body.transaction_id(), &id("7"));
+        assert_eq!(body.encode().get(), json);
+    }
+}
+
+#[test]
+fn schemas_are_closed() {
+    let invalid = |message_type, json| match decode(message_type, json) {
+        Err(BodyError::Invalid(reason)) => reason,
+        other => panic!("{json}: {other:?}"),
+    };
+    let request = types::BLOCKING_REQUEST;
+    let table = [
+        (request, "5", "not an object"),
+        (request, r#"["7","ping","ping"]"#, "not an object"),
+        (
+            request,
+            r#"{"module":"m","action":"a"}"#,
+            "missing field `transaction_id`",
+        ),
+        (
+            request,
+            r#"{"transaction_id":"7","action":"a"}"#,
+            "missing field `module`",
+        ),
+        (
+            request,
+            r#"{"transaction_id":"../x","module":"m","action":"a"}"#,
+            "a transaction id is 1 to 128",
+        ),
+        (
+            request,
+            r#"{"transaction_id":"7","module":"m","action":"a","x":1}"#,
+            "unknown field `x`",
+        ),
+        (
+            request,
+            r#"{"transaction_id":"7","transaction_id":"8","module":"m","action":"a"}"#,
+            "duplicate field",
+        ),
+        (
+            request,
+            r#"{"transaction_id":"7","module":"m","action":"a","params":[]}"#,
+            "expected an object",
+        ),
+        (
+            request,
+            r#"{"transaction_id":"7","module":"m","action":"a","notify_outcome":true}"#,
+            "no place in a blocking request",
+        ),
+        (
+            types::NON_BLOCKING_REQUEST,
+            r#"{"transaction_id":"7","module":"m","action":"a"}"#,
+            "missing field `notify_outcome`",
+        ),
+        (
+            types::BLOCKING_RESPONSE,
+            r#"{"transaction_id":"7"}"#,
+            "missing field `results`",
+        ),
+        (
+            types::RPC_ERROR,
+            r#"{"transaction_id":"7","id":"x","description":"d"}"#,
+            "not a UUID",
+        ),
+        (
+            types::OUTPUT,
+            r#"{"transaction_id":"7","stream":"stdin","offset":0,"data":""}"#,
+            "unknown variant `stdin`",
+        ),
+        (
+            types::OUTPUT,
+            r#"{"transaction_id":"7","stream":"stdout","offset":0}"#,
+            "exactly one",
+        ),
+        (
+            types::OUTPUT,
+            r#"{"transaction_id":"7","stream":"stdout","offset":0,"data":"","data_base64":""}"#,
+            "exactly one",
+        ),
+        (
+            types::OUTPUT,
+            r#"{"transaction_id":"7","stream":"stdout","offset":0,"data_base64":"?"}"#,
+            "not base64",
+        ),
+        (
+            types::OUTPUT_CREDIT,
+            r#"{"transaction_id":"7","until":-1}"#,
+            "invalid value",
+        ),
+        (
+            types::CANCEL,
+            r#"{"transaction_id":"7","force":"yes"}"#,
+            "invalid type",
+        ),
+    ];
+    for (message_type, json, expected) in table {
+        let reason = invalid(message_type, json);
+        assert!(reason.contains(expected), "{json}: {reason}");
+    }
+}
+
+#[test]
+fn no_data_is_told_from_bad_data() {
+    let decode = |data| Body::decode(types::BLOCKING_REQUEST, data).unwrap_err();
+    assert_eq!(decode(None), BodyError::NoData);
+    assert_eq!(
+        decode(Some(&raw("null"))),
+        BodyError::NoData,
+        "v1 brokers send null for none"
+    );
+    assert_eq!(Body::decode("x", None).unwrap_err(), BodyError::UnknownType);
+}
+
+#[test]
+fn errors_do_not_repeat_the_input() {
+    let json = format!(r#"{{"transaction_id":"7","{}":1}}"#, "k".repeat(10_000));
+    let error = decode(types::OUTCOME_ACK, &json).unwrap_err().to_string();
+    assert!(error.len() < 300, "{} bytes", error.len());
+}
+
+#[test]
+fn absent_params_are_an_empty_object() {
+    let json = r#"{"transaction_id":"7","module":"ping","action":"ping"}"#;
+    let Ok(Body::BlockingRequest(request)) = decode(types::BLOCKING_REQUEST, json) else {
+        panic!("not a request")
+    };
+    assert_eq!(request.params.get(), "{}");
+}
+
+#[test]
+fn a_kind_of_request_writes_what_its_schema_wants() {
+    let request = |notify_outcome| Request {
+        transaction_id: id("7"),
+        module: "m".into(),
+        action: "a".into(),
+        params: raw("{}"),
+        notify_outcome,
+    };
+    let blocking = Body::BlockingRequest(request(Some(true)));
+    assert!(Body::decode(blocking.message_type(), Some(&blocking.encode())).is_ok());
+    let non_blocking = Body::NonBlockingRequest(request(None));
+    let encoded = non_blocking.encode();
+    assert!(
+        encoded.get().contains(r#""notify_outcome":true"#),
+        "{encoded}"
+    );
+}
+
+#[test]
+fn output_keeps_every_byte() {
+    for data in [&b""[..], b"text", b"\xff\x00\xfe", b"cut \xc3"] {
+        let output = Output {
+            transaction_id: id("7"),
+            stream: Stream::Stdout,
+            offset: 9,
+            data: Bytes::copy_from_slice(data),
+        };
+        let body = Body::Output(output.clone());
+        let Ok(Body::Output(decoded)) = Body::decode(types::OUTPUT, Some(&body.encode())) else {
+            panic!("not output")
+        };
+        assert_eq!(decoded, output);
+    }
+}
+
+#[test]
+fn a_message_carries_the_body() {
+    let target: pcp::PcpUri = "pcp://a/agent".parse().unwrap();
+    let body = Body::OutcomeAck {
+        transaction_id: id("7"),
+    };
+    let message = body.into_message(target.clone(), pcp::PcpUri::broker());
+    assert_eq!(message.message_type, types::OUTCOME_ACK);
+    assert_eq!((message.target, message.in_reply_to), (Some(target), None));
+}

@@ -1,0 +1,80 @@
+//! Whether a task can be run with what somebody gave.
+
+use pxp::task::{TaskMetadata, validate_params};
+use serde_json::{Map, Value, json};
+
+const METADATA: &str = r#"{"parameters":{
+    "action": {"type": "Enum['status','install']"},
+    "version": {"type": "Optional[String[1]]"},
+    "count": {"type": "Integer", "default": 3},
+    "password": {"type": "Sensitive[String]", "default": "none"},
+    "hosts": {"type": "Optional[Array[Struct[{port => Integer}]]]"}
+}}"#;
+
+fn check(metadata: &str, params: Value) -> Result<(Value, Vec<String>), Vec<String>> {
+    let metadata = TaskMetadata::parse(metadata.as_bytes()).expect("good metadata");
+    let Value::Object(params) = params else {
+        panic!("not an object")
+    };
+    validate_params(&metadata, &params)
+        .map(|valid| (Value::Object(valid.params), valid.sensitive))
+        .map_err(|problems| problems.iter().map(ToString::to_string).collect())
+}
+
+#[test]
+fn defaults_are_filled_in() {
+    let (params, sensitive) = check(METADATA, json!({"action": "status", "count": 5})).unwrap();
+    assert_eq!(
+        params,
+        json!({"action": "status", "count": 5, "password": "none"})
+    );
+    assert_eq!(sensitive, ["password"]);
+}
+
+#[test]
+fn all_problems_are_told_at_once() {
+    let params = json!({
+        "versoin": "1",
+        "count": "three",
+        "hosts": [{"port": 1}, {"port": "x"}],
+        "_noop": true,
+    });
+    let expected = [
+        "unknown parameter 'versoin'; the task takes action, version, count, password, hosts",
+        "parameter 'count' expects a value of type Integer, got String",
+        "parameter 'hosts[1].port' expects a value of type Integer, got String",
+        "parameter '_noop' is reserved: names that begin with '_' are set by the orchestrator",
+        "parameter 'action' is missing; it expects a value of type Enum['status','install']",
+    ];
+    assert_eq!(check(METADATA, params).unwrap_err(), expected);
+}
+
+#[test]
+fn a_null_is_not_a_default() {
+    let problems = check(METADATA, json!({"action": "status", "count": null})).unwrap_err();
+    assert_eq!(
+        problems,
+        ["parameter 'count' expects a value of type Integer, got Undef"]
+    );
+}
+
+#[test]
+fn no_parameters_section_is_not_an_empty_one() {
+    assert!(check("{}", json!({"anything": [1]})).is_ok());
+    let problems = check(r#"{"parameters":{}}"#, json!({"a": 1})).unwrap_err();
+    assert_eq!(
+        problems,
+        ["unknown parameter 'a'; the task takes no parameters"]
+    );
+}
+
+#[test]
+fn values_are_never_told() {
+    let params = json!({"action": "hunter2", "password": 12345});
+    let problems = check(METADATA, params).unwrap_err().join("\n");
+    assert!(
+        !problems.contains("hunter2") && !problems.contains("12345"),
+        "{problems}"
+    );
+    assert!(validate_params(&TaskMetadata::default(), &Map::new()).is_ok());
+}

@@ -1,0 +1,48 @@
+//! The entry functions that the fuzz targets share with the crates' property tests.
+
+#[path = "../../crates/pcp/tests/it/entry.rs"]
+mod pcp_entry;
+#[path = "../../crates/pxp/tests/it/entry.rs"]
+mod pxp_entry;
+#[path = "../../crates/ws/tests/it/entry.rs"]
+mod ws_entry;
+
+/// WebSocket frames, as both roles.
+pub fn ws_decoder(data: &[u8]) {
+    ws_entry::decoder(data);
+}
+
+/// Heads of the WebSocket handshake.
+pub fn ws_handshake(data: &[u8]) {
+    ws_entry::handshake(data);
+}
+
+/// PCP 1 frames.
+pub fn pcp_v1(data: &[u8]) {
+    pcp_entry::v1_frame(data);
+}
+
+/// PCP 2 texts.
+pub fn pcp_v2(data: &[u8]) {
+    pcp_entry::v2_text(data);
+}
+
+/// The data of PXP messages.
+pub fn pxp_body(data: &[u8]) {
+    pxp_entry::bodies(data);
+}
+
+/// Capabilities headers.
+pub fn pxp_capabilities(data: &[u8]) {
+    pxp_entry::capabilities(data);
+}
+
+/// Task metadata files.
+pub fn task_metadata(data: &[u8]) {
+    pxp_entry::task_metadata(data);
+}
+
+/// Parameter types.
+pub fn param_type(data: &[u8]) {
+    pxp_entry::param_type(data);
+}

@@ -118,6 +118,7 @@ fn who(policy: Policy) -> String {
         } => {
             format!("Needs a token and the permission {object_type}:{action}.")
         }
+        Policy::Broker => "Needs the client certificate of a broker on the server's list.".into(),
     }
 }
 

@@ -33,6 +33,8 @@ pub enum Policy {
         /// For example `run`.
         action: &'static str,
     },
+    /// A broker, by its verified client certificate.
+    Broker,
 }
 
 /// One route. There is no way to make one without a policy.

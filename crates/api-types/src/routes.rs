@@ -103,4 +103,9 @@ routes! {
         Policy::Public, "Whether a service is well, in one word").text(200, "text/plain");
     METRICS = Route::new(Get, "/metrics", "metrics", Policy::Authenticated,
         "Figures for Prometheus").text(200, "text/plain; version=0.0.4");
+
+    CONTROLLER = Route::new(Get, "/server", "controller", Policy::Broker,
+        "A broker on another machine connects here (WebSocket)").nothing(101);
+    CONTROLLER_SERVER = Route::new(Get, "/server/server", "controller_server", Policy::Broker,
+        "The same, as brokers append it to a path of their configuration").nothing(101);
 }

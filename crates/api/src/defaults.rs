@@ -25,3 +25,12 @@ pub const STREAMS: usize = 256;
 
 /// How often the stream of all jobs looks for new events: a read of one row.
 pub const STREAM_POLL: Duration = Duration::from_millis(500);
+
+/// The largest message of a remote broker: a 64 MiB result, and its envelope.
+pub const BROKER_MESSAGE_BYTES: usize = 65 * 1024 * 1024;
+
+/// How often a remote broker is pinged.
+pub const BROKER_PING: Duration = Duration::from_secs(20);
+
+/// How long a remote broker may be silent: three pings without an answer.
+pub const BROKER_SILENCE: Duration = Duration::from_secs(60);

@@ -11,6 +11,7 @@ use axum::http::header;
 use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::Response;
+use https::PeerCertificate;
 
 use crate::Shared;
 use crate::body::MaxBody;
@@ -48,6 +49,9 @@ pub(crate) async fn guard(
             };
             api.access.authorize(&caller.0, permission)?;
             request.extensions_mut().insert(caller);
+        }
+        Policy::Broker => {
+            crate::controller::admit(&api, request.extensions().get::<PeerCertificate>())?;
         }
     }
     request

@@ -8,6 +8,7 @@
 mod auth;
 mod base;
 mod body;
+mod controller;
 pub mod defaults;
 mod events;
 mod failure;
@@ -72,6 +73,8 @@ pub fn router(state: ApiState) -> Router {
         .on(&routes::SIMPLE, status::simple)
         .on(&routes::SIMPLE_SERVICE, status::simple_service)
         .on(&routes::METRICS, metrics::metrics)
+        .on(&routes::CONTROLLER, controller::connect)
+        .on(&routes::CONTROLLER_SERVER, controller::connect)
         .finish()
         .layer(from_fn(observe::observe))
 }

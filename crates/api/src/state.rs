@@ -7,6 +7,7 @@ use access::Access;
 use deploy::Code;
 use fabric::Fabric;
 use jobs::Jobs;
+use pcp::Certname;
 use store::Store;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -41,6 +42,8 @@ pub struct Info {
     pub metrics_open: bool,
     /// More figures for `/metrics`, for example the broker's.
     pub metrics: Vec<Arc<dyn MetricsSource>>,
+    /// Certnames of the brokers on other machines that may connect to `/server`.
+    pub brokers: Vec<Certname>,
     /// Cancelled when the server begins to shut down: event streams end then.
     pub stopping: CancellationToken,
 }

@@ -48,6 +48,8 @@ fn sample(route: &Route) -> (&'static str, String) {
         "simple" => "/status/v1/simple",
         "simple_service" => "/status/v1/simple/broker-service",
         "metrics" => "/metrics",
+        "controller" => "/server",
+        "controller_server" => "/server/server",
         other => panic!("the route {other} has no sample request: write one"),
     };
     (
@@ -96,7 +98,15 @@ async fn ask(world: &World, route: &Route, token: Option<&str>) -> Reply {
 }
 
 fn asks_for_a_token(route: &Route) -> bool {
-    !matches!(route.policy, Policy::Public)
+    matches!(
+        route.policy,
+        Policy::Authenticated | Policy::Permission { .. }
+    )
+}
+
+/// Asks for a certificate, which no token replaces.
+fn asks_for_a_certificate(route: &Route) -> bool {
+    matches!(route.policy, Policy::Broker)
 }
 
 #[tokio::test]
@@ -105,7 +115,7 @@ async fn without_a_token_or_with_a_wrong_one_only_public_routes_answer() {
     for route in routes::ALL {
         for token in [None, Some(""), Some("wrong"), Some("b\u{fc}")] {
             let reply = ask(&world, route, token).await;
-            if asks_for_a_token(route) {
+            if asks_for_a_token(route) || asks_for_a_certificate(route) {
                 assert_eq!(reply.status, StatusCode::UNAUTHORIZED, "{route:?}");
                 assert_eq!(
                     reply.kind(),
@@ -136,6 +146,10 @@ async fn a_valid_token_opens_every_route() {
     let world = world().await;
     for route in routes::ALL {
         let reply = ask(&world, route, Some(&world.token)).await;
+        if asks_for_a_certificate(route) {
+            assert_eq!(reply.status, StatusCode::UNAUTHORIZED, "{route:?}");
+            continue;
+        }
         assert_eq!(
             reply.status.as_u16(),
             route.success(),
@@ -174,6 +188,8 @@ async fn who_lacks_a_permission_is_refused_by_exactly_the_routes_that_ask_for_on
             );
             let permission = &reply.json()["details"]["permission"];
             assert_eq!(*permission, format!("{object_type}:{action}"), "{route:?}");
+        } else if asks_for_a_certificate(route) {
+            assert_eq!(reply.status, StatusCode::UNAUTHORIZED, "{route:?}");
         } else {
             assert_eq!(
                 reply.status.as_u16(),

@@ -2,6 +2,7 @@
 
 mod agents;
 mod answers;
+mod brokers;
 mod clients;
 mod doors;
 mod refusals;

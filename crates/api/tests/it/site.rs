@@ -1,7 +1,7 @@
 //! The API behind a real HTTPS listener, and a client that speaks TLS 1.2 only.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use http::{Request, StatusCode, header};
@@ -14,9 +14,10 @@ use pki::{CertificateAuthority, ClientAuth, KeyType, ServerTls, TlsFiles};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
 use serde_json::Value;
-use tempfile::TempDir;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Error as WsError;
 use tokio_util::sync::CancellationToken;
 
 use crate::world::World;
@@ -24,9 +25,13 @@ use crate::world::World;
 pub(crate) struct Site {
     address: SocketAddr,
     tls: Arc<rustls::ClientConfig>,
+    dir: PathBuf,
+    ca: CertificateAuthority,
     stop: CancellationToken,
     serving: JoinHandle<()>,
 }
+
+pub(crate) type Broker = WebSocketStream<tokio_rustls::client::TlsStream<TcpStream>>;
 
 /// One persistent connection, as the gem keeps it.
 pub(crate) struct Client {
@@ -42,7 +47,8 @@ impl Site {
         };
         let ca = CertificateAuthority::init(&world.dir.path().join("ca"), &options);
         let ca = ca.expect("a CA");
-        let files = files(&world.dir, &ca);
+        let dir = world.dir.path().to_owned();
+        let files = files(&dir, &ca, "localhost");
         let tls = ServerTls::load(files, ClientAuth::Optional).expect("TLS");
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
@@ -57,6 +63,8 @@ impl Site {
         Self {
             address,
             tls: tls_1_2(&ca),
+            dir,
+            ca,
             stop,
             serving,
         }
@@ -75,6 +83,20 @@ impl Site {
             sender,
             token: token.to_owned(),
         }
+    }
+
+    /// A broker's connection, with a certificate of this name.
+    pub(crate) async fn dial(&self, certname: &str, path: &str) -> Result<Broker, WsError> {
+        let files = files(&self.dir, &self.ca, certname);
+        let tls = pki::ClientTls::load(&files).expect("TLS");
+        let socket = TcpStream::connect(self.address).await.expect("connected");
+        let name = ServerName::try_from("localhost").expect("a name");
+        let connector = tokio_rustls::TlsConnector::from(tls);
+        let stream = connector.connect(name, socket).await.expect("TLS");
+        let url = format!("wss://localhost:8143{path}");
+        let upgrade = tokio_tungstenite::client_async(url, stream);
+        let (broker, _) = Box::pin(upgrade).await?;
+        Ok(broker)
     }
 
     pub(crate) async fn end(self) {
@@ -130,21 +152,24 @@ impl Client {
     }
 }
 
-fn files(dir: &TempDir, ca: &CertificateAuthority) -> TlsFiles {
-    let made = ca
-        .generate("localhost", &GenerateOptions::default())
-        .expect("a certificate");
-    let write = |name: &str, text: &str| -> PathBuf {
-        let path = dir.path().join(name);
-        std::fs::write(&path, text).expect("written");
-        path
-    };
-    TlsFiles {
-        cert: write("cert.pem", &made.cert_pem),
-        key: write("key.pem", &made.key_pem),
-        ca: write("ca.pem", &ca.ca_bundle().expect("the CA's certificate")),
+/// The files of `certname`, made when they are asked for first.
+fn files(dir: &Path, ca: &CertificateAuthority, certname: &str) -> TlsFiles {
+    let place = |name: &str| -> PathBuf { dir.join(format!("{certname}-{name}.pem")) };
+    let files = TlsFiles {
+        cert: place("cert"),
+        key: place("key"),
+        ca: place("ca"),
         crl: None,
+    };
+    if !files.cert.exists() {
+        let made = ca.generate(certname, &GenerateOptions::default());
+        let made = made.expect("a certificate");
+        let bundle = ca.ca_bundle().expect("the CA's certificate");
+        std::fs::write(&files.key, made.key_pem).expect("written");
+        std::fs::write(&files.ca, bundle).expect("written");
+        std::fs::write(&files.cert, made.cert_pem).expect("written");
     }
+    files
 }
 
 fn tls_1_2(ca: &CertificateAuthority) -> Arc<rustls::ClientConfig> {

@@ -41,7 +41,7 @@ pub(crate) struct Reply {
 
 impl World {
     pub(crate) async fn new() -> Self {
-        Self::with(Info::default()).await
+        Box::pin(Self::with(Info::default())).await
     }
 
     pub(crate) async fn with(info: Info) -> Self {

@@ -1,0 +1,114 @@
+//! Brokers on other machines, which connect to the server.
+
+use api::Info;
+use futures_util::{SinkExt as _, StreamExt as _};
+use pcp::types::{INVENTORY_REQUEST, INVENTORY_RESPONSE, InventoryResponse, encode};
+use pcp::{Message, PcpUri};
+use serde_json::json;
+use tokio_tungstenite::tungstenite::{Error as WsError, Message as Frame};
+use tokio_util::sync::CancellationToken;
+
+use crate::site::{Broker, Site};
+use crate::world::World;
+
+async fn world(stopping: &CancellationToken) -> World {
+    let brokers = vec!["broker2.example.com".parse().expect("a certname")];
+    Box::pin(World::with(Info {
+        brokers,
+        stopping: stopping.clone(),
+        ..Info::default()
+    }))
+    .await
+}
+
+/// The next message of the orchestrator.
+async fn heard(broker: &mut Broker) -> Option<Message> {
+    loop {
+        match broker.next().await? {
+            Ok(Frame::Text(text)) => {
+                return Some(pcp::v2::decode(&text).expect("PCP 2").to_message());
+            }
+            Ok(Frame::Close(_)) | Err(_) => return None,
+            Ok(_) => {}
+        }
+    }
+}
+
+/// Tells the orchestrator that this agent is connected, as it asks.
+async fn introduce(broker: &mut Broker, agent: &str) {
+    loop {
+        let request = heard(broker).await.expect("an inventory request");
+        if request.message_type == INVENTORY_REQUEST {
+            let agent: PcpUri = format!("pcp://{agent}/agent").parse().expect("an address");
+            let inventory = encode(&InventoryResponse { uris: vec![agent] });
+            let answer = Message::new(INVENTORY_RESPONSE, Some(inventory))
+                .from(PcpUri::broker())
+                .to(request.sender.expect("a sender"));
+            let text = pcp::v2::encode(&answer);
+            broker.send(Frame::Text(text.into())).await.expect("sent");
+            return;
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_agents_of_a_listed_broker_are_reachable_while_it_is_connected() {
+    let world = world(&CancellationToken::new()).await;
+    let site = Site::start(&world).await;
+    for path in ["/server", "/server/server"] {
+        let mut changes = world.state.fabric.watch();
+        let mut broker = site
+            .dial("broker2.example.com", path)
+            .await
+            .expect("let in");
+        introduce(&mut broker, "far.example.com").await;
+        changes
+            .next()
+            .await
+            .expect("no lag")
+            .expect("the fabric is there");
+        let item = world.ok("/orchestrator/v1/inventory/far.example.com").await;
+        assert_eq!(item["connected"], true);
+        assert_eq!(item["broker"], "pcp://broker2.example.com/server");
+        broker.close(None).await.expect("closed");
+        changes
+            .next()
+            .await
+            .expect("no lag")
+            .expect("the fabric is there");
+        let item = world.ok("/orchestrator/v1/inventory/far.example.com").await;
+        assert_eq!(item, json!({"name": "far.example.com", "connected": false}));
+    }
+    site.end().await;
+}
+
+#[tokio::test]
+async fn a_certificate_that_is_not_on_the_list_is_refused() {
+    let world = world(&CancellationToken::new()).await;
+    let site = Site::start(&world).await;
+    let refused = site.dial("agent.example.com", "/server").await;
+    let Err(WsError::Http(response)) = refused else {
+        panic!("{refused:?}")
+    };
+    assert_eq!(response.status().as_u16(), 403);
+    // A token of an administrator does not replace the certificate.
+    let path = format!("/server?token={}", world.token);
+    let refused = site.dial("agent.example.com", &path).await;
+    assert!(matches!(refused, Err(WsError::Http(_))));
+    site.end().await;
+}
+
+#[tokio::test]
+async fn brokers_are_let_go_when_the_server_stops() {
+    let stopping = CancellationToken::new();
+    let world = world(&stopping).await;
+    let site = Site::start(&world).await;
+    let mut broker = site
+        .dial("broker2.example.com", "/server")
+        .await
+        .expect("let in");
+    introduce(&mut broker, "far.example.com").await;
+    stopping.cancel();
+    while heard(&mut broker).await.is_some() {}
+    site.end().await;
+}

@@ -44,10 +44,6 @@ pub(crate) struct Metrics {
 }
 
 impl Metrics {
-    #[expect(
-        clippy::too_many_lines,
-        reason = "one register call per metric, nothing else"
-    )]
     pub(crate) fn new() -> Self {
         let metrics = Self {
             registry: Mutex::new(Registry::with_prefix("tutti_broker")),

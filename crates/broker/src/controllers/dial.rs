@@ -110,7 +110,7 @@ impl Dialler {
     pub(super) async fn run(self, stop: CancellationToken) {
         let mut backoff = Backoff::new(self.config.backoff, self.config.backoff_max);
         while !stop.is_cancelled() {
-            let attempt = timeout(CONTROLLER_CONNECT_TIMEOUT, self.connect());
+            let attempt = timeout(CONTROLLER_CONNECT_TIMEOUT, Box::pin(self.connect()));
             let Some(connected) = stop.run_until_cancelled(attempt).await else {
                 return;
             };

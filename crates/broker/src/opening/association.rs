@@ -180,7 +180,7 @@ async fn damp(
     // A client that gives up meanwhile does not keep its place among the half-open ones.
     match tokio::time::timeout(damping.delay, upgrade.wait_for_end(socket)).await {
         Err(_) => Ok(()),
-        Ok(ended) => Err(ended.into()),
+        Ok(ended) => Err(ended),
     }
 }
 

@@ -162,19 +162,13 @@ impl Opening {
         let shared = &self.shared;
         let mut socket = TlsSocket::new(tcp, shared.tls.current())?;
         let mut plain = BytesMut::new();
-        let turn = if shared.router.sessions.is_full() {
-            Some(
-                shared
-                    .full_handshakes
-                    .acquire()
-                    .await
-                    .expect("never closed"),
-            )
+        let full = shared.router.sessions.is_full();
+        let turns = if full {
+            &shared.full_handshakes
         } else {
-            None
+            &shared.handshakes
         };
-        socket.handshake(&shared.handshakes, &mut plain).await?;
-        drop(turn);
+        socket.handshake(turns, &mut plain).await?;
         let asked = request::read(&mut socket, plain, &shared.config.paths).await?;
         Ok((socket, asked))
     }

@@ -2,12 +2,23 @@
 //!
 //! Tests named `b01_…` and `k01_…` are behaviours that were observed on other PCP brokers; where
 //! ours differs on purpose, the name or a comment says so.
+#![expect(
+    clippy::unwrap_used,
+    clippy::large_futures,
+    clippy::result_large_err,
+    reason = "a test may panic, and is short"
+)]
 
 mod support;
 
+mod authorization;
+mod controllers;
 mod decoding;
+mod engine;
 mod inventory;
 mod limits;
 mod opening;
+mod revocation;
 mod routing;
+mod status;
 mod versions;

@@ -29,7 +29,6 @@ pub(crate) struct World {
 /// A certificate with its key, ready for a client.
 #[derive(Clone)]
 pub(crate) struct Identity {
-    pub(crate) certname: String,
     pub(crate) files: TlsFiles,
 }
 
@@ -92,7 +91,6 @@ impl World {
             made.push(certname.to_owned());
         }
         Identity {
-            certname: certname.to_owned(),
             files: self.files(cert, key),
         }
     }
@@ -115,7 +113,6 @@ impl World {
         std::fs::write(&cert, certificate.pem()).unwrap();
         std::fs::write(&key, key_pair.serialize_pem()).unwrap();
         Identity {
-            certname: file.to_owned(),
             files: self.files(cert, key),
         }
     }

@@ -1,0 +1,88 @@
+//! Who is connected where, and what is handed to whom.
+
+use fabric::{Fabric, PresenceChange, SendError};
+use pcp::Message;
+
+use crate::{engine, recorder, uri};
+
+fn request(target: &str) -> Message {
+    Message::new("test/x", None).to(uri(target))
+}
+
+#[tokio::test]
+async fn a_message_goes_to_the_broker_that_spoke_last() {
+    let (fabric, _inbox) = Fabric::new(engine());
+    let (first, second) = (recorder(), recorder());
+    let one = fabric.attach(uri("pcp://b1/server"), first.clone());
+    let two = fabric.attach(uri("pcp://b2/server"), second.clone());
+    one.connected("n".parse().unwrap(), None);
+    two.connected("n".parse().unwrap(), None);
+    // The first one's farewell comes late and is about an older session.
+    one.disconnected(&"n".parse().unwrap());
+    fabric.send(request("pcp://n/agent")).await.unwrap();
+    assert_eq!(first.delivered.lock().unwrap().len(), 0);
+    assert_eq!(second.delivered.lock().unwrap().len(), 1);
+    assert_eq!(
+        fabric.presence(&"n".parse().unwrap()).unwrap().broker,
+        uri("pcp://b2/server")
+    );
+}
+
+#[tokio::test]
+async fn what_cannot_be_sent_is_refused() {
+    let (fabric, _inbox) = Fabric::new(engine());
+    let absent = SendError::NotConnected("n".parse().unwrap());
+    assert_eq!(fabric.send(request("pcp://n/agent")).await, Err(absent));
+    let no_target = fabric.send(Message::new("test/x", None)).await;
+    assert!(matches!(no_target, Err(SendError::BadTarget(_))));
+    let wildcard = fabric.send(request("pcp://*/agent")).await;
+    assert!(matches!(wildcard, Err(SendError::BadTarget(_))));
+}
+
+#[tokio::test]
+async fn a_broker_that_goes_takes_its_nodes_along() {
+    let (fabric, _inbox) = Fabric::new(engine());
+    let mut events = fabric.watch();
+    let stays = fabric.attach(uri("pcp://b1/server"), recorder());
+    let goes = fabric.attach(uri("pcp://b2/server"), recorder());
+    stays.connected("a".parse().unwrap(), None);
+    goes.connected("b".parse().unwrap(), None);
+    drop(goes);
+    let names: Vec<_> = fabric
+        .connected()
+        .into_iter()
+        .map(|(name, _)| name.to_string())
+        .collect();
+    assert_eq!(names, ["a"]);
+    for expected in ["a", "b"] {
+        let change = events.next().await;
+        assert!(
+            matches!(&change, Ok(Some(PresenceChange::Connected(name, _))) if name.as_str() == expected),
+            "{change:?}"
+        );
+    }
+    let gone = PresenceChange::Disconnected("b".parse().unwrap());
+    assert_eq!(events.next().await, Ok(Some(gone)));
+}
+
+#[tokio::test]
+async fn a_full_inbox_gives_the_message_back() {
+    let (fabric, mut inbox) = Fabric::new(engine());
+    let port = fabric.attach(uri("pcp://b1/server"), recorder());
+    for _ in 0..fabric::defaults::INBOX_MESSAGES {
+        port.try_to_engine("n".parse().unwrap(), request("pcp://orch.example/server"))
+            .unwrap();
+    }
+    let one_more = request("pcp://orch.example/server");
+    let back = port
+        .try_to_engine("n".parse().unwrap(), one_more.clone())
+        .unwrap_err();
+    assert_eq!(*back, one_more);
+    inbox.recv().await.unwrap();
+    port.try_to_engine("n".parse().unwrap(), *back).unwrap();
+    drop(inbox);
+    assert!(
+        !port.to_engine("n".parse().unwrap(), one_more).await,
+        "the engine is gone"
+    );
+}

@@ -1,0 +1,36 @@
+//! The fabric with brokers that are only a list of what they were given.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod hub;
+mod remote;
+
+use std::sync::{Arc, Mutex};
+
+use fabric::{BrokerLink, SendError};
+use pcp::{Message, PcpUri};
+
+/// Keeps what it should deliver.
+#[derive(Default)]
+struct Recorder {
+    delivered: Mutex<Vec<Message>>,
+}
+
+#[async_trait::async_trait]
+impl BrokerLink for Recorder {
+    async fn deliver(&self, message: Message) -> Result<(), SendError> {
+        self.delivered.lock().unwrap().push(message);
+        Ok(())
+    }
+}
+
+fn recorder() -> Arc<Recorder> {
+    Arc::default()
+}
+
+fn uri(text: &str) -> PcpUri {
+    text.parse().unwrap()
+}
+
+fn engine() -> PcpUri {
+    uri("pcp://orch.example/server")
+}

@@ -1,0 +1,142 @@
+//! A broker on another machine that speaks plain PCP, as stock ones do.
+
+use fabric::remote::{RemoteBroker, RemoteError, serve};
+use fabric::{Fabric, PresenceChange};
+use futures_util::{Sink, Stream};
+use pcp::Message;
+use pcp::types::{self, Change, InventoryChange, InventoryResponse, InventoryUpdate};
+
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+
+use crate::{engine, uri};
+
+/// How the broker calls the orchestrator.
+const ADDRESS: &str = "pcp://orch.example:8143/server";
+
+fn broker(authority: &str) -> RemoteBroker {
+    RemoteBroker {
+        certname: "broker.example".parse().unwrap(),
+        authority: authority.to_owned(),
+    }
+}
+
+fn stream(from: UnboundedReceiver<String>) -> impl Stream<Item = String> + Unpin {
+    Box::pin(futures_util::stream::unfold(from, async |mut from| {
+        Some((from.recv().await?, from))
+    }))
+}
+
+fn sink(to: UnboundedSender<String>) -> impl Sink<String> + Unpin {
+    Box::pin(futures_util::sink::unfold(to, async |to, text| {
+        to.send(text).map(|()| to)
+    }))
+}
+
+fn from_broker(message_type: &str, data: Box<serde_json::value::RawValue>) -> String {
+    let message = Message::new(message_type, Some(data)).from(uri("pcp:///server"));
+    pcp::v2::encode(&message.to(uri(ADDRESS)))
+}
+
+fn changes(changes: &[(&str, Change)]) -> String {
+    let changes = changes
+        .iter()
+        .map(|(client, change)| InventoryChange {
+            client: uri(client),
+            change: *change,
+        })
+        .collect();
+    from_broker(
+        types::INVENTORY_UPDATE,
+        types::encode(&InventoryUpdate { changes }),
+    )
+}
+
+#[tokio::test]
+async fn a_stock_broker_is_asked_and_believed_and_addresses_are_rewritten() {
+    let (fabric, mut inbox) = Fabric::new(engine());
+    let mut events = fabric.watch();
+    let (to_us, incoming) = mpsc::unbounded_channel::<String>();
+    let (outgoing, mut from_us) = mpsc::unbounded_channel::<String>();
+    let script = async {
+        let mut said = Vec::new();
+        for _ in 0..2 {
+            let text = from_us.recv().await.unwrap();
+            let message = pcp::v2::decode(&text).unwrap().to_message();
+            assert_eq!(message.sender.as_ref(), Some(&uri(ADDRESS)));
+            said.push(message.message_type);
+        }
+        assert_eq!(
+            said,
+            [fabric::wire::PRESENCE_REQUEST, types::INVENTORY_REQUEST]
+        );
+
+        // A stock broker ignores the first one.
+        let uris = vec![uri("pcp://a/agent"), uri("pcp://a/other")];
+        let response = InventoryResponse { uris };
+        to_us
+            .send(from_broker(
+                types::INVENTORY_RESPONSE,
+                types::encode(&response),
+            ))
+            .unwrap();
+        to_us.send("{ not json".to_owned()).unwrap();
+        let update = [
+            ("pcp://b/agent", Change::Connected),
+            ("pcp://a/agent", Change::Disconnected),
+        ];
+        to_us.send(changes(&update)).unwrap();
+        let mut seen = Vec::new();
+        for _ in 0..3 {
+            seen.push(match events.next().await.unwrap().unwrap() {
+                PresenceChange::Connected(name, presence) => {
+                    assert_eq!(presence.capabilities, None);
+                    format!("+{name}")
+                }
+                PresenceChange::Disconnected(name) => format!("-{name}"),
+            });
+        }
+        assert_eq!(seen, ["+a", "+b", "-a"]);
+
+        fabric
+            .send(
+                Message::new("test/x", None)
+                    .to(uri("pcp://b/agent"))
+                    .from(engine()),
+            )
+            .await
+            .unwrap();
+        let text = from_us.recv().await.unwrap();
+        let sent = pcp::v2::decode(&text).unwrap().to_message();
+        assert_eq!(sent.sender, Some(uri(ADDRESS)));
+        let answer = Message::new("test/y", None)
+            .to(uri(ADDRESS))
+            .from(uri("pcp://b/agent"));
+        to_us.send(pcp::v2::encode(&answer)).unwrap();
+        let inbound = inbox.recv().await.unwrap();
+        assert_eq!(
+            (inbound.certname.as_str(), inbound.message.target),
+            ("b", Some(engine()))
+        );
+        drop(to_us);
+    };
+    let (served, ()) = tokio::join!(
+        serve(
+            &fabric,
+            broker("orch.example:8143"),
+            stream(incoming),
+            sink(outgoing)
+        ),
+        script
+    );
+    served.unwrap();
+    assert!(fabric.connected().is_empty(), "its nodes went with it");
+}
+
+#[tokio::test]
+async fn an_authority_that_makes_no_address_is_refused() {
+    let (fabric, _inbox) = Fabric::new(engine());
+    let (_to_us, incoming) = mpsc::unbounded_channel::<String>();
+    let (outgoing, _from_us) = mpsc::unbounded_channel::<String>();
+    let served = serve(&fabric, broker("a/b"), stream(incoming), sink(outgoing)).await;
+    assert!(matches!(served, Err(RemoteError::Authority { .. })));
+}

@@ -1,6 +1,11 @@
 //! The store's suite: the same tests on SQLite and on a real PostgreSQL, and what is particular to
 //! each.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "in tests a panic is the report; clippy excuses only test functions"
+)]
+
 mod engine;
 mod events;
 mod jobs;

@@ -42,7 +42,7 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
     let engines = Engines::start(&config).await?;
     let broker = start_broker(&config, &tls, &engines.fabric)?;
     let faces = TaskTracker::new();
-    let api = api::router(engines.api_state(&stop));
+    let api = api::router(engines.api_state(&config, &stop)?);
     let api = serve(config.api.listen, api, &tls, &faces, &stop).await?;
     let mut listening = format!("API on {api}");
     if let Some(broker) = &broker {
@@ -117,8 +117,12 @@ impl Engines {
         })
     }
 
-    fn api_state(&self, stopping: &CancellationToken) -> api::ApiState {
-        api::ApiState {
+    fn api_state(&self, config: &Config, stopping: &CancellationToken) -> Result<api::ApiState> {
+        let brokers = config.broker.remote_brokers.iter().map(|name| name.parse());
+        let brokers = brokers
+            .collect::<Result<Vec<Certname>, _>>()
+            .context("broker.remote_brokers of the configuration")?;
+        Ok(api::ApiState {
             jobs: self.jobs.clone(),
             store: self.store.clone(),
             fabric: self.fabric.clone(),
@@ -126,10 +130,11 @@ impl Engines {
             access: self.access.clone(),
             info: api::Info {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
+                brokers,
                 stopping: stopping.clone(),
                 ..api::Info::default()
             },
-        }
+        })
     }
 
     fn puppet_api_state(

@@ -34,9 +34,6 @@ pub enum AgentStartError {
     /// The spool or another directory cannot be used.
     #[error("cannot start the engine")]
     Engine(#[from] EngineStartError),
-    /// The wrappers of actions are this program again.
-    #[error("cannot find the path of this program")]
-    OwnPath(#[source] std::io::Error),
     /// No broker.
     #[error(transparent)]
     Connection(#[from] ConnectionStartError),
@@ -115,8 +112,9 @@ fn engine_config(
     actions: ActionConfig,
     connection: &ConnectionConfig,
 ) -> Result<EngineConfig, AgentStartError> {
-    let own = std::env::current_exe().map_err(AgentStartError::OwnPath)?;
-    let wrapper = vec![own.into_os_string(), RUN_ACTION.into()];
+    // Not the path of the executable: after an upgrade on disk a running agent would start a newer
+    // wrapper, whose orders may look different, or find none.
+    let wrapper = vec!["/proc/self/exe".into(), RUN_ACTION.into()];
     let base = EngineConfig::new(actions.spool_dir, actions.cache_dir, wrapper);
     Ok(EngineConfig {
         spool_ttl: actions.spool_ttl,

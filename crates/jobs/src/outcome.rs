@@ -18,6 +18,9 @@ pub const REDACTED: &str = "Sensitive [value redacted]";
 /// The kind of a task's own failure.
 pub const KIND_TASK: &str = "puppetlabs.tasks/task-error";
 
+/// What an agent's own words about an action are marked with in its status answers.
+const KIND_AGENT: &str = "puppetlabs.pxp-agent/execution-error";
+
 /// A run's end as it is stored and told.
 #[derive(Debug)]
 pub(crate) struct Shaped {
@@ -55,6 +58,10 @@ pub(crate) fn shape(outcome: &ActionResult, known: Circumstances) -> Shaped {
     let mut state = match () {
         () if cancelled && known.cancelling == Some(CancelReason::Timeout) => RunState::Errored,
         () if cancelled || outcome.timed_out => RunState::Failed,
+        // The agent speaks, not the task: it could not run it, or not read what it left.
+        () if result.get("_error").is_some_and(|error| error["kind"] == KIND_AGENT) => {
+            RunState::Errored
+        }
         // A task may report its failure by `_error` alone; Bolt counts that as failed, too.
         () if exit_code != 0 || result.contains_key("_error") => RunState::Failed,
         () => RunState::Finished,
@@ -335,6 +342,14 @@ mod tests {
             (state, result),
             (RunState::Finished, json!({"_output": ""}))
         );
+    }
+
+    #[test]
+    fn what_the_agent_could_not_run_is_errored_and_not_the_tasks_failure() {
+        let stdout = json!({"_error": {"kind": KIND_AGENT, "msg": "did not run"}}).to_string();
+        let (state, result, _) = shaped(json!({"exitcode": 1, "stdout": stdout}));
+        assert_eq!(state, RunState::Errored);
+        assert_eq!(result["_error"]["msg"], "did not run");
     }
 
     #[test]

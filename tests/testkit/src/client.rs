@@ -71,12 +71,15 @@ impl Client {
     /// Tried again while the server is away.
     pub async fn get(&self, path: &str) -> Result<Value> {
         let url = format!("{}{path}", self.base);
-        let attempt = async || {
+        let deadline = tokio::time::Instant::now() + PATIENCE;
+        loop {
             let request = self.http.get(&url).header("x-authentication", &self.token);
-            anyhow::Ok(request.send().await?)
-        };
-        let response = patiently(attempt).await?;
-        read(response).await
+            match request.send().await {
+                Ok(response) => return read(response).await,
+                Err(error) if tokio::time::Instant::now() > deadline => return Err(error.into()),
+                Err(_) => tokio::time::sleep(PAUSE).await,
+            }
+        }
     }
 
     /// Waits until the job has ended, over restarts of the server, and answers the job.
@@ -105,12 +108,21 @@ impl Client {
         nodes["items"].as_array().cloned().context("no items")
     }
 
+    /// The nodes that are connected now.
+    pub async fn connected_names(&self) -> Result<Vec<String>> {
+        let inventory = self.get("/orchestrator/v1/inventory").await?;
+        let items = inventory["items"].as_array().context("no items")?;
+        let connected = items.iter().filter(|item| item["connected"] == true);
+        Ok(connected
+            .filter_map(|item| item["name"].as_str().map(str::to_owned))
+            .collect())
+    }
+
     /// Waits until the inventory has this many connected nodes.
     pub async fn connected(&self, count: usize) -> Result<()> {
         let deadline = tokio::time::Instant::now() + PATIENCE;
         loop {
-            let inventory = self.get("/orchestrator/v1/inventory").await?;
-            let connected = inventory["items"].as_array().map_or(0, Vec::len);
+            let connected = self.connected_names().await?.len();
             if connected >= count {
                 return Ok(());
             }
@@ -164,17 +176,6 @@ fn http_client(ca: &Path) -> Result<reqwest::Client> {
         .tls_backend_preconfigured(tls)
         .no_proxy();
     Ok(builder.connect_timeout(Duration::from_secs(10)).build()?)
-}
-
-async fn patiently<T>(attempt: impl AsyncFn() -> Result<T>) -> Result<T> {
-    let deadline = tokio::time::Instant::now() + PATIENCE;
-    loop {
-        match attempt().await {
-            Ok(done) => return Ok(done),
-            Err(error) if tokio::time::Instant::now() > deadline => return Err(error),
-            Err(_) => tokio::time::sleep(PAUSE).await,
-        }
-    }
 }
 
 async fn read(response: reqwest::Response) -> Result<Value> {

@@ -1,7 +1,8 @@
 //! A whole installation of the real programs on loopback. Main type: [`Installation`].
 //!
 //! The rule: everything is below one temporary directory and on ports of its own, so installations
-//! do not see each other; the ports stay the same when a program is killed and started again.
+//! do not see each other; the ports stay the same when a program is killed and started again. With
+//! `TUTTI_KEEP` in the environment the directory stays, to be looked at after a failure.
 
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
@@ -68,7 +69,8 @@ impl Programs {
 impl Installation {
     /// Makes the directories, a CA, and the server's configuration with `extra` TOML at its end.
     pub fn new(programs: Programs, extra: &str) -> Result<Self> {
-        let root = tempfile::Builder::new().prefix("tutti-test-").tempdir()?;
+        let mut root = tempfile::Builder::new().prefix("tutti-test-").tempdir()?;
+        root.disable_cleanup(std::env::var_os("TUTTI_KEEP").is_some());
         let ports = Ports {
             api: free_port()?,
             broker: free_port()?,

@@ -59,7 +59,10 @@ pub(crate) fn shape(outcome: &ActionResult, known: Circumstances) -> Shaped {
         () if cancelled && known.cancelling == Some(CancelReason::Timeout) => RunState::Errored,
         () if cancelled || outcome.timed_out => RunState::Failed,
         // The agent speaks, not the task: it could not run it, or not read what it left.
-        () if result.get("_error").is_some_and(|error| error["kind"] == KIND_AGENT) => {
+        () if result
+            .get("_error")
+            .is_some_and(|error| error["kind"] == KIND_AGENT) =>
+        {
             RunState::Errored
         }
         // A task may report its failure by `_error` alone; Bolt counts that as failed, too.

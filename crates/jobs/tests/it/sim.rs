@@ -356,13 +356,13 @@ impl Inner {
             return Ok(());
         }
         lock(&self.seen_params).push(action::decode(&request.params).unwrap());
-        let known = self.with(&certname, |agent| {
+        let (known, cancelled) = self.with(&certname, |agent| {
             let known = agent.spool.contains_key(&transaction);
-            agent
+            let entry = agent
                 .spool
                 .entry(transaction.clone())
                 .or_insert_with(Entry::new);
-            known
+            (known, entry.cancelled.subscribe())
         });
         self.later(
             certname.clone(),
@@ -375,18 +375,20 @@ impl Inner {
                 .entry(transaction.clone())
                 .or_default() += 1;
             self.runtime
-                .spawn(Arc::clone(self).execute(certname, transaction));
+                .spawn(Arc::clone(self).execute(certname, transaction, cancelled));
         }
         Ok(())
     }
 
-    async fn execute(self: Arc<Self>, certname: Certname, transaction: TransactionId) {
+    async fn execute(
+        self: Arc<Self>,
+        certname: Certname,
+        transaction: TransactionId,
+        mut cancelled: watch::Receiver<bool>,
+    ) {
         let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
         self.most_running.fetch_max(running, Ordering::SeqCst);
         let manner = self.manner(&certname);
-        let mut cancelled = self.with(&certname, |agent| {
-            agent.spool[&transaction].cancelled.subscribe()
-        });
         let work = async {
             if !manner.writes.is_empty() {
                 self.write(&certname, &transaction, &manner.writes).await;

@@ -44,6 +44,10 @@ pub const PRUNE_ROWS: i64 = 1_000;
 /// One connection attempt to PostgreSQL.
 pub const POSTGRES_CONNECT: Duration = Duration::from_secs(5);
 
+/// How long a starting server waits for the database to be free: PostgreSQL notices within
+/// milliseconds that its predecessor was killed, or when that one's last statement ends.
+pub const POSTGRES_LOCK: Duration = Duration::from_secs(3);
+
 /// Pause between attempts to reach PostgreSQL again.
 pub const POSTGRES_RETRY: Duration = Duration::from_millis(250);
 

@@ -10,6 +10,7 @@ use crate::OpenStoreError;
 /// The advisory lock that the server process holds: "tutti" as a number.
 const LOCK: i64 = 0x74_75_74_74_69;
 const TAKE_LOCK: &str = "SELECT pg_try_advisory_lock($1)";
+const FREE_LOCK: &str = "SELECT pg_advisory_unlock($1)";
 const HOLDER: &str = "SELECT a.pid::text || ' of ' || a.application_name || \
      COALESCE(' at ' || host(a.client_addr), ' on this machine') \
      FROM pg_locks l JOIN pg_stat_activity a USING (pid) \
@@ -64,6 +65,14 @@ impl Link {
             .batch_execute("SET synchronous_commit TO on")
             .await?;
         Ok(link)
+    }
+
+    /// Frees the database for the next server process, and only then returns.
+    pub(crate) async fn close(self) {
+        if let Err(error) = self.client.execute(FREE_LOCK, &[&LOCK]).await {
+            // The end of the connection frees it as well, a little later.
+            tracing::debug!(%error, "the lock was not given back");
+        }
     }
 
     /// A statement, prepared once for each connection.

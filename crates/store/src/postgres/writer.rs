@@ -18,7 +18,7 @@ use tokio_postgres::{Config, Error};
 use super::connect::{Link, LinkError};
 use super::{errors, migrate};
 use crate::batch;
-use crate::defaults::{POSTGRES_PATIENCE, POSTGRES_PIPELINE, POSTGRES_RETRY};
+use crate::defaults::{POSTGRES_LOCK, POSTGRES_PATIENCE, POSTGRES_PIPELINE, POSTGRES_RETRY};
 use crate::ledger::{self, Ledger};
 use crate::store::{Message, Request};
 use crate::value::FromRow;
@@ -52,7 +52,7 @@ enum Attempt {
 
 impl Writer {
     pub(crate) async fn open(config: Config, place: &str) -> Result<Self, OpenStoreError> {
-        let mut link = Link::open(&config)
+        let mut link = Self::first_link(&config)
             .await
             .map_err(|error| error.opening(place))?;
         migrate::migrate(&mut link, place).await?;
@@ -71,6 +71,18 @@ impl Writer {
         })
     }
 
+    async fn first_link(config: &Config) -> Result<Link, LinkError> {
+        let deadline = Instant::now() + POSTGRES_LOCK;
+        loop {
+            match Link::open(config).await {
+                Err(LinkError::Held { .. }) if Instant::now() < deadline => {
+                    tokio::time::sleep(POSTGRES_RETRY).await;
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+
     /// Writes until the store is closed or dropped.
     pub(crate) async fn run(mut self, mut queue: mpsc::Receiver<Message>) {
         while let Some(first) = queue.recv().await {
@@ -79,6 +91,9 @@ impl Writer {
                 queue.close();
             }
             self.write(batch.requests).await;
+        }
+        if let Some(link) = self.link {
+            link.close().await;
         }
     }
 

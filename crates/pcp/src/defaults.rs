@@ -19,5 +19,5 @@ pub const MAX_V1_TARGETS: usize = 1_024;
 /// it a broker would pass on what makes a recursive parser overflow its stack.
 pub const MAX_JSON_DEPTH: usize = 127;
 
-/// Longest part of the input that an error message quotes, in characters.
+/// Longest part of the input that an error message quotes, in characters as they are shown.
 pub(crate) const MAX_QUOTED_CHARS: usize = 40;

@@ -115,9 +115,16 @@ impl DecodeError {
     }
 }
 
-/// What of a peer's text an error may repeat.
+/// What of a peer's text an error may repeat. Bounded as it is shown, with escapes.
 pub(crate) fn clip(text: &str) -> String {
-    let mut clipped: String = text.chars().take(MAX_QUOTED_CHARS).collect();
+    let mut shown_chars = 0;
+    let mut clipped: String = text
+        .chars()
+        .take_while(|c| {
+            shown_chars += c.escape_debug().count();
+            shown_chars <= MAX_QUOTED_CHARS
+        })
+        .collect();
     if clipped.len() < text.len() {
         clipped.push('…');
     }

@@ -126,7 +126,16 @@ pub enum DataError {
 pub fn decode<T: DeserializeOwned>(data: Option<&RawValue>) -> Result<T, DataError> {
     let raw = data.ok_or(DataError::Missing)?;
     serde_json::from_str(raw.get()).map_err(|error| {
-        DataError::Invalid(error.to_string().chars().take(MAX_REASON_CHARS).collect())
+        // Goes to logs and back to the peer: no control characters.
+        let printable = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+        let reason = error.to_string();
+        DataError::Invalid(
+            reason
+                .chars()
+                .take(MAX_REASON_CHARS)
+                .map(printable)
+                .collect(),
+        )
     })
 }
 

@@ -56,9 +56,16 @@ pub(crate) fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// An error's text, clipped.
+/// An error's text, clipped. Keys that a peer made up stand in it as they are, so control characters
+/// are replaced: the text goes to logs and terminals.
 pub(crate) fn reason(error: &serde_json::Error) -> String {
-    error.to_string().chars().take(MAX_REASON_CHARS).collect()
+    let printable = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    error
+        .to_string()
+        .chars()
+        .take(MAX_REASON_CHARS)
+        .map(printable)
+        .collect()
 }
 
 struct Strict;

@@ -16,7 +16,7 @@ const FLOORS: &[(u8, &[&str])] = &[
     (
         3,
         &[
-            "access", "agent", "broker", "deploy", "fabric", "jobs", "store",
+            "access", "actions", "agent", "broker", "deploy", "fabric", "jobs", "store",
         ],
     ),
     (4, &["api", "cli", "puppet-api"]),
@@ -29,6 +29,7 @@ const SIDEWAYS: &[(&str, &str)] = &[
     ("https", "pki"),
     ("pxp", "pcp"),
     ("access", "store"),
+    ("agent", "actions"),
     ("broker", "fabric"),
     ("jobs", "deploy"),
     ("jobs", "fabric"),

@@ -74,7 +74,7 @@ fn main() -> ExitCode {
         .is_some_and(|first| first == agent::agent::RUN_ACTION)
     {
         // Before any thread is started: it forks.
-        return agent::process::wrapper_main(raw);
+        return actions::wrapper_main(raw);
     }
     let command_line = CommandLine::parse();
     let done = match command_line.command {

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use actions::{DownloadConfig, Engine, EngineConfig, EngineStartError};
 use pcp::{MessageId, PcpUri};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -15,11 +16,10 @@ use crate::access_log::AccessLog;
 use crate::bootstrap::{Bootstrap, BootstrapError};
 use crate::config::{ActionConfig, Config};
 use crate::connection::{Connection, ConnectionConfig, ConnectionStartError, LiveOutbox, Status};
-use crate::engine::{DownloadConfig, Engine, EngineConfig, EngineStartError};
 use crate::intake::{Intake, Requests};
 
 /// The hidden subcommand by which the agent starts wrappers: this program must
-/// call [`wrapper_main`](crate::process::wrapper_main) when it gets it.
+/// call [`actions::wrapper_main`] when it gets it.
 pub const RUN_ACTION: &str = "run-action";
 
 /// Why an agent did not start.

@@ -1,9 +1,7 @@
-//! Every number of the agent in one place, with its reason: the connection's
-//! and the options' here, the engine's in [`engine`].
+//! Every number of the agent in one place, with its reason. Those of the
+//! actions it carries out are in [`actions::defaults`].
 
 use std::time::Duration;
-
-pub mod engine;
 
 // --- connection ---
 

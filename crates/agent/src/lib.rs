@@ -1,28 +1,21 @@
-//! The node's side: takes PXP requests from a broker, carries them out, keeps and
-//! tells their outcomes.
+//! The agent of a node: holds a connection to a broker and hands what comes
+//! through it to [`actions`], which carries it out.
 //!
-//! Two halves meet at a narrow seam. The connection half talks to brokers; the
-//! [`engine`] carries out requests, with [`process`] for what runs, and a spool
-//! and a task cache on disk; [`outbox`] is the engine's way out.
-
-//! The [`connection`] hands what it receives to the [`intake`]; [`agent`] puts
-//! both halves together, and [`service`] makes a process of them.
+//! [`config`] says what an operator wants, [`bootstrap`] gets a certificate, the
+//! [`connection`] talks to brokers and gives what it receives to the [`intake`];
+//! [`agent`] puts these and the engine together, and [`service`] makes a process
+//! of them. The rule that must hold: losing the connection, or this process,
+//! loses no action and no outcome.
 
 pub mod access_log;
 pub mod agent;
 mod authority;
 pub mod bootstrap;
-mod cache;
 pub mod config;
 pub mod connection;
 pub mod defaults;
-pub mod engine;
 pub mod errors;
 pub mod intake;
 pub mod logging;
-mod modules;
-pub mod outbox;
 pub mod pidfile;
-pub mod process;
 pub mod service;
-mod spool;

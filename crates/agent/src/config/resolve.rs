@@ -228,12 +228,12 @@ fn actions(
         download_connect_timeout: seconds(
             "task-download-connect-timeout",
             settings.task_download_connect_timeout,
-            defaults::engine::DOWNLOAD_CONNECT_TIMEOUT,
+            actions::defaults::DOWNLOAD_CONNECT_TIMEOUT,
         )?,
         download_timeout: seconds(
             "task-download-timeout",
             settings.task_download_timeout,
-            defaults::engine::DOWNLOAD_TIMEOUT,
+            actions::defaults::DOWNLOAD_TIMEOUT,
         )?,
         modules_dir: modules_dir(settings, paths, notes)?,
         modules_config_dir: path_or(
@@ -252,12 +252,12 @@ fn actions(
         )?,
         max_message_bytes: settings
             .max_message_size
-            .map_or(Ok(defaults::engine::MAX_MESSAGE_BYTES), usize::try_from)
+            .map_or(Ok(actions::defaults::MAX_MESSAGE_BYTES), usize::try_from)
             .unwrap_or(usize::MAX),
         concurrency: concurrency(settings)?,
         max_output_bytes: settings
             .max_output_bytes
-            .unwrap_or(defaults::engine::MAX_OUTPUT_BYTES),
+            .unwrap_or(actions::defaults::MAX_OUTPUT_BYTES),
         action_timeout: settings
             .action_timeout
             .and_then(NonZeroU32::new)
@@ -272,7 +272,7 @@ fn concurrency(settings: &Settings) -> Result<usize, ConfigError> {
             "must be at least 1, or no action could ever run",
         )),
         Some(n) => Ok(usize::try_from(n).unwrap_or(usize::MAX)),
-        None => Ok(defaults::engine::MAX_CONCURRENT_ACTIONS),
+        None => Ok(actions::defaults::MAX_CONCURRENT_ACTIONS),
     }
 }
 

@@ -14,7 +14,7 @@ use pcp::{Message, PcpUri};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::protocol::{Payload, PcpVersion};
-use crate::outbox::{NotSent, Outbox};
+use actions::{NotSent, Outbox};
 
 /// A payload and who waits for its being written.
 #[derive(Debug)]

@@ -3,5 +3,4 @@
 mod bootstrap;
 mod config;
 mod connection;
-mod engine;
 mod pidfile;

@@ -8,7 +8,7 @@ use serde_json::json;
 use tokio::time::timeout;
 
 use super::support::{FakeBroker, Frame, PATIENCE, Site, TestAgent, config, own, request, v2_pair};
-use agent::outbox::Outbox;
+use actions::Outbox;
 
 fn associated(request: &Message, success: bool) -> Message {
     let mut data = json!({"id": request.id, "success": success});

@@ -1,7 +1,7 @@
 //! Every way in which a connection can end, and what comes after.
 
+use actions::Outbox;
 use agent::connection::PcpVersion;
-use agent::outbox::Outbox;
 use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use actions::{NotSent, Outbox};
 use agent::connection::{ConnectionConfig, PcpVersion};
-use agent::outbox::{NotSent, Outbox};
 use futures_util::StreamExt;
 use pcp::types::ASSOCIATE_RESPONSE;
 use pcp::{Message, PcpUri};

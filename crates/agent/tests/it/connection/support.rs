@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use actions::Outbox;
 use agent::access_log::AccessLog;
 use agent::connection::backoff::Limits;
 use agent::connection::keepalive::KeepaliveConfig;
 use agent::connection::{Connection, ConnectionConfig, LiveOutbox, PcpVersion};
 use agent::intake::{Intake, Requests};
-use agent::outbox::Outbox;
 use futures_util::{SinkExt, StreamExt};
 use pcp::{Message, MessageId, PcpUri};
 use pki::ca::{AltName, GenerateOptions, InitOptions};

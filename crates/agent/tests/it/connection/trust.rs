@@ -1,7 +1,7 @@
 //! Whom the agent trusts, who it says it is, and the way through a proxy.
 
+use actions::Outbox;
 use agent::connection::{ConnectionConfig, PcpVersion};
-use agent::outbox::Outbox;
 use pki::ca::AltName;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};

@@ -2,5 +2,5 @@
 //! run-action <spool entry>` does.
 
 fn main() -> std::process::ExitCode {
-    agent::process::wrapper_main(std::env::args_os().skip(1))
+    actions::wrapper_main(std::env::args_os().skip(1))
 }

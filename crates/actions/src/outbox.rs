@@ -1,7 +1,7 @@
-//! The way out of the agent: what the engine may ask of the connection.
+//! The way out of the node: what the engine may ask of the connection.
 //!
-//! [`Outbox`] is implemented by the connection half and used by the [engine](crate::engine). The
-//! rule: `send` returns once the message was handed to the live socket (or refused at once when
+//! [`Outbox`] is implemented by whoever holds the connection and used by the
+//! [engine](crate::Engine). The rule: `send` returns once the message was handed to the live socket (or refused at once when
 //! there is none); it waits while the socket is slow, and never queues for a later connection.
 
 use async_trait::async_trait;

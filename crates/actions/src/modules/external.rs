@@ -20,7 +20,7 @@ use tokio::process::Command;
 use tokio::sync::Mutex;
 
 use super::{Environment, Input, Planned, Program, Refusal, RunPlan, Work, parse, schema};
-use crate::defaults::engine::{MODULE_METADATA_BYTES, MODULE_METADATA_TIMEOUT};
+use crate::defaults::{MODULE_METADATA_BYTES, MODULE_METADATA_TIMEOUT};
 use crate::spool::ResultKind;
 
 /// The programs in `modules-dir`.

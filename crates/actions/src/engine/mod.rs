@@ -40,13 +40,11 @@ use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
 use crate::cache::TaskCache;
-use crate::defaults::engine::{MAX_CONCURRENT_STATUS_QUERIES, MAX_PENDING_REPLIES};
+use crate::defaults::{MAX_CONCURRENT_STATUS_QUERIES, MAX_PENDING_REPLIES};
 use crate::modules::{Environment, ExternalModules};
 use crate::outbox::Outbox;
-use crate::spool::Spool;
+use crate::spool::{OpenSpoolError, Spool};
 
-pub use crate::cache::DownloadConfig;
-pub use crate::spool::OpenSpoolError;
 pub use config::EngineConfig;
 
 use courier::Courier;

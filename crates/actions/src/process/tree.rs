@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use rustix::process::{Signal, pidfd_send_signal};
 
 use super::identity::{Stat, open_same};
-use crate::defaults::engine::MAX_STOP_ROUNDS;
+use crate::defaults::MAX_STOP_ROUNDS;
 
 /// Sends `signal` to everything below `root`, but not to `root`.
 pub(crate) fn signal_descendants(root: i32, signal: Signal) {

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::engine::{Engine, EngineConfig};
-use agent::outbox::{NotSent, Outbox};
+use actions::{Engine, EngineConfig, NotSent, Outbox};
 use async_trait::async_trait;
 use pcp::{MessageId, PcpUri};
 use pxp::action::{ActionResult, StatusResult};
@@ -205,7 +204,7 @@ fn wrapper() -> PathBuf {
     let wrapper = profile.join("examples/run-action");
     assert!(
         wrapper.exists(),
-        "{} is not built: run `cargo test -p agent`",
+        "{} is not built: run `cargo test -p actions`",
         wrapper.display()
     );
     wrapper

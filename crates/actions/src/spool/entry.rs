@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use pki::durable::{self, WriteError};
 
 use super::{Claim, Record};
-use crate::defaults::engine::MAX_RECORD_BYTES;
+use crate::defaults::MAX_RECORD_BYTES;
 use crate::process::ExitRecord;
 
 pub(crate) const STDOUT_FILE: &str = "stdout";

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 
-use crate::defaults::engine::{DOWNLOAD_BACKOFF, DOWNLOAD_RETRY_AFTER_MAX};
+use crate::defaults::{DOWNLOAD_BACKOFF, DOWNLOAD_RETRY_AFTER_MAX};
 
 /// What an answer of a primary server means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

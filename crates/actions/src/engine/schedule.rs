@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use pcp::PcpUri;
 use pxp::TransactionId;
 
-use crate::defaults::engine::{MAX_SENDS_UNACKNOWLEDGED, RESEND_CEILING, RESEND_FLOOR};
+use crate::defaults::{MAX_SENDS_UNACKNOWLEDGED, RESEND_CEILING, RESEND_FLOOR};
 
 #[derive(Debug, Default)]
 pub(super) struct Schedule {

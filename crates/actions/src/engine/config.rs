@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::cache::DownloadConfig;
-use crate::defaults::engine::{
+use crate::defaults::{
     MAX_CONCURRENT_ACTIONS, MAX_MESSAGE_BYTES, MAX_OUTPUT_BYTES, MAX_QUEUED_ACTIONS,
     MAX_QUEUED_BYTES, SPOOL_TTL, STOP_GRACE, TASK_CACHE_TTL,
 };
@@ -25,7 +25,7 @@ pub struct EngineConfig {
     pub modules_dir: Option<PathBuf>,
     /// `modules-config-dir`.
     pub modules_config_dir: Option<PathBuf>,
-    /// Program and arguments that end in [`wrapper_main`](crate::process::wrapper_main);
+    /// Program and arguments that end in [`wrapper_main`](crate::wrapper_main);
     /// the spool entry is added.
     pub wrapper: Vec<OsString>,
     /// Where task files come from.

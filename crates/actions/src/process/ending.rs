@@ -7,7 +7,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::defaults::engine::{KILL_PATIENCE, KILL_ROUND, OUTPUT_DRAIN};
+use crate::defaults::{KILL_PATIENCE, KILL_ROUND, OUTPUT_DRAIN};
 
 /// What is left of the action's tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

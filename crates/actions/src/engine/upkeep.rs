@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use super::Shared;
 use super::run::on_disk;
-use crate::defaults::engine::PURGE_INTERVAL;
+use crate::defaults::PURGE_INTERVAL;
 use crate::spool::Claim;
 
 pub(super) async fn run(shared: Arc<Shared>) {

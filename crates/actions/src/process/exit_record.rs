@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::defaults::engine::{EXIT_MESSAGE_BYTES, EXIT_RECORD_BYTES};
+use crate::defaults::{EXIT_MESSAGE_BYTES, EXIT_RECORD_BYTES};
 
 /// How an action ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -20,7 +20,7 @@ use tempfile::NamedTempFile;
 use tokio::sync::{Semaphore, mpsc};
 
 use super::retry::{Verdict, judge, wait_before};
-use crate::defaults::engine::{
+use crate::defaults::{
     CHUNKS_IN_FLIGHT, DOWNLOAD_CONNECT_TIMEOUT, DOWNLOAD_ROUNDS, DOWNLOAD_TIMEOUT,
     MAX_CONCURRENT_DOWNLOADS, MAX_FILE_BYTES,
 };

@@ -1,5 +1,5 @@
-//! The engine with real processes, files and restarts, and a broker that only
-//! records.
+//! The engine from outside: one binary for all integration tests, with real processes,
+//! files and restarts, and a broker that only records.
 
 #![expect(
     clippy::unwrap_used,

@@ -13,7 +13,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use super::EngineConfig;
 use super::carry::{Captured, Carried, fit};
 use super::intake::Asker;
-use crate::defaults::engine::MESSAGE_OVERHEAD_BYTES;
+use crate::defaults::MESSAGE_OVERHEAD_BYTES;
 use crate::process::ExitRecord;
 use crate::spool::{Entry, ResultKind, STDERR_FILE, STDOUT_FILE, Status};
 

@@ -16,7 +16,7 @@ use super::intake::{Asker, label};
 use super::outcome::Outcome;
 use super::run::on_disk;
 use super::schedule::Schedule;
-use crate::defaults::engine::{MAX_PENDING_OUTCOMES, RESEND_GAP};
+use crate::defaults::{MAX_PENDING_OUTCOMES, RESEND_GAP};
 use crate::spool::{Entry, Record, Status};
 
 /// Outcomes that are not known to have arrived.

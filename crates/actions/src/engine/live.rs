@@ -16,9 +16,7 @@ use super::Shared;
 use super::run::on_disk;
 use super::transactions::Active;
 use super::watcher::{Watched, Watcher};
-use crate::defaults::engine::{
-    MAX_LIVE_OUTPUTS, OUTPUT_CHUNK_BYTES, OUTPUT_COALESCE, OUTPUT_LINGER,
-};
+use crate::defaults::{MAX_LIVE_OUTPUTS, OUTPUT_CHUNK_BYTES, OUTPUT_COALESCE, OUTPUT_LINGER};
 use crate::spool::Entry;
 
 /// Outputs that somebody watches.

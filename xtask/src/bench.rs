@@ -7,26 +7,62 @@ use crate::run;
 /// Which figures.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// Names of figures; all without any
+    /// one-node, agent, fleet, broker or store; all without any
     names: Vec<String>,
     /// Simulated agents in the large figures
     #[arg(long, default_value_t = 10_000)]
     agents: u32,
 }
 
-/// Builds the release programs and hands over to the bench program of the testkit.
+/// Figures of the whole, measured by the testkit's bench program with the real programs.
+const WHOLE: [&str; 3] = ["one-node", "agent", "fleet"];
+
+/// Builds the release programs and measures what was asked for.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    run::visible(&mut run::cargo(&[
-        "build",
-        "--release",
-        "--workspace",
-        "--bins",
-        "--locked",
-    ]))?;
+    let wanted = |name: &str| options.names.is_empty() || options.names.iter().any(|n| n == name);
+    let build = ["build", "--release", "--locked", "--bins", "--examples"];
+    let packages = ["tutti", "tutti-agent", "testkit", "broker", "store"];
+    let packages = packages.iter().flat_map(|package| ["--package", package]);
+    run::visible(run::cargo(&build).args(packages))?;
     let agents = options.agents.to_string();
-    let mut bench = run::cargo(&["run", "--release", "--quiet", "--package", "testkit"]);
-    bench
-        .args(["--bin", "tutti-bench", "--", "--agents", &agents])
-        .args(&options.names);
-    run::visible(&mut bench)
+    let whole: Vec<_> = WHOLE.into_iter().filter(|name| wanted(name)).collect();
+    if !whole.is_empty() {
+        let program = [
+            "--package",
+            "testkit",
+            "--bin",
+            "tutti-bench",
+            "--",
+            "--agents",
+            &agents,
+        ];
+        run::visible(measure().args(program).args(whole))?;
+    }
+    if wanted("broker") {
+        let program = [
+            "--package",
+            "broker",
+            "--example",
+            "idle_memory",
+            "--",
+            &agents,
+        ];
+        run::visible(measure().args(program))?;
+    }
+    if wanted("store") {
+        let program = [
+            "--package",
+            "store",
+            "--example",
+            "results_rate",
+            "--",
+            "target",
+        ];
+        run::visible(measure().args(program))?;
+    }
+    Ok(())
+}
+
+fn measure() -> std::process::Command {
+    run::cargo(&["run", "--release", "--quiet", "--locked"])
 }

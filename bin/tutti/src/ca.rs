@@ -3,10 +3,11 @@
 //! The rule: a verb either does all it says, durably, or says why it did nothing; running servers
 //! see a new CRL within a second without being told.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use anstream::println;
 use anyhow::{Context as _, Result, bail};
+use cli::say;
 use owo_colors::OwoColorize as _;
 use pki::ca::{AltName, GenerateOptions, ImportFiles, InitOptions, SignOptions, State};
 use pki::{CertificateAuthority, KeyType};
@@ -31,10 +32,10 @@ enum Verb {
     /// Make a new CA in Puppet's layout
     Init {
         /// The CA's common name
-        #[arg(long, default_value = "Puppet CA: tutti")]
+        #[arg(long, default_value = "Puppet CA: tutti", value_name = "NAME")]
         common_name: String,
-        /// The CA's key
-        #[arg(long, value_enum, default_value_t)]
+        /// The CA's key: RSA-4096, as Puppet makes them, or EC P-256
+        #[arg(long, value_enum, default_value_t, value_name = "TYPE")]
         key_type: Key,
     },
     /// Take over the CA of a puppetserver
@@ -78,15 +79,16 @@ enum Verb {
     },
     /// Make a key and a certificate at once
     Generate {
+        /// The certificate's name
         certname: String,
         /// Alternative names, such as tutti.example.com or 10.0.0.1
-        #[arg(long, value_delimiter = ',')]
+        #[arg(long, value_delimiter = ',', value_name = "NAMES")]
         alt_names: Vec<String>,
         /// Where to write NAME.key.pem and NAME.cert.pem
         #[arg(long, default_value = ".", value_name = "DIR")]
         out: PathBuf,
-        /// The key
-        #[arg(long, value_enum, default_value = "ec")]
+        /// The key: RSA-4096 or EC P-256
+        #[arg(long, value_enum, default_value = "ec", value_name = "TYPE")]
         key_type: Key,
         /// Let the holder administer the CA over HTTP
         #[arg(long)]
@@ -94,13 +96,11 @@ enum Verb {
     },
 }
 
-/// What kind of key.
+/// What kind of key: RSA-4096 or EC P-256.
 #[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
 enum Key {
-    /// RSA-4096, as Puppet makes them
     #[default]
     Rsa,
-    /// EC P-256: smaller and ten times faster
     Ec,
 }
 
@@ -138,10 +138,7 @@ pub(crate) fn run(options: Options) -> Result<()> {
             let ca = CertificateAuthority::open(&dir)?;
             each(&certnames, "revoked", |name| ca.revoke(name).map(drop))
         }
-        Verb::Clean { certnames } => {
-            let ca = CertificateAuthority::open(&dir)?;
-            each(&certnames, "cleaned", |name| ca.clean(name).map(drop))
-        }
+        Verb::Clean { certnames } => clean(&CertificateAuthority::open(&dir)?, &certnames),
         Verb::Generate {
             certname,
             alt_names,
@@ -217,7 +214,7 @@ fn init(dir: &Path, common_name: String, key_type: Key) -> Result<()> {
             key_type: key_type.into(),
         },
     )?;
-    println!("The CA is in {}.", dir.display());
+    say!("The CA is in {}.", dir.display());
     Ok(())
 }
 
@@ -230,35 +227,38 @@ fn import(dir: &Path, from: &Path) -> Result<()> {
         ca_dir: Some(from.to_owned()),
     };
     let ca = CertificateAuthority::import(dir, &files)?;
-    println!(
+    say!(
         "The CA of {} is in {} now: {} entries.",
         from.display(),
         dir.display(),
         ca.list()?.len()
     );
-    println!("Run only one of the two from here on: each would give out the same serial numbers.");
+    say!("Run only one of the two from here on: each would give out the same serial numbers.");
     Ok(())
 }
 
 fn list(ca: &CertificateAuthority, all: bool) -> Result<()> {
-    let mut shown = 0;
-    for entry in ca.list()? {
-        if entry.state != State::Requested && !all {
-            continue;
-        }
-        shown += 1;
+    let mut entries = ca.list()?;
+    entries.retain(|entry| all || entry.state == State::Requested);
+    let names = entries.iter().map(|entry| entry.certname.chars().count());
+    let width = names.max().unwrap_or(0);
+    for entry in &entries {
         let state = match entry.state {
             State::Requested => "requested".yellow().to_string(),
             State::Signed => "signed   ".green().to_string(),
             State::Revoked => "revoked  ".red().to_string(),
         };
-        let until = entry.certificate.map_or_else(String::new, |facts| {
-            format!("  until {}", facts.not_after.strftime("%Y-%m-%d"))
-        });
-        println!(
-            "{state}  {}{until}  (SHA256) {}",
+        let until = entry
+            .certificate
+            .as_ref()
+            .map_or_else(String::new, |facts| {
+                format!("  until {}", facts.not_after.strftime("%Y-%m-%d"))
+            });
+        let pad = " ".repeat(width - entry.certname.chars().count());
+        say!(
+            "{state}  {}{pad}{until}  (SHA256) {}",
             entry.certname.bold(),
-            entry.fingerprints.sha256
+            entry.fingerprints.sha256.dimmed()
         );
         let extras = entry.alt_names.iter().cloned();
         let rights = entry
@@ -267,11 +267,15 @@ fn list(ca: &CertificateAuthority, all: bool) -> Result<()> {
             .map(|(oid, text)| format!("{oid}={text}"));
         let extras: Vec<_> = extras.chain(rights).collect();
         if !extras.is_empty() {
-            println!("           asks for {}", extras.join(", "));
+            let verb = match entry.state {
+                State::Requested => "asks for",
+                State::Signed | State::Revoked => "with",
+            };
+            say!("           {verb} {}", extras.join(", "));
         }
     }
-    if shown == 0 {
-        println!(
+    if entries.is_empty() {
+        say!(
             "{}",
             if all {
                 "No requests and no certificates."
@@ -281,6 +285,18 @@ fn list(ca: &CertificateAuthority, all: bool) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// A name that the CA never saw is more likely misspelt than clean.
+fn clean(ca: &CertificateAuthority, certnames: &[String]) -> Result<()> {
+    let known: BTreeSet<_> = ca.list()?.into_iter().map(|entry| entry.certname).collect();
+    each(certnames, "cleaned", |name| {
+        anyhow::ensure!(
+            known.contains(name),
+            "there is neither a request nor a certificate for {name}"
+        );
+        Ok(ca.clean(name).map(drop)?)
+    })
 }
 
 fn waiting(ca: &CertificateAuthority) -> Result<Vec<String>> {
@@ -300,7 +316,7 @@ fn each<E: std::fmt::Display>(
     let mut failed = 0;
     for name in certnames {
         match act(name) {
-            Ok(()) => println!("{} {name}", done.green()),
+            Ok(()) => say!("{} {name}", done.green()),
             Err(error) => {
                 failed += 1;
                 anstream::eprintln!("{} {name}: {error}", "error:".red());
@@ -319,14 +335,24 @@ fn generate(
     what: &GenerateOptions,
     out: &Path,
 ) -> Result<()> {
-    let made = ca.generate(certname, what)?;
     let (key, cert) = (
         out.join(format!("{certname}.key.pem")),
         out.join(format!("{certname}.cert.pem")),
     );
+    // All that can fail here comes before the certificate is made: its name can be had only once.
+    std::fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
+    for file in [&key, &cert] {
+        anyhow::ensure!(
+            !file.exists(),
+            "{} is there already; move it away or give --out",
+            file.display()
+        );
+    }
+    tempfile::tempfile_in(out).with_context(|| format!("cannot write into {}", out.display()))?;
+    let made = ca.generate(certname, what)?;
     pki::durable::write_atomic(&key, made.key_pem.as_bytes(), 0o600)?;
     pki::durable::write_atomic(&cert, made.cert_pem.as_bytes(), 0o644)?;
-    println!("{}\n{}", key.display(), cert.display());
+    say!("{}\n{}", key.display(), cert.display());
     Ok(())
 }
 

@@ -34,8 +34,6 @@ const EXIT_CANNOT_START: u8 = 64;
 struct Arguments {
     #[command(subcommand)]
     command: Command,
-    #[command(flatten)]
-    connection: cli::Connection,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -43,7 +41,9 @@ enum Command {
     #[command(flatten)]
     Client(cli::Command),
     Quickstart(quickstart::Options),
+    /// Serve: orchestrator, broker, CA and APIs in one process, until SIGTERM or Ctrl-C
     Server(services::Options),
+    /// Serve a broker of its own, which connects to orchestrators elsewhere, until SIGTERM or Ctrl-C
     Broker(services::Options),
     Ca(ca::Options),
     /// Print a completion script for a shell
@@ -61,12 +61,9 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let Arguments {
-        command,
-        connection,
-    } = Arguments::parse();
+    let Arguments { command } = Arguments::parse();
     match command {
-        Command::Client(command) => client(command, &connection),
+        Command::Client(command) => client(command),
         Command::Quickstart(options) => starting(quickstart::run(&options)),
         Command::Server(options) => starting(services::run(&options, |config, stop| {
             server::run(config, stop)
@@ -87,18 +84,18 @@ fn main() -> ExitCode {
             Err(error) => complain(&error.into(), cli::EXIT_ERROR),
         },
         Command::Version => {
-            anstream::println!("tutti {}", env!("CARGO_PKG_VERSION"));
+            cli::say!("tutti {}", env!("CARGO_PKG_VERSION"));
             ExitCode::SUCCESS
         }
     }
 }
 
-fn client(command: cli::Command, connection: &cli::Connection) -> ExitCode {
+fn client(command: cli::Command) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
     match runtime {
-        Ok(runtime) => runtime.block_on(Box::pin(cli::run(command, connection))),
+        Ok(runtime) => runtime.block_on(Box::pin(cli::run(command))),
         Err(error) => complain(&error.into(), cli::EXIT_ERROR),
     }
 }
@@ -111,6 +108,42 @@ fn starting(outcome: anyhow::Result<()>) -> ExitCode {
 }
 
 fn complain(error: &anyhow::Error, code: u8) -> ExitCode {
-    anstream::eprintln!("{} {error:#}", "error:".red().bold());
+    anstream::eprintln!("{} {}", "error:".red().bold(), chain(error));
     ExitCode::from(code)
+}
+
+/// The error and its sources in one line, less those that the message before has told already.
+fn chain(error: &anyhow::Error) -> String {
+    let mut told = String::new();
+    for message in error.chain().map(ToString::to_string) {
+        let message = message.trim_end();
+        if told.is_empty() {
+            told.push_str(message);
+        } else if !told.contains(message) {
+            told.push_str(": ");
+            told.push_str(message);
+        }
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_that_was_told_is_not_told_again() {
+        let error = anyhow::anyhow!("no such file")
+            .context("cannot read x: no such file; make one")
+            .context("cannot start");
+        assert_eq!(
+            chain(&error),
+            "cannot start: cannot read x: no such file; make one"
+        );
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
 }

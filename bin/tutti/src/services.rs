@@ -16,7 +16,6 @@ use crate::config::Config;
 /// How long a stopping service waits for what is under way. systemd's own patience is 90 s.
 pub(crate) const DRAIN_DEADLINE: Duration = Duration::from_secs(20);
 
-/// Run this service until it is told to stop (SIGTERM or SIGINT)
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
     /// The configuration

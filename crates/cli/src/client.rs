@@ -4,6 +4,7 @@
 //! else: not in the URL, not in an error.
 
 use std::error::Error as _;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use reqwest::{Method, RequestBuilder, Response, Url};
@@ -21,6 +22,7 @@ use crate::settings::{Connection, Settings, read_limited};
 pub(crate) struct Client {
     http: reqwest::Client,
     base: String,
+    cacert: PathBuf,
     token: Option<SecretString>,
 }
 
@@ -57,6 +59,7 @@ impl Client {
         Ok(Self {
             http,
             base: settings.service_url.clone(),
+            cacert: settings.cacert.clone().unwrap_or_default(),
             token: None,
         })
     }
@@ -70,7 +73,7 @@ impl Client {
             .request(Method::GET, path)?
             .query(query)
             .timeout(REQUEST_TIMEOUT);
-        decode(send(request).await?).await
+        decode(self.send(request).await?).await
     }
 
     pub(crate) async fn post<T: DeserializeOwned>(
@@ -82,7 +85,7 @@ impl Client {
             .request(Method::POST, path)?
             .json(body)
             .timeout(REQUEST_TIMEOUT);
-        decode(send(request).await?).await
+        decode(self.send(request).await?).await
     }
 
     /// A response that goes on for as long as the job does.
@@ -96,7 +99,23 @@ impl Client {
         if let Some(id) = last_event_id {
             request = request.header("last-event-id", id);
         }
-        refuse(send(request).await?).await
+        refuse(self.send(request).await?).await
+    }
+
+    async fn send(&self, request: RequestBuilder) -> Result<Response, Failure> {
+        request
+            .send()
+            .await
+            .map_err(|error| match unreachable(error) {
+                Failure::Unreachable { url, cause } if cause.contains("peer certificate") => {
+                    Failure::Untrusted {
+                        url,
+                        cacert: self.cacert.clone(),
+                        cause,
+                    }
+                }
+                failure => failure,
+            })
     }
 
     /// `path` segments are escaped here, so that a name can never become another route.
@@ -106,6 +125,12 @@ impl Client {
             place: place(),
             what: error.to_string(),
         })?;
+        if url.scheme() != "https" {
+            return Err(Failure::Content {
+                place: place(),
+                what: "the API is served over https:// only".to_owned(),
+            });
+        }
         url.path_segments_mut()
             .map_err(|()| Failure::Content {
                 place: place(),
@@ -145,7 +170,13 @@ fn tls(settings: &Settings) -> Result<rustls::ClientConfig, Failure> {
         place: place(),
         what,
     };
-    let text = read_limited(path)?;
+    let text = read_limited(path).map_err(|failure| match failure {
+        Failure::Read { source, .. } => Failure::Usage(format!(
+            "cannot read the CA certificate {}: {source}; give --cacert FILE",
+            path.display()
+        )),
+        other => other,
+    })?;
     let mut roots = rustls::RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(text.as_bytes()) {
         let certificate = certificate.map_err(|error| invalid(error.to_string()))?;
@@ -163,10 +194,6 @@ fn tls(settings: &Settings) -> Result<rustls::ClientConfig, Failure> {
         .with_root_certificates(roots)
         .with_no_client_auth();
     Ok(config)
-}
-
-async fn send(request: RequestBuilder) -> Result<Response, Failure> {
-    request.send().await.map_err(unreachable)
 }
 
 /// The innermost cause: "connection refused" says more than "error sending request".

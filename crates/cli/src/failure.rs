@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::terminal;
+
 /// Every one ends with exit code 2.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
@@ -45,6 +47,19 @@ pub enum Failure {
         /// The innermost cause.
         cause: String,
     },
+    /// The server's certificate cannot be trusted.
+    #[error(
+        "{url} shows a certificate that does not fit {cacert}: {cause}; --cacert must be the CA of that \
+         server, and --service-url a name that its certificate has"
+    )]
+    Untrusted {
+        /// What was asked.
+        url: String,
+        /// The CA's certificate.
+        cacert: PathBuf,
+        /// What TLS says.
+        cause: String,
+    },
     /// The service refused.
     #[error("{msg} ({kind}, HTTP {status})")]
     Refused {
@@ -75,4 +90,19 @@ pub enum Failure {
         /// The last attempt's cause.
         cause: String,
     },
+}
+
+// === impl Failure ===
+
+impl Failure {
+    /// The message for a terminal: what only programs and search engines want is dim.
+    pub(crate) fn shown(&self) -> String {
+        match self {
+            Self::Refused { status, kind, msg } => {
+                let code = terminal::dim(format!("({kind}, HTTP {status})"));
+                format!("{} {code}", terminal::harmless(msg))
+            }
+            other => other.to_string(),
+        }
+    }
 }

@@ -3,11 +3,9 @@
 //! Main type: [`Command`]. The rule: this crate prints and never decides; whatever it shows came from
 //! the API, and its exit code says what happened: 0 all succeeded, 1 a node failed, 2 the command was
 //! used wrongly or the service could not do it.
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "the client's output is its purpose"
-)]
+
+#[macro_use]
+mod say;
 
 mod client;
 mod defaults;
@@ -31,6 +29,7 @@ use std::process::ExitCode;
 
 pub use failure::Failure;
 pub use generate::{Shell, completions, man_pages};
+pub use say::print_line;
 pub use settings::Connection;
 
 /// Everything succeeded.
@@ -44,40 +43,58 @@ pub const EXIT_ERROR: u8 = 2;
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
     /// Get a token for the API and keep it in the token file
-    Login(login::Options),
+    Login(Login),
     /// Run tasks on nodes, and see which there are
-    #[command(subcommand)]
-    Task(task::Verb),
+    Task(Over<task::Verb>),
     /// See, follow and stop jobs
-    #[command(subcommand)]
-    Job(job::Verb),
+    Job(Over<job::Verb>),
     /// See which nodes are connected
-    #[command(subcommand)]
-    Node(node::Verb),
+    Node(Over<node::Verb>),
 }
 
-/// How results are printed.
+/// Verbs that go to the API.
+#[derive(Debug, clap::Args)]
+pub struct Over<V: clap::Subcommand> {
+    #[command(subcommand)]
+    verb: V,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// `login` goes to the API too.
+#[derive(Debug, clap::Args)]
+pub struct Login {
+    #[command(flatten)]
+    options: login::Options,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// How results are printed: for people, or as one JSON document.
+// The values have no help of their own: it would make every verb's help three times as long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+#[expect(missing_docs, reason = "a doc comment here becomes help text")]
 pub enum Format {
-    /// For people
     #[default]
     Human,
-    /// One JSON document
     Json,
 }
 
 /// Does what `command` says and answers the exit code.
-pub async fn run(command: Command, connection: &Connection) -> ExitCode {
+pub async fn run(command: Command) -> ExitCode {
     let done = match command {
-        Command::Login(options) => login::run(options, connection).await,
-        Command::Task(verb) => task::run(verb, connection).await,
-        Command::Job(verb) => job::run(verb, connection).await,
-        Command::Node(verb) => node::run(verb, connection).await,
+        Command::Login(Login {
+            options,
+            connection,
+        }) => Box::pin(login::run(options, &connection)).await,
+        Command::Task(Over { verb, connection }) => Box::pin(task::run(verb, &connection)).await,
+        Command::Job(Over { verb, connection }) => Box::pin(job::run(verb, &connection)).await,
+        Command::Node(Over { verb, connection }) => Box::pin(node::run(verb, &connection)).await,
     };
     match done {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            anstream::eprintln!("{} {failure}", terminal::bad("error:"));
+            anstream::eprintln!("{} {}", terminal::bad("error:"), failure.shown());
             ExitCode::from(EXIT_ERROR)
         }
     }

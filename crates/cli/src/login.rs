@@ -12,7 +12,7 @@ use crate::{EXIT_SUCCESS, Failure, terminal};
 
 /// Who, and for how long.
 #[derive(Debug, clap::Args)]
-pub struct Options {
+pub(crate) struct Options {
     /// The login; asked for when absent
     user: Option<String>,
     /// How long the token is good, such as 30m, 4h, 7d
@@ -52,11 +52,11 @@ pub(crate) async fn run(options: Options, connection: &Connection) -> Result<u8,
         .post(&["rbac-api", "v1", "auth", "token"], &request)
         .await?;
     if options.print {
-        println!("{}", reply.token);
+        say!("{}", reply.token);
     } else {
         keep(&settings.token_file, &reply.token)?;
         let path = settings.token_file.display();
-        anstream::println!(
+        say!(
             "{} as {login}; the token is in {path}",
             terminal::good("Logged in")
         );

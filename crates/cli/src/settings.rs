@@ -10,23 +10,19 @@ use serde::Deserialize;
 use crate::Failure;
 use crate::defaults::{FILE_BYTES, SERVICE_URL};
 
-/// Flags that every verb takes.
+/// Flags that every verb takes. The environment is read by [`Connection::settings`] and not by `clap`,
+/// which would print a variable that is set as if it had been typed.
 #[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Connection")]
 pub struct Connection {
-    /// The API's address [default: https://localhost:8143, or orchestrator.conf's]
-    #[arg(long, global = true, env = "TUTTI_SERVICE_URL", value_name = "URL")]
+    /// The API's address [env: TUTTI_SERVICE_URL] [default: https://localhost:8143]
+    #[arg(long, global = true, value_name = "URL")]
     service_url: Option<String>,
-    /// The CA's certificate that the server is checked against
-    #[arg(long, global = true, env = "TUTTI_CACERT", value_name = "FILE")]
+    /// The CA's certificate that the server is checked against [env: TUTTI_CACERT]
+    #[arg(long, global = true, value_name = "FILE")]
     cacert: Option<PathBuf>,
-    /// Where the token is kept [default: ~/.puppetlabs/token]
-    #[arg(
-        long,
-        short = 't',
-        global = true,
-        env = "TUTTI_TOKEN_FILE",
-        value_name = "FILE"
-    )]
+    /// Where the token is kept [env: TUTTI_TOKEN_FILE] [default: ~/.puppetlabs/token]
+    #[arg(long, short = 't', global = true, value_name = "FILE")]
     token_file: Option<PathBuf>,
 }
 
@@ -74,6 +70,7 @@ impl Connection {
         let flags = self.clone();
         let url = flags
             .service_url
+            .or_else(|| variable("TUTTI_SERVICE_URL"))
             .or(user.service_url)
             .or(machine.service_url);
         Ok(Settings {
@@ -83,16 +80,23 @@ impl Connection {
                 .to_owned(),
             cacert: flags
                 .cacert
+                .or_else(|| variable("TUTTI_CACERT").map(PathBuf::from))
                 .or(user.cacert)
                 .or(machine.cacert)
                 .or_else(default_cacert),
             token_file: flags
                 .token_file
+                .or_else(|| variable("TUTTI_TOKEN_FILE").map(PathBuf::from))
                 .or(user.token_file)
                 .or(machine.token_file)
                 .unwrap_or_else(default_token),
         })
     }
+}
+
+/// A variable that is set to nothing counts as not set.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 fn read(path: &Path) -> Result<Options, Failure> {

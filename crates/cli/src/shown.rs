@@ -6,13 +6,13 @@ use crate::Format;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Shown {
     /// How to print
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub format: Format,
 }
 
 /// Prints one JSON document.
 pub(crate) fn json(document: &impl serde::Serialize) {
-    println!(
+    say!(
         "{}",
         serde_json::to_string_pretty(document).unwrap_or_default()
     );

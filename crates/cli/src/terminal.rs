@@ -22,6 +22,11 @@ pub(crate) fn width() -> usize {
     columns.or_else(window).unwrap_or(WIDTH).max(WIDTH_MIN)
 }
 
+/// Columns that a table may use; no bound where stdout is no terminal and `COLUMNS` does not say.
+pub(crate) fn room() -> Option<usize> {
+    (is_interactive() || std::env::var_os("COLUMNS").is_some()).then(width)
+}
+
 /// Whether a person looks at stdout.
 pub(crate) fn is_interactive() -> bool {
     std::io::stdout().is_terminal()

@@ -35,20 +35,46 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         .enable_all()
         .build()?;
     runtime.block_on(async {
-        let mut terminate = signal(SignalKind::terminate())?;
-        tokio::select! {
-            outcome = Box::pin(session(options)) => outcome,
-            _ = tokio::signal::ctrl_c() => Ok(interrupted()),
-            _ = terminate.recv() => Ok(interrupted()),
+        let told_to_stop = told_to_stop()?;
+        tokio::pin!(told_to_stop);
+        let running = tokio::select! {
+            running = Box::pin(session(options)) => running?,
+            // The children end with their handles.
+            () = &mut told_to_stop => return Ok(()),
+        };
+        if options.keep {
+            tokio::select! {
+                () = running.ended() => {}
+                () = &mut told_to_stop => {}
+            }
         }
-        // Whatever ended it, the children end with their handles.
+        running.stop().await
     })
 }
 
-async fn session(options: &Options) -> Result<()> {
+/// Ends at the first SIGTERM or Ctrl-C.
+fn told_to_stop() -> Result<impl Future<Output = ()>> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        anstream::eprintln!("\nstopping");
+    })
+}
+
+/// The processes of a quickstart.
+struct Running {
+    server: Child,
+    agents: Vec<Child>,
+}
+
+async fn session(options: &Options) -> Result<Running> {
     let agent = agents::program().await?;
     let place = Place::make(options.directory.as_deref())?;
-    anstream::println!(
+    cli::say!(
         "{} {}\n",
         "Tutti quickstart in".bold(),
         place.root.display()
@@ -58,23 +84,26 @@ async fn session(options: &Options) -> Result<()> {
     login(&place).await?;
     tour::run(&place, agents.len()).await?;
     tour::farewell(&place, options.keep);
-    if options.keep {
-        stay(&server, &agents).await;
-    }
-    for child in agents {
-        child.stop().await?;
-    }
-    server.stop().await
+    Ok(Running { server, agents })
 }
 
-/// Until Ctrl-C (which ends the future) or until something ends by itself.
-async fn stay(server: &Child, agents: &[Child]) {
-    let ends = agents
-        .iter()
-        .chain([server])
-        .map(|child| Box::pin(child.ended()));
-    let (name, _, _) = futures_util::future::select_all(ends).await;
-    anstream::eprintln!("{} {name} ended; see its log", "error:".red().bold());
+// === impl Running ===
+
+impl Running {
+    /// Waits until one of them ends by itself.
+    async fn ended(&self) {
+        let children = self.agents.iter().chain([&self.server]);
+        let ends = children.map(|child| Box::pin(child.ended()));
+        let (name, _, _) = futures_util::future::select_all(ends).await;
+        anstream::eprintln!("{} {name} ended; see its log", "error:".red().bold());
+    }
+
+    async fn stop(self) -> Result<()> {
+        for child in self.agents {
+            child.stop().await?;
+        }
+        self.server.stop().await
+    }
 }
 
 async fn start_server(place: &Place) -> Result<Child> {
@@ -113,9 +142,5 @@ async fn login(place: &Place) -> Result<()> {
 
 /// One thing done.
 fn step(what: &str, where_it_is: &str) {
-    anstream::println!("  {} {what}  {}", "✓".green(), where_it_is.dimmed());
-}
-
-fn interrupted() {
-    anstream::eprintln!("\nstopping");
+    cli::say!("  {} {what}  {}", "✓".green(), where_it_is.dimmed());
 }

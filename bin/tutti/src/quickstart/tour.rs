@@ -45,9 +45,9 @@ const COMMANDS: [&[&str]; 5] = [
 
 /// Runs the commands, each shown as one would type it.
 pub(super) async fn run(place: &Place, agents: usize) -> Result<()> {
-    anstream::println!("\n{agents} agents are connected. Let them play:");
+    cli::say!("\n{agents} agents are connected. Let them play:");
     for arguments in COMMANDS {
-        anstream::println!("\n{} {}", "$".dimmed(), typed(arguments).bold());
+        cli::say!("\n{} {}", "$".dimmed(), typed(arguments).bold());
         let status = place
             .client()
             .args(arguments)
@@ -65,29 +65,32 @@ pub(super) async fn run(place: &Place, agents: usize) -> Result<()> {
 
 /// Where things are and what to type next.
 pub(super) fn farewell(place: &Place, keep: bool) {
-    anstream::println!("\n{}", "Where things are".bold());
+    cli::say!("\n{}", "Where things are".bold());
     let shown = |what: &str, path: &str| {
-        anstream::println!("  {what:<15} {}", place.root.join(path).display());
+        cli::say!("  {what:<15} {}", place.root.join(path).display());
     };
     shown("configuration", "tutti.toml");
     shown("tasks", "code/environments/production/modules");
     shown("results", "data/tutti.db");
     shown("agents", "agents");
+    shown("password", "data/admin-password");
     shown("logs", "server.log");
     if keep {
-        anstream::println!("\n{} (in another terminal)", "What to type next".bold());
+        cli::say!("\n{} (in another terminal)", "What to type next".bold());
         for (name, value) in place.client_settings() {
-            anstream::println!("  export {name}={}", value.display());
+            cli::say!("  export {name}={}", value.display());
         }
         let tutti = place.tutti.display();
-        anstream::println!("  {tutti} task list");
-        anstream::println!("  {tutti} task show service");
-        anstream::println!("  {tutti} job list");
-        anstream::println!("\nRunning until Ctrl-C.");
+        cli::say!("  {tutti} task list");
+        cli::say!("  {tutti} task show service");
+        cli::say!("  {tutti} job list");
+        cli::say!("\nRunning until Ctrl-C.");
     } else {
-        anstream::println!("\n{}", "What to type next".bold());
-        anstream::println!("  {} quickstart --keep", place.tutti.display());
-        anstream::println!("\nEverything is stopped now; the directory stays for you to look at.");
+        cli::say!("\n{}", "What to type next".bold());
+        cli::say!("  {} quickstart --keep", place.tutti.display());
+        cli::say!(
+            "\nEverything is stopped now. The directory stays for you to look at; delete it when you like."
+        );
     }
 }
 

@@ -204,7 +204,10 @@ mod tests {
         assert!(lines.push(&chunk(6, "1}\n")).is_empty());
         let rest = lines.finish("n1");
         assert!(rest.lines.is_empty());
-        assert_eq!(rest.without_what_was_seen(&json!({"a": 1})), json!({"a": 1}));
+        assert_eq!(
+            rest.without_what_was_seen(&json!({"a": 1})),
+            json!({"a": 1})
+        );
     }
 
     #[test]

@@ -22,6 +22,9 @@ use progress::Progress;
 /// Failed nodes named again at the end; more are a matter for `job show`.
 const FAILED_SHOWN: usize = 20;
 
+/// With fewer nodes the failures are still on the screen.
+const NODES_FOR_A_LIST: u64 = 10;
+
 /// Watches job `number` to its end and answers the exit code.
 pub(crate) async fn follow(client: &Client, number: &str, format: Format) -> Result<u8, Failure> {
     let job: Job = client
@@ -64,8 +67,8 @@ async fn stop(client: &Client, number: &str, view: &View) -> Result<(), Failure>
         .post(&["orchestrator", "v1", "command", "stop"], &command)
         .await?;
     view.note(&format!(
-        "stopping job {number}: nothing new starts, {} running nodes finish (`tutti job stop {number} \
-         --force` ends them); Ctrl-C again leaves it alone",
+        "stopping job {number}: nothing new starts, what runs on {} nodes may finish (`tutti job stop \
+         {number} --force` ends it); Ctrl-C again only leaves",
         reply.job.nodes.running
     ));
     Ok(())
@@ -100,7 +103,7 @@ impl View {
             return;
         }
         for line in self.lines.push(output) {
-            self.progress.above(|| anstream::println!("{line}"));
+            self.progress.above(|| say!("{line}"));
         }
     }
 
@@ -147,8 +150,7 @@ impl View {
         } else if !succeeded {
             shown.push(format!("    {}", terminal::harmless(&event.message)));
         }
-        self.progress
-            .above(|| anstream::println!("{}", shown.join("\n")));
+        self.progress.above(|| say!("{}", shown.join("\n")));
     }
 
     fn finish(&self) {
@@ -182,7 +184,7 @@ async fn for_people(client: &Client, job: &Job) -> Result<(), Failure> {
     let good = states.get("finished").copied().unwrap_or(0);
     let word = terminal::state(&job.state);
     let took = duration(job.duration.unwrap_or(0.0));
-    anstream::println!(
+    say!(
         "\nJob {} {word}: {good} of {} nodes succeeded in {took}",
         job.name,
         job.node_count
@@ -198,8 +200,8 @@ async fn for_people(client: &Client, job: &Job) -> Result<(), Failure> {
         .iter()
         .map(|(state, count)| format!("{count} {}", terminal::state(state)))
         .collect();
-    anstream::println!("{}", counts.join(", "));
-    if job.node_count > 1 {
+    say!("{}", counts.join(", "));
+    if job.node_count > NODES_FOR_A_LIST {
         name_the_failed(client, job, &other).await?;
     }
     Ok(())
@@ -221,7 +223,7 @@ async fn name_the_failed(
         let nodes: JobNodes = client.get(&path, &query).await?;
         room = room.saturating_sub(nodes.items.len());
         for node in nodes.items {
-            anstream::println!(
+            say!(
                 "  {}  {}",
                 terminal::name(terminal::harmless(&node.name)),
                 reason(&node)
@@ -229,7 +231,7 @@ async fn name_the_failed(
         }
     }
     if room == 0 {
-        anstream::println!("  … all of them: tutti job show {}", job.name);
+        say!("  … all of them: tutti job show {}", job.name);
     }
     Ok(())
 }

@@ -1,11 +1,20 @@
 //! One line that says how far a job is, under everything else. Main type: [`Progress`].
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::fmt::Write;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::terminal;
 
 /// A bar for fewer nodes is more noise than news.
 const NODES_FOR_A_BAR: u64 = 2;
+
+/// The time goes on while no node ends.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Columns of the bar, where the terminal is wide enough: the text beside it needs about forty.
+const BAR: usize = 24;
 
 #[derive(Debug)]
 pub(crate) struct Progress {
@@ -25,9 +34,9 @@ impl Progress {
             ProgressDrawTarget::hidden()
         };
         let bar = ProgressBar::with_draw_target(Some(nodes), target);
-        let template = "{bar:24.green/dim} {pos}/{len} nodes  {per_sec}  {elapsed}  {msg}";
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style.progress_chars("━━╌"));
+        bar.set_style(style());
+        if shown {
+            bar.enable_steady_tick(TICK);
         }
         Self {
             bar,
@@ -66,5 +75,44 @@ impl Progress {
             );
         }
         self.bar.set_message(message);
+    }
+}
+
+fn style() -> ProgressStyle {
+    let bar = BAR.min(terminal::width() / 4);
+    let template =
+        format!("{{bar:{bar}.green/dim}} {{pos}}/{{len}} nodes  {{elapsed}}{{rate}}  {{msg}}");
+    let style =
+        ProgressStyle::with_template(&template).expect("the template is fixed but for a number");
+    style
+        .progress_chars("━━╌")
+        .with_key("rate", |state: &ProgressState, out: &mut dyn Write| {
+            // A String takes everything; there is nothing to do about another writer's refusal.
+            let _ = out.write_str(&rate(state.per_sec()));
+        })
+}
+
+/// Nodes a second, when that says something.
+fn rate(per_second: f64) -> String {
+    match per_second {
+        none if none < 0.1 => String::new(),
+        few if few < 10.0 => format!("  {few:.1}/s"),
+        many => format!("  {many:.0}/s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_is_short_and_absent_when_it_says_nothing() {
+        let read: Vec<_> = [0.0, 0.04, 2.345, 1234.5].map(rate).into();
+        assert_eq!(read, ["", "", "  2.3/s", "  1234/s"]);
+    }
+
+    #[test]
+    fn the_style_is_valid() {
+        style();
     }
 }

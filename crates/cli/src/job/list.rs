@@ -32,12 +32,12 @@ pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
         return Ok(EXIT_SUCCESS);
     }
     if list.items.is_empty() {
-        anstream::println!("No jobs yet; `tutti task list` shows what can be run.");
+        say!("No jobs yet; `tutti task list` shows what can be run.");
         return Ok(EXIT_SUCCESS);
     }
     let rows = list.items.iter().map(row).collect();
     table::print(
-        &["ID", "STATUS", "TASK", "NODES", "OWNER", "STARTED", "TOOK"],
+        &["ID", "STATUS", "TASK", "NODES", "TOOK", "STARTED", "OWNER"],
         rows,
     );
     Ok(EXIT_SUCCESS)
@@ -56,9 +56,9 @@ fn row(job: &Job) -> Vec<String> {
         terminal::state(&job.state),
         terminal::harmless(task),
         format!("{good}/{}", job.node_count),
-        terminal::harmless(&job.owner.login),
+        job.duration.map_or_else(String::new, duration),
         job.created_timestamp
             .map_or_else(String::new, |time| time.to_string()),
-        job.duration.map_or_else(String::new, duration),
+        terminal::harmless(&job.owner.login),
     ]
 }

@@ -82,16 +82,16 @@ fn print_node(node: &JobNode) {
         .duration
         .map_or_else(String::new, |seconds| format!("  {}", duration(seconds)));
     let name = terminal::name(terminal::harmless(&node.name));
-    anstream::println!(
+    say!(
         "\n{name}  {}{}",
         terminal::state(&node.state),
         terminal::dim(took)
     );
     if let Some(result) = &node.result {
         for line in result_lines(result) {
-            anstream::println!("    {line}");
+            say!("    {line}");
         }
     } else if let Some(message) = node.details.get("message").and_then(Value::as_str) {
-        anstream::println!("    {}", terminal::harmless(message));
+        say!("    {}", terminal::harmless(message));
     }
 }

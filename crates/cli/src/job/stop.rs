@@ -24,9 +24,14 @@ pub(crate) async fn run(options: Options, client: &Client) -> Result<u8, Failure
         .post(&["orchestrator", "v1", "command", "stop"], &command)
         .await?;
     let nodes = reply.job.nodes;
-    anstream::println!(
-        "Job {} is told to stop: {} running, {} not started, {} finished, {} failed, {} errored, {} skipped",
+    if nodes.running + nodes.new == 0 {
+        say!("Job {}: no node is waiting or running", reply.job.name);
+        return Ok(EXIT_SUCCESS);
+    }
+    say!(
+        "Stopping job {}{}: {} running, {} not started, {} finished, {} failed, {} errored, {} skipped",
         reply.job.name,
+        if options.force { " by force" } else { "" },
         nodes.running,
         nodes.new,
         nodes.finished,

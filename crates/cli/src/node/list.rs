@@ -23,7 +23,7 @@ pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
         return Ok(EXIT_SUCCESS);
     }
     if list.items.is_empty() {
-        anstream::println!("No node is connected.");
+        say!("No node is connected.");
         return Ok(EXIT_SUCCESS);
     }
     let count = list.items.len();
@@ -36,6 +36,6 @@ pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
         ]
     });
     table::print(&["NODE", "CONNECTED SINCE", "BROKER"], rows.collect());
-    anstream::println!("{}", terminal::dim(format!("{count} connected")));
+    say!("{}", terminal::dim(format!("{count} connected")));
     Ok(EXIT_SUCCESS)
 }

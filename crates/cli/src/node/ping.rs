@@ -33,10 +33,10 @@ pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
 fn print(item: &PingItem) {
     let name = terminal::name(terminal::harmless(&item.name));
     match item.duration_ms.filter(|_| item.replied) {
-        Some(ms) => anstream::println!("{} {name}  {ms:.2} ms", terminal::good("✓")),
+        Some(ms) => say!("{} {name}  {ms:.2} ms", terminal::good("✓")),
         None => {
             let why = item.error.as_deref().unwrap_or("no answer");
-            anstream::println!("{} {name}  {}", terminal::bad("✗"), terminal::harmless(why));
+            say!("{} {name}  {}", terminal::bad("✗"), terminal::harmless(why));
         }
     }
 }

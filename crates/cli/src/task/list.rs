@@ -29,7 +29,7 @@ pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
         return Ok(EXIT_SUCCESS);
     }
     if list.items.is_empty() {
-        anstream::println!("No tasks in environment {environment}.");
+        say!("No tasks in environment {environment}.");
     }
     for task in list.items {
         let mark = if task.permitted {
@@ -37,7 +37,7 @@ pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
         } else {
             "  (not permitted)"
         };
-        anstream::println!("{}{}", terminal::name(&task.name), terminal::dim(mark));
+        say!("{}{}", terminal::name(&task.name), terminal::dim(mark));
     }
     Ok(EXIT_SUCCESS)
 }

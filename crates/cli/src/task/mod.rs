@@ -30,7 +30,7 @@ pub(crate) struct Environment {
 pub(crate) async fn run(verb: Verb, connection: &Connection) -> Result<u8, Failure> {
     let client = Client::with_token(connection)?;
     match verb {
-        Verb::Run(options) => run::run(options, &client).await,
+        Verb::Run(options) => Box::pin(run::run(options, &client)).await,
         Verb::Show(options) => show::run(&options, &client).await,
         Verb::List(options) => list::run(&options, &client).await,
     }

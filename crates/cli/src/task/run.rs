@@ -72,7 +72,7 @@ pub(crate) async fn run(options: Options, client: &Client) -> Result<u8, Failure
         .await?;
     let number = created.job.name;
     if options.no_wait {
-        println!("{number}");
+        say!("{number}");
         return Ok(EXIT_SUCCESS);
     }
     let format = options.shown.format;
@@ -85,7 +85,7 @@ pub(crate) async fn run(options: Options, client: &Client) -> Result<u8, Failure
 fn announce(task: &str, nodes: usize, number: &str, noop: bool) {
     let (task, mode) = (terminal::heading(task), if noop { " (noop)" } else { "" });
     let plural = if nodes == 1 { "node" } else { "nodes" };
-    anstream::println!(
+    say!(
         "Job {}: {task}{mode} on {nodes} {plural}\n",
         terminal::heading(number)
     );

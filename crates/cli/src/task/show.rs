@@ -41,7 +41,7 @@ fn print(detail: &TaskDetail) {
             .map(harmless)
     };
     let description = text("description").unwrap_or_default();
-    anstream::println!("{}  {description}\n", heading(&detail.name));
+    say!("{}  {description}\n", heading(&detail.name));
     let parameters = detail.metadata.get("parameters").and_then(Value::as_object);
     let needed = parameters
         .into_iter()
@@ -50,7 +50,7 @@ fn print(detail: &TaskDetail) {
     let needed: Vec<_> = needed
         .map(|(key, _)| format!(" {}=…", harmless(key)))
         .collect();
-    anstream::println!(
+    say!(
         "  tutti task run {} -n NODES{}\n",
         detail.name,
         needed.concat()
@@ -59,10 +59,10 @@ fn print(detail: &TaskDetail) {
         parameter(key, about);
     }
     if detail.metadata.get("supports_noop") == Some(&Value::Bool(true)) {
-        anstream::println!("Can run with --noop.");
+        say!("\nCan run with --noop.");
     }
     for file in &detail.files {
-        anstream::println!(
+        say!(
             "{}",
             dim(format!("{}  {} bytes", file.filename, file.size_bytes))
         );
@@ -75,12 +75,15 @@ fn parameter(key: &str, about: &Value) {
     if let Some(default) = about.get("default") {
         notes.push(format!("default {default}"));
     }
+    if is_needed(about) {
+        notes.push("required".to_owned());
+    }
     if about["sensitive"] == Value::Bool(true) {
         notes.push("sensitive".to_owned());
     }
-    anstream::println!("  {}  {}", name(harmless(key)), dim(notes.join(", ")));
+    say!("  {}  {}", name(harmless(key)), dim(notes.join(", ")));
     if let Some(description) = about["description"].as_str() {
-        anstream::println!("      {}", harmless(description));
+        say!("      {}", harmless(description));
     }
 }
 

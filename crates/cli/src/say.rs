@@ -1,0 +1,32 @@
+//! Printing to stdout. Main macro: [`say!`].
+//!
+//! The rule: a reader that leaves (`tutti job list | head`) ends the program quietly, a full disk with
+//! a message; neither is a panic, and neither is a success.
+
+use std::fmt::Arguments;
+use std::io::{ErrorKind, Write as _};
+
+use crate::EXIT_ERROR;
+
+/// `println!`, with colours only where they are wanted.
+#[macro_export]
+macro_rules! say {
+    ($($text:tt)*) => {
+        $crate::print_line(format_args!($($text)*))
+    };
+}
+
+/// What [`say!`] does.
+#[expect(
+    clippy::exit,
+    reason = "nobody reads the output any more; println! would panic here"
+)]
+pub fn print_line(text: Arguments<'_>) {
+    let mut stdout = anstream::stdout().lock();
+    let written = writeln!(stdout, "{text}").and_then(|()| stdout.flush());
+    let Err(error) = written else { return };
+    if error.kind() != ErrorKind::BrokenPipe {
+        anstream::eprintln!("error: cannot write to standard output: {error}");
+    }
+    std::process::exit(EXIT_ERROR.into());
+}

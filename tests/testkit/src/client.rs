@@ -57,6 +57,14 @@ impl Client {
             .context("no job number")
     }
 
+    /// A request with the token, to be sent as the caller likes.
+    pub fn request(&self, method: reqwest::Method, path: &str) -> reqwest::RequestBuilder {
+        let url = format!("{}{path}", self.base);
+        self.http
+            .request(method, url)
+            .header("x-authentication", &self.token)
+    }
+
     /// One attempt.
     pub async fn post(&self, path: &str, body: &Value) -> Result<Value> {
         let url = format!("{}{path}", self.base);

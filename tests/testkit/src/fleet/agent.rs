@@ -114,14 +114,7 @@ impl SimulatedAgent {
             .extensions
             .then_some((pxp::CAPABILITIES_HEADER, announced.as_str()));
         let tls = Arc::clone(&self.identity.tls);
-        Box::pin(Link::open(
-            config.broker,
-            &config.server_name,
-            self.from,
-            tls,
-            header,
-        ))
-        .await
+        Box::pin(Link::open(config, self.from, tls, header)).await
     }
 
     async fn serve(&mut self, mut link: Link) -> io::Result<()> {
@@ -133,16 +126,15 @@ impl SimulatedAgent {
                 biased;
                 () = cut.notified() => return Ok(()),
                 () = at(next_end) => self.end_action(&mut link).await?,
-                text = link.next() => match text? {
-                    Some(text) => self.receive(&mut link, &text).await?,
+                message = link.next() => match message? {
+                    Some(message) => self.receive(&mut link, message).await?,
                     None => return Ok(()),
                 },
             }
         }
     }
 
-    async fn receive(&mut self, link: &mut Link, text: &str) -> io::Result<()> {
-        let message = pcp::v2::decode(text).map_err(io::Error::other)?.to_owned();
+    async fn receive(&mut self, link: &mut Link, message: Message) -> io::Result<()> {
         let Some(sender) = message.sender.clone() else {
             return Ok(());
         };
@@ -308,10 +300,9 @@ impl SimulatedAgent {
             return Ok(());
         }
         let message: Message = body.into_message(to.clone(), self.address.clone());
-        let text = pcp::v2::encode(&message);
-        link.send(&text).await?;
+        link.send(&message).await?;
         if happens(faults.duplicate, &mut self.random) {
-            link.send(&text).await?;
+            link.send(&message).await?;
         }
         Ok(())
     }

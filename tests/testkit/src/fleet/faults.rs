@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use jiff::SignedDuration;
 use rand::RngExt as _;
 
 /// Chances are per message, 0.0 to 1.0; the default is a perfect world.
@@ -19,6 +20,9 @@ pub struct Faults {
     pub kill: f64,
     /// The action fails with exit code 1.
     pub fail: f64,
+    /// How far the node's clock is ahead (negative: behind). It shows in what PCP v1 messages say
+    /// of their expiry.
+    pub clock_skew: SignedDuration,
 }
 
 /// Whether something with this chance happens now.

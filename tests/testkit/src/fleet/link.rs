@@ -5,12 +5,16 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use bytes::BytesMut;
+use jiff::{SignedDuration, Timestamp};
+use pcp::Message;
 use rustls_pki_types::ServerName;
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::{Domain, Socket, Type};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
+
+use super::{FleetConfig, Protocol};
 
 /// The largest message that a simulated agent takes.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
@@ -18,9 +22,14 @@ const MESSAGE_BYTES_MAX: usize = 64 << 20;
 /// The longest answer to the upgrade request.
 const RESPONSE_BYTES_MAX: usize = 8 << 10;
 
-/// A connected WebSocket that speaks PCP v2.
+/// How long a PCP v1 message says that it lives.
+const EXPIRY: SignedDuration = SignedDuration::from_secs(5);
+
+/// A connected WebSocket that speaks PCP.
 #[derive(Debug)]
 pub(crate) struct Link {
+    protocol: Protocol,
+    clock_skew: SignedDuration,
     stream: TlsStream<TcpStream>,
     decoder: ws::Decoder,
     incoming: BytesMut,
@@ -30,28 +39,39 @@ pub(crate) struct Link {
 // === impl Link ===
 
 impl Link {
-    /// Connects and upgrades on `/pcp2/agent`.
+    /// Connects and upgrades.
     pub(crate) async fn open(
-        broker: SocketAddr,
-        server_name: &str,
+        config: &FleetConfig,
         from: IpAddr,
         tls: Arc<rustls::ClientConfig>,
         extra_header: Option<(&str, &str)>,
     ) -> io::Result<Self> {
-        let tcp = connect(broker, from).await?;
-        let name = ServerName::try_from(server_name.to_owned()).map_err(io::Error::other)?;
+        let FleetConfig {
+            broker,
+            server_name,
+            protocol,
+            ..
+        } = config;
+        let tcp = connect(*broker, from).await?;
+        let name = ServerName::try_from(server_name.clone()).map_err(io::Error::other)?;
         let mut stream = Box::pin(TlsConnector::from(tls).connect(name, tcp)).await?;
         let extra = extra_header.map_or(String::new(), |(name, value)| {
             format!("{name}: {value}\r\n")
         });
+        let path = match protocol {
+            Protocol::V1 => "/pcp/agent",
+            Protocol::V2 => "/pcp2/agent",
+        };
         let request = format!(
-            "GET /pcp2/agent HTTP/1.1\r\nHost: {server_name}\r\nUpgrade: websocket\r\nConnection: \
+            "GET {path} HTTP/1.1\r\nHost: {server_name}\r\nUpgrade: websocket\r\nConnection: \
              Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: \
              13\r\n{extra}\r\n"
         );
         stream.write_all(request.as_bytes()).await?;
         let incoming = read_response(&mut stream).await?;
         Ok(Self {
+            protocol: *protocol,
+            clock_skew: config.faults.clock_skew,
             stream,
             decoder: ws::Decoder::new(
                 ws::Role::Client,
@@ -64,8 +84,8 @@ impl Link {
         })
     }
 
-    /// The next text message; `None` when the broker closed.
-    pub(crate) async fn next(&mut self) -> io::Result<Option<String>> {
+    /// The next message; `None` when the broker closed.
+    pub(crate) async fn next(&mut self) -> io::Result<Option<Message>> {
         loop {
             while let Some(event) = self
                 .decoder
@@ -73,10 +93,11 @@ impl Link {
                 .map_err(io::Error::other)?
             {
                 match event {
-                    ws::Event::Text(text) => return Ok(Some(text.to_string())),
+                    ws::Event::Text(text) => return read_v2(&text).map(Some),
+                    ws::Event::Binary(frame) => return read_v1(&frame).map(Some),
                     ws::Event::Ping(payload) => self.write(ws::Frame::Pong(&payload)).await?,
                     ws::Event::Close(_) => return Ok(None),
-                    ws::Event::Binary(_) | ws::Event::Pong(_) => {}
+                    ws::Event::Pong(_) => {}
                 }
             }
             if self.stream.read_buf(&mut self.incoming).await? == 0 {
@@ -85,9 +106,16 @@ impl Link {
         }
     }
 
-    /// Sends one text message.
-    pub(crate) async fn send(&mut self, text: &str) -> io::Result<()> {
-        self.write(ws::Frame::Text(text)).await
+    /// Sends one message.
+    pub(crate) async fn send(&mut self, message: &Message) -> io::Result<()> {
+        match self.protocol {
+            Protocol::V2 => self.write(ws::Frame::Text(&pcp::v2::encode(message))).await,
+            Protocol::V1 => {
+                let expires = Timestamp::now() + self.clock_skew + EXPIRY;
+                let frame = pcp::v1::encode(&pcp::v1::from_message(message, expires));
+                self.write(ws::Frame::Binary(&frame)).await
+            }
+        }
     }
 
     async fn write(&mut self, frame: ws::Frame<'_>) -> io::Result<()> {
@@ -98,13 +126,24 @@ impl Link {
     }
 }
 
+fn read_v2(text: &str) -> io::Result<Message> {
+    Ok(pcp::v2::decode(text)
+        .map_err(io::Error::other)?
+        .to_message())
+}
+
+fn read_v1(frame: &[u8]) -> io::Result<Message> {
+    let frame = pcp::v1::decode(frame).map_err(io::Error::other)?;
+    pcp::v1::to_message(&frame).map_err(io::Error::other)
+}
+
 async fn connect(broker: SocketAddr, from: IpAddr) -> io::Result<TcpStream> {
     if !from.is_loopback() || !broker.ip().is_loopback() {
         return Err(io::Error::other(
             "simulated agents stay on the loopback addresses",
         ));
     }
-    let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(socket2::Protocol::TCP))?;
     socket.set_nonblocking(true)?;
     socket.set_reuse_address(true)?;
     socket.bind(&SocketAddr::new(from, 0).into())?;

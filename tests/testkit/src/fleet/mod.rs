@@ -22,6 +22,8 @@ use tokio::sync::{Notify, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::installation::Installation;
+
 use agent::SimulatedAgent;
 
 /// Sockets per loopback address: the kernel's ephemeral range (32768-60999) less a margin.
@@ -30,6 +32,16 @@ const SOCKETS_PER_ADDRESS: usize = 20_000;
 /// Handshakes under way at once, so that the simulator's own CPU is not the queue.
 const HANDSHAKES_AT_ONCE: usize = 64;
 
+/// Which PCP the agents speak.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Protocol {
+    /// Chunks in binary frames, as stock agents do by default.
+    V1,
+    /// JSON in text frames.
+    #[default]
+    V2,
+}
+
 /// What to simulate.
 #[derive(Clone, Debug)]
 pub struct FleetConfig {
@@ -37,6 +49,8 @@ pub struct FleetConfig {
     pub broker: SocketAddr,
     /// The name in the broker's certificate.
     pub server_name: String,
+    /// Which version of PCP.
+    pub protocol: Protocol,
     /// What goes wrong, and how often.
     pub faults: Faults,
     /// Whether the agents announce Tutti's extensions, or behave like a stock pxp-agent.
@@ -65,6 +79,23 @@ pub(crate) struct Shared {
     pub handshakes: Semaphore,
     pub connected: AtomicUsize,
     pub changed: watch::Sender<usize>,
+}
+
+// === impl FleetConfig ===
+
+impl FleetConfig {
+    /// Faultless PCP v2 agents with Tutti's extensions, on an installation's own broker.
+    pub fn new(installation: &Installation) -> Self {
+        Self {
+            broker: SocketAddr::from(([127, 0, 0, 1], installation.broker_port())),
+            server_name: "localhost".to_owned(),
+            protocol: Protocol::V2,
+            faults: Faults::default(),
+            extensions: true,
+            reconnect: true,
+            seed: 1,
+        }
+    }
 }
 
 // === impl Fleet ===

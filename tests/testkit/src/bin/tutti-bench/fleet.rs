@@ -5,7 +5,7 @@ use std::time::Instant;
 use anyhow::{Context as _, Result};
 use serde_json::json;
 use testkit::client::Client;
-use testkit::fleet::{Faults, Fleet, FleetConfig, Identities, KeyKind};
+use testkit::fleet::{Fleet, FleetConfig, Identities, KeyKind};
 use testkit::installation::Installation;
 
 use crate::{figure, machine, percentiles};
@@ -23,7 +23,7 @@ pub(crate) async fn run(installation: &Installation, agents: usize) -> Result<()
     let empty_cpu = machine::cpu_seconds(server.pid())?;
 
     let started = Instant::now();
-    let fleet = Fleet::start(config(installation), &identities);
+    let fleet = Fleet::start(FleetConfig::new(installation), &identities);
     fleet.all_connected().await;
     let seconds = started.elapsed().as_secs_f64();
     client.connected(agents).await?;
@@ -60,17 +60,6 @@ pub(crate) async fn run(installation: &Installation, agents: usize) -> Result<()
     fleet.stop().await;
     server.stop().await?;
     Ok(())
-}
-
-fn config(installation: &Installation) -> FleetConfig {
-    FleetConfig {
-        broker: ([127, 0, 0, 1], installation.broker_port()).into(),
-        server_name: "localhost".to_owned(),
-        faults: Faults::default(),
-        extensions: true,
-        reconnect: true,
-        seed: 1,
-    }
 }
 
 /// What each node took, from its start to its result.

@@ -12,7 +12,9 @@ const DISK_TIME: Duration = Duration::from_secs(1);
 
 pub(crate) fn describe() -> Result<Value> {
     let cores = std::thread::available_parallelism()?.get();
-    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease")?.trim().to_owned();
+    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease")?
+        .trim()
+        .to_owned();
     Ok(json!({"cores": cores, "kernel": kernel, "fsync_per_s": fsync_per_second()?}))
 }
 
@@ -31,7 +33,10 @@ pub(crate) fn fsync_per_second() -> Result<u64> {
 /// Resident memory of a process, in KiB.
 pub(crate) fn resident_kib(pid: Pid) -> Result<u64> {
     let status = std::fs::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero()))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or("0");
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .unwrap_or("0");
     Ok(line.trim().trim_end_matches("kB").trim().parse()?)
 }
 
@@ -39,7 +44,15 @@ pub(crate) fn resident_kib(pid: Pid) -> Result<u64> {
 pub(crate) fn cpu_seconds(pid: Pid) -> Result<f64> {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()))?;
     // The name may hold blanks; the fields after it are counted from its closing bracket.
-    let fields = stat.rsplit_once(')').map(|(_, fields)| fields).unwrap_or_default();
-    let ticks: u64 = fields.split_whitespace().skip(11).take(2).flat_map(str::parse::<u64>).sum();
+    let fields = stat
+        .rsplit_once(')')
+        .map(|(_, fields)| fields)
+        .unwrap_or_default();
+    let ticks: u64 = fields
+        .split_whitespace()
+        .skip(11)
+        .take(2)
+        .flat_map(str::parse::<u64>)
+        .sum();
     Ok(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
 }

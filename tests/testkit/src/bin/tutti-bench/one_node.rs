@@ -5,7 +5,7 @@ use std::time::Instant;
 use anyhow::{Context as _, Result};
 use serde_json::json;
 use testkit::client::Client;
-use testkit::fleet::{Faults, Fleet, FleetConfig, Identities, KeyKind};
+use testkit::fleet::{Fleet, FleetConfig, Identities, KeyKind};
 use testkit::installation::Installation;
 
 use crate::{figure, machine, percentiles};
@@ -18,7 +18,7 @@ pub(crate) async fn run(installation: &Installation, rounds: usize) -> Result<()
     installation.add_task("noop", "init.sh", &metadata, "#!/bin/sh\n")?;
     let server = installation.server().start().await?;
     let identities = Identities::issue(&installation.ca_dir(), "sim", 1, KeyKind::Rsa4096)?;
-    let fleet = Fleet::start(config(installation), &identities);
+    let fleet = Fleet::start(FleetConfig::new(installation), &identities);
     fleet.all_connected().await;
     let client = Client::login(installation).await?;
     client.connected(1).await?;
@@ -34,22 +34,17 @@ pub(crate) async fn run(installation: &Installation, rounds: usize) -> Result<()
     }
     let fsync = machine::fsync_per_second()?;
     let task = percentiles(tasks)?;
-    figure("task on one idle agent, API call to result event, ms", &json!({"ms": task, "fsync_per_s": fsync}));
-    figure("blocking ping through the broker, ms", &json!({"ms": percentiles(pings)?}));
+    figure(
+        "task on one idle agent, API call to result event, ms",
+        &json!({"ms": task, "fsync_per_s": fsync}),
+    );
+    figure(
+        "blocking ping through the broker, ms",
+        &json!({"ms": percentiles(pings)?}),
+    );
     fleet.stop().await;
     server.stop().await?;
     Ok(())
-}
-
-fn config(installation: &Installation) -> FleetConfig {
-    FleetConfig {
-        broker: ([127, 0, 0, 1], installation.broker_port()).into(),
-        server_name: "localhost".to_owned(),
-        faults: Faults::default(),
-        extensions: true,
-        reconnect: false,
-        seed: 1,
-    }
 }
 
 /// From the call to the event that carries the result, on the stream.
@@ -62,6 +57,13 @@ async fn task_ms(client: &Client) -> Result<f64> {
 
 /// As the server measured it: request to the agent and back.
 async fn ping_ms(client: &Client) -> Result<f64> {
-    let reply = client.post("/orchestrator/v1/command/ping", &json!({"nodes": ["sim-00000"]})).await?;
-    reply["items"][0]["duration_ms"].as_f64().context("no answer to a ping")
+    let reply = client
+        .post(
+            "/orchestrator/v1/command/ping",
+            &json!({"nodes": ["sim-00000"]}),
+        )
+        .await?;
+    reply["items"][0]["duration_ms"]
+        .as_f64()
+        .context("no answer to a ping")
 }

@@ -26,6 +26,9 @@ use super::layout::lay_out;
 use super::{ExitRecord, ProcessIdentity, RunOrder, tree};
 use crate::spool::{Claim, ClaimError, STDERR_FILE, STDOUT_FILE};
 
+/// The first descriptor that nothing here was meant to get: after stdin, stdout and stderr.
+const FIRST_INHERITED: i32 = 3;
+
 /// One line of progress on the wrapper's stdout.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Notice {
@@ -68,6 +71,8 @@ enum NotStarted {
 }
 
 fn supervise(entry: &Path) -> Result<(), NotStarted> {
+    // Ours are close-on-exec all; this is for what whoever started the agent left open.
+    close_fds::set_fds_cloexec(FIRST_INHERITED, &[]);
     let (order, stdin) = RunOrder::read(io::stdin().lock())?;
     // A session of its own: signals to the agent's terminal or group stay away.
     // It fails only for a group leader, which has what is wanted already.

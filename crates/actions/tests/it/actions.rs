@@ -186,16 +186,14 @@ async fn the_environment_is_scrubbed_and_the_place_is_the_root() {
 #[tokio::test]
 async fn no_descriptor_of_the_agent_or_the_wrapper_reaches_the_action() {
     let node = Node::start().await;
-    let count = "ls /proc/self/fd | wc -l";
-    // What the test itself was started with is inherited by everything.
-    let plain = std::process::Command::new("/bin/bash")
-        .args(["-c", count])
-        .output()
-        .unwrap();
-    let result = run(&node, count).await;
+    // Open in the agent and inherited by what it starts, as by a careless parent.
+    let inherited = std::fs::File::open("/dev/null").unwrap();
+    rustix::io::fcntl_setfd(&inherited, rustix::io::FdFlags::empty()).unwrap();
+    let result = run(&node, "ls /proc/self/fd").await;
     assert_eq!(
-        result.stdout,
-        Some(String::from_utf8(plain.stdout).unwrap())
+        result.stdout.as_deref(),
+        Some("0\n1\n2\n3\n"),
+        "3 is the directory that ls reads"
     );
 }
 

@@ -70,6 +70,8 @@ pub struct ConnectionConfig {
     pub settled_after: Duration,
     /// How often to look for the preferred broker when on another.
     pub home_probe_interval: Duration,
+    /// How long the broker may take to answer our close frame.
+    pub close_patience: Duration,
 }
 
 /// What the connection is doing.
@@ -140,6 +142,7 @@ impl Default for ConnectionConfig {
             backoff: Limits::default(),
             settled_after: defaults::SETTLED_AFTER,
             home_probe_interval: defaults::HOME_PROBE_INTERVAL,
+            close_patience: defaults::CLOSE_PATIENCE,
         }
     }
 }

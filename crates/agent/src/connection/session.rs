@@ -53,6 +53,7 @@ pub(crate) struct SessionConfig {
     pub(crate) association_timeout: Duration,
     pub(crate) message_ttl: Duration,
     pub(crate) max_incoming_bytes: usize,
+    pub(crate) close_patience: Duration,
 }
 
 /// How a session ended.
@@ -171,7 +172,7 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> Session<S> {
                 }
             };
             // Whether the broker hears it does not change how we go on.
-            let _ = timeout(defaults::CLOSE_PATIENCE, farewell).await;
+            let _ = timeout(self.config.close_patience, farewell).await;
         }
         end
     }

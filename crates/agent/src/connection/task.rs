@@ -113,6 +113,7 @@ impl Task {
                 association_timeout: self.config.association_timeout,
                 message_ttl: self.config.message_ttl,
                 max_incoming_bytes: self.config.max_incoming_bytes,
+                close_patience: self.config.close_patience,
             },
             outbox: self.outbox.clone(),
             receive: Arc::clone(&self.receive),

@@ -12,7 +12,8 @@ use serde_json::json;
 use tokio::time::timeout;
 
 use super::support::{
-    FakeBroker, Frame, PATIENCE, Site, TestAgent, config, controller, own, v2_pair,
+    FakeBroker, Frame, MAX_MESSAGE_BYTES, PATIENCE, Site, TestAgent, config, controller, own,
+    v2_pair,
 };
 
 fn transaction(id: &str) -> TransactionId {
@@ -99,7 +100,7 @@ async fn a_message_beyond_the_limit_is_refused_with_both_sizes() {
     let (_site, _broker, agent, _peer) = v2_pair().await;
     let sent = agent
         .outbox
-        .send(&controller(), result(64 * 1024 * 1024))
+        .send(&controller(), result(MAX_MESSAGE_BYTES))
         .await;
     match sent {
         Err(NotSent::TooLarge {
@@ -107,7 +108,7 @@ async fn a_message_beyond_the_limit_is_refused_with_both_sizes() {
             limit_bytes,
         }) => {
             assert!(size_bytes > limit_bytes);
-            assert_eq!(limit_bytes, 64 * 1024 * 1024);
+            assert_eq!(limit_bytes, MAX_MESSAGE_BYTES);
         }
         other => panic!("expected a refusal, got {other:?}"),
     }
@@ -173,7 +174,7 @@ async fn senders_are_told_when_the_connection_breaks_under_them() {
     // More than the queue holds, and none of it will ever be read.
     for _ in 0..50 {
         let outbox = agent.outbox.clone();
-        senders.spawn(async move { outbox.send(&controller(), result(4_000_000)).await });
+        senders.spawn(async move { outbox.send(&controller(), result(1_000_000)).await });
     }
     tokio::task::yield_now().await;
     drop(peer);

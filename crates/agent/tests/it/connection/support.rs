@@ -30,6 +30,9 @@ use tokio_tungstenite::tungstenite::protocol::{CloseFrame, WebSocketConfig};
 /// Nothing on loopback takes this long; a test that waits this long has failed.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
+/// Above the largest message of these tests.
+pub(super) const MAX_MESSAGE_BYTES: usize = 33 * 1024 * 1024;
+
 pub(super) const AGENT: &str = "node1.example";
 
 /// A certificate authority and a directory for what it makes.
@@ -284,7 +287,7 @@ impl TestAgent {
 
     pub(super) fn with_access_log(config: ConnectionConfig, log: AccessLog) -> Self {
         let (sender, handled) = mpsc::unbounded_channel();
-        let outbox = LiveOutbox::new(64 * 1024 * 1024);
+        let outbox = LiveOutbox::new(MAX_MESSAGE_BYTES);
         let intake = Arc::new(Intake::new(Arc::new(Recorder(sender)), log));
         let connection =
             Connection::start(config, &capabilities(), outbox.clone(), intake).expect("a broker");
@@ -342,6 +345,7 @@ pub(super) fn config(site: &Site, version: PcpVersion, uris: &[String]) -> Conne
             pong_timeout: Duration::from_secs(5),
             allowed_misses: 2,
         },
+        close_patience: Duration::from_millis(200),
         ..ConnectionConfig::default()
     }
 }

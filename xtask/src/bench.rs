@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: speed and memory, never in a timed test. Main function: [`run`].
 
 use anyhow::Result;
+use cargo_metadata::MetadataCommand;
 
 use crate::run;
 
@@ -61,6 +62,27 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         run::visible(measure().args(program))?;
     }
     Ok(())
+}
+
+/// The agent as packages ship it: most of its memory is its own code.
+fn packaged_agent() -> Result<std::path::PathBuf> {
+    let build = [
+        "build",
+        "--profile",
+        "dist-agent",
+        "--locked",
+        "--package",
+        "tutti-agent",
+    ];
+    run::visible(&mut run::cargo(&build))?;
+    let metadata = MetadataCommand::new()
+        .current_dir(run::root())
+        .no_deps()
+        .exec()?;
+    Ok(metadata
+        .target_directory
+        .join("dist-agent/tutti-agent")
+        .into())
 }
 
 fn measure() -> std::process::Command {

@@ -25,6 +25,9 @@ struct Options {
     /// Simulated agents
     #[arg(long, default_value_t = 10_000)]
     agents: usize,
+    /// The agent as packages ship it, for its memory
+    #[arg(long, value_name = "FILE")]
+    packaged_agent: Option<PathBuf>,
     /// Repetitions of the small figures
     #[arg(long, default_value_t = 300)]
     rounds: usize,
@@ -40,7 +43,11 @@ async fn main() -> Result<()> {
         one_node::run(&Installation::new(programs.clone(), "")?, options.rounds).await?;
     }
     if wanted("agent") {
-        agent::run(&Installation::new(programs.clone(), "")?).await?;
+        let mut programs = programs.clone();
+        if let Some(packaged) = &options.packaged_agent {
+            programs.agent.clone_from(packaged);
+        }
+        agent::run(&Installation::new(programs, "")?).await?;
     }
     if wanted("fleet") {
         fleet::run(&Installation::new(programs, "")?, options.agents).await?;

@@ -37,7 +37,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             "--agents",
             &agents,
         ];
-        run::visible(measure().args(program).args(whole))?;
+        let mut bench = measure();
+        bench.args(program);
+        if wanted("agent") {
+            bench.arg("--packaged-agent").arg(packaged_agent()?);
+        }
+        run::visible(bench.args(whole))?;
     }
     if wanted("broker") {
         let program = [

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::paging::{Order, Page, Pagination};
+use crate::order::Order;
+use crate::paging::{Page, Pagination};
 use crate::parameters::Parameters;
 use crate::root::Link;
 use crate::{ApiError, Object, Timestamp, decimal};

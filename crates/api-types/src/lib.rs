@@ -16,6 +16,7 @@ pub mod jobs;
 pub mod kinds;
 pub mod nodes;
 pub mod openapi;
+mod order;
 pub mod paging;
 pub mod parameters;
 pub mod ping;
@@ -36,7 +37,8 @@ pub use events::{Event, Events, EventsQuery, LiveOutput, NextEvents, StreamQuery
 pub use inventory::{InventoryItem, InventoryList, InventoryQuery};
 pub use jobs::{EnvironmentRef, Job, JobList, JobStatus, JobsOrder, JobsQuery, Owner};
 pub use nodes::{JobNode, JobNodes, NodesOrder, NodesQuery, Report, ReportItem};
-pub use paging::{Order, Page, Pagination};
+pub use order::Order;
+pub use paging::{Page, Pagination};
 pub use ping::{PingCommand, PingItem, PingReply};
 pub use root::{Link, NamedLink, Root};
 pub use route::{Method, Policy, Route};

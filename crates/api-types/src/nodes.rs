@@ -5,7 +5,8 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::events::NextEvents;
-use crate::paging::{Order, Page};
+use crate::order::Order;
+use crate::paging::Page;
 use crate::parameters::Parameters;
 use crate::{ApiError, Object, Timestamp, decimal};
 

@@ -1,21 +1,11 @@
-//! Which part of a list, in which order.
+//! Which part of a list.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::ApiError;
+use crate::order::Order;
 use crate::parameters::Parameters;
-
-/// The direction of the order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Order {
-    /// Smallest first.
-    #[default]
-    Asc,
-    /// Largest first.
-    Desc,
-}
 
 /// `limit` and `offset`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

@@ -5,7 +5,7 @@
 
 use std::str::FromStr;
 
-use crate::paging::Order;
+use crate::order::Order;
 use crate::{ApiError, Timestamp};
 
 /// The parameters of one request that are not taken yet.

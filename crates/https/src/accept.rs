@@ -4,7 +4,6 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
 use pki::ServerTls;
@@ -13,34 +12,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::config::Config;
 use crate::connection::Connection;
 use crate::defaults;
-
-/// Bounds of a listener.
-#[derive(Debug, Clone)]
-pub struct Config {
-    pub handshake_timeout: Duration,
-    /// Handshakes at the same time.
-    pub max_half_open: usize,
-    /// Connections at the same time; more wait in the kernel's queue.
-    pub max_connections: usize,
-    /// Time for a request head to arrive.
-    pub header_read_timeout: Duration,
-    /// How long requests may go on after `stop`.
-    pub drain_deadline: Duration,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            handshake_timeout: defaults::HANDSHAKE_TIMEOUT,
-            max_half_open: defaults::MAX_HALF_OPEN,
-            max_connections: defaults::MAX_CONNECTIONS,
-            header_read_timeout: defaults::HEADER_READ_TIMEOUT,
-            drain_deadline: defaults::DRAIN_DEADLINE,
-        }
-    }
-}
 
 /// Serves `router` on `listener` until `stop`. Then no connection is accepted
 /// any more, running requests are finished within the drain deadline, and what

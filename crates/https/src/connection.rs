@@ -18,7 +18,7 @@ use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
-use crate::accept::Config;
+use crate::config::Config;
 use crate::defaults::MAX_HEAD_BYTES;
 use crate::peer::PeerCertificate;
 

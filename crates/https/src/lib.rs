@@ -14,9 +14,11 @@
 //! - When a certificate is revoked, the connections of its holder are cut.
 
 mod accept;
+mod config;
 mod connection;
 pub mod defaults;
 mod peer;
 
-pub use accept::{Config, serve};
+pub use accept::serve;
+pub use config::Config;
 pub use peer::{Peer, PeerCertificate};

@@ -11,7 +11,7 @@ use std::path::Path;
 use super::error::CaError;
 use super::layout::{Layout, PUBLIC_MODE};
 use super::leaf::Issued;
-use super::listing::read_optional;
+use super::read::read_optional;
 use crate::durable;
 
 /// A serial number as big-endian bytes without leading zeros.

@@ -1,7 +1,6 @@
 //! Reads requests and certificates back from the directory: [`Entry`].
 
 use std::collections::HashSet;
-use std::io;
 use std::path::Path;
 
 use rcgen::{PublicKeyData, SubjectPublicKeyInfo};
@@ -14,6 +13,7 @@ use super::error::CaError;
 use super::issuer::Issuer;
 use super::layout::{CertFile, Layout};
 use super::ledger::SerialBytes;
+use super::read::read_optional;
 use crate::csr::Request;
 use crate::defaults::MAX_PENDING_REQUESTS;
 use crate::{identity, pem_file};
@@ -253,24 +253,6 @@ pub(super) fn refuse_too_many_requests(layout: &Layout) -> Result<(), CaError> {
             limit: MAX_PENDING_REQUESTS,
         }),
     }
-}
-
-pub(super) fn read_optional(path: &Path) -> Result<Option<String>, CaError> {
-    match std::fs::read_to_string(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(CaError::Read {
-            path: path.to_owned(),
-            source,
-        }),
-    }
-}
-
-pub(super) fn read_required(path: &Path) -> Result<String, CaError> {
-    std::fs::read_to_string(path).map_err(|source| CaError::Read {
-        path: path.to_owned(),
-        source,
-    })
 }
 
 fn files_in(dir: &Path) -> Result<Vec<CertFile>, CaError> {

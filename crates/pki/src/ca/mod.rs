@@ -19,6 +19,7 @@ mod layout;
 mod leaf;
 mod ledger;
 mod listing;
+mod read;
 mod setup;
 
 use std::path::Path;
@@ -245,13 +246,13 @@ impl CertificateAuthority {
     /// The certificate of a name (PEM), as long as it was not cleaned.
     pub fn certificate(&self, certname: &str) -> Result<Option<String>, CaError> {
         let file = CertFile::parse(certname)?;
-        listing::read_optional(&self.layout.signed(&file))
+        read::read_optional(&self.layout.signed(&file))
     }
 
     /// The CA's own certificate and those above it (PEM), issuing CA first as
     /// the file has it.
     pub fn ca_bundle(&self) -> Result<String, CaError> {
-        listing::read_required(&self.layout.ca_cert())
+        read::read_required(&self.layout.ca_cert())
     }
 
     /// The revocation lists (PEM) and when they were last written.
@@ -262,7 +263,7 @@ impl CertificateAuthority {
             path: path.clone(),
             source,
         })?;
-        Ok((listing::read_required(&path)?, modified))
+        Ok((read::read_required(&path)?, modified))
     }
 
     fn refuse_second_certificate(&self, file: &CertFile) -> Result<(), CaError> {

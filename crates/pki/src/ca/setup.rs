@@ -14,7 +14,7 @@ use super::error::{CaError, OpenCaError};
 use super::issuer::Issuer;
 use super::layout::{DIRECTORY_MODE, KEY_MODE, Layout, PUBLIC_MODE};
 use super::leaf::{asn1_time, seconds};
-use super::listing::read_optional;
+use super::read::read_optional;
 use super::{crl, ledger};
 use crate::defaults::{CA_LIFETIME, CLOCK_SKEW};
 use crate::durable;

@@ -1,6 +1,7 @@
 //! A type from its name and its parameters.
 
-use super::parse::{Argument, ArgumentValue, TypeError, clip};
+use super::argument::{Argument, ArgumentValue};
+use super::error::{TypeError, clip};
 use super::{ParamType, Range, Regex};
 
 /// The type called `name`, which stands at `at`.

@@ -1,6 +1,6 @@
 //! Words, literals and punctuation of a type expression.
 
-use super::parse::TypeError;
+use super::error::TypeError;
 
 /// One token.
 #[derive(Clone, Debug, PartialEq)]

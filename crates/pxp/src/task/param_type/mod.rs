@@ -8,8 +8,10 @@
 //! back-references, `\h`, possessive quantifiers) is refused when the type is parsed; Ruby's `\A`,
 //! `\z`, `\Z` and its always-multi-line `^` and `$` mean what they mean in Ruby.
 
+mod argument;
 mod build;
 mod display;
+mod error;
 mod lexer;
 mod parse;
 mod pattern;
@@ -17,7 +19,7 @@ mod validate;
 
 use serde::{Serialize, Serializer};
 
-pub use parse::TypeError;
+pub use error::TypeError;
 pub use pattern::Regex;
 pub use validate::Mismatch;
 

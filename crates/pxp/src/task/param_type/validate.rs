@@ -224,7 +224,7 @@ fn within(place: &str, outcome: Outcome) -> Outcome {
 
 /// A key as an error may repeat it.
 fn shown(key: &str) -> String {
-    super::parse::clip(key).escape_debug().to_string()
+    super::error::clip(key).escape_debug().to_string()
 }
 
 fn type_name(value: &Value) -> &'static str {

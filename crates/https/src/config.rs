@@ -1,0 +1,31 @@
+//! What a listener is told: [`Config`], with defaults from [`crate::defaults`].
+
+use std::time::Duration;
+
+use crate::defaults;
+
+/// Bounds of a listener.
+#[derive(Debug, Clone)]
+pub struct Config {
+    pub handshake_timeout: Duration,
+    /// Handshakes at the same time.
+    pub max_half_open: usize,
+    /// Connections at the same time; more wait in the kernel's queue.
+    pub max_connections: usize,
+    /// Time for a request head to arrive.
+    pub header_read_timeout: Duration,
+    /// How long requests may go on after `stop`.
+    pub drain_deadline: Duration,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            handshake_timeout: defaults::HANDSHAKE_TIMEOUT,
+            max_half_open: defaults::MAX_HALF_OPEN,
+            max_connections: defaults::MAX_CONNECTIONS,
+            header_read_timeout: defaults::HEADER_READ_TIMEOUT,
+            drain_deadline: defaults::DRAIN_DEADLINE,
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Reading the authority's text files, with errors that name the file.
+
+use std::io;
+use std::path::Path;
+
+use super::error::CaError;
+
+/// `None`: there is no such file.
+pub(super) fn read_optional(path: &Path) -> Result<Option<String>, CaError> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(CaError::Read {
+            path: path.to_owned(),
+            source,
+        }),
+    }
+}
+
+/// A missing file is an error.
+pub(super) fn read_required(path: &Path) -> Result<String, CaError> {
+    std::fs::read_to_string(path).map_err(|source| CaError::Read {
+        path: path.to_owned(),
+        source,
+    })
+}

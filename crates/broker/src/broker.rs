@@ -15,7 +15,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::config::BrokerConfig;
-use crate::controllers::{self, ControllerUriError, Controllers};
+use crate::controllers;
+use crate::controllers::endpoint::ControllerUriError;
+use crate::controllers::table::Controllers;
 use crate::defaults::BACKLOG;
 use crate::message_limits::MessageLimits;
 use crate::metrics::Metrics;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use pcp::Certname;
 
 use crate::authorization::Policy;
+use crate::controllers::allowlist::DEFAULT_ALLOWLIST;
 use crate::defaults;
 
 /// Everything about one broker.
@@ -105,10 +106,9 @@ impl BrokerConfig {
 impl ControllersConfig {
     /// The defaults, for these controllers.
     pub fn new(uris: Vec<String>, tls: pki::TlsFiles) -> Self {
-        let allowlist = crate::controllers::DEFAULT_ALLOWLIST;
         Self {
             uris,
-            allowlist: allowlist
+            allowlist: DEFAULT_ALLOWLIST
                 .iter()
                 .map(|&message_type| message_type.to_owned())
                 .collect(),

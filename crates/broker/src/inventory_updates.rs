@@ -10,6 +10,7 @@ use pcp::{Message, PcpUri};
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
+use crate::controllers::presence;
 use crate::router::Router;
 use crate::sessions::Update;
 use crate::subscriptions::Subscriber;
@@ -48,7 +49,7 @@ fn send(router: &Router, update: Update) {
             .iter()
             .filter(|(_, change)| *change == types::Change::Connected)
             .map(|(uri, _)| uri);
-        controller.announce(&router.sessions, connected);
+        presence::announce(controller, &router.sessions, connected);
     }
     let changes = update
         .changes

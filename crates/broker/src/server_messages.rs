@@ -11,7 +11,9 @@ use pcp::types::{
 };
 use pcp::{Message, PcpUri};
 
-use crate::router::{Refusal, Routed, Router, reply_error, reply_now};
+use crate::refusal::Refusal;
+use crate::replies::{reply_error, reply_now};
+use crate::router::{Routed, Router};
 use crate::session::Session;
 use crate::subscriptions::Subscriber;
 

@@ -9,7 +9,7 @@ use pcp::PcpUri;
 use pcp::types::Change;
 
 use crate::change_log::{Behind, ChangeLog};
-use crate::controllers::Controller;
+use crate::controllers::controller::Controller;
 use crate::defaults::INVENTORY_BATCH;
 use crate::session::Session;
 

@@ -1,10 +1,8 @@
 //! Getting to a controller, and getting there again.
 
-use std::str::FromStr;
 use std::sync::Arc;
 
 use bytes::BytesMut;
-use pcp::PcpUri;
 use rustls_pki_types::ServerName;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -14,33 +12,13 @@ use tokio_rustls::client::TlsStream;
 use tokio_util::sync::CancellationToken;
 use ws::{Decoder, Limits, Role, handshake};
 
-use super::Controller;
 use super::backoff::Backoff;
+use super::controller::Controller;
+use super::endpoint::Endpoint;
 use super::link::{Link, LinkEnd};
 use crate::config::ControllersConfig;
 use crate::defaults::CONTROLLER_CONNECT_TIMEOUT;
 use crate::router::Router;
-
-/// A configured controller.
-#[derive(Clone, Debug)]
-pub(crate) struct Endpoint {
-    host: String,
-    port: u16,
-    /// As configured: what controllers are called by.
-    authority: String,
-    /// With the `/server` that every broker appends.
-    path: String,
-    /// `pcp://host:port/server`.
-    pub(crate) address: PcpUri,
-}
-
-/// Why a controller uri is refused at start.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("controller uri {uri:?} is not wss://host:port/path: {problem}")]
-pub struct ControllerUriError {
-    uri: String,
-    problem: &'static str,
-}
 
 /// Why an attempt failed.
 #[derive(Debug, thiserror::Error)]
@@ -62,48 +40,6 @@ pub(super) struct Dialler {
     pub(super) endpoint: Endpoint,
     pub(super) router: Arc<Router>,
     pub(super) config: Arc<ControllersConfig>,
-}
-
-impl FromStr for Endpoint {
-    type Err = ControllerUriError;
-
-    fn from_str(uri: &str) -> Result<Self, ControllerUriError> {
-        let wrong = |problem| ControllerUriError {
-            uri: uri.to_owned(),
-            problem,
-        };
-        let rest = uri
-            .strip_prefix("wss://")
-            .ok_or(wrong("the scheme is not wss"))?;
-        let (authority, path) = match rest.find('/') {
-            Some(slash) => rest.split_at(slash),
-            None => (rest, ""),
-        };
-        if path.contains(|c: char| matches!(c, '?' | '#' | ' ') || c.is_control()) {
-            return Err(wrong("the path has a query, fragment or blank"));
-        }
-        let (host, port) = match authority.rsplit_once(':') {
-            Some((host, port)) if !port.ends_with(']') => (
-                host,
-                port.parse()
-                    .map_err(|_| wrong("the port is not a number"))?,
-            ),
-            _ => (authority, 443),
-        };
-        let host = host.trim_start_matches('[').trim_end_matches(']');
-        if ServerName::try_from(host).is_err() {
-            return Err(wrong("the host is neither a name nor an address"));
-        }
-        let address = PcpUri::new(authority, pcp::SERVER_TYPE)
-            .map_err(|_| wrong("the host makes no PCP address"))?;
-        Ok(Self {
-            host: host.to_owned(),
-            port,
-            authority: authority.to_owned(),
-            path: format!("{}/server", path.trim_end_matches('/')),
-            address,
-        })
-    }
 }
 
 impl Dialler {
@@ -187,31 +123,5 @@ impl Dialler {
             }
         }
         Ok((stream, buffer))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn uris_keep_their_authority() {
-        let endpoint: Endpoint = "wss://orch.example:8143/server".parse().expect("a uri");
-        assert_eq!(endpoint.address.as_str(), "pcp://orch.example:8143/server");
-        assert_eq!(endpoint.path, "/server/server");
-        let endpoint: Endpoint = "wss://[::1]:8143".parse().expect("a uri");
-        assert_eq!((endpoint.host.as_str(), endpoint.port), ("::1", 8143));
-        assert_eq!(endpoint.path, "/server");
-        let endpoint: Endpoint = "wss://orch.example".parse().expect("a uri");
-        assert_eq!(endpoint.port, 443);
-        for bad in [
-            "https://x",
-            "wss://",
-            "wss://x:y/",
-            "wss://a b/",
-            "wss://x/y?z",
-        ] {
-            assert!(bad.parse::<Endpoint>().is_err(), "{bad}");
-        }
     }
 }

@@ -16,9 +16,11 @@ use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval_at, timeout};
 use ws::{Decoder, Event, Frame};
 
-use super::Controller;
+use super::controller::Controller;
+use super::presence;
 use crate::defaults::{CONTROLLER_DELIVERIES, CONTROLLER_SILENCE};
-use crate::router::{Refusal, Router};
+use crate::refusal::Refusal;
+use crate::router::Router;
 use crate::server_messages::inventory_response;
 use crate::session::outbox::{Closing, Command, Payload, PushError};
 use crate::session::{Session, Version};
@@ -230,7 +232,7 @@ impl Link {
             .then(|| Subscriber::Controller(Arc::clone(&self.controller)));
         let found = sessions.inventory(address, request.query, subscriber);
         let uris: Vec<PcpUri> = found.iter().map(|session| session.uri.clone()).collect();
-        self.controller.announce(sessions, uris.iter());
+        presence::announce(&self.controller, sessions, uris.iter());
         self.send(inventory_response(message, uris).to(address.clone()));
         sessions.activate(address);
     }

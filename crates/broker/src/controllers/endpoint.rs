@@ -1,0 +1,95 @@
+//! Where a controller is, as configured.
+
+use std::str::FromStr;
+
+use pcp::PcpUri;
+use rustls_pki_types::ServerName;
+
+/// A configured controller.
+#[derive(Clone, Debug)]
+pub(crate) struct Endpoint {
+    pub(super) host: String,
+    pub(super) port: u16,
+    /// As configured: what controllers are called by.
+    pub(super) authority: String,
+    /// With the `/server` that every broker appends.
+    pub(super) path: String,
+    /// `pcp://host:port/server`.
+    pub(crate) address: PcpUri,
+}
+
+/// Why a controller uri is refused at start.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("controller uri {uri:?} is not wss://host:port/path: {problem}")]
+pub struct ControllerUriError {
+    uri: String,
+    problem: &'static str,
+}
+
+impl FromStr for Endpoint {
+    type Err = ControllerUriError;
+
+    fn from_str(uri: &str) -> Result<Self, ControllerUriError> {
+        let wrong = |problem| ControllerUriError {
+            uri: uri.to_owned(),
+            problem,
+        };
+        let rest = uri
+            .strip_prefix("wss://")
+            .ok_or(wrong("the scheme is not wss"))?;
+        let (authority, path) = match rest.find('/') {
+            Some(slash) => rest.split_at(slash),
+            None => (rest, ""),
+        };
+        if path.contains(|c: char| matches!(c, '?' | '#' | ' ') || c.is_control()) {
+            return Err(wrong("the path has a query, fragment or blank"));
+        }
+        let (host, port) = match authority.rsplit_once(':') {
+            Some((host, port)) if !port.ends_with(']') => (
+                host,
+                port.parse()
+                    .map_err(|_| wrong("the port is not a number"))?,
+            ),
+            _ => (authority, 443),
+        };
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        if ServerName::try_from(host).is_err() {
+            return Err(wrong("the host is neither a name nor an address"));
+        }
+        let address = PcpUri::new(authority, pcp::SERVER_TYPE)
+            .map_err(|_| wrong("the host makes no PCP address"))?;
+        Ok(Self {
+            host: host.to_owned(),
+            port,
+            authority: authority.to_owned(),
+            path: format!("{}/server", path.trim_end_matches('/')),
+            address,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uris_keep_their_authority() {
+        let endpoint: Endpoint = "wss://orch.example:8143/server".parse().expect("a uri");
+        assert_eq!(endpoint.address.as_str(), "pcp://orch.example:8143/server");
+        assert_eq!(endpoint.path, "/server/server");
+        let endpoint: Endpoint = "wss://[::1]:8143".parse().expect("a uri");
+        assert_eq!((endpoint.host.as_str(), endpoint.port), ("::1", 8143));
+        assert_eq!(endpoint.path, "/server");
+        let endpoint: Endpoint = "wss://orch.example".parse().expect("a uri");
+        assert_eq!(endpoint.port, 443);
+        for bad in [
+            "https://x",
+            "wss://",
+            "wss://x:y/",
+            "wss://a b/",
+            "wss://x/y?z",
+        ] {
+            assert!(bad.parse::<Endpoint>().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Why a message goes no further.
+
+use pcp::PcpUri;
+
+use crate::message_limits::TooLarge;
+
+/// Why a message goes no further; its text is what the sender is told.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Refusal {
+    #[error("Message not authenticated.")]
+    NotAuthenticated,
+    #[error("Message not authorized.")]
+    NotAuthorized,
+    #[error("Multiple recipients no longer supported.")]
+    Multicast,
+    #[error("{0}")]
+    TooLarge(#[from] TooLarge),
+    #[error("Not connected.")]
+    NotConnected,
+    #[error("{0} does not take messages fast enough.")]
+    Busy(PcpUri),
+}
+
+impl Refusal {
+    pub(crate) fn label(&self) -> &'static str {
+        match self {
+            Self::Busy(_) => "busy",
+            _ => "not_connected",
+        }
+    }
+}

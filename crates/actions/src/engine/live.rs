@@ -85,7 +85,15 @@ impl LiveOutputs {
         }
         let active = shared.transactions.get(id);
         let entry = match &active {
-            Some(active) => active.entry().cloned(),
+            Some(active) => {
+                active.keep_credit(viewer, until);
+                // Whoever sets the entry looks for kept credit afterwards, as we look for the
+                // entry after keeping it: one of the two sees both.
+                if active.entry().is_none() || active.take_credit().is_none() {
+                    return;
+                }
+                active.entry().cloned()
+            }
             None => shared.spool.find(id),
         };
         let Some(entry) = entry else {

@@ -96,6 +96,9 @@ pub(super) async fn non_blocking(
         Err(error) => return shared.send_error(&asker, id, error.to_string()).await,
     };
     turn.active.set_entry(entry.clone());
+    if let Some((viewer, until)) = turn.active.take_credit() {
+        shared.live.credit(&shared, &id, &viewer, until);
+    }
     shared
         .send(&asker.uri, Body::ProvisionalResponse { transaction_id: id })
         .await;

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use pcp::PcpUri;
 use pxp::TransactionId;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -30,6 +31,8 @@ pub(super) struct Active {
     pub(super) id: TransactionId,
     stop: watch::Sender<Stop>,
     entry: OnceLock<Entry>,
+    /// Granted before the entry was there: who watches, and up to which byte.
+    early_credit: Mutex<Option<(PcpUri, u64)>>,
     acknowledged: AtomicBool,
     ended: CancellationToken,
 }
@@ -138,6 +141,7 @@ impl Transactions {
             id: id.clone(),
             stop: watch::Sender::new(Stop::No),
             entry: OnceLock::new(),
+            early_credit: Mutex::default(),
             acknowledged: AtomicBool::new(false),
             ended: CancellationToken::new(),
         });
@@ -177,6 +181,24 @@ impl Active {
     pub(super) fn set_entry(&self, entry: Entry) {
         // Set once, by the task that owns the turn.
         let _ = self.entry.set(entry);
+    }
+
+    /// Keeps credit for an output that has no place yet: it travels right behind the request, and
+    /// a durable entry takes longer than that.
+    pub(super) fn keep_credit(&self, viewer: &PcpUri, until: u64) {
+        let mut kept = self
+            .early_credit
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *kept = Some((viewer.clone(), until));
+    }
+
+    /// What was kept; only the first who asks gets it.
+    pub(super) fn take_credit(&self) -> Option<(PcpUri, u64)> {
+        self.early_credit
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
     }
 
     /// The requester has the outcome, which may still be on its way to the disk.

@@ -1,6 +1,7 @@
 //! Output while it is written, within the credit.
 
 use pxp::{Body, Output, Stream};
+use serde_json::json;
 
 use super::fake::{Node, until};
 
@@ -49,6 +50,33 @@ async fn output_comes_before_the_action_ends_and_the_outcome_is_complete() {
     );
     let result = node.broker.result().await;
     assert_eq!(result.stdout.as_deref(), Some("first\nlast\n"));
+}
+
+#[tokio::test]
+async fn credit_right_behind_the_request_is_not_lost() {
+    let node = Node::start().await;
+    let command = json!({"command": "echo early; sleep 1000"});
+    let id = node.non_blocking("command", "run", &command);
+    node.handle(Body::OutputCredit {
+        transaction_id: id.clone(),
+        until: 1_000,
+    });
+    let output = loop {
+        match node.broker.next().await {
+            Body::Output(output) => break output,
+            Body::ProvisionalResponse { .. } => {}
+            other => panic!("no output: {other:?}"),
+        }
+    };
+    assert_eq!(
+        (output.transaction_id, &output.data[..]),
+        (id.clone(), &b"early\n"[..])
+    );
+    node.handle(Body::Cancel {
+        transaction_id: id,
+        force: true,
+    });
+    node.broker.result().await;
 }
 
 #[tokio::test]

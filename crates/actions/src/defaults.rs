@@ -97,6 +97,19 @@ pub const EXIT_RECORD_BYTES: usize = 8 * 1024;
 /// Longest message kept in an exit record.
 pub const EXIT_MESSAGE_BYTES: usize = 1024;
 
+/// Output kept in the spool, per stream (`max-spool-output-bytes`): far more
+/// than a result carries, far less than a disk; 64 actions that run wild with
+/// one stream take 64 GiB.
+pub const MAX_SPOOL_OUTPUT_BYTES: u64 = 1024 * 1024 * 1024;
+
+/// From one look at the size of the output to the next. An action may be ahead
+/// of its limit by what its disk takes in this time: 2 GB on a fast one.
+pub const OUTPUT_LIMIT_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Output beyond the limit is taken out in pieces of this size, a multiple of
+/// the blocks of all usual file systems.
+pub const OUTPUT_HOLE_BYTES: u64 = 1024 * 1024;
+
 // --- live output ---
 
 /// Bytes per live chunk: small beside a message, large beside a line.

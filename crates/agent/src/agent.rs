@@ -130,6 +130,7 @@ fn engine_config(
         },
         max_message_bytes: actions.max_message_bytes,
         max_output_bytes: actions.max_output_bytes,
+        max_spool_output_bytes: actions.max_spool_output_bytes,
         max_concurrent_actions: actions.concurrency,
         action_timeout: actions.action_timeout,
         ..base

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::cache::DownloadConfig;
 use crate::defaults::{
     MAX_CONCURRENT_ACTIONS, MAX_MESSAGE_BYTES, MAX_OUTPUT_BYTES, MAX_QUEUED_ACTIONS,
-    MAX_QUEUED_BYTES, SPOOL_TTL, STOP_GRACE, TASK_CACHE_TTL,
+    MAX_QUEUED_BYTES, MAX_SPOOL_OUTPUT_BYTES, SPOOL_TTL, STOP_GRACE, TASK_CACHE_TTL,
 };
 
 /// Where the engine works and how much it takes on.
@@ -36,6 +36,9 @@ pub struct EngineConfig {
     pub max_message_bytes: usize,
     /// Output carried in a result, per stream.
     pub max_output_bytes: u64,
+    /// `max-spool-output-bytes`: output kept on the disk, per stream, in whole
+    /// MiB. What an action writes beyond it is counted and dropped.
+    pub max_spool_output_bytes: u64,
     /// Actions that run at once.
     pub max_concurrent_actions: usize,
     /// Actions that wait for a place.
@@ -63,6 +66,7 @@ impl EngineConfig {
             pass_environment: Vec::new(),
             max_message_bytes: MAX_MESSAGE_BYTES,
             max_output_bytes: MAX_OUTPUT_BYTES,
+            max_spool_output_bytes: MAX_SPOOL_OUTPUT_BYTES,
             max_concurrent_actions: MAX_CONCURRENT_ACTIONS,
             max_queued_actions: MAX_QUEUED_ACTIONS,
             max_queued_bytes: MAX_QUEUED_BYTES,

@@ -119,6 +119,7 @@ impl Execution<'_> {
             layout,
             remove_layout: !plan.keep_files,
             stdin_bytes: stdin.len() as u64,
+            max_output_bytes: config.max_spool_output_bytes,
             timeout_ms: config.action_timeout.map(milliseconds),
             stop_grace_ms: milliseconds(config.stop_grace),
         };

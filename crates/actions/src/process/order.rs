@@ -27,6 +27,8 @@ pub(crate) struct RunOrder {
     /// Bytes that follow the order's line.
     pub(crate) stdin_bytes: u64,
     pub(crate) timeout_ms: Option<u64>,
+    /// Output kept, per stream.
+    pub(crate) max_output_bytes: u64,
     /// From SIGTERM to SIGKILL.
     pub(crate) stop_grace_ms: u64,
 }
@@ -88,6 +90,7 @@ mod tests {
             remove_layout: false,
             stdin_bytes: 5,
             timeout_ms: None,
+            max_output_bytes: 1,
             stop_grace_ms: 1,
         }
     }

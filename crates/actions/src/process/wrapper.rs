@@ -19,11 +19,14 @@ use std::time::Instant;
 use rustix::process::{Signal, WaitOptions, WaitStatus};
 use serde::{Deserialize, Serialize};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::MissedTickBehavior;
 
 use super::ending::{Ending, Step, Tree};
 use super::exit_record::Reservation;
 use super::layout::lay_out;
+use super::output_limit::OutputLimit;
 use super::{ExitRecord, ProcessIdentity, RunOrder, tree};
+use crate::defaults::OUTPUT_LIMIT_INTERVAL;
 use crate::spool::{Claim, ClaimError, STDERR_FILE, STDOUT_FILE};
 
 /// The first descriptor that nothing here was meant to get: after stdin, stdout and stderr.
@@ -88,7 +91,7 @@ fn supervise(entry: &Path) -> Result<(), NotStarted> {
 
 async fn run(entry: &Path, order: RunOrder, stdin: Vec<u8>) -> Result<(), NotStarted> {
     let mut signals = Signals::listen().map_err(NotStarted::Supervisor)?;
-    let prepared = Prepared::make(entry, &order)?;
+    let mut prepared = Prepared::make(entry, &order)?;
     let identity = ProcessIdentity::current().map_err(NotStarted::Supervisor)?;
     Claim::Started(identity.clone()).take(entry)?;
     // For people and tools that look for pxp-agent's file.
@@ -96,9 +99,11 @@ async fn run(entry: &Path, order: RunOrder, stdin: Vec<u8>) -> Result<(), NotSta
     notify(&Notice::Claimed(identity));
 
     let record = match prepared.start(entry, &order, stdin) {
-        Ok(main) => watch(&mut signals, main, &order, entry).await,
+        Ok(main) => watch(&mut signals, main, &order, &mut prepared.limit).await,
         Err(error) => cannot_run(entry, &order, &error),
     };
+    prepared.limit.enforce();
+    let record = with_output_sizes(record, entry);
     if order.remove_layout {
         for file in &order.layout {
             // What stays is removed with the entry.
@@ -129,6 +134,7 @@ struct Prepared {
     reservation: Reservation,
     stdout: File,
     stderr: File,
+    limit: OutputLimit,
 }
 
 impl Prepared {
@@ -138,10 +144,17 @@ impl Prepared {
         lay_out(&order.layout, entry)?;
         let stdout = entry.join(STDOUT_FILE);
         let stderr = entry.join(STDERR_FILE);
+        let (stdout, stderr) = (
+            output(&stdout).map_err(at(stdout))?,
+            output(&stderr).map_err(at(stderr))?,
+        );
+        let limit = OutputLimit::set(entry, [&stdout, &stderr], order.max_output_bytes)
+            .map_err(at(entry.to_owned()))?;
         Ok(Self {
             reservation,
-            stdout: output(&stdout).map_err(at(stdout))?,
-            stderr: output(&stderr).map_err(at(stderr))?,
+            stdout,
+            stderr,
+            limit,
         })
     }
 
@@ -197,7 +210,7 @@ fn cannot_run(entry: &Path, order: &RunOrder, error: &io::Error) -> ExitRecord {
     } else {
         126
     };
-    with_output_sizes(ExitRecord::not_run(exitcode, None), entry)
+    ExitRecord::not_run(exitcode, None)
 }
 
 fn with_output_sizes(mut record: ExitRecord, entry: &Path) -> ExitRecord {
@@ -225,11 +238,18 @@ impl Signals {
     }
 }
 
-async fn watch(signals: &mut Signals, main: i32, order: &RunOrder, entry: &Path) -> ExitRecord {
+async fn watch(
+    signals: &mut Signals,
+    main: i32,
+    order: &RunOrder,
+    limit: &mut OutputLimit,
+) -> ExitRecord {
     let root = rustix::process::getpid().as_raw_pid();
     let deadline = order.timeout().map(|timeout| Instant::now() + timeout);
     let mut ending = Ending::new(deadline, order.stop_grace());
     let mut reaper = Reaper { main, status: None };
+    let mut look = tokio::time::interval(OUTPUT_LIMIT_INTERVAL);
+    look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let tree = reaper.reap();
         let wake = match ending.next(Instant::now(), tree) {
@@ -257,6 +277,7 @@ async fn watch(signals: &mut Signals, main: i32, order: &RunOrder, entry: &Path)
             _ = signals.kill.recv() => ending.cancel(true),
             _ = signals.cancel.recv() => ending.cancel(false),
             _ = signals.child.recv() => {}
+            _ = look.tick() => limit.enforce(),
             () = woken => {}
         }
     }
@@ -266,7 +287,7 @@ async fn watch(signals: &mut Signals, main: i32, order: &RunOrder, entry: &Path)
     if record.cancelled || record.timed_out {
         record.survivors = tree::count_descendants(root);
     }
-    with_output_sizes(record, entry)
+    record
 }
 
 /// Collects ended children: the action itself and, because the wrapper is a

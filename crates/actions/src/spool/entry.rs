@@ -5,7 +5,7 @@
 //! written, and say so instead of guessing.
 
 use std::fs::{DirBuilder, File};
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use pki::durable::{self, WriteError};
 
 use super::{Claim, Record};
 use crate::defaults::MAX_RECORD_BYTES;
-use crate::process::ExitRecord;
+use crate::process::{ExitRecord, OutputLimit};
 
 pub(crate) const STDOUT_FILE: &str = "stdout";
 pub(crate) const STDERR_FILE: &str = "stderr";
@@ -100,14 +100,14 @@ impl Entry {
     }
 
     /// Up to `limit` bytes of a stream from `offset`; nothing where there is no
-    /// such file yet.
+    /// such file yet, and nothing beyond the limit, where output is dropped.
     pub(crate) fn output(&self, stream: &str, offset: u64, limit: u64) -> io::Result<Vec<u8>> {
-        use std::io::Seek;
         let mut file = match File::open(self.directory.join(stream)) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(error),
         };
+        let limit = limit.min(OutputLimit::of(&self.directory)?.saturating_sub(offset));
         file.seek(io::SeekFrom::Start(offset))?;
         let mut bytes = Vec::new();
         file.take(limit).read_to_end(&mut bytes)?;

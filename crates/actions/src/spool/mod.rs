@@ -9,6 +9,7 @@
 //! | `metadata` | agent | [`Record`]: who asked for what; on disk before anything runs |
 //! | `claim.json` | wrapper or agent | [`Claim`]: whether the action was started, and by which process |
 //! | `exit.json` | wrapper or agent | [`ExitRecord`](crate::process::ExitRecord): how it ended |
+//! | `output_limit` | wrapper | [`OutputLimit`](crate::process::OutputLimit): bytes of output that count, per stream |
 //! | `stdout`, `stderr` | action | output |
 //! | `pid`, `exitcode` | wrapper | for other tools; never read back for our own entries |
 //!

@@ -75,6 +75,8 @@ pub struct ActionConfig {
     pub concurrency: usize,
     /// Bytes of output carried in a result, per stream.
     pub max_output_bytes: u64,
+    /// Bytes of output kept on the disk, per stream.
+    pub max_spool_output_bytes: u64,
     /// How long an action may run; `None` for no limit.
     pub action_timeout: Option<Duration>,
 }

@@ -258,11 +258,23 @@ fn actions(
         max_output_bytes: settings
             .max_output_bytes
             .unwrap_or(actions::defaults::MAX_OUTPUT_BYTES),
+        max_spool_output_bytes: spool_output(settings)?,
         action_timeout: settings
             .action_timeout
             .and_then(NonZeroU32::new)
             .map(|s| Duration::from_secs(s.get().into())),
     })
+}
+
+fn spool_output(settings: &Settings) -> Result<u64, ConfigError> {
+    match settings.max_spool_output_bytes {
+        Some(0) => Err(ConfigError::invalid(
+            "max-spool-output-bytes",
+            "must be at least 1, or no action could tell anything",
+        )),
+        Some(bytes) => Ok(bytes),
+        None => Ok(actions::defaults::MAX_SPOOL_OUTPUT_BYTES),
+    }
 }
 
 fn concurrency(settings: &Settings) -> Result<usize, ConfigError> {

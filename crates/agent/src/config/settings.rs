@@ -127,6 +127,10 @@ pub struct Settings {
     /// Bytes of output carried in a result, per stream
     #[arg(long, value_name = "BYTES")]
     pub max_output_bytes: Option<u64>,
+    /// Bytes of output kept in the spool, per stream, in whole MiB; the rest is
+    /// counted and dropped (not on file systems without holes, such as NFS 3)
+    #[arg(long, value_name = "BYTES")]
+    pub max_spool_output_bytes: Option<u64>,
     /// Seconds an action may run; 0 for no limit
     #[arg(long, value_name = "SECS")]
     pub action_timeout: Option<u32>,

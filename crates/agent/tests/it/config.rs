@@ -204,6 +204,9 @@ fn every_option_of_the_file_has_its_effect() {
         ("pidfile = \"/x/pid\"", |c| c.pidfile == Path::new("/x/pid")),
         ("concurrency = 3", |c| c.actions.concurrency == 3),
         ("max-output-bytes = 5", |c| c.actions.max_output_bytes == 5),
+        ("max-spool-output-bytes = 7", |c| {
+            c.actions.max_spool_output_bytes == 7
+        }),
         ("action-timeout = 60", |c| {
             c.actions.action_timeout == Some(seconds(60))
         }),
@@ -281,6 +284,7 @@ fn values_that_make_no_sense_are_errors_that_name_the_option() {
         ("broker-ws-uri = \"wss://\"", "broker-ws-uri"),
         ("ssl-key = \"/does/not/exist\"", "ssl-key"),
         ("concurrency = 0", "concurrency"),
+        ("max-spool-output-bytes = 0", "max-spool-output-bytes"),
         ("max-incoming-message-size = 1", "max-incoming-message-size"),
         ("reconnect-max-delay = 0", "reconnect-max-delay"),
         ("certname = \"../x\"", "certname"),

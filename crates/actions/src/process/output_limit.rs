@@ -1,0 +1,152 @@
+//! How much of an action's output is kept: [`OutputLimit`].
+//!
+//! An action writes into the spool by itself, so that its output needs nobody
+//! to carry it. What it wrote beyond the limit is taken out of the file again
+//! as a hole: the action goes on undisturbed, the file's length stays true, and
+//! only the room is given back. The rules: bytes below the limit are never
+//! touched, bytes beyond it never read. On a file system without holes (NFS
+//! before 4.2, for one) they are not read either, but keep their room. A process
+//! that the action leaves behind is watched by nobody, and so has no limit.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use rustix::fs::{FallocateFlags, fallocate};
+
+use crate::defaults::OUTPUT_HOLE_BYTES;
+
+/// The output streams of one action and their limit.
+#[derive(Debug)]
+pub(crate) struct OutputLimit {
+    streams: [Stream; 2],
+}
+
+#[derive(Debug)]
+struct Stream {
+    file: File,
+    /// From the limit to here everything was taken out.
+    hole_end: u64,
+}
+
+impl OutputLimit {
+    /// Name of the file in a spool entry that holds the limit.
+    const FILE: &'static str = "output_limit";
+
+    /// Keeps `max_bytes` of each stream, rounded up to whole holes, and leaves
+    /// that number in the entry.
+    pub(super) fn set(entry: &Path, streams: [&File; 2], max_bytes: u64) -> io::Result<Self> {
+        let limit = max_bytes
+            .checked_next_multiple_of(OUTPUT_HOLE_BYTES)
+            .unwrap_or(u64::MAX);
+        OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o640)
+            .open(entry.join(Self::FILE))?
+            .write_all(limit.to_string().as_bytes())?;
+        let stream = |file: &File| -> io::Result<Stream> {
+            Ok(Stream {
+                file: file.try_clone()?,
+                hole_end: limit,
+            })
+        };
+        let [stdout, stderr] = streams;
+        Ok(Self {
+            streams: [stream(stdout)?, stream(stderr)?],
+        })
+    }
+
+    /// Bytes that count of each stream in `entry`; all of them where none is set
+    /// (by a pxp-agent, say).
+    pub(crate) fn of(entry: &Path) -> io::Result<u64> {
+        match std::fs::read_to_string(entry.join(Self::FILE)) {
+            Ok(text) => text.trim().parse().map_err(io::Error::other),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(u64::MAX),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes out what was written beyond the limit since the last call.
+    pub(super) fn enforce(&mut self) {
+        for stream in &mut self.streams {
+            // A file system that cannot do it: ending the action would be worse.
+            let _ = stream.enforce();
+        }
+    }
+}
+
+impl Stream {
+    fn enforce(&mut self) -> io::Result<()> {
+        let written = self.file.metadata()?.len();
+        // Whole blocks of any file system: a part of one would become zeros, not a hole.
+        let end = written - written % OUTPUT_HOLE_BYTES;
+        if end > self.hole_end {
+            fallocate(
+                &self.file,
+                FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE,
+                self.hole_end,
+                end - self.hole_end,
+            )?;
+            self.hole_end = end;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::MetadataExt;
+
+    use super::*;
+
+    const HALF_A_HOLE: usize = OUTPUT_HOLE_BYTES as usize / 2;
+
+    fn write(mut file: &File, halves: usize) {
+        file.write_all(&vec![b'x'; halves * HALF_A_HOLE]).unwrap();
+        file.sync_all().unwrap();
+    }
+
+    fn holes_of_room(file: &File) -> u64 {
+        file.metadata().unwrap().blocks() * 512 / OUTPUT_HOLE_BYTES
+    }
+
+    #[test]
+    fn what_goes_beyond_the_limit_takes_no_room_and_still_counts() {
+        let entry = tempfile::tempdir().unwrap();
+        let (stdout, stderr) = (tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap());
+        let mut limit =
+            OutputLimit::set(entry.path(), [&stdout, &stderr], OUTPUT_HOLE_BYTES + 1).unwrap();
+        let kept = OutputLimit::of(entry.path()).unwrap();
+        assert_eq!(kept, 2 * OUTPUT_HOLE_BYTES, "rounded up");
+        write(&stderr, 3);
+        let mut halves = 0;
+        for more in [7, 6, 6] {
+            write(&stdout, more);
+            halves += more as u64;
+            limit.enforce();
+            assert_eq!(holes_of_room(&stdout), 2, "and a half that waits");
+            let length = stdout.metadata().unwrap().len();
+            assert_eq!(length, halves * OUTPUT_HOLE_BYTES / 2);
+        }
+        assert_eq!(holes_of_room(&stderr), 1, "and a half, all of it kept");
+    }
+
+    #[test]
+    fn entries_without_a_limit_are_read_whole() {
+        let entry = tempfile::tempdir().unwrap();
+        assert_eq!(OutputLimit::of(entry.path()).unwrap(), u64::MAX);
+    }
+
+    #[test]
+    fn a_limit_beyond_all_files_is_one() {
+        let entry = tempfile::tempdir().unwrap();
+        let file = tempfile::tempfile().unwrap();
+        let mut limit = OutputLimit::set(entry.path(), [&file, &file], u64::MAX).unwrap();
+        write(&file, 4);
+        limit.enforce();
+        assert_eq!(holes_of_room(&file), 2);
+    }
+}

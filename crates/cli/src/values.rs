@@ -29,6 +29,7 @@ pub(crate) fn result_lines(result: &Value) -> Vec<String> {
     for (key, value) in fields {
         match key.as_str() {
             "_output" => lines.extend(text_lines(value)),
+            "_output_info" => lines.extend(info_lines(value)),
             "_error" => lines.extend(error_lines(value)),
             key => {
                 let mut value = text_lines(value).into_iter();
@@ -43,6 +44,19 @@ pub(crate) fn result_lines(result: &Value) -> Vec<String> {
                 );
             }
         }
+    }
+    lines
+}
+
+/// What the output alone does not say: that it is cut, or not text.
+fn info_lines(info: &Value) -> Vec<String> {
+    let mut lines = Vec::new();
+    if info["truncated"] == true {
+        let bytes = &info["bytes"];
+        lines.push(format!("(the output is cut; it had {bytes} bytes)"));
+    }
+    if info["encoding"] == "binary" {
+        lines.push("(the output is not UTF-8; --format json has its exact bytes)".to_owned());
     }
     lines
 }
@@ -91,6 +105,15 @@ mod tests {
             result_lines(&json!({"_output": "a\n\u{1b}b\n"})),
             ["a", "␛b"]
         );
+    }
+
+    #[test]
+    fn cut_and_binary_output_is_told() {
+        let result = json!({"_output": "x", "_output_info": {
+            "truncated": true, "bytes": 9, "encoding": "binary", "base64": "eA=="}});
+        let lines = result_lines(&result);
+        assert_eq!(lines[0], "x");
+        assert!(lines[1].contains("9 bytes") && lines[2].contains("UTF-8"));
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod progress;
 use api_types::events::ends_job;
 use api_types::{Event, Job, JobNode, JobNodes, LiveOutput, StopCommand, StopReply};
 use serde_json::{Value, json};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::client::Client;
 use crate::defaults::PAGE;
@@ -32,18 +33,21 @@ pub(crate) async fn follow(client: &Client, number: &str, format: Format) -> Res
         .await?;
     let mut view = View::new(job.node_count, format);
     let mut stream = EventStream::new(client, number);
-    let mut interrupts = 0;
+    // One for the whole time: a Ctrl-C between two waits is not lost.
+    let interrupt = signal(SignalKind::interrupt());
+    let mut interrupt =
+        interrupt.map_err(|error| Failure::Usage(format!("cannot catch Ctrl-C: {error}")))?;
+    let mut asked = false;
     loop {
         let item = tokio::select! {
             item = stream.next() => item?,
-            interrupted = tokio::signal::ctrl_c() => {
-                interrupted.map_err(|error| Failure::Usage(format!("cannot catch Ctrl-C: {error}")))?;
-                interrupts += 1;
-                if interrupts > 1 {
+            _ = interrupt.recv() => {
+                let leave = asked || stop(client, number, &view, &mut interrupt).await;
+                if leave {
                     view.note(&format!("detached; job {number} goes on: `tutti job show {number}`"));
                     return Ok(EXIT_ERROR);
                 }
-                stop(client, number, &view).await?;
+                asked = true;
                 continue;
             }
         };
@@ -58,20 +62,29 @@ pub(crate) async fn follow(client: &Client, number: &str, format: Format) -> Res
     summary(client, number, format).await
 }
 
-async fn stop(client: &Client, number: &str, view: &View) -> Result<(), Failure> {
+/// Asks the server to stop the job; true when Ctrl-C came again before it answered.
+async fn stop(client: &Client, number: &str, view: &View, interrupt: &mut Signal) -> bool {
+    view.note(&format!(
+        "asking the server to stop job {number}; Ctrl-C again leaves it alone"
+    ));
     let command = StopCommand {
         job: number.to_owned(),
         force: false,
     };
-    let reply: StopReply = client
-        .post(&["orchestrator", "v1", "command", "stop"], &command)
-        .await?;
-    view.note(&format!(
-        "stopping job {number}: nothing new starts, what runs on {} nodes may finish (`tutti job stop \
-         {number} --force` ends it); Ctrl-C again only leaves",
-        reply.job.nodes.running
-    ));
-    Ok(())
+    let path = ["orchestrator", "v1", "command", "stop"];
+    let reply: Result<StopReply, Failure> = tokio::select! {
+        reply = client.post(&path, &command) => reply,
+        _ = interrupt.recv() => return true,
+    };
+    match reply {
+        Ok(reply) => view.note(&format!(
+            "stopping job {number}: nothing new starts, {} running nodes finish (`tutti job stop \
+             {number} --force` ends them)",
+            reply.job.nodes.running
+        )),
+        Err(failure) => view.note(&format!("job {number} is not stopped: {failure}")),
+    }
+    false
 }
 
 /// What is on the screen while the job runs.

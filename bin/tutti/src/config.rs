@@ -117,7 +117,7 @@ pub(crate) struct Code {
 pub(crate) struct Jobs {
     /// Nodes that run tasks at once, over all jobs.
     pub task_concurrency: usize,
-    /// How long one node may take, unless the job says otherwise; 0 = no limit.
+    /// How long one node may take, unless the job says otherwise.
     pub node_timeout_s: u64,
     /// Finished jobs older than this are deleted.
     pub keep_days: u32,
@@ -141,6 +141,9 @@ pub(crate) enum ConfigError {
     #[error("the configuration {path} is not valid: {what}")]
     Value { path: PathBuf, what: String },
 }
+
+/// The longest time that the API takes for a job as well: 30 days.
+const NODE_TIMEOUT_MAX_S: u64 = 30 * 24 * 60 * 60;
 
 fn default_data_dir() -> PathBuf {
     PathBuf::from("/var/lib/tutti")
@@ -216,6 +219,11 @@ impl Config {
         }
         if self.jobs.task_concurrency == 0 {
             return Err("jobs.task_concurrency must be at least 1".to_owned());
+        }
+        if !(1..=NODE_TIMEOUT_MAX_S).contains(&self.jobs.node_timeout_s) {
+            return Err(format!(
+                "jobs.node_timeout_s must be from 1 to {NODE_TIMEOUT_MAX_S} (30 days)"
+            ));
         }
         if self.jobs.keep_days < 2 {
             return Err("jobs.keep_days must be at least 2".to_owned());
@@ -294,7 +302,7 @@ impl Default for Jobs {
     fn default() -> Self {
         Self {
             task_concurrency: 250,
-            node_timeout_s: 0,
+            node_timeout_s: 24 * 60 * 60,
             keep_days: 30,
         }
     }
@@ -345,6 +353,15 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(error.contains("at least 1"), "{error}");
+    }
+
+    #[test]
+    fn a_node_needs_some_time_and_not_for_ever() {
+        for seconds in [0, NODE_TIMEOUT_MAX_S + 1] {
+            let text = format!("certname = 'a'\n[jobs]\nnode_timeout_s = {seconds}");
+            let error = read(&text).unwrap_err().to_string();
+            assert!(error.contains("node_timeout_s"), "{error}");
+        }
     }
 
     #[test]

@@ -159,15 +159,12 @@ impl Engines {
 
 fn jobs_config(config: &Config) -> JobsConfig {
     let day = Duration::from_secs(24 * 60 * 60);
-    let mut jobs = JobsConfig {
+    JobsConfig {
         task_concurrency: config.jobs.task_concurrency,
+        run_timeout: Duration::from_secs(config.jobs.node_timeout_s),
         prune_after: Some(day * config.jobs.keep_days),
         ..JobsConfig::default()
-    };
-    if config.jobs.node_timeout_s > 0 {
-        jobs.run_timeout = Duration::from_secs(config.jobs.node_timeout_s);
     }
-    jobs
 }
 
 fn start_broker(

@@ -77,6 +77,25 @@ impl Place {
         ]
     }
 
+    /// This program as it is typed where the person stands now.
+    pub(super) fn typed_program(&self) -> String {
+        let program = Path::new(&self.tutti);
+        let name = program.file_name().unwrap_or(program.as_os_str());
+        let search = std::env::var_os("PATH").unwrap_or_default();
+        let first = std::env::split_paths(&search)
+            .map(|directory| directory.join(name))
+            .find(|candidate| candidate.exists());
+        if first.is_some_and(|first| first == program) {
+            return name.to_string_lossy().into_owned();
+        }
+        let here = std::env::current_dir().unwrap_or_default();
+        match program.strip_prefix(here) {
+            Ok(below) if below.components().count() > 1 => below.display().to_string(),
+            Ok(below) => format!("./{}", below.display()),
+            Err(_) => program.display().to_string(),
+        }
+    }
+
     /// The client, told where this server is.
     pub(super) fn client(&self) -> tokio::process::Command {
         let mut command = tokio::process::Command::new(&self.tutti);

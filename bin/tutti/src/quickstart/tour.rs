@@ -75,19 +75,19 @@ pub(super) fn farewell(place: &Place, keep: bool) {
     shown("agents", "agents");
     shown("password", "data/admin-password");
     shown("logs", "server.log");
+    let tutti = place.typed_program();
     if keep {
         cli::say!("\n{} (in another terminal)", "What to type next".bold());
         for (name, value) in place.client_settings() {
             cli::say!("  export {name}={}", value.display());
         }
-        let tutti = place.tutti.display();
         cli::say!("  {tutti} task list");
         cli::say!("  {tutti} task show service");
         cli::say!("  {tutti} job list");
         cli::say!("\nRunning until Ctrl-C.");
     } else {
         cli::say!("\n{}", "What to type next".bold());
-        cli::say!("  {} quickstart --keep", place.tutti.display());
+        cli::say!("  {tutti} quickstart --keep");
         cli::say!(
             "\nEverything is stopped now. The directory stays for you to look at; delete it when you like."
         );

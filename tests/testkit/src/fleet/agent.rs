@@ -83,7 +83,7 @@ impl SimulatedAgent {
             if let Ok(link) = self.connect().await {
                 self.shared.came();
                 // How the connection ended does not matter: faults are what this is for.
-                let _ = self.serve(link).await;
+                let _ = Box::pin(self.serve(link)).await;
                 self.shared.went();
             }
             if !self.shared.config.reconnect {

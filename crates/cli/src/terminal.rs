@@ -40,6 +40,11 @@ pub(crate) fn bad(text: impl Display) -> String {
     text.red().bold().to_string()
 }
 
+/// What a node wrote to standard error: apart from the rest, but no alarm.
+pub(crate) fn error_output(text: impl Display) -> String {
+    text.red().to_string()
+}
+
 pub(crate) fn warn(text: impl Display) -> String {
     text.yellow().to_string()
 }

@@ -10,7 +10,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-use crate::terminal::{bad, dim, harmless, name};
+use crate::terminal::{dim, error_output, harmless, name};
 
 /// A line without an end is printed in pieces of this size.
 const LINE_BYTES_MAX: usize = 4 << 10;
@@ -139,7 +139,7 @@ impl Rest {
 
 fn labelled(node: &str, line: &[u8], is_stderr: bool) -> String {
     let text = harmless(String::from_utf8_lossy(line).trim_end_matches('\r'));
-    let text = if is_stderr { bad(text) } else { text };
+    let text = if is_stderr { error_output(text) } else { text };
     format!("{} {} {text}", name(harmless(node)), dim("│"))
 }
 

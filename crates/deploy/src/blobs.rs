@@ -2,7 +2,8 @@
 //!
 //! [`Blobs`] is a directory `ab/<sha256>`. The rule: a blob is complete, durable and what its name
 //! says from the moment that the name exists, because it is hashed while it is copied and renamed
-//! when it is on the disk.
+//! when it is on the disk. One that a disk or a person damaged later is replaced by the next job
+//! that needs it.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -15,11 +16,13 @@ use sha2::Digest;
 
 use crate::TaskFile;
 use crate::defaults::{COPY_BYTES, FILE_BYTES};
+use crate::hash::Hashes;
 
 /// The directory; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Blobs {
     directory: Arc<Path>,
+    hashes: Arc<Hashes>,
 }
 
 /// A blob, open at its begin.
@@ -76,12 +79,13 @@ impl Blobs {
         fs::set_permissions(&directory, fs::Permissions::from_mode(0o700)).map_err(io)?;
         Ok(Self {
             directory: directory.into(),
+            hashes: Arc::default(),
         })
     }
 
     /// Keeps a file of a task, which must still have the hash that it had when the task was read.
     pub fn keep(&self, file: &TaskFile) -> Result<(), BlobError> {
-        if self.contains(&file.sha256)? {
+        if self.is_whole(&file.sha256)? {
             return Ok(());
         }
         let path = &file.path;
@@ -129,6 +133,19 @@ impl Blobs {
         let path = self.path(sha256);
         path.try_exists()
             .map_err(|source| BlobError::Io { path, source })
+    }
+
+    /// Whether it is kept, and still what its name says.
+    fn is_whole(&self, sha256: &Sha256) -> Result<bool, BlobError> {
+        let path = self.path(sha256);
+        let mut file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(source) => return Err(BlobError::Io { path, source }),
+        };
+        // One that cannot be read is replaced as well.
+        let hashed = self.hashes.of(&path, &mut file);
+        Ok(hashed.is_ok_and(|hashed| hashed.sha256 == *sha256))
     }
 
     /// `None`: it is not kept.

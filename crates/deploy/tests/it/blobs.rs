@@ -58,6 +58,21 @@ fn a_file_that_changed_since_it_was_looked_up_is_refused() {
 }
 
 #[test]
+fn a_blob_that_was_damaged_is_replaced_by_who_needs_it() {
+    let tree = Tree::new(&[("modules/a/tasks/init.sh", "one")]);
+    let blobs = Blobs::open(tree.path("/blobs")).unwrap();
+    let file = tree.task("a").unwrap().files.remove(0);
+    blobs.keep(&file).unwrap();
+    let name = file.sha256.to_string();
+    let kept = tree.path("/blobs").join(&name[..2]).join(&name);
+    for damage in ["", "on", "two", "one more"] {
+        std::fs::write(&kept, damage).unwrap();
+        blobs.keep(&file).unwrap();
+        assert_eq!(content(&blobs, &file.sha256).unwrap(), b"one");
+    }
+}
+
+#[test]
 fn a_source_that_fails_leaves_nothing() {
     struct Broken;
     impl Read for Broken {

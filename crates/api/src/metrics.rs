@@ -11,7 +11,7 @@ use crate::Shared;
 pub(crate) async fn metrics(State(api): State<Shared>) -> impl IntoResponse {
     let mut text = String::new();
     let jobs = api.jobs.metrics();
-    let counters: [(&str, &str, &AtomicU64); 11] = [
+    let counters: [(&str, &str, &AtomicU64); 12] = [
         ("jobs_created", "Jobs that were made.", &jobs.jobs_created),
         (
             "runs_started",
@@ -62,6 +62,11 @@ pub(crate) async fn metrics(State(api): State<Shared>) -> impl IntoResponse {
             "commit_failures",
             "Commits that were tried again.",
             &jobs.commit_failures,
+        ),
+        (
+            "refused_changes",
+            "Changes that the store refused for good; look at the log.",
+            &jobs.refused_changes,
         ),
     ];
     for (name, help, counter) in counters {

@@ -56,7 +56,7 @@ pub const SHAPING: usize = 4;
 /// Wait before a failed commit is tried again: a full disk or a lost database does not heal faster.
 pub const COMMIT_RETRY: Duration = Duration::from_secs(1);
 
-/// Commands that wait for the engine (runs, stops, subscriptions): each waits for its caller.
+/// Commands that wait for the engine (runs, stops, new readers): each waits for its caller.
 pub const COMMANDS: usize = 256;
 /// Job insertions under way at once; more wait in the command queue.
 pub const INSERTIONS: usize = 16;
@@ -83,6 +83,8 @@ pub const LIVE_WINDOW_MAX: u64 = 64 * 1_024;
 pub const LIVE_CHUNKS: usize = 4_096;
 /// Subscribers of one job.
 pub const LIVE_SUBSCRIBERS: usize = 64;
+/// Reports of readers (what they have taken) that wait for the engine; each waits for its reader.
+pub const LIVE_REPORTS: usize = 256;
 /// Events read from the store at a time for a subscriber.
 pub const LIVE_EVENTS: usize = 500;
 

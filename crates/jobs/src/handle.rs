@@ -11,12 +11,12 @@ use fabric::{Fabric, Inbox};
 use pcp::Certname;
 use pki::seal::SealKey;
 use store::{JobNumber, Store, StoreError};
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::config::JobsConfig;
-use crate::defaults::{COMMANDS, SCOPE_NODES};
+use crate::defaults::{COMMANDS, LIVE_REPORTS, SCOPE_NODES};
 use crate::engine::{Command, Engine, Parts};
 use crate::flight::Patience;
 use crate::live::LiveSubscription;
@@ -41,6 +41,8 @@ struct Shared {
     pings: Arc<Pings>,
     metrics: Arc<Metrics>,
     prune: Arc<Notify>,
+    /// Set when the engine ended because its store was lost.
+    lost: watch::Receiver<Option<StoreError>>,
     stopped: CancellationToken,
     tasks: TaskTracker,
 }
@@ -73,6 +75,7 @@ impl Jobs {
         seal: SealKey,
     ) -> Result<Self, StoreError> {
         let (commands, queue) = mpsc::channel(COMMANDS);
+        let (reports, taken) = mpsc::channel(LIVE_REPORTS);
         let stopped = CancellationToken::new();
         let pings = Arc::<Pings>::default();
         let metrics = Arc::<Metrics>::default();
@@ -90,12 +93,22 @@ impl Jobs {
             task_concurrency: config.task_concurrency,
             reconnect_grace: config.reconnect_grace,
             tick: config.tick,
-            commands: commands.clone(),
+            reports,
             stopped: stopped.clone(),
         });
         engine.recover(&seal).await?;
         let tasks = TaskTracker::new();
-        tasks.spawn(engine.run(queue, inbox));
+        let (lost_sender, lost) = watch::channel(None);
+        let ending = stopped.clone();
+        tasks.spawn(async move {
+            let error = engine.run(queue, taken, inbox).await;
+            if let Some(error) = &error {
+                tracing::error!(%error, "the job engine ends: its store takes nothing any more");
+            }
+            // Nobody is answered from now on.
+            ending.cancel();
+            lost_sender.send_replace(error);
+        });
         let prune = Arc::<Notify>::default();
         if let Some(after) = config.prune_after {
             let pruner = Pruner {
@@ -125,6 +138,7 @@ impl Jobs {
             pings,
             metrics,
             prune,
+            lost,
             stopped,
             tasks,
         };
@@ -195,6 +209,22 @@ impl Jobs {
     /// Looks for old jobs to delete now.
     pub fn prune_soon(&self) {
         self.shared.prune.notify_one();
+    }
+
+    /// Returns when the engine has ended because its store takes nothing any more (it was closed, or
+    /// another server took the database over), with the reason. Nothing more can be done then but
+    /// to end the process: a new one takes the jobs up again.
+    pub async fn lost(&self) -> StoreError {
+        let mut lost = self.shared.lost.clone();
+        let error = match lost.wait_for(Option::is_some).await {
+            Ok(error) => error.clone(),
+            // It ended in order.
+            Err(_) => None,
+        };
+        match error {
+            Some(error) => error,
+            None => std::future::pending().await,
+        }
     }
 
     /// Ends the engine: what is decided is written, what is marked is sent, nothing new starts.

@@ -14,6 +14,7 @@ mod engine;
 mod events;
 mod flight;
 mod handle;
+mod keys;
 mod live;
 mod metrics;
 mod outcome;

@@ -16,7 +16,7 @@ use store::{EventRow, JobNumber, Store, StoreError};
 use tokio::sync::{mpsc, watch};
 
 use crate::defaults::{LIVE_CHUNKS, LIVE_EVENTS, LIVE_QUEUE_BYTES};
-use crate::engine::{Command, JobKey, RunKey};
+use crate::keys::{JobKey, RunKey};
 
 /// What a reader of a job sees.
 #[derive(Clone, Debug)]
@@ -58,7 +58,7 @@ pub(crate) struct Feed {
     commits: watch::Receiver<u64>,
     /// The count up to which events have been read.
     commits_read: Option<u64>,
-    commands: mpsc::Sender<Command>,
+    reports: mpsc::Sender<Taken>,
     taken: HashMap<RunKey, u64>,
     taken_bytes: u64,
     lagged: bool,
@@ -104,7 +104,7 @@ pub(crate) struct Taken {
 pub(crate) fn channel(
     job: JobKey,
     commits: watch::Receiver<u64>,
-    commands: mpsc::Sender<Command>,
+    reports: mpsc::Sender<Taken>,
     report_bytes: u64,
 ) -> (Watcher, Feed) {
     let (sender, chunks) = mpsc::channel(LIVE_CHUNKS);
@@ -119,7 +119,7 @@ pub(crate) fn channel(
         backlog,
         commits,
         commits_read: None,
-        commands,
+        reports,
         taken: HashMap::new(),
         taken_bytes: 0,
         lagged: false,
@@ -242,17 +242,17 @@ impl Feed {
         if self.taken_bytes < self.report_bytes && !idle && !self.lagged {
             return;
         }
-        let Ok(permit) = self.commands.reserve().await else {
+        let Ok(permit) = self.reports.reserve().await else {
             return;
         };
         let lagged = std::mem::take(&mut self.lagged);
         self.taken_bytes = 0;
         let runs = std::mem::take(&mut self.taken);
-        permit.send(Command::Taken(Taken {
+        permit.send(Taken {
             job: self.job,
             runs,
             lagged,
-        }));
+        });
     }
 }
 

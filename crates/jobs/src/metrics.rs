@@ -29,6 +29,8 @@ pub struct Metrics {
     pub unasked_output: AtomicU64,
     /// Commits that failed and were tried again.
     pub commit_failures: AtomicU64,
+    /// Changes that the store refused for good.
+    pub refused_changes: AtomicU64,
     /// Gauge: runs that hold a slot.
     pub in_flight: AtomicU64,
     /// Gauge: runs that wait for a slot.

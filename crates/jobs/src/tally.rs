@@ -65,12 +65,28 @@ impl Tally {
             return None;
         }
         self.ended = true;
-        Some(match self.stop {
+        Some(self.last_state())
+    }
+
+    /// A run that ended in `state` counts as errored after all. Returns the job's end as it is
+    /// now, if that was told before.
+    pub(crate) fn run_errored_after_all(
+        &mut self,
+        state: RunState,
+    ) -> Option<(JobState, &'static str)> {
+        if state == RunState::Finished {
+            self.unsuccessful += 1;
+        }
+        self.ended.then(|| self.last_state())
+    }
+
+    fn last_state(&self) -> (JobState, &'static str) {
+        match self.stop {
             Stop::ByForce => (JobState::Stopped, "job_aborted"),
             Stop::Gently => (JobState::Stopped, "job_finished"),
             Stop::No if self.unsuccessful == 0 => (JobState::Finished, "job_finished"),
             Stop::No => (JobState::Failed, "job_finished"),
-        })
+        }
     }
 }
 

@@ -42,6 +42,10 @@ pub(crate) enum Verdict {
     Unknown(WhyUnknown),
     /// The job was stopped before the run started.
     NotStarted,
+    /// The store refuses to record that the run starts.
+    Unmarked,
+    /// The store refuses to record how the run ended.
+    Unrecorded,
 }
 
 // === impl Verdict ===
@@ -112,6 +116,14 @@ impl Verdict {
                 reason(*why)
             ),
             Self::NotStarted => "the job was stopped before this node started".to_owned(),
+            Self::Unmarked => format!(
+                "the server's database refused to record the start on {node} (its log says why); \
+                 nothing was sent, so the action can be run again"
+            ),
+            Self::Unrecorded => format!(
+                "the server's database refused to record how it ended on {node} (its log says \
+                 why): look at the node before running it again"
+            ),
         }
     }
 
@@ -122,10 +134,14 @@ impl Verdict {
 
     fn kind(&self) -> &'static str {
         match self {
-            Self::NotConnected | Self::Busy | Self::Refused(_) | Self::Unreadable => KIND_EXECUTION,
+            Self::NotConnected
+            | Self::Busy
+            | Self::Refused(_)
+            | Self::Unreadable
+            | Self::Unmarked => KIND_EXECUTION,
             Self::TimedOut { .. } => KIND_TIMEOUT,
             Self::Stopped { .. } | Self::NotStarted => KIND_STOPPED,
-            Self::Silent { .. } | Self::Unknown(_) => KIND_UNKNOWN,
+            Self::Silent { .. } | Self::Unknown(_) | Self::Unrecorded => KIND_UNKNOWN,
         }
     }
 }
@@ -195,6 +211,8 @@ mod tests {
             Verdict::cancel_unanswered(Stop, 5),
             Verdict::Stopped { told: false },
             Verdict::Silent { asked: 35 },
+            Verdict::Unmarked,
+            Verdict::Unrecorded,
         ];
         let why = [
             WhyUnknown::NoSpoolId,

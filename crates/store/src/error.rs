@@ -76,8 +76,9 @@ pub enum StoreError {
          will work again"
     )]
     DiskFull(#[source] Source),
-    /// PostgreSQL does not answer.
-    #[error("the database is not reachable; nothing of this write was kept")]
+    /// PostgreSQL does not answer, or the database cannot take any write now (it is read-only,
+    /// locked or out of resources).
+    #[error("the database is not reachable or not writable; nothing of this write was kept")]
     Unavailable(#[source] Source),
     /// The commit was sent and its answer was lost. Commits of [`Change`](crate::Change)s may be
     /// repeated: what was applied is then reported as unchanged.
@@ -86,7 +87,7 @@ pub enum StoreError {
     /// Another server took the database over while this one had lost it.
     #[error("another server process took over this database; this one must end")]
     Superseded,
-    /// The engine refused.
+    /// The engine refused what the statement says: the same again would be refused again.
     #[error("the database refused the statement")]
     Refused(#[source] Source),
     /// What was read is not what the schema says.
@@ -113,9 +114,16 @@ impl From<rusqlite::Error> for StoreError {
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
                 Self::Corrupt(Arc::new(error))
             }
-            Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) => {
-                Self::Unavailable(Arc::new(error))
-            }
+            // The file cannot be written now, whatever the statement says.
+            Some(
+                ErrorCode::SystemIoFailure
+                | ErrorCode::CannotOpen
+                | ErrorCode::ReadOnly
+                | ErrorCode::PermissionDenied
+                | ErrorCode::DatabaseBusy
+                | ErrorCode::DatabaseLocked
+                | ErrorCode::OutOfMemory,
+            ) => Self::Unavailable(Arc::new(error)),
             _ => Self::Refused(Arc::new(error)),
         }
     }

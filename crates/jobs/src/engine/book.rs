@@ -16,19 +16,9 @@ use tokio::sync::watch;
 use uuid::Uuid;
 
 use crate::flight::Flight;
+use crate::keys::{JobKey, RunKey};
 use crate::live::Watcher;
 use crate::tally::Tally;
-
-/// The engine's own name of a job; it has one before the store has given the number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct JobKey(pub(crate) u64);
-
-/// One run of one job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct RunKey {
-    pub(crate) job: JobKey,
-    pub(crate) index: usize,
-}
 
 #[derive(Debug, Default)]
 pub(crate) struct Book {

@@ -1,83 +1,22 @@
 //! From decided to durable.
 //!
-//! [`Ledger`] queues changes with what is to follow their commit. The rule: one commit at a time,
-//! in the order of the queue; one that fails is tried again until it succeeds or the engine ends,
-//! and nothing that follows from it happens before.
+//! The rule: one commit at a time, in the order of the [ledger](super::ledger), and nothing that
+//! follows from a change happens before its commit. What fails for now (a full disk, a database
+//! that is away) is tried again until it works; what the store refuses for good is
+//! [handed back](Halt::Refused) alone, so that it holds up nothing behind it; and a store that takes
+//! nothing any more ends the engine.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashSet;
+use std::sync::Arc;
 
-use store::{Applied, Change};
-use tokio::sync::oneshot;
-use tokio::time::Instant;
+use store::{Applied, Change, Store, StoreError};
 
-use super::deliver::Outgoing;
-use super::late::Late;
-use super::{Engine, JobKey, RunKey};
-use crate::defaults::{COMMIT_CHANGES, COMMIT_RETRY, SEND_BATCHES, SHUTDOWN_GRACE};
-use crate::metrics::count;
-
-/// What follows when a change is durable.
-#[derive(Debug)]
-pub(super) enum After {
-    /// Watchers of the job read the event.
-    Told(JobKey),
-    /// The run's request is sent.
-    Marked(RunKey),
-    /// The agent may forget the outcome.
-    Ended { run: RunKey, acknowledge: bool },
-    /// The job leaves the book.
-    JobEnded(JobKey),
-    /// A caller is answered.
-    Stopped(JobKey, oneshot::Sender<bool>),
-    /// The agent may forget the outcome that came too late.
-    LateLogged(Box<Late>),
-}
-
-/// The changes that wait for a commit.
-#[derive(Debug, Default)]
-pub(super) struct Ledger {
-    entries: VecDeque<(Change, After)>,
-    bytes: usize,
-}
-
-/// A commit that succeeded, or was given up because the engine ends.
-pub(super) struct Committed {
-    applied: Vec<(Applied, After)>,
-    /// An earlier try may have been kept although its answer was lost, so that a change which was
-    /// not applied may still be ours.
-    repeated: bool,
-}
-
-// === impl Ledger ===
-
-impl Ledger {
-    pub(super) fn push(&mut self, change: Change, after: After) {
-        self.bytes += weight(&change);
-        self.entries.push_back((change, after));
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.entries.len()
-    }
-
-    pub(super) fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    fn take(&mut self) -> (Vec<Change>, Vec<After>) {
-        let count = self.entries.len().min(COMMIT_CHANGES);
-        let (changes, afters): (Vec<Change>, Vec<After>) = self.entries.drain(..count).unzip();
-        self.bytes -= changes.iter().map(weight).sum::<usize>();
-        (changes, afters)
-    }
-}
-
-fn weight(change: &Change) -> usize {
-    match change {
-        Change::Run(run) => run.result.as_ref().map_or(0, String::len),
-        _ => 0,
-    }
-}
+use super::ledger::{After, Committed, Halt, Refused};
+use super::outgoing::Outgoing;
+use super::state::Engine;
+use crate::defaults::{COMMIT_RETRY, SEND_BATCHES};
+use crate::keys::RunKey;
+use crate::metrics::{Metrics, count};
 
 // === impl Engine ===
 
@@ -90,26 +29,9 @@ impl Engine {
         {
             return;
         }
-        let (changes, afters) = self.ledger.take();
+        let entries = self.ledger.take();
         let (store, metrics) = (self.parts.store.clone(), self.parts.metrics.clone());
-        self.committing.spawn(async move {
-            let mut repeated = false;
-            loop {
-                match store.commit(changes.clone()).await {
-                    Ok(applied) => {
-                        let applied = applied.into_iter().zip(afters).collect();
-                        return Committed { applied, repeated };
-                    }
-                    Err(error) => {
-                        repeated = true;
-                        count(&metrics.commit_failures);
-                        let changes = changes.len();
-                        tracing::error!(%error, changes, "cannot commit; tried again until it works");
-                        tokio::time::sleep(COMMIT_RETRY).await;
-                    }
-                }
-            }
-        });
+        self.committing.spawn(write(store, metrics, entries));
     }
 
     /// A commit is durable: what was to follow, follows.
@@ -119,6 +41,10 @@ impl Engine {
         let mut over = Vec::new();
         for (applied, after) in committed.applied {
             match after {
+                After::Unrecorded(run) => {
+                    touched.insert(run.job);
+                    self.book.forget_transaction(run);
+                }
                 After::Told(job) => _ = touched.insert(job),
                 After::Marked(run) => {
                     touched.insert(run.job);
@@ -150,6 +76,11 @@ impl Engine {
             self.book.remove(key);
         }
         self.send(outgoing);
+        match committed.halt {
+            None => {}
+            Some(Halt::Gone(error)) => self.lost = Some(error),
+            Some(Halt::Refused(refused)) => self.refused(*refused),
+        }
     }
 
     fn ended(&mut self, key: RunKey, acknowledge: bool, applied: &Applied) -> Option<Outgoing> {
@@ -164,27 +95,65 @@ impl Engine {
         self.book.forget_transaction(key);
         acknowledgement
     }
+}
 
-    /// At the end: what is decided is still written, and what is marked is sent, for a bounded
-    /// time. Nothing new is started.
-    pub(super) async fn drain(mut self) {
-        let deadline = Instant::now() + SHUTDOWN_GRACE;
-        loop {
-            self.flush();
-            if self.committing.is_empty() && self.inserting.is_empty() && self.sending.is_empty() {
-                return;
+/// Writes `entries`, all at once if the store lets it.
+async fn write(store: Store, metrics: Arc<Metrics>, entries: Vec<(Change, After)>) -> Committed {
+    let (mut applied, mut left) = (Vec::with_capacity(entries.len()), entries);
+    let (mut repeated, mut halt) = (false, None);
+    let mut size = left.len();
+    while !left.is_empty() {
+        let changes = left[..size].iter().map(|(change, _)| change.clone());
+        let error = match store.commit(changes.collect()).await {
+            Ok(written) => {
+                let afters = left.drain(..size).map(|(_, after)| after);
+                applied.extend(written.into_iter().zip(afters));
+                size = left.len();
+                continue;
             }
-            tokio::select! {
-                Some(done) = self.sending.join_next() => self.delivered(super::finished(done)),
-                Some(done) = self.committing.join_next() => self.committed(super::finished(done)),
-                Some(done) = self.inserting.join_next() => self.inserted(super::finished(done)),
-                () = tokio::time::sleep_until(deadline) => {
-                    let changes = self.ledger.len();
-                    tracing::warn!(changes, "ended before everything was written; agents are asked \
-                        at the next start");
-                    return;
-                }
+            Err(error) => error,
+        };
+        match error {
+            StoreError::Closed | StoreError::Superseded => {
+                halt = Some(Halt::Gone(error));
+                break;
+            }
+            // One of them is refused: the halves tell which.
+            error if is_final(&error) && size > 1 => size /= 2,
+            error if is_final(&error) => {
+                let (change, after) = left.remove(0);
+                halt = Some(Halt::Refused(Box::new(Refused {
+                    change,
+                    after,
+                    rest: left,
+                    error,
+                })));
+                break;
+            }
+            passing => {
+                repeated = true;
+                count(&metrics.commit_failures);
+                complain(&passing, size);
+                tokio::time::sleep(COMMIT_RETRY).await;
             }
         }
     }
+    Committed {
+        applied,
+        repeated,
+        halt,
+    }
+}
+
+/// Whether the same change would be refused again.
+fn is_final(error: &StoreError) -> bool {
+    matches!(
+        error,
+        StoreError::Refused(_) | StoreError::UnknownState { .. } | StoreError::NoState
+    )
+}
+
+fn complain(error: &StoreError, changes: usize) {
+    let source = std::error::Error::source(error);
+    tracing::error!(%error, source, changes, "cannot commit; tried again until it works");
 }

@@ -3,56 +3,23 @@
 //! The rule: one transaction holds the job, its runs, their transaction ids and the first events.
 //! Runs that get a slot at once are marked in it, so that no second commit precedes their request.
 
-use std::collections::VecDeque;
-use std::sync::Arc;
-use std::time::Duration;
-
 use fabric::Presence;
 use pcp::Certname;
 use pxp::TransactionId;
-use serde_json::value::RawValue;
-use store::{JobNumber, NewJob, NewRun, StoreError};
-use tokio::sync::{oneshot, watch};
-use tokio::time::Instant;
+use store::{JobNumber, NewRun, StoreError};
+use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use super::book::{Flying, Job, Phase, Run};
-use super::deliver::Outgoing;
-use super::{Engine, JobKey, RunKey};
+use super::book::{Phase, Run};
+use super::draft::{Draft, Inserted, NewTask};
+use super::outgoing::Outgoing;
+use super::state::Engine;
 use crate::events;
-use crate::flight::Flight;
+use crate::keys::{JobKey, RunKey};
 use crate::metrics::count;
 use crate::state::{JobState, RunState};
 use crate::tally::{Stop, Tally};
 use crate::verdict::Verdict;
-
-/// A task that has been checked and sealed; what is left is to commit and to run it.
-pub(crate) struct NewTask {
-    /// Everything but the runs.
-    pub(crate) row: NewJob,
-    pub(crate) nodes: Vec<Certname>,
-    pub(crate) params: Arc<RawValue>,
-    pub(crate) timeout: Duration,
-    pub(crate) concurrency: Option<usize>,
-    pub(crate) noop: bool,
-}
-
-/// An insertion that came to its end.
-pub(super) struct Inserted {
-    key: JobKey,
-    outcome: Result<JobNumber, StoreError>,
-    draft: Draft,
-    reply: oneshot::Sender<Result<JobNumber, StoreError>>,
-}
-
-/// A job that has no number yet.
-struct Draft {
-    params: Arc<RawValue>,
-    timeout: Duration,
-    noop: bool,
-    runs: Vec<Run>,
-    tally: Tally,
-}
 
 // === impl Engine ===
 
@@ -146,6 +113,9 @@ impl Engine {
             Ok(number) => number,
             Err(error) => {
                 self.scheduler.remove(key);
+                if matches!(error, StoreError::Closed | StoreError::Superseded) {
+                    self.lost = Some(error.clone());
+                }
                 // A caller that is gone needs no answer.
                 let _ = reply.send(Err(error));
                 return;
@@ -180,47 +150,6 @@ impl Engine {
     pub(super) fn new_key(&mut self) -> JobKey {
         self.next_key += 1;
         JobKey(self.next_key)
-    }
-}
-
-// === impl Draft ===
-
-impl Draft {
-    fn into_job(self, number: JobNumber, patience: &crate::flight::Patience) -> Job {
-        let Self {
-            params,
-            timeout,
-            noop,
-            mut runs,
-            tally,
-        } = self;
-        let now = Instant::now();
-        let mut waiting = VecDeque::new();
-        let mut started = false;
-        for (index, run) in runs.iter_mut().enumerate() {
-            match run.phase {
-                Phase::Marking { spool_id } => {
-                    started = true;
-                    let flight = Flight::new(now, timeout, spool_id, patience);
-                    run.phase = Phase::Flying(Box::new(Flying::new(flight)));
-                }
-                Phase::Waiting => waiting.push_back(index),
-                Phase::Flying(_) | Phase::Settled => {}
-            }
-        }
-        Job {
-            number,
-            params: Some(params),
-            timeout,
-            noop,
-            started,
-            recovered: false,
-            runs,
-            waiting,
-            tally,
-            watchers: Vec::new(),
-            commits: watch::Sender::new(0),
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! From durable to the nodes.
 //!
-//! [`Outgoing`] is one message on its way. The rules: a request is built here alone, from a run
+//! The rules: a request is built here alone, from a run
 //! whose mark is durable; whether the fabric took it, the run learns; and nothing about a run
 //! (query, credit, cancel) is sent before its request is handed over, since it might overtake it.
 
@@ -16,37 +16,14 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use super::book::Phase;
-use super::{Engine, RunKey};
+use super::outgoing::{HandedOver, Outgoing};
+use super::state::Engine;
 use crate::defaults::SENDS;
 use crate::flight::Flight;
+use crate::keys::RunKey;
 use crate::metrics::count;
 use crate::tally::Stop;
 use crate::verdict::Verdict;
-
-/// A message for a node.
-pub(super) struct Outgoing {
-    /// Whose request it is, if it is one.
-    request_of: Option<RunKey>,
-    message: Message,
-}
-
-/// What became of a request.
-pub(super) struct HandedOver {
-    run: RunKey,
-    /// On error, nothing of it was sent.
-    result: Result<(), SendError>,
-}
-
-// === impl Outgoing ===
-
-impl Outgoing {
-    pub(super) fn one(message: Message) -> Self {
-        Self {
-            request_of: None,
-            message,
-        }
-    }
-}
 
 // === impl Engine ===
 

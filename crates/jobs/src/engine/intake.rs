@@ -11,19 +11,14 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use super::book::Phase;
-use super::deliver::Outgoing;
-use super::{Engine, RunKey};
+use super::outgoing::Outgoing;
+use super::state::{Engine, ShapedOutcome};
 use crate::defaults::INLINE_RESULT_BYTES;
 use crate::flight::{Next, Status};
+use crate::keys::RunKey;
 use crate::metrics::count;
 use crate::outcome::{self, Circumstances, Shaped};
 use crate::verdict::Verdict;
-
-/// An outcome that was read on a blocking thread.
-pub(super) struct ShapedOutcome {
-    run: RunKey,
-    shaped: Shaped,
-}
 
 /// Two forms of the same news.
 enum Report {

@@ -3,18 +3,17 @@
 //! The rule: a terminal state stays; a real outcome of a run that was given up is written to the
 //! event log before its agent may forget it.
 
-use std::collections::{HashSet, VecDeque};
-
 use pcp::Certname;
 use pxp::action::{self, ActionResult};
 use pxp::{Response, TransactionId};
 use serde_json::value::RawValue;
-use store::{Change, EventChange, RunRow, StoreError};
+use store::{Change, EventChange, RunRow};
 
-use super::Engine;
-use super::commit::After;
-use super::deliver::Outgoing;
-use crate::defaults::{INLINE_RESULT_BYTES, LATE_LOOKUPS, LATE_REMEMBERED};
+use super::late_outcomes::{Late, Looked};
+use super::ledger::After;
+use super::outgoing::Outgoing;
+use super::state::Engine;
+use crate::defaults::{INLINE_RESULT_BYTES, LATE_LOOKUPS};
 use crate::events;
 use crate::metrics::count;
 use crate::outcome::{self, Circumstances};
@@ -27,27 +26,6 @@ const LATE: Circumstances = Circumstances {
     cancelling: None,
     timeout_seconds: 0,
 };
-
-/// A late outcome whose event is being committed.
-#[derive(Debug)]
-pub(super) struct Late {
-    certname: Certname,
-    transaction: TransactionId,
-}
-
-/// Transactions whose late outcome is logged already.
-#[derive(Debug, Default)]
-pub(super) struct LateOutcomes {
-    logged: HashSet<TransactionId>,
-    order: VecDeque<TransactionId>,
-}
-
-/// What the store says of a transaction.
-pub(super) struct Looked {
-    certname: Certname,
-    response: Response,
-    row: Result<Option<RunRow>, StoreError>,
-}
 
 // === impl Engine ===
 
@@ -153,23 +131,5 @@ impl Engine {
             .capabilities
             .is_some_and(|capabilities| capabilities.acknowledged_results);
         acknowledges.then(|| self.acknowledge(certname, transaction))
-    }
-}
-
-// === impl LateOutcomes ===
-
-impl LateOutcomes {
-    fn contains(&self, transaction: &TransactionId) -> bool {
-        self.logged.contains(transaction)
-    }
-
-    fn remember(&mut self, transaction: TransactionId) {
-        if self.order.len() >= LATE_REMEMBERED
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.logged.remove(&oldest);
-        }
-        self.order.push_back(transaction.clone());
-        self.logged.insert(transaction);
     }
 }

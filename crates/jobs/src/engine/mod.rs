@@ -11,44 +11,34 @@ mod book;
 mod commit;
 mod create;
 mod deliver;
+mod draft;
 mod intake;
 mod late;
+mod late_outcomes;
+mod ledger;
+mod outgoing;
 mod output;
 mod recover;
+mod refused;
 mod settle;
+mod state;
 mod stop;
 mod timers;
 
-use std::collections::HashMap;
-use std::sync::Arc;
-use std::time::Duration;
-
-use fabric::{Fabric, Inbox, PresenceChange};
-use pcp::Certname;
-use store::{JobNumber, Store, StoreError};
+use fabric::{Inbox, PresenceChange};
+use store::{JobNumber, StoreError};
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior};
-use tokio_util::sync::CancellationToken;
 
-use self::book::Book;
-pub(crate) use self::book::{JobKey, RunKey};
-use self::commit::{Committed, Ledger};
-use self::create::Inserted;
-pub(crate) use self::create::NewTask;
-use self::deliver::HandedOver;
-use self::intake::ShapedOutcome;
-use self::late::{LateOutcomes, Looked};
+pub(crate) use self::draft::NewTask;
 pub(crate) use self::recover::Dispatch;
-use crate::clock::Clock;
+pub(crate) use self::state::{Engine, Parts};
 use crate::defaults::{
     INBOX_TURN, INSERTIONS, LATE_LOOKUPS, PENDING_BYTES, PENDING_CHANGES, SEND_BATCHES, SHAPING,
+    SHUTDOWN_GRACE,
 };
-use crate::flight::Patience;
 use crate::live::{Feed, Taken};
-use crate::metrics::{self, Metrics};
-use crate::ping::Pings;
-use crate::scheduler::Scheduler;
+use crate::metrics;
 
 /// What the handle asks of the engine.
 pub(crate) enum Command {
@@ -67,73 +57,24 @@ pub(crate) enum Command {
         job: JobNumber,
         reply: oneshot::Sender<Option<Feed>>,
     },
-    Taken(Taken),
-}
-
-/// What the engine works with.
-pub(crate) struct Parts {
-    pub(crate) store: Store,
-    pub(crate) fabric: Fabric,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) pings: Arc<Pings>,
-    pub(crate) metrics: Arc<Metrics>,
-    pub(crate) patience: Patience,
-    pub(crate) task_concurrency: usize,
-    pub(crate) reconnect_grace: Duration,
-    pub(crate) tick: Duration,
-    /// For the feeds of subscribers.
-    pub(crate) commands: mpsc::Sender<Command>,
-    pub(crate) stopped: CancellationToken,
-}
-
-pub(crate) struct Engine {
-    parts: Parts,
-    book: Book,
-    scheduler: Scheduler<JobKey>,
-    ledger: Ledger,
-    late: LateOutcomes,
-    next_key: u64,
-    /// Runs from before the start whose node is not back yet.
-    parked: HashMap<Certname, Vec<RunKey>>,
-    /// Until when they may stay parked.
-    parked_until: Instant,
-    inserting: JoinSet<Inserted>,
-    committing: JoinSet<Committed>,
-    sending: JoinSet<Vec<HandedOver>>,
-    shaping: JoinSet<ShapedOutcome>,
-    looking: JoinSet<Looked>,
 }
 
 // === impl Engine ===
 
 impl Engine {
-    pub(crate) fn new(parts: Parts) -> Self {
-        let scheduler = Scheduler::new(parts.task_concurrency);
-        let parked_until = Instant::now() + parts.reconnect_grace;
-        Self {
-            parts,
-            book: Book::default(),
-            scheduler,
-            ledger: Ledger::default(),
-            late: LateOutcomes::default(),
-            next_key: 0,
-            parked: HashMap::new(),
-            parked_until,
-            inserting: JoinSet::new(),
-            committing: JoinSet::new(),
-            sending: JoinSet::new(),
-            shaping: JoinSet::new(),
-            looking: JoinSet::new(),
-        }
-    }
-
-    /// Works until told to stop; then waits for the commit under way.
-    pub(crate) async fn run(mut self, mut commands: mpsc::Receiver<Command>, mut inbox: Inbox) {
+    /// Works until told to stop, then waits for the commit under way; or until the store is lost,
+    /// and says why.
+    pub(crate) async fn run(
+        mut self,
+        mut commands: mpsc::Receiver<Command>,
+        mut reports: mpsc::Receiver<Taken>,
+        mut inbox: Inbox,
+    ) -> Option<StoreError> {
         let mut presence = self.parts.fabric.watch();
         self.all_may_have_changed();
         let mut tick = tokio::time::interval(self.parts.tick);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
+        while self.lost.is_none() {
             self.pump();
             self.flush();
             self.gauge();
@@ -150,6 +91,7 @@ impl Engine {
                 Some(done) = self.looking.join_next() => self.looked(finished(done)),
                 _ = tick.tick(), if ticking => self.tick(),
                 change = presence.next() => if !self.presence(change) { break },
+                Some(taken) = reports.recv() => self.taken(&taken),
                 Some(command) = commands.recv(), if self.inserting.len() < INSERTIONS => {
                     self.command(command);
                 }
@@ -160,7 +102,7 @@ impl Engine {
                 }
             }
         }
-        self.drain().await;
+        self.drain().await
     }
 
     /// What else is in the inbox, up to a turn's worth: neighbours share a commit.
@@ -194,7 +136,6 @@ impl Engine {
                 // A caller that is gone needs no feed.
                 let _ = reply.send(self.watch(job));
             }
-            Command::Taken(taken) => self.taken(&taken),
         }
     }
 
@@ -214,6 +155,30 @@ impl Engine {
             }
         }
         true
+    }
+
+    /// At the end: what is decided is still written, and what is marked is sent, for a bounded
+    /// time. Nothing new is started.
+    async fn drain(mut self) -> Option<StoreError> {
+        let deadline = Instant::now() + SHUTDOWN_GRACE;
+        while self.lost.is_none() {
+            self.flush();
+            if self.committing.is_empty() && self.inserting.is_empty() && self.sending.is_empty() {
+                break;
+            }
+            tokio::select! {
+                Some(done) = self.sending.join_next() => self.delivered(finished(done)),
+                Some(done) = self.committing.join_next() => self.committed(finished(done)),
+                Some(done) = self.inserting.join_next() => self.inserted(finished(done)),
+                () = tokio::time::sleep_until(deadline) => {
+                    let changes = self.ledger.len();
+                    tracing::warn!(changes, "ended before everything was written; agents are asked \
+                        at the next start");
+                    break;
+                }
+            }
+        }
+        self.lost
     }
 
     fn gauge(&self) {

@@ -11,9 +11,10 @@ use pxp::{Body, Capabilities, Stream};
 use store::JobNumber;
 
 use super::book::{Output, Phase};
-use super::deliver::Outgoing;
-use super::{Engine, JobKey, RunKey};
+use super::outgoing::Outgoing;
+use super::state::Engine;
 use crate::defaults::{LIVE_QUEUE_BYTES, LIVE_SUBSCRIBERS, LIVE_WINDOW_MAX, LIVE_WINDOW_MIN};
+use crate::keys::{JobKey, RunKey};
 use crate::live::{self, Chunk, Feed, Taken};
 use crate::metrics::count;
 
@@ -23,14 +24,14 @@ impl Engine {
     /// A reader comes in. `None`: the job is over, or has readers enough.
     pub(super) fn watch(&mut self, number: JobNumber) -> Option<Feed> {
         let window = self.window();
-        let commands = self.parts.commands.clone();
+        let reports = self.parts.reports.clone();
         let (key, job) = self.book.by_number(number)?;
         job.watchers.retain(|watcher| !watcher.is_gone());
         if job.watchers.len() >= LIVE_SUBSCRIBERS {
             tracing::warn!(job = %number, "too many live readers; this one gets the events alone");
             return None;
         }
-        let (watcher, feed) = live::channel(key, job.commits.subscribe(), commands, window / 2);
+        let (watcher, feed) = live::channel(key, job.commits.subscribe(), reports, window / 2);
         job.watchers.push(watcher);
         let outgoing = self.credits(key, |_| true);
         self.send(outgoing);

@@ -15,11 +15,12 @@ use store::{RunRow, StoreError, UnfinishedJob};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::Engine;
-use super::book::{Flying, Job, Output, Phase, Run, RunKey};
+use super::book::{Flying, Job, Output, Phase, Run};
+use super::state::Engine;
 use crate::defaults::RUN_TIMEOUT;
 use crate::events;
 use crate::flight::Flight;
+use crate::keys::RunKey;
 use crate::state::{JobState, RunState};
 use crate::tally::{Stop, Tally};
 use crate::verdict::Verdict;

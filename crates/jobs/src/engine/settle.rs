@@ -4,10 +4,11 @@ use pxp::Capabilities;
 use std::sync::Arc;
 use store::{Change, RunChange};
 
-use super::book::{Phase, RunKey};
-use super::commit::After;
-use super::{Engine, JobKey};
+use super::book::Phase;
+use super::ledger::After;
+use super::state::Engine;
 use crate::events;
+use crate::keys::{JobKey, RunKey};
 use crate::metrics::count;
 use crate::outcome::Shaped;
 use crate::state::{JobState, RunState};

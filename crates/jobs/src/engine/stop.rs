@@ -9,10 +9,11 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::book::Phase;
-use super::commit::After;
-use super::{Engine, JobKey, RunKey};
+use super::ledger::After;
+use super::state::Engine;
 use crate::events;
 use crate::flight::CancelReason;
+use crate::keys::{JobKey, RunKey};
 use crate::state::JobState;
 use crate::tally::Stop;
 use crate::verdict::Verdict;

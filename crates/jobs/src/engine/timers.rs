@@ -6,9 +6,10 @@
 use pcp::Certname;
 use tokio::time::Instant;
 
-use super::deliver::Outgoing;
-use super::{Engine, RunKey};
+use super::outgoing::Outgoing;
+use super::state::Engine;
 use crate::flight::Due;
+use crate::keys::RunKey;
 use crate::verdict::Verdict;
 
 // === impl Engine ===

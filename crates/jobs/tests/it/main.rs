@@ -14,6 +14,7 @@ mod live;
 mod pings;
 mod recovery;
 mod refusals;
+mod refused;
 mod secrets;
 mod sim;
 mod stop;

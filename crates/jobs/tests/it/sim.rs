@@ -302,7 +302,10 @@ impl Inner {
                 until,
             } => {
                 self.entry(&certname, &transaction_id, |entry| {
-                    _ = entry.credit.send_replace(until)
+                    // Credits may overtake each other; the largest holds, as with agents.
+                    entry
+                        .credit
+                        .send_modify(|granted| *granted = until.max(*granted));
                 });
             }
             Body::Cancel { transaction_id, .. } if !manner.stubborn => {

@@ -38,10 +38,24 @@ pub(crate) fn from_engine(error: Error) -> StoreError {
         return StoreError::Unavailable(Arc::new(error));
     }
     match error.code() {
+        Some(state) if passes(state) => StoreError::Unavailable(Arc::new(error)),
         Some(state) if *state == SqlState::DISK_FULL => StoreError::DiskFull(Arc::new(error)),
         Some(state) if state.code().starts_with("XX") => StoreError::Corrupt(Arc::new(error)),
         _ => StoreError::Refused(Arc::new(error)),
     }
+}
+
+/// Whether the refusal is about the state of the server and not about the statement.
+fn passes(state: &SqlState) -> bool {
+    [
+        SqlState::QUERY_CANCELED,
+        SqlState::LOCK_NOT_AVAILABLE,
+        SqlState::INSUFFICIENT_PRIVILEGE,
+        SqlState::INSUFFICIENT_RESOURCES,
+        SqlState::OUT_OF_MEMORY,
+        SqlState::TOO_MANY_CONNECTIONS,
+    ]
+    .contains(state)
 }
 
 pub(crate) fn from_pool(error: PoolError) -> StoreError {

@@ -1,0 +1,97 @@
+//! What the engine holds: [`Engine`], and the [`Parts`] that it is made of.
+//!
+//! The files beside this one are its work, one concern each; they know this state and not each
+//! other's types.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fabric::Fabric;
+use pcp::Certname;
+use store::{Store, StoreError};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::book::Book;
+use super::draft::Inserted;
+use super::late_outcomes::{LateOutcomes, Looked};
+use super::ledger::{Committed, Ledger};
+use super::outgoing::HandedOver;
+use crate::clock::Clock;
+use crate::flight::Patience;
+use crate::keys::{JobKey, RunKey};
+use crate::live::Taken;
+use crate::metrics::Metrics;
+use crate::outcome::Shaped;
+use crate::ping::Pings;
+use crate::scheduler::Scheduler;
+
+/// What the engine works with.
+pub(crate) struct Parts {
+    pub(crate) store: Store,
+    pub(crate) fabric: Fabric,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) pings: Arc<Pings>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) patience: Patience,
+    pub(crate) task_concurrency: usize,
+    pub(crate) reconnect_grace: Duration,
+    pub(crate) tick: Duration,
+    /// For the feeds of readers.
+    pub(crate) reports: mpsc::Sender<Taken>,
+    pub(crate) stopped: CancellationToken,
+}
+
+pub(crate) struct Engine {
+    pub(super) parts: Parts,
+    pub(super) book: Book,
+    pub(super) scheduler: Scheduler<JobKey>,
+    pub(super) ledger: Ledger,
+    pub(super) late: LateOutcomes,
+    /// Why the store is lost to this engine, which ends then.
+    pub(super) lost: Option<StoreError>,
+    pub(super) next_key: u64,
+    /// Runs from before the start whose node is not back yet.
+    pub(super) parked: HashMap<Certname, Vec<RunKey>>,
+    /// Until when they may stay parked.
+    pub(super) parked_until: Instant,
+    pub(super) inserting: JoinSet<Inserted>,
+    pub(super) committing: JoinSet<Committed>,
+    pub(super) sending: JoinSet<Vec<HandedOver>>,
+    pub(super) shaping: JoinSet<ShapedOutcome>,
+    pub(super) looking: JoinSet<Looked>,
+}
+
+/// An outcome that was read on a blocking thread.
+pub(super) struct ShapedOutcome {
+    pub(super) run: RunKey,
+    pub(super) shaped: Shaped,
+}
+
+// === impl Engine ===
+
+impl Engine {
+    pub(crate) fn new(parts: Parts) -> Self {
+        let scheduler = Scheduler::new(parts.task_concurrency);
+        let parked_until = Instant::now() + parts.reconnect_grace;
+        Self {
+            parts,
+            book: Book::default(),
+            scheduler,
+            ledger: Ledger::default(),
+            late: LateOutcomes::default(),
+            lost: None,
+            next_key: 0,
+            parked: HashMap::new(),
+            parked_until,
+            inserting: JoinSet::new(),
+            committing: JoinSet::new(),
+            sending: JoinSet::new(),
+            shaping: JoinSet::new(),
+            looking: JoinSet::new(),
+        }
+    }
+}

@@ -131,9 +131,4 @@ impl MessageRef<'_> {
             data: self.data.map(ToOwned::to_owned),
         }
     }
-
-    /// As [`MessageRef::to_message`]; shadows the trait's method, which would only clone borrows.
-    pub fn to_owned(&self) -> Message {
-        self.to_message()
-    }
 }

@@ -26,7 +26,7 @@ const KILLS: u32 = 200;
 const AGENTS_INSIDE: usize = 3;
 const AGENTS_OUTSIDE: usize = 2;
 /// Between two kills, so that they fall on every stage of a job.
-const PAUSE_MS_MAX: u64 = 250;
+const PAUSE_MS_MAX: u64 = 600;
 /// How long one action takes at most.
 const ACTION_MS_MAX: u64 = 300;
 /// Jobs that are submitted side by side.
@@ -188,12 +188,7 @@ impl Submitter {
         let mut jobs = Vec::new();
         while !stop.is_cancelled() {
             let id = format!("{}-{}", self.index, jobs.len());
-            let count = self.random.random_range(1..=self.nodes.len());
-            let nodes: Vec<_> = self
-                .nodes
-                .sample(&mut self.random, count)
-                .cloned()
-                .collect();
+            let nodes = self.choose().await;
             let number = self.submit(&id, &nodes).await;
             jobs.push(Submitted { id, nodes, number });
             if let Some(number) = number {

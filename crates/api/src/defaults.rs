@@ -9,6 +9,13 @@ pub const BODY_BUDGET_BYTES: usize = 256 * 1024 * 1024;
 /// How long a body may take to arrive: 64 MiB at 5 Mbit/s.
 pub const BODY_TIME: Duration = Duration::from_secs(120);
 
+/// How much of a body that is too large is still taken and thrown away, so that its sender reads
+/// the refusal: a mistake is rarely larger; a sender of more may see its connection reset.
+pub const DISCARD_BYTES: usize = 16 * 1024 * 1024;
+
+/// For how long: 16 MiB at 25 Mbit/s.
+pub const DISCARD_TIME: Duration = Duration::from_secs(5);
+
 /// Events in one reply. A job of 10,000 nodes has some 20,000; 5,000 make about 1 MB of JSON, and
 /// `next-events` says where to go on.
 pub const EVENTS: usize = 5_000;

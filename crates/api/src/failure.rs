@@ -4,6 +4,7 @@
 //! its causes, and the client learns only that, and where to look.
 
 use std::error::Error;
+use std::io::ErrorKind;
 
 use api_types::{ApiError, kinds};
 use axum::Json;
@@ -20,6 +21,10 @@ impl Failure {
     /// The server's own fault, while doing `what`.
     pub(crate) fn internal(what: &str, error: &(dyn Error + 'static)) -> Self {
         tracing::error!(error = %chain(error), "cannot {what}");
+        if let Some(lack) = lack(error) {
+            let msg = format!("cannot {what}: {lack}; try again when an operator has seen to it");
+            return Self(ApiError::new(kinds::UNAVAILABLE, msg));
+        }
         let msg = format!("cannot {what}; the server's log has the reason");
         Self(ApiError::new(kinds::UNKNOWN, msg))
     }
@@ -55,6 +60,25 @@ impl IntoResponse for Failure {
     }
 }
 
+/// What the server lacks, if that is the cause: no mistake of its own, and it passes.
+fn lack(error: &(dyn Error + 'static)) -> Option<&'static str> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        let store = error.downcast_ref::<StoreError>();
+        let file = error.downcast_ref::<std::io::Error>();
+        if matches!(store, Some(StoreError::DiskFull(_)))
+            || file.is_some_and(|error| error.kind() == ErrorKind::StorageFull)
+        {
+            return Some("a disk of the server is full");
+        }
+        if matches!(store, Some(StoreError::Unavailable(_))) {
+            return Some("the server's database is not reachable");
+        }
+        next = error.source();
+    }
+    None
+}
+
 /// An error and its causes in one line.
 pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
@@ -64,4 +88,27 @@ pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
         cause = error.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(kind: ErrorKind) -> jobs::RunTaskError {
+        let source = kind.into();
+        let path = "blobs".into();
+        jobs::RunTaskError::Files(deploy::BlobError::Io { path, source })
+    }
+
+    #[test]
+    fn what_the_server_lacks_is_told_and_its_mistakes_are_not() {
+        let full = files(ErrorKind::StorageFull);
+        let Failure(refused) = Failure::internal("run the task", &full);
+        assert_eq!(refused.status, 503);
+        assert!(refused.body.msg.contains("is full"), "{}", refused.body.msg);
+        let mistake = files(ErrorKind::PermissionDenied);
+        let Failure(refused) = Failure::internal("run the task", &mistake);
+        assert_eq!(refused.status, 500);
+        assert!(refused.body.msg.contains("log"), "{}", refused.body.msg);
+    }
 }

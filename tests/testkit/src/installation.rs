@@ -47,6 +47,7 @@ struct Ports {
 static NEXT_PORT: AtomicU16 = AtomicU16::new(0);
 const FIRST_PORT: u16 = 18_000;
 const PORTS: u16 = 14_000;
+const PORTS_APART: u32 = 211;
 
 // === impl Programs ===
 
@@ -256,7 +257,9 @@ impl Installation {
 
 /// A port that nobody listens on now.
 fn free_port() -> Result<u16> {
-    let start = u16::try_from(std::process::id() % u32::from(PORTS))?;
+    // Test programs that run side by side have neighbouring ids: far apart for each.
+    let start = std::process::id().wrapping_mul(PORTS_APART) % u32::from(PORTS);
+    let start = u16::try_from(start)?;
     for _ in 0..PORTS {
         let offset = NEXT_PORT
             .fetch_add(1, Ordering::Relaxed)

@@ -1,7 +1,17 @@
 //! The real programs, from outside.
+#![cfg(test)]
 
+mod brokers;
+mod disk;
+mod fleet;
+mod hostile;
+mod identity;
 mod kill;
+mod live;
+mod postgres;
+mod sse;
 mod tasks;
+mod world;
 
 use testkit::installation::{Installation, Programs};
 

@@ -199,7 +199,14 @@ pub(crate) fn ensure_own_certificate(config: &Config, ca: &CertificateAuthority)
         ca_administrator: true,
         ..GenerateOptions::default()
     };
-    let made = ca.generate(&config.certname, &what)?;
+    let made = ca.generate(&config.certname, &what).with_context(|| {
+        format!(
+            "cannot make the server's own certificate in {}; if {} has one with its key already, name \
+             the files in the section [tls]",
+            config.data_dir.join("ssl").display(),
+            config.certname
+        )
+    })?;
     pki::durable::write_atomic(&files.ca, ca.ca_bundle()?.as_bytes(), 0o644)?;
     pki::durable::write_atomic(&files.key, made.key_pem.as_bytes(), 0o600)?;
     pki::durable::write_atomic(&files.cert, made.cert_pem.as_bytes(), 0o644)?;

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use owo_colors::OwoColorize as _;
 
 use super::child::Child;
 use super::place::Place;
@@ -66,10 +65,7 @@ pub(super) async fn start(place: &Place, program: &Path) -> Result<Vec<Child>> {
             "--foreground".into(),
         ];
         agents.push(Child::start(name, &command, &home.join("agent.log")).await?);
-        step(
-            &format!("agent {}", name.cyan()),
-            "certificate signed, connected",
-        );
+        step(&format!("agent {name}"), "certificate signed, connected");
     }
     Ok(agents)
 }

@@ -142,5 +142,5 @@ async fn login(place: &Place) -> Result<()> {
 
 /// One thing done.
 fn step(what: &str, where_it_is: &str) {
-    cli::say!("  {} {what}  {}", "✓".green(), where_it_is.dimmed());
+    cli::say!("  {} {what:<22}  {}", "✓".green(), where_it_is.dimmed());
 }

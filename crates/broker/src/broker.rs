@@ -14,6 +14,7 @@ use pki::ServerTls;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::assembly::Assembly;
 use crate::config::BrokerConfig;
 use crate::controllers;
 use crate::controllers::endpoint::ControllerUriError;
@@ -77,14 +78,22 @@ impl Broker {
                 "an authorization rule can never decide anything"
             );
         }
+        let metrics = Metrics::new();
+        let assembly = Assembly::new(
+            config.limits.assembly_bytes,
+            config.timeouts.assembly,
+            metrics.assembly_reserved.clone(),
+            metrics.assembly_waits.clone(),
+        );
         let router = Arc::new(Router {
             sessions: Sessions::new(config.limits.max_connections),
             controllers: Controllers::new(config.controllers.as_ref())?,
             policy: config.policy.clone(),
-            metrics: Metrics::new(),
+            metrics,
             limits: MessageLimits {
                 message_bytes: config.limits.message_bytes,
             },
+            assembly,
             patience: config.timeouts.delivery,
         });
         let address = config.listen;

@@ -52,6 +52,8 @@ pub struct Limits {
     pub handshakes: usize,
     /// One message.
     pub message_bytes: usize,
+    /// Large messages being received, over all clients together; 4 GiB at most.
+    pub assembly_bytes: usize,
     /// What waits for one client.
     pub outbox_bytes: usize,
 }
@@ -65,6 +67,8 @@ pub struct Timeouts {
     pub idle: Duration,
     /// How long a sender waits for room at its target.
     pub delivery: Duration,
+    /// For a large message to come in, beside what its size allows.
+    pub assembly: Duration,
     /// Between batches of inventory changes.
     pub inventory: Duration,
     /// For sessions to end when the broker stops.
@@ -137,6 +141,7 @@ impl Default for Limits {
             half_open: defaults::HALF_OPEN,
             handshakes: cores.saturating_sub(1).max(1),
             message_bytes: defaults::MESSAGE_BYTES,
+            assembly_bytes: defaults::ASSEMBLY_BYTES,
             outbox_bytes: defaults::OUTBOX_BYTES,
         }
     }
@@ -148,6 +153,7 @@ impl Default for Timeouts {
             opening: defaults::OPENING_TIMEOUT,
             idle: defaults::IDLE_TIMEOUT,
             delivery: defaults::DELIVERY_PATIENCE,
+            assembly: defaults::ASSEMBLY_GRACE,
             inventory: defaults::INVENTORY_INTERVAL,
             shutdown: defaults::SHUTDOWN_TIMEOUT,
         }

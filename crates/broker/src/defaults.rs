@@ -31,6 +31,22 @@ pub const PATH_BYTES: usize = 1_024;
 /// One message, both directions, as brokers and agents of the field have it (64 MiB).
 pub const MESSAGE_BYTES: usize = 64 * 1024 * 1024;
 
+/// Large messages being received, over all sessions: eight of the largest (8 × 64 MiB). With the
+/// growth of a buffer (twice its content at worst) that is 1 GiB when eight clients do their worst
+/// at once; the next ones are not read from meanwhile.
+pub const ASSEMBLY_BYTES: usize = 512 * 1024 * 1024;
+
+/// A message up to this size needs no leave: what nearly every message is, and with one for each of
+/// 20,000 clients at once (never seen) 1.3 GB at the very worst.
+pub const FREE_MESSAGE_BYTES: usize = 64 * 1024;
+
+/// How fast a large message has to come in, beside [`ASSEMBLY_GRACE`], so that clients that never
+/// finish theirs cannot keep the leave from others: 64 MiB in 9 minutes, a line of 1 Mbit/s.
+pub const ASSEMBLY_BYTES_PER_SECOND: usize = 128 * 1024;
+
+/// See [`ASSEMBLY_BYTES_PER_SECOND`].
+pub const ASSEMBLY_GRACE: Duration = Duration::from_secs(30);
+
 /// Messages of the broker's own protocol are small: a query of 10,000 names is 500 KB.
 pub const CONTROL_MESSAGE_BYTES: usize = 1024 * 1024;
 

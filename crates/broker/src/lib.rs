@@ -17,13 +17,15 @@
 //! - Nothing that a client sends ends its connection but a broken frame, an oversize message or a
 //!   refused association; it is told what was wrong in one line.
 //!
-//! Close codes: 1001 idle or shutdown, 1002/1007/1009 broken or oversize frames, 1011 not running
+//! Close codes: 1001 idle or shutdown, 1002/1007/1009 broken or oversize frames, 1008 a large
+//! message that does not come to its end (others wait for its room), 1011 not running
 //! or connection limit, 1012 certificate revoked, 1013 inventory updates not taken in time, 4001
 //! superseded by a newer connection of the same name, 4002 association refused, 4003 no client
 //! certificate. 4001 is Tutti's own; other brokers cut such a connection without a word.
 
 mod accept;
 mod access_log;
+mod assembly;
 pub mod authorization;
 mod broker;
 mod change_log;

@@ -41,6 +41,8 @@ pub(crate) struct Metrics {
     pub(crate) superseded: Counter,
     pub(crate) duplicate_certnames: Counter,
     pub(crate) revoked: Counter,
+    pub(crate) assembly_reserved: Gauge,
+    pub(crate) assembly_waits: Counter,
 }
 
 impl Metrics {
@@ -61,6 +63,8 @@ impl Metrics {
             superseded: Counter::default(),
             duplicate_certnames: Counter::default(),
             revoked: Counter::default(),
+            assembly_reserved: Gauge::default(),
+            assembly_waits: Counter::default(),
         };
         {
             let mut guard = metrics
@@ -135,6 +139,17 @@ impl Metrics {
                 "sessions_revoked",
                 "Sessions cut because their certificate was revoked",
                 metrics.revoked.clone(),
+            );
+            registry.register_with_unit(
+                "assembly_reserved",
+                "Reserved for large messages that are being received",
+                Unit::Bytes,
+                metrics.assembly_reserved.clone(),
+            );
+            registry.register(
+                "assembly_waits",
+                "Large messages that waited for room; their clients were not read from meanwhile",
+                metrics.assembly_waits.clone(),
             );
         }
         metrics

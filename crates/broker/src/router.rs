@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
+use crate::assembly::Assembly;
 use crate::authorization::Policy;
 use crate::controllers::table::Controllers;
 use crate::message_limits::MessageLimits;
@@ -17,6 +18,7 @@ pub(crate) struct Router {
     pub(crate) policy: Policy,
     pub(crate) metrics: Metrics,
     pub(crate) limits: MessageLimits,
+    pub(crate) assembly: Assembly,
     /// How long a sender waits for room at its target.
     pub(crate) patience: Duration,
 }

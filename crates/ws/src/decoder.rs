@@ -43,6 +43,15 @@ pub enum Event {
     Close(Option<CloseFrame>),
 }
 
+/// A message of which more is to come, as far as it is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Incoming {
+    /// What there is of it, in the decoder and in the caller's buffer.
+    pub held_bytes: usize,
+    /// What it will be at most: as announced, or the limit when it comes in fragments.
+    pub at_most_bytes: usize,
+}
+
 /// Decodes one direction of one connection.
 #[derive(Debug)]
 pub struct Decoder {
@@ -113,6 +122,20 @@ impl Decoder {
                     .max(1)
             }
             _ => 1,
+        }
+    }
+
+    /// The message that is coming in. To be asked when [`Decoder::decode`] wants more bytes.
+    pub fn incoming(&self, buf: &BytesMut) -> Incoming {
+        let fragments_bytes = self.message.as_ref().map_or(0, |m| m.payload.len());
+        let at_most_bytes = match (&self.message, Header::parse(buf, self.role)) {
+            (None, Ok(None)) => buf.len(),
+            (None, Ok(Some(header))) if header.last => buf.len() + self.missing_bytes(buf),
+            _ => self.limits.max_message_bytes,
+        };
+        Incoming {
+            held_bytes: fragments_bytes + buf.len(),
+            at_most_bytes,
         }
     }
 

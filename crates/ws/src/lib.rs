@@ -17,6 +17,6 @@ pub mod handshake;
 mod mask;
 
 pub use close::{CloseFrame, code};
-pub use decoder::{Decoder, Event, Limits, Role};
+pub use decoder::{Decoder, Event, Incoming, Limits, Role};
 pub use error::{DataKind, ProtocolError};
 pub use frame::{Frame, encode};

@@ -1,8 +1,8 @@
 //! The task of one session: moves frames between its socket, the router and its outbox.
 //!
 //! The rule: it keeps reading while it writes and writing while it reads, so no pair of peers can
-//! block each other; it stops reading only while the router waits for room for its last message.
-//! Nothing is allocated while nothing moves.
+//! block each other; it stops reading only while the router waits for room for its last message,
+//! or a large message for leave to come in. Nothing is allocated while nothing moves.
 
 use std::future::pending;
 use std::pin::{Pin, pin};
@@ -16,9 +16,13 @@ use ws::{Decoder, Event, Frame};
 
 use super::Session;
 use super::outbox::{Closing, Command, Payload, Queued};
-use crate::defaults::{CLOSE_TIMEOUT, IDLE_PROGRESS_BYTES};
+use crate::assembly::Leave;
+use crate::defaults::{CLOSE_TIMEOUT, FREE_MESSAGE_BYTES, IDLE_PROGRESS_BYTES};
 use crate::router::{Routed, Router};
 use crate::tls::{Received, TlsError, TlsSocket};
+
+/// Close code for a large message that does not come to its end.
+const TOO_SLOW: u16 = 1008;
 
 /// Why a session ended; the label of its metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,12 +62,21 @@ pub(crate) struct Actor {
     pong: Option<Bytes>,
     /// The message for which the router waits.
     routing: Option<BoxFuture<'static, ()>>,
+    /// Leave for the large message that is coming in, or being routed.
+    leave: LeaveState,
     /// The borders of frames are lost.
     unreadable: bool,
     state: State,
     idle_timeout: Duration,
     last_sign: Instant,
     bytes_since_sign: usize,
+}
+
+enum LeaveState {
+    /// Not needed so far.
+    None,
+    Waits(BoxFuture<'static, Leave>),
+    Held(Leave),
 }
 
 enum State {
@@ -90,6 +103,7 @@ impl Actor {
             frame_cost: 0,
             pong: None,
             routing: None,
+            leave: LeaveState::None,
             unreadable: false,
             state: State::Open,
             idle_timeout: parts.idle_timeout,
@@ -127,7 +141,7 @@ impl Actor {
     async fn step(&mut self, mut timer: Pin<&mut Sleep>) {
         let open = matches!(self.state, State::Open);
         let writing = self.is_writing();
-        let reading = self.routing.is_none();
+        let reading = self.is_reading();
         tokio::select! {
             biased;
             // Ends come first: nothing that a peer does may put them off.
@@ -138,7 +152,13 @@ impl Actor {
             command = self.session.outbox.command(), if open => self.on_command(command),
             () = wait_for(&mut self.routing) => {
                 self.routing = None;
+                self.leave = LeaveState::None;
                 self.decode();
+            }
+            leave = wait_for_leave(&mut self.leave) => {
+                self.leave = LeaveState::Held(leave);
+                // So long we did not listen.
+                self.sign_of_life();
             }
             // Before the socket, so that a peer that sends without end still gets its messages;
             // and then the socket, so that one that is sent messages without end is still read.
@@ -178,7 +198,13 @@ impl Actor {
 
     fn deadline(&self) -> Instant {
         match self.state {
-            State::Open | State::Ended(_) => self.last_sign + self.idle_timeout,
+            State::Open | State::Ended(_) => {
+                let idle = self.last_sign + self.idle_timeout;
+                match &self.leave {
+                    LeaveState::Held(leave) if self.routing.is_none() => idle.min(leave.deadline),
+                    _ => idle,
+                }
+            }
             State::Closing { deadline, .. } => deadline,
         }
     }
@@ -190,7 +216,11 @@ impl Actor {
         }
         match self.state {
             // It is we who do not read.
-            State::Open if self.routing.is_some() => self.sign_of_life(),
+            State::Open if !self.is_reading() => self.sign_of_life(),
+            State::Open if self.is_too_slow() => self.close(Closing {
+                code: TOO_SLOW,
+                reason: "The message did not come to its end in time.".to_owned(),
+            }),
             State::Open => self.close(Closing {
                 code: 1001,
                 reason: format!("Idle timeout expired: {} ms", self.idle_timeout.as_millis()),
@@ -206,6 +236,15 @@ impl Actor {
     }
 
     // --- reading ---
+
+    fn is_reading(&self) -> bool {
+        self.routing.is_none() && !matches!(self.leave, LeaveState::Waits(_))
+    }
+
+    /// A large message that others may wait for.
+    fn is_too_slow(&self) -> bool {
+        matches!(&self.leave, LeaveState::Held(leave) if leave.deadline <= Instant::now())
+    }
 
     fn read(&mut self, reading: bool) {
         if !reading {
@@ -242,7 +281,10 @@ impl Actor {
                     self.sign_of_life();
                     self.on_event(event);
                 }
-                Ok(None) => break,
+                Ok(None) => {
+                    self.ask_for_leave();
+                    break;
+                }
                 Err(error) => {
                     self.close(Closing {
                         code: error.close_code(),
@@ -262,6 +304,19 @@ impl Actor {
         }
     }
 
+    /// A message that turns out to be large needs leave for all that it may become.
+    fn ask_for_leave(&mut self) {
+        let needed = matches!(self.leave, LeaveState::None) && matches!(self.state, State::Open);
+        let incoming = self.decoder.incoming(&self.plain);
+        if !needed || incoming.held_bytes <= FREE_MESSAGE_BYTES {
+            return;
+        }
+        self.leave = match self.router.assembly.reserve(incoming.at_most_bytes) {
+            Ok(leave) => LeaveState::Held(leave),
+            Err(waits) => LeaveState::Waits(waits),
+        };
+    }
+
     fn on_event(&mut self, event: Event) {
         match event {
             Event::Close(frame) => self.on_close(frame.map_or(1000, |frame| frame.code)),
@@ -278,7 +333,7 @@ impl Actor {
 
     fn routed(&mut self, routed: Routed) {
         match routed {
-            Routed::Done => {}
+            Routed::Done => self.leave = LeaveState::None,
             Routed::Waits(future) => self.routing = Some(future),
         }
     }
@@ -357,6 +412,8 @@ impl Actor {
 
     fn close(&mut self, closing: Closing) {
         if matches!(self.state, State::Open) {
+            // What still comes of a message is dropped.
+            self.leave = LeaveState::None;
             // Senders hear of it at once, and not by a patience that runs out.
             self.session.outbox.close(closing.code, &closing.reason);
             let deadline = Instant::now() + CLOSE_TIMEOUT;
@@ -400,6 +457,13 @@ impl End {
             Self::Closed => "closed",
             Self::ClosedHard => "closed_hard",
         }
+    }
+}
+
+async fn wait_for_leave(leave: &mut LeaveState) -> Leave {
+    match leave {
+        LeaveState::Waits(waits) => waits.await,
+        LeaveState::None | LeaveState::Held(_) => pending().await,
     }
 }
 

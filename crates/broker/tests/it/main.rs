@@ -11,6 +11,7 @@
 
 mod support;
 
+mod assembly;
 mod authorization;
 mod controllers;
 mod decoding;

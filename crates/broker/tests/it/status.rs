@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use crate::support::{Client, TestBroker, World, guard, tls_stream};
 
 /// Status, headers and body of the answer.
-async fn get(broker: &TestBroker, request: &str) -> (u16, String, String) {
+pub(crate) async fn get(broker: &TestBroker, request: &str) -> (u16, String, String) {
     // No certificate is needed to ask.
     let tls = broker.world.anonymous_tls();
     let mut stream = tls_stream(broker.addr(), tls).await.unwrap();

@@ -1,7 +1,9 @@
 //! The decoder against the rules of RFC 6455, frame by frame.
 
 use bytes::{Bytes, BytesMut};
-use ws::{CloseFrame, DataKind, Decoder, Event, Frame, Limits, ProtocolError, Role, encode};
+use ws::{
+    CloseFrame, DataKind, Decoder, Event, Frame, Incoming, Limits, ProtocolError, Role, encode,
+};
 
 const LIMITS: Limits = Limits {
     max_message_bytes: 1_000,
@@ -221,4 +223,26 @@ fn a_code_that_cannot_be_sent_makes_an_empty_close() {
     let mut buf = BytesMut::new();
     encode(Frame::Close(ws::code::NO_STATUS, "gone"), None, &mut buf);
     assert_eq!(client().decode(&mut buf), Ok(Some(Event::Close(None))));
+}
+
+#[test]
+fn tells_what_a_message_on_its_way_may_become() {
+    let table: &[(&[u8], usize, usize)] = &[
+        (&[], 0, 0),
+        (&[0x81], 1, 1),
+        // Announced: 4 bytes of header and 200 of payload, 2 of them here.
+        (&[0x81, 126, 0, 200, b'a', b'b'], 6, 204),
+        // The first of who knows how many.
+        (&[0x01, 3, b'a'], 3, LIMITS.max_message_bytes),
+        (&[0x01, 1, b'a', 0x80, 2, b'b'], 4, LIMITS.max_message_bytes),
+    ];
+    for (bytes, held_bytes, at_most_bytes) in table {
+        let (mut decoder, mut buf) = (client(), BytesMut::from(*bytes));
+        assert_eq!(decoder.decode(&mut buf), Ok(None), "{bytes:x?}");
+        let expected = Incoming {
+            held_bytes: *held_bytes,
+            at_most_bytes: *at_most_bytes,
+        };
+        assert_eq!(decoder.incoming(&buf), expected, "{bytes:x?}");
+    }
 }

@@ -8,6 +8,7 @@ use futures_util::{SinkExt, StreamExt};
 use rustls::ClientConfig;
 use rustls_pki_types::ServerName;
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
@@ -131,6 +132,17 @@ impl Client {
     /// For what the broker may cut off in the middle.
     pub(crate) async fn send_or_be_cut(&mut self, text: String) {
         guard(self.ws.send(Message::text(text))).await.ok();
+    }
+
+    /// Bytes as they are, below the WebSocket: part of a frame, say.
+    pub(crate) async fn send_raw(&mut self, bytes: &[u8]) {
+        let stream = self.ws.get_mut();
+        guard(async {
+            stream.write_all(bytes).await?;
+            stream.flush().await
+        })
+        .await
+        .expect("sent");
     }
 
     pub(crate) async fn send_binary(&mut self, bytes: Vec<u8>) {

@@ -42,6 +42,10 @@ pub(crate) fn admit(api: &Shared, peer: Option<&PeerCertificate>) -> Result<(), 
     {
         return Ok(());
     }
+    tracing::warn!(
+        certname,
+        "refused as a broker; if it is one, name it in broker.remote_brokers"
+    );
     let msg = format!("{certname} is not on this server's list of brokers");
     Err(ApiError::new(kinds::NOT_PERMITTED, msg).with("certname", json!(certname)))
 }

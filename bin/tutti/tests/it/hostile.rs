@@ -265,9 +265,12 @@ fn blob(world: &World) -> PathBuf {
     file
 }
 
+/// What is left of a file; `None`: nothing, not even its name.
+type Damage = fn(&[u8]) -> Option<Vec<u8>>;
+
 #[tokio::test]
 async fn a_damaged_file_is_not_executed_and_is_mended_by_the_next_job() {
-    let damages: [fn(&[u8]) -> Option<Vec<u8>>; 3] = [
+    let damages: [Damage; 3] = [
         |bytes| Some([bytes, b"echo forged >> \"$PT_begun.ledger\"\n"].concat()),
         |bytes| Some(bytes[..bytes.len() / 2].to_vec()),
         |_| None,

@@ -144,6 +144,8 @@ async fn a_broker_that_is_not_listed_is_refused() {
     let rogue = ServiceSpec::new("rogue", tutti, arguments, &log);
     let rogue = rogue.start().await.unwrap();
     logged(&rogue, "HTTP 403 Forbidden").await;
+    let server = world.server.as_ref().unwrap();
+    logged(server, "refused as a broker").await;
     let port = world.installation.remote_broker_port();
     let agent = world.installation.agent(NODES[0], port, "").unwrap();
     let agent = agent.start().await.unwrap();

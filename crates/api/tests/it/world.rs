@@ -67,7 +67,7 @@ impl World {
             blobs,
             seal,
         );
-        let jobs = jobs.await.expect("the engine starts");
+        let jobs = Box::pin(jobs).await.expect("the engine starts");
         let access = Access::open(store.clone(), dir.path())
             .await
             .expect("access");

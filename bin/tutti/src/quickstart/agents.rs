@@ -31,7 +31,16 @@ pub(super) async fn program() -> Result<PathBuf> {
 
 async fn build(cargo: &OsString, own: &Path) -> Result<()> {
     let mut command = tokio::process::Command::new(cargo);
-    command.args(["build", "--package", "tutti-agent", "--locked"]);
+    // Both packages, so that what `cargo run` has built is used again: the agent alone would want the
+    // libraries with fewer features, and all of them anew.
+    command.args([
+        "build",
+        "--package",
+        "tutti",
+        "--package",
+        "tutti-agent",
+        "--locked",
+    ]);
     if own.components().any(|part| part.as_os_str() == "release") {
         command.arg("--release");
     }

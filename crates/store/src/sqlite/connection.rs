@@ -3,7 +3,7 @@
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior, ffi};
 
 use crate::OpenStoreError;
 use crate::defaults::{
@@ -98,6 +98,16 @@ fn migrate(connection: &mut Connection, path: &Path) -> Result<(), OpenStoreErro
 }
 
 fn refused(path: &Path, source: rusqlite::Error) -> OpenStoreError {
+    // SQLite calls it an I/O error when there is no room for the index of the write-ahead log.
+    let full = source.sqlite_error().is_some_and(|error| {
+        [ffi::SQLITE_FULL, ffi::SQLITE_IOERR_SHMSIZE].contains(&error.extended_code)
+    });
+    if full {
+        return OpenStoreError::Io {
+            path: path.to_owned(),
+            source: std::io::ErrorKind::StorageFull.into(),
+        };
+    }
     OpenStoreError::Engine {
         place: path.display().to_string(),
         source: Box::new(source),

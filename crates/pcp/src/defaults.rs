@@ -15,6 +15,11 @@ pub const MAX_MESSAGE_TYPE_BYTES: usize = 512;
 /// error that says so, for which the list must be read.
 pub const MAX_V1_TARGETS: usize = 1_024;
 
+/// Longest envelope of a v1 frame in bytes. With one target, the longest addresses and the longest
+/// message type it has some 3 KB; 64 KiB leave room for [`MAX_V1_TARGETS`] addresses of 60 bytes, so
+/// that such a list gets its proper error. What is large in a message is its data.
+pub const MAX_V1_ENVELOPE_BYTES: usize = 64 * 1024;
+
 /// Deepest nesting of a message's JSON, the depth at which `serde_json` stops by itself. Without
 /// it a broker would pass on what makes a recursive parser overflow its stack.
 pub const MAX_JSON_DEPTH: usize = 127;

@@ -1,6 +1,8 @@
 //! Why bytes are no PCP message, and why a message has no form in the other version.
 
-use crate::defaults::{MAX_JSON_DEPTH, MAX_MESSAGE_TYPE_BYTES, MAX_QUOTED_CHARS, MAX_V1_TARGETS};
+use crate::defaults::{
+    MAX_JSON_DEPTH, MAX_MESSAGE_TYPE_BYTES, MAX_QUOTED_CHARS, MAX_V1_ENVELOPE_BYTES, MAX_V1_TARGETS,
+};
 use crate::{MessageIdError, UriError};
 
 /// Why a frame or text could not be decoded. Short, and never a dump of the input: at most a
@@ -60,6 +62,9 @@ pub enum DecodeError {
     /// The message type is empty or too long.
     #[error("message_type has {0} bytes; 1 to {MAX_MESSAGE_TYPE_BYTES} are allowed")]
     MessageTypeLength(usize),
+    /// A v1 envelope beyond any use.
+    #[error("the envelope has {0} bytes; at most {MAX_V1_ENVELOPE_BYTES} are allowed")]
+    EnvelopeLength(usize),
     /// A list of targets beyond any use.
     #[error("more than {MAX_V1_TARGETS} targets")]
     TooManyTargets,

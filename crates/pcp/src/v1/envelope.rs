@@ -1,12 +1,14 @@
 //! The JSON of a v1 envelope chunk. Mind the hyphens: v1 says `in-reply-to`.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use jiff::Timestamp;
-use serde::{Serialize, Serializer};
+use serde::de::{Error as _, SeqAccess, Visitor};
+use serde::{Deserializer as _, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::defaults::MAX_V1_TARGETS;
+use crate::defaults::{MAX_V1_ENVELOPE_BYTES, MAX_V1_TARGETS};
 use crate::{DecodeError, MessageId, UriRef, json};
 
 /// What a v1 message says about itself.
@@ -33,6 +35,9 @@ pub struct EnvelopeRef<'a> {
 
 impl<'a> EnvelopeRef<'a> {
     pub(crate) fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        if bytes.len() > MAX_V1_ENVELOPE_BYTES {
+            return Err(DecodeError::EnvelopeLength(bytes.len()));
+        }
         let text = std::str::from_utf8(bytes).map_err(|_| DecodeError::NotUtf8("envelope"))?;
         let (mut id, mut message_type, mut expires, mut targets) = (None, None, None, None);
         let (mut sender, mut destination_report, mut in_reply_to) = (None, None, None);
@@ -74,18 +79,48 @@ fn timestamp(raw: &RawValue) -> Result<Timestamp, DecodeError> {
 }
 
 fn uris(raw: &RawValue) -> Result<Vec<UriRef<'_>>, DecodeError> {
-    let items: Vec<&RawValue> =
-        serde_json::from_str(raw.get()).map_err(|_| DecodeError::WrongType {
-            key: "targets",
-            expected: "an array",
-        })?;
-    if items.len() > MAX_V1_TARGETS {
-        return Err(DecodeError::TooManyTargets);
+    let mut cause = None;
+    serde_json::Deserializer::from_str(raw.get())
+        .deserialize_seq(Targets { cause: &mut cause })
+        .map_err(|_| {
+            cause.take().unwrap_or(DecodeError::WrongType {
+                key: "targets",
+                expected: "an array",
+            })
+        })
+}
+
+/// Reads targets one by one and stops at the limit, so that a longer list never takes form.
+struct Targets<'c> {
+    /// Carries the precise cause past serde's error type.
+    cause: &'c mut Option<DecodeError>,
+}
+
+impl<'de> Visitor<'de> for Targets<'_> {
+    type Value = Vec<UriRef<'de>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array")
     }
-    items
-        .into_iter()
-        .map(|item| json::uri("targets", item))
-        .collect()
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+        let mut targets = Vec::new();
+        while let Some(item) = items.next_element::<&'de RawValue>()? {
+            let target = if targets.len() < MAX_V1_TARGETS {
+                json::uri("targets", item)
+            } else {
+                Err(DecodeError::TooManyTargets)
+            };
+            match target {
+                Ok(target) => targets.push(target),
+                Err(error) => {
+                    *self.cause = Some(error);
+                    return Err(A::Error::custom("refused"));
+                }
+            }
+        }
+        Ok(targets)
+    }
 }
 
 /// Milliseconds as the brokers in the field print them, microseconds where there are any.

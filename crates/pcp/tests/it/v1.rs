@@ -212,3 +212,37 @@ fn says_what_is_wrong_with_the_envelope() {
         DecodeError::TooManyTargets
     );
 }
+
+#[test]
+fn a_long_list_of_targets_is_read_one_by_one_and_no_further_than_its_limit() {
+    let targets = |list: &[&str]| {
+        let text = envelope("").replacen(r#""pcp://a/agent""#, &list.join(","), 1);
+        v1::decode(&frame(&[chunk(1, text.as_bytes())]))
+            .map(|frame| frame.envelope.targets.len())
+            .map_err(|error| error.to_string())
+    };
+    let many = [r#""pcp://a/agent""#; pcp::defaults::MAX_V1_TARGETS];
+    assert_eq!(targets(&many), Ok(many.len()));
+    let too_many = DecodeError::TooManyTargets.to_string();
+    // What is behind the limit is not looked at ...
+    assert_eq!(targets(&[&many[..], &["5", "6"]].concat()), Err(too_many));
+    // ... and the list is not counted before it is read.
+    let wrong = targets(&[&["5"], &many[..]].concat());
+    assert_eq!(wrong, Err("targets is not a string".to_owned()));
+}
+
+#[test]
+fn an_envelope_is_small_however_large_the_message() {
+    let padded = |bytes: usize| {
+        let text = envelope("");
+        format!("{text}{}", " ".repeat(bytes - text.len()))
+    };
+    let most = pcp::defaults::MAX_V1_ENVELOPE_BYTES;
+    let data = vec![b'1'; 4 * most];
+    let fits = frame(&[chunk(1, padded(most).as_bytes()), chunk(2, &data)]);
+    assert!(v1::decode(&fits).is_ok());
+    assert_eq!(
+        error(&frame(&[chunk(1, padded(most + 1).as_bytes())])),
+        DecodeError::EnvelopeLength(most + 1)
+    );
+}

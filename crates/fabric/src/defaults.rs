@@ -4,6 +4,15 @@
 /// inbox holds some 16 MB; then brokers stop reading from the nodes that send.
 pub const INBOX_MESSAGES: usize = 8_192;
 
+/// The same in bytes, so that a full inbox of large results does not fill the memory: four of the
+/// largest messages (64 MiB). A message counts [`INBOX_MESSAGE_COST`] more than its data, and never
+/// more than all of this, so that every one passes once the inbox is empty.
+pub const INBOX_BYTES: usize = 256 * 1024 * 1024;
+
+/// What a waiting message costs beside its data: addresses, type and id, rounded up generously.
+/// 8,192 × 1 KiB are 8 MiB, so for small messages their number is the bound.
+pub const INBOX_MESSAGE_COST: usize = 1_024;
+
 /// Presence changes kept for a slow watcher. One reconnect storm of 50,000 nodes is two changes
 /// each; a watcher that falls behind is told so and reads the whole inventory again.
 pub const PRESENCE_CHANGES: usize = 4_096;

@@ -1,4 +1,4 @@
-//! The in-process fabric: a table of who is connected where, and one inbox.
+//! The in-process fabric: a table of who is connected where, over one inbox.
 //!
 //! [`Fabric`] is the engine's side, [`BrokerPort`] a broker's. The rule: the table says of a node
 //! only what the broker that holds its newest session said last.
@@ -10,9 +10,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use async_trait::async_trait;
 use pcp::{Certname, Message, PcpUri};
-use tokio::sync::{broadcast, mpsc};
+use tokio::sync::broadcast;
 
-use crate::defaults::{INBOX_MESSAGES, PRESENCE_CHANGES};
+use crate::defaults::PRESENCE_CHANGES;
+use crate::inbox::{self, Inbound, Inbox};
 use crate::presence::{Presence, PresenceChange, PresenceEvents};
 
 /// Why a message was not handed over. Nothing of it was sent.
@@ -39,33 +40,6 @@ pub trait BrokerLink: Send + Sync + 'static {
     async fn deliver(&self, message: Message) -> Result<(), SendError>;
 }
 
-/// A message from a node.
-#[derive(Clone, Debug)]
-pub struct Inbound {
-    /// The message; its sender is authenticated by the broker and always present.
-    pub message: Message,
-    /// The node, from the sender's certificate.
-    pub certname: Certname,
-}
-
-/// The engine's end of what nodes send.
-#[derive(Debug)]
-pub struct Inbox {
-    messages: mpsc::Receiver<Inbound>,
-}
-
-impl Inbox {
-    /// The next message; `None` when every fabric and port is gone.
-    pub async fn recv(&mut self) -> Option<Inbound> {
-        self.messages.recv().await
-    }
-
-    /// A message that is there already.
-    pub fn try_recv(&mut self) -> Option<Inbound> {
-        self.messages.try_recv().ok()
-    }
-}
-
 /// The engine's handle: send to nodes, see who is there. Cheap to clone.
 #[derive(Clone)]
 pub struct Fabric {
@@ -74,7 +48,7 @@ pub struct Fabric {
 
 struct Shared {
     address: PcpUri,
-    inbox: mpsc::Sender<Inbound>,
+    inbox: inbox::Sender,
     nodes: RwLock<HashMap<Certname, Entry>>,
     changes: broadcast::Sender<PresenceChange>,
     next_broker: AtomicU64,
@@ -100,11 +74,11 @@ impl Fabric {
     /// A fabric whose engine is addressed as `address` (`pcp://<server certname>/server`; clients
     /// cannot take the type `server`, so nobody else can be reached under it).
     pub fn new(address: PcpUri) -> (Self, Inbox) {
-        let (inbox, messages) = mpsc::channel(INBOX_MESSAGES);
+        let (sender, inbox) = inbox::inbox();
         let (changes, _) = broadcast::channel(PRESENCE_CHANGES);
         let shared = Shared {
             address,
-            inbox,
+            inbox: sender,
             nodes: RwLock::default(),
             changes,
             next_broker: AtomicU64::new(1),
@@ -113,7 +87,7 @@ impl Fabric {
             Self {
                 shared: Arc::new(shared),
             },
-            Inbox { messages },
+            inbox,
         )
     }
 
@@ -211,23 +185,13 @@ impl BrokerPort {
     /// Hands a node's message to the engine if the inbox has room now; the message comes back
     /// otherwise, and [`Self::to_engine`] waits.
     pub fn try_to_engine(&self, certname: Certname, message: Message) -> Result<(), Box<Message>> {
-        self.shared
-            .inbox
-            .try_send(Inbound { message, certname })
-            .map_err(|error| match error {
-                mpsc::error::TrySendError::Full(inbound)
-                | mpsc::error::TrySendError::Closed(inbound) => Box::new(inbound.message),
-            })
+        self.shared.inbox.try_send(Inbound { message, certname })
     }
 
     /// Hands a node's message to the engine; waits while the inbox is full, which is how
     /// back-pressure reaches the node. `false`: the engine is gone.
     pub async fn to_engine(&self, certname: Certname, message: Message) -> bool {
-        self.shared
-            .inbox
-            .send(Inbound { message, certname })
-            .await
-            .is_ok()
+        self.shared.inbox.send(Inbound { message, certname }).await
     }
 
     /// An agent is associated.

@@ -7,9 +7,11 @@
 
 pub mod defaults;
 mod hub;
+mod inbox;
 mod presence;
 pub mod remote;
 pub mod wire;
 
-pub use hub::{BrokerLink, BrokerPort, Fabric, Inbound, Inbox, SendError};
+pub use hub::{BrokerLink, BrokerPort, Fabric, SendError};
+pub use inbox::{Inbound, Inbox};
 pub use presence::{Presence, PresenceChange, PresenceEvents};

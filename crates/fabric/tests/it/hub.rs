@@ -86,3 +86,48 @@ async fn a_full_inbox_gives_the_message_back() {
         "the engine is gone"
     );
 }
+
+/// A result whose data alone has so many bytes.
+fn large(bytes: usize) -> Message {
+    let text = format!("\"{}\"", "x".repeat(bytes - 2));
+    let data = serde_json::value::RawValue::from_string(text).unwrap();
+    Message::new("test/x", Some(data)).to(engine())
+}
+
+#[tokio::test]
+async fn an_inbox_full_of_bytes_gives_the_message_back_until_one_is_taken() {
+    let (fabric, mut inbox) = Fabric::new(engine());
+    let port = fabric.attach(uri("pcp://b1/server"), recorder());
+    let name = || "n".parse().unwrap();
+    let quarter = large(fabric::defaults::INBOX_BYTES / 4);
+    // With what messages cost beside their data, three of four have room.
+    for _ in 0..3 {
+        port.try_to_engine(name(), quarter.clone()).unwrap();
+    }
+    let back = port.try_to_engine(name(), quarter).unwrap_err();
+    // Small ones are not held up by that.
+    port.try_to_engine(name(), request("pcp://orch.example/server"))
+        .unwrap();
+    let mut waiting = Box::pin(port.to_engine(name(), *back));
+    assert!(futures_util::poll!(&mut waiting).is_pending());
+    inbox.recv().await.unwrap();
+    assert!(waiting.await, "the room of the message that was taken");
+}
+
+#[tokio::test]
+async fn a_message_larger_than_the_whole_inbox_passes_alone() {
+    let (fabric, mut inbox) = Fabric::new(engine());
+    let port = fabric.attach(uri("pcp://b1/server"), recorder());
+    let name = || "n".parse().unwrap();
+    let small = || request("pcp://orch.example/server");
+    let huge = large(fabric::defaults::INBOX_BYTES + 1);
+    port.try_to_engine(name(), small()).unwrap();
+    let back = port.try_to_engine(name(), huge).unwrap_err();
+    inbox.try_recv().unwrap();
+    port.try_to_engine(name(), *back).unwrap();
+    // Now nothing else has room; and whoever waits hears when the engine goes.
+    let mut waiting = Box::pin(port.to_engine(name(), small()));
+    assert!(futures_util::poll!(&mut waiting).is_pending());
+    drop(inbox);
+    assert!(!waiting.await, "the engine is gone");
+}

@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 
 use crate::StoreError;
 use crate::defaults::{BATCH_BYTES, BATCH_STATEMENTS};
-use crate::store::{Message, Request};
+use crate::request::{Message, Request};
 use crate::write::Written;
 
 /// The requests of one transaction.

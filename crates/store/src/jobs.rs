@@ -2,45 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::ledger::Ledger;
 use crate::page::Page;
-use crate::state::{JOB_OVER, JOB_RUNNING, job_progress, run_progress};
 use crate::store::Store;
 use crate::value::{ColumnError, Columns, FromRow, Value};
-use crate::write::{JobChange, Step, Write, Written};
-use crate::{JobNumber, NewEvent, NewRun, RunRow, StoreError, events, runs};
-
-/// A job with its runs, written in one transaction.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NewJob {
-    /// `task`, `deploy`, `plan_task`, …
-    pub command: String,
-    /// The type that lists are filtered by: `task`, `deploy` or `plan_task`.
-    pub kind: String,
-    /// The task's name, for jobs that run one.
-    pub task: Option<String>,
-    /// May be empty.
-    pub environment: String,
-    /// JSON, with sensitive values redacted already.
-    pub options: String,
-    /// What must not be readable at rest, sealed by the caller.
-    pub sealed: Option<Vec<u8>>,
-    /// The owner's login.
-    pub owner: String,
-    /// Free text.
-    pub description: String,
-    /// JSON.
-    pub userdata: String,
-    /// When.
-    pub created_ms: i64,
-    /// The states that it enters at once, in their order; the last one is where it stands. At
-    /// least one, e.g. `["ready"]` or `["ready", "running"]`.
-    pub states: Vec<String>,
-    /// One for each node.
-    pub runs: Vec<NewRun>,
-    /// Events of the job itself, after those of its runs.
-    pub events: Vec<NewEvent>,
-}
+use crate::write::{Write, Written};
+use crate::writing::jobs::NewJob;
+use crate::{JobNumber, RunRow, StoreError};
 
 /// A job as it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -164,25 +131,6 @@ macro_rules! page {
     };
 }
 
-const INSERT: &str = "INSERT INTO jobs (number, command, kind, task, state, progress, environment, \
-     options, sealed, owner, description, userdata, node_count, created_ms, started_ms, \
-     finished_ms, changed_ms, latest_event_id) \
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, 0)";
-
-const INSERT_STATE: &str =
-    "INSERT INTO job_states (job, progress, state, enter_ms) VALUES ($1, $2, $3, $4)";
-
-/// `progress < $3` is the guard: forward only, and never out of a terminal state. A job that is
-/// over needs its secrets no more.
-const TRANSITION: &str = "UPDATE jobs SET state = $2, progress = $3, \
-     started_ms = COALESCE(started_ms, CAST($4 AS BIGINT)), finished_ms = $5, changed_ms = $6, \
-     sealed = CASE WHEN CAST($5 AS BIGINT) IS NULL THEN sealed END, latest_event_id = $7 \
-     WHERE number = $1 AND progress < $3";
-
-const ENTER_STATE: &str = "INSERT INTO job_states (job, progress, state, enter_ms) \
-     SELECT number, progress, state, changed_ms FROM jobs \
-     WHERE number = $1 AND latest_event_id = $2";
-
 const ONE: &str = concat!(
     "SELECT ",
     columns!(),
@@ -225,24 +173,8 @@ const PAGES: [(JobOrder, &str, &str); 5] = [
 ];
 
 pub(crate) const STATEMENTS: &[&str] = &[
-    INSERT,
-    INSERT_STATE,
-    TRANSITION,
-    ENTER_STATE,
-    ONE,
-    COUNT,
-    HISTORY,
-    UNFINISHED,
-    PAGES[0].1,
-    PAGES[0].2,
-    PAGES[1].1,
-    PAGES[1].2,
-    PAGES[2].1,
-    PAGES[2].2,
-    PAGES[3].1,
-    PAGES[3].2,
-    PAGES[4].1,
-    PAGES[4].2,
+    ONE, COUNT, HISTORY, UNFINISHED, PAGES[0].1, PAGES[0].2, PAGES[1].1, PAGES[1].2, PAGES[2].1,
+    PAGES[2].2, PAGES[3].1, PAGES[3].2, PAGES[4].1, PAGES[4].2,
 ];
 
 // === impl Store ===
@@ -328,104 +260,6 @@ impl JobFilter {
         } else {
             ascending
         }
-    }
-}
-
-// === impl NewJob ===
-
-impl NewJob {
-    pub(crate) fn validate(&self) -> Result<(), StoreError> {
-        if self.states.is_empty() {
-            return Err(StoreError::NoState);
-        }
-        self.states
-            .iter()
-            .try_for_each(|state| job_progress(state).map(|_| ()))?;
-        self.runs
-            .iter()
-            .try_for_each(|run| run_progress(&run.state).map(|_| ()))
-    }
-}
-
-/// The statements of a new job.
-pub(crate) fn plan_insert<'a>(
-    job: &'a NewJob,
-    ledger: &mut Ledger,
-    steps: &mut Vec<Step<'a>>,
-) -> Result<JobNumber, StoreError> {
-    let number = ledger.next_job();
-    let state = job.states.last().ok_or(StoreError::NoState)?;
-    let progress = job_progress(state)?;
-    let started = job
-        .states
-        .iter()
-        .any(|state| matches!(job_progress(state), Ok(JOB_RUNNING)));
-    steps.push(Step {
-        sql: INSERT,
-        values: vec![
-            Value::Int(number.get()),
-            Value::text(&job.command),
-            Value::text(&job.kind),
-            Value::opt_text(job.task.as_deref()),
-            Value::text(state),
-            Value::Int(progress),
-            Value::text(&job.environment),
-            Value::text(&job.options),
-            job.sealed.as_deref().map_or(Value::Null, Value::blob),
-            Value::text(&job.owner),
-            Value::text(&job.description),
-            Value::text(&job.userdata),
-            Value::Int(i64::try_from(job.runs.len()).unwrap_or(i64::MAX)),
-            Value::Int(job.created_ms),
-            Value::opt_int(started.then_some(job.created_ms)),
-            Value::opt_int((progress == JOB_OVER).then_some(job.created_ms)),
-            Value::Int(job.created_ms),
-        ],
-    });
-    for state in &job.states {
-        let progress = job_progress(state)?;
-        let values = vec![
-            Value::Int(number.get()),
-            Value::Int(progress),
-            Value::text(state),
-            Value::Int(job.created_ms),
-        ];
-        steps.push(Step {
-            sql: INSERT_STATE,
-            values,
-        });
-    }
-    for run in &job.runs {
-        runs::plan_insert(run, number, job.created_ms, ledger, steps)?;
-    }
-    for event in &job.events {
-        steps.push(events::insert(event, ledger.next_event(), number));
-    }
-    Ok(number)
-}
-
-/// A job's transition.
-pub(crate) fn transition(change: &JobChange, mark: i64) -> Result<Step<'_>, StoreError> {
-    let progress = job_progress(&change.to_state)?;
-    Ok(Step {
-        sql: TRANSITION,
-        values: vec![
-            Value::Int(change.job.get()),
-            Value::text(&change.to_state),
-            Value::Int(progress),
-            Value::opt_int((progress == JOB_RUNNING).then_some(change.at_ms)),
-            Value::opt_int((progress == JOB_OVER).then_some(change.at_ms)),
-            Value::Int(change.at_ms),
-            Value::Int(mark),
-        ],
-    })
-}
-
-/// The entry in the history, if the transition was applied.
-pub(crate) fn enter_state(change: &JobChange, mark: i64) -> Step<'static> {
-    Step {
-        sql: ENTER_STATE,
-        values: vec![Value::Int(change.job.get()), Value::Int(mark)],
     }
 }
 

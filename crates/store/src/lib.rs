@@ -8,6 +8,7 @@
 //! The crate knows rows, not engines: states are names, JSON is text, times are milliseconds.
 
 mod batch;
+mod change;
 mod config;
 pub mod defaults;
 mod error;
@@ -19,28 +20,34 @@ mod number;
 mod page;
 mod postgres;
 mod prune;
+mod request;
 mod runs;
 mod sqlite;
 mod state;
+mod step;
 mod store;
 mod tokens;
 mod users;
 mod value;
 mod write;
+mod writing;
 
+pub use change::{Applied, Change, EventChange, JobChange, RunChange};
 pub use config::StoreConfig;
 pub use error::{OpenStoreError, Source, StoreError};
-pub use events::{EventRow, NewEvent};
-pub use jobs::{JobFilter, JobOrder, JobRow, JobStateRow, NewJob, UnfinishedJob};
+pub use events::EventRow;
+pub use jobs::{JobFilter, JobOrder, JobRow, JobStateRow, UnfinishedJob};
 pub use migrations::MigrateError;
 pub use number::{InvalidJobNumber, JobNumber};
 pub use page::Page;
 pub use prune::Pruned;
-pub use runs::{NewRun, RunFilter, RunOrder, RunRow};
+pub use runs::{RunFilter, RunOrder, RunRow};
 pub use store::Store;
 pub use tokens::{NewToken, TokenRow};
 pub use users::{NewUser, UserChange, UserRow};
-pub use write::{Applied, Change, EventChange, JobChange, RunChange};
+pub use writing::events::NewEvent;
+pub use writing::jobs::NewJob;
+pub use writing::runs::NewRun;
 
 /// Every SQL text of the crate, for the test that prepares each on both engines.
 #[doc(hidden)]
@@ -53,6 +60,9 @@ pub fn every_statement() -> Vec<&'static str> {
         tokens::STATEMENTS,
         prune::STATEMENTS,
         ledger::STATEMENTS,
+        writing::jobs::STATEMENTS,
+        writing::runs::STATEMENTS,
+        writing::events::STATEMENTS,
     ]
     .concat()
 }

@@ -6,9 +6,9 @@
 
 use crate::StoreError;
 use crate::defaults::{PRUNE_JOBS, PRUNE_ROWS};
+use crate::step::Step;
 use crate::store::Store;
 use crate::value::Value;
-use crate::write::Step;
 
 /// What was forgotten.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,30 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::ledger::Ledger;
 use crate::page::Page;
-use crate::state::{RUN_OVER, RUN_RUNNING, run_progress};
 use crate::store::Store;
 use crate::value::{ColumnError, Columns, FromRow, Value};
-use crate::write::{RunChange, Step};
-use crate::{JobNumber, NewEvent, StoreError, events};
-
-/// A run of a new job.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NewRun {
-    /// The node.
-    pub certname: String,
-    /// Random, unique over all time.
-    pub transaction_id: String,
-    /// `ready`, `running`, `errored`, `skipped`, …
-    pub state: String,
-    /// JSON.
-    pub details: Option<String>,
-    /// JSON.
-    pub result: Option<String>,
-    /// Its first event.
-    pub event: Option<NewEvent>,
-}
+use crate::{JobNumber, StoreError};
 
 /// A run as it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,16 +77,6 @@ macro_rules! page {
     };
 }
 
-const INSERT: &str = "INSERT INTO runs (job, certname, transaction_id, state, progress, \
-     started_ms, finished_ms, details, result, latest_event_id) \
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
-
-/// `progress < $4` is the guard: forward only, and never out of a terminal state.
-const TRANSITION: &str = "UPDATE runs SET state = $3, progress = $4, \
-     started_ms = COALESCE(started_ms, CAST($5 AS BIGINT)), finished_ms = $6, \
-     result = COALESCE($7, result), details = COALESCE($8, details), latest_event_id = $9 \
-     WHERE job = $1 AND certname = $2 AND progress < $4";
-
 const COUNT: &str =
     "SELECT COUNT(*) FROM runs WHERE job = $1 AND (CAST($2 AS TEXT) IS NULL OR state = $2)";
 
@@ -157,8 +127,6 @@ const PAGES: [(RunOrder, &str, &str); 5] = [
 ];
 
 pub(crate) const STATEMENTS: &[&str] = &[
-    INSERT,
-    TRANSITION,
     COUNT,
     BY_TRANSACTION,
     ONE,
@@ -276,60 +244,6 @@ impl RunFilter {
             ascending
         }
     }
-}
-
-// === writing ===
-
-/// The statements of a new job's run.
-pub(crate) fn plan_insert<'a>(
-    run: &'a NewRun,
-    job: JobNumber,
-    at_ms: i64,
-    ledger: &mut Ledger,
-    steps: &mut Vec<Step<'a>>,
-) -> Result<(), StoreError> {
-    let progress = run_progress(&run.state)?;
-    let mark = run.event.as_ref().map_or(0, |_| ledger.next_event());
-    steps.push(Step {
-        sql: INSERT,
-        values: vec![
-            Value::Int(job.get()),
-            Value::text(&run.certname),
-            Value::text(&run.transaction_id),
-            Value::text(&run.state),
-            Value::Int(progress),
-            Value::opt_int((progress == RUN_RUNNING).then_some(at_ms)),
-            Value::opt_int((progress == RUN_OVER).then_some(at_ms)),
-            Value::opt_text(run.details.as_deref()),
-            Value::opt_text(run.result.as_deref()),
-            Value::Int(mark),
-        ],
-    });
-    steps.extend(
-        run.event
-            .as_ref()
-            .map(|event| events::insert(event, mark, job)),
-    );
-    Ok(())
-}
-
-/// A run's transition.
-pub(crate) fn transition(change: &RunChange, mark: i64) -> Result<Step<'_>, StoreError> {
-    let progress = run_progress(&change.to_state)?;
-    Ok(Step {
-        sql: TRANSITION,
-        values: vec![
-            Value::Int(change.job.get()),
-            Value::text(&change.certname),
-            Value::text(&change.to_state),
-            Value::Int(progress),
-            Value::opt_int((progress == RUN_RUNNING).then_some(change.at_ms)),
-            Value::opt_int((progress == RUN_OVER).then_some(change.at_ms)),
-            Value::opt_text(change.result.as_deref()),
-            Value::opt_text(change.details.as_deref()),
-            Value::Int(mark),
-        ],
-    })
 }
 
 // === impl RunRow ===

@@ -8,11 +8,14 @@ use std::sync::Arc;
 
 use tokio::sync::{mpsc, oneshot};
 
+use crate::change::{Applied, Change};
 use crate::config::Target;
 use crate::postgres::Postgres;
+use crate::request::{Message, Request};
 use crate::sqlite::Sqlite;
+use crate::step::Step;
 use crate::value::{FromRow, Value};
-use crate::write::{Applied, Change, Step, Write, Written};
+use crate::write::{Write, Written};
 use crate::{OpenStoreError, StoreConfig, StoreError};
 
 /// A handle to the store; clones share it. When the last one is dropped, the writer ends by
@@ -26,19 +29,6 @@ pub struct Store {
 enum Engine {
     Sqlite(Sqlite),
     Postgres(Postgres),
-}
-
-/// What the writer gets.
-pub(crate) enum Message {
-    Write(Request),
-    /// Write what is queued and end.
-    Close,
-}
-
-/// A write and the caller that waits for it.
-pub(crate) struct Request {
-    pub(crate) write: Write,
-    pub(crate) reply: oneshot::Sender<Result<Written, StoreError>>,
 }
 
 // === impl Store ===

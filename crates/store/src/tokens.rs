@@ -1,9 +1,9 @@
 //! Tokens: what a logged-in user shows. Only their hashes are kept.
 
 use crate::StoreError;
+use crate::step::Step;
 use crate::store::Store;
 use crate::value::{ColumnError, Columns, FromRow, Value};
-use crate::write::Step;
 
 /// A token to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]

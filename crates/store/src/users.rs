@@ -1,9 +1,9 @@
 //! Users: who may log in.
 
 use crate::StoreError;
+use crate::step::Step;
 use crate::store::Store;
 use crate::value::{ColumnError, Columns, FromRow, Value};
-use crate::write::Step;
 
 /// A user to be written.
 #[derive(Clone, PartialEq, Eq)]

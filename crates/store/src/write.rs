@@ -5,71 +5,13 @@
 //! transition writes the id that its event will have, and the event is inserted only where that id
 //! stands), so PostgreSQL gets a whole batch without waiting.
 
+use crate::change::{Applied, Change};
 use crate::ledger::Ledger;
-use crate::value::Value;
-use crate::{JobNumber, NewEvent, NewJob, StoreError, events, jobs, runs};
-
-/// One change of a job or run, with its event.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// A run goes on. Applied only if that is forward; see [`Applied`].
-    Run(RunChange),
-    /// A job goes on. Applied only if that is forward.
-    Job(JobChange),
-    /// Something happened that changes no state. Applied if the job exists.
-    Event(EventChange),
-}
-
-/// A run's next state.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RunChange {
-    /// Of which job.
-    pub job: JobNumber,
-    /// On which node.
-    pub certname: String,
-    /// `ready`, `running`, `finished`, `failed`, `errored` or `skipped`.
-    pub to_state: String,
-    /// When.
-    pub at_ms: i64,
-    /// JSON; `None` keeps what is there.
-    pub result: Option<String>,
-    /// JSON; `None` keeps what is there.
-    pub details: Option<String>,
-    /// Its place in the log.
-    pub event: Option<NewEvent>,
-}
-
-/// A job's next state.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct JobChange {
-    /// Which job.
-    pub job: JobNumber,
-    /// `ready`, `running`, `stopping`, `stopped`, `finished` or `failed`.
-    pub to_state: String,
-    /// When.
-    pub at_ms: i64,
-    /// Its place in the log.
-    pub event: Option<NewEvent>,
-}
-
-/// An event by itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EventChange {
-    /// Of which job.
-    pub job: JobNumber,
-    /// What happened.
-    pub event: NewEvent,
-}
-
-/// What became of a [`Change`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Applied {
-    /// `false`: the job or run is unknown, or it was there or further already; nothing was
-    /// written, no event either.
-    pub changed: bool,
-    /// The id of the event, if there was one and it was written.
-    pub event_id: Option<i64>,
-}
+use crate::step::Step;
+use crate::writing::events::{self, NewEvent};
+use crate::writing::jobs::{self, NewJob};
+use crate::writing::runs;
+use crate::{JobNumber, StoreError};
 
 /// One caller's request.
 #[derive(Debug)]
@@ -87,13 +29,6 @@ pub(crate) enum Written {
     Applied(Vec<Applied>),
     /// Rows changed by each statement.
     Rows(Vec<u64>),
-}
-
-/// One statement with its parameters.
-#[derive(Clone, Debug)]
-pub(crate) struct Step<'a> {
-    pub(crate) sql: &'static str,
-    pub(crate) values: Vec<Value<'a>>,
 }
 
 /// The statements of one request.

@@ -19,7 +19,7 @@ use tokio_postgres::config::SslMode;
 
 use self::writer::Writer;
 use crate::defaults::{POSTGRES_CONNECT, POSTGRES_POOL_WAIT, POSTGRES_RETRY, WRITE_QUEUE};
-use crate::store::Message;
+use crate::request::Message;
 use crate::value::{FromRow, Value};
 use crate::{OpenStoreError, StoreError};
 

@@ -20,9 +20,10 @@ use super::{errors, migrate};
 use crate::batch;
 use crate::defaults::{POSTGRES_LOCK, POSTGRES_PATIENCE, POSTGRES_PIPELINE, POSTGRES_RETRY};
 use crate::ledger::{self, Ledger};
-use crate::store::{Message, Request};
+use crate::request::{Message, Request};
+use crate::step::Step;
 use crate::value::FromRow;
-use crate::write::{Plan, Step, Written};
+use crate::write::{Plan, Written};
 use crate::{OpenStoreError, StoreError};
 
 const READ_LEDGER: &str = "SELECT job, event, commits, epoch FROM ledger WHERE id = 1";

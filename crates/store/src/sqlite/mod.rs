@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, watch};
 
 use self::readers::Readers;
 use crate::defaults::WRITE_QUEUE;
-use crate::store::Message;
+use crate::request::Message;
 use crate::value::{FromRow, Value};
 use crate::{OpenStoreError, StoreError};
 

@@ -13,7 +13,7 @@ use super::bind::bind;
 use crate::StoreError;
 use crate::batch::{self, Batch};
 use crate::ledger::{self, Ledger};
-use crate::store::{Message, Request};
+use crate::request::{Message, Request};
 use crate::value::FromRow;
 use crate::write::Written;
 

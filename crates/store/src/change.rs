@@ -1,0 +1,66 @@
+//! What may change in a job, a run or the log, as data: [`Change`], and what became of it.
+
+use crate::JobNumber;
+use crate::writing::events::NewEvent;
+
+/// One change of a job or run, with its event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// A run goes on. Applied only if that is forward; see [`Applied`].
+    Run(RunChange),
+    /// A job goes on. Applied only if that is forward.
+    Job(JobChange),
+    /// Something happened that changes no state. Applied if the job exists.
+    Event(EventChange),
+}
+
+/// A run's next state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunChange {
+    /// Of which job.
+    pub job: JobNumber,
+    /// On which node.
+    pub certname: String,
+    /// `ready`, `running`, `finished`, `failed`, `errored` or `skipped`.
+    pub to_state: String,
+    /// When.
+    pub at_ms: i64,
+    /// JSON; `None` keeps what is there.
+    pub result: Option<String>,
+    /// JSON; `None` keeps what is there.
+    pub details: Option<String>,
+    /// Its place in the log.
+    pub event: Option<NewEvent>,
+}
+
+/// A job's next state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobChange {
+    /// Which job.
+    pub job: JobNumber,
+    /// `ready`, `running`, `stopping`, `stopped`, `finished` or `failed`.
+    pub to_state: String,
+    /// When.
+    pub at_ms: i64,
+    /// Its place in the log.
+    pub event: Option<NewEvent>,
+}
+
+/// An event by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventChange {
+    /// Of which job.
+    pub job: JobNumber,
+    /// What happened.
+    pub event: NewEvent,
+}
+
+/// What became of a [`Change`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Applied {
+    /// `false`: the job or run is unknown, or it was there or further already; nothing was
+    /// written, no event either.
+    pub changed: bool,
+    /// The id of the event, if there was one and it was written.
+    pub event_id: Option<i64>,
+}

@@ -1,0 +1,95 @@
+//! The rows of the event log.
+
+use crate::JobNumber;
+use crate::step::Step;
+use crate::value::Value;
+
+/// An event to be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewEvent {
+    /// `node_running`, `node_finished`, `job_finished`, …
+    pub kind: String,
+    /// When.
+    pub at_ms: i64,
+    /// Of which node, if of one.
+    pub certname: Option<String>,
+    /// JSON.
+    pub details: String,
+    /// For people.
+    pub message: String,
+}
+
+const INSERT: &str = "INSERT INTO events (id, job, kind, at_ms, certname, details, message) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7)";
+
+const INSERT_AFTER_RUN: &str = "INSERT INTO events (id, job, kind, at_ms, certname, details, message) \
+     SELECT $1, job, $3, $4, $5, $6, $7 FROM runs \
+     WHERE job = $2 AND certname = $8 AND latest_event_id = $1";
+
+const INSERT_AFTER_JOB: &str = "INSERT INTO events (id, job, kind, at_ms, certname, details, message) \
+     SELECT $1, number, $3, $4, $5, $6, $7 FROM jobs WHERE number = $2 AND latest_event_id = $1";
+
+const INSERT_FOR_JOB: &str = "INSERT INTO events (id, job, kind, at_ms, certname, details, message) \
+     SELECT $1, number, $3, $4, $5, $6, $7 FROM jobs WHERE number = $2 AND pruned = 0";
+
+pub(crate) const STATEMENTS: &[&str] =
+    &[INSERT, INSERT_AFTER_RUN, INSERT_AFTER_JOB, INSERT_FOR_JOB];
+
+// === impl NewEvent ===
+
+impl NewEvent {
+    pub(crate) fn bytes(&self) -> usize {
+        self.details.len() + self.message.len()
+    }
+
+    fn values(&self, id: i64, job: JobNumber) -> Vec<Value<'_>> {
+        vec![
+            Value::Int(id),
+            Value::Int(job.get()),
+            Value::text(&self.kind),
+            Value::Int(self.at_ms),
+            Value::opt_text(self.certname.as_deref()),
+            Value::text(&self.details),
+            Value::text(&self.message),
+        ]
+    }
+}
+
+/// An event of a job that is being inserted.
+pub(crate) fn insert(event: &NewEvent, id: i64, job: JobNumber) -> Step<'_> {
+    Step {
+        sql: INSERT,
+        values: event.values(id, job),
+    }
+}
+
+/// The event of a run's transition, if that was applied.
+pub(crate) fn insert_after_run<'a>(
+    event: &'a NewEvent,
+    id: i64,
+    job: JobNumber,
+    certname: &'a str,
+) -> Step<'a> {
+    let mut values = event.values(id, job);
+    values.push(Value::text(certname));
+    Step {
+        sql: INSERT_AFTER_RUN,
+        values,
+    }
+}
+
+/// The event of a job's transition, if that was applied.
+pub(crate) fn insert_after_job(event: &NewEvent, id: i64, job: JobNumber) -> Step<'_> {
+    Step {
+        sql: INSERT_AFTER_JOB,
+        values: event.values(id, job),
+    }
+}
+
+/// An event by itself.
+pub(crate) fn insert_for_job(event: &NewEvent, id: i64, job: JobNumber) -> Step<'_> {
+    Step {
+        sql: INSERT_FOR_JOB,
+        values: event.values(id, job),
+    }
+}

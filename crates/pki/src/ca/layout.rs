@@ -120,6 +120,20 @@ impl CertFile {
         Self::parse(name.to_str()?.strip_suffix(".pem")?).ok()
     }
 
+    /// Whether a name that somebody else chose may begin to exist. puppetserver draws the same
+    /// line: names that differ only in case, or only look alike, must not be two identities.
+    /// Certificates that have such names already stay usable.
+    pub(super) fn check_new(&self) -> Result<(), CaError> {
+        let fits = |c: char| matches!(c, ' '..='~') && !c.is_ascii_uppercase();
+        if self.0.chars().all(fits) {
+            return Ok(());
+        }
+        Err(CaError::Certname {
+            certname: self.0.clone(),
+            why: "certificates are requested for lower-case, printable ASCII names only",
+        })
+    }
+
     pub(super) fn certname(&self) -> &str {
         &self.0
     }
@@ -156,6 +170,23 @@ mod tests {
             &longest,
         ] {
             assert_eq!(CertFile::parse(good).unwrap().certname(), good);
+        }
+    }
+
+    #[test]
+    fn new_names_are_lower_case_ascii() {
+        for (name, may) in [
+            ("web-1_a.example", true),
+            ("a@b", true),
+            ("Web1", false),
+            ("w\u{e9}b", false),
+            ("web\u{202e}1", false),
+        ] {
+            assert_eq!(
+                CertFile::parse(name).unwrap().check_new().is_ok(),
+                may,
+                "{name:?}"
+            );
         }
     }
 }

@@ -160,7 +160,8 @@ impl CertificateAuthority {
 
 impl CertificateAuthority {
     /// Stores a request (PEM) until it is signed. Sent again with the same key
-    /// it is no error; with another key it is refused until the name is cleaned.
+    /// it is no error; with another key it is refused until the name is cleaned. New names are
+    /// lower-case printable ASCII.
     pub fn submit(&self, certname: &str, request_pem: &[u8]) -> Result<Submitted, CaError> {
         let file = CertFile::parse(certname)?;
         let request = Request::from_pem(request_pem)?;
@@ -180,6 +181,7 @@ impl CertificateAuthority {
                 })
             };
         }
+        file.check_new()?;
         if let Some(waiting) = listing::read_request(&self.layout, &file)? {
             return if waiting.public_key() == request.public_key() {
                 Ok(Submitted::AlreadyWaiting)

@@ -10,6 +10,7 @@ use x509_parser::cri_attributes::ParsedCriAttribute;
 use x509_parser::extensions::{GeneralName, ParsedExtension};
 use x509_parser::prelude::FromDer;
 
+use crate::ca::AltName;
 use crate::defaults::MAX_CSR_BYTES;
 use crate::identity::{self, IdentityError};
 use crate::key::{self, KeyError, KeyType};
@@ -102,7 +103,10 @@ pub enum CsrError {
     WeakKey(usize),
     #[error("the certificate request asks for extension {0}, which is not permitted")]
     ForbiddenExtension(String),
-    #[error("the certificate request has a subject alternative name that is neither DNS nor IP")]
+    #[error(
+        "the certificate request has a subject alternative name that is neither an ASCII host name \
+         nor an IP address"
+    )]
     UnsupportedAltName,
 }
 
@@ -235,7 +239,14 @@ fn requested_extensions(request: &X509CertificationRequest<'_>) -> Result<Reques
 
 fn alt_name_text(name: &GeneralName<'_>) -> Result<String, CsrError> {
     match name {
-        GeneralName::DNSName(name) => Ok(format!("DNS:{name}")),
+        GeneralName::DNSName(name) => {
+            let text = format!("DNS:{name}");
+            // What could never be signed is not kept, nor shown to the person who signs.
+            match text.parse::<AltName>() {
+                Ok(_) => Ok(text),
+                Err(_) => Err(CsrError::UnsupportedAltName),
+            }
+        }
         GeneralName::IPAddress(octets) => {
             if let Ok(v4) = <[u8; 4]>::try_from(*octets) {
                 Ok(format!("IP:{}", std::net::Ipv4Addr::from(v4)))

@@ -105,6 +105,25 @@ fn a_value_that_is_no_single_der_object_is_refused() {
 }
 
 #[test]
+fn alternative_names_that_are_no_host_names_are_refused() {
+    for name in [
+        "DNS:a b",
+        "DNS:a\x1b[2Jb",
+        "DNS:a/b",
+        "URI:http://a",
+        "email:a@b",
+    ] {
+        let extension = format!("subjectAltName = {name}");
+        let (_dir, pem) = openssl_request(EC, "CN = web1", &extension);
+        let read = Request::from_pem(&pem);
+        assert!(
+            matches!(read, Err(CsrError::UnsupportedAltName)),
+            "{name:?}: {read:?}"
+        );
+    }
+}
+
+#[test]
 fn subjects_must_have_one_common_name() {
     let (_dir, pem) = openssl_request(EC, "O = Some Org\nCN = web1", PP_ROLE);
     assert_eq!(Request::from_pem(&pem).unwrap().certname(), "web1");

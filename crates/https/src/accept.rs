@@ -15,6 +15,7 @@ use tokio_util::task::TaskTracker;
 use crate::config::Config;
 use crate::connection::Connection;
 use crate::defaults;
+use crate::handshakes::Failures;
 
 /// Serves `router` on `listener` until `stop`. Then no connection is accepted
 /// any more, running requests are finished within the drain deadline, and what
@@ -35,6 +36,7 @@ pub fn serve(
         half_open: Arc::new(Semaphore::new(config.max_half_open)),
         connections: Arc::new(Semaphore::new(config.max_connections)),
         config,
+        failures: Arc::default(),
         tasks: TaskTracker::new(),
         cut: CancellationToken::new(),
         stop,
@@ -48,6 +50,7 @@ struct Server {
     config: Config,
     half_open: Arc<Semaphore>,
     connections: Arc<Semaphore>,
+    failures: Arc<Failures>,
     tasks: TaskTracker,
     /// Told to stop: finish what runs.
     stop: CancellationToken,
@@ -111,6 +114,7 @@ impl Server {
             router: self.router.clone(),
             config: self.config.clone(),
             address,
+            failures: Arc::clone(&self.failures),
             stop: self.stop.clone(),
         };
         let cut = self.cut.clone();

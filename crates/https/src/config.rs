@@ -14,6 +14,8 @@ pub struct Config {
     pub max_connections: usize,
     /// Time for a request head to arrive.
     pub header_read_timeout: Duration,
+    /// How long a client may take nothing of its answer.
+    pub write_stall_timeout: Duration,
     /// How long requests may go on after `stop`.
     pub drain_deadline: Duration,
 }
@@ -25,6 +27,7 @@ impl Default for Config {
             max_half_open: defaults::MAX_HALF_OPEN,
             max_connections: defaults::MAX_CONNECTIONS,
             header_read_timeout: defaults::HEADER_READ_TIMEOUT,
+            write_stall_timeout: defaults::WRITE_STALL_TIMEOUT,
             drain_deadline: defaults::DRAIN_DEADLINE,
         }
     }

@@ -20,13 +20,18 @@ use tower::ServiceExt as _;
 
 use crate::config::Config;
 use crate::defaults::MAX_HEAD_BYTES;
+use crate::handshakes::Failures;
 use crate::peer::PeerCertificate;
+use crate::stall::WriteStall;
+
+type Stream = TlsStream<WriteStall<TcpStream>>;
 
 pub(crate) struct Connection {
     pub(crate) tls: Arc<ServerTls>,
     pub(crate) router: Router,
     pub(crate) config: Config,
     pub(crate) address: SocketAddr,
+    pub(crate) failures: Arc<Failures>,
     pub(crate) stop: CancellationToken,
 }
 
@@ -43,29 +48,31 @@ impl Connection {
         self.requests(stream, peer).await;
     }
 
-    async fn handshake(&self, stream: TcpStream) -> Option<TlsStream<TcpStream>> {
+    async fn handshake(&self, stream: TcpStream) -> Option<Stream> {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(client = %self.address, %error, "client went away");
             return None;
         }
+        // Below TLS, where each write that succeeds is bytes that the client's side took.
+        let stream = WriteStall::new(stream, self.config.write_stall_timeout);
         let accepting = TlsAcceptor::from(self.tls.current()).accept(stream);
         tokio::select! {
             () = self.stop.cancelled() => None,
             done = tokio::time::timeout(self.config.handshake_timeout, accepting) => match done {
                 Ok(Ok(stream)) => Some(stream),
                 Ok(Err(error)) => {
-                    tracing::info!(client = %self.address, %error, "TLS handshake failed");
+                    self.failures.note(self.address, &error);
                     None
                 }
                 Err(_) => {
-                    tracing::info!(client = %self.address, "TLS handshake took too long");
+                    self.failures.note(self.address, &"it took too long");
                     None
                 }
             },
         }
     }
 
-    async fn requests(self, stream: TlsStream<TcpStream>, peer: PeerCertificate) {
+    async fn requests(self, stream: Stream, peer: PeerCertificate) {
         // Subscribed before the check, so no reload falls between.
         let mut reloads = self.tls.reloads();
         let is_revoked = {

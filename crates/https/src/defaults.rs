@@ -17,6 +17,13 @@ pub const MAX_CONNECTIONS: usize = 10_000;
 /// Time for a request's head to arrive, also on a kept-alive connection.
 pub const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// How long a client may take nothing of what is sent to it. TCP itself would wait a quarter of an
+/// hour and more, and a client that keeps acknowledging without reading, for ever.
+pub const WRITE_STALL_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// At most one line about failed handshakes in this time: anybody can cause them.
+pub const HANDSHAKE_SUMMARY_INTERVAL: Duration = Duration::from_secs(60);
+
 /// How long requests may go on after the listener was told to stop.
 pub const DRAIN_DEADLINE: Duration = Duration::from_secs(10);
 

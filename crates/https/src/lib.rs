@@ -8,16 +8,19 @@
 //! Rules that hold here:
 //! - Every connection runs on a task that [`serve`] waits for or aborts before
 //!   it returns.
-//! - Handshakes, connections and the time for a request head are bounded (see
-//!   [`Config`]); the size of bodies is the router's business, since only it
-//!   knows what each route may take (`axum::extract::DefaultBodyLimit`).
+//! - Handshakes, connections, the time for a request head and the time for
+//!   which a client may not read its answer are bounded (see [`Config`]); size
+//!   and time of bodies are the router's business, since only it knows what each
+//!   route may take (`axum::extract::DefaultBodyLimit`).
 //! - When a certificate is revoked, the connections of its holder are cut.
 
 mod accept;
 mod config;
 mod connection;
 pub mod defaults;
+mod handshakes;
 mod peer;
+mod stall;
 
 pub use accept::serve;
 pub use config::Config;

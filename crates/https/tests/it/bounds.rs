@@ -94,3 +94,25 @@ async fn a_head_that_never_ends_is_given_up() {
     let _ = stream.write_all(&endless).await;
     closed(&mut stream).await;
 }
+
+#[tokio::test]
+async fn an_answer_that_nobody_reads_does_not_keep_its_place() {
+    let config = Config {
+        max_connections: 1,
+        write_stall_timeout: Duration::from_millis(100),
+        ..Config::default()
+    };
+    let site = Site::start(config).await;
+    let connector = TlsConnector::from(site.client_config(None));
+    let socket = TcpStream::connect(site.address).await.unwrap();
+    let mut deaf = connector
+        .connect("localhost".try_into().unwrap(), socket)
+        .await
+        .unwrap();
+    let request = b"GET /much HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    deaf.write_all(request).await.unwrap();
+    let answer = site.client(None).get(site.url("/who")).send();
+    let answer = tokio::time::timeout(LONG, answer).await.unwrap().unwrap();
+    assert_eq!(answer.status(), 200);
+    drop(deaf);
+}

@@ -112,6 +112,7 @@ fn router(waiting: Arc<Waiting>) -> Router {
     Router::new()
         .route("/who", get(who))
         .route("/wait", get(wait))
+        .route("/much", get(much))
         .route("/upgrade", get(crate::upgrade::echo))
         .with_state(waiting)
 }
@@ -127,6 +128,11 @@ async fn wait(State(waiting): State<Arc<Waiting>>) -> &'static str {
     waiting.entered.notify_one();
     waiting.go.notified().await;
     "done"
+}
+
+/// More than all buffers between here and a client hold.
+async fn much() -> Vec<u8> {
+    vec![b'x'; 64 << 20]
 }
 
 fn files(dir: &TempDir, ca: &CertificateAuthority, certname: &str) -> TlsFiles {

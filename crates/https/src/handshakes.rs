@@ -1,0 +1,67 @@
+//! How failed handshakes are logged: [`Failures`].
+//!
+//! The rule: one by one they are `debug`, since anybody can cause them by the thousand; at `info`
+//! there is at most one line in [`HANDSHAKE_SUMMARY_INTERVAL`], with their number.
+
+use std::net::SocketAddr;
+use std::sync::Mutex;
+use std::time::Instant;
+
+use crate::defaults::HANDSHAKE_SUMMARY_INTERVAL;
+
+/// The failures that no line has told of yet.
+#[derive(Debug, Default)]
+pub(crate) struct Failures(Mutex<Count>);
+
+#[derive(Debug, Default)]
+struct Count {
+    untold: u64,
+    told_at: Option<Instant>,
+}
+
+impl Failures {
+    /// Takes note of one more.
+    pub(crate) fn note(&self, client: SocketAddr, why: &dyn std::fmt::Display) {
+        tracing::debug!(%client, %why, "TLS handshake failed");
+        let due = self
+            .0
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .add(Instant::now());
+        if let Some(failures) = due {
+            tracing::info!(failures, last_client = %client, last_error = %why,
+                "TLS handshakes failed; at most one such line a minute, https=debug logs each");
+        }
+    }
+}
+
+impl Count {
+    /// The number to tell now, if a line is due.
+    fn add(&mut self, now: Instant) -> Option<u64> {
+        self.untold += 1;
+        let quiet = self.told_at.is_some_and(|told_at| {
+            now.saturating_duration_since(told_at) < HANDSHAKE_SUMMARY_INTERVAL
+        });
+        if quiet {
+            return None;
+        }
+        self.told_at = Some(now);
+        Some(std::mem::take(&mut self.untold))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_is_told_at_once_and_the_others_together() {
+        let (mut count, start) = (Count::default(), Instant::now());
+        assert_eq!(count.add(start), Some(1));
+        for _ in 0..1000 {
+            assert_eq!(count.add(start + HANDSHAKE_SUMMARY_INTERVAL / 2), None);
+        }
+        assert_eq!(count.add(start + HANDSHAKE_SUMMARY_INTERVAL), Some(1001));
+        assert_eq!(count.add(start + HANDSHAKE_SUMMARY_INTERVAL), None);
+    }
+}

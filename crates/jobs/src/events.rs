@@ -43,17 +43,14 @@ pub(crate) fn ended(node: &Certname, state: RunState, message: &str, at_ms: i64)
     of_node(node, kind, at_ms, &detail, text)
 }
 
-/// `result` is the outcome in the shape of a run's result, unless it is too large for an event.
+/// `told` says in words how it ended; `result` is the outcome in the shape of a run's result, unless it is too large for an event.
 pub(crate) fn late_outcome(
     node: &Certname,
     exit_code: Option<i64>,
+    told: &str,
     result: Option<Value>,
     at_ms: i64,
 ) -> NewEvent {
-    let told = match exit_code {
-        Some(code) => format!("it ended with exit code {code}"),
-        None => "its agent sent a result that is no action's".to_owned(),
-    };
     let detail = json!({"exit_code": exit_code, "message": told, "result": result});
     let text = format!("The outcome on {node} came after the run was given up: {told}");
     of_node(node, NODE_LATE_OUTCOME, at_ms, &detail, text)

@@ -48,10 +48,12 @@ pub(crate) fn shape(outcome: &ActionResult, known: Circumstances) -> Shaped {
     let stdout = outcome.stdout.as_deref().unwrap_or_default();
     let stderr = outcome.stderr.as_deref().unwrap_or_default();
     let mut result = task_output(stdout);
-    if let Some(secret) = result.get_mut("_sensitive") {
+    let secret = result.get_mut("_sensitive");
+    let has_secret = secret.is_some();
+    if let Some(secret) = secret {
         *secret = Value::from(REDACTED);
     }
-    if let Some(info) = output_info(outcome) {
+    if let Some(info) = output_info(outcome, has_secret) {
         result.insert("_output_info".to_owned(), info);
     }
     let cancelled = outcome.cancelled;
@@ -119,7 +121,8 @@ fn exit_code(outcome: &ActionResult, known: Circumstances) -> i64 {
     }
 }
 
-fn output_info(outcome: &ActionResult) -> Option<Value> {
+/// With a secret in the output, its raw bytes are kept back.
+fn output_info(outcome: &ActionResult, has_secret: bool) -> Option<Value> {
     let mut info = Map::new();
     if outcome.stdout_truncated {
         info.insert("truncated".to_owned(), Value::from(true));
@@ -127,7 +130,9 @@ fn output_info(outcome: &ActionResult) -> Option<Value> {
     }
     if let Some(base64) = &outcome.stdout_base64 {
         info.insert("encoding".to_owned(), Value::from("binary"));
-        info.insert("base64".to_owned(), Value::from(base64.as_str()));
+        if !has_secret {
+            info.insert("base64".to_owned(), Value::from(base64.as_str()));
+        }
     }
     (!info.is_empty()).then_some(Value::Object(info))
 }
@@ -289,6 +294,16 @@ mod tests {
         let stdout = json!({"user": "x", "_sensitive": {"password": "hunter2"}}).to_string();
         let (_, result, _) = shaped(json!({"exitcode": 0, "stdout": stdout}));
         assert_eq!(result, json!({"user": "x", "_sensitive": REDACTED}));
+    }
+
+    #[test]
+    fn the_raw_bytes_of_an_output_with_a_secret_are_kept_back() {
+        let stdout = json!({"user": "\u{fffd}", "_sensitive": "hunter2"}).to_string();
+        let (_, result, _) =
+            shaped(json!({"exitcode": 0, "stdout": stdout, "stdout_base64": "aHVudGVyMg=="}));
+        let info = json!({"encoding": "binary"});
+        let expected = json!({"user": "\u{fffd}", "_sensitive": REDACTED, "_output_info": info});
+        assert_eq!(result, expected);
     }
 
     #[test]

@@ -20,6 +20,9 @@ pub const KIND_STOPPED: &str = "tutti/stopped";
 /// Whether and how the action ran is not known.
 pub const KIND_UNKNOWN: &str = "tutti/outcome-unknown";
 
+/// How an agent's error begins when it carried the action out and cannot say how that ended.
+const UNDETERMINED: &str = "the outcome is not known";
+
 /// Why a run is over without an outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
@@ -40,6 +43,8 @@ pub(crate) enum Verdict {
         asked: u32,
     },
     Unknown(WhyUnknown),
+    /// The agent itself cannot say how the action ended, in these words.
+    Undetermined(String),
     /// The job was stopped before the run started.
     NotStarted,
     /// The store refuses to record that the run starts.
@@ -51,6 +56,15 @@ pub(crate) enum Verdict {
 // === impl Verdict ===
 
 impl Verdict {
+    /// An agent answered a request with an error.
+    pub(crate) fn of_error(words: &str) -> Self {
+        if is_undetermined(words) {
+            Self::Undetermined(words.to_owned())
+        } else {
+            Self::Refused(words.to_owned())
+        }
+    }
+
     /// The agent was told to cancel and did not report.
     pub(crate) fn cancel_unanswered(reason: CancelReason, timeout_seconds: u64) -> Self {
         match reason {
@@ -115,6 +129,11 @@ impl Verdict {
                  not at all: look at the node before running it again",
                 reason(*why)
             ),
+            Self::Undetermined(words) => format!(
+                "how it ended on {node} is not known, its agent says: {}; the action may have run, \
+                 run in part or not at all: look at the node before running it again",
+                clip(words)
+            ),
             Self::NotStarted => "the job was stopped before this node started".to_owned(),
             Self::Unmarked => format!(
                 "the server's database refused to record the start on {node} (its log says why); \
@@ -141,9 +160,21 @@ impl Verdict {
             | Self::Unmarked => KIND_EXECUTION,
             Self::TimedOut { .. } => KIND_TIMEOUT,
             Self::Stopped { .. } | Self::NotStarted => KIND_STOPPED,
-            Self::Silent { .. } | Self::Unknown(_) | Self::Unrecorded => KIND_UNKNOWN,
+            Self::Silent { .. } | Self::Unknown(_) | Self::Undetermined(_) | Self::Unrecorded => {
+                KIND_UNKNOWN
+            }
         }
     }
+}
+
+/// Whether an agent's error says that nobody knows how the action ended. The words may stand behind
+/// the name of the request, `… request (transaction …): `.
+pub(crate) fn is_undetermined(words: &str) -> bool {
+    let behind_label = words
+        .split_once("): ")
+        .filter(|(label, _)| label.contains(" request (transaction "))
+        .map(|(_, words)| words);
+    behind_label.unwrap_or(words).starts_with(UNDETERMINED)
 }
 
 /// Whether a stored result is of a run that was given up, so that its real outcome, should it
@@ -211,6 +242,7 @@ mod tests {
             Verdict::cancel_unanswered(Stop, 5),
             Verdict::Stopped { told: false },
             Verdict::Silent { asked: 35 },
+            Verdict::Undetermined("the outcome is not known".to_owned()),
             Verdict::Unmarked,
             Verdict::Unrecorded,
         ];
@@ -257,6 +289,24 @@ mod tests {
         assert!(!is_guess(ended));
         assert!(!is_guess(r#"{"_error":"text of a task"}"#));
         assert!(!is_guess("not json"));
+    }
+
+    #[test]
+    fn an_error_is_a_refusal_unless_the_agent_says_that_it_does_not_know() {
+        for words in [
+            "the outcome is not known: the machine was restarted while the action ran",
+            "non blocking 'task run' request (transaction 7): the outcome is not known: gone",
+        ] {
+            let undetermined = Verdict::Undetermined(words.to_owned());
+            assert_eq!(Verdict::of_error(words), undetermined);
+            assert_eq!(undetermined.kind(), KIND_UNKNOWN);
+        }
+        for words in [
+            "unknown module: task",
+            "cannot start: (x): the outcome is not known",
+        ] {
+            assert_eq!(Verdict::of_error(words), Verdict::Refused(words.to_owned()));
+        }
     }
 
     #[test]

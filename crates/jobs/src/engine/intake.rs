@@ -10,7 +10,7 @@ use pxp::{Body, Response, RpcError, TransactionId};
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
-use super::book::Phase;
+use super::late_outcomes::Said;
 use super::outgoing::Outgoing;
 use super::state::{Engine, ShapedOutcome};
 use crate::defaults::INLINE_RESULT_BYTES;
@@ -75,7 +75,8 @@ impl Engine {
 
     fn outcome(&mut self, certname: &Certname, response: Response) {
         let Some(key) = self.book.by_transaction(&response.transaction_id) else {
-            return self.look_up(certname, response);
+            let said = Said::Result(response.results);
+            return self.look_up(certname, response.transaction_id, said);
         };
         if self.run_of(certname, Some(key)).is_some() {
             self.report(key, Report::Outcome(response.results));
@@ -183,20 +184,24 @@ impl Engine {
         {
             return;
         }
-        if let Some(key) = self.run_of(certname, self.book.by_transaction(transaction)) {
-            if matches!(
-                self.book.run(key).map(|run| &run.phase),
-                Some(Phase::Flying(_))
-            ) {
-                self.give_up(key, &Verdict::Refused(words.to_owned()));
+        if let Some(key) = self.book.by_transaction(transaction) {
+            if self.run_of(certname, Some(key)).is_some() {
+                self.told_error(key, words);
             }
-        } else if self
-            .run_of(certname, self.book.by_query(transaction))
-            .is_some()
-        {
-            tracing::warn!(%certname, words, "the agent refused a status query");
+        } else if let Some(key) = self.book.by_query(transaction) {
+            if self.run_of(certname, Some(key)).is_some() {
+                tracing::warn!(%certname, words, "the agent refused a status query");
+            }
         } else {
-            self.ignore(certname, "rpc error");
+            let said = Said::Error(words.to_owned());
+            self.look_up(certname, transaction.clone(), said);
+        }
+    }
+
+    fn told_error(&mut self, key: RunKey, words: &str) {
+        // What is decided already stays; the agent says it again once that is durable.
+        if self.book.flying(key).is_some_and(|flying| !flying.shaping) {
+            self.give_up_as_told(key, &Verdict::of_error(words));
         }
     }
 

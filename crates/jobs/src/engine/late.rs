@@ -1,15 +1,15 @@
 //! Outcomes for runs that are not in the book: duplicates, forgeries, and the truth come late.
 //!
 //! The rule: a terminal state stays; a real outcome of a run that was given up is written to the
-//! event log before its agent may forget it.
+//! event log before its agent may forget it. What is no news, or of a run that nobody knows any
+//! more, is acknowledged at once: its agent would say it again for weeks.
 
 use pcp::Certname;
+use pxp::TransactionId;
 use pxp::action::{self, ActionResult};
-use pxp::{Response, TransactionId};
-use serde_json::value::RawValue;
 use store::{Change, EventChange, RunRow};
 
-use super::late_outcomes::{Late, Looked};
+use super::late_outcomes::{Late, Looked, Said};
 use super::ledger::After;
 use super::outgoing::Outgoing;
 use super::state::Engine;
@@ -18,7 +18,7 @@ use crate::events;
 use crate::metrics::count;
 use crate::outcome::{self, Circumstances};
 use crate::state::RunState;
-use crate::verdict::is_guess;
+use crate::verdict::{clip, is_guess, is_undetermined};
 
 /// Nothing is known any more beside the outcome itself.
 const LATE: Circumstances = Circumstances {
@@ -31,7 +31,7 @@ const LATE: Circumstances = Circumstances {
 
 impl Engine {
     /// Asks the store whose outcome this is.
-    pub(super) fn look_up(&mut self, certname: &Certname, response: Response) {
+    pub(super) fn look_up(&mut self, certname: &Certname, transaction: TransactionId, said: Said) {
         if self.looking.len() >= LATE_LOOKUPS {
             // Unacknowledged, so our agents send it again.
             return count(&self.parts.metrics.ignored_messages);
@@ -39,12 +39,11 @@ impl Engine {
         let store = self.parts.store.clone();
         let certname = certname.clone();
         self.looking.spawn(async move {
-            let row = store
-                .run_by_transaction(response.transaction_id.as_str())
-                .await;
+            let row = store.run_by_transaction(transaction.as_str()).await;
             Looked {
                 certname,
-                response,
+                transaction,
+                said,
                 row,
             }
         });
@@ -53,15 +52,17 @@ impl Engine {
     pub(super) fn looked(&mut self, looked: Looked) {
         let Looked {
             certname,
-            response,
+            transaction,
+            said,
             row,
         } = looked;
-        let transaction = response.transaction_id;
         let row = match row {
             Ok(Some(row)) => row,
             Ok(None) => {
                 tracing::debug!(%certname, %transaction, "outcome of an unknown run");
-                return count(&self.parts.metrics.ignored_messages);
+                count(&self.parts.metrics.ignored_messages);
+                let outgoing = self.acknowledge_late(&certname, transaction);
+                return self.send(outgoing.into_iter().collect());
             }
             Err(error) => {
                 tracing::warn!(%certname, %transaction, %error, "cannot look up an outcome's run");
@@ -76,12 +77,14 @@ impl Engine {
             // Its end is in a commit that is under way; the agent will say it again.
             return;
         }
-        let news = row.result.as_deref().is_some_and(is_guess);
-        if !news || self.late.contains(&transaction) {
+        let news = said.tells_something() && row.result.as_deref().is_some_and(is_guess);
+        if !news || self.late.is_logged(&transaction) {
             let outgoing = self.acknowledge_late(&certname, transaction);
             return self.send(outgoing.into_iter().collect());
         }
-        self.log_late(&certname, transaction, &row, &response.results);
+        if self.late.begin(&transaction) {
+            self.log_late(&certname, transaction, &row, &said);
+        }
     }
 
     fn log_late(
@@ -89,11 +92,10 @@ impl Engine {
         certname: &Certname,
         transaction: TransactionId,
         row: &RunRow,
-        results: &RawValue,
+        said: &Said,
     ) {
         count(&self.parts.metrics.late_outcomes);
-        self.late.remember(transaction.clone());
-        let outcome = action::decode::<ActionResult>(results).ok();
+        let (outcome, told) = said.read();
         let exit_code = outcome.as_ref().map(|outcome| outcome.exitcode);
         tracing::warn!(
             %certname, job = %row.job, ?exit_code,
@@ -103,7 +105,13 @@ impl Engine {
         let result = result
             .filter(|result| result.len() <= INLINE_RESULT_BYTES)
             .and_then(|result| serde_json::from_str(&result).ok());
-        let event = events::late_outcome(certname, exit_code, result, self.parts.clock.now_ms());
+        let event = events::late_outcome(
+            certname,
+            exit_code,
+            &told,
+            result,
+            self.parts.clock.now_ms(),
+        );
         let change = Change::Event(EventChange {
             job: row.job,
             event,
@@ -116,6 +124,7 @@ impl Engine {
     }
 
     pub(super) fn late_logged(&mut self, late: Late) -> Option<Outgoing> {
+        self.late.remember(late.transaction.clone());
         self.acknowledge_late(&late.certname, late.transaction)
     }
 
@@ -131,5 +140,28 @@ impl Engine {
             .capabilities
             .is_some_and(|capabilities| capabilities.acknowledged_results);
         acknowledges.then(|| self.acknowledge(certname, transaction))
+    }
+}
+
+// === impl Said ===
+
+impl Said {
+    /// Whether it is more than that nobody knows.
+    fn tells_something(&self) -> bool {
+        !matches!(self, Self::Error(words) if is_undetermined(words))
+    }
+
+    /// The outcome, if it is one, and what is told in words.
+    fn read(&self) -> (Option<ActionResult>, String) {
+        let results = match self {
+            Self::Error(words) => return (None, format!("its agent says: {}", clip(words))),
+            Self::Result(results) => results,
+        };
+        let outcome = action::decode::<ActionResult>(results).ok();
+        let told = match &outcome {
+            Some(outcome) => format!("it ended with exit code {}", outcome.exitcode),
+            None => "its agent sent a result that is no action's".to_owned(),
+        };
+        (outcome, told)
     }
 }

@@ -1,11 +1,13 @@
 //! What is remembered of outcomes that came too late.
 //!
-//! [`LateOutcomes`]; the rule: the memory is bounded, and what it forgets is only logged once more.
+//! [`LateOutcomes`]; the rules: only what is durable counts as logged; the memory is bounded, and
+//! what it forgets is only logged once more.
 
 use std::collections::{HashSet, VecDeque};
 
 use pcp::Certname;
-use pxp::{Response, TransactionId};
+use pxp::TransactionId;
+use serde_json::value::RawValue;
 use store::{RunRow, StoreError};
 
 use crate::defaults::LATE_REMEMBERED;
@@ -17,9 +19,17 @@ pub(super) struct Late {
     pub(super) transaction: TransactionId,
 }
 
-/// Transactions whose late outcome is logged already.
+/// What an agent says of a transaction at its end.
+pub(super) enum Said {
+    Result(Box<RawValue>),
+    Error(String),
+}
+
+/// Transactions with a late outcome.
 #[derive(Debug, Default)]
 pub(super) struct LateOutcomes {
+    /// Their event is decided and not durable yet; as many as the ledger holds.
+    being_logged: HashSet<TransactionId>,
     logged: HashSet<TransactionId>,
     order: VecDeque<TransactionId>,
 }
@@ -27,23 +37,32 @@ pub(super) struct LateOutcomes {
 /// What the store says of a transaction.
 pub(super) struct Looked {
     pub(super) certname: Certname,
-    pub(super) response: Response,
+    pub(super) transaction: TransactionId,
+    pub(super) said: Said,
     pub(super) row: Result<Option<RunRow>, StoreError>,
 }
 
 // === impl LateOutcomes ===
 
 impl LateOutcomes {
-    pub(super) fn contains(&self, transaction: &TransactionId) -> bool {
+    /// Its event is durable.
+    pub(super) fn is_logged(&self, transaction: &TransactionId) -> bool {
         self.logged.contains(transaction)
+    }
+
+    /// Its event is about to be logged. `false`: that is under way already.
+    pub(super) fn begin(&mut self, transaction: &TransactionId) -> bool {
+        self.being_logged.insert(transaction.clone())
     }
 
     /// It could not be logged: the next time it comes, that is tried again.
     pub(super) fn forget(&mut self, transaction: &TransactionId) {
-        self.logged.remove(transaction);
+        self.being_logged.remove(transaction);
     }
 
+    /// Its event is durable now.
     pub(super) fn remember(&mut self, transaction: TransactionId) {
+        self.being_logged.remove(&transaction);
         if self.order.len() >= LATE_REMEMBERED
             && let Some(oldest) = self.order.pop_front()
         {
@@ -51,5 +70,36 @@ impl LateOutcomes {
         }
         self.order.push_back(transaction.clone());
         self.logged.insert(transaction);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_durable_counts_as_logged() {
+        let mut late = LateOutcomes::default();
+        let transaction = TransactionId::random();
+        assert!(late.begin(&transaction));
+        assert!(!late.begin(&transaction), "once is enough");
+        assert!(!late.is_logged(&transaction));
+        late.forget(&transaction);
+        assert!(late.begin(&transaction), "the store refused it: once more");
+        late.remember(transaction.clone());
+        assert!(late.is_logged(&transaction));
+    }
+
+    #[test]
+    fn the_memory_is_bounded() {
+        let mut late = LateOutcomes::default();
+        let first = TransactionId::random();
+        late.remember(first.clone());
+        for _ in 0..LATE_REMEMBERED {
+            late.remember(TransactionId::random());
+        }
+        assert!(!late.is_logged(&first));
+        assert_eq!(late.logged.len(), LATE_REMEMBERED);
+        assert!(late.being_logged.is_empty());
     }
 }

@@ -86,6 +86,17 @@ impl Engine {
 
     /// The run is over without an outcome.
     pub(super) fn give_up(&mut self, key: RunKey, verdict: &Verdict) {
+        self.end_with(key, verdict, false);
+    }
+
+    /// The run is over because its agent says so; an agent that keeps this until it is acknowledged
+    /// may forget it after the commit.
+    pub(super) fn give_up_as_told(&mut self, key: RunKey, verdict: &Verdict) {
+        let acknowledge = self.acknowledges(key);
+        self.end_with(key, verdict, acknowledge);
+    }
+
+    fn end_with(&mut self, key: RunKey, verdict: &Verdict, acknowledge: bool) {
         let Some(run) = self.book.run(key) else {
             return;
         };
@@ -100,7 +111,7 @@ impl Engine {
                 result,
                 details,
                 message,
-                acknowledge: false,
+                acknowledge,
             },
         );
     }

@@ -71,6 +71,58 @@ async fn a_late_outcome_is_logged_once_and_the_state_stays() {
 }
 
 #[tokio::test]
+async fn an_agent_that_lost_track_of_a_run_is_believed_and_acknowledged() {
+    let world = World::with(patient()).await;
+    let nodes = world.agents(
+        1,
+        &Manner {
+            loses_track: true,
+            ..Manner::default()
+        },
+    );
+    let job = world.run(request(&nodes)).await;
+    world.over(job).await;
+    let (state, result) = world.only_run(job).await;
+    assert_eq!(
+        (state.as_str(), &result["_error"]["kind"]),
+        ("errored", &jobs::KIND_UNKNOWN.into())
+    );
+    world
+        .until("its error is acknowledged", |world| {
+            world.sim.all_acknowledged(&nodes[0])
+        })
+        .await;
+}
+
+#[tokio::test]
+async fn what_tells_nothing_new_of_an_ended_or_unknown_run_is_acknowledged_all_the_same() {
+    let world = World::with(quick()).await;
+    let nodes = world.agents(
+        1,
+        &Manner {
+            held: true,
+            loses_track: true,
+            ..Manner::default()
+        },
+    );
+    let job = world.run(request(&nodes)).await;
+    world
+        .until("it runs", |world| world.sim.executions().len() == 1)
+        .await;
+    world.sim.disconnect(&nodes[0]);
+    let events = world.over(job).await;
+    world.sim.let_go();
+    world.sim.leave_outcome(&nodes[0]);
+    world.sim.connect(&nodes[0]);
+    world
+        .until("both are acknowledged", |world| {
+            world.sim.all_acknowledged(&nodes[0])
+        })
+        .await;
+    assert_eq!(world.store.events(job, 0, 100).await.unwrap(), events);
+}
+
+#[tokio::test]
 async fn a_node_cannot_speak_for_another() {
     let world = World::with(patient()).await;
     let nodes = world.agents(

@@ -38,6 +38,8 @@ pub(crate) struct Manner {
     pub(crate) busy: u32,
     /// Answers requests with an rpc error.
     pub(crate) refuses: bool,
+    /// Ends actions with an error: how they went is not known.
+    pub(crate) loses_track: bool,
     /// A broker far away says so instead of the fabric.
     pub(crate) not_connected_message: bool,
     /// What the action does.
@@ -230,6 +232,15 @@ impl Sim {
         self.inner.with(certname, |agent| {
             agent.spool.values().all(|entry| entry.acknowledged)
         })
+    }
+
+    /// Gives the agent the outcome of a run that the engine does not know.
+    pub(crate) fn leave_outcome(&self, certname: &Certname) {
+        let mut entry = Entry::new();
+        entry.outcome = Some(ActionResult::default());
+        self.inner.with(certname, |agent| {
+            agent.spool.insert(TransactionId::random(), entry)
+        });
     }
 
     /// Says something in an agent's name.
@@ -466,12 +477,7 @@ impl Inner {
             let Some(outcome) = outcome else { return };
             let lost = self.happens(manner.loses_outcomes);
             if !manner.mute && !lost {
-                let results = action::encode(&outcome);
-                let response = Response {
-                    transaction_id: transaction.clone(),
-                    results,
-                };
-                let body = Body::NonBlockingResponse(response);
+                let body = end_of(&manner, &transaction, &outcome);
                 if self.happens(manner.doubles) {
                     self.say(&certname, body.clone()).await;
                 }
@@ -561,6 +567,21 @@ impl Entry {
             sent: 0,
         }
     }
+}
+
+fn end_of(manner: &Manner, transaction: &TransactionId, outcome: &ActionResult) -> Body {
+    let transaction_id = transaction.clone();
+    if manner.loses_track {
+        return Body::Error(RpcError {
+            transaction_id,
+            id: pcp::MessageId::random(),
+            description: "the outcome is not known: its supervisor is gone".to_owned(),
+        });
+    }
+    Body::NonBlockingResponse(Response {
+        transaction_id,
+        results: action::encode(outcome),
+    })
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

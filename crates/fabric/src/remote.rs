@@ -12,8 +12,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures_util::{Sink, SinkExt, Stream, StreamExt};
 use pcp::types::{
-    self, Change, INVENTORY_REQUEST, INVENTORY_RESPONSE, INVENTORY_UPDATE, InventoryRequest,
-    InventoryResponse, InventoryUpdate,
+    self, Change, ERROR_MESSAGE, INVENTORY_REQUEST, INVENTORY_RESPONSE, INVENTORY_UPDATE,
+    InventoryRequest, InventoryResponse, InventoryUpdate,
 };
 use pcp::{AGENT_TYPE, Certname, Message, PcpUri};
 use tokio::sync::mpsc;
@@ -170,6 +170,9 @@ impl Peer {
         if !from_broker {
             return self.to_engine(message).await;
         }
+        if message.message_type == ERROR_MESSAGE && message.in_reply_to.is_some() {
+            return self.complaint(message).await;
+        }
         if let Err(error) = self.on_broker(&message) {
             let message_type = message.message_type.as_str();
             tracing::warn!(broker = %self.broker, message_type, %error, "bad message from a broker");
@@ -200,12 +203,20 @@ impl Peer {
                 }
             }
             other => {
-                // Errors of the broker name a message by its id, which only the engine knows.
                 let text = data.map_or("", |data| data.get());
                 tracing::warn!(broker = %self.broker, message_type = other, text, "a broker complains");
             }
         }
         Ok(())
+    }
+
+    /// What the broker could not do with a message: only the engine knows it by its id. The
+    /// broker's own name stands as the sender, as its messages mostly bear none.
+    async fn complaint(&self, message: Message) {
+        let message = message
+            .from(PcpUri::server(&self.broker))
+            .to(self.port.engine_address().clone());
+        self.port.to_engine(self.broker.clone(), message).await;
     }
 
     async fn to_engine(&self, mut message: Message) {

@@ -117,6 +117,16 @@ async fn a_stock_broker_is_asked_and_believed_and_addresses_are_rewritten() {
             (inbound.certname.as_str(), inbound.message.target),
             ("b", Some(engine()))
         );
+
+        // The node has gone meanwhile: the engine learns which message was lost.
+        let error = Message::error("Not connected.", Some(sent.id)).from(uri("pcp:///server"));
+        to_us.send(pcp::v2::encode(&error)).unwrap();
+        let complaint = inbox.recv().await.unwrap();
+        assert_eq!(complaint.certname.as_str(), "broker.example");
+        let complaint = complaint.message;
+        assert_eq!(complaint.in_reply_to, Some(sent.id));
+        assert_eq!(complaint.sender, Some(uri("pcp://broker.example/server")));
+        assert_eq!(complaint.message_type, types::ERROR_MESSAGE);
         drop(to_us);
     };
     let (served, ()) = tokio::join!(

@@ -17,6 +17,11 @@ pub const BACKLOG: u32 = 4_096;
 /// on a slow link, and turns 1,024 stuck clients over at 100 per second.
 pub const OPENING_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Sessions of one certname, each under a type of its own. A node has one (`agent`), with a
+/// controller or a tool beside it two or three; without a bound one stolen certificate could take
+/// all the memory and descriptors that there are.
+pub const SESSIONS_PER_CERTNAME: usize = 8;
+
 /// Ciphertext that a client may send before its handshake is done. A chain of four RSA-4096
 /// certificates is 7 KB.
 pub const HANDSHAKE_BYTES: usize = 32 * 1024;

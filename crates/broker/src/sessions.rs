@@ -5,13 +5,15 @@
 //! every change exactly once and in the order in which it happened.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use fabric::BrokerPort;
 use pcp::types::Change;
-use pcp::{AGENT_TYPE, PcpUri};
+use pcp::{AGENT_TYPE, Certname, PcpUri};
 
 use crate::change_log::ChangeLog;
+use crate::defaults::SESSIONS_PER_CERTNAME;
 use crate::session::Session;
 use crate::subscriptions::{Subscriber, Subscription};
 
@@ -27,6 +29,8 @@ pub(crate) struct Sessions {
 #[derive(Debug, Default)]
 struct Table {
     by_uri: HashMap<PcpUri, Arc<Session>>,
+    /// How many of them each certname has; only names that have any.
+    counts: HashMap<Certname, usize>,
     log: ChangeLog,
     subscriptions: HashMap<PcpUri, Subscription>,
     stopping: bool,
@@ -37,6 +41,10 @@ struct Table {
 pub(crate) enum AssociateError {
     #[error("Connection limit exceeded.")]
     Limit,
+    #[error(
+        "This certname has {SESSIONS_PER_CERTNAME} sessions already, the most that it may have."
+    )]
+    CertnameLimit,
     #[error("Broker is not running.")]
     Stopping,
 }
@@ -85,9 +93,11 @@ impl Sessions {
         if table.stopping {
             return Err(AssociateError::Stopping);
         }
-        let full = self.limit > 0 && table.by_uri.len() >= self.limit;
-        if full && !table.by_uri.contains_key(&session.uri) {
-            return Err(AssociateError::Limit);
+        if !table.by_uri.contains_key(&session.uri) {
+            if self.limit > 0 && table.by_uri.len() >= self.limit {
+                return Err(AssociateError::Limit);
+            }
+            table.count(&session.certname)?;
         }
         let replaced = table
             .by_uri
@@ -117,6 +127,7 @@ impl Sessions {
             return;
         }
         table.by_uri.remove(&session.uri);
+        table.uncount(&session.certname);
         table.subscriptions.remove(&session.uri);
         table.changed(&session.uri, Change::Disconnected);
         if session.uri.client_type() == AGENT_TYPE
@@ -217,6 +228,24 @@ impl Sessions {
 }
 
 impl Table {
+    fn count(&mut self, certname: &Certname) -> Result<(), AssociateError> {
+        let count = self.counts.entry(certname.clone()).or_default();
+        if *count >= SESSIONS_PER_CERTNAME {
+            return Err(AssociateError::CertnameLimit);
+        }
+        *count += 1;
+        Ok(())
+    }
+
+    fn uncount(&mut self, certname: &Certname) {
+        if let Entry::Occupied(mut count) = self.counts.entry(certname.clone()) {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
+        }
+    }
+
     fn changed(&mut self, uri: &PcpUri, change: Change) {
         if !self.subscriptions.is_empty() {
             self.log.push(uri.clone(), change);

@@ -203,6 +203,7 @@ impl Refusal {
             Self::BadCertname => "bad_certname",
             Self::Unsuccessful => "not_authorized",
             Self::Table(AssociateError::Limit) => "limit",
+            Self::Table(AssociateError::CertnameLimit) => "certname_limit",
             Self::Table(AssociateError::Stopping) => "stopping",
         }
     }

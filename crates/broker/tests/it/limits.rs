@@ -79,6 +79,40 @@ async fn at_the_limit_only_a_successor_comes_in() {
 }
 
 #[tokio::test]
+async fn a_certname_has_a_few_sessions_and_no_more() {
+    let broker = World::shared().broker(|_| {});
+    let path = |index: usize| format!("/pcp2/t{index}");
+    let mut sessions = Vec::new();
+    for index in 0..broker::defaults::SESSIONS_PER_CERTNAME {
+        let mut session = Client::at(&broker, "greedy.example", &path(index)).await;
+        session.expect_alive().await;
+        sessions.push(session);
+    }
+    let mut one_more = Client::at(&broker, "greedy.example", "/pcp2/agent").await;
+    let reason = "This certname has 8 sessions already, the most that it may have.";
+    let expected = Closed::Frame(1011, reason.to_owned());
+    assert_eq!(one_more.closed().await, expected);
+    // Nobody else is held up, and its own sessions can still be replaced.
+    let mut other = Client::connect(&broker, "modest.example").await;
+    other.expect_alive().await;
+    let mut successor = Client::at(&broker, "greedy.example", &path(0)).await;
+    assert_eq!(sessions[0].close_code().await, 4001);
+    successor.expect_alive().await;
+    // One that ends makes room for another.
+    let mut ends = sessions.remove(1);
+    guard(ends.ws.close(None)).await.unwrap();
+    ends.closed().await;
+    guard(async {
+        while broker.handle.connections() > broker::defaults::SESSIONS_PER_CERTNAME {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    let mut agent = Client::connect(&broker, "greedy.example").await;
+    agent.expect_alive().await;
+}
+
+#[tokio::test]
 async fn half_open_connections_are_bounded_and_time_out() {
     let broker = World::shared().broker(|config| {
         config.limits.half_open = 4;

@@ -203,14 +203,22 @@ async fn a_reader_that_stops_blocks_nobody_else_and_its_sender_is_told() {
 async fn two_hundred_clients_at_once() {
     let broker = World::shared().broker(|_| {});
     let world = broker.world.clone();
-    let tls = world.client_tls(&world.identity("many.example"));
+    // Five sessions of each name, since one name may not have many.
+    let names: Vec<_> = (0..40)
+        .map(|index| format!("many{index}.example"))
+        .collect();
+    let tls: Vec<_> = names
+        .iter()
+        .map(|name| world.client_tls(&world.identity(name)))
+        .collect();
     let addr = broker.addr();
     let clients = (0..200).map(|index| {
-        let tls = std::sync::Arc::clone(&tls);
+        let tls = std::sync::Arc::clone(&tls[index % 40]);
+        let name = &names[index % 40];
         async move {
             let path = format!("/pcp2/t{index}");
             let mut client = Client::over(addr, tls, &path, &[]).await.unwrap();
-            client.uri = format!("pcp://many.example/t{index}");
+            client.uri = format!("pcp://{name}/t{index}");
             client.expect_alive().await;
             client
         }

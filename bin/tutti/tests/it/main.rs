@@ -8,6 +8,7 @@ mod hostile;
 mod identity;
 mod kill;
 mod live;
+mod metrics;
 mod postgres;
 mod sse;
 mod tasks;

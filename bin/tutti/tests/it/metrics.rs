@@ -1,0 +1,42 @@
+//! What an operator's Prometheus sees of a job.
+
+use reqwest::Method;
+use serde_json::json;
+
+use crate::world::World;
+
+/// The value of a figure without labels.
+fn figure(text: &str, name: &str) -> Option<u64> {
+    let value = |line: &str| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok();
+    text.lines().find_map(value)
+}
+
+#[tokio::test]
+async fn a_job_shows_in_the_figures() {
+    let world = World::start(&["node0.test"]).await;
+    world.shell("nothing", &[], "true");
+    let row = world.run("nothing", "node0.test", json!({})).await;
+    assert_eq!(row["state"], "finished");
+
+    let answer = world.client.request(Method::GET, "/metrics").send().await;
+    let answer = answer.unwrap().error_for_status().unwrap();
+    assert_eq!(
+        answer.headers()["content-type"],
+        "text/plain; version=0.0.4"
+    );
+    let text = answer.text().await.unwrap();
+    for (name, wanted) in [
+        ("tutti_jobs_created_total", 1),
+        ("tutti_runs_started_total", 1),
+        ("tutti_runs_ended_total", 1),
+        ("tutti_runs_errored_total", 0),
+        ("tutti_runs_in_flight", 0),
+        ("tutti_runs_queued", 0),
+        ("tutti_commit_failures_total", 0),
+        ("tutti_refused_changes_total", 0),
+        ("tutti_nodes_connected", 1),
+    ] {
+        assert_eq!(figure(&text, name), Some(wanted), "{name} in {text}");
+        assert!(text.contains(&format!("# HELP {name} ")), "{name}");
+    }
+}

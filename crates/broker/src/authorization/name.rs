@@ -1,6 +1,7 @@
 //! One entry of an `allow` or `deny` list.
 //!
-//! The rule: text is compared as a whole; only `/…/` is a regular expression, only a leading `*.`
+//! The rule: text is compared as a whole and in its case, since `Web1` and `web1` can be two
+//! certificates; only `/…/` is a regular expression, only a leading `*.`
 //! stands for a domain.
 
 use regex::Regex;
@@ -18,7 +19,6 @@ pub(super) enum Entry {
 
 #[derive(Clone, Debug)]
 pub(super) enum NamePattern {
-    /// Host names are compared without regard to case, as the original does.
     Exact(String),
     /// `*.example.com`, kept as `.example.com`.
     Domain(String),
@@ -55,18 +55,15 @@ impl NamePattern {
             return Ok(Self::Regex(Regex::new(inner)?));
         }
         match text.strip_prefix('*') {
-            Some(domain) if domain.starts_with('.') => Ok(Self::Domain(domain.to_lowercase())),
-            _ => Ok(Self::Exact(text.to_lowercase())),
+            Some(domain) if domain.starts_with('.') => Ok(Self::Domain(domain.to_owned())),
+            _ => Ok(Self::Exact(text.to_owned())),
         }
     }
 
     fn fits(&self, certname: &str) -> bool {
         match self {
-            Self::Exact(name) => *name == certname.to_lowercase(),
-            Self::Domain(suffix) => {
-                let certname = certname.to_lowercase();
-                certname.len() > suffix.len() && certname.ends_with(suffix)
-            }
+            Self::Exact(name) => name == certname,
+            Self::Domain(suffix) => certname.len() > suffix.len() && certname.ends_with(suffix),
             Self::Regex(regex) => regex.is_match(certname),
         }
     }

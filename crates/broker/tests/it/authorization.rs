@@ -107,7 +107,9 @@ fn b48_a_rule_on_the_target_decides_and_so_does_one_on_targets() {
 #[test]
 fn names_domains_patterns_and_denials() {
     for (allow, allowed, refused) in [
-        ("allow: \"web.example\"", "WEB.example", "web.example.org"),
+        ("allow: \"web.example\"", "web.example", "web.example.org"),
+        ("allow: \"web.example\"", "web.example", "WEB.example"),
+        ("allow: \"*.example\"", "web.example", "web.EXAMPLE"),
         ("allow: [\"x\", \"*.example\"]", "a.example", "example"),
         ("allow: { certname: \"a\" }", "a", "b"),
         (r#"allow: "/^web\\d+$/""#, "web12", "web12.org"),

@@ -60,6 +60,10 @@ pub const MAX_PENDING_OUTCOMES: usize = 10_000;
 /// How long results are kept (`spool-dir-purge-ttl`).
 pub const SPOOL_TTL: Duration = Duration::from_secs(14 * 24 * 3600);
 
+/// How long a request may still be sent again to an agent that never saw it: an hour for Tutti's
+/// orchestrator, twice that for clocks and queues. Younger entries that go are missed.
+pub const SPOOL_MEMORY: Duration = Duration::from_secs(2 * 3600);
+
 /// How long unused task files are kept (`task-cache-dir-purge-ttl`).
 pub const TASK_CACHE_TTL: Duration = Duration::from_secs(14 * 24 * 3600);
 

@@ -155,13 +155,20 @@ impl Engine {
             live_output: true,
             acknowledged_results: true,
             cancel: true,
-            spool_id: Some(self.shared.spool.id()),
+            spool_id: self.spool_id(),
         }
     }
 
-    /// Changes when the spool was lost or replaced.
-    pub fn spool_id(&self) -> Uuid {
-        self.shared.spool.id()
+    /// Another one when the spool was lost or replaced, or something went that may still be asked
+    /// for; none when the spool cannot be used now. To be asked anew for each connection.
+    fn spool_id(&self) -> Option<Uuid> {
+        match self.shared.spool.id() {
+            Ok(id) => Some(id),
+            Err(error) => {
+                tracing::error!(%error, "cannot name the spool; lost requests are not sent again");
+                None
+            }
+        }
     }
 
     /// Stops working and waits for the engine's tasks, `deadline` at most.

@@ -15,7 +15,7 @@ use super::transactions::Turn;
 use super::{Shared, courier};
 use crate::modules::{self, Planned, Refusal, Work};
 use crate::process::boot_id;
-use crate::spool::{CreateEntryError, Delivery, Entry, Extension, Record, Status};
+use crate::spool::{CreateEntryError, Delivery, Entry, Extension, Record, Status, since_boot};
 
 /// Runs a request whose sender waits for the outcome.
 pub(super) async fn blocking(shared: Arc<Shared>, mut turn: Turn, asker: Asker, request: Request) {
@@ -223,6 +223,7 @@ fn new_record(asker: &Asker, request: &Request) -> Record {
         execution_error: None,
         tutti: Some(Extension {
             boot_id: boot_id().unwrap_or_default(),
+            boot_ms: u64::try_from(since_boot().as_millis()).ok(),
             result: crate::spool::ResultKind::Output,
             delivery: Delivery::default(),
         }),

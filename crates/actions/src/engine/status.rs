@@ -25,12 +25,22 @@ pub(super) async fn query(shared: &Arc<Shared>, id: TransactionId) -> Value {
     let owned = Arc::clone(shared);
     let asked = id.clone();
     let answer = on_disk(move || Ok(look(&owned, asked))).await;
-    let mut answer = answer.unwrap_or_else(|error| unknown(id, &error.to_string()));
-    answer.spool_id = Some(shared.spool.id());
+    let answer = answer.unwrap_or_else(|error| unknown(id, &error.to_string()));
     serde_json::to_value(answer).expect("a status serialises")
 }
 
+/// Vouches with the spool's id, but not for an entry that is there and tells nothing: "unknown"
+/// with the id means that the transaction was never seen.
 fn look(shared: &Shared, id: TransactionId) -> StatusResult {
+    let mut answer = look_without_id(shared, id.clone());
+    // The id last: had entries been taken out before, it would be another one by now.
+    if answer.status != Status::Unknown || shared.spool.find(&id).is_none() {
+        answer.spool_id = shared.spool.vouched_id();
+    }
+    answer
+}
+
+fn look_without_id(shared: &Shared, id: TransactionId) -> StatusResult {
     let Some(entry) = shared.spool.find(&id) else {
         // One that waits for its record, or whose sender waits for its result.
         return if shared.transactions.is_active(&id) {

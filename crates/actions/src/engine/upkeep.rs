@@ -6,24 +6,23 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use super::Shared;
 use super::run::on_disk;
 use crate::defaults::PURGE_INTERVAL;
-use crate::spool::Claim;
+use crate::spool::{Claim, Clocks};
 
 pub(super) async fn run(shared: Arc<Shared>) {
     loop {
         let owned = Arc::clone(&shared);
-        if let Err(error) = on_disk(move || purge(&owned, SystemTime::now())).await {
+        if let Err(error) = on_disk(move || purge(&owned, &Clocks::read()?)).await {
             tracing::warn!(%error, "cannot purge old results and files");
         }
         tokio::time::sleep(PURGE_INTERVAL).await;
     }
 }
 
-fn purge(shared: &Shared, now: SystemTime) -> io::Result<()> {
+fn purge(shared: &Shared, now: &Clocks) -> io::Result<()> {
     if let Some(ttl) = shared.config.spool_ttl {
         let removed = shared
             .spool
@@ -33,7 +32,7 @@ fn purge(shared: &Shared, now: SystemTime) -> io::Result<()> {
         }
     }
     if let Some(ttl) = shared.config.task_cache_ttl {
-        let removed = shared.cache.purge(ttl, now)?;
+        let removed = shared.cache.purge(ttl, now.wall)?;
         if removed > 0 {
             tracing::info!(removed, "purged unused task files");
         }

@@ -13,17 +13,23 @@
 //! | `stdout`, `stderr` | action | output |
 //! | `pid`, `exitcode` | wrapper | for other tools; never read back for our own entries |
 //!
+//! Beside them lies `+spool-id`, which names the spool as a memory: with it an
+//! orchestrator can tell "never seen" from "forgotten". It goes when entries go
+//! that somebody may still ask for, and the spool is another one from then on.
+//!
 //! The rules: an entry appears whole; parameters and stdin never reach the
 //! disk; a name from the network becomes a path only as a
 //! [`TransactionId`](pxp::TransactionId).
 
 mod claim;
+mod clocks;
 mod entry;
 mod purge;
 mod record;
 mod store;
 
 pub(crate) use claim::{Claim, ClaimError};
+pub(crate) use clocks::{Clocks, since_boot};
 pub(crate) use entry::{Entry, STDERR_FILE, STDOUT_FILE};
 pub(crate) use record::{Delivery, Extension, Record, ResultKind, Status};
 pub use store::OpenSpoolError;

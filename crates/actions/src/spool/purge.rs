@@ -3,7 +3,9 @@
 //!
 //! The rules: what runs is kept; everything else goes, also what cannot be read
 //! or whose end nobody knows. A clock that jumps backwards makes entries look
-//! younger, never older.
+//! younger, never older; one that jumps forwards takes no outcome that nobody
+//! has safe. Where something goes that may still be asked for, the spool's id
+//! goes first.
 
 use std::time::{Duration, SystemTime};
 
@@ -11,7 +13,8 @@ use jiff::Timestamp;
 use pxp::TransactionId;
 
 use super::store::PURGE_PREFIX;
-use super::{Entry, Spool};
+use super::{Clocks, Entry, Record, Spool};
+use crate::defaults::SPOOL_MEMORY;
 
 impl Spool {
     /// Removes entries older than `ttl`, except those that `is_active`. Returns
@@ -19,13 +22,18 @@ impl Spool {
     pub(crate) fn purge(
         &self,
         ttl: Duration,
-        now: SystemTime,
+        now: &Clocks,
         is_active: impl Fn(&TransactionId) -> bool,
     ) -> std::io::Result<usize> {
         let mut removed = 0;
         for (id, entry) in self.entries()? {
-            if is_active(&id) || entry.age(now) <= ttl {
+            if is_active(&id) || entry.age(now.wall) <= ttl {
                 continue;
+            }
+            match Going::of(entry.record().ok().as_ref(), ttl, now) {
+                Going::Stays => continue,
+                Going::Missed => self.forget_id()?,
+                Going::Unnoticed => {}
             }
             // One step to make it unknown, then the slow part.
             let doomed = self.directory().join(format!("{PURGE_PREFIX}{id}"));
@@ -35,6 +43,38 @@ impl Spool {
             }
         }
         Ok(removed)
+    }
+}
+
+/// How an entry goes that is too old by the wall clock.
+#[derive(Debug, PartialEq, Eq)]
+enum Going {
+    /// It does not: the clock since boot knows better.
+    Stays,
+    /// Somebody may ask for it, and must not be told that it never was.
+    Missed,
+    /// Nobody asks for it any more.
+    Unnoticed,
+}
+
+impl Going {
+    fn of(record: Option<&Record>, ttl: Duration, now: &Clocks) -> Self {
+        let Some(record) = record else {
+            return Self::Missed;
+        };
+        let Some(extension) = &record.tutti else {
+            // A pxp-agent took it, and that never vouches.
+            return Self::Unnoticed;
+        };
+        let same_boot = extension.boot_id == now.boot_id;
+        let taken = extension.boot_ms.filter(|_| same_boot);
+        let age = taken.map(|ms| now.since_boot.saturating_sub(Duration::from_millis(ms)));
+        match (extension.delivery.acknowledged, age) {
+            (false, Some(age)) if age <= ttl => Self::Stays,
+            (false, _) => Self::Missed,
+            (true, Some(age)) if age < SPOOL_MEMORY => Self::Missed,
+            (true, _) => Self::Unnoticed,
+        }
     }
 }
 
@@ -62,6 +102,33 @@ mod tests {
 
     const DAY: Duration = Duration::from_secs(24 * 3600);
 
+    const MINUTE: Duration = Duration::from_secs(60);
+
+    /// The wall clock so much ahead, on a machine that is up for so long, in `boot`.
+    fn clocks(ahead: Duration, since_boot: Duration, boot: &str) -> Clocks {
+        Clocks {
+            wall: SystemTime::now() + ahead,
+            boot_id: boot.to_owned(),
+            since_boot,
+        }
+    }
+
+    fn acknowledged(id: &str) -> Record {
+        let mut record = record(id);
+        record.tutti.as_mut().unwrap().delivery.acknowledged = true;
+        record
+    }
+
+    /// What goes, and whether the spool still vouches with the same id.
+    fn purged(record: &Record, ttl: Duration, now: &Clocks) -> (usize, bool) {
+        let dir = tempfile::tempdir().unwrap();
+        let spool = Spool::open(dir.path()).unwrap();
+        let id = spool.id().unwrap();
+        spool.create(record).unwrap();
+        let removed = spool.purge(ttl, now, |_| false).unwrap();
+        (removed, spool.vouched_id() == Some(id))
+    }
+
     #[test]
     fn old_entries_go_unless_they_run() {
         let dir = tempfile::tempdir().unwrap();
@@ -72,16 +139,17 @@ mod tests {
         std::fs::create_dir(dir.path().join("unreadable")).unwrap();
         let is_active = |id: &TransactionId| id.as_str() == "active";
 
-        let soon = SystemTime::now() + DAY;
-        assert_eq!(spool.purge(2 * DAY, soon, is_active).unwrap(), 0);
-        let yesterday = SystemTime::now() - DAY;
+        let soon = clocks(DAY, DAY, "boot");
+        assert_eq!(spool.purge(2 * DAY, &soon, is_active).unwrap(), 0);
+        let mut yesterday = clocks(Duration::ZERO, DAY, "boot");
+        yesterday.wall -= DAY;
         assert_eq!(
-            spool.purge(Duration::ZERO, yesterday, is_active).unwrap(),
+            spool.purge(Duration::ZERO, &yesterday, is_active).unwrap(),
             0,
             "clock went back"
         );
-        let later = SystemTime::now() + 3 * DAY;
-        assert_eq!(spool.purge(2 * DAY, later, is_active).unwrap(), 2);
+        let later = clocks(3 * DAY, 3 * DAY, "boot");
+        assert_eq!(spool.purge(2 * DAY, &later, is_active).unwrap(), 2);
         let left: Vec<_> = spool
             .entries()
             .unwrap()
@@ -89,5 +157,39 @@ mod tests {
             .map(|(id, _)| id)
             .collect();
         assert_eq!(left, ["active".parse().unwrap()]);
+    }
+
+    #[test]
+    fn a_clock_that_jumps_ahead_takes_no_outcome_that_nobody_has_safe() {
+        let jumped = clocks(30 * DAY, 3 * MINUTE, "boot");
+        assert_eq!(purged(&record("t1"), 14 * DAY, &jumped), (0, true));
+    }
+
+    #[test]
+    fn what_goes_unacknowledged_takes_the_id_along() {
+        let later = clocks(30 * DAY, 30 * DAY, "boot");
+        assert_eq!(purged(&record("t1"), 14 * DAY, &later), (1, false));
+        let rebooted = clocks(30 * DAY, MINUTE, "another boot");
+        assert_eq!(purged(&record("t1"), 14 * DAY, &rebooted), (1, false));
+    }
+
+    #[test]
+    fn an_acknowledged_entry_goes_unnoticed_unless_it_is_young() {
+        let record = acknowledged("t1");
+        let later = clocks(30 * DAY, 30 * DAY, "boot");
+        assert_eq!(purged(&record, 14 * DAY, &later), (1, true));
+        let jumped = clocks(30 * DAY, 30 * MINUTE, "boot");
+        assert_eq!(purged(&record, 14 * DAY, &jumped), (1, false));
+        let rebooted = clocks(30 * DAY, MINUTE, "another boot");
+        assert_eq!(purged(&record, 14 * DAY, &rebooted), (1, true));
+    }
+
+    #[test]
+    fn an_unreadable_entry_takes_the_id_along_and_a_foreign_one_does_not() {
+        let now = clocks(Duration::ZERO, DAY, "boot");
+        assert_eq!(Going::of(None, DAY, &now), Going::Missed);
+        let mut foreign = record("t1");
+        foreign.tutti = None;
+        assert_eq!(Going::of(Some(&foreign), DAY, &now), Going::Unnoticed);
     }
 }

@@ -50,6 +50,9 @@ pub(crate) enum Status {
 pub(crate) struct Extension {
     /// The boot in which the request was taken.
     pub(crate) boot_id: String,
+    /// When in that boot, in milliseconds since its start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) boot_ms: Option<u64>,
     pub(crate) result: ResultKind,
     #[serde(default)]
     pub(crate) delivery: Delivery,
@@ -116,6 +119,7 @@ pub(crate) mod tests {
             execution_error: None,
             tutti: Some(Extension {
                 boot_id: "boot".into(),
+                boot_ms: Some(0),
                 result: ResultKind::Output,
                 delivery: Delivery::default(),
             }),

@@ -16,8 +16,10 @@ use uuid::Uuid;
 use super::entry::METADATA_FILE;
 use super::{Entry, Record};
 
+/// Never a transaction id, for its first character; but not hidden, so that `rm -rf spool/*` takes
+/// it along with the entries, and takes it first.
+pub(super) const ID_FILE: &str = "+spool-id";
 /// Names that begin with a dot are never transaction ids.
-const ID_FILE: &str = ".spool-id";
 const NEW_PREFIX: &str = ".new-";
 const SCRATCH_DIRECTORY: &str = ".blocking";
 pub(super) const PURGE_PREFIX: &str = ".purge-";
@@ -26,7 +28,6 @@ pub(super) const PURGE_PREFIX: &str = ".purge-";
 #[derive(Debug, Clone)]
 pub(crate) struct Spool {
     directory: PathBuf,
-    id: Uuid,
 }
 
 /// The spool cannot be used; the agent cannot run without one.
@@ -56,8 +57,8 @@ impl Spool {
             make_directory(directory)?;
             let directory = directory.canonicalize()?;
             make_directory(&directory.join(SCRATCH_DIRECTORY))?;
-            let id = spool_id(&directory)?;
-            let spool = Self { directory, id };
+            let spool = Self { directory };
+            spool.id()?;
             spool.remove_leftovers()?;
             Ok(spool)
         };
@@ -67,9 +68,40 @@ impl Spool {
         })
     }
 
-    /// Changes when the spool is lost or replaced, and never else.
-    pub(crate) fn id(&self) -> Uuid {
-        self.id
+    /// The id of this memory, a new one where there is none: to be announced before requests come.
+    pub(crate) fn id(&self) -> io::Result<Uuid> {
+        let path = self.directory.join(ID_FILE);
+        match std::fs::read_to_string(&path) {
+            Ok(text) => match text.trim().parse() {
+                Ok(id) => return Ok(id),
+                // Unreadable: a new identity is the honest answer.
+                Err(_) => std::fs::remove_file(&path)?,
+            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        let id = Uuid::new_v4();
+        durable::create_new(&path, format!("{id}\n").as_bytes(), 0o640)
+            .map_err(|error| error.source)?;
+        // Where another was faster, its id counts.
+        std::fs::read_to_string(&path)?
+            .trim()
+            .parse()
+            .map_err(io::Error::other)
+    }
+
+    /// The id as it lies on the disk now, or none: then the memory may have gone with it. Read
+    /// after an entry was not found, it vouches that there was none.
+    pub(crate) fn vouched_id(&self) -> Option<Uuid> {
+        let text = std::fs::read_to_string(self.directory.join(ID_FILE)).ok()?;
+        text.trim().parse().ok()
+    }
+
+    /// Makes it another memory, durably, before something is taken out of it. Needs no room, so
+    /// that also a full disk can be purged; the next [`Spool::id`] makes the new id.
+    pub(super) fn forget_id(&self) -> io::Result<()> {
+        durable::remove(&self.directory.join(ID_FILE)).map_err(|error| error.source)?;
+        Ok(())
     }
 
     pub(crate) fn directory(&self) -> &Path {
@@ -79,6 +111,10 @@ impl Spool {
     /// Makes the entry of a new transaction; it is on disk on return.
     pub(crate) fn create(&self, record: &Record) -> Result<Entry, CreateEntryError> {
         let directory = self.path_of(&record.transaction_id);
+        // Also where there is no room for another: a known one is never said not to have run.
+        if directory.exists() {
+            return Err(CreateEntryError::Exists);
+        }
         match self.create_at(&directory, &record.to_bytes()) {
             Ok(()) => Ok(Entry::at(directory)),
             Err(error)
@@ -191,25 +227,6 @@ fn make_directory(directory: &Path) -> io::Result<()> {
         .create(directory)
 }
 
-/// Reads the id of the spool, giving it one at first.
-fn spool_id(directory: &Path) -> io::Result<Uuid> {
-    let path = directory.join(ID_FILE);
-    loop {
-        match std::fs::read_to_string(&path) {
-            Ok(text) => match text.trim().parse() {
-                Ok(id) => return Ok(id),
-                // Unreadable: a new identity is the honest answer.
-                Err(_) => std::fs::remove_file(&path)?,
-            },
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let id = format!("{}\n", Uuid::new_v4());
-                durable::create_new(&path, id.as_bytes(), 0o640).map_err(|error| error.source)?;
-            }
-            Err(error) => return Err(error),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
@@ -258,13 +275,29 @@ mod tests {
         let leftover = dir.path().join("spool/.new-x");
         std::fs::create_dir(&leftover).unwrap();
         let again = Spool::open(&dir.path().join("spool")).unwrap();
-        assert_eq!(again.id(), spool.id());
+        assert_eq!(again.id().unwrap(), spool.id().unwrap());
         assert!(!leftover.exists());
-        std::fs::write(dir.path().join("spool").join(ID_FILE), "broken").unwrap();
-        assert_ne!(
-            Spool::open(&dir.path().join("spool")).unwrap().id(),
-            spool.id()
-        );
+    }
+
+    #[test]
+    fn an_id_that_is_gone_or_broken_vouches_for_nothing_and_is_replaced() {
+        let (dir, spool) = spool();
+        let file = dir.path().join("spool").join(ID_FILE);
+        let first = spool.id().unwrap();
+        assert_eq!(spool.vouched_id(), Some(first));
+        std::fs::write(&file, "broken").unwrap();
+        assert_eq!(spool.vouched_id(), None);
+        let second = spool.id().unwrap();
+        assert_ne!(second, first);
+        std::fs::remove_file(&file).unwrap();
+        assert_eq!(spool.vouched_id(), None);
+        assert!(![first, second].contains(&spool.id().unwrap()));
+    }
+
+    #[test]
+    fn the_file_of_the_id_can_be_no_transaction_and_is_not_hidden() {
+        assert!(ID_FILE.parse::<TransactionId>().is_err());
+        assert!(!ID_FILE.starts_with('.'));
     }
 
     #[test]

@@ -115,6 +115,7 @@ async fn a_killed_wrapper_leaves_an_outcome_that_is_said_to_be_unknown() {
     for _ in 0..2 {
         let status = node.status(&id).await;
         assert_eq!((status.status, status.exitcode), (Status::Unknown, None));
+        assert_eq!(status.spool_id, None, "it was seen");
         assert!(status.stdout.unwrap().contains("not known"));
         assert_eq!(metadata(&node.entry(&id))["status"], "undetermined");
         node.restart().await;
@@ -237,11 +238,36 @@ async fn half_written_and_foreign_entries_are_answered_truthfully() {
     std::fs::write(node.entry(&foreign).join("stdout"), "theirs").unwrap();
     std::fs::write(node.entry(&foreign).join("exitcode"), "3").unwrap();
     node.restart().await;
-    assert_eq!(node.status(&half).await.status, Status::Unknown);
+    let status = node.status(&half).await;
+    assert_eq!((status.status, status.spool_id), (Status::Unknown, None));
     let status = node.status(&foreign).await;
     assert_eq!((status.status, status.exitcode), (Status::Failure, Some(3)));
     assert_eq!(status.stdout.as_deref(), Some("theirs"));
     let never = node.status(&"never".parse().unwrap()).await;
     assert_eq!(never.status, Status::Unknown);
+    assert_eq!(never.spool_id, node.engine.capabilities().spool_id);
     assert!(never.stdout.unwrap().contains("found no results directory"));
+}
+
+#[tokio::test]
+async fn an_agent_whose_spool_was_emptied_does_not_vouch_for_what_it_never_saw() {
+    let node = Node::start().await;
+    let first = node.engine.capabilities().spool_id;
+    let id = node.command("true").await;
+    node.broker.result().await;
+    until("the end is recorded", || {
+        metadata(&node.entry(&id))["status"] == "success"
+    })
+    .await;
+    let emptied = std::process::Command::new("/bin/sh")
+        .args(["-c", "rm -rf \"$0\"/*"])
+        .arg(&node.config.spool_dir)
+        .status();
+    assert!(emptied.unwrap().success());
+    let status = node.status(&id).await;
+    assert_eq!((status.status, status.spool_id), (Status::Unknown, None));
+    let second = node.engine.capabilities().spool_id;
+    assert!(second.is_some() && second != first);
+    let never = node.status(&"never".parse().unwrap()).await;
+    assert_eq!((never.status, never.spool_id), (Status::Unknown, second));
 }

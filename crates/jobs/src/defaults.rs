@@ -22,9 +22,10 @@ pub const RUN_TIMEOUT_MAX: Duration = Duration::from_secs(30 * 24 * 3_600);
 /// between TERM and KILL; as much again for the report.
 pub const CANCEL_GRACE: Duration = Duration::from_secs(10);
 
-/// How long a restarted engine waits for the nodes of runs that were queued before: agents come
-/// back within some 20 s in a storm of 10,000; three times that.
-pub const RECONNECT_GRACE: Duration = Duration::from_secs(60);
+/// How long a restarted engine waits for the nodes of runs that were queued before, from when it
+/// starts to run: agents come back within some 20 s in a storm of 10,000, but one that was away for
+/// long waits some minutes between its tries, and a remote broker has to come back first.
+pub const RECONNECT_GRACE: Duration = Duration::from_secs(5 * 60);
 
 /// How often the timers of runs in flight are looked at. One pass over at most
 /// [`TASK_CONCURRENCY`] runs; a timeout is late by this much at most.

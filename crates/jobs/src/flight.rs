@@ -152,12 +152,10 @@ impl Flight {
             if now >= until {
                 return Due::CancelUnanswered(reason);
             }
-        } else if now >= self.deadline {
-            if !can_cancel {
-                return Due::TimedOut;
-            }
-            self.cancel(now, CancelReason::Timeout, patience);
-            return Due::Cancel;
+        } else if now >= self.deadline && !can_cancel {
+            return Due::TimedOut;
+        } else if let Some(due) = self.tick_unheard(now, can_cancel, patience) {
+            return due;
         }
         if self.retry && connected {
             self.retry = false;
@@ -174,6 +172,29 @@ impl Flight {
         }
         self.unanswered += 1;
         if connected { Due::Ask } else { Due::Nothing }
+    }
+
+    /// The part of [`Self::tick`] that needs no ear for the agent: its time limit holds although
+    /// nobody could hear what it says.
+    pub(crate) fn tick_unheard(
+        &mut self,
+        now: Instant,
+        can_cancel: bool,
+        patience: &Patience,
+    ) -> Option<Due> {
+        if self.cancelling.is_some() || now < self.deadline || !can_cancel {
+            return None;
+        }
+        self.cancel(now, CancelReason::Timeout, patience);
+        Some(Due::Cancel)
+    }
+
+    /// For so long nobody could hear the agent: that is not held against it.
+    pub(crate) fn unheard(&mut self, for_so_long: Duration) {
+        self.next_poll += for_so_long;
+        if let Some((_, until)) = &mut self.cancelling {
+            *until += for_so_long;
+        }
     }
 
     /// The agent will be told to end the action; its report is awaited for the grace time.
@@ -205,6 +226,11 @@ impl Flight {
     /// Whether the request was sent more than once.
     pub(crate) fn was_resent(&self) -> bool {
         self.resends > 0
+    }
+
+    /// Nothing of the request was sent when last tried, and it is to be tried again.
+    pub(crate) fn waits_to_be_sent(&self) -> bool {
+        self.retry
     }
 
     /// Nothing of a repeated request was sent, the node is away: when it is back.
@@ -333,6 +359,34 @@ mod tests {
         );
         let end = Due::CancelUnanswered(CancelReason::Timeout);
         assert_eq!(ours.tick(seconds(start, 70), true, true, &PATIENCE), end);
+    }
+
+    #[test]
+    fn while_nobody_listens_silence_and_a_missing_report_are_not_held_against_the_agent() {
+        let start = Instant::now();
+        let minute = Duration::from_secs(60);
+        let mut flight = Flight::new(start, minute, None, &PATIENCE);
+        for n in 1..60 {
+            flight.unheard(Duration::from_secs(1));
+            assert_eq!(
+                flight.tick_unheard(seconds(start, n), true, &PATIENCE),
+                None
+            );
+        }
+        assert_eq!(
+            flight.tick(seconds(start, 59), true, true, &PATIENCE),
+            Due::Nothing
+        );
+
+        let due = flight.tick_unheard(seconds(start, 60), true, &PATIENCE);
+        assert_eq!(due, Some(Due::Cancel), "its time limit holds all the same");
+        flight.unheard(Duration::from_secs(20));
+        assert_eq!(
+            flight.tick(seconds(start, 70), true, true, &PATIENCE),
+            Due::Nothing
+        );
+        let end = Due::CancelUnanswered(CancelReason::Timeout);
+        assert_eq!(flight.tick(seconds(start, 90), true, true, &PATIENCE), end);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use pcp::Certname;
 use pki::seal::SealKey;
 use store::{JobNumber, Store, StoreError};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
+use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -41,8 +42,8 @@ struct Shared {
     pings: Arc<Pings>,
     metrics: Arc<Metrics>,
     prune: Arc<Notify>,
-    /// Set when the engine ended because its store was lost.
-    lost: watch::Receiver<Option<StoreError>>,
+    /// Set when the engine ended without being told to.
+    lost: watch::Receiver<Option<EngineLost>>,
     stopped: CancellationToken,
     tasks: TaskTracker,
 }
@@ -59,6 +60,20 @@ pub enum StopError {
     /// The server is shutting down.
     #[error("the server is shutting down; stop the job when it is back")]
     ShuttingDown,
+}
+
+/// Why the engine ended without being told to.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum EngineLost {
+    /// The store is lost to it.
+    #[error("the store takes nothing any more")]
+    Store(#[from] StoreError),
+    /// A bug.
+    #[error("the job engine broke (a bug; please report it): {0}")]
+    Broken(String),
+    /// The fabric that it is connected to is gone.
+    #[error("the messages between brokers and the job engine came to an end")]
+    Fabric,
 }
 
 // === impl Jobs ===
@@ -100,14 +115,16 @@ impl Jobs {
         let tasks = TaskTracker::new();
         let (lost_sender, lost) = watch::channel(None);
         let ending = stopped.clone();
+        let working = tasks.spawn(engine.run(queue, taken, inbox));
         tasks.spawn(async move {
-            let error = engine.run(queue, taken, inbox).await;
-            if let Some(error) = &error {
-                tracing::error!(%error, "the job engine ends: its store takes nothing any more");
+            let ended = working.await;
+            let reason = why_lost(ended, ending.is_cancelled());
+            if let Some(reason) = &reason {
+                tracing::error!(%reason, "the job engine has ended by itself");
             }
             // Nobody is answered from now on.
             ending.cancel();
-            lost_sender.send_replace(error);
+            lost_sender.send_replace(reason);
         });
         let prune = Arc::<Notify>::default();
         if let Some(after) = config.prune_after {
@@ -211,10 +228,10 @@ impl Jobs {
         self.shared.prune.notify_one();
     }
 
-    /// Returns when the engine has ended because its store takes nothing any more (it was closed, or
-    /// another server took the database over), with the reason. Nothing more can be done then but
-    /// to end the process: a new one takes the jobs up again.
-    pub async fn lost(&self) -> StoreError {
+    /// Returns when the engine has ended without being told to, with the reason: its store takes
+    /// nothing any more (it was closed, or another server took the database over), or it broke.
+    /// Nothing more can be done then but to end the process: a new one takes the jobs up again.
+    pub async fn lost(&self) -> EngineLost {
         let mut lost = self.shared.lost.clone();
         let error = match lost.wait_for(Option::is_some).await {
             Ok(error) => error.clone(),
@@ -242,6 +259,18 @@ impl Jobs {
     }
 }
 
+/// `told`: somebody had told the engine to end.
+fn why_lost(ended: Result<Option<StoreError>, JoinError>, told: bool) -> Option<EngineLost> {
+    match ended {
+        Ok(Some(error)) => Some(EngineLost::Store(error)),
+        Ok(None) if told => None,
+        Ok(None) => Some(EngineLost::Fabric),
+        Err(error) if error.is_panic() => Some(EngineLost::Broken(error.to_string())),
+        // The runtime ends.
+        Err(_) => None,
+    }
+}
+
 impl Drop for Shared {
     fn drop(&mut self) {
         // A handle that was dropped without shutdown: the tasks end by themselves soon.
@@ -254,5 +283,26 @@ impl fmt::Debug for Jobs {
         f.debug_struct("Jobs")
             .field("config", &self.shared.config)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_engine_that_ends_untold_is_lost_whatever_the_reason() {
+        assert!(why_lost(Ok(None), true).is_none(), "as it was told to");
+        assert!(matches!(
+            why_lost(Ok(None), false),
+            Some(EngineLost::Fabric)
+        ));
+        let store = why_lost(Ok(Some(StoreError::Closed)), false);
+        assert!(matches!(store, Some(EngineLost::Store(StoreError::Closed))));
+        let panicked = tokio::spawn(async { panic!("index out of bounds") }).await;
+        let Some(EngineLost::Broken(words)) = why_lost(panicked, false) else {
+            panic!("a broken engine is lost");
+        };
+        assert!(words.contains("index out of bounds"), "{words}");
     }
 }

@@ -30,7 +30,7 @@ mod verdict;
 pub use clock::{Clock, SystemClock};
 pub use config::JobsConfig;
 pub use events::NODE_LATE_OUTCOME;
-pub use handle::{Jobs, StopError};
+pub use handle::{EngineLost, Jobs, StopError};
 pub use live::{LiveEvent, LiveSubscription};
 pub use metrics::Metrics;
 pub use outcome::{KIND_TASK, REDACTED};

@@ -74,14 +74,18 @@ impl Engine {
     }
 
     fn not_delivered(&mut self, key: RunKey, error: SendError) {
+        let stopping = self.is_stopping(key);
         let Some(flying) = self.book.flying(key) else {
             return;
         };
         let resent = flying.flight.was_resent();
         match error {
+            SendError::NotConnected(_) if !resent => self.give_up(key, &Verdict::NotConnected),
+            SendError::NotConnected(_) | SendError::Busy(_) if stopping => {
+                self.give_up(key, &Verdict::NotStarted);
+            }
             // The node answered a moment ago; it is awaited like any other that went away.
-            SendError::NotConnected(_) if resent => flying.flight.postpone(),
-            SendError::NotConnected(_) => self.give_up(key, &Verdict::NotConnected),
+            SendError::NotConnected(_) => flying.flight.postpone(),
             SendError::Busy(_) => {
                 if !flying.flight.busy() {
                     self.give_up(key, &Verdict::Busy);
@@ -117,6 +121,21 @@ impl Engine {
         self.book
             .take_off(key, Flight::new(now, timeout, spool_id, patience));
         self.request(key)
+    }
+
+    /// The request once more, of which nothing has reached the node: unless the job was stopped
+    /// meanwhile.
+    pub(super) fn request_again(&mut self, key: RunKey) -> Option<Outgoing> {
+        if self.is_stopping(key) {
+            self.give_up(key, &Verdict::NotStarted);
+            return None;
+        }
+        self.request(key)
+    }
+
+    pub(super) fn is_stopping(&self, key: RunKey) -> bool {
+        let job = self.book.jobs.get(&key.job);
+        job.is_some_and(|job| job.tally.stopping() != Stop::No)
     }
 
     /// The request of a run that flies.

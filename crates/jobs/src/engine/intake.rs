@@ -11,7 +11,6 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use super::late_outcomes::Said;
-use super::outgoing::Outgoing;
 use super::state::{Engine, ShapedOutcome};
 use crate::defaults::INLINE_RESULT_BYTES;
 use crate::flight::{Next, Status};
@@ -125,9 +124,11 @@ impl Engine {
             }
             Next::Unknown(why) => self.give_up(key, &Verdict::Unknown(why)),
             Next::Resend => {
-                count(&self.parts.metrics.requests_resent);
-                let outgoing: Vec<Outgoing> = self.request(key).into_iter().collect();
-                self.send(outgoing);
+                let outgoing = self.request_again(key);
+                if outgoing.is_some() {
+                    count(&self.parts.metrics.requests_resent);
+                }
+                self.send(outgoing.into_iter().collect());
             }
         }
     }

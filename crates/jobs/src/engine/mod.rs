@@ -12,6 +12,7 @@ mod commit;
 mod create;
 mod deliver;
 mod draft;
+mod hearing;
 mod intake;
 mod late;
 mod late_outcomes;
@@ -71,6 +72,7 @@ impl Engine {
         mut inbox: Inbox,
     ) -> Option<StoreError> {
         let mut presence = self.parts.fabric.watch();
+        self.parked_until = Instant::now() + self.parts.reconnect_grace;
         self.all_may_have_changed();
         let mut tick = tokio::time::interval(self.parts.tick);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -80,6 +82,11 @@ impl Engine {
             self.gauge();
             let ticking = !self.book.nothing_flies() || !self.parked.is_empty();
             let room = self.has_room();
+            if ticking {
+                self.hearing.turn(Instant::now(), room);
+            } else {
+                self.hearing.forget();
+            }
             tokio::select! {
                 // Finished work first: it makes room for what follows.
                 biased;
@@ -120,7 +127,7 @@ impl Engine {
 
     /// Whether more from the nodes can be taken in; if not, it waits in the inbox, and the nodes
     /// behind it.
-    fn has_room(&self) -> bool {
+    pub(super) fn has_room(&self) -> bool {
         self.ledger.len() < PENDING_CHANGES
             && self.ledger.bytes() < PENDING_BYTES
             && self.shaping.len() < SHAPING

@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::book::Book;
 use super::draft::Inserted;
+use super::hearing::Hearing;
 use super::late_outcomes::{LateOutcomes, Looked};
 use super::ledger::{Committed, Ledger};
 use super::outgoing::HandedOver;
@@ -51,12 +52,13 @@ pub(crate) struct Engine {
     pub(super) scheduler: Scheduler<JobKey>,
     pub(super) ledger: Ledger,
     pub(super) late: LateOutcomes,
+    pub(super) hearing: Hearing,
     /// Why the store is lost to this engine, which ends then.
     pub(super) lost: Option<StoreError>,
     pub(super) next_key: u64,
     /// Runs from before the start whose node is not back yet.
     pub(super) parked: HashMap<Certname, Vec<RunKey>>,
-    /// Until when they may stay parked.
+    /// Until when they may stay parked; counted from when the engine starts to run.
     pub(super) parked_until: Instant,
     pub(super) inserting: JoinSet<Inserted>,
     pub(super) committing: JoinSet<Committed>,
@@ -76,17 +78,17 @@ pub(super) struct ShapedOutcome {
 impl Engine {
     pub(crate) fn new(parts: Parts) -> Self {
         let scheduler = Scheduler::new(parts.task_concurrency);
-        let parked_until = Instant::now() + parts.reconnect_grace;
         Self {
             parts,
             book: Book::default(),
             scheduler,
             ledger: Ledger::default(),
             late: LateOutcomes::default(),
+            hearing: Hearing::default(),
             lost: None,
             next_key: 0,
             parked: HashMap::new(),
-            parked_until,
+            parked_until: Instant::now(),
             inserting: JoinSet::new(),
             committing: JoinSet::new(),
             sending: JoinSet::new(),

@@ -1,6 +1,7 @@
 //! Stopping a job.
 //!
-//! The rule: stopping is idempotent and truthful. Runs that wait are skipped; runs in flight go on
+//! The rule: stopping is idempotent and truthful. Runs that wait are skipped, for a slot or for
+//! another try to send a request of which nothing was sent; runs in flight go on
 //! (gently) or are told to end (by force), and where the agent cannot be told, the result says
 //! that the action may still run.
 
@@ -54,6 +55,12 @@ impl Engine {
         }
         self.scheduler.drop_waiting(key);
         self.skip(key, waiting);
+        for run in self.flying(key) {
+            let flying = self.book.flying(run);
+            if flying.is_some_and(|flying| flying.flight.waits_to_be_sent()) {
+                self.give_up(run, &Verdict::NotStarted);
+            }
+        }
         if force {
             self.cancel_all(key);
         }
@@ -75,17 +82,20 @@ impl Engine {
         }
     }
 
-    fn cancel_all(&mut self, key: JobKey) {
-        let now = Instant::now();
+    fn flying(&self, key: JobKey) -> Vec<RunKey> {
         let Some(job) = self.book.jobs.get(&key) else {
-            return;
+            return Vec::new();
         };
-        let in_flight: Vec<RunKey> = (0..job.runs.len())
+        (0..job.runs.len())
             .filter(|index| matches!(job.runs[*index].phase, Phase::Flying(_)))
             .map(|index| RunKey { job: key, index })
-            .collect();
+            .collect()
+    }
+
+    fn cancel_all(&mut self, key: JobKey) {
+        let now = Instant::now();
         let mut outgoing = Vec::new();
-        for run in in_flight {
+        for run in self.flying(key) {
             if self
                 .capabilities(run)
                 .is_none_or(|capabilities| !capabilities.cancel)

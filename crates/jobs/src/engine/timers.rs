@@ -1,7 +1,8 @@
 //! Time, and nodes that come back.
 //!
 //! A reconciler: every tick it looks at all runs in flight and does what is due. The rule: being
-//! called too often, or twice, changes nothing.
+//! called too often, or twice, changes nothing; and no run is given up while what its node says
+//! waits unread in the inbox.
 
 use pcp::Certname;
 use tokio::time::Instant;
@@ -18,7 +19,20 @@ impl Engine {
     /// Looks at everything that time can change.
     pub(super) fn tick(&mut self) {
         let runs: Vec<RunKey> = self.book.in_flight().collect();
-        let outgoing = runs.into_iter().filter_map(|key| self.due(key)).collect();
+        let unheard = self.hearing.look(Instant::now());
+        if !unheard.is_zero() {
+            for key in &runs {
+                if let Some(flying) = self.book.flying(*key) {
+                    flying.flight.unheard(unheard);
+                }
+            }
+        }
+        // After a deaf time the inbox is read first.
+        let heard = self.has_room() && unheard < self.parts.tick / 2;
+        let outgoing = runs
+            .into_iter()
+            .filter_map(|key| self.due(key, heard))
+            .collect();
         self.send(outgoing);
         if !self.parked.is_empty() && Instant::now() >= self.parked_until {
             let parked = std::mem::take(&mut self.parked);
@@ -28,7 +42,7 @@ impl Engine {
         }
     }
 
-    fn due(&mut self, key: RunKey) -> Option<Outgoing> {
+    fn due(&mut self, key: RunKey, heard: bool) -> Option<Outgoing> {
         let now = Instant::now();
         if !self.book.flying(key)?.flight.is_due(now) {
             return None;
@@ -42,9 +56,14 @@ impl Engine {
         let timeout = self.book.jobs.get(&key.job)?.timeout.as_secs();
         let patience = self.parts.patience;
         let flight = &mut self.book.flying(key)?.flight;
-        match flight.tick(now, can_cancel, presence.is_some(), &patience) {
+        let due = if heard {
+            flight.tick(now, can_cancel, presence.is_some(), &patience)
+        } else {
+            flight.tick_unheard(now, can_cancel, &patience)?
+        };
+        match due {
             Due::Nothing => None,
-            Due::Retry => self.request(key),
+            Due::Retry => self.request_again(key),
             Due::Ask => self.query(key),
             Due::Cancel => self.cancel(key),
             Due::TimedOut => {
@@ -70,13 +89,13 @@ impl Engine {
 
     /// A node is there (again): its runs are asked about, and those that waited for it go on.
     pub(super) fn connected(&mut self, certname: &Certname) {
-        let now = Instant::now();
+        let (now, heard) = (Instant::now(), self.has_room());
         let mut outgoing = Vec::new();
         for key in self.book.on_node(certname) {
             if let Some(flying) = self.book.flying(key) {
                 flying.flight.reconnected(now);
             }
-            outgoing.extend(self.due(key));
+            outgoing.extend(self.due(key, heard));
             outgoing.extend(self.credit(key));
         }
         self.send(outgoing);

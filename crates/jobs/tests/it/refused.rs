@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use jobs::EngineLost;
 use store::StoreError;
 
 use crate::sim::Manner;
@@ -106,7 +107,10 @@ async fn a_store_that_takes_nothing_any_more_ends_the_engine() {
     world.store.close().await;
     world.sim.let_go();
     let error = world.jobs().lost().await;
-    assert!(matches!(error, StoreError::Closed), "{error}");
+    assert!(
+        matches!(error, EngineLost::Store(StoreError::Closed)),
+        "{error}"
+    );
     let refused = world.jobs().run_task(request(&nodes)).await;
     assert!(
         matches!(refused, Err(jobs::RunTaskError::ShuttingDown)),

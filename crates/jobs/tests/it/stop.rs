@@ -198,3 +198,50 @@ async fn a_stock_agents_run_beyond_its_time_is_given_up_and_may_go_on() {
             .contains("may still run")
     );
 }
+
+#[tokio::test]
+async fn a_request_that_was_lost_is_not_sent_again_after_a_stop() {
+    let mut config = patient();
+    // Longer than it takes to stop.
+    config.poll_interval = Duration::from_secs(1);
+    let world = World::with(config).await;
+    let nodes = world.agents(
+        1,
+        &Manner {
+            loses_requests: 100,
+            ..Manner::default()
+        },
+    );
+    let job = world.run(request(&nodes)).await;
+    world
+        .until("it is lost", |world| !world.sim.requests().is_empty())
+        .await;
+    world.jobs().stop(job, false).await.unwrap();
+    world.over(job).await;
+    let (state, result) = world.only_run(job).await;
+    assert_eq!(
+        (state.as_str(), &result["_error"]["kind"]),
+        ("skipped", &"tutti/stopped".into())
+    );
+    assert!(world.sim.executions().is_empty());
+}
+
+#[tokio::test]
+async fn a_request_that_waits_for_room_is_not_sent_after_a_stop() {
+    let mut config = patient();
+    // Ten tries take longer than it takes to stop.
+    config.tick = Duration::from_secs(1);
+    let world = World::with(config).await;
+    let nodes = world.agents(
+        3,
+        &Manner {
+            busy: u32::MAX,
+            ..Manner::default()
+        },
+    );
+    let job = world.run(request(&nodes)).await;
+    world.jobs().stop(job, true).await.unwrap();
+    world.over(job).await;
+    let states = world.runs(job).await.into_iter().map(|run| run.state);
+    assert_eq!(states.collect::<Vec<_>>(), ["skipped"; 3]);
+}

@@ -79,7 +79,7 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
     match lost {
         None => Ok(()),
         // Not zero, so that whoever supervises the process starts it again.
-        Some(error) => Err(error).context("the server ended because its store is lost"),
+        Some(error) => Err(error).context("the server ended because its job engine did"),
     }
 }
 
@@ -126,10 +126,7 @@ impl Engines {
     }
 
     fn api_state(&self, config: &Config, stopping: &CancellationToken) -> Result<api::ApiState> {
-        let brokers = config.broker.remote_brokers.iter().map(|name| name.parse());
-        let brokers = brokers
-            .collect::<Result<Vec<Certname>, _>>()
-            .context("broker.remote_brokers of the configuration")?;
+        let brokers = remote_brokers(config)?;
         Ok(api::ApiState {
             jobs: self.jobs.clone(),
             store: self.store.clone(),
@@ -156,13 +153,25 @@ impl Engines {
         let administrators: Vec<Certname> = administrators
             .collect::<Result<_, _>>()
             .context("ca.administrators of the configuration")?;
+        // Whoever held a certificate of one of these names would be taken for it.
+        let mut reserved = remote_brokers(config)?;
+        reserved.push(config.certname.parse()?);
         Ok(puppet_api::State {
             code: Arc::clone(&self.code),
             blobs: self.blobs.clone(),
-            ca: authority
-                .map(|authority| puppet_api::CaService::new(authority, autosign, administrators)),
+            ca: authority.map(|authority| {
+                puppet_api::CaService::new(authority, autosign, administrators, &reserved)
+            }),
         })
     }
+}
+
+fn remote_brokers(config: &Config) -> Result<Vec<Certname>> {
+    let names = config.broker.remote_brokers.iter();
+    names
+        .map(|name| name.parse())
+        .collect::<Result<_, _>>()
+        .context("broker.remote_brokers of the configuration")
 }
 
 fn jobs_config(config: &Config) -> JobsConfig {

@@ -21,26 +21,42 @@ pub struct CaService {
 struct Policy {
     autosign: Autosign,
     administrators: Vec<Certname>,
+    /// Lower case.
+    reserved: Vec<String>,
 }
 
 impl CaService {
-    /// `administrators` may use the API like holders of `pp_cli_auth`.
+    /// `administrators` may use the API like holders of `pp_cli_auth`. Neither their names nor
+    /// the `reserved` ones (the server, its brokers), in any case, are ever signed unasked:
+    /// whoever got such a certificate first would be trusted.
     pub fn new(
         ca: CertificateAuthority,
         autosign: Autosign,
         administrators: Vec<Certname>,
+        reserved: &[Certname],
     ) -> Self {
+        let reserved = administrators.iter().chain(reserved);
+        let reserved = reserved.map(|name| name.as_str().to_lowercase()).collect();
         Self {
             ca,
             policy: Arc::new(Policy {
                 autosign,
                 administrators,
+                reserved,
             }),
         }
     }
 
-    pub(super) fn autosign(&self) -> &Autosign {
-        &self.policy.autosign
+    /// Whether a request for this name is signed without anybody's consent.
+    pub(super) fn signs_unasked(&self, certname: &str) -> bool {
+        if !self.policy.autosign.permits(certname) {
+            return false;
+        }
+        let is_reserved = self.policy.reserved.contains(&certname.to_lowercase());
+        if is_reserved {
+            tracing::warn!(certname, "not signed automatically: the name has rights here");
+        }
+        !is_reserved
     }
 
     /// Refuses everybody but administrators.

@@ -57,3 +57,18 @@ async fn a_request_for_rights_waits_for_a_person() {
     }
     assert!(submitted(&site, "plain", request("plain")).await);
 }
+
+#[tokio::test]
+async fn names_with_rights_wait_for_a_person() {
+    let site = Site::with_autosign(Autosign::All).await;
+    for name in ["broker2", "listed"] {
+        assert!(!submitted(&site, name, request(name)).await, "{name}");
+        assert!(site.ca.request(name).unwrap().is_some(), "{name}");
+    }
+    // In another case it is no name to ask for.
+    let node = site.nobody();
+    let path = "/puppet-ca/v1/certificate_request/LocalHost";
+    let (status, text) = node.put(path, request("LocalHost")).await;
+    assert_eq!(status, StatusCode::BAD_REQUEST);
+    assert!(text.contains("lower-case"), "{text}");
+}

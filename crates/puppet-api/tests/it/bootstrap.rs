@@ -119,9 +119,13 @@ async fn hostile_names_and_bodies_are_refused_and_change_nothing() {
             .iter()
             .all(|entry| entry.certname == "localhost")
     );
-    // Names beyond ASCII are names.
-    let url = format!("{CA}/certificate_request/w%C3%A9b");
-    assert_eq!(node.put(&url, request("wéb")).await.0, StatusCode::OK);
+    // Names that could be taken for another's, honestly requested.
+    for (path, name) in [("w%C3%A9b", "wéb"), ("Web1", "Web1")] {
+        let url = format!("{CA}/certificate_request/{path}");
+        let (status, text) = node.put(&url, request(name)).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{name}");
+        assert!(text.contains("lower-case"), "{text}");
+    }
 }
 
 #[tokio::test]

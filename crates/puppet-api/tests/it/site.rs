@@ -56,6 +56,7 @@ impl Site {
                 ca.clone(),
                 autosign,
                 vec!["listed".parse().unwrap()],
+                &["localhost".parse().unwrap(), "Broker2".parse().unwrap()],
             )),
         };
         let stop = CancellationToken::new();

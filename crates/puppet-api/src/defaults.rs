@@ -1,8 +1,22 @@
 //! The numbers of this crate, with their reasons.
 
+use std::time::Duration;
+
 /// Largest body. The only ones are certificate requests (an RSA-4096 one with
 /// extensions has 2.5 KB) and small JSON commands.
 pub const MAX_BODY_BYTES: usize = 64 * 1024;
+
+/// Time for a whole body to arrive: 64 KiB are a second on the slowest of lines, and who sends none
+/// must not keep a connection.
+pub const BODY_TIME: Duration = Duration::from_secs(30);
+
+/// Work of the CA that runs at once for HTTP. The CA's lock lets one writer through anyway; the second
+/// reads or checks a signature meanwhile. Anonymous requests cannot take all blocking threads.
+pub const CA_WORK_AT_ONCE: usize = 2;
+
+/// Longest wait for a turn at the CA, then 503. A turn is 5 to 20 ms (a signature and a few fsyncs),
+/// so two at once are some 5,000 requests in this time: a thousand new nodes that ask together.
+pub const CA_WAIT: Duration = Duration::from_secs(30);
 
 /// Piece in which a file is read and sent. Two such pieces per download are in
 /// memory at most.

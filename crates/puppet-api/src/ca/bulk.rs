@@ -2,11 +2,11 @@
 //! programs send them.
 
 use axum::Json;
-use axum::body::Bytes;
 use axum::extract::State;
 use pki::ca::SignOptions;
 use serde::{Deserialize, Serialize};
 
+use super::body::WholeBody;
 use super::failure::CaFailure;
 use super::service::{CaService, certname};
 use crate::peer::Caller;
@@ -29,7 +29,7 @@ pub(super) struct Signed {
 pub(super) async fn sign(
     State(service): State<CaService>,
     caller: Caller,
-    body: Bytes,
+    WholeBody(body): WholeBody,
 ) -> Result<Json<Signed>, CaFailure> {
     service.authorize(&caller)?;
     let mut outcome = Signed::default();
@@ -59,7 +59,7 @@ pub(super) async fn sign(
 pub(super) async fn clean(
     State(service): State<CaService>,
     caller: Caller,
-    body: Bytes,
+    WholeBody(body): WholeBody,
 ) -> Result<String, CaFailure> {
     service.authorize(&caller)?;
     let mut unknown = Vec::new();
@@ -79,7 +79,7 @@ pub(super) async fn clean(
 }
 
 /// The names, all checked before anything is done with the first.
-fn names(body: &Bytes) -> Result<Vec<String>, CaFailure> {
+fn names(body: &[u8]) -> Result<Vec<String>, CaFailure> {
     let names: Names = serde_json::from_slice(body)
         .map_err(|error| CaFailure::bad_request(format!("the body is not understood: {error}")))?;
     names

@@ -1,5 +1,6 @@
 //! Errors of the CA API: plain text, as `puppet ssl` prints them.
 
+use axum::extract::rejection::BytesRejection;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use pki::CaError;
@@ -30,6 +31,22 @@ impl CaFailure {
         Self {
             status: StatusCode::BAD_REQUEST,
             message: message.into(),
+        }
+    }
+
+    /// The client did not send its body in time.
+    pub(super) fn timeout(message: impl Into<String>) -> Self {
+        Self {
+            status: StatusCode::REQUEST_TIMEOUT,
+            message: message.into(),
+        }
+    }
+
+    /// Too much to do; agents try again by themselves.
+    pub(super) fn busy() -> Self {
+        Self {
+            status: StatusCode::SERVICE_UNAVAILABLE,
+            message: "the certificate authority is busy; try again later".to_owned(),
         }
     }
 
@@ -66,6 +83,15 @@ impl From<CaError> for CaFailure {
         Self {
             status,
             message: error.to_string(),
+        }
+    }
+}
+
+impl From<BytesRejection> for CaFailure {
+    fn from(refused: BytesRejection) -> Self {
+        Self {
+            status: refused.status(),
+            message: refused.body_text(),
         }
     }
 }

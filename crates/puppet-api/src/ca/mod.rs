@@ -15,6 +15,7 @@
 //! the server (`tutti ca sign`).
 
 mod autosign;
+mod body;
 mod bulk;
 mod certificate;
 mod failure;

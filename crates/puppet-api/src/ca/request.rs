@@ -1,10 +1,10 @@
 //! `certificate_request/{name}`: submitted by nodes, deleted by administrators.
 
-use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use pki::ca::{SignOptions, Submitted};
 
+use super::body::WholeBody;
 use super::failure::CaFailure;
 use super::service::{CaService, certname};
 use crate::peer::Caller;
@@ -26,7 +26,7 @@ pub(super) async fn fetch(
 pub(super) async fn submit(
     State(service): State<CaService>,
     Path(name): Path<String>,
-    body: Bytes,
+    WholeBody(body): WholeBody,
 ) -> Result<StatusCode, CaFailure> {
     let certname = certname(&name)?;
     let autosign = service.signs_unasked(&name);

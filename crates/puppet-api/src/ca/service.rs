@@ -1,13 +1,16 @@
 //! What the CA's handlers share: [`CaService`].
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use pcp::Certname;
 use pki::CaError;
 use pki::CertificateAuthority;
+use tokio::sync::Semaphore;
 
 use super::autosign::Autosign;
 use super::failure::CaFailure;
+use crate::defaults::{CA_WAIT, CA_WORK_AT_ONCE};
 use crate::peer::Caller;
 
 /// The authority and the policy of its HTTP API.
@@ -15,6 +18,8 @@ use crate::peer::Caller;
 pub struct CaService {
     ca: CertificateAuthority,
     policy: Arc<Policy>,
+    /// Who has a permit may occupy a blocking thread.
+    turns: Arc<Semaphore>,
 }
 
 #[derive(Debug)]
@@ -44,6 +49,7 @@ impl CaService {
                 administrators,
                 reserved,
             }),
+            turns: Arc::new(Semaphore::new(CA_WORK_AT_ONCE)),
         }
     }
 
@@ -54,7 +60,10 @@ impl CaService {
         }
         let is_reserved = self.policy.reserved.contains(&certname.to_lowercase());
         if is_reserved {
-            tracing::warn!(certname, "not signed automatically: the name has rights here");
+            tracing::warn!(
+                certname,
+                "not signed automatically: the name has rights here"
+            );
         }
         !is_reserved
     }
@@ -77,13 +86,30 @@ impl CaService {
         Err(CaFailure::forbidden(message))
     }
 
-    /// Runs `work` where it may block on the disk.
+    /// Runs `work` where it may block on the disk, when its turn comes.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&CertificateAuthority) -> Result<T, CaError> + Send + 'static,
     ) -> Result<T, CaFailure> {
+        self.run_within(CA_WAIT, work).await
+    }
+
+    async fn run_within<T: Send + 'static>(
+        &self,
+        wait: Duration,
+        work: impl FnOnce(&CertificateAuthority) -> Result<T, CaError> + Send + 'static,
+    ) -> Result<T, CaFailure> {
+        let turn = self.turns.clone().acquire_owned();
+        let Ok(turn) = tokio::time::timeout(wait, turn).await else {
+            return Err(CaFailure::busy());
+        };
         let ca = self.ca.clone();
-        match tokio::task::spawn_blocking(move || work(&ca)).await {
+        let working = tokio::task::spawn_blocking(move || {
+            // Kept by the work itself: a client that goes away does not stop it.
+            let _turn = turn;
+            work(&ca)
+        });
+        match working.await {
             Ok(result) => result.map_err(CaFailure::from),
             Err(panic) => Err(CaFailure::internal(&panic)),
         }
@@ -94,4 +120,83 @@ impl CaService {
 pub(super) fn certname(text: &str) -> Result<Certname, CaFailure> {
     text.parse()
         .map_err(|error: pcp::CertnameError| CaFailure::bad_request(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::StatusCode;
+    use axum::response::IntoResponse as _;
+    use pki::KeyType;
+    use pki::ca::InitOptions;
+    use tokio::sync::mpsc;
+
+    use super::*;
+
+    fn service(autosign: Autosign) -> (tempfile::TempDir, CaService) {
+        let dir = tempfile::tempdir().unwrap();
+        let options = InitOptions {
+            common_name: "Puppet CA: test".to_owned(),
+            key_type: KeyType::EcP256,
+        };
+        let ca = CertificateAuthority::init(&dir.path().join("ca"), &options).unwrap();
+        let names = |names: &[&str]| -> Vec<Certname> {
+            names.iter().map(|name| name.parse().unwrap()).collect()
+        };
+        let reserved = names(&["Server.Example", "broker2.example"]);
+        let service = CaService::new(ca, autosign, names(&["admin"]), &reserved);
+        (dir, service)
+    }
+
+    #[tokio::test]
+    async fn names_with_rights_are_never_signed_unasked() {
+        let (_dir, service) = service(Autosign::All);
+        assert!(service.signs_unasked("web1.example"));
+        for name in [
+            "server.example",
+            "SERVER.example",
+            "broker2.example",
+            "Admin",
+        ] {
+            assert!(!service.signs_unasked(name), "{name}");
+        }
+    }
+
+    #[tokio::test]
+    async fn work_waits_its_turn_and_not_for_ever() {
+        let (_dir, service) = service(Autosign::Off);
+        let (entered, mut entries) = mpsc::unbounded_channel();
+        let (go, wait) = std::sync::mpsc::channel::<()>();
+        let wait = Arc::new(std::sync::Mutex::new(wait));
+        let occupants: Vec<_> = (0..CA_WORK_AT_ONCE)
+            .map(|_| {
+                let (service, entered, wait) = (service.clone(), entered.clone(), wait.clone());
+                tokio::spawn(async move {
+                    let work = service.run(move |_| {
+                        entered.send(()).unwrap();
+                        wait.lock().unwrap().recv().unwrap();
+                        Ok(())
+                    });
+                    work.await
+                })
+            })
+            .collect();
+        for _ in &occupants {
+            entries.recv().await.unwrap();
+        }
+        let refused = service
+            .run_within(Duration::from_millis(20), |_| Ok(()))
+            .await;
+        let status = refused.unwrap_err().into_response().status();
+        assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+        // A client that went away gives its turn back only with the end of its work.
+        occupants[0].abort();
+        let refused = service
+            .run_within(Duration::from_millis(20), |_| Ok(()))
+            .await;
+        assert!(refused.is_err());
+        for _ in &occupants {
+            go.send(()).unwrap();
+        }
+        service.run(|_| Ok(())).await.unwrap();
+    }
 }

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use axum::Json;
-use axum::body::Bytes;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use pki::ca::{Entry, SignOptions, State as CertState};
 use serde::{Deserialize, Serialize};
 
+use super::body::WholeBody;
 use super::failure::CaFailure;
 use super::service::{CaService, certname};
 use crate::defaults::MAX_CERT_TTL_SECONDS;
@@ -77,7 +77,7 @@ pub(super) async fn change(
     State(service): State<CaService>,
     Path(name): Path<String>,
     caller: Caller,
-    body: Bytes,
+    WholeBody(body): WholeBody,
 ) -> Result<StatusCode, CaFailure> {
     service.authorize(&caller)?;
     let change: Change = serde_json::from_slice(&body)

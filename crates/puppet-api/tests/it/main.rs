@@ -7,3 +7,4 @@ mod autosign;
 mod bootstrap;
 mod files;
 mod site;
+mod slow;

@@ -55,8 +55,8 @@ pub(crate) async fn run(
                     tracing::debug!(%remote, %error, "connection broke before it was served");
                     continue;
                 }
-                let opening = Opening::new(Arc::clone(&shared), tasks.clone(), remote);
-                tasks.spawn(opening.run(tcp, place));
+                let opening = Opening::new(Arc::clone(&shared), tasks.clone(), remote, place);
+                tasks.spawn(opening.run(tcp));
             }
             Err(error) => pause_after(&error).await,
         }

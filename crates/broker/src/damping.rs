@@ -1,9 +1,11 @@
 //! Two machines with one certificate push each other out for ever. This notices and slows them.
 //!
 //! [`Damper`] is a state machine without clock: the caller says what time it is. The rule: a
-//! certname that superseded itself only a few times within the window waits for nothing.
+//! certname that superseded itself only a few times within the window waits for nothing, and of
+//! one that does wait there is one connection at a time ([`WaitingRoom`]).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use pcp::Certname;
@@ -35,6 +37,38 @@ pub(crate) struct Damping {
     pub(crate) delay: Duration,
     /// How often the name superseded itself lately.
     pub(crate) count: u32,
+}
+
+/// Which certnames have a connection that waits.
+#[derive(Debug, Default)]
+pub(crate) struct WaitingRoom {
+    names: Mutex<HashSet<Certname>>,
+}
+
+/// The place of the one connection; given back when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Seat<'a> {
+    room: &'a WaitingRoom,
+    certname: Certname,
+}
+
+impl WaitingRoom {
+    /// `None`: another connection of the name waits already.
+    pub(crate) fn enter(&self, certname: &Certname) -> Option<Seat<'_>> {
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        names.insert(certname.clone()).then(|| Seat {
+            room: self,
+            certname: certname.clone(),
+        })
+    }
+}
+
+impl Drop for Seat<'_> {
+    fn drop(&mut self) {
+        let names = &self.room.names;
+        let mut names = names.lock().unwrap_or_else(PoisonError::into_inner);
+        names.remove(&self.certname);
+    }
 }
 
 impl Damper {
@@ -126,6 +160,17 @@ mod tests {
             damper.superseding(&name(), much_later).delay,
             Duration::ZERO
         );
+    }
+
+    #[test]
+    fn one_connection_of_a_name_waits_at_a_time() {
+        let room = WaitingRoom::default();
+        let other = "web2.example".parse().expect("a certname");
+        let seat = room.enter(&name()).expect("the first one");
+        assert!(room.enter(&name()).is_none());
+        assert!(room.enter(&other).is_some(), "another name");
+        drop(seat);
+        assert!(room.enter(&name()).is_some(), "the first one is gone");
     }
 
     #[test]

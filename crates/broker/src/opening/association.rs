@@ -41,27 +41,24 @@ enum Refusal {
     BadCertname,
     #[error("Association unsuccessful.")]
     Unsuccessful,
+    #[error("A connection of this certname is waiting already.")]
+    Duplicate,
     #[error(transparent)]
     Table(#[from] AssociateError),
 }
 
 pub(super) async fn associate(
-    opening: &Opening,
+    opening: &mut Opening,
     mut socket: TlsSocket,
     mut upgrade: Upgrade,
 ) -> Result<Associated, Failed> {
     let session = match session(opening, &socket, &upgrade) {
         Ok(session) => session,
-        Err(refusal) => {
-            upgrade.accept(&mut socket).await?;
-            return Ok(Associated::Refused(
-                socket,
-                refusal.closing(),
-                refusal.label(),
-            ));
-        }
+        Err(refusal) => return refuse(refusal, socket, &upgrade).await,
     };
-    damp(opening, &session, &mut socket, &mut upgrade).await?;
+    if let Err(refusal) = damp(opening, &session, &mut socket, &mut upgrade).await? {
+        return refuse(refusal, socket, &upgrade).await;
+    }
     let router = &opening.shared.router;
     // First the table, then the answer: a client that has heard it can be reached.
     let associated = router.sessions.associate(&session);
@@ -107,6 +104,19 @@ pub(super) async fn associate(
     }))
 }
 
+async fn refuse(
+    refusal: Refusal,
+    mut socket: TlsSocket,
+    upgrade: &Upgrade,
+) -> Result<Associated, Failed> {
+    upgrade.accept(&mut socket).await?;
+    Ok(Associated::Refused(
+        socket,
+        refusal.closing(),
+        refusal.label(),
+    ))
+}
+
 fn session(
     opening: &Opening,
     socket: &TlsSocket,
@@ -150,23 +160,28 @@ fn session(
     Ok(Arc::new(session))
 }
 
-/// Slows a certname down that keeps superseding itself; its living session stays meanwhile.
+/// Slows a certname down that keeps superseding itself; its living session stays meanwhile. One
+/// connection of it may wait; the others are refused, and neither counted nor logged, since they
+/// can be many.
 async fn damp(
-    opening: &Opening,
+    opening: &mut Opening,
     session: &Session,
     socket: &mut TlsSocket,
     upgrade: &mut Upgrade,
-) -> Result<(), Failed> {
+) -> Result<Result<(), Refusal>, Failed> {
     let shared = &opening.shared;
     let Some(old) = shared.router.sessions.get(&session.uri) else {
-        return Ok(());
+        return Ok(Ok(()));
+    };
+    let Some(_seat) = shared.damped.enter(&session.certname) else {
+        return Ok(Err(Refusal::Duplicate));
     };
     let damping = {
         let mut damper = shared.damper.lock().unwrap_or_else(PoisonError::into_inner);
         damper.superseding(&session.certname, Instant::now())
     };
     if damping.delay.is_zero() {
-        return Ok(());
+        return Ok(Ok(()));
     }
     shared.router.metrics.duplicate_certnames.inc();
     tracing::warn!(
@@ -177,9 +192,11 @@ async fn damp(
         delay_ms = u64::try_from(damping.delay.as_millis()).unwrap_or(u64::MAX),
         "a certname keeps superseding itself; do two machines have the same certificate?"
     );
-    // A client that gives up meanwhile does not keep its place among the half-open ones.
+    // It is known now, and its place is for those that are not yet.
+    opening.place = None;
+    // A client that gives up meanwhile makes room for its next attempt.
     match tokio::time::timeout(damping.delay, upgrade.wait_for_end(socket)).await {
-        Err(_) => Ok(()),
+        Err(_) => Ok(Ok(())),
         Ok(ended) => Err(ended),
     }
 }
@@ -189,7 +206,7 @@ impl Refusal {
         let code = match self {
             Self::NoCertificate => NO_CERTIFICATE,
             Self::BadCertname | Self::Unsuccessful => ASSOCIATION_REFUSED,
-            Self::Table(_) => UNAVAILABLE,
+            Self::Duplicate | Self::Table(_) => UNAVAILABLE,
         };
         Closing {
             code,
@@ -202,6 +219,7 @@ impl Refusal {
             Self::NoCertificate => "no_certificate",
             Self::BadCertname => "bad_certname",
             Self::Unsuccessful => "not_authorized",
+            Self::Duplicate => "duplicate",
             Self::Table(AssociateError::Limit) => "limit",
             Self::Table(AssociateError::CertnameLimit) => "certname_limit",
             Self::Table(AssociateError::Stopping) => "stopping",

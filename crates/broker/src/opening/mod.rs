@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::config::BrokerConfig;
-use crate::damping::Damper;
+use crate::damping::{Damper, WaitingRoom};
 use crate::defaults::CLOSE_TIMEOUT;
 use crate::router::Router;
 use crate::session::actor::{Actor, Parts};
@@ -40,6 +40,7 @@ pub(crate) struct Shared {
     /// Cuts what did not end by itself at shutdown.
     pub(crate) cut: CancellationToken,
     damper: Mutex<Damper>,
+    damped: WaitingRoom,
     handshakes: Semaphore,
     /// While the broker is full, only who replaces its own session can come in, and that shows
     /// after the handshake only: then one at a time.
@@ -52,6 +53,14 @@ pub(crate) struct Opening {
     shared: Arc<Shared>,
     tasks: TaskTracker,
     remote: SocketAddr,
+    /// Until the connection is associated, refused, or known and waits.
+    place: Option<Place>,
+}
+
+/// One of the places for half-open connections.
+struct Place {
+    router: Arc<Router>,
+    _permit: OwnedSemaphorePermit,
 }
 
 /// How an opening ended without a session.
@@ -82,6 +91,7 @@ impl Shared {
             router,
             cut: CancellationToken::new(),
             damper: Mutex::default(),
+            damped: WaitingRoom::default(),
             next_session: AtomicU64::new(1),
         }
     }
@@ -94,28 +104,35 @@ impl Shared {
 // === impl Opening ===
 
 impl Opening {
-    pub(crate) fn new(shared: Arc<Shared>, tasks: TaskTracker, remote: SocketAddr) -> Self {
+    /// `permit` is for a place among the half-open connections.
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        tasks: TaskTracker,
+        remote: SocketAddr,
+        permit: OwnedSemaphorePermit,
+    ) -> Self {
+        let place = Place::new(Arc::clone(&shared.router), permit);
         Self {
             shared,
             tasks,
             remote,
+            place: Some(place),
         }
     }
 
-    /// Opens the connection; `place` is its place among the half-open ones.
-    pub(crate) async fn run(self, tcp: TcpStream, place: OwnedSemaphorePermit) {
-        let metrics = &self.shared.router.metrics;
-        metrics.half_open.inc();
+    /// Opens the connection.
+    pub(crate) async fn run(mut self, tcp: TcpStream) {
+        let shared = Arc::clone(&self.shared);
         let opened = tokio::select! {
-            () = self.shared.cut.cancelled() => Err(Failed::Refused("shutdown")),
+            () = shared.cut.cancelled() => Err(Failed::Refused("shutdown")),
             opened = Box::pin(self.open(tcp)) => opened,
         };
-        metrics.half_open.dec();
-        drop(place);
+        self.place = None;
+        let metrics = &shared.router.metrics;
         match opened {
             Ok(parts) => {
-                let shared = Arc::clone(&self.shared);
-                self.tasks.spawn(serve(shared, Actor::new(parts)));
+                self.tasks
+                    .spawn(serve(Arc::clone(&shared), Actor::new(parts)));
             }
             Err(Failed::Answered) => {}
             Err(failed) => {
@@ -125,7 +142,7 @@ impl Opening {
         }
     }
 
-    async fn open(&self, tcp: TcpStream) -> Result<Parts, Failed> {
+    async fn open(&mut self, tcp: TcpStream) -> Result<Parts, Failed> {
         let limit = self.shared.config.timeouts.opening;
         let asked = timeout(limit, self.ask(tcp))
             .await
@@ -171,6 +188,24 @@ impl Opening {
         socket.handshake(turns, &mut plain).await?;
         let asked = request::read(&mut socket, plain, &shared.config.paths).await?;
         Ok((socket, asked))
+    }
+}
+
+// === impl Place ===
+
+impl Place {
+    fn new(router: Arc<Router>, permit: OwnedSemaphorePermit) -> Self {
+        router.metrics.half_open.inc();
+        Self {
+            router,
+            _permit: permit,
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.router.metrics.half_open.dec();
     }
 }
 

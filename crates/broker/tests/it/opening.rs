@@ -3,7 +3,8 @@
 use serde_json::json;
 use tokio_tungstenite::tungstenite::Error;
 
-use crate::support::{Client, Closed, V1Message, World, message, open_policy, text_of};
+use crate::status::get;
+use crate::support::{Client, Closed, TestBroker, V1Message, World, message, open_policy, text_of};
 
 async fn refused_upgrade(world: &World, path: &str) -> u16 {
     let broker = world.broker(|_| {});
@@ -257,6 +258,63 @@ async fn a_certname_that_supersedes_itself_again_and_again_is_slowed_down() {
         _ = newcomer => panic!("the newcomer was not delayed"),
         () = holder.expect_alive() => {}
     }
+}
+
+/// Waits until the broker's metrics have all these lines.
+async fn metrics_say(broker: &TestBroker, lines: &[String]) {
+    loop {
+        let (_, _, text) = get(broker, "GET /metrics").await;
+        if lines.iter().all(|line| text.lines().any(|l| l == line)) {
+            return;
+        }
+    }
+}
+
+#[tokio::test]
+async fn of_a_slowed_certname_one_connection_waits_and_takes_nobodys_place() {
+    let broker = World::shared().broker(|_| {});
+    let mut clients = Vec::new();
+    for _ in 0..=broker::defaults::DUPLICATE_TOLERANCE {
+        clients.push(Client::connect(&broker, "a.example").await);
+    }
+    // Some that give up, until the delay is longer than this test.
+    for times in 1..=4 {
+        let waits = [format!("tutti_broker_duplicate_certnames_total {times}")];
+        let seen = metrics_say(&broker, &waits);
+        tokio::pin!(seen);
+        loop {
+            tokio::select! {
+                // Refused, because the broker has not noticed yet that the last one gave up.
+                _ = Client::connect(&broker, "a.example") => {}
+                () = &mut seen => break,
+            }
+        }
+    }
+    let others = async {
+        // The request for the metrics has the only place.
+        let lines = [
+            "tutti_broker_duplicate_certnames_total 5".to_owned(),
+            "tutti_broker_half_open_connections 1".to_owned(),
+        ];
+        metrics_say(&broker, &lines).await;
+        let mut third = Client::connect(&broker, "a.example").await;
+        let reason = "A connection of this certname is waiting already.";
+        let expected = Closed::Frame(1011, reason.to_owned());
+        assert_eq!(third.closed().await, expected);
+    };
+    let mut newcomer = Box::pin(async {
+        loop {
+            let mut client = Client::connect(&broker, "a.example").await;
+            // Refused as above; anything else would be an end of its waiting.
+            assert_eq!(client.close_code().await, 1011);
+        }
+    });
+    tokio::select! {
+        () = &mut newcomer => {}
+        () = others => {}
+    }
+    let mut holder = clients.pop().unwrap();
+    holder.expect_alive().await;
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 use super::Shared;
 use super::execute::End;
 use super::intake::{Asker, label};
-use super::outcome::Outcome;
+use super::outcome::{Outcome, not_known};
 use super::run::on_disk;
 use super::schedule::Schedule;
 use crate::defaults::{MAX_PENDING_OUTCOMES, RESEND_GAP};
@@ -125,8 +125,8 @@ pub(super) fn end_of(entry: &Entry, record: &Record) -> std::io::Result<Option<E
     }
     if record.status == Status::Undetermined {
         let why = record.execution_error.clone();
-        let why = why.unwrap_or_else(|| "the outcome is not known".to_owned());
-        return Ok(Some(End::Undetermined(why)));
+        let why = why.unwrap_or_else(|| "its record does not say why".to_owned());
+        return Ok(Some(End::undetermined(why)));
     }
     if record.tutti.is_none() {
         return Ok(entry.foreign_exit()?.map(End::Exit));
@@ -148,12 +148,14 @@ pub(super) async fn outcome(
     );
     let exit = match end {
         End::Exit(exit) => exit,
-        End::Undetermined(why) => return Outcome::Error(format!("{label}: {why}")),
+        End::Undetermined(why) => return Outcome::Error(why),
     };
     let (shared, entry, kind) = (Arc::clone(shared), entry.clone(), record.result_kind());
     on_disk(move || Outcome::of(&entry, &exit, &kind, &label, &shared.config))
         .await
-        .unwrap_or_else(|error| Outcome::Error(format!("cannot read the result: {error}")))
+        .unwrap_or_else(|error| {
+            Outcome::Error(not_known(format!("cannot read the result: {error}")))
+        })
 }
 
 /// The requester in a record, as one who asks.

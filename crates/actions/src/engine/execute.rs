@@ -4,12 +4,14 @@
 //! that did not run is never said to have run, and the other way round; where
 //! neither is known, that is said.
 
+use std::fmt::Display;
 use std::path::Path;
 
 use futures_util::future::try_join_all;
 use tokio::sync::watch;
 
 use super::Shared;
+use super::outcome::not_known;
 use super::run::on_disk;
 use super::transactions::{Stop, Turn};
 use crate::cache::{CachedFile, FetchError};
@@ -23,8 +25,15 @@ use crate::spool::{Claim, ClaimError, Entry, STDERR_FILE, STDOUT_FILE};
 #[derive(Debug)]
 pub(super) enum End {
     Exit(ExitRecord),
-    /// Nobody can know; why.
+    /// Nobody can know; why, by [`End::undetermined`].
     Undetermined(String),
+}
+
+impl End {
+    /// An end that nobody can know, for this reason.
+    pub(super) fn undetermined(why: impl Display) -> Self {
+        Self::Undetermined(not_known(why))
+    }
 }
 
 /// What an action says that was cancelled before it began: SIGTERM's code.
@@ -81,9 +90,13 @@ impl Execution<'_> {
                     Ok(Some(Claim::Started(identity))) => {
                         reattach(identity, self.entry, stops).await
                     }
-                    _ => End::Undetermined(error.to_string()),
+                    Ok(Some(Claim::Abandoned)) => self.not_run(error.to_string()).await,
+                    Ok(None) => End::undetermined("its claim vanished from the spool"),
+                    Err(cause) => End::undetermined(format!("its claim is unreadable: {cause}")),
                 },
-                Err(ClaimError::Io(cause)) => End::Undetermined(format!("{error}: {cause}")),
+                Err(ClaimError::Io(cause)) => {
+                    End::undetermined(format!("its wrapper ended without a word: {cause}"))
+                }
             },
         }
     }
@@ -188,30 +201,25 @@ impl Execution<'_> {
         mut record: ExitRecord,
         text: Option<(&'static str, &'static str)>,
     ) -> End {
-        let entry = self.entry.clone();
-        let written = on_disk(move || {
-            if let Some((stream, text)) = text {
-                entry.write_output(stream, text)?;
-                match stream {
-                    STDOUT_FILE => record.stdout_bytes = text.len() as u64,
-                    _ => record.stderr_bytes = text.len() as u64,
-                }
-            }
-            let written = entry.write_exit(&record);
-            Ok((record, written))
-        })
-        .await;
-        match written {
-            Ok((record, Ok(()))) => End::Exit(record),
-            Ok((record, Err(error))) => {
-                // It is true all the same, and told; only a restart forgets it.
-                tracing::error!(%error, "cannot record the end of an action");
-                End::Exit(record)
-            }
-            Err(error) => {
-                End::Undetermined(format!("cannot record the end of the action: {error}"))
+        if let Some((stream, text)) = text {
+            match stream {
+                STDOUT_FILE => record.stdout_bytes = text.len() as u64,
+                _ => record.stderr_bytes = text.len() as u64,
             }
         }
+        let (entry, recorded) = (self.entry.clone(), record.clone());
+        let written = on_disk(move || {
+            // A text that has no room is missed in the result, no more.
+            let output = text.map_or(Ok(()), |(stream, text)| entry.write_output(stream, text));
+            entry.write_exit(&recorded).map_err(|error| error.source)?;
+            output
+        })
+        .await;
+        if let Err(error) = written {
+            // It is true all the same, and told; only a restart forgets it.
+            tracing::error!(%error, "cannot record the end of an action");
+        }
+        End::Exit(record)
     }
 }
 
@@ -243,7 +251,7 @@ pub(super) async fn reattach(
 ) -> End {
     match Supervised::attach(identity) {
         Ok(supervised) => follow(supervised, entry, stops).await,
-        Err(error) => End::Undetermined(format!("cannot watch the running action: {error}")),
+        Err(error) => End::undetermined(format!("cannot watch the running action: {error}")),
     }
 }
 
@@ -251,14 +259,11 @@ pub(super) async fn reattach(
 fn end_of(entry: &Path) -> End {
     match ExitRecord::read(entry) {
         Ok(Some(record)) => End::Exit(record),
-        Ok(None) => End::Undetermined(
-            "the outcome is not known: the process that supervised the action ended without \
-             recording it; what the action started may still run"
-                .to_owned(),
+        Ok(None) => End::undetermined(
+            "the process that supervised the action ended without recording it; what the action \
+             started may still run",
         ),
-        Err(error) => End::Undetermined(format!(
-            "the outcome is not known: its record is unreadable: {error}"
-        )),
+        Err(error) => End::undetermined(format!("its record is unreadable: {error}")),
     }
 }
 

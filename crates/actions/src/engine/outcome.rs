@@ -3,6 +3,7 @@
 //! Blocking on the disk. The rule: read anew from the entry each time, so an
 //! outcome that waits for a connection takes no memory.
 
+use std::fmt::Display;
 use std::io;
 
 use pxp::action::ActionResult;
@@ -16,6 +17,9 @@ use super::intake::Asker;
 use crate::defaults::MESSAGE_OVERHEAD_BYTES;
 use crate::process::ExitRecord;
 use crate::spool::{Entry, ResultKind, STDERR_FILE, STDOUT_FILE, Status};
+
+/// How every text begins that tells of an action which may or may not have run.
+const NOT_KNOWN: &str = "the outcome is not known";
 
 /// How an action ended, as it is told.
 #[derive(Debug)]
@@ -53,7 +57,14 @@ impl Outcome {
             }
             ResultKind::Json { required } => {
                 let limit = (config.max_message_bytes - MESSAGE_OVERHEAD_BYTES) as u64;
-                let stdout = entry.output(STDOUT_FILE, 0, exit.stdout_bytes.min(limit))?;
+                let wanted = exit.stdout_bytes.min(limit);
+                let stdout = entry.output(STDOUT_FILE, 0, wanted)?;
+                if (stdout.len() as u64) < wanted {
+                    return Err(io::Error::other(format!(
+                        "of {wanted} bytes on stdout only {} are left",
+                        stdout.len()
+                    )));
+                }
                 let invalid = |why: String| {
                     Ok(Self::Error(format!(
                         "The task executed for the {label} returned invalid results on stdout: {why}"
@@ -113,8 +124,7 @@ pub(super) fn action_result(
 ) -> io::Result<ActionResult> {
     let capture = |stream, total_bytes: u64| -> io::Result<Captured> {
         let head = entry.output(stream, 0, total_bytes.min(config.max_output_bytes))?;
-        // A file that shrank meanwhile is as long as it is.
-        let total_bytes = if head.is_empty() { 0 } else { total_bytes };
+        // A file that lost bytes is carried as one that was cut.
         Ok(Captured { head, total_bytes })
     };
     let stdout = capture(STDOUT_FILE, exit.stdout_bytes)?;
@@ -143,6 +153,75 @@ fn not_empty(carried: &Carried) -> Option<String> {
     (!carried.text.is_empty()).then(|| carried.text.clone())
 }
 
+/// The text of an outcome that nobody knows, whatever the reason. Requesters tell it by its first
+/// words from an action that is known not to have run.
+pub(super) fn not_known(why: impl Display) -> String {
+    let why = why.to_string();
+    if why.starts_with(NOT_KNOWN) {
+        why
+    } else {
+        format!("{NOT_KNOWN}: {why}")
+    }
+}
+
 fn encode(value: &impl serde::Serialize) -> Box<RawValue> {
     to_raw_value(value).expect("plain values serialise")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::spool::Spool;
+
+    const STDOUT: &str = "{\"a\":1}";
+
+    /// An entry whose stdout lost all but `left` bytes after its end was recorded.
+    fn damaged(left: usize) -> (tempfile::TempDir, Entry, ExitRecord, EngineConfig) {
+        let dir = tempfile::tempdir().unwrap();
+        let config = EngineConfig::new(dir.path().into(), dir.path().into(), vec![]);
+        let entry = Spool::open(dir.path()).unwrap().scratch();
+        entry.make().unwrap();
+        entry.write_output(STDOUT_FILE, &STDOUT[..left]).unwrap();
+        let mut exit = ExitRecord::not_run(0, None);
+        exit.stdout_bytes = STDOUT.len() as u64;
+        (dir, entry, exit, config)
+    }
+
+    #[test]
+    fn output_that_was_lost_is_said_to_be_missing() {
+        for left in [0, 3] {
+            let (_dir, entry, exit, config) = damaged(left);
+            let result = action_result(&entry, &exit, &config).unwrap();
+            assert!(result.stdout_truncated);
+            assert_eq!(result.stdout_bytes, Some(STDOUT.len() as u64));
+            assert_eq!(result.stdout.unwrap_or_default(), STDOUT[..left]);
+            assert!(!result.stderr_truncated);
+        }
+        let (_dir, entry, exit, config) = damaged(STDOUT.len());
+        let result = action_result(&entry, &exit, &config).unwrap();
+        assert_eq!(
+            (result.stdout_truncated, result.stdout_bytes),
+            (false, None)
+        );
+    }
+
+    #[test]
+    fn a_result_in_json_that_lost_bytes_is_no_invalid_result() {
+        let kind = ResultKind::Json {
+            required: BTreeSet::new(),
+        };
+        let (_dir, entry, exit, config) = damaged(3);
+        let error = Outcome::of(&entry, &exit, &kind, "request", &config).unwrap_err();
+        assert!(error.to_string().contains("only 3 are left"), "{error}");
+    }
+
+    #[test]
+    fn a_reason_is_introduced_once() {
+        let text = not_known("no light");
+        assert_eq!(text, "the outcome is not known: no light");
+        assert_eq!(not_known(&text), text);
+        assert_eq!(not_known(NOT_KNOWN), NOT_KNOWN);
+    }
 }

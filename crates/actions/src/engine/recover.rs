@@ -120,12 +120,11 @@ fn never_started(entry: &Entry) -> io::Result<Found> {
 
 fn undetermined(same_boot: bool) -> End {
     let why = if same_boot {
-        "the outcome is not known: the agent and the process that supervised the action ended \
-         without recording it"
+        "the agent and the process that supervised the action ended without recording it"
     } else {
-        "the outcome is not known: the machine was restarted while the action ran"
+        "the machine was restarted while the action ran"
     };
-    End::Undetermined(why.to_owned())
+    End::undetermined(why)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use pxp::{Body, Request};
 
 use super::execute::{End, Execution};
 use super::intake::{Asker, label, refusal_text};
-use super::outcome::Outcome;
+use super::outcome::{Outcome, not_known};
 use super::transactions::Turn;
 use super::{Shared, courier};
 use crate::modules::{self, Planned, Refusal, Work};
@@ -58,7 +58,7 @@ pub(super) async fn blocking(shared: Arc<Shared>, mut turn: Turn, asker: Asker, 
         outcome
     })
     .await
-    .unwrap_or_else(|error| Outcome::Error(format!("cannot read the result: {error}")));
+    .unwrap_or_else(|error| Outcome::Error(not_known(format!("cannot read the result: {error}"))));
     shared
         .send(&asker.uri, outcome.into_body(id, &asker, true))
         .await;

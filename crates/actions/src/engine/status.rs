@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::Shared;
 use super::courier::end_of;
 use super::execute::End;
-use super::outcome::action_result;
+use super::outcome::{action_result, not_known};
 use super::run::on_disk;
 
 pub(super) async fn query(shared: &Arc<Shared>, id: TransactionId) -> Value {
@@ -66,7 +66,7 @@ fn look_without_id(shared: &Shared, id: TransactionId) -> StatusResult {
         },
         Some(End::Undetermined(why)) => unknown(id, &why),
         None if shared.transactions.is_active(&id) => StatusResult::new(id, Status::Running),
-        None => unknown(id, "the outcome is not known"),
+        None => unknown(id, &not_known("nobody watches it any more")),
     }
 }
 

@@ -1,8 +1,8 @@
 //! The fate of an action, [`ExitRecord`], as the wrapper leaves it in the spool.
 //!
-//! The rule: the record appears whole or not at all, and its room on disk is
-//! taken before the action starts, so that an action which fills the disk is
-//! still recorded.
+//! The rules: the record appears whole or not at all, also after a power loss,
+//! and behind the output that it counts; its room on disk is taken before the
+//! action starts, so that an action which fills the disk is still recorded.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -97,31 +97,28 @@ impl Reservation {
         })
     }
 
-    /// Puts the record in place. It is on disk after [`Settled::sync`], and
-    /// visible to other processes at once.
+    /// Puts the record in place, whole. Its name is on disk after
+    /// [`Settled::sync`], and visible to other processes at once.
     pub(crate) fn settle(mut self, record: &ExitRecord) -> io::Result<Settled> {
         self.file.seek(SeekFrom::Start(0))?;
         self.file.write_all(&record.to_bytes())?;
+        // A disk that fails here may still serve the record until the next boot.
+        let _ = self.file.sync_data();
         std::fs::rename(&self.temporary, self.entry.join(ExitRecord::FILE))?;
         // For tools that look for pxp-agent's file; the record is the truth.
         let _ = write_exitcode(&self.entry, record.exitcode);
-        Ok(Settled {
-            file: self.file,
-            entry: self.entry,
-        })
+        Ok(Settled { entry: self.entry })
     }
 }
 
-/// A record that is in place but perhaps not yet on disk.
+/// A record that is in place, under a name that is perhaps not yet on disk.
 #[derive(Debug)]
 pub(crate) struct Settled {
-    file: File,
     entry: PathBuf,
 }
 
 impl Settled {
     pub(crate) fn sync(self) -> io::Result<()> {
-        self.file.sync_data()?;
         File::open(&self.entry)?.sync_all()
     }
 }

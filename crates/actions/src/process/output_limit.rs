@@ -4,7 +4,7 @@
 //! to carry it. What it wrote beyond the limit is taken out of the file again
 //! as a hole: the action goes on undisturbed, the file's length stays true, and
 //! only the room is given back. The rules: bytes below the limit are never
-//! touched, bytes beyond it never read. On a file system without holes (NFS
+//! touched, bytes beyond it never read while the limit is known. On a file system without holes (NFS
 //! before 4.2, for one) they are not read either, but keep their room. A process
 //! that the action leaves behind is watched by nobody, and so has no limit.
 
@@ -21,6 +21,8 @@ use crate::defaults::OUTPUT_HOLE_BYTES;
 #[derive(Debug)]
 pub(crate) struct OutputLimit {
     streams: [Stream; 2],
+    /// Holds the number.
+    file: File,
 }
 
 #[derive(Debug)]
@@ -40,13 +42,13 @@ impl OutputLimit {
         let limit = max_bytes
             .checked_next_multiple_of(OUTPUT_HOLE_BYTES)
             .unwrap_or(u64::MAX);
-        OpenOptions::new()
+        let mut file = OpenOptions::new()
             .write(true)
             .create(true)
             .truncate(true)
             .mode(0o640)
-            .open(entry.join(Self::FILE))?
-            .write_all(limit.to_string().as_bytes())?;
+            .open(entry.join(Self::FILE))?;
+        file.write_all(limit.to_string().as_bytes())?;
         let stream = |file: &File| -> io::Result<Stream> {
             Ok(Stream {
                 file: file.try_clone()?,
@@ -56,17 +58,32 @@ impl OutputLimit {
         let [stdout, stderr] = streams;
         Ok(Self {
             streams: [stream(stdout)?, stream(stderr)?],
+            file,
         })
     }
 
     /// Bytes that count of each stream in `entry`; all of them where none is set
-    /// (by a pxp-agent, say).
-    pub(crate) fn of(entry: &Path) -> io::Result<u64> {
-        match std::fs::read_to_string(entry.join(Self::FILE)) {
-            Ok(text) => text.trim().parse().map_err(io::Error::other),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(u64::MAX),
-            Err(error) => Err(error),
+    /// (by a pxp-agent, say), or where a power loss took the number: what is
+    /// there is shown rather than nothing.
+    pub(crate) fn of(entry: &Path) -> u64 {
+        let text = std::fs::read_to_string(entry.join(Self::FILE));
+        let limit = text.ok().and_then(|text| text.trim().parse().ok());
+        limit.unwrap_or(u64::MAX)
+    }
+
+    /// Puts the output and the limit on disk; costs nothing where there is none.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        let mut any = false;
+        for stream in &self.streams {
+            if stream.file.metadata()?.len() > 0 {
+                stream.file.sync_data()?;
+                any = true;
+            }
         }
+        if any {
+            self.file.sync_data()?;
+        }
+        Ok(())
     }
 
     /// Takes out what was written beyond the limit since the last call.
@@ -119,7 +136,7 @@ mod tests {
         let (stdout, stderr) = (tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap());
         let mut limit =
             OutputLimit::set(entry.path(), [&stdout, &stderr], OUTPUT_HOLE_BYTES + 1).unwrap();
-        let kept = OutputLimit::of(entry.path()).unwrap();
+        let kept = OutputLimit::of(entry.path());
         assert_eq!(kept, 2 * OUTPUT_HOLE_BYTES, "rounded up");
         write(&stderr, 3);
         let mut halves = 0;
@@ -135,9 +152,13 @@ mod tests {
     }
 
     #[test]
-    fn entries_without_a_limit_are_read_whole() {
+    fn entries_without_a_readable_limit_are_read_whole() {
         let entry = tempfile::tempdir().unwrap();
-        assert_eq!(OutputLimit::of(entry.path()).unwrap(), u64::MAX);
+        assert_eq!(OutputLimit::of(entry.path()), u64::MAX);
+        for lost in [&b""[..], b"\0\0\0", b"\xff"] {
+            std::fs::write(entry.path().join(OutputLimit::FILE), lost).unwrap();
+            assert_eq!(OutputLimit::of(entry.path()), u64::MAX, "{lost:?}");
+        }
     }
 
     #[test]

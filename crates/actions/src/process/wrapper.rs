@@ -104,6 +104,10 @@ async fn run(entry: &Path, order: RunOrder, stdin: Vec<u8>) -> Result<(), NotSta
     };
     prepared.limit.enforce();
     let record = with_output_sizes(record, entry);
+    // Before the record, so that it never counts bytes that a power loss takes.
+    // Where the disk fails, the record says more than is there, and so the
+    // result says what is missing.
+    let _ = prepared.limit.sync();
     if order.remove_layout {
         for file in &order.layout {
             // What stays is removed with the entry.

@@ -5,7 +5,7 @@
 //! written, and say so instead of guessing.
 
 use std::fs::{DirBuilder, File};
-use std::io::{self, Read, Seek};
+use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
@@ -88,9 +88,12 @@ impl Entry {
         durable::write_atomic(&self.directory.join(ExitRecord::FILE), &bytes, 0o640)
     }
 
-    /// Leaves a text as an output stream, for an action that had no process.
+    /// Leaves a text as an output stream, for an action that had no process; on
+    /// disk before the record that counts it.
     pub(crate) fn write_output(&self, stream: &str, text: &str) -> io::Result<()> {
-        std::fs::write(self.directory.join(stream), text)
+        let mut file = File::create(self.directory.join(stream))?;
+        file.write_all(text.as_bytes())?;
+        file.sync_data()
     }
 
     /// Puts what a wrapper recorded on disk.
@@ -107,7 +110,7 @@ impl Entry {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(error),
         };
-        let limit = limit.min(OutputLimit::of(&self.directory)?.saturating_sub(offset));
+        let limit = limit.min(OutputLimit::of(&self.directory).saturating_sub(offset));
         file.seek(io::SeekFrom::Start(offset))?;
         let mut bytes = Vec::new();
         file.take(limit).read_to_end(&mut bytes)?;

@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 
 use super::fake::{Node, orchestrator, request, until};
 
+/// What an orchestrator goes by.
+const NOT_KNOWN: &str = "the outcome is not known";
+
 fn metadata(entry: &Path) -> Value {
     serde_json::from_slice(&std::fs::read(entry.join("metadata")).unwrap()).unwrap()
 }
@@ -77,6 +80,7 @@ async fn what_waited_for_a_place_is_said_not_to_have_run() {
     node.restart().await;
     let error = node.broker.error().await;
     assert!(error.contains("it did not run"), "{error}");
+    assert!(!error.starts_with(NOT_KNOWN), "{error}");
     assert_eq!(node.status(&second).await.status, Status::Failure);
     node.handle(Body::Cancel {
         transaction_id: first,
@@ -108,7 +112,7 @@ async fn a_killed_wrapper_leaves_an_outcome_that_is_said_to_be_unknown() {
         .ok();
     kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
     let error = node.broker.error().await;
-    assert!(error.contains("the outcome is not known"), "{error}");
+    assert!(error.starts_with(NOT_KNOWN), "{error}");
     if let Some(action) = action.and_then(Pid::from_raw) {
         kill_process(action, Signal::KILL).expect("the orphan is left alone");
     }
@@ -120,7 +124,7 @@ async fn a_killed_wrapper_leaves_an_outcome_that_is_said_to_be_unknown() {
         assert_eq!(metadata(&node.entry(&id))["status"], "undetermined");
         node.restart().await;
         // The outcome again, because nobody acknowledged it.
-        assert!(node.broker.error().await.contains("not known"));
+        assert_eq!(node.broker.error().await, error, "told as before");
     }
 }
 
@@ -270,4 +274,42 @@ async fn an_agent_whose_spool_was_emptied_does_not_vouch_for_what_it_never_saw()
     assert!(second.is_some() && second != first);
     let never = node.status(&"never".parse().unwrap()).await;
     assert_eq!((never.status, never.spool_id), (Status::Unknown, second));
+}
+
+#[tokio::test]
+async fn a_blocking_action_whose_wrapper_was_killed_is_told_as_not_known() {
+    let node = Node::start().await;
+    // The parent of the shell is its wrapper.
+    let params = json!({"command": "kill -9 $PPID; sleep 0.1"});
+    node.blocking("command", "run", &params);
+    let error = node.broker.error().await;
+    assert!(error.starts_with(NOT_KNOWN), "{error}");
+}
+
+#[tokio::test]
+async fn a_result_that_cannot_be_read_is_told_as_not_known() {
+    let node = Node::start().await;
+    // A directory can be opened, and not read.
+    let command = "cd $(dirname $(readlink /proc/self/fd/2)) && rm stdout && mkdir stdout";
+    let params = json!({ "command": command });
+    node.blocking("command", "run", &params);
+    let error = node.broker.error().await;
+    assert!(error.starts_with(NOT_KNOWN), "{error}");
+}
+
+#[tokio::test]
+async fn a_request_that_is_refused_or_not_started_is_never_told_as_not_known() {
+    let node = Node::start_with(|config, _| {
+        config.wrapper = vec!["/nonexistent/wrapper".into()];
+    })
+    .await;
+    node.blocking("no-such-module", "run", &json!({}));
+    let refused = node.broker.error().await;
+    node.blocking("command", "run", &json!({"command": "true"}));
+    let blocking = node.broker.error().await;
+    node.command("true").await;
+    let non_blocking = node.broker.error().await;
+    for error in [refused, blocking, non_blocking] {
+        assert!(!error.contains("not known"), "{error}");
+    }
 }

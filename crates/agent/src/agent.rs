@@ -59,9 +59,14 @@ impl Agent {
             tracing::info!("there is no certificate yet");
             // Boxed: an HTTP client that is needed once in a node's life.
             let files = Box::pin(bootstrap.run()).await?;
-            if connection_config.tls.crl.is_none() {
+            if config.crl_from_ca.is_some() {
                 connection_config.tls.crl = files.crl;
             }
+        }
+        if connection_config.tls.crl.is_none() {
+            tracing::warn!(
+                "no revocation list is in use: a revoked broker is not recognised; set ssl-crl"
+            );
         }
         // Later attempts read the files again; at the start, an error is told
         // to whoever starts the agent.

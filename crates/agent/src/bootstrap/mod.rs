@@ -161,8 +161,10 @@ impl Bootstrap {
         if !self.files.cert.is_file() {
             self.obtain_certificate(&client).await?;
         }
-        ClientTls::load(&self.files)?;
-        Ok(self.files.clone())
+        // Asked again: the revocation list was not there when we began.
+        let files = self.config.ssl_dir.files(&self.config.certname);
+        ClientTls::load(&files)?;
+        Ok(files)
     }
 
     async fn fetch_ca(&self) -> Result<(), BootstrapError> {

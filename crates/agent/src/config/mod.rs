@@ -42,6 +42,9 @@ pub struct Config {
     /// How to get a certificate when there is none; `None` when it was not
     /// said where from.
     pub bootstrap: Option<BootstrapConfig>,
+    /// The revocation list that comes from `bootstrap`'s CA; `None` when there
+    /// is no such CA, or the operator named another list or wants none.
+    pub crl_from_ca: Option<PathBuf>,
     /// Things the operator should know, to be logged once logging works.
     pub notes: Vec<String>,
 }

@@ -30,7 +30,7 @@ pub(super) fn resolve(
     let settings = arguments.settings.over(&file);
     note_dead_options(&settings, &mut notes);
     let log = log(arguments, &settings, paths, &mut notes)?;
-    let (tls_files, bootstrap) = tls::resolve(&settings, paths, &mut notes)?;
+    let certificates = tls::resolve(&settings, paths, &mut notes)?;
     let actions = actions(&settings, &file, paths, &mut notes)?;
     Ok(Config {
         connection: ConnectionConfig {
@@ -38,7 +38,7 @@ pub(super) fn resolve(
             shuffle_brokers: settings.shuffle_brokers.unwrap_or(false),
             proxy: proxy("broker-ws-proxy", settings.broker_ws_proxy.as_deref())?,
             pcp_version: pcp_version(&settings)?,
-            tls: tls_files,
+            tls: certificates.files,
             connection_timeout: seconds(
                 "connection-timeout",
                 settings.connection_timeout,
@@ -68,7 +68,8 @@ pub(super) fn resolve(
             )
         }),
         pidfile: path_or(settings.pidfile.as_deref(), &paths.pidfile),
-        bootstrap,
+        bootstrap: certificates.bootstrap,
+        crl_from_ca: certificates.crl_from_ca,
         notes,
     })
 }

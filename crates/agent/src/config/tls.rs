@@ -16,11 +16,18 @@ use crate::bootstrap::{BootstrapConfig, CaUri, Fingerprint, SslDir};
 use crate::defaults;
 
 /// The four files, and how to get them.
+pub(super) struct Certificates {
+    pub(super) files: TlsFiles,
+    pub(super) bootstrap: Option<BootstrapConfig>,
+    /// See [`Config::crl_from_ca`](super::Config::crl_from_ca).
+    pub(super) crl_from_ca: Option<PathBuf>,
+}
+
 pub(super) fn resolve(
     settings: &Settings,
     paths: &DefaultPaths,
     notes: &mut Vec<String>,
-) -> Result<(TlsFiles, Option<BootstrapConfig>), ConfigError> {
+) -> Result<Certificates, ConfigError> {
     let named = |option: &Option<String>| {
         option
             .as_deref()
@@ -43,7 +50,16 @@ pub(super) fn resolve(
         must_exist("ssl-cert", &files.cert)?;
         must_exist("ssl-key", &files.key)?;
     }
-    Ok((files, bootstrap))
+    let crl_from_ca = bootstrap.as_ref().map(|bootstrap| bootstrap.ssl_dir.crl());
+    let is_wanted = |path: &PathBuf| match settings.ssl_crl.as_deref() {
+        Some(named) => Path::new(named) == path,
+        None => true,
+    };
+    Ok(Certificates {
+        crl_from_ca: crl_from_ca.filter(is_wanted),
+        files,
+        bootstrap,
+    })
 }
 
 /// An explicit empty text means no revocation list, as with pxp-agent. With

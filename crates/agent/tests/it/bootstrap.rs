@@ -238,7 +238,8 @@ async fn a_new_node_gets_a_certificate_in_puppets_layout() {
     assert_eq!(files.cert, ssl.join("certs/new.example.pem"));
     assert_eq!(files.key, ssl.join("private_keys/new.example.pem"));
     assert_eq!(files.ca, ssl.join("certs/ca.pem"));
-    assert!(ssl.join("crl.pem").is_file());
+    // Also in the process that fetched it, a revoked broker is recognised.
+    assert_eq!(files.crl, Some(ssl.join("crl.pem")));
     let mode = std::fs::metadata(&files.key)
         .expect("the key")
         .permissions()

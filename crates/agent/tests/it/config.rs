@@ -530,6 +530,32 @@ fn a_ca_and_no_certificate_means_bootstrap() {
 }
 
 #[test]
+fn the_cas_revocation_list_is_used_unless_the_operator_says_otherwise() {
+    let node = Node::new();
+    let standard = node.text("ssl/crl.pem");
+    for (given, expected) in [
+        (None, true),
+        (Some(standard.as_str()), true),
+        (Some(""), false),
+        (Some("/elsewhere/crl.pem"), false),
+    ] {
+        let ssl = node.text("ssl");
+        let mut args = vec![
+            "--broker-ws-uri",
+            "wss://b/",
+            "--ca-uri",
+            "x",
+            "--ssl-dir",
+            &ssl,
+        ];
+        args.extend(given.iter().flat_map(|path| ["--ssl-crl", path]));
+        let config = node.load(&args).expect("a valid configuration");
+        let expected = expected.then(|| node.path("ssl/crl.pem"));
+        assert_eq!(config.crl_from_ca, expected, "{given:?}");
+    }
+}
+
+#[test]
 fn settings_know_what_they_say() {
     let cli = Settings {
         pidfile: Some("cli".into()),

@@ -1,4 +1,5 @@
-//! The agent, put together: engine, connection, and the intake between them.
+//! The agent, put together: engine, connection, the intake between them, and
+//! the revocation list's refresh.
 //!
 //! [`Agent`] is the handle. The rule that must hold: the engine has recovered
 //! its spool before the first request can arrive, and outlives the connection,
@@ -9,6 +10,7 @@ use std::time::Duration;
 
 use actions::{DownloadConfig, Engine, EngineConfig, EngineStartError};
 use pcp::{MessageId, PcpUri};
+use pki::TlsFiles;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -16,6 +18,7 @@ use crate::access_log::AccessLog;
 use crate::bootstrap::{Bootstrap, BootstrapError};
 use crate::config::{ActionConfig, Config};
 use crate::connection::{Connection, ConnectionConfig, ConnectionStartError, LiveOutbox, Status};
+use crate::crl::{self, CrlConfig, CrlRefresh, CrlSource};
 use crate::intake::{Intake, Requests};
 
 /// The hidden subcommand by which the agent starts wrappers: this program must
@@ -44,6 +47,7 @@ pub enum AgentStartError {
 pub struct Agent {
     engine: Engine,
     connection: Connection,
+    crl_refresh: Option<CrlRefresh>,
 }
 
 // === impl Agent ===
@@ -53,6 +57,7 @@ impl Agent {
     /// begins to connect. Returns without a connection.
     pub async fn start(config: Config, access_log: AccessLog) -> Result<Self, AgentStartError> {
         let mut connection_config = config.connection;
+        let ca = config.bootstrap.as_ref().map(|ca| ca.server.clone());
         if let Some(bootstrap) = config.bootstrap.map(Bootstrap::new)
             && bootstrap.is_needed()
         {
@@ -63,9 +68,17 @@ impl Agent {
                 connection_config.tls.crl = files.crl;
             }
         }
+        let crl_source = match ca.zip(config.crl_from_ca) {
+            Some((server, path)) => {
+                let tls = &mut connection_config.tls;
+                Some(crl_source(CrlConfig::new(server, tls.clone(), path), tls).await)
+            }
+            None => None,
+        };
         if connection_config.tls.crl.is_none() {
             tracing::warn!(
-                "no revocation list is in use: a revoked broker is not recognised; set ssl-crl"
+                "no revocation list is in use: a revoked broker is not recognised; set ssl-crl, \
+                 or start again when the CA answers"
             );
         }
         // Later attempts read the files again; at the start, an error is told
@@ -79,7 +92,13 @@ impl Agent {
         let requests: Arc<dyn Requests> = Arc::new(engine.clone());
         let intake = Arc::new(Intake::new(requests, access_log));
         let connection = Connection::start(connection_config, &capabilities, outbox, intake)?;
-        Ok(Self { engine, connection })
+        let crl_refresh =
+            crl_source.map(|source| CrlRefresh::start(source, connection.revocations()));
+        Ok(Self {
+            engine,
+            connection,
+            crl_refresh,
+        })
     }
 
     /// What the connection is doing, as it changes.
@@ -87,10 +106,15 @@ impl Agent {
         self.connection.status()
     }
 
-    /// Stops both halves within `deadline`; running actions go on.
+    /// Stops its parts within `deadline`; running actions go on.
     pub async fn shutdown(self, deadline: Duration) {
         let end = Instant::now() + deadline;
-        self.connection.shutdown(deadline).await;
+        if let Some(refresh) = self.crl_refresh {
+            refresh.shutdown(deadline).await;
+        }
+        self.connection
+            .shutdown(end.saturating_duration_since(Instant::now()))
+            .await;
         self.engine
             .shutdown(end.saturating_duration_since(Instant::now()))
             .await;
@@ -110,6 +134,22 @@ impl Requests for Engine {
     fn handle(&self, sender: PcpUri, message_id: MessageId, body: pxp::Body) {
         Engine::handle(self, sender, message_id, body);
     }
+}
+
+/// The CA's revocation list, to be asked for again and again. When there is no
+/// list yet it is asked for at once, because only the files that are there at
+/// the start are used.
+async fn crl_source(config: CrlConfig, tls: &mut TlsFiles) -> CrlSource {
+    let (server, path) = (config.server.clone(), config.path.clone());
+    let mut source = CrlSource::new(config);
+    if tls.crl.is_none() {
+        tracing::info!("there is no revocation list yet");
+        match source.refresh().await {
+            Ok(_) => tls.crl = Some(path),
+            Err(error) => crl::warn_about(&error, &server),
+        }
+    }
+    source
 }
 
 /// The engine's settings out of the agent's.

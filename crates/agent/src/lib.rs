@@ -1,8 +1,8 @@
 //! The agent of a node: holds a connection to a broker and hands what comes
 //! through it to [`actions`], which carries it out.
 //!
-//! [`config`] says what an operator wants, [`bootstrap`] gets a certificate, the
-//! [`connection`] talks to brokers and gives what it receives to the [`intake`];
+//! [`config`] says what an operator wants, [`bootstrap`] gets a certificate, [`crl`]
+//! keeps the revocation list new, the [`connection`] talks to brokers and gives what it receives to the [`intake`];
 //! [`agent`] puts these and the engine together, and [`service`] makes a process
 //! of them. The rule that must hold: losing the connection, or this process,
 //! loses no action and no outcome.
@@ -13,6 +13,7 @@ mod authority;
 pub mod bootstrap;
 pub mod config;
 pub mod connection;
+pub mod crl;
 pub mod defaults;
 pub mod errors;
 pub mod intake;

@@ -1,4 +1,5 @@
-//! The five requests of Puppet's CA API that a new node makes.
+//! The requests of Puppet's CA API that a node makes: five when it is new, and
+//! later that for a newer revocation list.
 //!
 //! The rule that must hold: answers are bounded in size and time, and redirects
 //! are not followed, because the CA is the one host we have reason to trust.
@@ -8,7 +9,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use pcp::Certname;
-use reqwest::header::CONTENT_TYPE;
+use reqwest::header::{CONTENT_TYPE, DATE, HeaderValue, IF_MODIFIED_SINCE, LAST_MODIFIED};
 use reqwest::{Response, StatusCode};
 
 use crate::{authority, defaults};
@@ -48,9 +49,17 @@ pub(super) enum Submitted {
     Refused(String),
 }
 
+/// A revocation list and how new it is.
+#[derive(Debug)]
+pub(crate) struct RevocationList {
+    pub(crate) pem: String,
+    /// By the CA's clock, for `If-Modified-Since`.
+    pub(crate) modified: Option<HeaderValue>,
+}
+
 /// A CA and how to talk to it.
 #[derive(Debug)]
-pub(super) struct CaClient {
+pub(crate) struct CaClient {
     http: reqwest::Client,
     base: String,
 }
@@ -114,7 +123,7 @@ fn is_tls(error: &(dyn std::error::Error + 'static)) -> bool {
 // === impl CaClient ===
 
 impl CaClient {
-    pub(super) fn new(server: &CaUri, tls: Arc<rustls::ClientConfig>) -> Result<Self, FetchError> {
+    pub(crate) fn new(server: &CaUri, tls: Arc<rustls::ClientConfig>) -> Result<Self, FetchError> {
         let http = reqwest::Client::builder()
             .tls_backend_preconfigured(Arc::unwrap_or_clone(tls))
             .connect_timeout(defaults::CA_CONNECT_TIMEOUT)
@@ -136,6 +145,35 @@ impl CaClient {
         self.get("certificate_revocation_list/ca")
             .await?
             .ok_or_else(not_found)
+    }
+
+    /// The list, unless the CA says that it has not changed since `since`.
+    pub(crate) async fn newer_revocation_list(
+        &self,
+        since: Option<&HeaderValue>,
+    ) -> Result<Option<RevocationList>, FetchError> {
+        let url = format!("{}/certificate_revocation_list/ca", self.base);
+        let mut request = self.http.get(url);
+        if let Some(since) = since {
+            request = request.header(IF_MODIFIED_SINCE, since);
+        }
+        let answer = request.send().await?;
+        let status = answer.status();
+        if status == StatusCode::NOT_MODIFIED {
+            return Ok(None);
+        }
+        let headers = answer.headers();
+        // puppetserver tells only the time of its answer.
+        let modified = headers.get(LAST_MODIFIED).or_else(|| headers.get(DATE));
+        let modified = modified.cloned();
+        let pem = body(answer).await?;
+        if status.is_success() {
+            return Ok(Some(RevocationList { pem, modified }));
+        }
+        Err(FetchError::Status {
+            status,
+            text: clip(&pem),
+        })
     }
 
     /// `None` when nobody has signed yet.

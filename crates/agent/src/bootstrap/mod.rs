@@ -24,7 +24,8 @@ use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
 use tokio::time::sleep;
 
-use client::{CaClient, Submitted};
+pub(crate) use client::CaClient;
+use client::Submitted;
 pub use client::{CaUri, FetchError};
 pub use fingerprint::Fingerprint;
 pub use layout::SslDir;

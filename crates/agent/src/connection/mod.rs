@@ -112,6 +112,7 @@ pub struct Connection {
     cancel: CancellationToken,
     task: JoinHandle<()>,
     status: watch::Receiver<Status>,
+    revocations: watch::Sender<()>,
 }
 
 // === impl ConnectionConfig ===
@@ -165,6 +166,7 @@ impl Connection {
         }
         let reconnect = Reconnect::new(brokers, config.backoff).settled_after(config.settled_after);
         let cancel = CancellationToken::new();
+        let revocations = watch::Sender::new(());
         let (status, status_receiver) = watch::channel(Status::Connecting {
             broker: reconnect.broker().to_string(),
         });
@@ -176,17 +178,25 @@ impl Connection {
             receive,
             cancel: cancel.clone(),
             status,
+            revocations: revocations.subscribe(),
         };
         Ok(Self {
             cancel,
             task: tokio::spawn(task.run()),
             status: status_receiver,
+            revocations,
         })
     }
 
     /// What the connection is doing, as it changes.
     pub fn status(&self) -> watch::Receiver<Status> {
         self.status.clone()
+    }
+
+    /// Where to say that the file of revocation lists has changed: the
+    /// connection is dropped if its broker is revoked now.
+    pub fn revocations(&self) -> watch::Sender<()> {
+        self.revocations.clone()
     }
 
     /// Says good-bye to the broker and ends; cuts it short at `deadline`.

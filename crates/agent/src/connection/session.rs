@@ -80,6 +80,9 @@ pub(crate) enum SessionEnd {
     /// No answer to our pings.
     #[error("the broker did not answer {missed} pings in a row")]
     Silent { missed: u32 },
+    /// The broker's certificate is no longer good.
+    #[error("the broker's certificate has been revoked")]
+    Revoked,
     /// The broker refused the association.
     #[error("the broker refused the association: {0}")]
     Refused(String),
@@ -326,7 +329,7 @@ impl SessionEnd {
                 ..
             } => (code::NORMAL, String::new()),
             Self::Closed { code, .. } => (*code, String::new()),
-            Self::Eof | Self::Read(_) | Self::Write(_) => return None,
+            Self::Eof | Self::Read(_) | Self::Write(_) | Self::Revoked => return None,
         };
         Some(Control::Close { code, reason })
     }

@@ -7,7 +7,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use pki::Revocations;
 use rand::RngExt;
+use rustls_pki_types::CertificateDer;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
@@ -30,6 +32,8 @@ pub(super) struct Task {
     pub(super) receive: Arc<dyn Receive>,
     pub(super) cancel: CancellationToken,
     pub(super) status: watch::Sender<Status>,
+    /// Changes when the file of revocation lists does.
+    pub(super) revocations: watch::Receiver<()>,
 }
 
 /// How one turn ended, for the policy and for people.
@@ -101,6 +105,8 @@ impl Task {
             broker: broker.to_string(),
         });
         let started = Instant::now();
+        let certificates = dialed.stream.get_ref().1.peer_certificates();
+        let leaf = certificates.and_then(|chain| chain.first()).cloned();
         let stop = CancellationToken::new();
         let session = Session {
             stream: dialed.stream,
@@ -129,8 +135,32 @@ impl Task {
                 stop.cancel();
                 (running.await, None)
             }
+            // Nothing more is taken from it, and no good-bye is said.
+            () = self.is_revoked(leaf) => (SessionEnd::Revoked, None),
         };
         Ended::from_session(&end, started.elapsed(), next)
+    }
+
+    /// Returns when the revocation lists have come to revoke the broker's
+    /// certificate.
+    async fn is_revoked(&self, leaf: Option<CertificateDer<'static>>) {
+        let mut revocations = self.revocations.clone();
+        let files = &self.config.tls;
+        // Nobody tells of changes any more only when the connection is to end.
+        while revocations.changed().await.is_ok() {
+            let (Some(leaf), Some(crl)) = (&leaf, &files.crl) else {
+                continue;
+            };
+            match Revocations::read(&files.ca, crl) {
+                Ok(lists) if lists.is_revoked(leaf) => return,
+                Ok(_) => {}
+                Err(error) => tracing::warn!(
+                    error = %chain(&error),
+                    "cannot check whether the broker's certificate is revoked"
+                ),
+            }
+        }
+        std::future::pending().await
     }
 
     /// Returns with a connection to the preferred broker, when it has been

@@ -3,4 +3,6 @@
 mod bootstrap;
 mod config;
 mod connection;
+mod crl;
+mod fake_ca;
 mod pidfile;

@@ -61,6 +61,32 @@ async fn a_revoked_broker_is_joined_only_by_those_who_have_no_list() {
 }
 
 #[tokio::test]
+async fn a_connection_is_dropped_when_its_broker_is_revoked() {
+    let site = Site::new();
+    let broker = FakeBroker::start(&site).await;
+    site.files("other.example");
+    let mut config = config(&site, PcpVersion::V2, &[broker.uri("/pcp2/")]);
+    config.tls.crl = Some(site.crl());
+    let agent = TestAgent::start(config);
+    let mut peer = broker.accept().await;
+    agent.connected().await;
+    let mut connected = agent.outbox.connected();
+
+    site.ca.revoke("other.example").expect("a certificate");
+    site.crl();
+    agent.connection.revocations().send_replace(());
+    peer.is_alive().await;
+
+    site.ca.revoke("broker.example").expect("a certificate");
+    site.crl();
+    agent.connection.revocations().send_replace(());
+    while peer.next().await.is_some() {}
+    let down = connected.wait_for(|up| !*up).await;
+    drop(down.expect("the outbox lives"));
+    is_never_joined(&broker).await;
+}
+
+#[tokio::test]
 async fn certificates_are_read_anew_at_every_attempt() {
     let (site, other) = (Site::new(), Site::new());
     let broker = FakeBroker::start(&site).await;

@@ -53,3 +53,14 @@ impl Default for JobsConfig {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queued_runs_wait_for_nodes_that_come_back_slowly() {
+        let slow = Duration::from_secs(5 * 60);
+        assert!(JobsConfig::default().reconnect_grace >= slow);
+    }
+}

@@ -167,14 +167,9 @@ impl Verdict {
     }
 }
 
-/// Whether an agent's error says that nobody knows how the action ended. The words may stand behind
-/// the name of the request, `… request (transaction …): `.
+/// Whether an agent's error says that nobody knows how the action ended.
 pub(crate) fn is_undetermined(words: &str) -> bool {
-    let behind_label = words
-        .split_once("): ")
-        .filter(|(label, _)| label.contains(" request (transaction "))
-        .map(|(_, words)| words);
-    behind_label.unwrap_or(words).starts_with(UNDETERMINED)
+    words.starts_with(UNDETERMINED)
 }
 
 /// Whether a stored result is of a run that was given up, so that its real outcome, should it
@@ -293,17 +288,13 @@ mod tests {
 
     #[test]
     fn an_error_is_a_refusal_unless_the_agent_says_that_it_does_not_know() {
-        for words in [
-            "the outcome is not known: the machine was restarted while the action ran",
-            "non blocking 'task run' request (transaction 7): the outcome is not known: gone",
-        ] {
-            let undetermined = Verdict::Undetermined(words.to_owned());
-            assert_eq!(Verdict::of_error(words), undetermined);
-            assert_eq!(undetermined.kind(), KIND_UNKNOWN);
-        }
+        let words = "the outcome is not known: the machine was restarted while the action ran";
+        let undetermined = Verdict::Undetermined(words.to_owned());
+        assert_eq!(Verdict::of_error(words), undetermined);
+        assert_eq!(undetermined.kind(), KIND_UNKNOWN);
         for words in [
             "unknown module: task",
-            "cannot start: (x): the outcome is not known",
+            "cannot start: the outcome is not known",
         ] {
             assert_eq!(Verdict::of_error(words), Verdict::Refused(words.to_owned()));
         }

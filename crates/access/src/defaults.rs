@@ -21,15 +21,29 @@ pub const CREDENTIAL_BYTES: usize = 1_024;
 /// leave the server its memory and its other work.
 pub const PASSWORD_CHECKS: usize = 2;
 
-/// How many failed logins in a row lock a login.
+/// How many failed logins in a row, from one address, lock a login for that address.
 pub const FAILED_LOGINS: u32 = 10;
 
 /// How long: some 3,000 guesses a day are left to an attacker, and a person waits for a coffee.
 pub const LOCK_OUT: Duration = Duration::from_secs(300);
 
+/// Addresses that are remembered for each user; the one that failed longest ago makes room. 48
+/// bytes each make 12 KiB for a user under attack from everywhere.
+pub const SOURCES_PER_USER: usize = 256;
+
 /// Counters for logins that do not exist. They share these, so that guessing names takes no
-/// memory; 8 bytes of time and 4 of count each make 16 KiB.
+/// memory; 16 bytes each make 16 KiB, twice: for addresses and for names.
 pub const UNKNOWN_LOGINS: usize = 1_024;
+
+/// How many failures of a login, from wherever, are answered at full speed: five people's locks.
+/// Beyond, every attempt waits, also the right one, but nobody is refused.
+pub const UNSLOWED_FAILURES: u32 = 50;
+
+/// How much longer each further failure makes the next attempt wait.
+pub const SLOW_STEP: Duration = Duration::from_millis(100);
+
+/// The longest wait: the owner of a login under attack can still use it.
+pub const SLOWEST: Duration = Duration::from_secs(5);
 
 /// Bytes of chance in a token: as many as its hash has.
 pub const TOKEN_BYTES: usize = 32;

@@ -1,12 +1,13 @@
 //! From a password to a token.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use secrecy::{ExposeSecret as _, SecretString};
 use store::{NewToken, StoreError, UserChange, UserRow};
 
 use crate::defaults::{CREDENTIAL_BYTES, EXPIRED_KEPT};
-use crate::lockout::Who;
+use crate::lockout::{Source, Who};
 use crate::{Access, HashError, Label, Lifetime, now_ms, token};
 
 /// Why there is no token.
@@ -17,7 +18,8 @@ pub enum LoginError {
     Wrong,
     /// Too many failures.
     #[error(
-        "too many failed logins; this login may try again in {} seconds", .wait.as_secs().max(1)
+        "too many failed logins from this address; this login may try again from here in {} \
+         seconds", .wait.as_secs().max(1)
     )]
     LockedOut {
         /// How long.
@@ -38,15 +40,18 @@ pub enum LoginError {
 }
 
 impl Access {
-    /// A new token for the user `login`.
+    /// A new token for the user `login`. Failures lock the login for the address `source` that
+    /// they come from; without one, for all who have none.
     pub async fn login(
         &self,
         login: &str,
         password: SecretString,
         lifetime: Lifetime,
         label: Option<Label>,
+        source: Option<IpAddr>,
     ) -> Result<SecretString, LoginError> {
-        let user = self.check_password(login, password).await?;
+        let source = Source::new(source);
+        let user = self.check_password(login, password, source).await?;
         if user.is_revoked {
             return Err(LoginError::Revoked);
         }
@@ -57,31 +62,35 @@ impl Access {
         &self,
         login: &str,
         password: SecretString,
+        source: Source,
     ) -> Result<UserRow, LoginError> {
         if login.len() > CREDENTIAL_BYTES || password.expose_secret().len() > CREDENTIAL_BYTES {
             return Err(LoginError::Wrong);
         }
-        // The turn comes first: many attempts at once must not all pass the lock before the
-        // first of them has failed.
-        let turn = self.inner.passwords.turn().await?;
         let user = self.inner.store.user_by_login(login).await?;
         let who = user
             .as_ref()
             .map_or(Who::Unknown(login), |user| Who::Known(&user.id));
-        if let Some(wait) = self.inner.locks().wait(who, now_ms()) {
+        // Before the turn: those who wait here hold up nobody else.
+        let delay = self.inner.locks().delay(who, now_ms());
+        tokio::time::sleep(delay).await;
+        // The turn before the lock: many attempts at once must not all pass the lock before the
+        // first of them has failed.
+        let turn = self.inner.passwords.turn().await?;
+        if let Some(wait) = self.inner.locks().wait(who, source, now_ms()) {
             return Err(LoginError::LockedOut { wait });
         }
         let hash = user.as_ref().and_then(|user| user.password_hash.clone());
         let right = self.inner.passwords.check(&turn, password, hash).await?;
         match &user {
             Some(known) if right => {
-                self.inner.locks().succeeded(&known.id);
+                self.inner.locks().succeeded(&known.id, source);
                 user.ok_or(LoginError::Wrong)
             }
             _ => {
-                let locked = self.inner.locks().failed(who, now_ms());
+                let locked = self.inner.locks().failed(who, source, now_ms());
                 if locked {
-                    tracing::warn!(login, "locked after too many failed logins");
+                    tracing::warn!(login, %source, "locked for this address after too many failures");
                 }
                 Err(LoginError::Wrong)
             }

@@ -1,12 +1,13 @@
 //! Tokens: log in, revoke, and who one is.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use access::{AuthenticateError, Denied, Label, Lifetime, LoginError, RevokeError};
 use api_types::{ApiError, LoginRequest, PreciseTimestamp, RevokeTokens, TokenReply, User, kinds};
-use axum::Json;
-use axum::extract::State;
+use axum::extract::{ConnectInfo, State};
 use axum::http::StatusCode;
+use axum::{Extension, Json};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::json;
 
@@ -16,8 +17,10 @@ use crate::failure::Failure;
 use crate::given::Given;
 use crate::guard::Caller;
 
+/// Failures count for the address that they come from; where no listener told it, all are one.
 pub(crate) async fn login(
     State(api): State<Shared>,
+    peer: Option<Extension<ConnectInfo<SocketAddr>>>,
     Strict(asked): Strict<LoginRequest>,
 ) -> Result<Json<TokenReply>, Failure> {
     let password = SecretString::from(asked.password);
@@ -29,9 +32,10 @@ pub(crate) async fn login(
         .map(|text| label("label", text))
         .transpose()?;
     let lifetime = lifetime.unwrap_or_default();
+    let source = peer.map(|Extension(ConnectInfo(address))| address.ip());
     let token = api
         .access
-        .login(&asked.login, password, lifetime, label)
+        .login(&asked.login, password, lifetime, label, source)
         .await;
     let token = token.map_err(login_refusal)?;
     Ok(Json(TokenReply {

@@ -43,13 +43,27 @@ async fn failures_lock_known_and_unknown_logins_alike() {
 }
 
 #[tokio::test]
+async fn an_attacker_locks_only_his_own_address_out() {
+    let world = World::new().await;
+    for _ in 0..=FAILED_LOGINS {
+        let failed = world.login_from("198.51.100.7", "admin", "wrong").await;
+        failed.expect_err("a wrong password");
+    }
+    let password = world.password();
+    let attacker = world.login_from("198.51.100.7", "admin", &password).await;
+    assert!(matches!(attacker, Err(LoginError::LockedOut { .. })));
+    let admin = world.login_from("192.0.2.1", "admin", &password).await;
+    admin.expect("the right password from elsewhere");
+}
+
+#[tokio::test]
 async fn attempts_at_once_do_not_slip_through_the_lock() {
     let world = World::new().await;
     let attempts = (0..40).map(|_| {
         let access = world.access.clone();
         tokio::spawn(async move {
             access
-                .login("admin", "wrong".into(), Default::default(), None)
+                .login("admin", "wrong".into(), Default::default(), None, None)
                 .await
         })
     });

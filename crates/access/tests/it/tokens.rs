@@ -27,7 +27,7 @@ async fn a_token_ends_with_its_lifetime() {
     let password = world.password().into();
     let token = world
         .access
-        .login("admin", password, lifetime, None)
+        .login("admin", password, lifetime, None, None)
         .await
         .unwrap();
     let user = world.store.user_by_login("admin").await.unwrap().unwrap();
@@ -67,9 +67,13 @@ async fn a_label_names_one_token_of_its_user() {
     let label = Label::parse("laptop").unwrap();
     let login = || {
         let password = world.password().into();
-        world
-            .access
-            .login("admin", password, Lifetime::default(), Some(label.clone()))
+        world.access.login(
+            "admin",
+            password,
+            Lifetime::default(),
+            Some(label.clone()),
+            None,
+        )
     };
     let token = login().await.unwrap();
     let token = secrecy::ExposeSecret::expose_secret(&token).to_owned();

@@ -30,10 +30,20 @@ impl World {
     }
 
     pub(crate) async fn login(&self, login: &str, password: &str) -> Result<String, LoginError> {
+        self.login_from("192.0.2.1", login, password).await
+    }
+
+    pub(crate) async fn login_from(
+        &self,
+        address: &str,
+        login: &str,
+        password: &str,
+    ) -> Result<String, LoginError> {
+        let address = address.parse().expect("an address");
         let password = SecretString::from(password);
         let token = self
             .access
-            .login(login, password, Default::default(), None)
+            .login(login, password, Default::default(), None, Some(address))
             .await?;
         Ok(token.expose_secret().to_owned())
     }

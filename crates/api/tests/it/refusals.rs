@@ -1,6 +1,9 @@
 //! What is wrong is refused by name, as JSON, and changes nothing.
 
+use std::net::SocketAddr;
+
 use api_types::routes;
+use axum::extract::ConnectInfo;
 use http::{Request, StatusCode, header};
 use serde_json::{Value, json};
 
@@ -385,6 +388,28 @@ async fn bad_logins() {
             .unwrap()
             > 0
     );
+}
+
+#[tokio::test]
+async fn bad_logins_lock_the_address_that_they_come_from() {
+    let world = World::new().await;
+    let login = |address: [u8; 4], password: &str| {
+        let body = json!({"login": "admin", "password": password});
+        let mut request = Request::post("/rbac-api/v1/auth/token")
+            .body(body.to_string().into())
+            .unwrap();
+        let peer = ConnectInfo(SocketAddr::from((address, 50_000)));
+        request.extensions_mut().insert(peer);
+        world.send(request)
+    };
+    for _ in 0..access::defaults::FAILED_LOGINS {
+        login([192, 0, 2, 1], "x").await;
+    }
+    let password = world.password();
+    let attacker = login([192, 0, 2, 1], &password).await;
+    assert_eq!(attacker.status, StatusCode::TOO_MANY_REQUESTS);
+    let administrator = login([192, 0, 2, 2], &password).await;
+    assert_eq!(administrator.status, StatusCode::OK);
 }
 
 #[tokio::test]

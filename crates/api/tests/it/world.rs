@@ -107,7 +107,7 @@ impl World {
         let token = self
             .state
             .access
-            .login("admin", password, Default::default(), None)
+            .login("admin", password, Default::default(), None, None)
             .await;
         token.expect("logged in").expose_secret().to_owned()
     }

@@ -1,11 +1,11 @@
 //! The agent of a node: holds a connection to a broker and hands what comes
 //! through it to [`actions`], which carries it out.
 //!
-//! [`config`] says what an operator wants, [`bootstrap`] gets a certificate, [`crl`]
-//! keeps the revocation list new, the [`connection`] talks to brokers and gives what it receives to the [`intake`];
-//! [`agent`] puts these and the engine together, and [`service`] makes a process
-//! of them. The rule that must hold: losing the connection, or this process,
-//! loses no action and no outcome.
+//! [`config`] says what an operator wants, [`bootstrap`] gets a certificate,
+//! [`crl`] keeps the revocation list new, the [`connection`] talks to brokers
+//! and gives what it receives to the [`intake`]; [`agent`] puts these and the
+//! engine together, and [`service`] makes a process of them. The rule that must
+//! hold: losing the connection, or this process, loses no action and no outcome.
 
 pub mod access_log;
 pub mod agent;

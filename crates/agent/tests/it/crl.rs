@@ -112,7 +112,7 @@ async fn what_is_no_list_of_our_ca_changes_nothing() {
         );
         let kept = std::fs::read_to_string(&config.path).expect("the list");
         assert_eq!(kept, good, "{bad}");
-        assert_eq!(files_beside(&config), [config.path.clone()]);
+        assert_eq!(files_beside(&config), std::slice::from_ref(&config.path));
     }
     *ca.policy.list.lock().expect("no panic") = None;
     ca.policy.outage.store(1, Ordering::Relaxed);

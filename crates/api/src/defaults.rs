@@ -41,3 +41,6 @@ pub const BROKER_PING: Duration = Duration::from_secs(20);
 
 /// How long a remote broker may be silent: three pings without an answer.
 pub const BROKER_SILENCE: Duration = Duration::from_secs(60);
+
+/// Characters of a request's path in the log. Our own longest are about 100; hyper would take 64 KiB.
+pub const LOGGED_PATH_CHARS: usize = 200;

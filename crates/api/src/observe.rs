@@ -10,12 +10,14 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::FutureExt as _;
 
+use crate::defaults::LOGGED_PATH_CHARS;
 use crate::failure::Failure;
 
 /// Logs method, path and outcome; the query is left out, since it may have a token. A panic in a
 /// handler becomes a 500.
 pub(crate) async fn observe(request: Request, next: Next) -> Response {
-    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let method = request.method().clone();
+    let path = clipped(request.uri().path()).to_owned();
     let started = Instant::now();
     let handled = AssertUnwindSafe(next.run(request)).catch_unwind().await;
     let response = handled.unwrap_or_else(|_| {
@@ -32,4 +34,25 @@ pub(crate) async fn observe(request: Request, next: Next) -> Response {
         tracing::info!(%method, path, status, duration_ms, "request");
     }
     response
+}
+
+/// The start of a path: the log is not a client's to fill.
+fn clipped(path: &str) -> &str {
+    match path.char_indices().nth(LOGGED_PATH_CHARS) {
+        Some((end, _)) => &path[..end],
+        None => path,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_path_is_clipped_between_characters() {
+        assert_eq!(clipped("/orchestrator"), "/orchestrator");
+        let longest = "\u{e9}".repeat(LOGGED_PATH_CHARS);
+        assert_eq!(clipped(&longest), longest);
+        assert_eq!(clipped(&format!("{longest}x")), longest);
+    }
 }

@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use cli::say;
+use cli::{harmless, say};
 use owo_colors::OwoColorize as _;
-use pki::ca::{AltName, GenerateOptions, ImportFiles, InitOptions, SignOptions, State};
+use pki::ca::{AltName, Entry, GenerateOptions, ImportFiles, InitOptions, SignOptions, State};
 use pki::{CertificateAuthority, KeyType};
 
 use crate::config::Config;
@@ -264,21 +264,11 @@ fn list(ca: &CertificateAuthority, all: bool) -> Result<()> {
         let pad = " ".repeat(width - entry.certname.chars().count());
         say!(
             "{state}  {}{pad}{until}  (SHA256) {}",
-            entry.certname.bold(),
+            harmless(&entry.certname).bold(),
             entry.fingerprints.sha256.dimmed()
         );
-        let extras = entry.alt_names.iter().cloned();
-        let rights = entry
-            .authorization_extensions
-            .iter()
-            .map(|(oid, text)| format!("{oid}={text}"));
-        let extras: Vec<_> = extras.chain(rights).collect();
-        if !extras.is_empty() {
-            let verb = match entry.state {
-                State::Requested => "asks for",
-                State::Signed | State::Revoked => "with",
-            };
-            say!("           {verb} {}", extras.join(", "));
+        if let Some(extras) = extras(entry) {
+            say!("           {extras}");
         }
     }
     if entries.is_empty() {
@@ -292,6 +282,20 @@ fn list(ca: &CertificateAuthority, all: bool) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// Names and rights beyond the certname; harmless, since anybody may send a request with any text.
+fn extras(entry: &Entry) -> Option<String> {
+    let rights = entry
+        .authorization_extensions
+        .iter()
+        .map(|(oid, text)| format!("{oid}={text}"));
+    let extras: Vec<_> = entry.alt_names.iter().cloned().chain(rights).collect();
+    let verb = match entry.state {
+        State::Requested => "asks for",
+        State::Signed | State::Revoked => "with",
+    };
+    (!extras.is_empty()).then(|| harmless(&format!("{verb} {}", extras.join(", "))))
 }
 
 /// A name that the CA never saw is more likely misspelt than clean.
@@ -323,10 +327,11 @@ fn each<E: std::fmt::Display>(
     let mut failed = 0;
     for name in certnames {
         match act(name) {
-            Ok(()) => say!("{} {name}", done.green()),
+            Ok(()) => say!("{} {}", done.green(), harmless(name)),
             Err(error) => {
                 failed += 1;
-                anstream::eprintln!("{} {name}: {error}", "error:".red());
+                let why = harmless(&format!("{name}: {error}"));
+                anstream::eprintln!("{} {why}", "error:".red());
             }
         }
     }
@@ -369,5 +374,32 @@ impl From<Key> for KeyType {
             Key::Rsa => Self::Rsa4096,
             Key::Ec => Self::EcP256,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pki::ca::Fingerprints;
+
+    use super::*;
+
+    #[test]
+    fn what_a_request_asks_for_cannot_move_the_cursor() {
+        let mut entry = Entry {
+            certname: "web1".to_owned(),
+            state: State::Requested,
+            fingerprints: Fingerprints::of(b""),
+            alt_names: vec!["DNS:other".to_owned()],
+            authorization_extensions: vec![("1.3.6".to_owned(), "a\x1b[2K\rsigned".to_owned())],
+            certificate: None,
+        };
+        let shown = extras(&entry).unwrap();
+        assert_eq!(
+            shown,
+            "asks for DNS:other, 1.3.6=a\u{241b}[2K\u{240d}signed"
+        );
+        entry.alt_names.clear();
+        entry.authorization_extensions.clear();
+        assert_eq!(extras(&entry), None);
     }
 }

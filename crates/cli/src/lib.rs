@@ -31,6 +31,7 @@ pub use failure::Failure;
 pub use generate::{Shell, completions, man_pages};
 pub use say::print_line;
 pub use settings::Connection;
+pub use terminal::harmless;
 
 /// Everything succeeded.
 pub const EXIT_SUCCESS: u8 = 0;

@@ -73,7 +73,7 @@ pub(crate) fn state(state: &str) -> String {
 
 /// Text from a node with control characters made visible; tabs stay. A node's output must not be
 /// able to clear the screen or to fake other output.
-pub(crate) fn harmless(text: &str) -> String {
+pub fn harmless(text: &str) -> String {
     text.chars()
         .map(|c| match c {
             '\t' => '\t',

@@ -27,6 +27,8 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
          (`tutti ca generate {}`)",
         config.certname
     );
+    config.require_revocation()?;
+    config.warn_without_revocation();
     let tls = Arc::new(ServerTls::load(config.tls_files(), ClientAuth::Optional)?);
     let tasks = TaskTracker::new();
     tasks.spawn(Arc::clone(&tls).watch(stop.clone()));

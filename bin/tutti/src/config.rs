@@ -43,7 +43,11 @@ pub(crate) struct Tls {
     pub cert: PathBuf,
     pub key: PathBuf,
     pub ca: PathBuf,
+    /// `<ca_dir>/ca_crl.pem` when absent on a server that is the CA.
     pub crl: Option<PathBuf>,
+    /// Accept revoked certificates. Said aloud, because nobody notices a list that is missing.
+    #[serde(default)]
+    pub no_crl: bool,
 }
 
 /// The certificate authority.
@@ -142,6 +146,14 @@ pub(crate) enum ConfigError {
     Value { path: PathBuf, what: String },
 }
 
+/// Nothing says which certificates are revoked.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "tls.crl is missing, so revoked certificates would be accepted; name the CA's revocation list \
+     there, or set tls.no_crl = true if that is meant"
+)]
+pub(crate) struct NoRevocation;
+
 /// The longest time that the API takes for a job as well: 30 days.
 const NODE_TIMEOUT_MAX_S: u64 = 30 * 24 * 60 * 60;
 
@@ -181,7 +193,7 @@ impl Config {
                 cert: tls.cert.clone(),
                 key: tls.key.clone(),
                 ca: tls.ca.clone(),
-                crl: tls.crl.clone(),
+                crl: self.crl_of(tls),
             };
         }
         let ssl = self.data_dir.join("ssl");
@@ -196,6 +208,32 @@ impl Config {
             } else {
                 ssl.join("crl.pem")
             }),
+        }
+    }
+
+    fn crl_of(&self, tls: &Tls) -> Option<PathBuf> {
+        let own = || self.ca.enabled.then(|| self.ca_dir().join("ca_crl.pem"));
+        match tls.no_crl {
+            true => None,
+            false => tls.crl.clone().or_else(own),
+        }
+    }
+
+    /// For a program that is no CA, whatever `ca.enabled` says: `[tls]` names a list, or says that
+    /// there is none.
+    pub(crate) fn require_revocation(&self) -> Result<(), NoRevocation> {
+        match &self.tls {
+            Some(tls) if tls.crl.is_none() && !tls.no_crl => Err(NoRevocation),
+            _ => Ok(()),
+        }
+    }
+
+    /// Once, at start.
+    pub(crate) fn warn_without_revocation(&self) {
+        if self.tls_files().crl.is_none() {
+            tracing::warn!(
+                "tls.no_crl is set: revoked certificates are accepted; name a list in tls.crl"
+            );
         }
     }
 
@@ -216,6 +254,15 @@ impl Config {
     fn check(&self) -> Result<(), String> {
         if let Err(error) = self.certname.parse::<pcp::Certname>() {
             return Err(format!("certname: {error}"));
+        }
+        if let Some(tls) = &self.tls {
+            if tls.no_crl && tls.crl.is_some() {
+                return Err("tls.crl and tls.no_crl contradict each other".to_owned());
+            }
+            if !self.ca.enabled {
+                self.require_revocation()
+                    .map_err(|error| error.to_string())?;
+            }
         }
         if self.jobs.task_concurrency == 0 {
             return Err("jobs.task_concurrency must be at least 1".to_owned());
@@ -345,6 +392,24 @@ mod tests {
                 .to_string();
             assert!(error.contains("certname"), "{name}: {error}");
         }
+    }
+
+    #[test]
+    fn revocation_is_never_off_by_omission() {
+        let tls = "[tls]\ncert = 'c'\nkey = 'k'\nca = 'a'";
+        let with_ca = format!("certname = 'a'\ndata_dir = '/d'\n{tls}\n");
+        let without_ca = format!("certname = 'a'\nca.enabled = false\n{tls}\n");
+        let crl = |text: &str| read(text).unwrap().tls_files().crl;
+        assert_eq!(crl(&with_ca), Some("/d/ca/ca_crl.pem".into()));
+        let error = read(&without_ca).unwrap_err().to_string();
+        assert!(error.contains("tls.crl"), "{error}");
+        for text in [&with_ca, &without_ca] {
+            assert_eq!(crl(&format!("{text}crl = '/x.pem'")), Some("/x.pem".into()));
+            assert_eq!(crl(&format!("{text}no_crl = true")), None);
+            assert!(read(&format!("{text}crl = '/x.pem'\nno_crl = true")).is_err());
+        }
+        // A broker is no CA, so it has no list of its own to fall back on.
+        assert!(read(&with_ca).unwrap().require_revocation().is_err());
     }
 
     #[test]

@@ -34,6 +34,7 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
     if let Some(authority) = &authority {
         ca::ensure_own_certificate(&config, authority)?;
     }
+    config.warn_without_revocation();
     let tls = Arc::new(ServerTls::load(config.tls_files(), ClientAuth::Optional)?);
     let background = TaskTracker::new();
     let stop_background = CancellationToken::new();

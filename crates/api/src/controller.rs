@@ -1,8 +1,9 @@
 //! Brokers on other machines: they connect to `/server` and see the orchestrator as a controller.
 //!
 //! A broker is known by its verified client certificate, whose name must be in
-//! [`Info::brokers`](crate::Info::brokers). The rule: a link ends with the server, and when the
-//! broker is silent for too long; [`fabric::remote`] does the rest.
+//! [`Info::brokers`](crate::Info::brokers). The rule: a link ends with the server, when the
+//! broker's certificate is revoked, and when the broker is silent for too long;
+//! [`fabric::remote`] does the rest.
 
 use std::pin::Pin;
 
@@ -17,7 +18,7 @@ use axum::response::Response;
 use fabric::remote::{self, RemoteBroker};
 use futures_util::stream::{self, SplitSink, SplitStream, Stream};
 use futures_util::{SinkExt as _, StreamExt as _};
-use https::PeerCertificate;
+use https::{Hold, PeerCertificate};
 use pcp::Certname;
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -53,6 +54,7 @@ pub(crate) fn admit(api: &Shared, peer: Option<&PeerCertificate>) -> Result<(), 
 pub(crate) async fn connect(
     State(api): State<Shared>,
     Extension(peer): Extension<PeerCertificate>,
+    Extension(hold): Extension<Hold>,
     headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Failure> {
@@ -72,10 +74,10 @@ pub(crate) async fn connect(
     let upgrade = upgrade
         .max_message_size(BROKER_MESSAGE_BYTES)
         .max_frame_size(BROKER_MESSAGE_BYTES);
-    Ok(upgrade.on_upgrade(|socket| attend(api, broker, socket)))
+    Ok(upgrade.on_upgrade(|socket| attend(api, broker, socket, hold)))
 }
 
-async fn attend(api: Shared, broker: RemoteBroker, socket: WebSocket) {
+async fn attend(api: Shared, broker: RemoteBroker, socket: WebSocket, hold: Hold) {
     let certname = broker.certname.clone();
     tracing::info!(broker = %certname, "a broker connected");
     let (sink, stream) = socket.split();
@@ -93,6 +95,9 @@ async fn attend(api: Shared, broker: RemoteBroker, socket: WebSocket) {
         },
         () = write(sink, queue) => {}
         () = api.info.stopping.cancelled() => {}
+        lost = hold.lost() => {
+            tracing::warn!(broker = %certname, reason = ?lost, "a broker's connection is cut");
+        }
     }
     tracing::info!(broker = %certname, "a broker's connection ended");
 }

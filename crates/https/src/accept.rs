@@ -22,7 +22,8 @@ use crate::handshakes::Failures;
 /// is left is cut. Also follows the TLS files: the caller runs
 /// [`ServerTls::watch`], this cuts the connections of revoked clients.
 ///
-/// Upgraded connections (WebSockets) belong to whoever took them.
+/// Upgraded connections (WebSockets) belong to whoever took them, together with
+/// a [`Hold`](crate::Hold): this waits for those as well.
 pub fn serve(
     listener: TcpListener,
     tls: Arc<ServerTls>,
@@ -116,6 +117,8 @@ impl Server {
             address,
             failures: Arc::clone(&self.failures),
             stop: self.stop.clone(),
+            cut: self.cut.clone(),
+            tasks: self.tasks.clone(),
         };
         let cut = self.cut.clone();
         self.tasks.spawn(async move {

@@ -16,11 +16,13 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 
 use crate::config::Config;
 use crate::defaults::MAX_HEAD_BYTES;
 use crate::handshakes::Failures;
+use crate::hold::Hold;
 use crate::peer::PeerCertificate;
 use crate::stall::WriteStall;
 
@@ -33,6 +35,8 @@ pub(crate) struct Connection {
     pub(crate) address: SocketAddr,
     pub(crate) failures: Arc<Failures>,
     pub(crate) stop: CancellationToken,
+    pub(crate) cut: CancellationToken,
+    pub(crate) tasks: TaskTracker,
 }
 
 // === impl Connection ===
@@ -73,26 +77,19 @@ impl Connection {
     }
 
     async fn requests(self, stream: Stream, peer: PeerCertificate) {
-        // Subscribed before the check, so no reload falls between.
-        let mut reloads = self.tls.reloads();
-        let is_revoked = {
-            let (tls, peer) = (self.tls.clone(), peer.clone());
-            move || {
-                peer.0
-                    .as_ref()
-                    .is_some_and(|peer| tls.revocations().is_revoked(&peer.der))
-            }
-        };
-        if is_revoked() {
+        let (tls, cut) = (self.tls.clone(), self.cut.clone());
+        let hold = Hold::new(tls, peer.clone(), cut, self.tasks.token());
+        if hold.is_revoked() {
             return;
         }
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.config.header_read_timeout)
             .max_buf_size(MAX_HEAD_BYTES)
-            .serve_connection(TokioIo::new(stream), self.service(peer))
+            .serve_connection(TokioIo::new(stream), self.service(peer, hold.clone()))
             .with_upgrades();
         let mut connection = pin!(connection);
+        let mut revoked = pin!(hold.revoked());
         let mut stopping = false;
         loop {
             tokio::select! {
@@ -106,13 +103,10 @@ impl Connection {
                     stopping = true;
                     connection.as_mut().graceful_shutdown();
                 }
-                changed = reloads.changed() => {
-                    // The sender lives in `self.tls`, so it cannot be closed.
-                    if changed.is_err() || is_revoked() {
-                        tracing::info!(client = %self.address,
-                            "certificate revoked; connection cut");
-                        return;
-                    }
+                () = revoked.as_mut() => {
+                    tracing::info!(client = %self.address,
+                        "certificate revoked; connection cut");
+                    return;
                 }
             }
         }
@@ -121,6 +115,7 @@ impl Connection {
     fn service(
         &self,
         peer: PeerCertificate,
+        hold: Hold,
     ) -> impl hyper::service::Service<
         hyper::Request<Incoming>,
         Response = axum::response::Response,
@@ -135,6 +130,7 @@ impl Connection {
         hyper::service::service_fn(move |request: hyper::Request<Incoming>| {
             let mut request = request.map(axum::body::Body::new);
             request.extensions_mut().insert(peer.clone());
+            request.extensions_mut().insert(hold.clone());
             request.extensions_mut().insert(ConnectInfo(address));
             router.clone().oneshot(request)
         })

@@ -12,16 +12,19 @@
 //!   which a client may not read its answer are bounded (see [`Config`]); size
 //!   and time of bodies are the router's business, since only it knows what each
 //!   route may take (`axum::extract::DefaultBodyLimit`).
-//! - When a certificate is revoked, the connections of its holder are cut.
+//! - When a certificate is revoked, the connections of its holder are cut; a
+//!   handler that took one over hears of it from its [`Hold`].
 
 mod accept;
 mod config;
 mod connection;
 pub mod defaults;
 mod handshakes;
+mod hold;
 mod peer;
 mod stall;
 
 pub use accept::serve;
 pub use config::Config;
+pub use hold::{Hold, Lost};
 pub use peer::{Peer, PeerCertificate};

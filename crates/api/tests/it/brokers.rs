@@ -99,6 +99,39 @@ async fn a_certificate_that_is_not_on_the_list_is_refused() {
 }
 
 #[tokio::test]
+async fn a_broker_whose_certificate_is_revoked_is_cut_and_cannot_come_back() {
+    let world = world(&CancellationToken::new()).await;
+    let site = Site::start(&world).await;
+    let name = "broker2.example.com";
+    let mut changes = world.state.fabric.watch();
+    let mut broker = site.dial(name, "/server").await.expect("let in");
+    introduce(&mut broker, "far.example.com").await;
+    changes.next().await.expect("no lag").expect("it came");
+    // The certificate of another is not its business: it still answers.
+    let refused = site.dial("other.example.com", "/server").await;
+    assert!(refused.is_err(), "not on the list");
+    site.revoke("other.example.com");
+    broker
+        .send(Frame::Ping(Default::default()))
+        .await
+        .expect("sent");
+    while !matches!(broker.next().await, Some(Ok(Frame::Pong(_)))) {}
+
+    site.revoke(name);
+    while heard(&mut broker).await.is_some() {}
+    let gone = changes
+        .next()
+        .await
+        .expect("no lag")
+        .expect("the fabric is there");
+    let expected = fabric::PresenceChange::Disconnected("far.example.com".parse().expect("a name"));
+    assert_eq!(gone, expected);
+    let again = site.dial(name, "/server").await;
+    assert!(again.is_err(), "a revoked certificate");
+    site.end().await;
+}
+
+#[tokio::test]
 async fn brokers_are_let_go_when_the_server_stops() {
     let stopping = CancellationToken::new();
     let world = world(&stopping).await;

@@ -25,6 +25,7 @@ use crate::world::World;
 pub(crate) struct Site {
     address: SocketAddr,
     tls: Arc<rustls::ClientConfig>,
+    server_tls: Arc<ServerTls>,
     dir: PathBuf,
     ca: CertificateAuthority,
     stop: CancellationToken,
@@ -49,13 +50,14 @@ impl Site {
         let ca = ca.expect("a CA");
         let dir = world.dir.path().to_owned();
         let files = files(&dir, &ca, "localhost");
-        let tls = ServerTls::load(files, ClientAuth::Optional).expect("TLS");
+        let server_tls = ServerTls::load(files, ClientAuth::Optional).expect("TLS");
+        let server_tls = Arc::new(server_tls);
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let stop = CancellationToken::new();
         let serving = tokio::spawn(https::serve(
             listener,
-            Arc::new(tls),
+            Arc::clone(&server_tls),
             world.router.clone(),
             https::Config::default(),
             stop.clone(),
@@ -63,6 +65,7 @@ impl Site {
         Self {
             address,
             tls: tls_1_2(&ca),
+            server_tls,
             dir,
             ca,
             stop,
@@ -97,6 +100,12 @@ impl Site {
         let upgrade = tokio_tungstenite::client_async(url, stream);
         let (broker, _) = Box::pin(upgrade).await?;
         Ok(broker)
+    }
+
+    /// Revokes the certificates of this name, and has the server know it.
+    pub(crate) fn revoke(&self, certname: &str) {
+        self.ca.revoke(certname).expect("revoked");
+        self.server_tls.reload().expect("good files");
     }
 
     pub(crate) async fn end(self) {
@@ -159,7 +168,7 @@ fn files(dir: &Path, ca: &CertificateAuthority, certname: &str) -> TlsFiles {
         cert: place("cert"),
         key: place("key"),
         ca: place("ca"),
-        crl: None,
+        crl: Some(ca.dir().join("ca_crl.pem")),
     };
     if !files.cert.exists() {
         let made = ca.generate(certname, &GenerateOptions::default());

@@ -1,0 +1,72 @@
+//! What belongs to a connection beyond its requests: [`Hold`], an extension of every request.
+//!
+//! For handlers that take their connection over (WebSockets). The rule: whoever
+//! does so keeps the hold for as long, and ends when [`Hold::lost`] says so; then
+//! an upgraded connection outlives neither its certificate nor its server.
+
+use std::sync::Arc;
+
+use pki::ServerTls;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::task_tracker::TaskTrackerToken;
+
+use crate::peer::PeerCertificate;
+
+/// A share in a connection. [`crate::serve`] does not return while there is one.
+#[derive(Debug, Clone)]
+pub struct Hold {
+    tls: Arc<ServerTls>,
+    peer: PeerCertificate,
+    cut: CancellationToken,
+    _task: TaskTrackerToken,
+}
+
+/// Why a connection has to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lost {
+    /// The client's certificate was revoked.
+    Revoked,
+    /// The server stopped, and the time to finish is over.
+    Stopped,
+}
+
+// === impl Hold ===
+
+impl Hold {
+    pub(crate) fn new(
+        tls: Arc<ServerTls>,
+        peer: PeerCertificate,
+        cut: CancellationToken,
+        task: TaskTrackerToken,
+    ) -> Self {
+        Self {
+            tls,
+            peer,
+            cut,
+            _task: task,
+        }
+    }
+
+    /// Returns when the connection has to end; at once if that is so already.
+    pub async fn lost(&self) -> Lost {
+        tokio::select! {
+            () = self.cut.cancelled() => Lost::Stopped,
+            () = self.revoked() => Lost::Revoked,
+        }
+    }
+
+    pub(crate) async fn revoked(&self) {
+        // Subscribed before the check, so no reload falls between.
+        let mut reloads = self.tls.reloads();
+        while !self.is_revoked() {
+            let changed = reloads.changed().await;
+            changed.expect("the sender lives in `self.tls`");
+        }
+    }
+
+    pub(crate) fn is_revoked(&self) -> bool {
+        let revocations = self.tls.revocations();
+        let peer = self.peer.0.as_ref();
+        peer.is_some_and(|peer| revocations.is_revoked(&peer.der))
+    }
+}

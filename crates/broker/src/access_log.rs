@@ -2,6 +2,8 @@
 //!
 //! The rule: every event has the same separate fields (`outcome`, `remote`, `certname`, `sender`,
 //! `message_type`, `id`, `target`), and outcomes have the names that operators of PCP brokers know.
+//! Refusals go through [`Session::log_refusal`](crate::session::Session::log_refusal), which bounds
+//! them.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -73,4 +75,27 @@ pub(crate) fn unreadable(origin: Origin<'_>, problem: &str) {
         certname = origin.certname,
         problem,
     );
+}
+
+/// Logs that refusals are not logged for a while.
+pub(crate) fn leaving_out(origin: Origin<'_>) {
+    tracing::warn!(
+        target: "pcp_access",
+        remote = %origin.remote,
+        certname = origin.certname,
+        "many refusals: more of this session within the minute are only counted"
+    );
+}
+
+/// Logs how many refusals were not logged, if there are any.
+pub(crate) fn left_out(origin: Origin<'_>, left_out: u64) {
+    if left_out > 0 {
+        tracing::warn!(
+            target: "pcp_access",
+            remote = %origin.remote,
+            certname = origin.certname,
+            left_out,
+            "refusals of this session were left out"
+        );
+    }
 }

@@ -22,6 +22,14 @@ pub const OPENING_TIMEOUT: Duration = Duration::from_secs(10);
 /// all the memory and descriptors that there are.
 pub const SESSIONS_PER_CERTNAME: usize = 8;
 
+/// Refusals of one session that the access log has within [`REFUSALS_WINDOW`], each some 300 bytes;
+/// then a line that more are left out, and afterwards how many. A mistaken client shows itself by
+/// ten; a hostile one could otherwise write thousands a second.
+pub const REFUSALS_LOGGED: u64 = 10;
+
+/// See [`REFUSALS_LOGGED`].
+pub const REFUSALS_WINDOW: Duration = Duration::from_secs(60);
+
 /// Ciphertext that a client may send before its handshake is done. A chain of four RSA-4096
 /// certificates is 7 KB.
 pub const HANDSHAKE_BYTES: usize = 32 * 1024;

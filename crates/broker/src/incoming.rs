@@ -61,7 +61,7 @@ impl Router {
             }
             Err(error) => {
                 this.metrics.message(Outcome::DeserializationError);
-                access_log::unreadable(session.origin(), &error.to_string());
+                session.log_refusal(|origin| access_log::unreadable(origin, &error.to_string()));
                 let text = format!("Could not decode message: {error}");
                 reply_error(this, session, &text, Some(frame.envelope.id))
             }
@@ -70,7 +70,7 @@ impl Router {
 
     fn unreadable(self: &Arc<Self>, session: &Arc<Session>, problem: &str) -> Routed {
         self.metrics.message(Outcome::DeserializationError);
-        access_log::unreadable(session.origin(), problem);
+        session.log_refusal(|origin| access_log::unreadable(origin, problem));
         reply_error(
             self,
             session,
@@ -148,7 +148,11 @@ impl Router {
 
     fn logged(&self, session: &Session, outcome: Outcome, message: &Message) {
         self.metrics.message(outcome);
-        access_log::message(outcome, session.origin(), message);
+        if outcome == Outcome::AuthorizationSuccess {
+            access_log::message(outcome, session.origin(), message);
+        } else {
+            session.log_refusal(|origin| access_log::message(outcome, origin, message));
+        }
     }
 
     fn route(self: &Arc<Self>, session: &Arc<Session>, target: PcpUri, message: Message) -> Routed {

@@ -39,6 +39,7 @@ mod message_limits;
 mod metrics;
 mod opening;
 mod refusal;
+mod refusal_log;
 mod replies;
 mod revocation;
 mod router;

@@ -3,7 +3,7 @@
 //! The order is that of other brokers: running, certificate, limit, policy. The rule: a client
 //! that is refused is told by a close frame, and nothing of it stays.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use pcp::types::ASSOCIATE_REQUEST;
@@ -142,6 +142,7 @@ fn session(
         capabilities: upgrade.capabilities.clone().map(Arc::new),
         extensions: policy.extensions_of(leaf).map(Box::new),
         outbox: Outbox::new(shared.config.limits.outbox_bytes),
+        refusals: Mutex::default(),
     };
     let target = PcpUri::broker();
     let request = Request {

@@ -164,7 +164,7 @@ impl Opening {
                 Err(Failed::Answered)
             }
             (socket, Asked::Upgrade(upgrade)) => {
-                match association::associate(self, socket, upgrade).await? {
+                match Box::pin(association::associate(self, socket, upgrade)).await? {
                     Associated::Session(parts) => Ok(parts),
                     Associated::Refused(socket, closing, label) => {
                         timeout(CLOSE_TIMEOUT, refuse(socket, &closing)).await.ok();
@@ -219,6 +219,7 @@ async fn serve(shared: Arc<Shared>, actor: Box<Actor>) {
         .metrics
         .connections
         .set(i64::try_from(router.sessions.len()).unwrap_or(i64::MAX));
+    session.log_left_out();
     let reason = end.map_or("cut", crate::session::actor::End::label);
     router.metrics.session_ended(reason);
     tracing::info!(client = %session.uri, remote = %session.remote, reason, "session ended");

@@ -7,13 +7,15 @@ pub(crate) mod actor;
 pub(crate) mod outbox;
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use bytes::Bytes;
 use pcp::{Certname, Message, PcpUri};
 
-use crate::access_log::Origin;
+use crate::access_log::{self, Origin};
 use crate::authorization::{Client, Extensions};
+use crate::refusal_log::{Entry, RefusalLog};
 use outbox::{Outbox, Payload};
 
 /// The form of PCP that a peer speaks; its path decided.
@@ -36,6 +38,7 @@ pub(crate) struct Session {
     /// Read only when the policy needs them.
     pub(crate) extensions: Option<Box<Extensions>>,
     pub(crate) outbox: Outbox,
+    pub(crate) refusals: Mutex<RefusalLog>,
 }
 
 impl Session {
@@ -44,6 +47,28 @@ impl Session {
             remote: self.remote,
             certname: self.certname.as_str(),
         }
+    }
+
+    /// Writes about a refused message by `write`, unless there were too many of them lately.
+    pub(crate) fn log_refusal(&self, write: impl FnOnce(Origin<'_>)) {
+        let entry = {
+            let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+            refusals.refused(Instant::now())
+        };
+        match entry {
+            Entry::Write { left_out } => {
+                access_log::left_out(self.origin(), left_out);
+                write(self.origin());
+            }
+            Entry::FirstLeftOut => access_log::leaving_out(self.origin()),
+            Entry::LeftOut => {}
+        }
+    }
+
+    /// Writes what there is still to say when the session is over.
+    pub(crate) fn log_left_out(&self) {
+        let refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        access_log::left_out(self.origin(), refusals.left_out());
     }
 
     pub(crate) fn client(&self) -> Client<'_> {

@@ -1,0 +1,100 @@
+//! How much of what one session is refused gets into the log.
+//!
+//! [`RefusalLog`] is a state machine without clock: the caller says what time it is. The rule: a
+//! client decides how often it is refused, but not how much is written about it; what is left out
+//! is counted, and the count is written.
+
+use std::time::Instant;
+
+use crate::defaults::{REFUSALS_LOGGED, REFUSALS_WINDOW};
+
+#[derive(Debug, Default)]
+pub(crate) struct RefusalLog {
+    window: Option<Window>,
+}
+
+#[derive(Debug)]
+struct Window {
+    start: Instant,
+    refusals: u64,
+}
+
+/// What to write about a refusal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Entry {
+    /// The refusal, and before it how many were left out since the last one.
+    Write { left_out: u64 },
+    /// That more are left out from this one on.
+    FirstLeftOut,
+    /// Nothing.
+    LeftOut,
+}
+
+impl RefusalLog {
+    pub(crate) fn refused(&mut self, now: Instant) -> Entry {
+        let current =
+            |window: &&mut Window| now.saturating_duration_since(window.start) < REFUSALS_WINDOW;
+        if let Some(window) = self.window.as_mut().filter(current) {
+            window.refusals += 1;
+            return match window.left_out() {
+                0 => Entry::Write { left_out: 0 },
+                1 => Entry::FirstLeftOut,
+                _ => Entry::LeftOut,
+            };
+        }
+        let left_out = self.left_out();
+        self.window = Some(Window {
+            start: now,
+            refusals: 1,
+        });
+        Entry::Write { left_out }
+    }
+
+    /// Those that no entry has told of yet.
+    pub(crate) fn left_out(&self) -> u64 {
+        self.window.as_ref().map_or(0, Window::left_out)
+    }
+}
+
+impl Window {
+    fn left_out(&self) -> u64 {
+        self.refusals.saturating_sub(REFUSALS_LOGGED)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_few_are_written_and_the_rest_is_counted() {
+        let mut log = RefusalLog::default();
+        let start = Instant::now();
+        let written = Entry::Write { left_out: 0 };
+        for _ in 0..REFUSALS_LOGGED {
+            assert_eq!(log.refused(start), written);
+        }
+        assert_eq!(log.refused(start), Entry::FirstLeftOut);
+        for _ in 0..1_000 {
+            assert_eq!(log.refused(start), Entry::LeftOut);
+        }
+        assert_eq!(log.left_out(), 1_001);
+        let later = start + REFUSALS_WINDOW;
+        assert_eq!(log.refused(later), Entry::Write { left_out: 1_001 });
+        // They are told of once, and the next window has all its room.
+        for _ in 1..REFUSALS_LOGGED {
+            assert_eq!(log.refused(later), written);
+        }
+        assert_eq!(log.left_out(), 0);
+    }
+
+    #[test]
+    fn a_refusal_now_and_then_is_always_written() {
+        let mut log = RefusalLog::default();
+        let mut now = Instant::now();
+        for _ in 0..100 {
+            assert_eq!(log.refused(now), Entry::Write { left_out: 0 });
+            now += REFUSALS_WINDOW / 5;
+        }
+    }
+}

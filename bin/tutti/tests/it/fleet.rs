@@ -27,11 +27,17 @@ fn faulty() -> Faults {
 async fn job_over(protocol: Protocol, extensions: bool, faults: Faults) {
     let installation = crate::installation("");
     let metadata = json!({"input_method": "environment"});
-    installation.add_task("noop", "init.sh", &metadata, "#!/bin/sh\n").unwrap();
+    installation
+        .add_task("noop", "init.sh", &metadata, "#!/bin/sh\n")
+        .unwrap();
     let server = installation.server().start().await.unwrap();
-    let identities =
-        Identities::issue(&installation.ca_dir(), "sim", AGENTS, KeyKind::Ec).unwrap();
-    let config = FleetConfig { protocol, extensions, faults, ..FleetConfig::new(&installation) };
+    let identities = Identities::issue(&installation.ca_dir(), "sim", AGENTS, KeyKind::Ec).unwrap();
+    let config = FleetConfig {
+        protocol,
+        extensions,
+        faults,
+        ..FleetConfig::new(&installation)
+    };
     let fleet = Fleet::start(config, &identities);
     fleet.all_connected().await;
     let client = Client::login(&installation).await.unwrap();
@@ -47,10 +53,16 @@ async fn job_over(protocol: Protocol, extensions: bool, faults: Faults) {
     assert_eq!(runs.len(), AGENTS);
     let ended = runs.iter().filter(|run| is_outcome(run)).count();
     assert_eq!(fleet.ledger().repeated(), Vec::new(), "something ran twice");
-    assert_eq!(ended, fleet.ledger().transactions(), "an outcome was lost or made up");
+    assert_eq!(
+        ended,
+        fleet.ledger().transactions(),
+        "an outcome was lost or made up"
+    );
     if extensions {
         // A cut node is errored as not connected at once; of a Tutti agent everything else is known.
-        let unknown = runs.iter().find(|run| run["result"]["_error"]["kind"] == UNKNOWN);
+        let unknown = runs
+            .iter()
+            .find(|run| run["result"]["_error"]["kind"] == UNKNOWN);
         assert_eq!(unknown, None);
     }
     fleet.stop().await;
@@ -69,6 +81,10 @@ async fn faulty_links_of_tutti_agents_cost_nothing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn stock_agents_on_pcp_v1_with_wrong_clocks_run_everything_once() {
-    let faults = Faults { kill: 0.0, lose: 0.0, ..faulty() };
+    let faults = Faults {
+        kill: 0.0,
+        lose: 0.0,
+        ..faulty()
+    };
     job_over(Protocol::V1, false, faults).await;
 }

@@ -88,13 +88,16 @@ fn node(row: RunRow) -> JobNode {
     }
 }
 
-/// What clients know of a run's details; the engine keeps notes of its own there.
+/// What clients are told of a run's details: why it was not run, or what it wrote to standard error
+/// (which Puppet Enterprise does not show). The engine keeps notes of its own beside them.
+const DETAILS_TOLD: [&str; 3] = ["message", "stderr", "stderr_bytes"];
+
 fn details(json: Option<&str>) -> Object {
     let all: Object = json
         .and_then(|json| serde_json::from_str(json).ok())
         .unwrap_or_default();
     all.into_iter()
-        .filter(|(key, _)| key == "message")
+        .filter(|(key, _)| DETAILS_TOLD.contains(&key.as_str()))
         .collect()
 }
 

@@ -227,6 +227,12 @@ async fn the_client_shows_output_as_it_is_written_and_tells_by_its_exit_code() {
         "{text}"
     );
     assert!(text.contains("2 of 2 nodes succeeded"), "{text}");
+    let shown = tutti(&running, &["job", "show", "1"]).await;
+    let text = String::from_utf8(shown.stdout).unwrap();
+    assert!(
+        text.contains("trouble"),
+        "stderr of a good run is not shown: {text}"
+    );
     let bad = tutti(
         &running,
         &[

@@ -94,4 +94,8 @@ fn print_node(node: &JobNode) {
     } else if let Some(message) = node.details.get("message").and_then(Value::as_str) {
         say!("    {}", terminal::harmless(message));
     }
+    let stderr = node.details.get("stderr").and_then(Value::as_str);
+    for line in stderr.unwrap_or_default().lines() {
+        say!("    {}", terminal::error_output(terminal::harmless(line)));
+    }
 }

@@ -1,0 +1,168 @@
+//! Where spans are handed in: [`Tracer`].
+//!
+//! The rule: whoever has no use for traces has [`Tracer::default`], which takes nothing and costs
+//! nothing; a [`Sink`] never waits.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use crate::{Context, Span, SpanId, SpanKind, TraceId, Value};
+
+/// Takes spans. Clones share it.
+#[derive(Clone, Default)]
+pub struct Tracer(Option<Arc<dyn Sink>>);
+
+/// Where spans go.
+pub trait Sink: Send + Sync {
+    /// Whether the spans of a trace are kept; asked once, where the trace enters this server.
+    fn samples(&self, parent: Option<&Context>, trace: &TraceId) -> bool;
+
+    /// Takes a span, or loses it; it must not wait.
+    fn take(&self, span: Span);
+}
+
+/// Work that has begun. It is a value and no guard: what is dropped is simply not told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Begun {
+    /// Its place.
+    pub context: Context,
+    /// The span that it is a part of.
+    pub parent: Option<SpanId>,
+    /// When.
+    pub start: SystemTime,
+}
+
+// === impl Tracer ===
+
+impl Tracer {
+    /// Hands spans to `sink`.
+    pub fn new(sink: Arc<dyn Sink>) -> Self {
+        Self(Some(sink))
+    }
+
+    /// Whether spans go anywhere.
+    pub fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Begins what comes from outside, within the caller's trace or as a new one. `None`: it is
+    /// not sampled.
+    pub fn enter(&self, parent: Option<Context>) -> Option<Begun> {
+        let sink = self.0.as_ref()?;
+        let context = parent.map_or_else(|| Context::root(true), |parent| parent.child());
+        let sampled = sink.samples(parent.as_ref(), &context.trace);
+        sampled.then(|| Begun {
+            context: Context { sampled, ..context },
+            parent: parent.map(|parent| parent.span),
+            start: SystemTime::now(),
+        })
+    }
+
+    /// Begins a part of `parent`; of nothing, a new trace.
+    pub fn begin(&self, parent: Option<Context>) -> Option<Begun> {
+        let Some(parent) = parent else {
+            return self.enter(None);
+        };
+        self.0.as_ref()?;
+        parent
+            .sampled
+            .then(|| Begun::within(parent, SystemTime::now()))
+    }
+
+    /// Hands a span in.
+    pub fn take(&self, span: Span) {
+        if let Some(sink) = &self.0 {
+            sink.take(span);
+        }
+    }
+}
+
+impl fmt::Debug for Tracer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Tracer").field(&self.is_on()).finish()
+    }
+}
+
+// === impl Begun ===
+
+impl Begun {
+    /// A part of `parent` that began then.
+    pub fn within(parent: Context, start: SystemTime) -> Self {
+        Self {
+            context: parent.child(),
+            parent: Some(parent.span),
+            start,
+        }
+    }
+
+    /// The whole of it.
+    pub fn ended(self, name: &'static str, end: SystemTime) -> Span {
+        Span {
+            context: self.context,
+            parent: self.parent,
+            parent_is_remote: false,
+            name: name.into(),
+            kind: SpanKind::Internal,
+            start: self.start,
+            // The clock may have been set back meanwhile.
+            end: end.max(self.start),
+            attributes: Vec::new(),
+            failed: false,
+        }
+    }
+}
+
+// === impl Span ===
+
+impl Span {
+    /// With one fact more.
+    #[must_use]
+    pub fn with(mut self, key: &'static str, value: impl Into<Value>) -> Self {
+        self.attributes.push((key, value.into()));
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Kept(Mutex<Vec<Span>>);
+
+    impl Sink for Kept {
+        fn samples(&self, parent: Option<&Context>, _: &TraceId) -> bool {
+            parent.is_none_or(|parent| parent.sampled)
+        }
+
+        fn take(&self, span: Span) {
+            self.0.lock().unwrap().push(span);
+        }
+    }
+
+    #[test]
+    fn a_part_belongs_to_its_whole() {
+        let kept = Arc::new(Kept::default());
+        let tracer = Tracer::new(kept.clone());
+        let caller = Context::root(true);
+        let request = tracer.enter(Some(caller)).unwrap();
+        let job = tracer.begin(Some(request.context)).unwrap();
+        tracer.take(job.ended("job", SystemTime::UNIX_EPOCH).with("n", 1_usize));
+        let spans = kept.0.lock().unwrap();
+        assert_eq!(spans[0].context.trace, caller.trace);
+        assert_eq!(spans[0].parent, Some(request.context.span));
+        assert_eq!(request.parent, Some(caller.span));
+        assert_eq!(spans[0].end, spans[0].start, "never before it began");
+    }
+
+    #[test]
+    fn who_is_not_sampled_or_has_no_sink_does_nothing() {
+        let tracer = Tracer::new(Arc::new(Kept::default()));
+        assert_eq!(tracer.enter(Some(Context::root(false))), None);
+        assert_eq!(tracer.begin(Some(Context::root(false))), None);
+        assert_eq!(Tracer::default().enter(None), None);
+    }
+}

@@ -15,6 +15,7 @@ use tokio::sync::broadcast;
 use crate::defaults::PRESENCE_CHANGES;
 use crate::inbox::{self, Inbound, Inbox};
 use crate::presence::{Presence, PresenceChange, PresenceEvents};
+use crate::stand_in::{SSH_TYPE, Seat, StandIn, StandInPort};
 
 /// Why a message was not handed over. Nothing of it was sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -50,6 +51,7 @@ struct Shared {
     address: PcpUri,
     inbox: inbox::Sender,
     nodes: RwLock<HashMap<Certname, Entry>>,
+    stand_in: Arc<Seat>,
     changes: broadcast::Sender<PresenceChange>,
     next_broker: AtomicU64,
 }
@@ -80,6 +82,7 @@ impl Fabric {
             address,
             inbox: sender,
             nodes: RwLock::default(),
+            stand_in: Arc::default(),
             changes,
             next_broker: AtomicU64::new(1),
         };
@@ -99,6 +102,12 @@ impl Fabric {
     /// Hands `message` to the broker that holds its target.
     pub async fn send(&self, message: Message) -> Result<(), SendError> {
         let certname = target_certname(&message)?;
+        if is_for_stand_in(&message) {
+            return match self.shared.stand_in.link() {
+                Some(stand_in) => stand_in.deliver(message).await,
+                None => Err(SendError::NotConnected(certname)),
+            };
+        }
         let link = {
             let nodes = self
                 .shared
@@ -143,6 +152,28 @@ impl Fabric {
         }
     }
 
+    /// Whether a node without an agent can be reached all the same.
+    pub fn stands_in_for(&self, certname: &Certname) -> bool {
+        let stand_in = self.shared.stand_in.link();
+        stand_in.is_some_and(|stand_in| stand_in.knows(certname))
+    }
+
+    /// What the stand-in for nodes without an agent can do, if there is one.
+    pub fn stand_in(&self) -> Option<Presence> {
+        self.shared.stand_in.presence(self.shared.address.clone())
+    }
+
+    /// Somebody comes in who speaks for nodes without an agent, in the place of who did so before.
+    pub fn attach_stand_in(&self, link: Arc<dyn StandIn>) -> StandInPort {
+        let Shared {
+            stand_in,
+            address,
+            inbox,
+            ..
+        } = &*self.shared;
+        stand_in.take(link, address.clone(), inbox.clone())
+    }
+
     /// A broker comes in.
     pub fn attach(&self, broker: PcpUri, link: Arc<dyn BrokerLink>) -> BrokerPort {
         let id = self.shared.next_broker.fetch_add(1, Ordering::Relaxed);
@@ -161,6 +192,11 @@ impl fmt::Debug for Fabric {
             .field("address", &self.shared.address)
             .finish_non_exhaustive()
     }
+}
+
+fn is_for_stand_in(message: &Message) -> bool {
+    let target = message.target.as_ref();
+    target.is_some_and(|target| target.client_type() == SSH_TYPE)
 }
 
 fn target_certname(message: &Message) -> Result<Certname, SendError> {

@@ -10,8 +10,10 @@ mod hub;
 mod inbox;
 mod presence;
 pub mod remote;
+mod stand_in;
 pub mod wire;
 
 pub use hub::{BrokerLink, BrokerPort, Fabric, SendError};
 pub use inbox::{Inbound, Inbox};
 pub use presence::{Presence, PresenceChange, PresenceEvents};
+pub use stand_in::{CONNECTION_KEY, SSH_TYPE, StandIn, StandInPort, ssh_address};

@@ -30,4 +30,7 @@ pub use ca::{CaError, CertificateAuthority};
 pub use identity::certname_of;
 pub use key::KeyType;
 pub use pem_file::PemFileError;
-pub use tls::{ClientAuth, ClientTls, LoadError, Revocations, ServerTls, TlsFiles};
+pub use tls::{
+    ClientAuth, ClientTls, LoadError, OwnCertificateError, Revocations, ServerTls, TlsFiles,
+    verify_own,
+};

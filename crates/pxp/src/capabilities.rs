@@ -13,7 +13,7 @@ use uuid::Uuid;
 use crate::defaults::MAX_CAPABILITIES_BYTES;
 
 /// The header's name. Its value is a list like
-/// `version=0.1.0, live_output, acknowledged_results, cancel, spool_id=<uuid>`.
+/// `version=0.1.0, live_output, acknowledged_results, cancel, facts, spool_id=<uuid>`.
 pub const CAPABILITIES_HEADER: &str = "Tutti-Pxp-Extensions";
 
 /// What one agent can do.
@@ -30,6 +30,9 @@ pub struct Capabilities {
     /// It can end a running action.
     #[serde(default)]
     pub cancel: bool,
+    /// It tells facts: module `facts`, action `collect`.
+    #[serde(default)]
+    pub facts: bool,
     /// The identity of its spool. A new one means that it has forgotten all earlier runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spool_id: Option<Uuid>,
@@ -56,6 +59,7 @@ impl fmt::Display for Capabilities {
             ("live_output", self.live_output),
             ("acknowledged_results", self.acknowledged_results),
             ("cancel", self.cancel),
+            ("facts", self.facts),
         ];
         for (name, _) in flags.iter().filter(|(_, set)| *set) {
             write!(f, ", {name}")?;
@@ -89,6 +93,7 @@ impl FromStr for Capabilities {
                 "live_output" => capabilities.live_output = true,
                 "acknowledged_results" => capabilities.acknowledged_results = true,
                 "cancel" => capabilities.cancel = true,
+                "facts" => capabilities.facts = true,
                 "spool_id" => {
                     let id = Uuid::try_parse(value).map_err(|_| CapabilitiesError::SpoolId)?;
                     capabilities.spool_id = Some(id);

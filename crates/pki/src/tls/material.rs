@@ -63,6 +63,14 @@ impl Trust {
     }
 }
 
+impl Revocations {
+    /// What the lists of the file `crl` revoke. Each must be signed by its CA;
+    /// lists of CAs that are not in the bundle `ca` do not count.
+    pub fn read(ca: &Path, crl: &Path) -> Result<Self, LoadError> {
+        Ok(Trust::read(ca, Some(crl))?.revocations)
+    }
+}
+
 /// The chain that a server or client shows: what its file holds, completed with
 /// intermediates of the CA bundle, so that peers that know only the root can
 /// verify it.

@@ -18,6 +18,7 @@
 mod client;
 mod files;
 mod material;
+mod own;
 mod revocations;
 mod server;
 mod watch;
@@ -26,6 +27,7 @@ use std::sync::Arc;
 
 pub use client::ClientTls;
 pub use files::{LoadError, TlsFiles};
+pub use own::{OwnCertificateError, verify_own};
 pub use revocations::Revocations;
 pub use server::{ClientAuth, ServerTls};
 

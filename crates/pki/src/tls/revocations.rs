@@ -2,13 +2,9 @@
 //! a certificate that was accepted earlier has been revoked since.
 
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
 
 use x509_parser::prelude::{FromDer, X509Certificate};
 use x509_parser::revocation_list::CertificateRevocationList;
-
-use super::files::LoadError;
-use super::material::Trust;
 
 /// Issuer and serial number of everything that is revoked. Immutable; a reload
 /// makes a new one.
@@ -19,12 +15,6 @@ pub struct Revocations {
 }
 
 impl Revocations {
-    /// What the lists of the file `crl` revoke. Each must be signed by its CA;
-    /// lists of CAs that are not in the bundle `ca` do not count.
-    pub fn read(ca: &Path, crl: &Path) -> Result<Self, LoadError> {
-        Ok(Trust::read(ca, Some(crl))?.revocations)
-    }
-
     /// Whether there is a list of every CA that `other` has one of. If not,
     /// certificates that were good with `other` would be refused.
     pub fn covers(&self, other: &Self) -> bool {

@@ -1,10 +1,12 @@
 //! What requests carry for each module, and what comes back.
 //!
-//! The rule: input of `command`, `status`, `echo` and `ping` is closed; that of `task`, `script`
+//! The rule: input of `command`, `status`, `echo`, `ping` and
+//! `pxp-module-puppet` is closed; that of `task`, `script`
 //! and `file` is open, as in pxp-agent, so that newer orchestrators can say more. Results are open.
 
 mod file;
 mod params;
+mod puppet;
 mod result;
 
 use serde::de::DeserializeOwned;
@@ -14,6 +16,10 @@ pub use file::{FilePath, FilePathError, FileSpec, FileUri, Sha256, Sha256Error};
 pub use params::{
     CommandParams, EchoParams, FileEntry, FileKind, FileParams, PingParams, RunMetadata,
     ScriptParams, StatusParams, TaskParams,
+};
+pub use puppet::{
+    PuppetCause, PuppetErrorType, PuppetParams, PuppetResource, PuppetResourceStatus, PuppetResult,
+    ResourcesOmitted,
 };
 pub use result::{ActionResult, Status, StatusResult};
 

@@ -106,6 +106,9 @@ pub struct StatusResult {
     /// Extension.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub timed_out: bool,
+    /// Extension: what a running action waits for, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<String>,
     /// Extension: the identity of the spool that was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spool_id: Option<Uuid>,
@@ -129,6 +132,7 @@ impl StatusResult {
             stderr_bytes: None,
             cancelled: false,
             timed_out: false,
+            waiting: None,
             spool_id: None,
         }
     }

@@ -10,12 +10,13 @@ fn the_header_says_it_all() {
         live_output: true,
         acknowledged_results: true,
         cancel: true,
+        facts: true,
         spool_id: Some(Uuid::from_u128(7)),
     };
     let header = capabilities.to_string();
     assert_eq!(
         header,
-        "version=0.1.0, live_output, acknowledged_results, cancel, \
+        "version=0.1.0, live_output, acknowledged_results, cancel, facts, \
          spool_id=00000000-0000-0000-0000-000000000007"
     );
     assert_eq!(header.parse(), Ok(capabilities));

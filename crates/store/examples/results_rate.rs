@@ -102,6 +102,8 @@ fn job() -> NewJob {
         states: vec!["ready".to_owned(), "running".to_owned()],
         runs: (0..NODES as u64).map(run).collect(),
         events: Vec::new(),
+        slot: None,
+        plan_job: None,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::{OpenStoreError, defaults};
 
@@ -12,6 +13,8 @@ pub struct StoreConfig {
     pub url: String,
     /// Reading connections.
     pub readers: usize,
+    /// How long a write waits for a lost PostgreSQL to come back.
+    pub patience: Duration,
 }
 
 /// The engine that a URL names.
@@ -26,6 +29,7 @@ impl StoreConfig {
         Self {
             url: url.into(),
             readers: defaults::READERS,
+            patience: defaults::POSTGRES_PATIENCE,
         }
     }
 

@@ -30,10 +30,14 @@ pub const SQLITE_CHECKPOINT_PAGES: i64 = 4_000;
 pub const SQLITE_JOURNAL_LIMIT_BYTES: i64 = 64 << 20;
 
 /// Prepared statements kept per connection; the crate has fewer.
-pub const PREPARED_STATEMENTS: usize = 128;
+pub const PREPARED_STATEMENTS: usize = 512;
 
 /// How long a reader waits for SQLite's own locks (recovery of the log after a crash).
 pub const SQLITE_BUSY: Duration = Duration::from_secs(10);
+
+/// Runs read with their results at a time, where a whole job is read: a result may have 64 MB, most
+/// have some KB. 100,000 runs are 6,250 reads of some 0.1 ms.
+pub const RUNS_TOGETHER: usize = 16;
 
 /// Finished jobs hidden per pruning step.
 pub const PRUNE_JOBS: i64 = 64;
@@ -57,6 +61,10 @@ pub const POSTGRES_PATIENCE: Duration = Duration::from_secs(30);
 
 /// How long a read waits for a connection of the pool.
 pub const POSTGRES_POOL_WAIT: Duration = Duration::from_secs(10);
+
+/// Slots kept for each schedule, newest first: what its last run shows, and weeks of a daily one to
+/// look into.
+pub const SCHEDULE_SLOTS: i64 = 64;
 
 /// Statements sent ahead of their answers in one transaction.
 pub const POSTGRES_PIPELINE: usize = 1_024;

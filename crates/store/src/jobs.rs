@@ -181,12 +181,23 @@ pub(crate) const STATEMENTS: &[&str] = &[
 
 impl Store {
     /// Writes a job with its runs and events; on return it is durable. A failed call takes no
-    /// number.
+    /// number. After [`StoreError::OutcomeUnknown`], [`Store::inserted`] tells what became of it.
     pub async fn insert_job(&self, job: NewJob) -> Result<JobNumber, StoreError> {
         match self.write(Write::InsertJob(Box::new(job))).await? {
             Written::Job(number) => Ok(number),
             other => unreachable!("an inserted job is answered with its number, not {other:?}"),
         }
+    }
+
+    /// The job of a transaction, if its insertion was kept: to be asked when
+    /// [`Store::insert_job`] could not tell. The answer is final.
+    ///
+    /// It waits for a commit of its own first. Behind that, the older one is decided: PostgreSQL's
+    /// old session has ended (it held the writer's lock), and in SQLite's log its place is taken.
+    pub async fn inserted(&self, transaction_id: &str) -> Result<Option<JobNumber>, StoreError> {
+        self.execute_all(Vec::new()).await?;
+        let run = self.run_by_transaction(transaction_id).await?;
+        Ok(run.map(|run| run.job))
     }
 
     /// One job.

@@ -1,24 +1,39 @@
-//! The one row from which job numbers and event ids are taken.
+//! The one row from which job numbers, event ids and places in the audit chain are taken.
 //!
 //! [`Ledger`] is read (and on PostgreSQL locked) by the first statement of every writing
 //! transaction and written by its last. Numbers taken by a transaction that fails are therefore
-//! not taken, and ids become visible in ascending order.
+//! not taken, ids become visible in ascending order, and each entry of the audit chain follows
+//! the one that was committed before it.
 
 use crate::JobNumber;
 use crate::value::{ColumnError, Columns, FromRow};
 
+macro_rules! columns {
+    () => {
+        "job, event, commits, epoch, audit, audit_hash"
+    };
+}
+
 /// Opens the books of one transaction.
-pub(crate) const BEGIN: &str =
-    "UPDATE ledger SET commits = commits + 1 WHERE id = 1 RETURNING job, event, commits, epoch";
+pub(crate) const BEGIN: &str = concat!(
+    "UPDATE ledger SET commits = commits + 1 WHERE id = 1 RETURNING ",
+    columns!()
+);
 
 /// Writes back what was taken.
-pub(crate) const END: &str = "UPDATE ledger SET job = $1, event = $2 WHERE id = 1";
+pub(crate) const END: &str =
+    "UPDATE ledger SET job = $1, event = $2, audit = $3, audit_hash = $4 WHERE id = 1";
 
 /// A server process starts.
-pub(crate) const NEW_EPOCH: &str =
-    "UPDATE ledger SET epoch = epoch + 1 WHERE id = 1 RETURNING job, event, commits, epoch";
+pub(crate) const NEW_EPOCH: &str = concat!(
+    "UPDATE ledger SET epoch = epoch + 1 WHERE id = 1 RETURNING ",
+    columns!()
+);
 
-pub(crate) const STATEMENTS: &[&str] = &[BEGIN, END, NEW_EPOCH];
+/// As it stands.
+pub(crate) const READ: &str = concat!("SELECT ", columns!(), " FROM ledger WHERE id = 1");
+
+pub(crate) const STATEMENTS: &[&str] = &[BEGIN, END, NEW_EPOCH, READ];
 
 /// What was given out last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +44,10 @@ pub(crate) struct Ledger {
     pub(crate) commits: i64,
     /// Starts of server processes so far: tells whether another one was here meanwhile.
     pub(crate) epoch: i64,
+    /// The last entry of the audit chain; 0: there is none.
+    pub(crate) audit: i64,
+    /// Its hash.
+    pub(crate) audit_hash: [u8; 32],
 }
 
 impl Ledger {
@@ -50,6 +69,8 @@ impl FromRow for Ledger {
             event: row.int(1)?,
             commits: row.int(2)?,
             epoch: row.int(3)?,
+            audit: row.int(4)?,
+            audit_hash: row.hash(5)?,
         })
     }
 }

@@ -7,44 +7,81 @@
 //!
 //! The crate knows rows, not engines: states are names, JSON is text, times are milliseconds.
 
+mod access_settings;
+mod audit;
 mod batch;
 mod change;
+mod check_ins;
 mod config;
+mod connections;
 pub mod defaults;
 mod error;
 mod events;
+mod groups;
+mod inventory;
 mod jobs;
 mod ledger;
 mod migrations;
+mod node_groups;
 mod number;
 mod page;
+mod passwords;
+mod plan_events;
+mod plan_jobs;
 mod postgres;
 mod prune;
 mod request;
+mod roles;
 mod runs;
+mod schedule_slots;
+mod schedules;
 mod sqlite;
 mod state;
 mod step;
 mod store;
+mod task_targets;
 mod tokens;
+mod usage;
+mod user_origins;
 mod users;
 mod value;
+mod webhooks;
 mod write;
 mod writing;
 
+pub use audit::{AuditFilter, AuditRow};
 pub use change::{Applied, Change, EventChange, JobChange, RunChange};
+pub use check_ins::CheckInRow;
 pub use config::StoreConfig;
+pub use connections::ConnectionRow;
 pub use error::{OpenStoreError, Source, StoreError};
 pub use events::EventRow;
+pub use groups::GroupRow;
+pub use inventory::{InventoryFacts, InventoryNodeRow, InventoryReportRow};
 pub use jobs::{JobFilter, JobOrder, JobRow, JobStateRow, UnfinishedJob};
 pub use migrations::MigrateError;
+pub use node_groups::NodeGroupRow;
 pub use number::{InvalidJobNumber, JobNumber};
 pub use page::Page;
+pub use plan_events::{NewPlanEvent, PlanEventRow};
+pub use plan_jobs::{
+    NewPlanJob, PlanJobFilter, PlanJobOrder, PlanJobRow, PlanOutcome, PlanStepState,
+};
 pub use prune::Pruned;
+pub use roles::{GrantRow, RoleRow};
 pub use runs::{RunFilter, RunOrder, RunRow};
+pub use schedule_slots::{OpenSlot, SlotClaim, SlotKey};
+pub use schedules::{
+    Advance, NewSchedule, ScheduleEdit, ScheduleFilter, ScheduleOrder, ScheduleRow, SlotRow,
+};
 pub use store::Store;
+pub use task_targets::TaskTargetRow;
 pub use tokens::{NewToken, TokenRow};
+pub use usage::UsageRow;
+pub use user_origins::{DueUser, UserOrigin};
 pub use users::{NewUser, UserChange, UserRow};
+pub use webhooks::{WebhookChange, WebhookProgress, WebhookRow};
+pub use writing::audit::{AUDIT_VERSION, AuditMark, NewAudit};
 pub use writing::events::NewEvent;
 pub use writing::jobs::NewJob;
 pub use writing::runs::NewRun;
@@ -56,12 +93,30 @@ pub fn every_statement() -> Vec<&'static str> {
         jobs::STATEMENTS,
         runs::STATEMENTS,
         events::STATEMENTS,
+        inventory::STATEMENTS,
+        usage::STATEMENTS,
         users::STATEMENTS,
+        user_origins::STATEMENTS,
         tokens::STATEMENTS,
+        node_groups::STATEMENTS,
+        check_ins::STATEMENTS,
+        connections::STATEMENTS,
+        passwords::STATEMENTS,
+        plan_events::STATEMENTS,
+        plan_jobs::STATEMENTS,
+        roles::STATEMENTS,
+        groups::STATEMENTS,
+        task_targets::STATEMENTS,
+        access_settings::STATEMENTS,
+        audit::STATEMENTS,
+        writing::audit::STATEMENTS,
         prune::STATEMENTS,
+        schedules::STATEMENTS,
+        schedule_slots::STATEMENTS,
         ledger::STATEMENTS,
         writing::jobs::STATEMENTS,
         writing::runs::STATEMENTS,
+        webhooks::STATEMENTS,
         writing::events::STATEMENTS,
     ]
     .concat()

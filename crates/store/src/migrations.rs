@@ -58,9 +58,33 @@ macro_rules! migrations {
     };
 }
 
-pub(crate) const SQLITE: &[Migration] = migrations!("sqlite": 1 "0001_first");
+pub(crate) const SQLITE: &[Migration] = migrations!("sqlite":
+    1 "0001_first",
+    2 "0002_access",
+    3 "0003_audit",
+    4 "0004_classifier",
+    5 "0005_inventory",
+    6 "0006_plan_jobs",
+    7 "0007_schedules",
+    8 "0008_connections",
+    9 "0009_webhooks",
+    10 "0010_plan_steps",
+    11 "0011_user_origins",
+);
 
-pub(crate) const POSTGRES: &[Migration] = migrations!("postgres": 1 "0001_first");
+pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
+    1 "0001_first",
+    2 "0002_access",
+    3 "0003_audit",
+    4 "0004_classifier",
+    5 "0005_inventory",
+    6 "0006_plan_jobs",
+    7 "0007_schedules",
+    8 "0008_connections",
+    9 "0009_webhooks",
+    10 "0010_plan_steps",
+    11 "0011_user_origins",
+);
 
 /// What is still to be applied, given what was.
 pub(crate) fn pending(

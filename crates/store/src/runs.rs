@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::defaults::RUNS_TOGETHER;
 use crate::page::Page;
 use crate::store::Store;
 use crate::value::{ColumnError, Columns, FromRow, Value};
@@ -77,6 +78,25 @@ macro_rules! page {
     };
 }
 
+macro_rules! names {
+    ($order:literal) => {
+        concat!(
+            "SELECT certname FROM runs WHERE job = $1 \
+             AND (CAST($2 AS TEXT) IS NULL OR state = $2) ORDER BY ",
+            $order,
+            " NULLS LAST, certname LIMIT $3 OFFSET $4"
+        )
+    };
+}
+
+/// [`RUNS_TOGETHER`] names.
+const NAMED: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM runs WHERE job = $1 AND certname IN ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, \
+     $13, $14, $15, $16, $17)"
+);
+
 const COUNT: &str =
     "SELECT COUNT(*) FROM runs WHERE job = $1 AND (CAST($2 AS TEXT) IS NULL OR state = $2)";
 
@@ -102,6 +122,10 @@ const UNFINISHED: &str = concat!(
 const STATES: &str = "SELECT job, state, COUNT(*) FROM runs WHERE job >= $1 AND job <= $2 \
      GROUP BY job, state";
 
+/// What was counted when the job ended.
+const SUMMED_UP: &str = "SELECT number, run_states FROM jobs WHERE number >= $1 AND number <= $2 \
+     AND run_states IS NOT NULL";
+
 const PAGES: [(RunOrder, &str, &str); 5] = [
     (
         RunOrder::Certname,
@@ -126,7 +150,43 @@ const PAGES: [(RunOrder, &str, &str); 5] = [
     ),
 ];
 
+const NAMES: [(RunOrder, &str, &str); 5] = [
+    (
+        RunOrder::Certname,
+        names!("certname"),
+        names!("certname DESC"),
+    ),
+    (
+        RunOrder::Duration,
+        names!("(finished_ms - started_ms)"),
+        names!("(finished_ms - started_ms) DESC"),
+    ),
+    (RunOrder::State, names!("state"), names!("state DESC")),
+    (
+        RunOrder::Started,
+        names!("started_ms"),
+        names!("started_ms DESC"),
+    ),
+    (
+        RunOrder::Finished,
+        names!("finished_ms"),
+        names!("finished_ms DESC"),
+    ),
+];
+
 pub(crate) const STATEMENTS: &[&str] = &[
+    SUMMED_UP,
+    NAMED,
+    NAMES[0].1,
+    NAMES[0].2,
+    NAMES[1].1,
+    NAMES[1].2,
+    NAMES[2].1,
+    NAMES[2].2,
+    NAMES[3].1,
+    NAMES[3].2,
+    NAMES[4].1,
+    NAMES[4].2,
     COUNT,
     BY_TRANSACTION,
     ONE,
@@ -164,8 +224,42 @@ impl Store {
             Value::Int(page.limit_column()),
             Value::Int(page.offset_column()),
         ]);
-        let rows = self.query(filter.sql(), values).await?;
+        let rows = self.query(filter.sql(&PAGES), values).await?;
         Ok((rows, total.unwrap_or(0).unsigned_abs()))
+    }
+
+    /// The nodes of those runs, in their order: the results are then read some at a time, with
+    /// [`Store::runs_named`].
+    pub async fn run_names(
+        &self,
+        job: JobNumber,
+        filter: &RunFilter,
+        page: Page,
+    ) -> Result<Vec<String>, StoreError> {
+        let values = vec![
+            Value::Int(job.get()),
+            Value::opt_owned(filter.state.as_deref()),
+            Value::Int(page.limit_column()),
+            Value::Int(page.offset_column()),
+        ];
+        let rows: Vec<Name> = self.query(filter.sql(&NAMES), values).await?;
+        Ok(rows.into_iter().map(|Name(name)| name).collect())
+    }
+
+    /// The runs on the first [`RUNS_TOGETHER`] of these nodes, in the order of the names; a node
+    /// without a run (of a job that was deleted meanwhile) is left out.
+    pub async fn runs_named(
+        &self,
+        job: JobNumber,
+        names: &[String],
+    ) -> Result<Vec<RunRow>, StoreError> {
+        let names = &names[..names.len().min(RUNS_TOGETHER)];
+        let mut values = vec![Value::Int(job.get())];
+        values.extend(names.iter().map(|name| Value::owned(name)));
+        values.resize(1 + RUNS_TOGETHER, Value::Null);
+        let mut rows: Vec<RunRow> = self.query(NAMED, values).await?;
+        rows.sort_by_key(|row| names.iter().position(|name| *name == row.certname));
+        Ok(rows)
     }
 
     /// One run.
@@ -190,6 +284,14 @@ impl Store {
     ) -> Result<BTreeMap<JobNumber, BTreeMap<String, u64>>, StoreError> {
         let mut states: BTreeMap<JobNumber, BTreeMap<String, u64>> = BTreeMap::new();
         for (first, last) in ranges(jobs) {
+            let values = vec![Value::Int(first), Value::Int(last)];
+            for SummedUp(job, counts) in self.query(SUMMED_UP, values).await? {
+                states.insert(job, counts);
+            }
+        }
+        let open = jobs.iter().filter(|job| !states.contains_key(job));
+        let open: Vec<JobNumber> = open.copied().collect();
+        for (first, last) in ranges(&open) {
             let values = vec![Value::Int(first), Value::Int(last)];
             let rows: Vec<StateCount> = self.query(STATES, values).await?;
             for StateCount(job, state, count) in rows {
@@ -218,6 +320,14 @@ fn ranges(jobs: &[JobNumber]) -> Vec<(i64, i64)> {
     ranges
 }
 
+struct Name(String);
+
+impl FromRow for Name {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        Ok(Self(row.text(0)?))
+    }
+}
+
 struct StateCount(JobNumber, String, u64);
 
 impl FromRow for StateCount {
@@ -230,14 +340,26 @@ impl FromRow for StateCount {
     }
 }
 
+struct SummedUp(JobNumber, BTreeMap<String, u64>);
+
+impl FromRow for SummedUp {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        let text = row.text(1)?;
+        let counts = text.split(',').filter_map(|count| count.split_once(':'));
+        let counts =
+            counts.filter_map(|(state, count)| Some((state.to_owned(), count.parse().ok()?)));
+        Ok(Self(JobNumber::from_column(row.int(0)?), counts.collect()))
+    }
+}
+
 // === impl RunFilter ===
 
 impl RunFilter {
-    fn sql(&self) -> &'static str {
-        let (_, ascending, descending) = PAGES
+    fn sql(&self, orders: &[(RunOrder, &'static str, &'static str); 5]) -> &'static str {
+        let (_, ascending, descending) = orders
             .iter()
             .find(|(order, ..)| *order == self.order_by)
-            .unwrap_or(&PAGES[0]);
+            .unwrap_or(&orders[0]);
         if self.descending {
             descending
         } else {

@@ -42,10 +42,28 @@ impl Store {
                 (Engine::Sqlite(sqlite), writes)
             }
             Target::Postgres(url) => {
-                let (postgres, writes) = Postgres::open(&url, config.readers).await?;
+                let (postgres, writes) = Postgres::open(&url, config).await?;
                 (Engine::Postgres(postgres), writes)
             }
         };
+        Ok(Self {
+            engine: Arc::new(engine),
+            writes,
+        })
+    }
+
+    /// Opens a store that is there, for reading alone: nothing is made, migrated or locked, so it
+    /// works beside a server. Every write is answered with [`StoreError::Closed`].
+    pub async fn open_read_only(config: &StoreConfig) -> Result<Self, OpenStoreError> {
+        let engine = match config.target()? {
+            Target::Sqlite(path) => {
+                Engine::Sqlite(Sqlite::open_read_only(path, config.readers).await?)
+            }
+            Target::Postgres(url) => {
+                Engine::Postgres(Postgres::open_read_only(&url, config).await?)
+            }
+        };
+        let (writes, _) = mpsc::channel(1);
         Ok(Self {
             engine: Arc::new(engine),
             writes,

@@ -16,10 +16,12 @@ pub struct NewUser {
     pub display_name: String,
     /// May be empty.
     pub email: String,
-    /// A PHC string; `None`: cannot log in with a password.
+    /// A PHC string; `None`: cannot log in with a password of this server.
     pub password_hash: Option<String>,
     /// May do everything.
     pub is_superuser: bool,
+    /// Comes from a directory.
+    pub is_remote: bool,
     /// When.
     pub created_ms: i64,
 }
@@ -45,11 +47,17 @@ pub struct UserRow {
     pub created_ms: i64,
     /// When he last logged in.
     pub last_login_ms: Option<i64>,
+    /// Comes from a directory.
+    pub is_remote: bool,
+    /// Wrong passwords since the last right one.
+    pub failed_logins: i64,
 }
 
 /// What may change in a user; `None` keeps what is there.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct UserChange {
+    /// The name to log in with; refused when it is another user's.
+    pub login: Option<String>,
     /// The name for people.
     pub display_name: Option<String>,
     /// May be empty.
@@ -62,29 +70,63 @@ pub struct UserChange {
     pub is_revoked: Option<bool>,
     /// A login took place.
     pub last_login_ms: Option<i64>,
+    /// Wrong passwords since the last right one.
+    pub failed_logins: Option<i64>,
 }
 
 macro_rules! columns {
     () => {
         "id, login, display_name, email, password_hash, superuser, revoked, created_ms, \
-         last_login_ms"
+         last_login_ms, remote, failed_logins"
     };
 }
 
 const INSERT: &str = "INSERT INTO users (id, login, display_name, email, password_hash, superuser, \
-     revoked, created_ms) VALUES ($1, $2, $3, $4, $5, $6, 0, $7) ON CONFLICT DO NOTHING";
+     revoked, created_ms, remote) VALUES ($1, $2, $3, $4, $5, $6, 0, $7, $8) ON CONFLICT DO NOTHING";
 
 const UPDATE: &str = "UPDATE users SET display_name = COALESCE($2, display_name), \
      email = COALESCE($3, email), password_hash = COALESCE($4, password_hash), \
      superuser = COALESCE(CAST($5 AS BIGINT), superuser), \
      revoked = COALESCE(CAST($6 AS BIGINT), revoked), \
-     last_login_ms = COALESCE(CAST($7 AS BIGINT), last_login_ms) WHERE id = $1";
+     last_login_ms = COALESCE(CAST($7 AS BIGINT), last_login_ms), \
+     login = COALESCE($8, login), \
+     failed_logins = COALESCE(CAST($9 AS BIGINT), failed_logins) WHERE id = $1";
+
+const FAILED: &str = "UPDATE users SET failed_logins = failed_logins + 1 WHERE id = $1";
 
 const BY_LOGIN: &str = concat!("SELECT ", columns!(), " FROM users WHERE login = $1");
+/// A directory takes its logins in any letters; a login of this server is as it is written.
+const TYPED: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM users WHERE login = $1 OR (remote = 1 AND LOWER(login) = LOWER($1)) \
+     ORDER BY CASE WHEN login = $1 THEN 0 ELSE 1 END, login LIMIT 1"
+);
 const BY_ID: &str = concat!("SELECT ", columns!(), " FROM users WHERE id = $1");
 const ALL: &str = concat!("SELECT ", columns!(), " FROM users ORDER BY login");
 
-pub(crate) const STATEMENTS: &[&str] = &[INSERT, UPDATE, BY_LOGIN, BY_ID, ALL];
+const DELETE_ROLES: &str = "DELETE FROM role_users WHERE user_id = $1";
+const DELETE_GROUPS: &str = "DELETE FROM group_members WHERE user_id = $1";
+const DELETE_RESETS: &str = "DELETE FROM password_resets WHERE user_id = $1";
+const DELETE_TOKENS: &str = "DELETE FROM tokens WHERE user_id = $1";
+const DELETE_ORIGIN: &str = "DELETE FROM user_origins WHERE user_id = $1";
+const DELETE: &str = "DELETE FROM users WHERE id = $1";
+
+pub(crate) const STATEMENTS: &[&str] = &[
+    INSERT,
+    UPDATE,
+    FAILED,
+    BY_LOGIN,
+    TYPED,
+    BY_ID,
+    ALL,
+    DELETE_ROLES,
+    DELETE_GROUPS,
+    DELETE_RESETS,
+    DELETE_TOKENS,
+    DELETE_ORIGIN,
+    DELETE,
+];
 
 // === impl Store ===
 
@@ -99,19 +141,21 @@ impl Store {
             Value::opt_owned(user.password_hash.as_deref()),
             Value::Int(i64::from(user.is_superuser)),
             Value::Int(user.created_ms),
+            Value::Int(i64::from(user.is_remote)),
         ];
-        Ok(self
-            .execute(Step {
-                sql: INSERT,
-                values,
-            })
-            .await?
-            > 0)
+        let sql = INSERT;
+        Ok(self.execute(Step { sql, values }).await? > 0)
     }
 
     /// The user who logs in as `login`.
     pub async fn user_by_login(&self, login: &str) -> Result<Option<UserRow>, StoreError> {
         self.query_one(BY_LOGIN, vec![Value::owned(login)]).await
+    }
+
+    /// The user whom somebody means who types `login`: the one who is called so, else one of a
+    /// directory who is called so in other (ASCII) letters.
+    pub async fn user_by_typed_login(&self, login: &str) -> Result<Option<UserRow>, StoreError> {
+        self.query_one(TYPED, vec![Value::owned(login)]).await
     }
 
     /// The user with this id.
@@ -134,14 +178,35 @@ impl Store {
             Value::opt_int(change.is_superuser.map(i64::from)),
             Value::opt_int(change.is_revoked.map(i64::from)),
             Value::opt_int(change.last_login_ms),
+            Value::opt_owned(change.login.as_deref()),
+            Value::opt_int(change.failed_logins),
         ];
-        Ok(self
-            .execute(Step {
-                sql: UPDATE,
-                values,
-            })
-            .await?
-            > 0)
+        let sql = UPDATE;
+        Ok(self.execute(Step { sql, values }).await? > 0)
+    }
+
+    /// One more wrong password. For an id that nobody has it writes nothing and takes as long.
+    pub async fn count_failed_login(&self, id: &str) -> Result<(), StoreError> {
+        let (sql, values) = (FAILED, vec![Value::owned(id)]);
+        self.execute(Step { sql, values }).await.map(|_| ())
+    }
+
+    /// The user and all that is his: tokens, roles, groups, resets. `false`: there was none.
+    pub async fn delete_user(&self, id: &str) -> Result<bool, StoreError> {
+        let steps = [
+            DELETE_ROLES,
+            DELETE_GROUPS,
+            DELETE_RESETS,
+            DELETE_TOKENS,
+            DELETE_ORIGIN,
+            DELETE,
+        ];
+        let step = |sql| Step {
+            sql,
+            values: vec![Value::owned(id)],
+        };
+        let rows = self.execute_all(steps.map(step).to_vec()).await?;
+        Ok(rows.last().is_some_and(|deleted| *deleted > 0))
     }
 }
 
@@ -159,6 +224,8 @@ impl FromRow for UserRow {
             is_revoked: row.int(6)? != 0,
             created_ms: row.int(7)?,
             last_login_ms: row.opt_int(8)?,
+            is_remote: row.int(9)? != 0,
+            failed_logins: row.int(10)?,
         })
     }
 }

@@ -39,6 +39,15 @@ pub(crate) trait Columns {
         self.opt_blob(index)?
             .ok_or_else(|| ColumnError::null(index))
     }
+
+    /// A SHA-256.
+    fn hash(&self, index: usize) -> Result<[u8; 32], ColumnError> {
+        let bytes = self.blob(index)?;
+        let length = bytes.len();
+        bytes
+            .try_into()
+            .map_err(|_| ColumnError::new(index, format!("has {length} bytes, and a hash has 32")))
+    }
 }
 
 /// A row as its type.
@@ -82,7 +91,7 @@ impl<'a> Value<'a> {
     }
 }
 
-fn without_nul(text: &str) -> Cow<'_, str> {
+pub(crate) fn without_nul(text: &str) -> Cow<'_, str> {
     if text.contains('\0') {
         Cow::Owned(text.replace('\0', "\u{2400}"))
     } else {
@@ -179,6 +188,18 @@ impl Columns for tokio_postgres::Row {
 impl FromRow for i64 {
     fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
         row.int(0)
+    }
+}
+
+impl FromRow for String {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        row.text(0)
+    }
+}
+
+impl FromRow for (String, String) {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        Ok((row.text(0)?, row.text(1)?))
     }
 }
 

@@ -8,6 +8,7 @@
 use crate::change::{Applied, Change};
 use crate::ledger::Ledger;
 use crate::step::Step;
+use crate::writing::audit::{self, AuditMark, NewAudit};
 use crate::writing::events::{self, NewEvent};
 use crate::writing::jobs::{self, NewJob};
 use crate::writing::runs;
@@ -18,6 +19,8 @@ use crate::{JobNumber, StoreError};
 pub(crate) enum Write {
     InsertJob(Box<NewJob>),
     Commit(Vec<Change>),
+    /// Entries of the audit chain, in this order.
+    Audit(Vec<NewAudit>),
     /// Statements that need no number.
     Statements(Vec<Step<'static>>),
 }
@@ -27,6 +30,8 @@ pub(crate) enum Write {
 pub(crate) enum Written {
     Job(JobNumber),
     Applied(Vec<Applied>),
+    /// The place of each entry.
+    Audit(Vec<AuditMark>),
     /// Rows changed by each statement.
     Rows(Vec<u64>),
 }
@@ -43,6 +48,7 @@ enum Outcome {
     Job(JobNumber),
     /// For each change: the step that tells whether it was applied, and its event.
     Applied(Vec<(usize, Option<i64>)>),
+    Audit(Vec<AuditMark>),
     Rows,
 }
 
@@ -54,7 +60,7 @@ impl Write {
         match self {
             Self::InsertJob(job) => job.validate(),
             Self::Commit(changes) => changes.iter().try_for_each(Change::validate),
-            Self::Statements(_) => Ok(()),
+            Self::Audit(_) | Self::Statements(_) => Ok(()),
         }
     }
 
@@ -63,6 +69,7 @@ impl Write {
         match self {
             Self::InsertJob(job) => 4 + 2 * job.runs.len(),
             Self::Commit(changes) => 2 * changes.len(),
+            Self::Audit(entries) => entries.len(),
             Self::Statements(steps) => steps.len(),
         }
     }
@@ -72,6 +79,7 @@ impl Write {
         match self {
             Self::InsertJob(job) => job.options.len() + job.userdata.len(),
             Self::Commit(changes) => changes.iter().map(Change::bytes).sum(),
+            Self::Audit(entries) => entries.iter().map(NewAudit::bytes).sum(),
             Self::Statements(_) => 0,
         }
     }
@@ -87,6 +95,12 @@ impl Write {
                     told.push((steps.len(), change.plan(ledger, &mut steps)?));
                 }
                 Outcome::Applied(told)
+            }
+            Self::Audit(entries) => {
+                let marks = entries
+                    .iter()
+                    .map(|entry| audit::plan_append(entry, ledger, &mut steps));
+                Outcome::Audit(marks.collect())
             }
             Self::Statements(given) => {
                 steps.extend(given.iter().cloned());
@@ -104,6 +118,7 @@ impl Plan<'_> {
     pub(crate) fn written(&self, rows: &[u64]) -> Written {
         match &self.outcome {
             Outcome::Job(number) => Written::Job(*number),
+            Outcome::Audit(marks) => Written::Audit(marks.clone()),
             Outcome::Rows => Written::Rows(rows.to_vec()),
             Outcome::Applied(told) => Written::Applied(
                 told.iter()
@@ -162,6 +177,7 @@ impl Change {
             Self::Job(change) => {
                 steps.push(jobs::transition(change, mark)?);
                 steps.push(jobs::enter_state(change, mark));
+                steps.extend(jobs::sum_up(change)?);
                 change.event.as_ref().inspect(|event| {
                     steps.push(events::insert_after_job(event, mark, change.job));
                 })

@@ -29,6 +29,7 @@ CREATE TABLE jobs (
     finished_ms     BIGINT,
     changed_ms      BIGINT NOT NULL,
     latest_event_id BIGINT NOT NULL,
+    run_states      TEXT, -- of a job that is over with all its runs: 'finished:9,failed:1'
     pruned          BIGINT NOT NULL DEFAULT 0
 );
 CREATE INDEX jobs_unfinished ON jobs (number) WHERE progress < 4;
@@ -57,6 +58,8 @@ CREATE TABLE runs (
     PRIMARY KEY (job, certname)
 );
 CREATE INDEX runs_unfinished ON runs (job, certname) WHERE progress < 3;
+-- A job's nodes in any order, and how many are in each state, without reading their results.
+CREATE INDEX runs_in_order ON runs (job, state, started_ms, finished_ms, certname);
 
 CREATE TABLE events (
     id       INTEGER PRIMARY KEY,

@@ -21,7 +21,7 @@ use self::writer::Writer;
 use crate::defaults::{POSTGRES_CONNECT, POSTGRES_POOL_WAIT, POSTGRES_RETRY, WRITE_QUEUE};
 use crate::request::Message;
 use crate::value::{FromRow, Value};
-use crate::{OpenStoreError, StoreError};
+use crate::{OpenStoreError, StoreConfig, StoreError};
 
 /// The engine's reading half, and word of the writing one.
 pub(crate) struct Postgres {
@@ -34,26 +34,17 @@ pub(crate) struct Postgres {
 impl Postgres {
     pub(crate) async fn open(
         url: &str,
-        readers: usize,
+        settings: &StoreConfig,
     ) -> Result<(Self, mpsc::Sender<Message>), OpenStoreError> {
         let config = configuration(url)?;
         let place = place(&config);
-        let writer = Writer::open(config.clone(), &place).await?;
-        let manager = ManagerConfig {
-            recycling_method: RecyclingMethod::Fast,
-        };
-        let pool = Pool::builder(Manager::from_config(config, NoTls, manager))
-            .max_size(readers.max(1))
-            .wait_timeout(Some(POSTGRES_POOL_WAIT))
-            .create_timeout(Some(POSTGRES_CONNECT))
-            .runtime(Runtime::Tokio1)
-            .build()
-            .map_err(|error| connect::engine(&place, error))?;
+        let writer = Writer::open(config.clone(), &place, settings.patience).await?;
+        let pool = pool(config, &place, settings)?;
         let (writes, queue) = mpsc::channel(WRITE_QUEUE);
         let (alive, closed) = watch::channel(());
         // It ends when the queue is closed: by `close`, or when the last handle is dropped.
         tokio::spawn(async move {
-            writer.run(queue).await;
+            Box::pin(writer.run(queue)).await;
             drop(alive);
         });
         Ok((
@@ -64,6 +55,29 @@ impl Postgres {
             },
             writes,
         ))
+    }
+
+    /// The pool alone, whose connections cannot write.
+    pub(crate) async fn open_read_only(
+        url: &str,
+        settings: &StoreConfig,
+    ) -> Result<Self, OpenStoreError> {
+        let mut config = configuration(url)?;
+        let place = place(&config);
+        let options = config.get_options().unwrap_or_default();
+        let options = format!("{options} -c default_transaction_read_only=on");
+        config.options(options.trim());
+        let pool = pool(config, &place, settings)?;
+        let first = pool.get().await;
+        first
+            .map(drop)
+            .map_err(|error| connect::engine(&place, error))?;
+        let (_, writer) = watch::channel(());
+        Ok(Self {
+            place,
+            pool,
+            writer,
+        })
     }
 
     pub(crate) fn place(&self) -> &str {
@@ -120,6 +134,23 @@ impl Postgres {
         let mut writer = self.writer.clone();
         while writer.changed().await.is_ok() {}
     }
+}
+
+fn pool(
+    config: tokio_postgres::Config,
+    place: &str,
+    settings: &StoreConfig,
+) -> Result<Pool, OpenStoreError> {
+    let manager = ManagerConfig {
+        recycling_method: RecyclingMethod::Fast,
+    };
+    Pool::builder(Manager::from_config(config, NoTls, manager))
+        .max_size(settings.readers.max(1))
+        .wait_timeout(Some(POSTGRES_POOL_WAIT))
+        .create_timeout(Some(POSTGRES_CONNECT))
+        .runtime(Runtime::Tokio1)
+        .build()
+        .map_err(|error| connect::engine(place, error))
 }
 
 fn configuration(url: &str) -> Result<tokio_postgres::Config, OpenStoreError> {

@@ -9,6 +9,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 use futures_util::poll;
 use tokio::sync::mpsc;
@@ -18,7 +19,7 @@ use tokio_postgres::{Config, Error};
 use super::connect::{Link, LinkError};
 use super::{errors, migrate};
 use crate::batch;
-use crate::defaults::{POSTGRES_LOCK, POSTGRES_PATIENCE, POSTGRES_PIPELINE, POSTGRES_RETRY};
+use crate::defaults::{POSTGRES_LOCK, POSTGRES_PIPELINE, POSTGRES_RETRY};
 use crate::ledger::{self, Ledger};
 use crate::request::{Message, Request};
 use crate::step::Step;
@@ -26,13 +27,12 @@ use crate::value::FromRow;
 use crate::write::{Plan, Written};
 use crate::{OpenStoreError, StoreError};
 
-const READ_LEDGER: &str = "SELECT job, event, commits, epoch FROM ledger WHERE id = 1";
-
 pub(crate) struct Writer {
     config: Config,
     /// `None`: lost.
     link: Option<Link>,
     epoch: i64,
+    patience: Duration,
 }
 
 /// Why one attempt at a transaction did not succeed.
@@ -52,7 +52,11 @@ enum Attempt {
 // === impl Writer ===
 
 impl Writer {
-    pub(crate) async fn open(config: Config, place: &str) -> Result<Self, OpenStoreError> {
+    pub(crate) async fn open(
+        config: Config,
+        place: &str,
+        patience: Duration,
+    ) -> Result<Self, OpenStoreError> {
         let mut link = Self::first_link(&config)
             .await
             .map_err(|error| error.opening(place))?;
@@ -69,6 +73,7 @@ impl Writer {
             config,
             link: Some(link),
             epoch: ledger.epoch,
+            patience,
         })
     }
 
@@ -124,7 +129,7 @@ impl Writer {
         if requests.is_empty() {
             return Ok(Vec::new());
         }
-        let deadline = Instant::now() + POSTGRES_PATIENCE;
+        let deadline = Instant::now() + self.patience;
         loop {
             let epoch = self.epoch;
             let link = self.link(deadline).await?;
@@ -200,7 +205,7 @@ impl Writer {
         let link = self.link(deadline).await?;
         let row = link
             .client
-            .query_one(READ_LEDGER, &[])
+            .query_one(ledger::READ, &[])
             .await
             .map_err(errors::from_engine)?;
         let ledger = Ledger::from_row(&row)?;
@@ -243,7 +248,15 @@ async fn attempt(
     }
     let statement = link.statement(ledger::END).await?;
     link.client
-        .execute(&statement, &[&ledger.job, &ledger.event])
+        .execute(
+            &statement,
+            &[
+                &ledger.job,
+                &ledger.event,
+                &ledger.audit,
+                &ledger.audit_hash.as_slice(),
+            ],
+        )
         .await?;
     let mut rows = rows.as_slice();
     let mut written = Vec::with_capacity(plans.len());

@@ -8,9 +8,9 @@ use rusqlite::Statement;
 use crate::value::Value;
 
 /// Names of parameters; no statement has more.
-const NAMES: [&str; 20] = [
+const NAMES: [&str; 24] = [
     "$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$9", "$10", "$11", "$12", "$13", "$14", "$15",
-    "$16", "$17", "$18", "$19", "$20",
+    "$16", "$17", "$18", "$19", "$20", "$21", "$22", "$23", "$24",
 ];
 
 /// Binds every value; one that the statement does not name is a mistake.

@@ -39,6 +39,24 @@ impl Sqlite {
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
     }
 
+    /// The readers alone; the file must be there.
+    pub(crate) async fn open_read_only(
+        path: PathBuf,
+        readers: usize,
+    ) -> Result<Self, OpenStoreError> {
+        tokio::task::spawn_blocking(move || {
+            let readers = Readers::open(&path, readers.max(1))?;
+            let (_, writer) = watch::channel(());
+            Ok(Self {
+                path,
+                readers,
+                writer,
+            })
+        })
+        .await
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+    }
+
     fn open_blocking(
         path: PathBuf,
         readers: usize,

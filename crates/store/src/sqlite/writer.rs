@@ -78,9 +78,12 @@ fn transact(connection: &mut Connection, requests: &[Request]) -> Result<Vec<Wri
         }
         written.push(plan.written(&rows));
     }
-    transaction
-        .prepare_cached(ledger::END)?
-        .execute((ledger.job, ledger.event))?;
+    transaction.prepare_cached(ledger::END)?.execute((
+        ledger.job,
+        ledger.event,
+        ledger.audit,
+        ledger.audit_hash,
+    ))?;
     transaction.commit().map_err(commit_error)?;
     Ok(written)
 }

@@ -4,6 +4,8 @@ use super::events::{self, NewEvent};
 use super::runs::{self, NewRun};
 use crate::change::JobChange;
 use crate::ledger::Ledger;
+use crate::plan_jobs;
+use crate::schedule_slots::SlotKey;
 use crate::state::{JOB_OVER, JOB_RUNNING, job_progress, run_progress};
 use crate::step::Step;
 use crate::value::Value;
@@ -39,6 +41,10 @@ pub struct NewJob {
     pub runs: Vec<NewRun>,
     /// Events of the job itself, after those of its runs.
     pub events: Vec<NewEvent>,
+    /// The slot of a schedule that it runs for. A second job for it is refused.
+    pub slot: Option<SlotKey>,
+    /// The plan job that it is a step of. One that is over refuses it.
+    pub plan_job: Option<i64>,
 }
 
 const INSERT: &str = "INSERT INTO jobs (number, command, kind, task, state, progress, environment, \
@@ -60,7 +66,15 @@ const ENTER_STATE: &str = "INSERT INTO job_states (job, progress, state, enter_m
      SELECT number, progress, state, changed_ms FROM jobs \
      WHERE number = $1 AND latest_event_id = $2";
 
-pub(crate) const STATEMENTS: &[&str] = &[INSERT, INSERT_STATE, TRANSITION, ENTER_STATE];
+/// Of a job that is over and whose runs are: how many ended in each state, `finished:9,failed:1`.
+/// They never change any more, so a list of jobs need not count a million runs. 4 is `JOB_OVER`
+/// and 3 is `RUN_OVER`, written out so that the partial index is used.
+const SUM_UP: &str = "UPDATE jobs SET run_states = (SELECT STRING_AGG(counted.state || ':' || \
+     CAST(counted.many AS TEXT), ',') FROM (SELECT state, COUNT(*) AS many FROM runs \
+     WHERE job = $1 GROUP BY state) AS counted) WHERE number = $1 AND progress = 4 \
+     AND NOT EXISTS (SELECT 1 FROM runs WHERE job = $1 AND progress < 3)";
+
+pub(crate) const STATEMENTS: &[&str] = &[INSERT, INSERT_STATE, TRANSITION, ENTER_STATE, SUM_UP];
 
 impl NewJob {
     pub(crate) fn validate(&self) -> Result<(), StoreError> {
@@ -124,6 +138,12 @@ pub(crate) fn plan_insert<'a>(
             values,
         });
     }
+    steps.extend(job.slot.map(|slot| slot.launch(number)));
+    if let Some(plan_job) = job.plan_job {
+        for step in plan_jobs::join(plan_job, number, job.created_ms) {
+            steps.push(step);
+        }
+    }
     for run in &job.runs {
         runs::plan_insert(run, number, job.created_ms, ledger, steps)?;
     }
@@ -156,4 +176,13 @@ pub(crate) fn enter_state(change: &JobChange, mark: i64) -> Step<'static> {
         sql: ENTER_STATE,
         values: vec![Value::Int(change.job.get()), Value::Int(mark)],
     }
+}
+
+/// The sum of the runs' states, if the job is over with it.
+pub(crate) fn sum_up(change: &JobChange) -> Result<Option<Step<'static>>, StoreError> {
+    let over = job_progress(&change.to_state)? == JOB_OVER;
+    Ok(over.then(|| Step {
+        sql: SUM_UP,
+        values: vec![Value::Int(change.job.get())],
+    }))
 }

@@ -3,6 +3,7 @@
 //! The rules stand in the SQL here: forward only, never out of a terminal state, and no event without
 //! the transition that it tells of.
 
+pub(crate) mod audit;
 pub(crate) mod events;
 pub(crate) mod jobs;
 pub(crate) mod runs;

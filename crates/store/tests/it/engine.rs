@@ -95,6 +95,8 @@ pub(crate) fn job(nodes: &[&str]) -> NewJob {
         states: vec!["ready".to_owned()],
         runs: nodes.iter().map(run).collect(),
         events: Vec::new(),
+        slot: None,
+        plan_job: None,
     }
 }
 

@@ -8,11 +8,14 @@
 
 mod engine;
 mod events;
+mod inventory;
 mod jobs;
 mod kill;
 mod model;
+mod node_groups;
 mod opening;
 mod outage;
+mod plan_jobs;
 mod prune;
 mod runs;
 mod sizes;

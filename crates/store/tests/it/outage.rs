@@ -1,8 +1,10 @@
 //! PostgreSQL goes away and comes back.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use store::{JobFilter, Page, Store, StoreConfig};
+use store::{JobFilter, Page, Store, StoreConfig, StoreError};
+use testkit::door::{Door, Moment};
 use testkit::postgres::Postgres;
 
 use crate::engine::job;
@@ -49,6 +51,35 @@ async fn writes_survive_restarts_and_crashes_of_the_server() {
     let expected: Vec<i64> = (1..=i64::try_from(numbers.len()).unwrap()).collect();
     assert_eq!(numbers, expected, "none lost, none twice, no gap");
     assert_eq!(store.last_job().await, *expected.last().unwrap());
+    store.close().await;
+}
+
+/// The server is away at a job's very commit, for longer than anybody waits.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_became_of_a_job_whose_commit_was_not_answered_is_told_later() {
+    let server = Postgres::shared().unwrap();
+    let door = Door::to(&server).unwrap();
+    let config = StoreConfig {
+        patience: Duration::from_millis(300),
+        ..StoreConfig::new(door.url(&server.create_database().unwrap()))
+    };
+    let store = Store::open(&config).await.unwrap();
+    let mut kept = 0;
+    for moment in [Moment::BeforeCommit, Moment::AfterCommit] {
+        let new = job(&["a", "b"]);
+        let transaction_id = new.runs[1].transaction_id.clone();
+        door.shut_at(moment);
+        let error = store.insert_job(new).await.unwrap_err();
+        assert!(matches!(error, StoreError::OutcomeUnknown(_)), "{error:?}");
+        let error = store.inserted(&transaction_id).await.unwrap_err();
+        assert!(matches!(error, StoreError::Unavailable(_)), "{error:?}");
+        door.open();
+        kept += i64::from(moment == Moment::AfterCommit);
+        let number = store.inserted(&transaction_id).await.unwrap();
+        let expected = (moment == Moment::AfterCommit).then_some(kept);
+        assert_eq!(number.map(|number| number.get()), expected, "{moment:?}");
+    }
+    assert_eq!(store.insert_job(job(&["a"])).await.unwrap().get(), kept + 1);
     store.close().await;
 }
 

@@ -1,13 +1,17 @@
 //! Runs: states, order, lookup.
 
+use std::collections::BTreeMap;
+
 use store::{Page, RunFilter, RunOrder};
 
 use crate::engine::{Bench, applied, both, job, job_to, run_to};
 
 both!(
+    states_are_counted_while_a_job_goes_on_and_summed_up_when_it_is_over,
     an_ended_run_never_changes_again,
     results_that_come_twice_change_nothing,
     lists_are_filtered_ordered_and_paged,
+    runs_are_read_some_at_a_time_in_any_order,
     a_run_is_found_by_its_transaction,
     states_are_counted_for_many_jobs,
 );
@@ -113,6 +117,36 @@ async fn lists_are_filtered_ordered_and_paged(bench: Bench) {
     assert_eq!(listed(failed, all).await, ("b".to_owned(), 1));
 }
 
+async fn runs_are_read_some_at_a_time_in_any_order(bench: Bench) {
+    let store = &bench.store;
+    let nodes: Vec<String> = (0..40).map(|n| format!("n{n:02}")).collect();
+    let nodes: Vec<&str> = nodes.iter().map(String::as_str).collect();
+    let number = store.insert_job(job(&nodes)).await.unwrap();
+    store.insert_job(job(&nodes)).await.unwrap();
+    let changes = (0..40).map(|n| run_to(number, nodes[n], "running", 100 - n as i64));
+    store.commit(changes.collect()).await.unwrap();
+    for order_by in [RunOrder::Certname, RunOrder::Started] {
+        let filter = RunFilter {
+            order_by,
+            descending: true,
+            ..RunFilter::default()
+        };
+        let page = Page {
+            limit: Some(38),
+            offset: 1,
+        };
+        let (whole, _) = store.runs(number, &filter, page).await.unwrap();
+        let names = store.run_names(number, &filter, page).await.unwrap();
+        let mut pieces = Vec::new();
+        for names in names.chunks(store::defaults::RUNS_TOGETHER) {
+            pieces.extend(store.runs_named(number, names).await.unwrap());
+        }
+        assert_eq!(pieces, whole);
+    }
+    let nobody = store.runs_named(number, &["nobody".to_owned()]).await;
+    assert!(nobody.unwrap().is_empty());
+}
+
 async fn a_run_is_found_by_its_transaction(bench: Bench) {
     let new = job(&["a", "b"]);
     let transaction_id = new.runs[1].transaction_id.clone();
@@ -166,4 +200,38 @@ impl LastEvent for store::Store {
             .last()
             .map_or(0, |event| event.id)
     }
+}
+
+async fn states_are_counted_while_a_job_goes_on_and_summed_up_when_it_is_over(bench: Bench) {
+    let store = &bench.store;
+    let counts = |pairs: &[(&str, u64)]| -> BTreeMap<String, u64> {
+        let own = pairs
+            .iter()
+            .map(|(state, count)| ((*state).to_owned(), *count));
+        own.collect()
+    };
+    let over = store.insert_job(job(&["a", "b", "c"])).await.unwrap();
+    let early = store.insert_job(job(&["a", "b"])).await.unwrap();
+    let open = store.insert_job(job(&["a"])).await.unwrap();
+    let changes = vec![
+        run_to(over, "a", "finished", 2_000),
+        run_to(over, "b", "failed", 2_000),
+        run_to(over, "c", "finished", 2_000),
+        job_to(over, "failed", 2_001),
+        // This job is over before its last run is.
+        run_to(early, "a", "finished", 2_000),
+        job_to(early, "stopped", 2_001),
+    ];
+    store.commit(changes).await.unwrap();
+    let states = store.node_states(&[over, early, open]).await.unwrap();
+    assert_eq!(states[&over], counts(&[("failed", 1), ("finished", 2)]));
+    assert_eq!(states[&early], counts(&[("finished", 1), ("ready", 1)]));
+    assert_eq!(states[&open], counts(&[("ready", 1)]));
+    store
+        .commit(vec![run_to(early, "b", "skipped", 3_000)])
+        .await
+        .unwrap();
+    let states = store.node_states(&[early, over]).await.unwrap();
+    assert_eq!(states[&early], counts(&[("finished", 1), ("skipped", 1)]));
+    assert_eq!(states[&over], counts(&[("failed", 1), ("finished", 2)]));
 }

@@ -1,0 +1,1 @@
+-- Plan jobs and what Puppet runs need of jobs.

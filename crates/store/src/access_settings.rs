@@ -1,0 +1,40 @@
+//! Texts that administrators set, for example the disclaimer of the login page.
+
+use crate::StoreError;
+use crate::step::Step;
+use crate::store::Store;
+use crate::value::Value;
+
+const PUT: &str = "INSERT INTO access_settings (name, value) VALUES ($1, $2) \
+     ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value";
+const GET: &str = "SELECT value FROM access_settings WHERE name = $1";
+const DELETE: &str = "DELETE FROM access_settings WHERE name = $1";
+
+pub(crate) const STATEMENTS: &[&str] = &[PUT, GET, DELETE];
+
+impl Store {
+    /// `None` takes it away.
+    pub async fn set_access_setting(
+        &self,
+        name: &str,
+        value: Option<&str>,
+    ) -> Result<(), StoreError> {
+        let name = Value::owned(name);
+        let step = match value {
+            Some(value) => Step {
+                sql: PUT,
+                values: vec![name, Value::owned(value)],
+            },
+            None => Step {
+                sql: DELETE,
+                values: vec![name],
+            },
+        };
+        self.execute(step).await.map(|_| ())
+    }
+
+    /// What was set.
+    pub async fn access_setting(&self, name: &str) -> Result<Option<String>, StoreError> {
+        self.query_one(GET, vec![Value::owned(name)]).await
+    }
+}

@@ -1,0 +1,268 @@
+//! The audit chain: appending to it, reading it, and cutting off its old end.
+//!
+//! [`AuditRow`] is an entry as it stands. The rule: entries are only appended; the one statement
+//! that deletes takes the oldest, and whoever calls it has appended before what was cut off and
+//! with which hash.
+
+use crate::StoreError;
+use crate::ledger::{self, Ledger};
+use crate::page::Page;
+use crate::step::Step;
+use crate::store::Store;
+use crate::value::{ColumnError, Columns, FromRow, Value};
+use crate::write::{Write, Written};
+use crate::writing::audit::{AuditMark, NewAudit};
+
+/// An entry as it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditRow {
+    /// Its number, from 1, without gaps.
+    pub seq: i64,
+    /// The encoding that was hashed.
+    pub version: i64,
+    /// What it says.
+    pub entry: NewAudit,
+    /// The hash of the entry before; of the first one, zeroes.
+    pub prev: [u8; 32],
+    /// Its own.
+    pub hash: [u8; 32],
+}
+
+/// Which entries to list; a field that is empty does not matter.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AuditFilter {
+    /// `orchestrator`, …
+    pub service: Option<String>,
+    /// `users`, …
+    pub actor_type: Option<String>,
+    /// One of these.
+    pub actor_ids: Vec<String>,
+    /// `job`, …
+    pub object_type: Option<String>,
+    /// One of these.
+    pub object_ids: Vec<String>,
+    /// From where.
+    pub address: Option<String>,
+    /// Not before.
+    pub start_ms: Option<i64>,
+    /// Not after.
+    pub end_ms: Option<i64>,
+    /// The newest first.
+    pub descending: bool,
+}
+
+macro_rules! columns {
+    () => {
+        "seq, version, at_ms, phase, intent, actor_type, actor_id, actor_name, address, service, \
+         action, object_type, object_id, object_name, route, decision, permission, status, times, \
+         details, prev, hash"
+    };
+}
+
+/// A list of ids comes as `,a,,b,,`: an id that has a comma itself is found with no list. An entry
+/// that announces a command is left out: the one with its result says the same and more.
+macro_rules! matching {
+    () => {
+        " FROM audit WHERE phase <> 'intent' \
+         AND (CAST($1 AS TEXT) IS NULL OR service = $1) \
+         AND (CAST($2 AS TEXT) IS NULL OR actor_type = $2) \
+         AND (CAST($3 AS TEXT) IS NULL OR replace($3, ',' || actor_id || ',', '') <> $3) \
+         AND (CAST($4 AS TEXT) IS NULL OR object_type = $4) \
+         AND (CAST($5 AS TEXT) IS NULL OR replace($5, ',' || object_id || ',', '') <> $5) \
+         AND (CAST($6 AS TEXT) IS NULL OR address = $6) \
+         AND at_ms >= $7 AND at_ms <= $8"
+    };
+}
+
+const COUNT: &str = concat!("SELECT COUNT(*)", matching!());
+const ASCENDING: &str = concat!(
+    "SELECT ",
+    columns!(),
+    matching!(),
+    " ORDER BY seq LIMIT $9 OFFSET $10"
+);
+const DESCENDING: &str = concat!(
+    "SELECT ",
+    columns!(),
+    matching!(),
+    " ORDER BY seq DESC LIMIT $9 OFFSET $10"
+);
+const FROM: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM audit WHERE seq >= $1 ORDER BY seq LIMIT $2"
+);
+const LAST: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM audit ORDER BY seq DESC LIMIT 1"
+);
+const CHECKPOINT: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM audit WHERE phase = 'checkpoint' ORDER BY seq DESC LIMIT 1"
+);
+/// The last of the oldest entries that may go: everything after it is younger.
+const OLDER: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM audit WHERE seq < (SELECT seq FROM audit WHERE at_ms >= $1 ORDER BY seq LIMIT 1) \
+     ORDER BY seq DESC LIMIT 1"
+);
+const DELETE: &str = "DELETE FROM audit WHERE seq IN (SELECT seq FROM audit WHERE seq <= $1 \
+     ORDER BY seq LIMIT $2)";
+
+pub(crate) const STATEMENTS: &[&str] = &[
+    COUNT, ASCENDING, DESCENDING, FROM, LAST, CHECKPOINT, OLDER, DELETE,
+];
+
+// === impl Store ===
+
+impl Store {
+    /// Appends entries to the chain and waits until they are durable: all of them or, on an
+    /// error, none. Answers where they stand.
+    pub async fn append_audit(&self, entries: Vec<NewAudit>) -> Result<Vec<AuditMark>, StoreError> {
+        if entries.is_empty() {
+            return Ok(Vec::new());
+        }
+        match self.write(Write::Audit(entries)).await? {
+            Written::Audit(marks) => Ok(marks),
+            other => unreachable!("audit entries are answered with their places, not {other:?}"),
+        }
+    }
+
+    /// What the ledger says is the last entry; number 0 and zeroes before the first one.
+    pub async fn audit_head(&self) -> Result<AuditMark, StoreError> {
+        let ledger: Option<Ledger> = self.query_one(ledger::READ, Vec::new()).await?;
+        Ok(ledger.map_or(NO_ENTRY, |ledger| AuditMark {
+            seq: ledger.audit,
+            hash: ledger.audit_hash,
+        }))
+    }
+
+    /// Entries from `seq` on, in their order.
+    pub async fn audit_entries(&self, seq: i64, limit: u64) -> Result<Vec<AuditRow>, StoreError> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        self.query(FROM, vec![Value::Int(seq), Value::Int(limit)])
+            .await
+    }
+
+    /// The last entry that is there.
+    pub async fn last_audit_entry(&self) -> Result<Option<AuditRow>, StoreError> {
+        self.query_one(LAST, Vec::new()).await
+    }
+
+    /// The last entry that says what was cut off.
+    pub async fn last_audit_checkpoint(&self) -> Result<Option<AuditRow>, StoreError> {
+        self.query_one(CHECKPOINT, Vec::new()).await
+    }
+
+    /// The last one of the oldest entries that were written before `at_ms`; `None` also when
+    /// there would be no other left.
+    pub async fn last_audit_entry_before(
+        &self,
+        at_ms: i64,
+    ) -> Result<Option<AuditRow>, StoreError> {
+        self.query_one(OLDER, vec![Value::Int(at_ms)]).await
+    }
+
+    /// Deletes at most `limit` of the oldest entries, none after `seq`. Answers how many.
+    pub async fn delete_audit_entries(&self, seq: i64, limit: u64) -> Result<u64, StoreError> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let values = vec![Value::Int(seq), Value::Int(limit)];
+        self.execute(Step {
+            sql: DELETE,
+            values,
+        })
+        .await
+    }
+
+    /// A part of the entries that match, and how many there are; without those of phase `intent`.
+    pub async fn audit_list(
+        &self,
+        filter: &AuditFilter,
+        page: Page,
+    ) -> Result<(Vec<AuditRow>, u64), StoreError> {
+        let counted: Option<i64> = self.query_one(COUNT, filter.values()).await?;
+        let mut values = filter.values();
+        values.extend([
+            Value::Int(page.limit_column()),
+            Value::Int(page.offset_column()),
+        ]);
+        let sql = if filter.descending {
+            DESCENDING
+        } else {
+            ASCENDING
+        };
+        let rows = self.query(sql, values).await?;
+        Ok((rows, counted.map_or(0, i64::unsigned_abs)))
+    }
+}
+
+const NO_ENTRY: AuditMark = AuditMark {
+    seq: 0,
+    hash: [0; 32],
+};
+
+impl AuditFilter {
+    fn values(&self) -> Vec<Value<'static>> {
+        let list = |ids: &[String]| match ids {
+            [] => Value::Null,
+            ids => {
+                let one = ids.iter().filter(|id| !id.contains(','));
+                let joined: String = one.map(|id| format!("{id},,")).collect();
+                Value::owned(&format!(",{joined}"))
+            }
+        };
+        vec![
+            Value::opt_owned(self.service.as_deref()),
+            Value::opt_owned(self.actor_type.as_deref()),
+            list(&self.actor_ids),
+            Value::opt_owned(self.object_type.as_deref()),
+            list(&self.object_ids),
+            Value::opt_owned(self.address.as_deref()),
+            Value::Int(self.start_ms.unwrap_or(i64::MIN)),
+            Value::Int(self.end_ms.unwrap_or(i64::MAX)),
+        ]
+    }
+}
+
+// === impl AuditRow ===
+
+impl AuditRow {
+    /// The hash that the entry should have.
+    pub fn computed_hash(&self) -> [u8; 32] {
+        self.entry.hash(self.version, self.seq, &self.prev)
+    }
+}
+
+impl FromRow for AuditRow {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        Ok(Self {
+            seq: row.int(0)?,
+            version: row.int(1)?,
+            entry: NewAudit {
+                at_ms: row.int(2)?,
+                phase: row.text(3)?,
+                intent: row.opt_int(4)?,
+                actor_type: row.text(5)?,
+                actor_id: row.text(6)?,
+                actor_name: row.text(7)?,
+                address: row.opt_text(8)?,
+                service: row.text(9)?,
+                action: row.text(10)?,
+                object_type: row.text(11)?,
+                object_id: row.text(12)?,
+                object_name: row.text(13)?,
+                route: row.text(14)?,
+                decision: row.text(15)?,
+                permission: row.opt_text(16)?,
+                status: row.opt_int(17)?,
+                times: row.int(18)?,
+                details: row.text(19)?,
+            },
+            prev: row.hash(20)?,
+            hash: row.hash(21)?,
+        })
+    }
+}

@@ -1,0 +1,95 @@
+//! How nodes without an agent are reached: sealed bytes, and which nodes they are for.
+//!
+//! The rule: a node has at most one connection, and a connection without nodes is not kept.
+
+use crate::StoreError;
+use crate::step::Step;
+use crate::store::Store;
+use crate::value::{ColumnError, Columns, FromRow, Value};
+
+/// A connection.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ConnectionRow {
+    /// A UUID.
+    pub id: String,
+    /// What the engine made of it.
+    pub sealed: Vec<u8>,
+}
+
+const ALL: &str = "SELECT id, sealed FROM connections ORDER BY id";
+const NODES: &str = "SELECT certname, connection_id FROM connection_nodes ORDER BY certname";
+const INSERT: &str = "INSERT INTO connections (id, sealed) VALUES ($1, $2)";
+const PUT_NODE: &str = "INSERT INTO connection_nodes (certname, connection_id) VALUES ($1, $2) \
+     ON CONFLICT (certname) DO UPDATE SET connection_id = excluded.connection_id";
+const DELETE_NODE: &str = "DELETE FROM connection_nodes WHERE certname = $1";
+const DELETE_UNUSED: &str = "DELETE FROM connections WHERE NOT EXISTS \
+     (SELECT 1 FROM connection_nodes node WHERE node.connection_id = connections.id)";
+
+pub(crate) const STATEMENTS: &[&str] = &[ALL, NODES, INSERT, PUT_NODE, DELETE_NODE, DELETE_UNUSED];
+
+// === impl Store ===
+
+impl Store {
+    /// All connections.
+    pub async fn connections(&self) -> Result<Vec<ConnectionRow>, StoreError> {
+        self.query(ALL, Vec::new()).await
+    }
+
+    /// Certnames, each with the id of its connection.
+    pub async fn connection_nodes(&self) -> Result<Vec<(String, String)>, StoreError> {
+        self.query(NODES, Vec::new()).await
+    }
+
+    /// A connection for these nodes, in the place of those that they have.
+    pub async fn insert_connection(
+        &self,
+        row: ConnectionRow,
+        certnames: Vec<String>,
+    ) -> Result<(), StoreError> {
+        let insert = Step {
+            sql: INSERT,
+            values: vec![Value::owned(&row.id), Value::Blob(row.sealed.into())],
+        };
+        let nodes = certnames.iter().map(|certname| Step {
+            sql: PUT_NODE,
+            values: vec![Value::owned(certname), Value::owned(&row.id)],
+        });
+        let steps = std::iter::once(insert).chain(nodes).chain([unused()]);
+        self.execute_all(steps.collect()).await.map(|_| ())
+    }
+
+    /// Forgets how these nodes are reached.
+    pub async fn delete_connections(&self, certnames: Vec<String>) -> Result<(), StoreError> {
+        let nodes = certnames.iter().map(|certname| Step {
+            sql: DELETE_NODE,
+            values: vec![Value::owned(certname)],
+        });
+        let steps = nodes.chain([unused()]);
+        self.execute_all(steps.collect()).await.map(|_| ())
+    }
+}
+
+fn unused() -> Step<'static> {
+    Step {
+        sql: DELETE_UNUSED,
+        values: Vec::new(),
+    }
+}
+
+impl FromRow for ConnectionRow {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        Ok(Self {
+            id: row.text(0)?,
+            sealed: row.blob(1)?,
+        })
+    }
+}
+
+/// Never the bytes.
+impl std::fmt::Debug for ConnectionRow {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ConnectionRow")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,127 @@
+//! Groups of users, as a directory knows them, and who was in them at his last login.
+
+use crate::StoreError;
+use crate::step::Step;
+use crate::store::Store;
+use crate::value::{ColumnError, Columns, FromRow, Value};
+
+/// A group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupRow {
+    /// A UUID.
+    pub id: String,
+    /// The directory's name for it; unique, case counts.
+    pub login: String,
+    /// The name for people.
+    pub display_name: String,
+}
+
+const INSERT: &str = "INSERT INTO user_groups (id, login, display_name) VALUES ($1, $2, $3) \
+     ON CONFLICT DO NOTHING";
+const RENAME: &str = "UPDATE user_groups SET display_name = $2 WHERE id = $1";
+const ALL: &str = "SELECT id, login, display_name FROM user_groups ORDER BY login";
+const ONE: &str = "SELECT id, login, display_name FROM user_groups WHERE id = $1";
+const MEMBERS: &str = "SELECT user_id FROM group_members WHERE group_id = $1 ORDER BY user_id";
+const OF_USER: &str = "SELECT group_id FROM group_members WHERE user_id = $1 ORDER BY group_id";
+const MEMBERSHIPS: &str = "SELECT user_id, group_id FROM group_members ORDER BY user_id, group_id";
+const LEAVE_ALL: &str = "DELETE FROM group_members WHERE user_id = $1";
+/// A group that is not imported is left out.
+const JOIN: &str = "INSERT INTO group_members (group_id, user_id) \
+     SELECT id, $2 FROM user_groups WHERE login = $1 ON CONFLICT DO NOTHING";
+const DELETE_ROLES: &str = "DELETE FROM role_groups WHERE group_id = $1";
+const DELETE_MEMBERS: &str = "DELETE FROM group_members WHERE group_id = $1";
+const DELETE: &str = "DELETE FROM user_groups WHERE id = $1";
+
+pub(crate) const STATEMENTS: &[&str] = &[
+    INSERT,
+    RENAME,
+    ALL,
+    ONE,
+    MEMBERS,
+    OF_USER,
+    MEMBERSHIPS,
+    LEAVE_ALL,
+    JOIN,
+    DELETE_ROLES,
+    DELETE_MEMBERS,
+    DELETE,
+];
+
+// === impl Store ===
+
+impl Store {
+    /// `false`: the name (or id) is taken and nothing was written.
+    pub async fn insert_group(&self, group: GroupRow) -> Result<bool, StoreError> {
+        let values = [&group.id, &group.login, &group.display_name];
+        let values = values.map(|text| Value::owned(text)).to_vec();
+        let sql = INSERT;
+        Ok(self.execute(Step { sql, values }).await? > 0)
+    }
+
+    /// A new name for people. `false`: there is no such group.
+    pub async fn rename_group(&self, id: &str, display_name: &str) -> Result<bool, StoreError> {
+        let values = vec![Value::owned(id), Value::owned(display_name)];
+        let sql = RENAME;
+        Ok(self.execute(Step { sql, values }).await? > 0)
+    }
+
+    /// All groups, by the directory's name.
+    pub async fn groups(&self) -> Result<Vec<GroupRow>, StoreError> {
+        self.query(ALL, Vec::new()).await
+    }
+
+    /// The group with this id.
+    pub async fn group(&self, id: &str) -> Result<Option<GroupRow>, StoreError> {
+        self.query_one(ONE, vec![Value::owned(id)]).await
+    }
+
+    /// Ids of the users in a group.
+    pub async fn group_members(&self, id: &str) -> Result<Vec<String>, StoreError> {
+        self.query(MEMBERS, vec![Value::owned(id)]).await
+    }
+
+    /// Ids of the groups that a user is in.
+    pub async fn groups_of_user(&self, user: &str) -> Result<Vec<String>, StoreError> {
+        self.query(OF_USER, vec![Value::owned(user)]).await
+    }
+
+    /// Every user id with each of his group ids.
+    pub async fn memberships(&self) -> Result<Vec<(String, String)>, StoreError> {
+        self.query(MEMBERSHIPS, Vec::new()).await
+    }
+
+    /// The groups that a user is in, by the directory's names: those and no others.
+    pub async fn set_groups_of_user(
+        &self,
+        user: &str,
+        groups: &[String],
+    ) -> Result<(), StoreError> {
+        let (sql, values) = (LEAVE_ALL, vec![Value::owned(user)]);
+        let mut steps = vec![Step { sql, values }];
+        steps.extend(groups.iter().map(|group| Step {
+            sql: JOIN,
+            values: vec![Value::owned(group), Value::owned(user)],
+        }));
+        self.execute_all(steps).await.map(|_| ())
+    }
+
+    /// With its roles and members. `false`: there was none.
+    pub async fn delete_group(&self, id: &str) -> Result<bool, StoreError> {
+        let steps = [DELETE_ROLES, DELETE_MEMBERS, DELETE].map(|sql| Step {
+            sql,
+            values: vec![Value::owned(id)],
+        });
+        let rows = self.execute_all(steps.to_vec()).await?;
+        Ok(rows.last().is_some_and(|deleted| *deleted > 0))
+    }
+}
+
+impl FromRow for GroupRow {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        Ok(Self {
+            id: row.text(0)?,
+            login: row.text(1)?,
+            display_name: row.text(2)?,
+        })
+    }
+}

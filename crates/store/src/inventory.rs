@@ -1,0 +1,216 @@
+//! What agents told about themselves: facts, and their last reports.
+//!
+//! [`InventoryNodeRow`] is one node. The rules: facts that come late never replace newer ones, and
+//! a node keeps a bounded number of reports.
+
+use crate::StoreError;
+use crate::page::clamp;
+use crate::step::Step;
+use crate::store::Store;
+use crate::value::{ColumnError, Columns, FromRow, Value};
+
+/// A node as it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InventoryNodeRow {
+    /// The node.
+    pub certname: String,
+    /// What it told; `None`: it has been seen and told nothing yet.
+    pub facts: Option<InventoryFacts>,
+}
+
+/// What a node told about itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InventoryFacts {
+    /// A JSON object.
+    pub facts: String,
+    /// A JSON object: what its certificate says.
+    pub trusted: String,
+    /// The environment that it asks for.
+    pub environment: Option<String>,
+    /// When they were collected.
+    pub at_ms: i64,
+}
+
+/// A report of one Puppet run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InventoryReportRow {
+    /// The node.
+    pub certname: String,
+    /// The run's id.
+    pub transaction_uuid: String,
+    /// When the server got it.
+    pub received_ms: i64,
+    /// A JSON object.
+    pub report: String,
+}
+
+const SEEN: &str = "INSERT INTO inventory_nodes (certname) VALUES ($1) ON CONFLICT DO NOTHING";
+
+const FACTS: &str = "INSERT INTO inventory_nodes (certname, facts, trusted, environment, facts_ms) \
+     VALUES ($1, $2, $3, $4, $5) ON CONFLICT (certname) DO UPDATE SET facts = excluded.facts, \
+     trusted = excluded.trusted, environment = excluded.environment, \
+     facts_ms = excluded.facts_ms WHERE inventory_nodes.facts_ms IS NULL \
+     OR inventory_nodes.facts_ms <= excluded.facts_ms";
+
+const REPORT: &str = "INSERT INTO inventory_reports \
+     (certname, transaction_uuid, received_ms, report) VALUES ($1, $2, $3, $4) \
+     ON CONFLICT (certname, transaction_uuid) DO UPDATE SET report = excluded.report, \
+     received_ms = excluded.received_ms";
+
+const DROP_OLD_REPORTS: &str = "DELETE FROM inventory_reports WHERE certname = $1 \
+     AND transaction_uuid NOT IN (SELECT kept.transaction_uuid FROM inventory_reports AS kept \
+     WHERE kept.certname = $1 ORDER BY kept.received_ms DESC, kept.transaction_uuid LIMIT $2)";
+
+const DELETE_NODE: &str = "DELETE FROM inventory_nodes WHERE certname = $1";
+const DELETE_REPORTS: &str = "DELETE FROM inventory_reports WHERE certname = $1";
+
+const NODES: &str = "SELECT certname, facts, trusted, environment, facts_ms FROM inventory_nodes \
+     WHERE certname > $1 ORDER BY certname LIMIT $2";
+
+const REPORTS: &str = "SELECT certname, transaction_uuid, received_ms, report \
+     FROM inventory_reports WHERE certname > $1 AND certname <= $2 \
+     ORDER BY certname, received_ms DESC, transaction_uuid";
+
+const ONE_REPORT: &str = "SELECT certname, transaction_uuid, received_ms, report \
+     FROM inventory_reports WHERE certname = $1 AND transaction_uuid = $2";
+
+pub(crate) const STATEMENTS: &[&str] = &[
+    SEEN,
+    FACTS,
+    REPORT,
+    DROP_OLD_REPORTS,
+    DELETE_NODE,
+    DELETE_REPORTS,
+    NODES,
+    REPORTS,
+    ONE_REPORT,
+];
+
+// === impl Store ===
+
+impl Store {
+    /// Keeps that the nodes exist.
+    pub async fn inventory_seen(&self, certnames: &[String]) -> Result<(), StoreError> {
+        let step = |certname: &String| Step {
+            sql: SEEN,
+            values: vec![Value::owned(certname)],
+        };
+        match certnames {
+            [] => Ok(()),
+            _ => {
+                let steps = certnames.iter().map(step).collect();
+                self.execute_all(steps).await.map(drop)
+            }
+        }
+    }
+
+    /// Keeps what a node told. `false`: the store has newer facts, and nothing was written.
+    pub async fn put_inventory_facts(
+        &self,
+        certname: &str,
+        facts: &InventoryFacts,
+    ) -> Result<bool, StoreError> {
+        let values = vec![
+            Value::owned(certname),
+            Value::owned(&facts.facts),
+            Value::owned(&facts.trusted),
+            Value::opt_owned(facts.environment.as_deref()),
+            Value::Int(facts.at_ms),
+        ];
+        Ok(self.execute(Step { sql: FACTS, values }).await? > 0)
+    }
+
+    /// Keeps a report, and of the node's older ones so many that it has `keep` in all.
+    pub async fn put_inventory_report(
+        &self,
+        report: &InventoryReportRow,
+        keep: u64,
+    ) -> Result<(), StoreError> {
+        let certname = Value::owned(&report.certname);
+        let insert = Step {
+            sql: REPORT,
+            values: vec![
+                certname.clone(),
+                Value::owned(&report.transaction_uuid),
+                Value::Int(report.received_ms),
+                Value::owned(&report.report),
+            ],
+        };
+        let trim = Step {
+            sql: DROP_OLD_REPORTS,
+            values: vec![certname, Value::Int(clamp(keep))],
+        };
+        self.execute_all(vec![insert, trim]).await.map(drop)
+    }
+
+    /// Forgets a node. `false`: there was none.
+    pub async fn delete_inventory_node(&self, certname: &str) -> Result<bool, StoreError> {
+        let steps = [DELETE_REPORTS, DELETE_NODE].map(|sql| Step {
+            sql,
+            values: vec![Value::owned(certname)],
+        });
+        let rows = self.execute_all(steps.to_vec()).await?;
+        Ok(rows.last().is_some_and(|deleted| *deleted > 0))
+    }
+
+    /// At most `limit` nodes whose certname follows `after`, by certname (`""`: the first ones).
+    pub async fn inventory_nodes(
+        &self,
+        after: &str,
+        limit: u64,
+    ) -> Result<Vec<InventoryNodeRow>, StoreError> {
+        let values = vec![Value::owned(after), Value::Int(clamp(limit))];
+        self.query(NODES, values).await
+    }
+
+    /// The reports of the nodes that follow `after`, up to `last`: by certname, newest first.
+    pub async fn inventory_reports(
+        &self,
+        after: &str,
+        last: &str,
+    ) -> Result<Vec<InventoryReportRow>, StoreError> {
+        self.query(REPORTS, vec![Value::owned(after), Value::owned(last)])
+            .await
+    }
+
+    /// The report of one run.
+    pub async fn inventory_report(
+        &self,
+        certname: &str,
+        transaction_uuid: &str,
+    ) -> Result<Option<InventoryReportRow>, StoreError> {
+        let values = vec![Value::owned(certname), Value::owned(transaction_uuid)];
+        self.query_one(ONE_REPORT, values).await
+    }
+}
+
+// === impl rows ===
+
+impl FromRow for InventoryNodeRow {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        let facts = match row.opt_text(1)? {
+            None => None,
+            Some(facts) => Some(InventoryFacts {
+                facts,
+                trusted: row.text(2)?,
+                environment: row.opt_text(3)?,
+                at_ms: row.int(4)?,
+            }),
+        };
+        Ok(Self {
+            certname: row.text(0)?,
+            facts,
+        })
+    }
+}
+
+impl FromRow for InventoryReportRow {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        Ok(Self {
+            certname: row.text(0)?,
+            transaction_uuid: row.text(1)?,
+            received_ms: row.int(2)?,
+            report: row.text(3)?,
+        })
+    }
+}

@@ -1,0 +1,152 @@
+//! Node groups: rows that the classifier reads at its start and writes one edit at a time.
+//!
+//! The rule: an edit names the serial number that it was made on, and writes nothing when another
+//! edit came before it.
+
+use crate::StoreError;
+use crate::step::Step;
+use crate::store::Store;
+use crate::value::{ColumnError, Columns, FromRow, Value};
+
+/// A group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeGroupRow {
+    /// A UUID.
+    pub id: String,
+    /// A UUID; the root is its own parent.
+    pub parent: String,
+    /// Unique within the environment.
+    pub name: String,
+    /// For people.
+    pub description: Option<String>,
+    /// The environment's name.
+    pub environment: String,
+    /// Whether the environment beats those of other groups.
+    pub environment_trumps: bool,
+    /// JSON; `None`: no nodes.
+    pub rule: Option<String>,
+    /// JSON.
+    pub classes: String,
+    /// JSON.
+    pub config_data: String,
+    /// JSON.
+    pub variables: String,
+    /// When.
+    pub last_edited_ms: i64,
+    /// Counts the edits.
+    pub serial_number: i64,
+}
+
+const ALL: &str = "SELECT id, parent, name, description, environment, environment_trumps, rule, \
+     classes, config_data, variables, last_edited_ms, serial_number FROM node_groups ORDER BY id";
+const INSERT: &str = "INSERT INTO node_groups (id, parent, name, description, environment, \
+     environment_trumps, rule, classes, config_data, variables, last_edited_ms, serial_number) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
+const UPDATE: &str = "UPDATE node_groups SET parent = $2, name = $3, description = $4, \
+     environment = $5, environment_trumps = $6, rule = $7, classes = $8, config_data = $9, \
+     variables = $10, last_edited_ms = $11, serial_number = $12 \
+     WHERE id = $1 AND serial_number = $13";
+const DELETE: &str = "DELETE FROM node_groups WHERE id = $1 AND serial_number = $2 \
+     AND NOT EXISTS (SELECT 1 FROM node_groups child WHERE child.parent = $1)";
+const DELETE_ALL: &str = "DELETE FROM node_groups";
+
+pub(crate) const STATEMENTS: &[&str] = &[ALL, INSERT, UPDATE, DELETE, DELETE_ALL];
+
+// === impl Store ===
+
+impl Store {
+    /// All groups.
+    pub async fn node_groups(&self) -> Result<Vec<NodeGroupRow>, StoreError> {
+        self.query(ALL, Vec::new()).await
+    }
+
+    /// Refused when the id, or the name within the environment, is taken.
+    pub async fn insert_node_group(&self, row: NodeGroupRow) -> Result<(), StoreError> {
+        self.execute(insert(&row)).await.map(|_| ())
+    }
+
+    /// Writes groups over those that have the given serial numbers, in one transaction. Says for
+    /// each whether it was written; `false`: it is gone or has another serial number.
+    pub async fn update_node_groups(
+        &self,
+        rows: Vec<(NodeGroupRow, i64)>,
+    ) -> Result<Vec<bool>, StoreError> {
+        let steps = rows.iter().map(|(row, serial_number)| {
+            let mut values = values(row);
+            values.push(Value::Int(*serial_number));
+            Step {
+                sql: UPDATE,
+                values,
+            }
+        });
+        let written = self.execute_all(steps.collect()).await?;
+        Ok(written.into_iter().map(|rows| rows > 0).collect())
+    }
+
+    /// `false`: it is gone, has another serial number, or has children.
+    pub async fn delete_node_group(
+        &self,
+        id: &str,
+        serial_number: i64,
+    ) -> Result<bool, StoreError> {
+        let values = vec![Value::owned(id), Value::Int(serial_number)];
+        let step = Step {
+            sql: DELETE,
+            values,
+        };
+        Ok(self.execute(step).await? > 0)
+    }
+
+    /// These groups instead of all that are there, in one transaction.
+    pub async fn replace_node_groups(&self, rows: Vec<NodeGroupRow>) -> Result<(), StoreError> {
+        let clear = Step {
+            sql: DELETE_ALL,
+            values: Vec::new(),
+        };
+        let steps = std::iter::once(clear).chain(rows.iter().map(insert));
+        self.execute_all(steps.collect()).await.map(|_| ())
+    }
+}
+
+fn insert(row: &NodeGroupRow) -> Step<'static> {
+    Step {
+        sql: INSERT,
+        values: values(row),
+    }
+}
+
+fn values(row: &NodeGroupRow) -> Vec<Value<'static>> {
+    vec![
+        Value::owned(&row.id),
+        Value::owned(&row.parent),
+        Value::owned(&row.name),
+        Value::opt_owned(row.description.as_deref()),
+        Value::owned(&row.environment),
+        Value::Int(i64::from(row.environment_trumps)),
+        Value::opt_owned(row.rule.as_deref()),
+        Value::owned(&row.classes),
+        Value::owned(&row.config_data),
+        Value::owned(&row.variables),
+        Value::Int(row.last_edited_ms),
+        Value::Int(row.serial_number),
+    ]
+}
+
+impl FromRow for NodeGroupRow {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        Ok(Self {
+            id: row.text(0)?,
+            parent: row.text(1)?,
+            name: row.text(2)?,
+            description: row.opt_text(3)?,
+            environment: row.text(4)?,
+            environment_trumps: row.int(5)? != 0,
+            rule: row.opt_text(6)?,
+            classes: row.text(7)?,
+            config_data: row.text(8)?,
+            variables: row.text(9)?,
+            last_edited_ms: row.int(10)?,
+            serial_number: row.int(11)?,
+        })
+    }
+}

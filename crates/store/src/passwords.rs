@@ -1,0 +1,125 @@
+//! Changes of passwords, and the tokens with which a password is set anew.
+//!
+//! The rule: a reset token is used up in the transaction that sets the password, and every other
+//! way in ends with it.
+
+use crate::StoreError;
+use crate::step::Step;
+use crate::store::Store;
+use crate::tokens::revoke_of_user;
+use crate::value::Value;
+
+const INSERT: &str = "INSERT INTO password_resets (hash, user_id, expires_ms) VALUES ($1, $2, $3)";
+const DELETE_OF_USER: &str = "DELETE FROM password_resets WHERE user_id = $1";
+const DELETE_OLD: &str = "DELETE FROM password_resets WHERE expires_ms < $1";
+const USER_OF: &str = "SELECT users.id, users.login FROM password_resets \
+     JOIN users ON users.id = password_resets.user_id \
+     WHERE password_resets.hash = $1 AND password_resets.expires_ms > $2";
+const SET_BY_RESET: &str = "UPDATE users SET password_hash = $2, failed_logins = 0 WHERE id = $1 \
+     AND EXISTS (SELECT 1 FROM password_resets WHERE hash = $3 AND user_id = $1 \
+     AND expires_ms > $4)";
+const REVOKE_BY_RESET: &str = "UPDATE tokens SET revoked_ms = $2, label = NULL WHERE user_id = $1 \
+     AND revoked_ms IS NULL AND EXISTS (SELECT 1 FROM password_resets WHERE hash = $3 \
+     AND user_id = $1 AND expires_ms > $2)";
+const USE_UP: &str = "DELETE FROM password_resets WHERE user_id = $1 AND EXISTS \
+     (SELECT 1 FROM password_resets AS used WHERE used.hash = $2 AND used.user_id = $1)";
+const SET: &str = "UPDATE users SET password_hash = $2, failed_logins = 0 WHERE id = $1";
+
+pub(crate) const STATEMENTS: &[&str] = &[
+    INSERT,
+    DELETE_OF_USER,
+    DELETE_OLD,
+    USER_OF,
+    SET_BY_RESET,
+    REVOKE_BY_RESET,
+    USE_UP,
+    SET,
+];
+
+impl Store {
+    /// A token to set the user's password with, until `expires_ms`; earlier ones of his end.
+    pub async fn insert_password_reset(
+        &self,
+        hash: &[u8; 32],
+        user_id: &str,
+        expires_ms: i64,
+        now_ms: i64,
+    ) -> Result<(), StoreError> {
+        let step = |sql, values| Step { sql, values };
+        let hash = Value::Blob(hash.to_vec().into());
+        let values = vec![hash, Value::owned(user_id), Value::Int(expires_ms)];
+        let steps = vec![
+            step(DELETE_OLD, vec![Value::Int(now_ms)]),
+            step(DELETE_OF_USER, vec![Value::owned(user_id)]),
+            step(INSERT, values),
+        ];
+        self.execute_all(steps).await.map(|_| ())
+    }
+
+    /// No reset token of these users is good any more.
+    pub async fn delete_password_resets(&self, user_ids: &[String]) -> Result<(), StoreError> {
+        let step = |id: &String| Step {
+            sql: DELETE_OF_USER,
+            values: vec![Value::owned(id)],
+        };
+        let steps: Vec<_> = user_ids.iter().map(step).collect();
+        if steps.is_empty() {
+            return Ok(());
+        }
+        self.execute_all(steps).await.map(|_| ())
+    }
+
+    /// Id and login of the user whose password a reset token may set.
+    pub async fn password_reset_user(
+        &self,
+        hash: &[u8; 32],
+        now_ms: i64,
+    ) -> Result<Option<(String, String)>, StoreError> {
+        let values = vec![Value::Blob(hash.to_vec().into()), Value::Int(now_ms)];
+        self.query_one(USER_OF, values).await
+    }
+
+    /// Sets the password by a reset token, which is used up; all tokens of the user end, and
+    /// failed logins are forgotten. `false`: the reset token is not good (any more).
+    pub async fn set_password_by_reset(
+        &self,
+        hash: &[u8; 32],
+        user_id: &str,
+        password_hash: &str,
+        now_ms: i64,
+    ) -> Result<bool, StoreError> {
+        let id = || Value::owned(user_id);
+        let hash = || Value::Blob(hash.to_vec().into());
+        let step = |sql, values| Step { sql, values };
+        let password = Value::owned(password_hash);
+        let steps = vec![
+            step(
+                SET_BY_RESET,
+                vec![id(), password, hash(), Value::Int(now_ms)],
+            ),
+            step(REVOKE_BY_RESET, vec![id(), Value::Int(now_ms), hash()]),
+            step(USE_UP, vec![id(), hash()]),
+        ];
+        let rows = self.execute_all(steps).await?;
+        Ok(rows.first().is_some_and(|set| *set > 0))
+    }
+
+    /// Sets the password; the tokens of the user end, but for the one with the hash `but`, and so
+    /// do his reset tokens.
+    pub async fn set_password(
+        &self,
+        user_id: &str,
+        password_hash: &str,
+        but: Option<&[u8; 32]>,
+        now_ms: i64,
+    ) -> Result<(), StoreError> {
+        let step = |sql, values| Step { sql, values };
+        let values = vec![Value::owned(user_id), Value::owned(password_hash)];
+        let steps = vec![
+            step(SET, values),
+            step(DELETE_OF_USER, vec![Value::owned(user_id)]),
+            revoke_of_user(user_id, but, now_ms),
+        ];
+        self.execute_all(steps).await.map(|_| ())
+    }
+}

@@ -1,0 +1,118 @@
+//! What happens in plan jobs, one sequence over all of them.
+//!
+//! [`PlanEventRow`]; the rule: an event is written only while its plan job runs, and its id comes
+//! from a counter that goes up in the same transaction, so no id is skipped or used again.
+
+use crate::StoreError;
+use crate::step::Step;
+use crate::store::Store;
+use crate::value::{ColumnError, Columns, FromRow, Value};
+
+/// An event about to be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewPlanEvent {
+    /// `task_start`, `out_message`, `plan_finished`, …
+    pub kind: String,
+    /// When.
+    pub at_ms: i64,
+    /// JSON.
+    pub details: String,
+    /// For people.
+    pub message: String,
+}
+
+/// An event as it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanEventRow {
+    /// Ascending over all plan jobs.
+    pub id: i64,
+    /// Of which plan job.
+    pub plan_job: i64,
+    /// As in [`NewPlanEvent`], as the other fields.
+    pub kind: String,
+    /// When.
+    pub at_ms: i64,
+    /// JSON.
+    pub details: String,
+    /// For people.
+    pub message: String,
+}
+
+const TAKE: &str = "UPDATE plan_counters SET last = last + 1 WHERE name = 'event' \
+     AND EXISTS (SELECT 1 FROM plan_jobs WHERE number = $1 AND state = 'running')";
+const INSERT: &str = "INSERT INTO plan_events (id, plan_job, kind, at_ms, details, message) \
+     SELECT c.last, p.number, CAST($2 AS TEXT), CAST($3 AS BIGINT), CAST($4 AS TEXT), \
+     CAST($5 AS TEXT) FROM plan_counters c, plan_jobs p \
+     WHERE c.name = 'event' AND p.number = $1 AND p.state = 'running'";
+const FROM: &str = "SELECT id, plan_job, kind, at_ms, details, message FROM plan_events \
+     WHERE plan_job = $1 AND id >= $2 ORDER BY id LIMIT $3";
+const ONE: &str = "SELECT id, plan_job, kind, at_ms, details, message FROM plan_events \
+     WHERE id = $1";
+
+pub(crate) const STATEMENTS: &[&str] = &[TAKE, INSERT, FROM, ONE];
+
+/// The statements of an event; they write nothing when the plan job is over.
+pub(crate) fn steps(plan_job: i64, event: &NewPlanEvent) -> [Step<'static>; 2] {
+    let take = Step {
+        sql: TAKE,
+        values: vec![Value::Int(plan_job)],
+    };
+    let values = vec![
+        Value::Int(plan_job),
+        Value::owned(&event.kind),
+        Value::Int(event.at_ms),
+        Value::owned(&event.details),
+        Value::owned(&event.message),
+    ];
+    [
+        take,
+        Step {
+            sql: INSERT,
+            values,
+        },
+    ]
+}
+
+// === impl Store ===
+
+impl Store {
+    /// Writes an event of a plan job. `false`: there is none that runs.
+    pub async fn insert_plan_event(
+        &self,
+        plan_job: i64,
+        event: &NewPlanEvent,
+    ) -> Result<bool, StoreError> {
+        let rows = self.execute_all(steps(plan_job, event).to_vec()).await?;
+        Ok(rows.last().is_some_and(|inserted| *inserted > 0))
+    }
+
+    /// Events of a plan job from `from_id` on, in order.
+    pub async fn plan_events(
+        &self,
+        plan_job: i64,
+        from_id: i64,
+        limit: usize,
+    ) -> Result<Vec<PlanEventRow>, StoreError> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let values = [plan_job, from_id, limit].map(Value::Int);
+        self.query(FROM, values.to_vec()).await
+    }
+
+    /// One event, of whichever plan job.
+    pub async fn plan_event(&self, id: i64) -> Result<Option<PlanEventRow>, StoreError> {
+        self.query_one(ONE, vec![Value::Int(id)]).await
+    }
+}
+
+impl FromRow for PlanEventRow {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        Ok(Self {
+            id: row.int(0)?,
+            plan_job: row.int(1)?,
+            kind: row.text(2)?,
+            at_ms: row.int(3)?,
+            details: row.text(4)?,
+            message: row.text(5)?,
+        })
+    }
+}

@@ -1,0 +1,366 @@
+//! Plan jobs: a plan that runs, here or in somebody's Bolt, and the jobs that are its steps.
+//!
+//! [`PlanJobRow`]; the rules: numbers are contiguous and never used again; a plan job that is over
+//! stays as it is and gets no more steps, since the job of a step is refused in its own
+//! transaction.
+
+use crate::defaults::PRUNE_JOBS;
+use crate::page::Page;
+use crate::plan_events::{self, NewPlanEvent};
+use crate::step::Step;
+use crate::store::Store;
+use crate::value::{ColumnError, Columns, FromRow, Value};
+use crate::{JobNumber, StoreError};
+
+/// A plan job about to be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewPlanJob {
+    /// Unique.
+    pub request_id: String,
+    /// The plan's name.
+    pub plan: String,
+    /// May be empty.
+    pub environment: String,
+    /// JSON, without secrets.
+    pub options: String,
+    /// JSON.
+    pub userdata: String,
+    /// The owner's login.
+    pub owner: String,
+    /// When.
+    pub created_ms: i64,
+}
+
+/// A plan job as it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanJobRow {
+    /// Its number.
+    pub number: i64,
+    /// The plan's name.
+    pub plan: String,
+    /// `running`, `success` or `failure`.
+    pub state: String,
+    /// May be empty.
+    pub environment: String,
+    /// JSON, without secrets.
+    pub options: String,
+    /// JSON.
+    pub userdata: String,
+    /// The owner's login.
+    pub owner: String,
+    /// JSON; `None` while it runs, and where it was not asked for.
+    pub result: Option<String>,
+    /// How long the result is, read or not.
+    pub result_chars: u64,
+    /// When it was started.
+    pub created_ms: i64,
+    /// When it ended.
+    pub finished_ms: Option<i64>,
+    /// When it entered its state.
+    pub changed_ms: i64,
+}
+
+/// How a plan job ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanOutcome {
+    /// `success` or `failure`.
+    pub state: String,
+    /// JSON.
+    pub result: String,
+    /// The last event.
+    pub event: NewPlanEvent,
+}
+
+/// A state that a step of a plan job entered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanStepState {
+    /// The step.
+    pub job: JobNumber,
+    /// As in [`JobStateRow`](crate::JobStateRow).
+    pub state: String,
+    /// When.
+    pub enter_ms: i64,
+}
+
+/// By what plan jobs are ordered; ties are broken by number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PlanJobOrder {
+    /// By number, as numbers.
+    #[default]
+    Number,
+    /// By the owner's login.
+    Owner,
+    /// By the last change of state.
+    Changed,
+    /// By the environment.
+    Environment,
+    /// By the state's name.
+    State,
+}
+
+/// Which plan jobs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlanJobFilter {
+    /// Ended then or later.
+    pub min_finish_ms: Option<i64>,
+    /// Ended then or earlier.
+    pub max_finish_ms: Option<i64>,
+    /// By what.
+    pub order_by: PlanJobOrder,
+    /// The other way round.
+    pub descending: bool,
+    /// Whether results are read, which may be large.
+    pub results: bool,
+}
+
+macro_rules! columns {
+    ($result:literal) => {
+        concat!(
+            "number, plan, state, environment, options, userdata, owner, ",
+            $result,
+            ", created_ms, finished_ms, changed_ms, CAST(COALESCE(LENGTH(result), 0) AS BIGINT)"
+        )
+    };
+}
+
+macro_rules! matching {
+    () => {
+        " FROM plan_jobs WHERE (CAST($1 AS BIGINT) IS NULL OR finished_ms >= $1) \
+         AND (CAST($2 AS BIGINT) IS NULL OR finished_ms <= $2)"
+    };
+}
+
+macro_rules! page {
+    ($order:literal) => {
+        concat!(
+            "SELECT ",
+            columns!("CASE WHEN CAST($5 AS BIGINT) = 1 THEN result END"),
+            matching!(),
+            " ORDER BY ",
+            $order,
+            " LIMIT $3 OFFSET $4"
+        )
+    };
+}
+
+const TAKE: &str = "UPDATE plan_counters SET last = last + 1 WHERE name = 'job'";
+const INSERT: &str = "INSERT INTO plan_jobs (number, request_id, plan, state, environment, \
+     options, userdata, owner, created_ms, changed_ms) SELECT last, CAST($1 AS TEXT), \
+     CAST($2 AS TEXT), 'running', CAST($3 AS TEXT), CAST($4 AS TEXT), CAST($5 AS TEXT), \
+     CAST($6 AS TEXT), CAST($7 AS BIGINT), CAST($7 AS BIGINT) \
+     FROM plan_counters WHERE name = 'job'";
+const BY_REQUEST: &str = "SELECT number FROM plan_jobs WHERE request_id = $1";
+const FINISH: &str = "UPDATE plan_jobs SET state = $2, result = $3, finished_ms = $4, \
+     changed_ms = $4 WHERE number = $1 AND state = 'running'";
+/// In the transaction of the job.
+const STEP: &str = "INSERT INTO plan_steps (plan_job, job, open) VALUES ($1, $2, \
+     (SELECT 1 FROM plan_jobs WHERE number = $1 AND state = 'running'))";
+const ONE: &str = concat!(
+    "SELECT ",
+    columns!("result"),
+    " FROM plan_jobs WHERE number = $1"
+);
+const COUNT: &str = concat!("SELECT COUNT(*)", matching!());
+const STEPS: &str = "SELECT s.job, t.state, t.enter_ms FROM plan_steps s \
+     JOIN jobs j ON j.number = s.job JOIN job_states t ON t.job = s.job \
+     WHERE s.plan_job = $1 AND j.pruned = 0 ORDER BY s.job, t.progress";
+
+macro_rules! old {
+    ($column:literal, $table:literal) => {
+        concat!(
+            "DELETE FROM ",
+            $table,
+            " WHERE ",
+            $column,
+            " IN (SELECT number FROM plan_jobs WHERE finished_ms < $1 ORDER BY number LIMIT $2)"
+        )
+    };
+}
+
+const FORGET: [&str; 3] = [
+    old!("plan_job", "plan_events"),
+    old!("plan_job", "plan_steps"),
+    old!("number", "plan_jobs"),
+];
+
+const PAGES: [(PlanJobOrder, &str, &str); 5] = [
+    (PlanJobOrder::Number, page!("number"), page!("number DESC")),
+    (
+        PlanJobOrder::Owner,
+        page!("owner, number"),
+        page!("owner DESC, number DESC"),
+    ),
+    (
+        PlanJobOrder::Changed,
+        page!("changed_ms, number"),
+        page!("changed_ms DESC, number DESC"),
+    ),
+    (
+        PlanJobOrder::Environment,
+        page!("environment, number"),
+        page!("environment DESC, number DESC"),
+    ),
+    (
+        PlanJobOrder::State,
+        page!("state, number"),
+        page!("state DESC, number DESC"),
+    ),
+];
+
+pub(crate) const STATEMENTS: &[&str] = &[
+    TAKE, INSERT, BY_REQUEST, FINISH, STEP, ONE, COUNT, STEPS, FORGET[0], FORGET[1], FORGET[2],
+    PAGES[0].1, PAGES[0].2, PAGES[1].1, PAGES[1].2, PAGES[2].1, PAGES[2].2, PAGES[3].1, PAGES[3].2,
+    PAGES[4].1, PAGES[4].2,
+];
+
+/// The statements that make a job a step of a plan job, and tell so in its events. They refuse the
+/// whole transaction when the plan job is over.
+pub(crate) fn join(
+    plan_job: i64,
+    job: JobNumber,
+    at_ms: i64,
+) -> impl Iterator<Item = Step<'static>> {
+    let step = Step {
+        sql: STEP,
+        values: vec![Value::Int(plan_job), Value::Int(job.get())],
+    };
+    let event = NewPlanEvent {
+        kind: "task_start".to_owned(),
+        at_ms,
+        details: format!(r#"{{"job-id":"{job}"}}"#),
+        message: format!("Started the task of job {job}"),
+    };
+    std::iter::once(step).chain(plan_events::steps(plan_job, &event))
+}
+
+// === impl Store ===
+
+impl Store {
+    /// Writes a plan job that runs; gives its number.
+    pub async fn insert_plan_job(&self, new: &NewPlanJob) -> Result<i64, StoreError> {
+        let request_id = Value::owned(&new.request_id);
+        let take = Step {
+            sql: TAKE,
+            values: Vec::new(),
+        };
+        let values = vec![
+            request_id.clone(),
+            Value::owned(&new.plan),
+            Value::owned(&new.environment),
+            Value::owned(&new.options),
+            Value::owned(&new.userdata),
+            Value::owned(&new.owner),
+            Value::Int(new.created_ms),
+        ];
+        let sql = INSERT;
+        self.execute_all(vec![take, Step { sql, values }]).await?;
+        let number: Option<i64> = self.query_one(BY_REQUEST, vec![request_id]).await?;
+        number.ok_or(StoreError::Closed)
+    }
+
+    /// Ends a plan job. `false`: there is none that runs, and nothing was written.
+    pub async fn finish_plan_job(
+        &self,
+        number: i64,
+        outcome: &PlanOutcome,
+    ) -> Result<bool, StoreError> {
+        let values = vec![
+            Value::Int(number),
+            Value::owned(&outcome.state),
+            Value::owned(&outcome.result),
+            Value::Int(outcome.event.at_ms),
+        ];
+        // The event first: it is only written to a plan job that runs.
+        let mut steps = plan_events::steps(number, &outcome.event).to_vec();
+        let sql = FINISH;
+        steps.push(Step { sql, values });
+        let rows = self.execute_all(steps).await?;
+        Ok(rows.last().is_some_and(|changed| *changed > 0))
+    }
+
+    /// One plan job with its result.
+    pub async fn plan_job(&self, number: i64) -> Result<Option<PlanJobRow>, StoreError> {
+        self.query_one(ONE, vec![Value::Int(number)]).await
+    }
+
+    /// Plan jobs, and how many there are without paging.
+    pub async fn plan_jobs(
+        &self,
+        filter: &PlanJobFilter,
+        page: Page,
+    ) -> Result<(Vec<PlanJobRow>, u64), StoreError> {
+        let mut values = vec![
+            Value::opt_int(filter.min_finish_ms),
+            Value::opt_int(filter.max_finish_ms),
+        ];
+        let total: Option<i64> = self.query_one(COUNT, values.clone()).await?;
+        let place = |(order, ..): &&(PlanJobOrder, _, _)| *order == filter.order_by;
+        let (_, ascending, descending) = PAGES.iter().find(place).unwrap_or(&PAGES[0]);
+        let sql = if filter.descending {
+            descending
+        } else {
+            ascending
+        };
+        values.extend([
+            Value::Int(page.limit_column()),
+            Value::Int(page.offset_column()),
+            Value::Int(i64::from(filter.results)),
+        ]);
+        let rows = self.query(sql, values).await?;
+        Ok((rows, total.unwrap_or(0).unsigned_abs()))
+    }
+
+    /// The states of the steps of a plan job, by step and in order. Steps that were forgotten as
+    /// old jobs are left out.
+    pub async fn plan_steps(&self, number: i64) -> Result<Vec<PlanStepState>, StoreError> {
+        self.query(STEPS, vec![Value::Int(number)]).await
+    }
+
+    /// Forgets plan jobs that ended before `older_than_ms`, with their events; gives how many.
+    pub async fn prune_plan_jobs(&self, older_than_ms: i64) -> Result<u64, StoreError> {
+        let mut pruned = 0;
+        loop {
+            let values = [older_than_ms, PRUNE_JOBS].map(Value::Int).to_vec();
+            let steps = FORGET.map(|sql| Step {
+                sql,
+                values: values.clone(),
+            });
+            let rows = self.execute_all(steps.to_vec()).await?;
+            match rows.last() {
+                Some(0) | None => return Ok(pruned),
+                Some(jobs) => pruned += jobs,
+            }
+        }
+    }
+}
+
+// === impl rows ===
+
+impl FromRow for PlanJobRow {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        Ok(Self {
+            number: row.int(0)?,
+            plan: row.text(1)?,
+            state: row.text(2)?,
+            environment: row.text(3)?,
+            options: row.text(4)?,
+            userdata: row.text(5)?,
+            owner: row.text(6)?,
+            result: row.opt_text(7)?,
+            result_chars: row.int(11)?.unsigned_abs(),
+            created_ms: row.int(8)?,
+            finished_ms: row.opt_int(9)?,
+            changed_ms: row.int(10)?,
+        })
+    }
+}
+
+impl FromRow for PlanStepState {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        Ok(Self {
+            job: JobNumber::from_column(row.int(0)?),
+            state: row.text(1)?,
+            enter_ms: row.int(2)?,
+        })
+    }
+}

@@ -1,0 +1,260 @@
+//! Roles: permissions under a name, and who has them.
+//!
+//! The rule: a role changes as a whole, in one transaction; numbers of roles are never used again.
+
+use crate::StoreError;
+use crate::step::Step;
+use crate::store::Store;
+use crate::value::{ColumnError, Columns, FromRow, Value};
+
+/// A role with all that belongs to it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RoleRow {
+    /// Its number.
+    pub id: i64,
+    /// Unique; case counts.
+    pub display_name: String,
+    /// May be empty.
+    pub description: String,
+    /// What it permits, sorted.
+    pub permissions: Vec<GrantRow>,
+    /// Who has it, sorted.
+    pub user_ids: Vec<String>,
+    /// Whose members have it, sorted.
+    pub group_ids: Vec<String>,
+}
+
+/// One permission of a role.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct GrantRow {
+    /// For example `tasks`.
+    pub object_type: String,
+    /// For example `run`.
+    pub action: String,
+    /// `*` or the id of an instance.
+    pub instance: String,
+}
+
+const ALL: &str = "SELECT id, display_name, description FROM roles ORDER BY id";
+const ONE: &str = "SELECT id, display_name, description FROM roles WHERE id = $1";
+const BY_NAME: &str = "SELECT id, display_name, description FROM roles WHERE display_name = $1";
+const PERMISSIONS: &str = "SELECT object_type, action, instance, role_id FROM role_permissions \
+     WHERE CAST($1 AS BIGINT) IS NULL OR role_id = $1 ORDER BY object_type, action, instance";
+const USERS: &str = "SELECT role_id, user_id FROM role_users \
+     WHERE CAST($1 AS BIGINT) IS NULL OR role_id = $1 ORDER BY user_id";
+const GROUPS: &str = "SELECT role_id, group_id FROM role_groups \
+     WHERE CAST($1 AS BIGINT) IS NULL OR role_id = $1 ORDER BY group_id";
+pub(crate) const NEXT: &str = "SELECT last FROM access_counters WHERE name = $1";
+pub(crate) const TAKE: &str = "UPDATE access_counters SET last = $2 WHERE name = $1 AND last < $2";
+const PUT: &str = "INSERT INTO roles (id, display_name, description) VALUES ($1, $2, $3) \
+     ON CONFLICT (id) DO UPDATE SET display_name = EXCLUDED.display_name, \
+     description = EXCLUDED.description";
+const CLEAR_PERMISSIONS: &str = "DELETE FROM role_permissions WHERE role_id = $1";
+const CLEAR_USERS: &str = "DELETE FROM role_users WHERE role_id = $1";
+const CLEAR_GROUPS: &str = "DELETE FROM role_groups WHERE role_id = $1";
+const ADD_PERMISSION: &str = "INSERT INTO role_permissions (role_id, object_type, action, instance) \
+     VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING";
+const ADD_USER: &str =
+    "INSERT INTO role_users (role_id, user_id) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+const ADD_GROUP: &str =
+    "INSERT INTO role_groups (role_id, group_id) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+const CLEAR_ROLES_OF_USER: &str = "DELETE FROM role_users WHERE user_id = $1";
+const CLEAR_ROLES_OF_GROUP: &str = "DELETE FROM role_groups WHERE group_id = $1";
+const DELETE: &str = "DELETE FROM roles WHERE id = $1";
+const OF_USER: &str = "SELECT role_id FROM role_users WHERE user_id = $1 ORDER BY role_id";
+const INHERITED: &str = "SELECT DISTINCT role_groups.role_id FROM role_groups \
+     JOIN group_members ON group_members.group_id = role_groups.group_id \
+     WHERE group_members.user_id = $1 ORDER BY role_groups.role_id";
+const OF_GROUP: &str = "SELECT role_id FROM role_groups WHERE group_id = $1 ORDER BY role_id";
+
+pub(crate) const STATEMENTS: &[&str] = &[
+    ALL,
+    ONE,
+    BY_NAME,
+    PERMISSIONS,
+    USERS,
+    GROUPS,
+    NEXT,
+    TAKE,
+    PUT,
+    CLEAR_PERMISSIONS,
+    CLEAR_USERS,
+    CLEAR_GROUPS,
+    ADD_PERMISSION,
+    ADD_USER,
+    ADD_GROUP,
+    CLEAR_ROLES_OF_USER,
+    CLEAR_ROLES_OF_GROUP,
+    DELETE,
+    OF_USER,
+    INHERITED,
+    OF_GROUP,
+];
+
+/// A number and a name that belong together.
+struct Pair(i64, String);
+
+/// A permission and its role.
+struct Permission(i64, GrantRow);
+
+fn step(sql: &'static str, values: Vec<Value<'static>>) -> Step<'static> {
+    Step { sql, values }
+}
+
+// === impl Store ===
+
+impl Store {
+    /// All roles, by number.
+    pub async fn roles(&self) -> Result<Vec<RoleRow>, StoreError> {
+        let roles: Vec<RoleRow> = self.query(ALL, Vec::new()).await?;
+        self.completed(roles, None).await
+    }
+
+    /// The role with this number.
+    pub async fn role(&self, id: i64) -> Result<Option<RoleRow>, StoreError> {
+        let role: Vec<RoleRow> = self.query(ONE, vec![Value::Int(id)]).await?;
+        Ok(self.completed(role, Some(id)).await?.pop())
+    }
+
+    /// The number of the role with this name.
+    pub async fn role_id_by_name(&self, name: &str) -> Result<Option<i64>, StoreError> {
+        self.query_one(BY_NAME, vec![Value::owned(name)]).await
+    }
+
+    /// The number that a new role takes; good as long as nobody else inserts one.
+    pub async fn next_role_id(&self) -> Result<i64, StoreError> {
+        let last: Option<i64> = self.query_one(NEXT, vec![Value::owned("role")]).await?;
+        Ok(last.unwrap_or(0) + 1)
+    }
+
+    /// Writes a role as a whole, a new one or one that is there. Refused when its name is
+    /// another's, or a user or group does not exist.
+    pub async fn put_role(&self, role: RoleRow) -> Result<(), StoreError> {
+        let id = || Value::Int(role.id);
+        let (name, text) = (&role.display_name, &role.description);
+        let mut steps = vec![
+            step(TAKE, vec![Value::owned("role"), id()]),
+            step(PUT, vec![id(), Value::owned(name), Value::owned(text)]),
+            step(CLEAR_PERMISSIONS, vec![id()]),
+            step(CLEAR_USERS, vec![id()]),
+            step(CLEAR_GROUPS, vec![id()]),
+        ];
+        steps.extend(role.permissions.iter().map(|grant| {
+            let parts = [&grant.object_type, &grant.action, &grant.instance];
+            let parts = parts.map(|part| Value::owned(part));
+            step(ADD_PERMISSION, [id()].into_iter().chain(parts).collect())
+        }));
+        let with = |sql, other: &String| step(sql, vec![id(), Value::owned(other)]);
+        steps.extend(role.user_ids.iter().map(|user| with(ADD_USER, user)));
+        steps.extend(role.group_ids.iter().map(|group| with(ADD_GROUP, group)));
+        self.execute_all(steps).await.map(|_| ())
+    }
+
+    /// `false`: there was none.
+    pub async fn delete_role(&self, id: i64) -> Result<bool, StoreError> {
+        let steps = [CLEAR_PERMISSIONS, CLEAR_USERS, CLEAR_GROUPS, DELETE];
+        let steps = steps.map(|sql| step(sql, vec![Value::Int(id)]));
+        let rows = self.execute_all(steps.to_vec()).await?;
+        Ok(rows.last().is_some_and(|deleted| *deleted > 0))
+    }
+
+    /// The roles of a user himself: those and no others.
+    pub async fn set_roles_of_user(&self, user: &str, roles: &[i64]) -> Result<(), StoreError> {
+        self.set_roles(CLEAR_ROLES_OF_USER, ADD_USER, user, roles)
+            .await
+    }
+
+    /// The roles of a group: those and no others.
+    pub async fn set_roles_of_group(&self, group: &str, roles: &[i64]) -> Result<(), StoreError> {
+        self.set_roles(CLEAR_ROLES_OF_GROUP, ADD_GROUP, group, roles)
+            .await
+    }
+
+    /// The roles that a user has himself.
+    pub async fn roles_of_user(&self, user: &str) -> Result<Vec<i64>, StoreError> {
+        self.query(OF_USER, vec![Value::owned(user)]).await
+    }
+
+    /// The roles that a user has by his groups.
+    pub async fn inherited_roles(&self, user: &str) -> Result<Vec<i64>, StoreError> {
+        self.query(INHERITED, vec![Value::owned(user)]).await
+    }
+
+    /// The roles of a group.
+    pub async fn roles_of_group(&self, group: &str) -> Result<Vec<i64>, StoreError> {
+        self.query(OF_GROUP, vec![Value::owned(group)]).await
+    }
+
+    async fn set_roles(
+        &self,
+        clear: &'static str,
+        add: &'static str,
+        whose: &str,
+        roles: &[i64],
+    ) -> Result<(), StoreError> {
+        let mut steps = vec![step(clear, vec![Value::owned(whose)])];
+        let adding = |role: &i64| step(add, vec![Value::Int(*role), Value::owned(whose)]);
+        steps.extend(roles.iter().map(adding));
+        self.execute_all(steps).await.map(|_| ())
+    }
+
+    /// With permissions, users and groups; of one role only, where `of` names it.
+    async fn completed(
+        &self,
+        mut roles: Vec<RoleRow>,
+        of: Option<i64>,
+    ) -> Result<Vec<RoleRow>, StoreError> {
+        let of = || vec![Value::opt_int(of)];
+        let permissions: Vec<Permission> = self.query(PERMISSIONS, of()).await?;
+        let users: Vec<Pair> = self.query(USERS, of()).await?;
+        let groups: Vec<Pair> = self.query(GROUPS, of()).await?;
+        let mut at = std::collections::HashMap::new();
+        at.extend(roles.iter().enumerate().map(|(i, role)| (role.id, i)));
+        for Permission(role, grant) in permissions {
+            if let Some(i) = at.get(&role) {
+                roles[*i].permissions.push(grant);
+            }
+        }
+        for Pair(role, user) in users {
+            if let Some(i) = at.get(&role) {
+                roles[*i].user_ids.push(user);
+            }
+        }
+        for Pair(role, group) in groups {
+            if let Some(i) = at.get(&role) {
+                roles[*i].group_ids.push(group);
+            }
+        }
+        Ok(roles)
+    }
+}
+
+// === impl rows ===
+
+impl FromRow for RoleRow {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        Ok(Self {
+            id: row.int(0)?,
+            display_name: row.text(1)?,
+            description: row.text(2)?,
+            ..Self::default()
+        })
+    }
+}
+
+impl FromRow for Pair {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        Ok(Self(row.int(0)?, row.text(1)?))
+    }
+}
+
+impl FromRow for Permission {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        let grant = GrantRow {
+            object_type: row.text(0)?,
+            action: row.text(1)?,
+            instance: row.text(2)?,
+        };
+        Ok(Self(row.int(3)?, grant))
+    }
+}

@@ -1,0 +1,177 @@
+//! Slots of schedules: claimed before anything starts, decided afterwards.
+//!
+//! [`SlotKey`] names one for ever. The rule: a slot is claimed once, and has at most one job, since
+//! the job's own transaction writes [`SlotKey`] into a table where it is unique.
+
+use crate::defaults::SCHEDULE_SLOTS;
+use crate::schedules::Advance;
+use crate::step::Step;
+use crate::store::Store;
+use crate::value::{ColumnError, Columns, FromRow, Value};
+use crate::{JobNumber, StoreError};
+
+/// One slot of one schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SlotKey {
+    /// The schedule's number.
+    pub schedule: i64,
+    /// The slot's time by the timetable, before any spread.
+    pub slot_ms: i64,
+}
+
+/// A slot about to be claimed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlotClaim {
+    /// Which.
+    pub slot: SlotKey,
+    /// The revision of the schedule that it was planned with.
+    pub revision: i64,
+    /// Unique.
+    pub claim: String,
+    /// When.
+    pub at_ms: i64,
+    /// Where the schedule stands then.
+    pub advance: Advance,
+}
+
+/// A claimed slot of which it is not decided what came of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenSlot {
+    /// Which.
+    pub slot: SlotKey,
+    /// When it was claimed.
+    pub claimed_ms: i64,
+    /// Its job, if that was made.
+    pub job: Option<JobNumber>,
+}
+
+const CLAIM: &str = "INSERT INTO schedule_slots (schedule, slot_ms, claim, claimed_ms) \
+     SELECT id, CAST($2 AS BIGINT), CAST($3 AS TEXT), CAST($4 AS BIGINT) FROM schedules \
+     WHERE id = $1 AND revision = $5 AND enabled = 1 ON CONFLICT DO NOTHING";
+const CLAIMED: &str = "UPDATE schedules SET cursor_ms = $4, next_slot_ms = $5, next_ms = $6, \
+     queued_ms = $7, runs = runs + 1, last_slot_ms = $2 WHERE id = $1 AND EXISTS \
+     (SELECT 1 FROM schedule_slots WHERE schedule = $1 AND slot_ms = $2 AND claim = $3)";
+const FORGET_SLOTS: &str = "DELETE FROM schedule_slots WHERE schedule = $1 AND ended = 1 \
+     AND slot_ms < (SELECT slot_ms FROM schedule_slots WHERE schedule = $1 \
+     ORDER BY slot_ms DESC LIMIT 1 OFFSET $2)";
+const FORGET_LAUNCHES: &str = "DELETE FROM schedule_launches WHERE schedule = $1 \
+     AND slot_ms < (SELECT slot_ms FROM schedule_slots WHERE schedule = $1 \
+     ORDER BY slot_ms LIMIT 1)";
+const PASS: &str = "UPDATE schedules SET cursor_ms = $3, next_slot_ms = $4, next_ms = $5, \
+     queued_ms = $6, skipped = COALESCE($7, skipped) \
+     WHERE id = $1 AND revision = $2 AND enabled = 1";
+const END: &str = "UPDATE schedule_slots SET ended = 1, error = $3 \
+     WHERE schedule = $1 AND slot_ms = $2 AND ended = 0";
+const OPEN: &str = "SELECT t.schedule, t.slot_ms, t.claimed_ms, l.job FROM schedule_slots t \
+     LEFT JOIN schedule_launches l ON l.schedule = t.schedule AND l.slot_ms = t.slot_ms \
+     WHERE t.ended = 0 ORDER BY t.schedule, t.slot_ms";
+const JOB: &str = "SELECT job FROM schedule_launches WHERE schedule = $1 AND slot_ms = $2";
+/// In the transaction of the job.
+const LAUNCH: &str = "INSERT INTO schedule_launches (schedule, slot_ms, job) VALUES ($1, $2, $3)";
+
+pub(crate) const STATEMENTS: &[&str] = &[
+    CLAIM,
+    CLAIMED,
+    FORGET_SLOTS,
+    FORGET_LAUNCHES,
+    PASS,
+    END,
+    OPEN,
+    JOB,
+    LAUNCH,
+];
+
+// === impl Store ===
+
+impl Store {
+    /// Claims a slot and advances its schedule. `false`: the schedule was edited or disabled
+    /// since, or the slot was claimed before. Old slots are forgotten.
+    pub async fn claim_slot(&self, claim: SlotClaim) -> Result<bool, StoreError> {
+        let SlotKey { schedule, slot_ms } = claim.slot;
+        let key = [Value::Int(schedule), Value::Int(slot_ms)];
+        let token = Value::owned(&claim.claim);
+        let mut claimed = key.to_vec();
+        claimed.push(token.clone());
+        let mut insert = claimed.clone();
+        insert.extend([Value::Int(claim.at_ms), Value::Int(claim.revision)]);
+        claimed.extend(claim.advance.values());
+        let step = |sql, values| Step { sql, values };
+        let rows = self
+            .execute_all(vec![
+                step(CLAIM, insert),
+                step(CLAIMED, claimed),
+                step(
+                    FORGET_SLOTS,
+                    vec![Value::Int(schedule), Value::Int(SCHEDULE_SLOTS)],
+                ),
+                step(FORGET_LAUNCHES, vec![Value::Int(schedule)]),
+            ])
+            .await?;
+        Ok(rows.first().is_some_and(|inserted| *inserted > 0))
+    }
+
+    /// Advances a schedule past slots that do not run; `skipped` (JSON) says which and why.
+    /// `false`: it was edited or disabled since.
+    pub async fn pass_slots(
+        &self,
+        schedule: i64,
+        revision: i64,
+        advance: Advance,
+        skipped: Option<&str>,
+    ) -> Result<bool, StoreError> {
+        let mut values = vec![Value::Int(schedule), Value::Int(revision)];
+        values.extend(advance.values());
+        values.push(Value::opt_owned(skipped));
+        Ok(self.execute(Step { sql: PASS, values }).await? > 0)
+    }
+
+    /// Says what came of a claimed slot: `error` (JSON), or a job, which wrote itself down.
+    pub async fn end_slot(&self, slot: SlotKey, error: Option<&str>) -> Result<(), StoreError> {
+        let mut values = slot.values().to_vec();
+        values.push(Value::opt_owned(error));
+        self.execute(Step { sql: END, values }).await.map(|_| ())
+    }
+
+    /// The slots that were claimed and not ended: what a server looks at when it starts. It waits
+    /// for a commit of its own first, so that the answer is final.
+    pub async fn open_slots(&self) -> Result<Vec<OpenSlot>, StoreError> {
+        self.execute_all(Vec::new()).await?;
+        self.query(OPEN, Vec::new()).await
+    }
+
+    /// The job of a slot, if it was made; as [`Store::inserted`].
+    pub async fn job_of_slot(&self, slot: SlotKey) -> Result<Option<JobNumber>, StoreError> {
+        self.execute_all(Vec::new()).await?;
+        let job: Option<i64> = self.query_one(JOB, slot.values().to_vec()).await?;
+        Ok(job.map(JobNumber::from_column))
+    }
+}
+
+impl SlotKey {
+    fn values(self) -> [Value<'static>; 2] {
+        [Value::Int(self.schedule), Value::Int(self.slot_ms)]
+    }
+
+    /// Written with the job.
+    pub(crate) fn launch(self, job: JobNumber) -> Step<'static> {
+        let mut values = self.values().to_vec();
+        values.push(Value::Int(job.get()));
+        Step {
+            sql: LAUNCH,
+            values,
+        }
+    }
+}
+
+impl FromRow for OpenSlot {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        Ok(Self {
+            slot: SlotKey {
+                schedule: row.int(0)?,
+                slot_ms: row.int(1)?,
+            },
+            claimed_ms: row.int(2)?,
+            job: row.opt_int(3)?.map(JobNumber::from_column),
+        })
+    }
+}

@@ -1,0 +1,89 @@
+//! Task targets: tasks on nodes as one thing that a role can permit.
+//!
+//! The rule: a target is written once and never changed, because what roles permit by its number
+//! would change with it; numbers are contiguous and never used again.
+
+use crate::StoreError;
+use crate::roles::{NEXT, TAKE};
+use crate::step::Step;
+use crate::store::Store;
+use crate::value::{ColumnError, Columns, FromRow, Value};
+
+/// A task target. Lists are JSON arrays of text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TaskTargetRow {
+    /// Its number.
+    pub id: i64,
+    /// For people; not unique.
+    pub display_name: String,
+    /// Names of tasks; `None`: all.
+    pub tasks: Option<String>,
+    /// Certnames.
+    pub nodes: String,
+    /// UUIDs.
+    pub node_groups: String,
+    /// Nodes by a query.
+    pub pql_query: Option<String>,
+}
+
+const COUNTER: &str = "task_target";
+
+const INSERT: &str = "INSERT INTO task_targets (id, display_name, tasks, nodes, node_groups, \
+     pql_query) VALUES ($1, $2, $3, $4, $5, $6)";
+const ALL: &str = "SELECT id, display_name, tasks, nodes, node_groups, pql_query \
+     FROM task_targets ORDER BY id";
+const ONE: &str = "SELECT id, display_name, tasks, nodes, node_groups, pql_query \
+     FROM task_targets WHERE id = $1";
+
+pub(crate) const STATEMENTS: &[&str] = &[INSERT, ALL, ONE];
+
+impl Store {
+    /// The number that a new target takes; good as long as nobody else inserts one.
+    pub async fn next_task_target_id(&self) -> Result<i64, StoreError> {
+        let last: Option<i64> = self.query_one(NEXT, vec![Value::owned(COUNTER)]).await?;
+        Ok(last.unwrap_or(0) + 1)
+    }
+
+    /// Writes a target under its number.
+    pub async fn insert_task_target(&self, target: TaskTargetRow) -> Result<(), StoreError> {
+        let take = Step {
+            sql: TAKE,
+            values: vec![Value::owned(COUNTER), Value::Int(target.id)],
+        };
+        let values = vec![
+            Value::Int(target.id),
+            Value::owned(&target.display_name),
+            Value::opt_owned(target.tasks.as_deref()),
+            Value::owned(&target.nodes),
+            Value::owned(&target.node_groups),
+            Value::opt_owned(target.pql_query.as_deref()),
+        ];
+        let sql = INSERT;
+        self.execute_all(vec![take, Step { sql, values }])
+            .await
+            .map(|_| ())
+    }
+
+    /// All targets, by number.
+    pub async fn task_targets(&self) -> Result<Vec<TaskTargetRow>, StoreError> {
+        self.query(ALL, Vec::new()).await
+    }
+
+    /// The target with this number.
+    pub async fn task_target(&self, id: i64) -> Result<Option<TaskTargetRow>, StoreError> {
+        self.query_one(ONE, vec![Value::Int(id)]).await
+    }
+}
+
+impl FromRow for TaskTargetRow {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        Ok(Self {
+            id: row.int(0)?,
+            display_name: row.text(1)?,
+            tasks: row.opt_text(2)?,
+            nodes: row.text(3)?,
+            node_groups: row.text(4)?,
+            pql_query: row.opt_text(5)?,
+        })
+    }
+}

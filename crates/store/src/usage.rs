@@ -1,0 +1,54 @@
+//! How many nodes ran something, by day.
+//!
+//! [`UsageRow`]; the rule: a day is one of UTC, and a run belongs to the day on which it started.
+
+use crate::StoreError;
+use crate::store::Store;
+use crate::value::{ColumnError, Columns, FromRow, Value};
+
+/// One day on which something ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UsageRow {
+    /// Days since 1970-01-01.
+    pub day: i64,
+    /// Nodes on which anything ran.
+    pub nodes: u64,
+    /// Those of them that have a connection, and so no agent.
+    pub without_agent: u64,
+    /// Nodes on which a task ran.
+    pub tasks: u64,
+    /// Nodes on which a step of a plan ran.
+    pub plans: u64,
+}
+
+const BY_DAY: &str = "SELECT r.started_ms / 86400000, COUNT(DISTINCT r.certname), \
+     COUNT(DISTINCT c.certname), \
+     COUNT(DISTINCT CASE WHEN j.kind = 'task' THEN r.certname END), \
+     COUNT(DISTINCT CASE WHEN j.kind = 'plan_task' THEN r.certname END) \
+     FROM runs r JOIN jobs j ON j.number = r.job \
+     LEFT JOIN connection_nodes c ON c.certname = r.certname \
+     WHERE j.pruned = 0 AND r.started_ms >= $1 AND r.started_ms < $2 \
+     GROUP BY r.started_ms / 86400000 ORDER BY 1 DESC";
+
+pub(crate) const STATEMENTS: &[&str] = &[BY_DAY];
+
+impl Store {
+    /// The days from `from_ms` (inclusive) to `to_ms` (exclusive) on which something ran, newest
+    /// first. Reads every run: not for every second.
+    pub async fn usage(&self, from_ms: i64, to_ms: i64) -> Result<Vec<UsageRow>, StoreError> {
+        let values = [from_ms, to_ms].map(Value::Int).to_vec();
+        self.query(BY_DAY, values).await
+    }
+}
+
+impl FromRow for UsageRow {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        Ok(Self {
+            day: row.int(0)?,
+            nodes: row.int(1)?.unsigned_abs(),
+            without_agent: row.int(2)?.unsigned_abs(),
+            tasks: row.int(3)?.unsigned_abs(),
+            plans: row.int(4)?.unsigned_abs(),
+        })
+    }
+}

@@ -1,0 +1,141 @@
+//! Where remote users are from: [`UserOrigin`].
+//!
+//! The rule: one login, one origin; whoever writes another one has made sure that it is the same
+//! person.
+
+use crate::StoreError;
+use crate::step::Step;
+use crate::store::Store;
+use crate::value::{ColumnError, Columns, FromRow, Value};
+
+/// Where a remote user is from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UserOrigin {
+    /// `ldap:UUID` of a directory, or `oidc:ISSUER`.
+    pub origin: String,
+    /// What he is called there for ever; empty: nothing.
+    pub subject: String,
+}
+
+/// A remote user with a good token or an enabled schedule, for whom nobody has vouched for some time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DueUser {
+    /// The user's id.
+    pub id: String,
+    /// The name to log in with.
+    pub login: String,
+    /// Where he is from.
+    pub origin: UserOrigin,
+}
+
+const PUT: &str = "INSERT INTO user_origins (user_id, origin, subject, checked_ms) \
+     VALUES ($1, $2, $3, $4) ON CONFLICT (user_id) DO UPDATE SET origin = EXCLUDED.origin, \
+     subject = EXCLUDED.subject, checked_ms = EXCLUDED.checked_ms, gone = 0";
+const GET: &str = "SELECT origin, subject FROM user_origins WHERE user_id = $1";
+const CHECKED: &str = "UPDATE user_origins SET checked_ms = $2, gone = $3 WHERE user_id = $1";
+const GONE: &str = "SELECT gone FROM user_origins WHERE user_id = $1";
+const DUE: &str = "SELECT o.user_id, u.login, o.origin, o.subject FROM user_origins o \
+     JOIN users u ON u.id = o.user_id WHERE o.checked_ms <= $1 AND o.origin = $4 \
+     AND u.revoked = 0 AND (EXISTS (SELECT 1 FROM tokens t WHERE t.user_id = o.user_id \
+     AND t.revoked_ms IS NULL AND (t.expires_ms IS NULL OR t.expires_ms > $2)) \
+     OR EXISTS (SELECT 1 FROM schedules s WHERE s.owner_id = o.user_id AND s.enabled <> 0)) \
+     ORDER BY o.checked_ms, o.user_id LIMIT $3";
+
+const ORIGINS: &str = "SELECT DISTINCT origin, '' FROM user_origins WHERE checked_ms <= $1 \
+     AND origin LIKE 'ldap:%' ORDER BY origin";
+
+pub(crate) const STATEMENTS: &[&str] = &[PUT, GET, CHECKED, GONE, DUE, ORIGINS];
+
+// === impl Store ===
+
+impl Store {
+    /// Somebody vouched for the user at `now_ms`.
+    pub async fn set_user_origin(
+        &self,
+        user_id: &str,
+        origin: &UserOrigin,
+        now_ms: i64,
+    ) -> Result<(), StoreError> {
+        let values = vec![
+            Value::owned(user_id),
+            Value::owned(&origin.origin),
+            Value::owned(&origin.subject),
+            Value::Int(now_ms),
+        ];
+        self.execute(Step { sql: PUT, values }).await.map(|_| ())
+    }
+
+    /// `None`: nobody has told.
+    pub async fn user_origin(&self, user_id: &str) -> Result<Option<UserOrigin>, StoreError> {
+        self.query_one(GET, vec![Value::owned(user_id)]).await
+    }
+
+    /// The user's directory was asked at `now_ms`, and knew him or did not.
+    pub async fn user_checked(
+        &self,
+        user_id: &str,
+        is_gone: bool,
+        now_ms: i64,
+    ) -> Result<(), StoreError> {
+        let gone = Value::Int(i64::from(is_gone));
+        let values = vec![Value::owned(user_id), Value::Int(now_ms), gone];
+        let step = Step {
+            sql: CHECKED,
+            values,
+        };
+        self.execute(step).await.map(|_| ())
+    }
+
+    /// Whether the user's directory did not know him any more when it was last asked.
+    pub async fn is_user_gone(&self, user_id: &str) -> Result<bool, StoreError> {
+        let gone: Option<i64> = self.query_one(GONE, vec![Value::owned(user_id)]).await?;
+        Ok(gone.is_some_and(|gone| gone != 0))
+    }
+
+    /// LDAP directories, as origins, with users about whom they were last asked at `before_ms` or
+    /// earlier.
+    pub async fn due_origins(&self, before_ms: i64) -> Result<Vec<String>, StoreError> {
+        let origins: Vec<UserOrigin> = self.query(ORIGINS, vec![Value::Int(before_ms)]).await?;
+        Ok(origins.into_iter().map(|found| found.origin).collect())
+    }
+
+    /// Users of a directory with enabled schedules or tokens that are good at `now_ms`, and about whom it was last
+    /// asked at `before_ms` or earlier; the longest unasked first, at most `limit`.
+    pub async fn due_users(
+        &self,
+        origin: &str,
+        before_ms: i64,
+        now_ms: i64,
+        limit: u32,
+    ) -> Result<Vec<DueUser>, StoreError> {
+        let mut values = [before_ms, now_ms, i64::from(limit)]
+            .map(Value::Int)
+            .to_vec();
+        values.push(Value::owned(origin));
+        self.query(DUE, values).await
+    }
+}
+
+// === impl rows ===
+
+impl FromRow for UserOrigin {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        Ok(Self {
+            origin: row.text(0)?,
+            subject: row.text(1)?,
+        })
+    }
+}
+
+impl FromRow for DueUser {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        Ok(Self {
+            id: row.text(0)?,
+            login: row.text(1)?,
+            origin: UserOrigin {
+                origin: row.text(2)?,
+                subject: row.text(3)?,
+            },
+        })
+    }
+}

@@ -1,0 +1,227 @@
+//! Webhooks: whom to tell about events, and how far that has come.
+
+use crate::StoreError;
+use crate::step::Step;
+use crate::store::Store;
+use crate::value::{ColumnError, Columns, FromRow, Value};
+
+/// A webhook as it stands.
+#[derive(Clone, PartialEq, Eq)]
+pub struct WebhookRow {
+    /// A UUID.
+    pub id: String,
+    /// Where to.
+    pub url: String,
+    /// The key that signs, sealed.
+    pub sealed: Vec<u8>,
+    /// JSON array of event types; empty: all.
+    pub events: String,
+    /// For people.
+    pub description: String,
+    /// Whether anything is sent.
+    pub is_enabled: bool,
+    /// The login of who made it.
+    pub created_by: String,
+    /// When.
+    pub created_ms: i64,
+    /// The first event that is not dealt with.
+    pub next_event: i64,
+    /// Events that the receiver took.
+    pub delivered: i64,
+    /// Events that were given up.
+    pub given_up: i64,
+    /// Since when attempts fail; `None`: the last one went well.
+    pub failing_ms: Option<i64>,
+    /// Why the last attempt failed.
+    pub last_error: Option<String>,
+}
+
+/// What may change in a webhook; `None` keeps what is there.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct WebhookChange {
+    /// Where to.
+    pub url: Option<String>,
+    /// The key that signs, sealed.
+    pub sealed: Option<Vec<u8>>,
+    /// JSON array of event types.
+    pub events: Option<String>,
+    /// For people.
+    pub description: Option<String>,
+    /// Whether anything is sent.
+    pub is_enabled: Option<bool>,
+    /// Where it goes on.
+    pub next_event: Option<i64>,
+}
+
+/// How far a webhook has come.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WebhookProgress {
+    /// The first event that is not dealt with; never goes back.
+    pub next_event: i64,
+    /// Newly taken.
+    pub delivered: i64,
+    /// Newly given up.
+    pub given_up: i64,
+    /// Since when attempts fail.
+    pub failing_ms: Option<i64>,
+    /// Why.
+    pub last_error: Option<String>,
+}
+
+macro_rules! columns {
+    () => {
+        "id, url, sealed, events, description, enabled, created_by, created_ms, next_event, \
+         delivered, given_up, failing_ms, last_error"
+    };
+}
+
+const INSERT: &str = "INSERT INTO webhooks (id, url, sealed, events, description, enabled, \
+     created_by, created_ms, next_event, delivered, given_up) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 0)";
+const ALL: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM webhooks ORDER BY created_ms, id"
+);
+const BY_ID: &str = concat!("SELECT ", columns!(), " FROM webhooks WHERE id = $1");
+const UPDATE: &str = "UPDATE webhooks SET url = COALESCE($2, url), sealed = COALESCE($3, sealed), \
+     events = COALESCE($4, events), description = COALESCE($5, description), \
+     enabled = COALESCE(CAST($6 AS BIGINT), enabled), \
+     next_event = COALESCE(CAST($7 AS BIGINT), next_event) WHERE id = $1";
+const ADVANCE: &str = "UPDATE webhooks SET next_event = $2, delivered = delivered + $3, \
+     given_up = given_up + $4, failing_ms = $5, last_error = $6 \
+     WHERE id = $1 AND next_event <= $2";
+const DELETE: &str = "DELETE FROM webhooks WHERE id = $1";
+
+pub(crate) const STATEMENTS: &[&str] = &[INSERT, ALL, BY_ID, UPDATE, ADVANCE, DELETE];
+
+// === impl Store ===
+
+impl Store {
+    /// Its counts are written as 0.
+    pub async fn insert_webhook(&self, row: &WebhookRow) -> Result<(), StoreError> {
+        let values = vec![
+            Value::owned(&row.id),
+            Value::owned(&row.url),
+            Value::Blob(row.sealed.clone().into()),
+            Value::owned(&row.events),
+            Value::owned(&row.description),
+            Value::Int(i64::from(row.is_enabled)),
+            Value::owned(&row.created_by),
+            Value::Int(row.created_ms),
+            Value::Int(row.next_event),
+        ];
+        self.execute(Step {
+            sql: INSERT,
+            values,
+        })
+        .await
+        .map(|_| ())
+    }
+
+    /// All webhooks, oldest first.
+    pub async fn webhooks(&self) -> Result<Vec<WebhookRow>, StoreError> {
+        self.query(ALL, Vec::new()).await
+    }
+
+    /// The webhook with this id.
+    pub async fn webhook(&self, id: &str) -> Result<Option<WebhookRow>, StoreError> {
+        self.query_one(BY_ID, vec![Value::owned(id)]).await
+    }
+
+    /// `false`: there is no such webhook.
+    pub async fn update_webhook(
+        &self,
+        id: &str,
+        change: WebhookChange,
+    ) -> Result<bool, StoreError> {
+        let values = vec![
+            Value::owned(id),
+            Value::opt_owned(change.url.as_deref()),
+            change
+                .sealed
+                .map_or(Value::Null, |sealed| Value::Blob(sealed.into())),
+            Value::opt_owned(change.events.as_deref()),
+            Value::opt_owned(change.description.as_deref()),
+            Value::opt_int(change.is_enabled.map(i64::from)),
+            Value::opt_int(change.next_event),
+        ];
+        let step = Step {
+            sql: UPDATE,
+            values,
+        };
+        Ok(self.execute(step).await? > 0)
+    }
+
+    /// `false`: there is no such webhook, or it is further already.
+    pub async fn advance_webhook(
+        &self,
+        id: &str,
+        progress: WebhookProgress,
+    ) -> Result<bool, StoreError> {
+        let values = vec![
+            Value::owned(id),
+            Value::Int(progress.next_event),
+            Value::Int(progress.delivered),
+            Value::Int(progress.given_up),
+            Value::opt_int(progress.failing_ms),
+            Value::opt_owned(progress.last_error.as_deref()),
+        ];
+        let step = Step {
+            sql: ADVANCE,
+            values,
+        };
+        Ok(self.execute(step).await? > 0)
+    }
+
+    /// `false`: there was none.
+    pub async fn delete_webhook(&self, id: &str) -> Result<bool, StoreError> {
+        let values = vec![Value::owned(id)];
+        let step = Step {
+            sql: DELETE,
+            values,
+        };
+        Ok(self.execute(step).await? > 0)
+    }
+}
+
+// === impl rows ===
+
+impl FromRow for WebhookRow {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        Ok(Self {
+            id: row.text(0)?,
+            url: row.text(1)?,
+            sealed: row.blob(2)?,
+            events: row.text(3)?,
+            description: row.text(4)?,
+            is_enabled: row.int(5)? != 0,
+            created_by: row.text(6)?,
+            created_ms: row.int(7)?,
+            next_event: row.int(8)?,
+            delivered: row.int(9)?,
+            given_up: row.int(10)?,
+            failing_ms: row.opt_int(11)?,
+            last_error: row.opt_text(12)?,
+        })
+    }
+}
+
+/// Without the sealed key.
+impl std::fmt::Debug for WebhookRow {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WebhookRow")
+            .field("id", &self.id)
+            .field("url", &self.url)
+            .finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for WebhookChange {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WebhookChange")
+            .field("url", &self.url)
+            .field("is_enabled", &self.is_enabled)
+            .finish_non_exhaustive()
+    }
+}

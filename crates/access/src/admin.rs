@@ -1,23 +1,36 @@
-//! The first user.
+//! The users that are there from the beginning.
 //!
 //! The rule: the password is on disk before the user exists, so that a crash in between leaves
-//! nobody locked out; the next start makes another one.
+//! nobody locked out; the next start makes another one. Neither of these users can be changed
+//! but for the administrator's own password.
 
 use std::path::Path;
 
 use secrecy::ExposeSecret as _;
-use store::{NewUser, Store};
-use uuid::Uuid;
+use store::{NewUser, Store, StoreError};
 
-use crate::{OpenError, now_ms, password, token};
+use crate::{Identity, OpenError, now_ms, password, token};
+
+/// The id of the first user; the one it has in Puppet Enterprise, which scripts name.
+pub const ADMIN_ID: &str = "42bf351c-f9ec-40af-84ad-e976fec7f4bd";
+
+/// The id of whoever shows a certificate of the allow-list; as in Puppet Enterprise.
+pub const API_USER_ID: &str = "af94921f-bd76-4b58-b5ce-e17c029a2790";
 
 /// The login of the first user.
-const LOGIN: &str = "admin";
+pub(crate) const ADMIN: &str = "admin";
+/// The login of programs with a certificate.
+pub(crate) const API_USER: &str = "api_user";
 /// Below the data directory.
 const PASSWORD_FILE: &str = "admin-password";
 
+/// Whether this user is as the server made him, for ever.
+pub(crate) fn is_immutable(user_id: &str) -> bool {
+    user_id == ADMIN_ID || user_id == API_USER_ID
+}
+
 pub(crate) async fn ensure(store: &Store, data_dir: &Path) -> Result<(), OpenError> {
-    if store.user_by_login(LOGIN).await?.is_some() {
+    if store.user_by_login(ADMIN).await?.is_some() {
         return Ok(());
     }
     let secret = token::random_password();
@@ -28,16 +41,30 @@ pub(crate) async fn ensure(store: &Store, data_dir: &Path) -> Result<(), OpenErr
         format!("{}\n", secret.expose_secret()).as_bytes(),
         0o600,
     )?;
-    let user = NewUser {
-        id: Uuid::new_v4().to_string(),
-        login: LOGIN.to_owned(),
-        display_name: "Administrator".to_owned(),
-        email: String::new(),
-        password_hash: Some(password_hash),
-        is_superuser: true,
-        created_ms: now_ms(),
-    };
+    let user = first_user(ADMIN_ID, ADMIN, "Administrator", Some(password_hash));
     store.insert_user(user).await?;
     tracing::info!(path = %path.display(), "made the user admin; its password is in this file");
     Ok(())
+}
+
+pub(crate) async fn ensure_api_user(store: &Store) -> Result<Identity, StoreError> {
+    let user = first_user(API_USER_ID, API_USER, "API user", None);
+    store.insert_user(user).await?;
+    let row = store.user(API_USER_ID).await?;
+    // Its login was refused to others since the first start.
+    let row = row.ok_or(StoreError::Closed)?;
+    Identity::load(store, row).await
+}
+
+fn first_user(id: &str, login: &str, name: &str, password_hash: Option<String>) -> NewUser {
+    NewUser {
+        id: id.to_owned(),
+        login: login.to_owned(),
+        display_name: name.to_owned(),
+        email: String::new(),
+        password_hash,
+        is_superuser: true,
+        is_remote: false,
+        created_ms: now_ms(),
+    }
 }

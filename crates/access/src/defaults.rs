@@ -21,6 +21,10 @@ pub const CREDENTIAL_BYTES: usize = 1_024;
 /// leave the server its memory and its other work.
 pub const PASSWORD_CHECKS: usize = 2;
 
+/// How many passwords are checked or wait for it. With two at once and 20 ms each, the last one
+/// waits 640 ms; those beyond are told to come again at once.
+pub const PASSWORD_QUEUE: usize = 64;
+
 /// How many failed logins in a row, from one address, lock a login for that address.
 pub const FAILED_LOGINS: u32 = 10;
 
@@ -50,3 +54,39 @@ pub const TOKEN_BYTES: usize = 32;
 
 /// Bytes of chance in the first administrator's password: 24 characters, 144 bits.
 pub const PASSWORD_BYTES: usize = 18;
+
+/// Tokens that are remembered between requests. An entry has 100 bytes and an identity of some
+/// 500, which the tokens of one user do not share: 6 MB at the most.
+pub const TOKEN_CACHE: usize = 10_000;
+
+/// How often the last use of tokens is written: one transaction a minute, not one a request.
+pub const ACTIVITY_WRITTEN: Duration = Duration::from_secs(60);
+
+/// Tokens that one user may have at once; a program that forgets its tokens does not fill the
+/// database.
+pub const TOKENS_PER_USER: u64 = 10_000;
+
+/// The longest description and client of a token, in characters.
+pub const TOKEN_TEXT_CHARS: usize = 1_000;
+
+/// How long a password can be set by a reset token, as in Puppet Enterprise.
+pub const RESET_LIFETIME: Duration = Duration::from_secs(24 * 3_600);
+
+/// The shortest password, in characters.
+pub const PASSWORD_CHARS: usize = 8;
+
+/// The longest login, name and e-mail address, in characters.
+pub const NAME_CHARS: usize = 256;
+
+/// The longest description of a role and the longest disclaimer, in characters.
+pub const TEXT_CHARS: usize = 10_000;
+
+/// The longest instance of a permission, in bytes: names of tasks and UUIDs are shorter.
+pub const INSTANCE_BYTES: usize = 512;
+
+/// Groups of a directory that count for one user.
+pub const REMOTE_GROUPS: usize = 1_000;
+
+/// Task targets: all of them are read where somebody is asked for who may run tasks on the nodes
+/// of any of them.
+pub const TASK_TARGETS: usize = 1_000;

@@ -1,38 +1,78 @@
-//! Who may do what: users, passwords, tokens and the one question [`Access::authorize`].
+//! Who may do what: users, roles, groups, passwords, tokens and the one question
+//! [`Access::authorize`].
 //!
-//! At the first start there is one user, `admin`, with a random password in
-//! `<data_dir>/admin-password` (mode 0600). The rules: passwords are kept as argon2id, tokens as
-//! SHA-256; a failed login tells nothing about whether the user exists, neither by its words nor
-//! by its time nor by its lock; every route asks the same two functions,
-//! [`Access::authenticate`] and [`Access::authorize`].
+//! At the first start there are the users `admin`, with a random password in
+//! `<data_dir>/admin-password` (mode 0600), and `api_user`, who cannot log in; and the default
+//! [`roles`]. The rules: passwords are kept as argon2id, tokens as SHA-256; a failed login tells
+//! nothing about whether the user exists, neither by its words nor by its time nor by its lock;
+//! every route asks the same two functions, [`Access::authenticate`] and [`Access::authorize`];
+//! nobody gives to anybody, himself included, a right that he does not have; and every write that
+//! changes rights goes through [`Access`], which forgets what it remembered of them.
 
+mod activity;
 mod admin;
+mod cache;
+pub mod catalog;
+mod change;
 pub mod defaults;
+mod directory;
+mod disclaimer;
+mod error;
+mod groups;
+mod identity;
 mod label;
 mod lifetime;
 mod lockout;
 mod login;
+mod metrics;
+mod passwd;
 mod password;
 mod permission;
+mod permissions;
+mod remote;
+mod revoke;
+pub mod roles;
 mod session;
+mod settings;
+mod task_targets;
 mod token;
+mod tokens;
+mod users;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use store::{Store, StoreError};
+use tokio_util::task::TaskTracker;
 
+pub use admin::{ADMIN_ID, API_USER_ID};
+pub use directory::{Directory, DirectoryError, RemoteUser};
+pub use error::ManageError;
+pub use groups::{GroupSpec, GroupView};
+pub use identity::Identity;
 pub use label::{Label, LabelError};
 pub use lifetime::{Lifetime, LifetimeError};
 pub use login::LoginError;
+pub use metrics::Metrics;
+pub use passwd::{PasswordFault, check_new_password};
 pub use password::HashError;
-pub use permission::{Denied, Instance, Permission};
-pub use session::{AuthenticateError, Identity, RevokeError};
+pub use permission::{Denied, Grant, GrantError, Instance, Permission};
+pub use permissions::Permissions;
+pub use remote::DueUser;
+pub use revoke::{Revocation, RevokeError, RevokeFaults};
+pub use roles::{MemberChange, RoleSpec, RoleView};
+pub use session::{AuthenticateError, Session};
+pub use settings::Settings;
+pub use task_targets::{TaskScope, TaskTarget};
+pub use tokens::{IssueError, TokenRequest, TokenView};
+pub use users::{UserSpec, UserUpdate, UserView};
 
+use crate::activity::Activity;
+use crate::cache::TokenCache;
 use crate::lockout::LockOut;
 use crate::password::Passwords;
 
-/// Users and tokens. Cheap to clone.
+/// Users, roles and tokens. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Access {
     inner: Arc<Inner>,
@@ -41,8 +81,18 @@ pub struct Access {
 #[derive(Debug)]
 struct Inner {
     store: Store,
+    settings: Settings,
     passwords: Passwords,
     locks: Mutex<LockOut>,
+    cache: Arc<TokenCache>,
+    metrics: Metrics,
+    /// Held from the look to the write of everything that changes rights, so that nothing
+    /// changes in between.
+    changes: Arc<tokio::sync::Mutex<()>>,
+    /// Writes under way.
+    tasks: TaskTracker,
+    api_user: Arc<Identity>,
+    activity: Activity,
 }
 
 /// Why users and tokens are not available.
@@ -60,30 +110,85 @@ pub enum OpenError {
 }
 
 impl Access {
-    /// Opens, and makes the user `admin` at the first start.
+    /// Opens with the default [`Settings`].
     pub async fn open(store: Store, data_dir: &Path) -> Result<Self, OpenError> {
+        Box::pin(Self::open_with(store, data_dir, Settings::default())).await
+    }
+
+    /// Opens, and makes the first users and the default roles where they are missing.
+    pub async fn open_with(
+        store: Store,
+        data_dir: &Path,
+        settings: Settings,
+    ) -> Result<Self, OpenError> {
         let passwords = Passwords::new().await?;
+        roles::ensure(&store).await?;
         admin::ensure(&store, data_dir).await?;
-        let locks = Mutex::new(LockOut::new());
+        let api_user = Arc::new(admin::ensure_api_user(&store).await?);
+        let cache = Arc::new(TokenCache::default());
+        let activity = Activity::start(store.clone(), Arc::clone(&cache));
         Ok(Self {
             inner: Arc::new(Inner {
                 store,
+                settings,
                 passwords,
-                locks,
+                locks: Mutex::new(LockOut::new()),
+                cache,
+                metrics: Metrics::default(),
+                changes: Arc::default(),
+                tasks: TaskTracker::new(),
+                api_user,
+                activity,
             }),
         })
     }
 
+    /// Writes what is not written yet, and ends. To be called before the store is closed.
+    pub async fn shutdown(&self) {
+        self.inner.tasks.close();
+        self.inner.tasks.wait().await;
+        self.inner.activity.shutdown().await;
+    }
+
     /// Whether `identity` has a permission. The only place that answers this.
     pub fn authorize(&self, identity: &Identity, permission: Permission<'_>) -> Result<(), Denied> {
-        // Roles come with the complete RBAC; until then there are administrators and the rest.
-        if identity.is_superuser {
+        if identity.permissions.permits(permission) {
             return Ok(());
         }
         Err(Denied {
             login: identity.login.clone(),
             permission: permission.to_string(),
         })
+    }
+
+    /// Whether `identity` has a permission on one of these instances: for a node group, the
+    /// caller passes the group first and then its ancestors, from whom permissions are inherited.
+    pub fn authorize_any(
+        &self,
+        identity: &Identity,
+        object_type: &str,
+        action: &str,
+        instances: &[&str],
+    ) -> Result<(), Denied> {
+        let may = |instance: &&str| {
+            let asked = Permission::on(object_type, action, instance);
+            self.authorize(identity, asked).is_ok()
+        };
+        if instances.iter().any(may) {
+            return Ok(());
+        }
+        let first = instances.first().copied().unwrap_or(permission::ALL);
+        self.authorize(identity, Permission::on(object_type, action, first))
+    }
+
+    /// Counters.
+    pub fn metrics(&self) -> &Metrics {
+        &self.inner.metrics
+    }
+
+    /// Who a program is that shows a certificate of the allow-list: may do everything.
+    pub fn api_user(&self) -> Arc<Identity> {
+        Arc::clone(&self.inner.api_user)
     }
 }
 
@@ -95,4 +200,9 @@ impl Inner {
 
 fn now_ms() -> i64 {
     jiff::Timestamp::now().as_millisecond()
+}
+
+/// As milliseconds; longer than any life for what does not fit.
+fn ms(duration: std::time::Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }

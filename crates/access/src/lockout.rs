@@ -33,8 +33,20 @@ pub(crate) struct LockOut {
 pub(crate) enum Who<'a> {
     /// A user, by id.
     Known(&'a str),
-    /// A name that no user has.
+    /// A name that no user has, as [`folded`] gives it.
     Unknown(&'a str),
+}
+
+/// A login as it is counted: spelled otherwise, it is the same one to a directory.
+pub(crate) fn folded(login: &str) -> String {
+    spaced(login).to_lowercase()
+}
+
+/// Without spaces at the ends, and with one where there are several: directories see no
+/// difference (RFC 4518, 2.6.1).
+pub(crate) fn spaced(login: &str) -> String {
+    let words: Vec<&str> = login.split_whitespace().collect();
+    words.join(" ")
 }
 
 /// Where an attempt comes from, as far as its sender cannot choose.
@@ -96,6 +108,26 @@ impl LockOut {
                 let (all, from) = (self.slot(login), self.slot((login, source)));
                 self.unknown[all].fail(now_ms);
                 self.unknown_from[from].fail(now_ms)
+            }
+        }
+    }
+
+    /// Takes a failure back that was none in the end.
+    pub(crate) fn take_back(&mut self, who: Who<'_>, source: Source) {
+        match who {
+            Who::Known(id) => {
+                // What was forgotten meanwhile stays so.
+                if let Some(user) = self.known.get_mut(id) {
+                    user.all.take_back();
+                    if let Some(counter) = user.from.get_mut(&source) {
+                        counter.take_back();
+                    }
+                }
+            }
+            Who::Unknown(login) => {
+                let (all, from) = (self.slot(login), self.slot((login, source)));
+                self.unknown[all].take_back();
+                self.unknown_from[from].take_back();
             }
         }
     }
@@ -178,6 +210,10 @@ impl Counter {
         self.failures == FAILED_LOGINS
     }
 
+    fn take_back(&mut self) {
+        self.failures = self.failures.saturating_sub(1);
+    }
+
     /// Since the last failure; a clock that went back counts as no time at all.
     fn passed(self, now_ms: i64) -> Duration {
         let ms = now_ms.saturating_sub(self.last_ms);
@@ -240,6 +276,27 @@ mod tests {
         assert_eq!(from("2001:db8::1"), from("2001:db8::ffff:0:0:1"));
         assert_ne!(from("2001:db8::1"), from("2001:db8:0:1::1"));
         assert_ne!(from("192.0.2.1"), from("192.0.2.2"));
+    }
+
+    #[test]
+    fn what_is_taken_back_counts_no_more() {
+        for who in [Who::Known("id"), Who::Unknown("nobody")] {
+            let mut locks = LockOut::new();
+            fail(&mut locks, who, HERE, 10);
+            locks.take_back(who, HERE);
+            assert_eq!(locks.wait(who, HERE, NOW), None);
+            assert!(locks.failed(who, HERE, NOW), "the tenth again");
+            assert!(locks.wait(who, HERE, NOW).is_some());
+            locks.take_back(who, from("192.0.2.1"));
+            assert!(locks.wait(who, HERE, NOW).is_some(), "of one source only");
+        }
+    }
+
+    #[test]
+    fn other_spellings_are_counted_as_one() {
+        for spelled in ["rita k", " RITA K", "Rita\u{a0}  k\t"] {
+            assert_eq!(folded(spelled), "rita k");
+        }
     }
 
     #[test]

@@ -4,11 +4,15 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use secrecy::{ExposeSecret as _, SecretString};
-use store::{NewToken, StoreError, UserChange, UserRow};
+use store::{NewUser, StoreError, UserChange, UserOrigin, UserRow};
+use uuid::Uuid;
 
-use crate::defaults::{CREDENTIAL_BYTES, EXPIRED_KEPT};
-use crate::lockout::{Source, Who};
-use crate::{Access, HashError, Label, Lifetime, now_ms, token};
+use crate::defaults::{CREDENTIAL_BYTES, REMOTE_GROUPS};
+use crate::lockout::{self, Source, Who};
+use crate::tokens::Ground;
+use crate::{
+    Access, DirectoryError, HashError, IssueError, RemoteUser, TokenRequest, admin, now_ms, remote,
+};
 
 /// Why there is no token.
 #[derive(Debug, thiserror::Error)]
@@ -28,9 +32,27 @@ pub enum LoginError {
     /// The password was right.
     #[error("this user is revoked; an administrator can reinstate it")]
     Revoked,
-    /// The user has a token of that label.
-    #[error("you have a token with the label {0:?} already; revoke it or choose another label")]
-    LabelTaken(String),
+    /// The password was right.
+    #[error(
+        "this user is locked after too many failed logins; an administrator can reinstate it, or \
+         give a token to set a new password"
+    )]
+    Locked,
+    /// A user of this server has the name of one of the directory.
+    #[error("there is a user of this server with the same login; its password is asked here")]
+    RemoteConflict,
+    /// A user of another directory, or an earlier owner of the login, has it.
+    #[error(
+        "a user of another directory, or somebody who had this login before, has the same login \
+         here; an administrator can delete that user"
+    )]
+    OtherPerson,
+    /// Not a user of this server, and the directory is not there.
+    #[error("{0}; only users of this server can log in now")]
+    Directory(DirectoryError),
+    /// The token.
+    #[error(transparent)]
+    Issue(#[from] IssueError),
     /// Hashing.
     #[error(transparent)]
     Hash(#[from] HashError),
@@ -46,19 +68,72 @@ impl Access {
         &self,
         login: &str,
         password: SecretString,
-        lifetime: Lifetime,
-        label: Option<Label>,
+        request: TokenRequest,
         source: Option<IpAddr>,
     ) -> Result<SecretString, LoginError> {
         let source = Source::new(source);
-        let user = self.check_password(login, password, source).await?;
+        let logging_in = self.log_in(login, password, request, source);
+        let outcome = Box::pin(logging_in).await;
+        self.inner.metrics.login(&outcome);
+        outcome
+    }
+
+    async fn log_in(
+        &self,
+        login: &str,
+        password: SecretString,
+        request: TokenRequest,
+        source: Source,
+    ) -> Result<SecretString, LoginError> {
+        let user = Box::pin(self.check_password(login, password, source)).await?;
         if user.is_revoked {
             return Err(LoginError::Revoked);
         }
-        self.issue(&user, lifetime, label).await
+        if self.is_locked(&user) {
+            return Err(LoginError::Locked);
+        }
+        Box::pin(self.welcome(user, request)).await
     }
 
-    async fn check_password(
+    /// A new token for a user whom a directory or an identity provider vouches for. He is made
+    /// at his first login; his groups are those that it names, as far as they are imported.
+    pub async fn login_remote(
+        &self,
+        remote: RemoteUser,
+        request: TokenRequest,
+    ) -> Result<SecretString, LoginError> {
+        let user = Box::pin(self.take_in(remote)).await?;
+        if user.is_revoked {
+            return Err(LoginError::Revoked);
+        }
+        Box::pin(self.welcome(user, request)).await
+    }
+
+    /// Whether wrong passwords have locked the user, wherever they came from.
+    pub(crate) fn is_locked(&self, user: &UserRow) -> bool {
+        let most = self.inner.settings.failed_logins_lock;
+        !admin::is_immutable(&user.id)
+            && most.is_some_and(|most| user.failed_logins >= i64::from(most))
+    }
+
+    async fn welcome(
+        &self,
+        user: UserRow,
+        request: TokenRequest,
+    ) -> Result<SecretString, LoginError> {
+        let secret = Box::pin(self.issue(Ground::Login(&user), request)).await?;
+        let change = UserChange {
+            last_login_ms: Some(now_ms()),
+            failed_logins: Some(0),
+            ..UserChange::default()
+        };
+        self.inner.store.update_user(&user.id, change).await?;
+        tracing::info!(login = user.login, "logged in");
+        Ok(secret)
+    }
+
+    /// The user, if the password is his. Every failure counts and takes as long as any other.
+    pub(crate) async fn check_password(
         &self,
         login: &str,
         password: SecretString,
@@ -67,10 +142,11 @@ impl Access {
         if login.len() > CREDENTIAL_BYTES || password.expose_secret().len() > CREDENTIAL_BYTES {
             return Err(LoginError::Wrong);
         }
-        let user = self.inner.store.user_by_login(login).await?;
+        let user = self.inner.store.user_by_typed_login(login).await?;
+        let folded = lockout::folded(login);
         let who = user
             .as_ref()
-            .map_or(Who::Unknown(login), |user| Who::Known(&user.id));
+            .map_or(Who::Unknown(&folded), |user| Who::Known(&user.id));
         // Before the turn: those who wait here hold up nobody else.
         let delay = self.inner.locks().delay(who, now_ms());
         tokio::time::sleep(delay).await;
@@ -81,60 +157,107 @@ impl Access {
             return Err(LoginError::LockedOut { wait });
         }
         let hash = user.as_ref().and_then(|user| user.password_hash.clone());
-        let right = self.inner.passwords.check(&turn, password, hash).await?;
-        match &user {
-            Some(known) if right => {
-                self.inner.locks().succeeded(&known.id, source);
-                user.ok_or(LoginError::Wrong)
-            }
-            _ => {
-                let locked = self.inner.locks().failed(who, source, now_ms());
-                if locked {
-                    tracing::warn!(login, %source, "locked for this address after too many failures");
-                }
-                Err(LoginError::Wrong)
-            }
+        let checking = self.inner.passwords.check(&turn, password.clone(), hash);
+        if let (Some(user), true) = (&user, checking.await?) {
+            self.inner.locks().succeeded(&user.id, source);
+            return Ok(user.clone());
         }
+        // Counted from now on, whether the directory knows better or not: those who come while it
+        // is asked must not slip through the lock.
+        let locked = self.inner.locks().failed(who, source, now_ms());
+        let is_local = user.as_ref().is_some_and(|user| !user.is_remote);
+        // A directory that is slow keeps nobody else from his turn.
+        drop(turn);
+        // Users of this server are of this server alone.
+        if !is_local && let Some(remote) = self.ask_directory(login, &password, who, source).await?
+        {
+            let user = Box::pin(self.take_in(remote)).await?;
+            self.inner.locks().succeeded(&user.id, source);
+            return Ok(user);
+        }
+        // A failure of nobody is written as well, or its time would tell.
+        let id = user.as_ref().map_or("", |user| user.id.as_str());
+        self.inner.store.count_failed_login(id).await?;
+        if locked {
+            tracing::warn!(login, %source, "locked for this address after too many failures");
+        }
+        Err(LoginError::Wrong)
     }
 
-    async fn issue(
+    /// The user as the directory knows him, if it does with this password. The attempt was
+    /// counted as a failure before, and is taken back where the password was right or not tried.
+    async fn ask_directory(
         &self,
-        user: &UserRow,
-        lifetime: Lifetime,
-        label: Option<Label>,
-    ) -> Result<SecretString, LoginError> {
-        let store = &self.inner.store;
-        let label = label.map(|label| label.as_str().to_owned());
-        if let Some(label) = &label {
-            let tokens = store.tokens_of(&user.id).await?;
-            if tokens
-                .iter()
-                .any(|token| token.label.as_ref() == Some(label))
-            {
-                return Err(LoginError::LabelTaken(label.clone()));
-            }
-        }
-        let now = now_ms();
-        let lifetime_ms = i64::try_from(lifetime.as_duration().as_millis());
-        let secret = token::random_token();
-        let new = NewToken {
-            hash: token::hash(secret.expose_secret()),
-            user_id: user.id.clone(),
-            label,
-            created_ms: now,
-            expires_ms: Some(now.saturating_add(lifetime_ms.unwrap_or(i64::MAX))),
+        login: &str,
+        password: &SecretString,
+        who: Who<'_>,
+        source: Source,
+    ) -> Result<Option<RemoteUser>, LoginError> {
+        let Some(directory) = &self.inner.settings.directory else {
+            return Ok(None);
         };
-        store.insert_token(new).await?;
+        // A directory would read over it, and give somebody a second name to be guessed by.
+        if login != lockout::spaced(login) {
+            return Ok(None);
+        }
+        let told = match directory.authenticate(login, password).await {
+            Ok(remote) => Ok(Some(remote)),
+            Err(DirectoryError::Refused) => return Ok(None),
+            Err(error) => Err(LoginError::Directory(error)),
+        };
+        self.inner.locks().take_back(who, source);
+        told
+    }
+
+    /// Writes what a directory tells of a user.
+    pub(crate) async fn take_in(&self, remote: RemoteUser) -> Result<UserRow, LoginError> {
+        let turn = self.turn().await;
+        let store = &self.inner.store;
+        let RemoteUser {
+            origin,
+            subject,
+            login,
+            display_name,
+            email,
+            mut groups,
+        } = remote;
+        groups.truncate(REMOTE_GROUPS);
+        let id = match store.user_by_login(&login).await? {
+            Some(user) if !user.is_remote => return Err(LoginError::RemoteConflict),
+            Some(user) => user.id,
+            None => Uuid::new_v4().to_string(),
+        };
+        let origin = UserOrigin { origin, subject };
+        let known = store.user_origin(&id).await?;
+        if known.is_some_and(|known| remote::differ(&known, &origin)) {
+            return Err(LoginError::OtherPerson);
+        }
+        let new = NewUser {
+            id: id.clone(),
+            login,
+            display_name: display_name.clone(),
+            email: email.clone(),
+            password_hash: None,
+            is_superuser: false,
+            is_remote: true,
+            created_ms: now_ms(),
+        };
         let change = UserChange {
-            last_login_ms: Some(now),
+            display_name: Some(display_name),
+            email: Some(email),
             ..UserChange::default()
         };
-        store.update_user(&user.id, change).await?;
-        let kept_ms = i64::try_from(EXPIRED_KEPT.as_millis()).unwrap_or(i64::MAX);
-        store
-            .delete_expired_tokens(now.saturating_sub(kept_ms))
+        let user = id.clone();
+        let write = move |store: store::Store| async move {
+            if !store.insert_user(new).await? {
+                store.update_user(&user, change).await?;
+            }
+            store.set_user_origin(&user, &origin, now_ms()).await?;
+            store.set_groups_of_user(&user, &groups).await
+        };
+        self.change(Some(turn), crate::change::Forget::All, write)
             .await?;
-        tracing::info!(login = user.login, "logged in");
-        Ok(secret)
+        let user = store.user(&id).await?;
+        user.ok_or(LoginError::Store(StoreError::Closed))
     }
 }

@@ -1,6 +1,13 @@
-//! What may be done: an action on a type of object, on one instance or another.
+//! What may be done: an action on a type of object, on one instance or another. [`Permission`] is
+//! what is asked for, [`Grant`] what a role gives.
 
 use std::fmt;
+
+use crate::catalog;
+use crate::defaults::INSTANCE_BYTES;
+
+/// Any instance.
+pub(crate) const ALL: &str = "*";
 
 /// A right that is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,8 +25,19 @@ pub struct Permission<'a> {
 pub enum Instance<'a> {
     /// On at least one: enough to reach a route.
     Any,
-    /// On this one, for example a task's name.
+    /// On this one, for example a task's name; `*`: on all of them.
     Named(&'a str),
+}
+
+/// A right that a role gives.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Grant {
+    /// For example `tasks`.
+    pub object_type: String,
+    /// For example `run`.
+    pub action: String,
+    /// `*` or the id of an instance.
+    pub instance: String,
 }
 
 /// The right is not there.
@@ -32,12 +50,116 @@ pub struct Denied {
     pub permission: String,
 }
 
+/// Why no role can give a right.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GrantError {
+    /// Not in the catalogue.
+    #[error("there is no permission {0}; GET /rbac-api/v1/types lists all")]
+    Unknown(String),
+    /// The action has no instances.
+    #[error("{0} has no instances: the instance must be \"*\"")]
+    NoInstances(String),
+    /// Empty, too long or with control characters.
+    #[error("the instance of {0} is empty, too long, or has control characters")]
+    Instance(String),
+}
+
+impl<'a> Permission<'a> {
+    /// `object_type:action` on this instance.
+    pub fn on(object_type: &'a str, action: &'a str, instance: &'a str) -> Self {
+        Self {
+            object_type,
+            action,
+            instance: Instance::Named(instance),
+        }
+    }
+
+    /// `object_type:action` on at least one instance.
+    pub fn any(object_type: &'a str, action: &'a str) -> Self {
+        Self {
+            object_type,
+            action,
+            instance: Instance::Any,
+        }
+    }
+}
+
 impl fmt::Display for Permission<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.object_type, self.action)?;
         match self.instance {
             Instance::Any => Ok(()),
             Instance::Named(name) => write!(f, ":{name}"),
+        }
+    }
+}
+
+impl Grant {
+    /// A grant as it is; [`Grant::check`] says whether a role can give it.
+    pub fn new(
+        object_type: impl Into<String>,
+        action: impl Into<String>,
+        instance: impl Into<String>,
+    ) -> Self {
+        Self {
+            object_type: object_type.into(),
+            action: action.into(),
+            instance: instance.into(),
+        }
+    }
+
+    /// Whether it is in the catalogue, with an instance where there can be one.
+    pub fn check(&self) -> Result<(), GrantError> {
+        let named = || {
+            let both = format!("{}:{}", self.object_type, self.action);
+            both.chars().take(80).collect::<String>()
+        };
+        let action = catalog::find(&self.object_type, &self.action);
+        let action = action.ok_or_else(|| GrantError::Unknown(named()))?;
+        let instance = &self.instance;
+        if instance.is_empty()
+            || instance.len() > INSTANCE_BYTES
+            || instance.chars().any(char::is_control)
+        {
+            return Err(GrantError::Instance(named()));
+        }
+        if instance != ALL && !action.has_instances {
+            return Err(GrantError::NoInstances(named()));
+        }
+        Ok(())
+    }
+
+    /// The same as a question.
+    pub(crate) fn as_permission(&self) -> Permission<'_> {
+        Permission::on(&self.object_type, &self.action, &self.instance)
+    }
+}
+
+impl fmt::Display for Grant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_permission().fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grants_are_checked_against_the_catalogue() {
+        for (grant, good) in [
+            (Grant::new("tasks", "run", "package"), true),
+            (Grant::new("tasks", "run", "*"), true),
+            (Grant::new("orchestrator", "view", "*"), true),
+            (Grant::new("orchestrator", "view", "1"), false),
+            (Grant::new("*", "*", "*"), false),
+            (Grant::new("tasks", "*", "*"), false),
+            (Grant::new("tasks", "run", ""), false),
+            (Grant::new("tasks", "run", "a\0b"), false),
+            (Grant::new("tasks", "run", "x".repeat(2_000)), false),
+            (Grant::new("tasks'; DROP TABLE users --", "run", "*"), false),
+        ] {
+            assert_eq!(grant.check().is_ok(), good, "{grant}");
         }
     }
 }

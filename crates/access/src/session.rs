@@ -1,35 +1,31 @@
-//! From a token to an identity, and the end of tokens.
+//! From a token to an identity: [`Access::authenticate`].
+//!
+//! The rule: a request costs one look into memory; the store is asked once for each token after
+//! each change of rights.
 
-use store::{StoreError, UserRow};
+use std::sync::Arc;
 
-use crate::{Access, Label, now_ms, token};
+use store::{StoreError, TokenRow};
 
-/// Who a token belongs to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Identity {
-    /// The user's UUID.
-    pub user_id: String,
-    /// The name to log in with.
-    pub login: String,
-    /// The name for people.
-    pub display_name: String,
-    /// Empty when unknown.
-    pub email: String,
-    /// May do everything.
-    pub is_superuser: bool,
-    /// The last login, in milliseconds since the epoch.
-    pub last_login_ms: Option<i64>,
-}
+use crate::cache::{Entry, Hash};
+use crate::metrics;
+use crate::{Access, Identity, now_ms, token};
 
 /// Why a token is not accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthenticateError {
-    /// Never issued, or revoked.
+    /// Never issued, or long gone.
     #[error("the token is not valid (it may be revoked); log in again")]
     Unknown,
+    /// Revoked.
+    #[error("the token was revoked; log in again")]
+    Revoked,
     /// Too old.
     #[error("the token has expired; log in again")]
     Expired,
+    /// Not used for too long.
+    #[error("the token was not used for too long and has timed out; log in again")]
+    TimedOut,
     /// Its user is revoked.
     #[error("the token's user is revoked; an administrator can reinstate it")]
     UserRevoked,
@@ -38,69 +34,87 @@ pub enum AuthenticateError {
     Store(#[from] StoreError),
 }
 
-/// Why a token was not revoked.
-#[derive(Debug, thiserror::Error)]
-pub enum RevokeError {
-    /// The user has none of that label.
-    #[error("you have no token with the label {0:?}")]
-    NoLabel(String),
-    /// The store.
-    #[error("cannot revoke tokens")]
-    Store(#[from] StoreError),
+/// A good token with all that is known of it.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// Whose it is.
+    pub identity: Arc<Identity>,
+    /// The token as the store has it.
+    pub token: TokenRow,
+    /// Its last use.
+    pub last_active_ms: i64,
 }
 
 impl Access {
-    /// Whose `token` is.
-    pub async fn authenticate(&self, token: &str) -> Result<Identity, AuthenticateError> {
-        let store = &self.inner.store;
-        let found = store.token_by_hash(&token::hash(token)).await?;
-        let row = found.ok_or(AuthenticateError::Unknown)?;
-        if row.expires_ms.is_some_and(|end| end <= now_ms()) {
-            return Err(AuthenticateError::Expired);
+    /// Whose `token` is; counts as a use of it.
+    pub async fn authenticate(&self, token: &str) -> Result<Arc<Identity>, AuthenticateError> {
+        let hash = token::hash(token);
+        let now = now_ms();
+        if let Some(entry) = self.inner.cache.get(&hash) {
+            metrics::count(&self.inner.metrics.cache_hits);
+            check(&entry, now)?;
+            entry.used(now);
+            return Ok(Arc::clone(&entry.identity));
         }
-        let user = store
-            .user(&row.user_id)
-            .await?
-            .ok_or(AuthenticateError::Unknown)?;
+        let (entry, _) = Box::pin(self.read(&hash, now)).await?;
+        entry.used(now);
+        Ok(Arc::clone(&entry.identity))
+    }
+
+    /// All about `token`; a use of it only where `as_use` says so.
+    pub async fn session(&self, token: &str, as_use: bool) -> Result<Session, AuthenticateError> {
+        let hash = token::hash(token);
+        let now = now_ms();
+        let (entry, token) = Box::pin(self.read(&hash, now)).await?;
+        if as_use {
+            entry.used(now);
+        }
+        Ok(Session {
+            identity: Arc::clone(&entry.identity),
+            token,
+            last_active_ms: entry.last_active_ms(),
+        })
+    }
+
+    /// Reads token and user from the store, and remembers them.
+    async fn read(
+        &self,
+        hash: &Hash,
+        now_ms: i64,
+    ) -> Result<(Arc<Entry>, TokenRow), AuthenticateError> {
+        metrics::count(&self.inner.metrics.cache_misses);
+        let (store, cache) = (&self.inner.store, &self.inner.cache);
+        let generation = cache.generation();
+        let row = store.token_by_hash(hash).await?;
+        let row = row.ok_or(AuthenticateError::Unknown)?;
+        if row.revoked_ms.is_some() {
+            return Err(AuthenticateError::Revoked);
+        }
+        let user = store.user(&row.user_id).await?;
+        let user = user.ok_or(AuthenticateError::Unknown)?;
         if user.is_revoked {
             return Err(AuthenticateError::UserRevoked);
         }
-        Ok(Identity::of(user))
-    }
-
-    /// Ends the token; one that is not there is ended already. Whoever knows a token may.
-    pub async fn revoke(&self, token: &str) -> Result<(), RevokeError> {
-        self.inner.store.delete_token(&token::hash(token)).await?;
-        Ok(())
-    }
-
-    /// Ends the token of `identity` with this label.
-    pub async fn revoke_label(
-        &self,
-        identity: &Identity,
-        label: &Label,
-    ) -> Result<(), RevokeError> {
-        let store = &self.inner.store;
-        let tokens = store.tokens_of(&identity.user_id).await?;
-        let labelled = tokens
-            .iter()
-            .find(|token| token.label.as_deref() == Some(label.as_str()));
-        let hash = labelled.and_then(|token| token.hash.as_slice().try_into().ok());
-        let hash = hash.ok_or_else(|| RevokeError::NoLabel(label.as_str().to_owned()))?;
-        store.delete_token(hash).await?;
-        Ok(())
+        let mut identity = Identity::load(store, user).await?;
+        identity.token_id = Some(row.id.clone());
+        let identity = Arc::new(identity);
+        let last_active = row.last_active_ms.unwrap_or(row.created_ms);
+        let last_active = last_active.max(cache.last_use(hash).unwrap_or(i64::MIN));
+        let entry = Entry::new(identity, row.expires_ms, row.timeout_ms, last_active);
+        let entry = Arc::new(entry);
+        check(&entry, now_ms)?;
+        cache.put(*hash, Arc::clone(&entry), generation);
+        Ok((entry, row))
     }
 }
 
-impl Identity {
-    fn of(user: UserRow) -> Self {
-        Self {
-            user_id: user.id,
-            login: user.login,
-            display_name: user.display_name,
-            email: user.email,
-            is_superuser: user.is_superuser,
-            last_login_ms: user.last_login_ms,
-        }
+fn check(entry: &Entry, now_ms: i64) -> Result<(), AuthenticateError> {
+    if entry.expires_ms.is_some_and(|end| end <= now_ms) {
+        return Err(AuthenticateError::Expired);
     }
+    let idle_ms = now_ms.saturating_sub(entry.last_active_ms());
+    if entry.timeout_ms.is_some_and(|most| idle_ms >= most) {
+        return Err(AuthenticateError::TimedOut);
+    }
+    Ok(())
 }

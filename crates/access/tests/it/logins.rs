@@ -1,10 +1,9 @@
 //! Logins that fail.
 
-use access::LoginError;
 use access::defaults::FAILED_LOGINS;
-use store::UserChange;
+use access::{AuthenticateError, LoginError, UserUpdate};
 
-use crate::world::World;
+use crate::world::{PASSWORD, World};
 
 #[tokio::test]
 async fn a_wrong_password_and_an_unknown_user_look_the_same() {
@@ -63,7 +62,7 @@ async fn attempts_at_once_do_not_slip_through_the_lock() {
         let access = world.access.clone();
         tokio::spawn(async move {
             access
-                .login("admin", "wrong".into(), Default::default(), None, None)
+                .login("admin", "wrong".into(), Default::default(), None)
                 .await
         })
     });
@@ -84,19 +83,149 @@ async fn attempts_at_once_do_not_slip_through_the_lock() {
 #[tokio::test]
 async fn a_revoked_user_neither_logs_in_nor_uses_tokens() {
     let world = World::new().await;
-    let token = world.login("admin", &world.password()).await.unwrap();
-    let user = world.store.user_by_login("admin").await.unwrap().unwrap();
-    let revoked = UserChange {
-        is_revoked: Some(true),
-        ..UserChange::default()
-    };
-    world.store.update_user(&user.id, revoked).await.unwrap();
-    let login = world.login("admin", &world.password()).await;
+    let admin = world.admin().await;
+    let fred = world.user("fred", &[]).await;
+    let token = world.login("fred", PASSWORD).await.unwrap();
+    world.access.authenticate(&token).await.unwrap();
+    world.access.set_revoked(&admin, &fred, true).await.unwrap();
+    let used = world.access.authenticate(&token).await;
+    assert!(matches!(used, Err(AuthenticateError::Revoked)));
+    let login = world.login("fred", PASSWORD).await;
     assert!(matches!(login, Err(LoginError::Revoked)));
     assert!(matches!(
-        world.login("admin", "wrong").await,
+        world.login("fred", "wrong").await,
         Err(LoginError::Wrong)
     ));
+    world
+        .access
+        .set_revoked(&admin, &fred, false)
+        .await
+        .unwrap();
     let used = world.access.authenticate(&token).await;
-    assert!(matches!(used, Err(access::AuthenticateError::UserRevoked)));
+    assert!(
+        matches!(used, Err(AuthenticateError::Revoked)),
+        "a token that was revoked stays so"
+    );
+    world.login("fred", PASSWORD).await.unwrap();
+}
+
+#[tokio::test]
+async fn ten_failures_lock_a_user_for_good_until_he_is_reinstated() {
+    let mut world = World::new().await;
+    let admin = world.admin().await;
+    let fred = world.user("fred", &[]).await;
+    let token = world.login("fred", PASSWORD).await.unwrap();
+    for n in 0..FAILED_LOGINS {
+        // From many places, so that no address is locked.
+        let address = format!("198.51.100.{n}");
+        let failed = world.login_from(&address, "fred", "wrong").await;
+        assert!(matches!(failed, Err(LoginError::Wrong)));
+    }
+    let wrong = world.login("fred", "wrong").await.unwrap_err();
+    let unknown = world.login("nobody", "wrong").await.unwrap_err();
+    assert_eq!(
+        wrong.to_string(),
+        unknown.to_string(),
+        "only the owner is told"
+    );
+    world.reopen().await;
+    let locked = world.login("fred", PASSWORD).await;
+    assert!(matches!(locked, Err(LoginError::Locked)), "{locked:?}");
+    assert!(world.access.user(&fred).await.unwrap().is_locked);
+    assert!(
+        world.access.authenticate(&token).await.is_ok(),
+        "who is logged in works on: others cannot throw him out"
+    );
+    world
+        .access
+        .set_revoked(&admin, &fred, false)
+        .await
+        .unwrap();
+    world.login("fred", PASSWORD).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_right_password_wipes_the_slate() {
+    let world = World::new().await;
+    world.user("fred", &[]).await;
+    for n in 0..FAILED_LOGINS * 2 {
+        let address = format!("198.51.100.{n}");
+        let failed = world.login_from(&address, "fred", "wrong").await;
+        failed.expect_err("a wrong password");
+        if n % 5 == 4 {
+            world.login("fred", PASSWORD).await.unwrap();
+        }
+    }
+    assert!(world.login("fred", PASSWORD).await.is_ok());
+}
+
+#[tokio::test]
+async fn nobody_locks_the_administrator_out() {
+    let world = World::new().await;
+    for n in 0..FAILED_LOGINS * 2 {
+        let address = format!("198.51.100.{n}");
+        let failed = world.login_from(&address, "admin", "wrong").await;
+        failed.expect_err("a wrong password");
+    }
+    world.login("admin", &world.password()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_program_without_a_password_cannot_log_in() {
+    let world = World::new().await;
+    for password in ["", "api_user", "password"] {
+        let refused = world.login("api_user", password).await;
+        assert!(matches!(refused, Err(LoginError::Wrong)), "{password}");
+    }
+}
+
+/// What a client gets that shows the user and writes back what it was shown.
+async fn shown(world: &World, id: &str) -> UserUpdate {
+    let view = world.access.user(id).await.unwrap();
+    UserUpdate {
+        login: view.row.login,
+        display_name: view.row.display_name,
+        email: view.row.email,
+        role_ids: Some(view.role_ids),
+        is_revoked: Some(view.row.is_revoked || view.is_locked),
+    }
+}
+
+#[tokio::test]
+async fn a_user_is_revoked_and_reinstated_by_writing_him_too() {
+    let world = World::new().await;
+    let admin = world.access.api_user();
+    let fred = world.user("fred", &[]).await;
+    let token = world.login("fred", PASSWORD).await.unwrap();
+    world.access.authenticate(&token).await.unwrap();
+    let write = async |is_revoked: Option<bool>| {
+        let mut update = shown(&world, &fred).await;
+        update.is_revoked = is_revoked.or(update.is_revoked);
+        world
+            .access
+            .update_user(&admin, &fred, update)
+            .await
+            .unwrap();
+    };
+    write(None).await;
+    world.access.authenticate(&token).await.unwrap();
+    write(Some(true)).await;
+    let used = world.access.authenticate(&token).await;
+    assert!(matches!(used, Err(AuthenticateError::Revoked)));
+    write(Some(false)).await;
+    let used = world.access.authenticate(&token).await;
+    assert!(used.is_err(), "a token that ended stays so: {used:?}");
+    for n in 0..FAILED_LOGINS {
+        let address = format!("198.51.100.{n}");
+        let failed = world.login_from(&address, "fred", "wrong").await;
+        failed.expect_err("a wrong password");
+    }
+    // Read and written back: locked, and no more than that.
+    write(None).await;
+    let view = world.access.user(&fred).await.unwrap();
+    assert!(view.is_locked && !view.row.is_revoked);
+    write(Some(false)).await;
+    let view = world.access.user(&fred).await.unwrap();
+    assert!(!view.is_locked && !view.row.is_revoked);
+    world.login("fred", PASSWORD).await.unwrap();
 }

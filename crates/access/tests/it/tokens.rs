@@ -1,15 +1,13 @@
 //! The life of tokens, and what their holders may do.
 
-use access::{AuthenticateError, Instance, Label, Lifetime, LoginError, Permission, RevokeError};
-use store::NewUser;
-
-use crate::world::World;
-
-const RUN: Permission<'_> = Permission {
-    object_type: "tasks",
-    action: "run",
-    instance: Instance::Named("package"),
+use access::{
+    AuthenticateError, Identity, IssueError, Label, Lifetime, LoginError, Revocation, RevokeError,
+    Settings, TokenRequest,
 };
+use sha2::{Digest as _, Sha256};
+use store::NewToken;
+
+use crate::world::{PASSWORD, World};
 
 #[tokio::test]
 async fn nonsense_is_no_token() {
@@ -23,41 +21,95 @@ async fn nonsense_is_no_token() {
 #[tokio::test]
 async fn a_token_ends_with_its_lifetime() {
     let world = World::new().await;
-    let lifetime = Lifetime::parse("1s").unwrap();
+    let request = TokenRequest {
+        lifetime: Lifetime::parse("1s").unwrap(),
+        ..TokenRequest::default()
+    };
     let password = world.password().into();
-    let token = world
-        .access
-        .login("admin", password, lifetime, None, None)
-        .await
-        .unwrap();
+    let login = world.access.login("admin", password, request, None);
+    login.await.unwrap();
     let user = world.store.user_by_login("admin").await.unwrap().unwrap();
     let row = world.store.tokens_of(&user.id).await.unwrap().remove(0);
     assert_eq!(row.expires_ms, Some(row.created_ms + 1_000));
-    // Not waited for: the same token, written with an end that is past.
-    let hash: [u8; 32] = row.hash.as_slice().try_into().unwrap();
-    world.store.delete_token(&hash).await.unwrap();
-    let past = store::NewToken {
-        hash,
+    // Not waited for: a token with an end that is past.
+    let past = NewToken {
+        hash: Sha256::digest("past").into(),
         user_id: row.user_id,
-        label: None,
         created_ms: row.created_ms - 10_000,
         expires_ms: Some(row.created_ms - 9_000),
+        ..NewToken::default()
     };
     world.store.insert_token(past).await.unwrap();
-    let token = secrecy::ExposeSecret::expose_secret(&token);
-    let refused = world.access.authenticate(token).await;
+    let refused = world.access.authenticate("past").await;
     assert!(matches!(refused, Err(AuthenticateError::Expired)));
+}
+
+#[tokio::test]
+async fn a_token_that_is_remembered_ends_in_time_as_well() {
+    let world = World::new().await;
+    let admin = world.admin().await;
+    let now = jiff::Timestamp::now().as_millisecond();
+    let brief = NewToken {
+        hash: Sha256::digest("brief").into(),
+        user_id: admin.user_id.clone(),
+        created_ms: now,
+        expires_ms: Some(now + 400),
+        ..NewToken::default()
+    };
+    world.store.insert_token(brief).await.unwrap();
+    world.access.authenticate("brief").await.unwrap();
+    let ended = async {
+        while world.access.authenticate("brief").await.is_ok() {
+            tokio::task::yield_now().await;
+        }
+    };
+    let in_time = tokio::time::timeout(std::time::Duration::from_secs(10), ended);
+    in_time.await.expect("it ends");
+}
+
+#[tokio::test]
+async fn a_token_that_is_not_used_times_out() {
+    let settings = Settings {
+        token_inactivity: Some(std::time::Duration::from_secs(60)),
+        ..Settings::default()
+    };
+    let world = World::with(settings).await;
+    let admin = world.admin().await;
+    let now = jiff::Timestamp::now().as_millisecond();
+    let tokens = world.store.tokens_of(&admin.user_id).await.unwrap();
+    assert_eq!(tokens[0].timeout_ms, Some(60_000));
+    for (text, idle_ms, good) in [("fresh", 50_000, true), ("idle", 60_001, false)] {
+        let token = NewToken {
+            hash: Sha256::digest(text).into(),
+            user_id: admin.user_id.clone(),
+            created_ms: now - idle_ms,
+            timeout_ms: Some(60_000),
+            ..NewToken::default()
+        };
+        world.store.insert_token(token).await.unwrap();
+        let used = world.access.authenticate(text).await;
+        assert_eq!(used.is_ok(), good, "{text}");
+        if let Err(error) = used {
+            assert!(matches!(error, AuthenticateError::TimedOut));
+        }
+    }
 }
 
 #[tokio::test]
 async fn a_revoked_token_ends_at_once_and_others_stay() {
     let world = World::new().await;
+    let admin = world.admin().await;
     let first = world.login("admin", &world.password()).await.unwrap();
     let second = world.login("admin", &world.password()).await.unwrap();
-    world.access.revoke(&first).await.unwrap();
-    world.access.revoke(&first).await.unwrap();
+    world.access.authenticate(&first).await.unwrap();
+    let revocation = || Revocation {
+        tokens: vec![first.clone()],
+        ..Revocation::default()
+    };
+    world.access.revoke(&admin, revocation()).await.unwrap();
+    world.access.revoke(&admin, revocation()).await.unwrap();
     let refused = world.access.authenticate(&first).await;
-    assert!(matches!(refused, Err(AuthenticateError::Unknown)));
+    assert!(matches!(refused, Err(AuthenticateError::Revoked)));
     assert!(world.access.authenticate(&second).await.is_ok());
 }
 
@@ -66,55 +118,110 @@ async fn a_label_names_one_token_of_its_user() {
     let world = World::new().await;
     let label = Label::parse("laptop").unwrap();
     let login = || {
+        let request = TokenRequest {
+            label: Some(label.clone()),
+            ..TokenRequest::default()
+        };
         let password = world.password().into();
-        world.access.login(
-            "admin",
-            password,
-            Lifetime::default(),
-            Some(label.clone()),
-            None,
-        )
+        world.access.login("admin", password, request, None)
     };
     let token = login().await.unwrap();
     let token = secrecy::ExposeSecret::expose_secret(&token).to_owned();
-    assert!(matches!(login().await, Err(LoginError::LabelTaken(_))));
+    let taken = login().await;
+    assert!(matches!(
+        taken,
+        Err(LoginError::Issue(IssueError::LabelTaken(_)))
+    ));
     let identity = world.access.authenticate(&token).await.unwrap();
-    world.access.revoke_label(&identity, &label).await.unwrap();
+    let revocation = || Revocation {
+        labels: vec![label.clone()],
+        ..Revocation::default()
+    };
+    world.access.revoke(&identity, revocation()).await.unwrap();
     assert!(world.access.authenticate(&token).await.is_err());
-    let again = world.access.revoke_label(&identity, &label).await;
-    assert!(matches!(again, Err(RevokeError::NoLabel(_))));
+    let again = world.access.revoke(&identity, revocation()).await;
+    assert!(matches!(again, Err(RevokeError::Faults(_))));
     assert!(login().await.is_ok());
 }
 
 #[tokio::test]
-async fn who_is_no_administrator_is_denied_by_name() {
-    let world = World::new().await;
+async fn the_last_use_is_written_at_the_end_and_never_by_a_request() {
+    let mut world = World::new().await;
     let token = world.login("admin", &world.password()).await.unwrap();
     let admin = world.access.authenticate(&token).await.unwrap();
-    assert!(world.access.authorize(&admin, RUN).is_ok());
-    let plain = NewUser {
-        id: "u".to_owned(),
-        login: "fred".to_owned(),
-        display_name: String::new(),
-        email: String::new(),
-        password_hash: None,
-        is_superuser: false,
-        created_ms: 0,
+    let row = |world: &World| {
+        let (store, id) = (world.store.clone(), admin.user_id.clone());
+        async move { store.tokens_of(&id).await.unwrap().remove(0) }
     };
-    world.store.insert_user(plain).await.unwrap();
-    // A user without a password cannot log in with any.
-    assert!(matches!(
-        world.login("fred", "").await,
-        Err(LoginError::Wrong)
-    ));
-    let fred = access::Identity {
-        login: "fred".to_owned(),
-        is_superuser: false,
-        ..admin
+    // Its creation counts as the first use; a later one is needed.
+    let created = row(&world).await.created_ms;
+    let later = async {
+        while jiff::Timestamp::now().as_millisecond() <= created {
+            tokio::task::yield_now().await;
+        }
     };
-    let denied = world.access.authorize(&fred, RUN).unwrap_err();
-    assert_eq!(
-        denied.to_string(),
-        "fred lacks the permission tasks:run:package"
-    );
+    later.await;
+    world.access.authenticate(&token).await.unwrap();
+    assert_eq!(row(&world).await.last_active_ms, None);
+    let listed = world.access.tokens_of(&admin, &admin.user_id).await;
+    assert!(listed.unwrap()[0].last_active_ms > created);
+    world.reopen().await;
+    assert!(row(&world).await.last_active_ms > Some(created));
+}
+
+#[tokio::test]
+async fn a_token_that_ended_under_way_begets_no_other() {
+    let world = World::new().await;
+    let admin = world.access.api_user();
+    let fred = world.user("fred", &[]).await;
+    // Who each request comes from is known before the token ends, as in the door of the server.
+    let caller = async || {
+        let token = world.login("fred", PASSWORD).await.unwrap();
+        (world.access.authenticate(&token).await.unwrap(), token)
+    };
+    let ask = async |by: &Identity| {
+        let asked = world.access.token_for(by, TokenRequest::default()).await;
+        asked.map(|_| ())
+    };
+    let (by, token) = caller().await;
+    ask(&by).await.unwrap();
+    world.access.revoke_one(&by, &token).await.unwrap();
+    assert!(matches!(ask(&by).await, Err(IssueError::TokenEnded)));
+    let (by, _) = caller().await;
+    let all = Revocation {
+        usernames: vec!["fred".to_owned()],
+        ..Revocation::default()
+    };
+    world.access.revoke(&admin, all).await.unwrap();
+    assert!(matches!(ask(&by).await, Err(IssueError::TokenEnded)));
+    let (by, _) = caller().await;
+    world.access.set_revoked(&admin, &fred, true).await.unwrap();
+    assert!(matches!(ask(&by).await, Err(IssueError::UserChanged)));
+    world.access.delete_user(&admin, &fred).await.unwrap();
+    assert!(matches!(ask(&by).await, Err(IssueError::UserChanged)));
+    assert!(matches!(ask(&admin).await, Err(IssueError::TokenEnded)));
+    assert!(world.store.tokens_of(&fred).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn tokens_made_while_all_are_revoked_end_too() {
+    let world = World::new().await;
+    let admin = world.access.api_user();
+    let fred = world.user("fred", &[]).await;
+    let token = world.login("fred", PASSWORD).await.unwrap();
+    let by = world.access.authenticate(&token).await.unwrap();
+    let asking = (0..20).map(|_| {
+        let (access, by) = (world.access.clone(), by.clone());
+        tokio::spawn(async move { access.token_for(&by, TokenRequest::default()).await.is_ok() })
+    });
+    let asking: Vec<_> = asking.collect();
+    let all = Revocation {
+        usernames: vec!["fred".to_owned()],
+        ..Revocation::default()
+    };
+    world.access.revoke(&admin, all).await.unwrap();
+    for asked in asking {
+        asked.await.unwrap();
+    }
+    assert_eq!(world.store.count_tokens_of(&fred).await.unwrap(), 0);
 }

@@ -1,0 +1,235 @@
+//! What is known of tokens that were used lately: [`TokenCache`], so that a request costs no look
+//! at the store.
+//!
+//! The rules: what is found here is what the store says, because every write through
+//! [`Access`](crate::Access) forgets what it may have changed; and what was read before such a
+//! write does not come in after it (the generation tells). When a token was last used is kept
+//! here and written in batches.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::Identity;
+use crate::defaults::TOKEN_CACHE;
+
+/// SHA-256 of a token.
+pub(crate) type Hash = [u8; 32];
+
+/// A token that was good when it was read.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) identity: Arc<Identity>,
+    pub(crate) expires_ms: Option<i64>,
+    pub(crate) timeout_ms: Option<i64>,
+    last_active_ms: AtomicI64,
+    /// As the store has it.
+    written_ms: AtomicI64,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct TokenCache {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    entries: HashMap<Hash, Arc<Entry>>,
+    /// Uses of tokens that are no longer in `entries`, not yet written.
+    pending: HashMap<Hash, i64>,
+    generation: u64,
+}
+
+/// When the cache was as it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Generation(u64);
+
+// === impl Entry ===
+
+impl Entry {
+    pub(crate) fn new(
+        identity: Arc<Identity>,
+        expires_ms: Option<i64>,
+        timeout_ms: Option<i64>,
+        last_active_ms: i64,
+    ) -> Self {
+        Self {
+            identity,
+            expires_ms,
+            timeout_ms,
+            last_active_ms: last_active_ms.into(),
+            written_ms: last_active_ms.into(),
+        }
+    }
+
+    pub(crate) fn last_active_ms(&self) -> i64 {
+        self.last_active_ms.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn used(&self, now_ms: i64) {
+        self.last_active_ms.fetch_max(now_ms, Ordering::Relaxed);
+    }
+
+    fn unwritten(&self) -> Option<i64> {
+        let at = self.last_active_ms();
+        (at > self.written_ms.load(Ordering::Relaxed)).then_some(at)
+    }
+}
+
+// === impl TokenCache ===
+
+impl TokenCache {
+    pub(crate) fn get(&self, hash: &Hash) -> Option<Arc<Entry>> {
+        self.lock().entries.get(hash).cloned()
+    }
+
+    /// To be asked before the store is read.
+    pub(crate) fn generation(&self) -> Generation {
+        Generation(self.lock().generation)
+    }
+
+    /// Keeps what was read, unless something was forgotten since `read_at`.
+    pub(crate) fn put(&self, hash: Hash, entry: Arc<Entry>, read_at: Generation) {
+        let mut inner = self.lock();
+        if let Some(at) = inner.pending.remove(&hash) {
+            entry.used(at);
+        }
+        if inner.generation != read_at.0 {
+            inner.park(hash, &entry);
+            return;
+        }
+        if inner.entries.len() >= TOKEN_CACHE
+            && let Some(victim) = inner.entries.keys().next().copied()
+            && let Some(entry) = inner.entries.remove(&victim)
+        {
+            inner.park(victim, &entry);
+        }
+        inner.entries.insert(hash, entry);
+    }
+
+    /// Rights of anybody may have changed.
+    pub(crate) fn forget_all(&self) {
+        let mut inner = self.lock();
+        inner.generation += 1;
+        let entries = std::mem::take(&mut inner.entries);
+        for (hash, entry) in entries {
+            inner.park(hash, &entry);
+        }
+    }
+
+    /// This token ended.
+    pub(crate) fn forget(&self, hash: &Hash) {
+        let mut inner = self.lock();
+        inner.generation += 1;
+        inner.entries.remove(hash);
+        inner.pending.remove(hash);
+    }
+
+    /// When a token was last used, where it is not written yet.
+    pub(crate) fn last_use(&self, hash: &Hash) -> Option<i64> {
+        let inner = self.lock();
+        let entry = inner.entries.get(hash).map(|entry| entry.last_active_ms());
+        entry.max(inner.pending.get(hash).copied())
+    }
+
+    /// Uses that are to be written; they count as written from now on.
+    pub(crate) fn take_uses(&self) -> Vec<(Hash, i64)> {
+        let mut inner = self.lock();
+        let mut uses: Vec<_> = inner.pending.drain().collect();
+        for (hash, entry) in &inner.entries {
+            if let Some(at) = entry.unwritten() {
+                entry.written_ms.store(at, Ordering::Relaxed);
+                uses.push((*hash, at));
+            }
+        }
+        uses
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    /// Keeps the last use of an entry that leaves; beyond the bound it is lost.
+    fn park(&mut self, hash: Hash, entry: &Entry) {
+        if let Some(at) = entry.unwritten()
+            && self.pending.len() < TOKEN_CACHE
+        {
+            self.pending.insert(hash, at);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Permissions;
+
+    fn entry(last_active_ms: i64) -> Arc<Entry> {
+        let identity = Identity {
+            user_id: String::new(),
+            login: String::new(),
+            display_name: String::new(),
+            email: String::new(),
+            is_superuser: false,
+            is_remote: false,
+            last_login_ms: None,
+            role_ids: Vec::new(),
+            inherited_role_ids: Vec::new(),
+            group_ids: Vec::new(),
+            token_id: None,
+            permissions: Arc::new(Permissions::default()),
+        };
+        Arc::new(Entry::new(Arc::new(identity), None, None, last_active_ms))
+    }
+
+    fn hash(n: u32) -> Hash {
+        let mut hash = [0; 32];
+        hash[..4].copy_from_slice(&n.to_be_bytes());
+        hash
+    }
+
+    #[test]
+    fn what_was_read_before_a_write_does_not_come_in_after_it() {
+        let cache = TokenCache::default();
+        let before = cache.generation();
+        cache.forget_all();
+        cache.put(hash(1), entry(0), before);
+        assert!(cache.get(&hash(1)).is_none());
+        let before = cache.generation();
+        cache.forget(&hash(2));
+        cache.put(hash(1), entry(0), before);
+        assert!(cache.get(&hash(1)).is_none());
+        cache.put(hash(1), entry(0), cache.generation());
+        assert!(cache.get(&hash(1)).is_some());
+    }
+
+    #[test]
+    fn it_does_not_grow_beyond_its_bound() {
+        let cache = TokenCache::default();
+        for n in 0..TOKEN_CACHE as u32 * 2 {
+            cache.put(hash(n), entry(0), cache.generation());
+        }
+        assert_eq!(cache.lock().entries.len(), TOKEN_CACHE);
+        assert!(cache.lock().pending.is_empty(), "nothing was used");
+    }
+
+    #[test]
+    fn uses_survive_their_entries_and_are_written_once() {
+        let cache = TokenCache::default();
+        cache.put(hash(1), entry(10), cache.generation());
+        cache.put(hash(2), entry(10), cache.generation());
+        assert_eq!(cache.take_uses(), []);
+        cache.get(&hash(1)).unwrap().used(20);
+        cache.get(&hash(1)).unwrap().used(15);
+        cache.forget_all();
+        assert_eq!(cache.last_use(&hash(1)), Some(20));
+        assert_eq!(cache.take_uses(), [(hash(1), 20)]);
+        assert_eq!(cache.take_uses(), []);
+        cache.put(hash(1), entry(20), cache.generation());
+        cache.get(&hash(1)).unwrap().used(30);
+        cache.forget(&hash(1));
+        assert_eq!(cache.take_uses(), [], "a token that ended is nobody's");
+    }
+}

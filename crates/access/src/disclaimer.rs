@@ -1,0 +1,29 @@
+//! The text that a login page shows.
+
+use store::StoreError;
+
+use crate::defaults::TEXT_CHARS;
+use crate::error::optional;
+use crate::{Access, Identity, ManageError, Permission};
+
+const NAME: &str = "disclaimer";
+
+impl Access {
+    /// The text, if there is one.
+    pub async fn disclaimer(&self) -> Result<Option<String>, StoreError> {
+        self.inner.store.access_setting(NAME).await
+    }
+
+    /// Sets the text; `None` takes it away. Needs `configuration:edit`.
+    pub async fn set_disclaimer(
+        &self,
+        by: &Identity,
+        text: Option<&str>,
+    ) -> Result<(), ManageError> {
+        self.authorize(by, Permission::on("configuration", "edit", "*"))?;
+        let text = text.map(|text| optional("disclaimer", text, TEXT_CHARS));
+        let text = text.transpose()?.filter(|text| !text.is_empty());
+        let store = &self.inner.store;
+        Ok(store.set_access_setting(NAME, text.as_deref()).await?)
+    }
+}

@@ -1,0 +1,140 @@
+//! Groups of a directory, and the roles that their members have. Type: [`GroupView`].
+
+use store::{GroupRow, Store, StoreError};
+use uuid::Uuid;
+
+use crate::change::Forget;
+use crate::error::name;
+use crate::{Access, Identity, ManageError, Permission};
+
+/// A group with roles and known members.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupView {
+    /// As the store has it.
+    pub row: GroupRow,
+    /// Its roles.
+    pub role_ids: Vec<i64>,
+    /// Users who were in it at their last login.
+    pub user_ids: Vec<String>,
+}
+
+/// A group to be imported, or as it shall be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GroupSpec {
+    /// The directory's name for it.
+    pub login: String,
+    /// The name for people; empty: the login.
+    pub display_name: String,
+    /// Its roles.
+    pub role_ids: Vec<i64>,
+}
+
+impl Access {
+    /// All groups, by login.
+    pub async fn groups(&self) -> Result<Vec<GroupView>, StoreError> {
+        let mut views = Vec::new();
+        for row in self.inner.store.groups().await? {
+            views.push(self.group_view(row).await?);
+        }
+        Ok(views)
+    }
+
+    /// The group with this id.
+    pub async fn group(&self, id: &str) -> Result<GroupView, ManageError> {
+        let row = self.inner.store.group(id).await?;
+        let row = row.ok_or_else(|| ManageError::Unknown {
+            what: "group",
+            id: id.to_owned(),
+        })?;
+        Ok(self.group_view(row).await?)
+    }
+
+    /// Imports a group; gives its id. Its users belong to it from their next login. Needs
+    /// `user_groups:import`, and for each role the right to give it.
+    pub async fn create_group(
+        &self,
+        by: &Identity,
+        spec: GroupSpec,
+    ) -> Result<String, ManageError> {
+        self.authorize(by, Permission::on("user_groups", "import", "*"))?;
+        let login = name("login", &spec.login)?;
+        let display_name = display_name(&spec, &login)?;
+        let turn = self.turn().await;
+        if self
+            .inner
+            .store
+            .groups()
+            .await?
+            .iter()
+            .any(|group| group.login == login)
+        {
+            let (what, name) = ("group", login);
+            return Err(ManageError::Conflict { what, name });
+        }
+        self.demand_members(by, &[], &spec.role_ids).await?;
+        let id = Uuid::new_v4().to_string();
+        let row = GroupRow {
+            id: id.clone(),
+            login,
+            display_name,
+        };
+        let write = move |store: Store| async move {
+            let group_id = row.id.clone();
+            store.insert_group(row).await?;
+            store.set_roles_of_group(&group_id, &spec.role_ids).await
+        };
+        self.change(Some(turn), Forget::All, write).await?;
+        tracing::info!(by = by.login, group_id = id, "imported a group");
+        Ok(id)
+    }
+
+    /// Changes the roles and the name for people. The login is the directory's.
+    pub async fn update_group(
+        &self,
+        by: &Identity,
+        id: &str,
+        spec: GroupSpec,
+    ) -> Result<(), ManageError> {
+        let turn = self.turn().await;
+        let present = self.group(id).await?;
+        let display_name = display_name(&spec, &present.row.login)?;
+        if display_name != present.row.display_name {
+            self.authorize(by, Permission::on("user_groups", "import", "*"))?;
+        }
+        self.demand_members(by, &present.role_ids, &spec.role_ids)
+            .await?;
+        let id = id.to_owned();
+        let write = move |store: Store| async move {
+            store.rename_group(&id, &display_name).await?;
+            store.set_roles_of_group(&id, &spec.role_ids).await
+        };
+        Ok(self.change(Some(turn), Forget::All, write).await?)
+    }
+
+    /// Forgets a group; its members lose its roles. Needs `user_groups:delete`.
+    pub async fn delete_group(&self, by: &Identity, id: &str) -> Result<(), ManageError> {
+        self.authorize(by, Permission::on("user_groups", "delete", id))?;
+        let turn = self.turn().await;
+        self.group(id).await?;
+        let group_id = id.to_owned();
+        let write = move |store: Store| async move { store.delete_group(&group_id).await };
+        self.change(Some(turn), Forget::All, write).await?;
+        tracing::info!(by = by.login, group_id = id, "deleted a group");
+        Ok(())
+    }
+
+    async fn group_view(&self, row: GroupRow) -> Result<GroupView, StoreError> {
+        Ok(GroupView {
+            role_ids: self.inner.store.roles_of_group(&row.id).await?,
+            user_ids: self.inner.store.group_members(&row.id).await?,
+            row,
+        })
+    }
+}
+
+fn display_name(spec: &GroupSpec, login: &str) -> Result<String, ManageError> {
+    match spec.display_name.trim().is_empty() {
+        true => Ok(login.to_owned()),
+        false => name("display_name", &spec.display_name),
+    }
+}

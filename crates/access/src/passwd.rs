@@ -1,0 +1,179 @@
+//! New passwords: one's own, by a reset token, and what a password must be like.
+
+use std::net::IpAddr;
+
+use secrecy::{ExposeSecret as _, SecretString};
+use store::Store;
+
+use crate::change::Forget;
+use crate::defaults::{CREDENTIAL_BYTES, PASSWORD_CHARS, RESET_LIFETIME};
+use crate::lockout::Source;
+use crate::token;
+use crate::{Access, Identity, LoginError, ManageError, Permission, admin, ms, now_ms};
+
+/// What is wrong with a password.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PasswordFault {
+    /// Too short.
+    #[error("has less than {PASSWORD_CHARS} characters")]
+    TooShort,
+    /// Too long.
+    #[error("has more than {CREDENTIAL_BYTES} bytes")]
+    TooLong,
+    /// The login.
+    #[error("is the login")]
+    IsLogin,
+}
+
+impl PasswordFault {
+    /// A name for programs.
+    pub fn rule(self) -> &'static str {
+        match self {
+            Self::TooShort => "minimum-length",
+            Self::TooLong => "maximum-length",
+            Self::IsLogin => "not-login",
+        }
+    }
+}
+
+/// Whether a password may be set, for the user `login` where he is known.
+pub fn check_new_password(
+    password: &SecretString,
+    login: Option<&str>,
+) -> Result<(), PasswordFault> {
+    let text = password.expose_secret();
+    if text.len() > CREDENTIAL_BYTES {
+        return Err(PasswordFault::TooLong);
+    }
+    if text.chars().count() < PASSWORD_CHARS {
+        return Err(PasswordFault::TooShort);
+    }
+    if login.is_some_and(|login| login.eq_ignore_ascii_case(text)) {
+        return Err(PasswordFault::IsLogin);
+    }
+    Ok(())
+}
+
+impl Access {
+    /// Sets one's own password. All other tokens of the user end, and `token`, which he shows
+    /// now, stays. A wrong present password counts as a failed login.
+    pub async fn change_own_password(
+        &self,
+        by: &Identity,
+        current: SecretString,
+        new: SecretString,
+        token: Option<&str>,
+        source: Option<IpAddr>,
+    ) -> Result<(), ManageError> {
+        if by.is_remote {
+            return Err(ManageError::RemoteUser);
+        }
+        check_new_password(&new, Some(&by.login)).map_err(ManageError::Password)?;
+        let checking = self.check_password(&by.login, current, Source::new(source));
+        let user = match Box::pin(checking).await {
+            Ok(user) => user,
+            Err(LoginError::LockedOut { wait }) => return Err(ManageError::LockedOut { wait }),
+            Err(LoginError::Store(error)) => return Err(error.into()),
+            Err(LoginError::Hash(error)) => return Err(error.into()),
+            Err(_) => return Err(ManageError::CurrentPassword),
+        };
+        let hash = self.inner.passwords.hash(new).await?;
+        let but = token.map(token::hash);
+        let login = user.login;
+        // A login with the old password that is under way makes its token before, or none.
+        let turn = self.turn().await;
+        let write = move |store: Store| async move {
+            let but = but.as_ref();
+            store.set_password(&user.id, &hash, but, now_ms()).await
+        };
+        self.change(Some(turn), Forget::All, write).await?;
+        tracing::info!(login, "changed the own password");
+        Ok(())
+    }
+
+    /// A token with which the user sets a password, once, within a day. Needs
+    /// `users:reset_password`, and every right that the user has: otherwise one could become him.
+    pub async fn reset_token(
+        &self,
+        by: &Identity,
+        user_id: &str,
+    ) -> Result<SecretString, ManageError> {
+        self.authorize(by, Permission::on("users", "reset_password", user_id))?;
+        // From the look at his rights to the write; whoever gives him more ends what is written.
+        let turn = self.turn().await;
+        let user = self.existing_user(user_id).await?;
+        if admin::is_immutable(user_id) {
+            return Err(ManageError::AdminImmutable);
+        }
+        if user.is_remote {
+            return Err(ManageError::RemoteUser);
+        }
+        self.demand_rights_of(by, user).await?;
+        let secret = token::random_token();
+        let hash = token::hash(secret.expose_secret());
+        let now = now_ms();
+        let expires = now.saturating_add(ms(RESET_LIFETIME));
+        let id = user_id.to_owned();
+        let write = move |store: Store| async move {
+            store.insert_password_reset(&hash, &id, expires, now).await
+        };
+        self.change(Some(turn), Forget::Nothing, write).await?;
+        tracing::info!(by = by.login, user_id, "made a password reset token");
+        Ok(secret)
+    }
+
+    /// Sets the password of whom the reset token was made for, and uses it up. Reinstates a user
+    /// whom wrong passwords have locked, but nobody who was revoked.
+    pub async fn reset_password(
+        &self,
+        reset_token: &str,
+        new: SecretString,
+    ) -> Result<(), ManageError> {
+        let hash = token::hash(reset_token);
+        let found = self
+            .inner
+            .store
+            .password_reset_user(&hash, now_ms())
+            .await?;
+        let (user_id, login) = found.ok_or(ManageError::ResetToken)?;
+        check_new_password(&new, Some(&login)).map_err(ManageError::Password)?;
+        let password = self.inner.passwords.hash(new).await?;
+        let turn = self.turn().await;
+        let write = move |store: Store| async move {
+            let now = now_ms();
+            store
+                .set_password_by_reset(&hash, &user_id, &password, now)
+                .await
+        };
+        if !self.change(Some(turn), Forget::All, write).await? {
+            return Err(ManageError::ResetToken);
+        }
+        tracing::info!(login, "set a password by a reset token");
+        Ok(())
+    }
+
+    /// The login that a reset token is for.
+    pub async fn reset_login(&self, reset_token: &str) -> Result<Option<String>, ManageError> {
+        let hash = token::hash(reset_token);
+        let found = self
+            .inner
+            .store
+            .password_reset_user(&hash, now_ms())
+            .await?;
+        Ok(found.map(|(_, login)| login))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passwords_have_a_length_and_are_not_the_login() {
+        let check = |text: &str| check_new_password(&text.into(), Some("frederick"));
+        assert_eq!(check("1234567"), Err(PasswordFault::TooShort));
+        assert_eq!(check("Frederick"), Err(PasswordFault::IsLogin));
+        assert_eq!(check(&"x".repeat(1_025)), Err(PasswordFault::TooLong));
+        assert_eq!(check("ääääääää"), Ok(()));
+    }
+}

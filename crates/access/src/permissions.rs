@@ -1,0 +1,207 @@
+//! All that one identity may do: [`Permissions`], the sum of its roles.
+//!
+//! The rule: a question is answered from memory, without a look at the store; and what a person
+//! may hand on to others is what he has himself ([`Permissions::covers`]).
+
+use std::collections::BTreeSet;
+
+use crate::catalog::{self, ACTIONS, OBJECT_TYPES};
+use crate::permission::{ALL, Grant, Instance, Permission};
+
+/// The sum of roles.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Permissions {
+    /// Everything, also what the catalogue does not list.
+    everything: bool,
+    /// By the place in the catalogue; empty where nothing is granted.
+    granted: Vec<Instances>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Instances {
+    all: bool,
+    named: BTreeSet<String>,
+}
+
+impl Permissions {
+    /// What administrators have.
+    pub fn everything() -> Self {
+        Self {
+            everything: true,
+            granted: Vec::new(),
+        }
+    }
+
+    /// The sum of these grants. One that the catalogue does not know gives nothing, but for
+    /// `*:*:*`, which gives everything.
+    pub fn of<'a>(grants: impl IntoIterator<Item = &'a Grant>) -> Self {
+        let mut sum = Self {
+            everything: false,
+            granted: vec![Instances::default(); ACTIONS],
+        };
+        for grant in grants {
+            let Grant {
+                object_type,
+                action,
+                instance,
+            } = grant;
+            if [object_type, action, instance].map(String::as_str) == [ALL; 3] {
+                return Self::everything();
+            }
+            let Some(at) = catalog::index(object_type, action) else {
+                continue;
+            };
+            if instance == ALL {
+                sum.granted[at].all = true;
+            } else {
+                sum.granted[at].named.insert(instance.clone());
+            }
+        }
+        sum
+    }
+
+    /// Whether this is permitted. To reach the routes of tasks, a task target is enough; which
+    /// tasks on which nodes, [`Access::task_scope`](crate::Access::task_scope) says.
+    pub fn permits(&self, asked: Permission<'_>) -> bool {
+        if self.everything {
+            return true;
+        }
+        let Some(instances) = self.instances_of(asked.object_type, asked.action) else {
+            return false;
+        };
+        match asked.instance {
+            Instance::Named(ALL) => instances.all,
+            Instance::Named(name) => instances.all || instances.named.contains(name),
+            Instance::Any if (asked.object_type, asked.action) == ("tasks", "run") => {
+                let targets = self.instances_of("tasks", "run_with_constraints");
+                instances.is_some() || targets.is_some_and(Instances::is_some)
+            }
+            Instance::Any => instances.is_some(),
+        }
+    }
+
+    /// The instances on which this is permitted; `["*"]` for all.
+    pub fn instances(&self, object_type: &str, action: &str) -> Vec<String> {
+        let all = || vec![ALL.to_owned()];
+        if self.everything {
+            return all();
+        }
+        match self.instances_of(object_type, action) {
+            Some(instances) if instances.all => all(),
+            Some(instances) => instances.named.iter().cloned().collect(),
+            None => Vec::new(),
+        }
+    }
+
+    /// Whether who has these may hand `grant` on. Tasks on the nodes of a task target are a part
+    /// of all tasks on all nodes.
+    pub fn covers(&self, grant: &Grant) -> bool {
+        let constrained =
+            (&*grant.object_type, &*grant.action) == ("tasks", "run_with_constraints");
+        self.permits(grant.as_permission())
+            || (constrained && self.permits(Permission::on("tasks", "run", ALL)))
+    }
+
+    /// The first permission of `other` that is not covered.
+    pub fn lacks(&self, other: &Self) -> Option<Grant> {
+        if self.everything {
+            return None;
+        }
+        if other.everything {
+            return Some(Grant::new(ALL, ALL, ALL));
+        }
+        other.grants().find(|grant| !self.covers(grant))
+    }
+
+    fn grants(&self) -> impl Iterator<Item = Grant> {
+        let actions = OBJECT_TYPES.iter().flat_map(|object| {
+            object
+                .actions
+                .iter()
+                .map(|action| (object.name, action.name))
+        });
+        actions.flat_map(|(object_type, action)| {
+            let instances = self.instances(object_type, action).into_iter();
+            instances.map(move |instance| Grant::new(object_type, action, instance))
+        })
+    }
+
+    fn instances_of(&self, object_type: &str, action: &str) -> Option<&Instances> {
+        self.granted.get(catalog::index(object_type, action)?)
+    }
+}
+
+impl Instances {
+    fn is_some(&self) -> bool {
+        self.all || !self.named.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(grants: &[(&str, &str, &str)]) -> Permissions {
+        let grants: Vec<_> = grants
+            .iter()
+            .map(|(object_type, action, instance)| Grant::new(*object_type, *action, *instance))
+            .collect();
+        Permissions::of(&grants)
+    }
+
+    #[test]
+    fn a_star_covers_every_instance_and_an_instance_covers_itself() {
+        let some = of(&[("tasks", "run", "package"), ("plans", "run", "*")]);
+        let tasks = |name| some.permits(Permission::on("tasks", "run", name));
+        assert!(tasks("package") && !tasks("service") && !tasks("*") && !tasks(""));
+        assert!(some.permits(Permission::any("tasks", "run")));
+        assert!(some.permits(Permission::on("plans", "run", "anything")));
+        assert!(some.permits(Permission::on("plans", "run", "*")));
+        assert!(!some.permits(Permission::any("orchestrator", "view")));
+        assert!(!some.permits(Permission::any("no_such", "thing")));
+        assert_eq!(some.instances("tasks", "run"), ["package"]);
+        assert_eq!(some.instances("plans", "run"), ["*"]);
+        assert!(!of(&[]).permits(Permission::any("tasks", "run")));
+        assert!(!Permissions::default().permits(Permission::any("tasks", "run")));
+    }
+
+    #[test]
+    fn only_all_three_stars_are_everything() {
+        let all = of(&[("*", "*", "*")]);
+        assert!(all.permits(Permission::on("no_such", "thing", "x")));
+        for partly in [("*", "run", "*"), ("tasks", "*", "*"), ("*", "*", "x")] {
+            assert!(
+                !of(&[partly]).permits(Permission::any("tasks", "run")),
+                "{partly:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_task_target_reaches_the_door_and_no_task_by_itself() {
+        let constrained = of(&[("tasks", "run_with_constraints", "1")]);
+        assert!(constrained.permits(Permission::any("tasks", "run")));
+        assert!(!constrained.permits(Permission::on("tasks", "run", "1")));
+        assert!(!constrained.permits(Permission::on("tasks", "run", "package")));
+    }
+
+    #[test]
+    fn nobody_hands_on_what_he_lacks() {
+        let some = of(&[("tasks", "run", "package"), ("users", "edit", "*")]);
+        assert_eq!(some.lacks(&of(&[("tasks", "run", "package")])), None);
+        assert_eq!(some.lacks(&of(&[("users", "edit", "u")])), None);
+        let all_tasks = Some(Grant::new("tasks", "run", "*"));
+        assert_eq!(some.lacks(&of(&[("tasks", "run", "*")])), all_tasks);
+        assert_eq!(
+            some.lacks(&Permissions::everything()),
+            Some(Grant::new("*", "*", "*"))
+        );
+        assert_eq!(
+            Permissions::everything().lacks(&Permissions::everything()),
+            None
+        );
+        let target = Grant::new("tasks", "run_with_constraints", "1");
+        assert!(!some.covers(&target));
+        assert!(of(&[("tasks", "run", "*")]).covers(&target));
+    }
+}

@@ -1,0 +1,185 @@
+//! The end of tokens: [`Access::revoke`].
+//!
+//! The rules: whoever knows a token may end it; labels are one's own; a token is named by its id,
+//! or all of a user's by the user's name, by their owner or with `users:disable`. What can be
+//! revoked is revoked, and what cannot is told.
+
+use store::{Store, StoreError};
+
+use crate::cache::Hash;
+use crate::change::Forget;
+use crate::{Access, Denied, Identity, Label, Permission, now_ms, token};
+
+/// Which tokens to end.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Revocation {
+    /// The tokens themselves.
+    pub tokens: Vec<String>,
+    /// Labels of one's own tokens.
+    pub labels: Vec<Label>,
+    /// Logins of users: all tokens of theirs.
+    pub usernames: Vec<String>,
+    /// Ids of tokens.
+    pub ids: Vec<String>,
+}
+
+/// What was not revoked, and that all else was.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RevokeFaults {
+    /// How many of the tokens are none; which, is not repeated.
+    pub unknown_tokens: usize,
+    /// Labels that no token of the caller has.
+    pub unknown_labels: Vec<String>,
+    /// Logins that nobody has.
+    pub unknown_usernames: Vec<String>,
+    /// Ids that no token has.
+    pub unknown_ids: Vec<String>,
+    /// Logins and ids of others.
+    pub not_permitted: Vec<String>,
+}
+
+/// Why tokens were not revoked.
+#[derive(Debug, thiserror::Error)]
+pub enum RevokeError {
+    /// Some; all others are revoked.
+    #[error("some tokens were not revoked: they do not exist, or are not yours; all others are")]
+    Faults(Box<RevokeFaults>),
+    /// A right is missing.
+    #[error(transparent)]
+    Denied(#[from] Denied),
+    /// The store.
+    #[error("cannot revoke tokens")]
+    Store(#[from] StoreError),
+}
+
+impl Access {
+    /// Ends tokens at once.
+    pub async fn revoke(&self, by: &Identity, asked: Revocation) -> Result<(), RevokeError> {
+        let mut faults = RevokeFaults::default();
+        for token in &asked.tokens {
+            let hash = token::hash(token);
+            // One that was revoked before is no fault: the same again does no harm.
+            if self.inner.store.token_by_hash(&hash).await?.is_none() {
+                faults.unknown_tokens += 1;
+            }
+            self.end(&hash).await?;
+        }
+        for label in &asked.labels {
+            if !self.revoke_label(by, label).await? {
+                faults.unknown_labels.push(label.as_str().to_owned());
+            }
+        }
+        for login in asked.usernames {
+            self.revoke_username(by, login, &mut faults).await?;
+        }
+        for id in asked.ids {
+            self.revoke_id(by, id, &mut faults).await?;
+        }
+        match faults == RevokeFaults::default() {
+            true => Ok(()),
+            false => Err(RevokeError::Faults(Box::new(faults))),
+        }
+    }
+
+    /// Ends one token. Of another's, only with `users:disable`.
+    pub async fn revoke_one(&self, by: &Identity, token: &str) -> Result<(), RevokeError> {
+        let hash = token::hash(token);
+        let Some(row) = self.inner.store.token_by_hash(&hash).await? else {
+            let unknown_tokens = 1;
+            return Err(RevokeError::Faults(Box::new(RevokeFaults {
+                unknown_tokens,
+                ..RevokeFaults::default()
+            })));
+        };
+        self.may_revoke(by, &row.user_id)?;
+        Ok(self.end(&hash).await?)
+    }
+
+    fn may_revoke(&self, by: &Identity, user_id: &str) -> Result<(), Denied> {
+        if by.user_id == user_id {
+            return Ok(());
+        }
+        self.authorize(by, Permission::on("users", "disable", user_id))
+    }
+
+    async fn revoke_label(&self, by: &Identity, label: &Label) -> Result<bool, StoreError> {
+        let tokens = self.inner.store.tokens_of(&by.user_id).await?;
+        let labelled = tokens
+            .iter()
+            .find(|token| token.label.as_deref() == Some(label.as_str()));
+        match labelled.map(|token| token.hash.as_slice().try_into()) {
+            Some(Ok(hash)) => self.end(hash).await.map(|()| true),
+            _ => Ok(false),
+        }
+    }
+
+    async fn revoke_username(
+        &self,
+        by: &Identity,
+        login: String,
+        faults: &mut RevokeFaults,
+    ) -> Result<(), StoreError> {
+        let user = self.inner.store.user_by_login(&login).await?;
+        // Who may not revoke learns nothing about who exists.
+        let id = user.as_ref().map_or("", |user| user.id.as_str());
+        match (self.may_revoke(by, id), user) {
+            (Err(_), _) => faults.not_permitted.push(login),
+            (Ok(()), None) => faults.unknown_usernames.push(login),
+            (Ok(()), Some(user)) => {
+                self.end_all(user.id).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn revoke_id(
+        &self,
+        by: &Identity,
+        id: String,
+        faults: &mut RevokeFaults,
+    ) -> Result<(), StoreError> {
+        let row = self.inner.store.token_by_id(&id).await?;
+        let owner = row.as_ref().map_or("", |row| row.user_id.as_str());
+        match (self.may_revoke(by, owner), &row) {
+            (Ok(()), Some(row)) => match row.hash.as_slice().try_into() {
+                Ok(hash) => self.end(hash).await?,
+                Err(_) => faults.unknown_ids.push(id),
+            },
+            (Err(_), Some(_)) => faults.not_permitted.push(id),
+            (_, None) => faults.unknown_ids.push(id),
+        }
+        Ok(())
+    }
+
+    async fn end(&self, hash: &Hash) -> Result<(), StoreError> {
+        // A token that is being made on the strength of this one is there before, or not at all.
+        let turn = self.turn().await;
+        let hash = *hash;
+        let write = move |store: Store| async move { store.revoke_token(&hash, now_ms()).await };
+        self.change(Some(turn), Forget::Token(hash), write)
+            .await
+            .map(|_| ())
+    }
+
+    /// All tokens of a user.
+    async fn end_all(&self, user_id: String) -> Result<(), StoreError> {
+        let turn = self.turn().await;
+        let write = move |store: Store| async move {
+            store.revoke_tokens_of(&user_id, None, now_ms()).await
+        };
+        self.change(Some(turn), Forget::All, write)
+            .await
+            .map(|_| ())
+    }
+}
+
+impl std::fmt::Debug for Revocation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Revocation")
+            .field("tokens", &self.tokens.len())
+            .field("labels", &self.labels)
+            .field("usernames", &self.usernames)
+            .field("ids", &self.ids)
+            .finish()
+    }
+}

@@ -1,0 +1,457 @@
+//! Roles: the default ones, and those that a site makes. Type: [`RoleView`].
+//!
+//! The rules: the default roles are what this program says, at each start; who writes a role has
+//! every right that he adds to it, and who gives a role has every right of it. Who gets more
+//! rights by a change loses his reset tokens: they were made by somebody who had every right that
+//! he had before.
+
+use std::collections::BTreeSet;
+
+use store::{RoleRow, Store, StoreError};
+
+use crate::change::{Forget, Turn};
+use crate::defaults::TEXT_CHARS;
+use crate::error::{name, optional};
+use crate::permission::Grant;
+use crate::users::lacking;
+use crate::{Access, Identity, ManageError, Permission, Permissions};
+
+/// Everything.
+pub const ADMINISTRATORS: i64 = 1;
+/// Runs Puppet and looks after nodes, groups and certificates.
+pub const OPERATORS: i64 = 2;
+/// Looks on.
+pub const VIEWERS: i64 = 3;
+/// Deploys code.
+pub const CODE_DEPLOYERS: i64 = 4;
+/// Deploys projects and runs their plans.
+pub const PROJECT_DEPLOYERS: i64 = 5;
+
+/// A role with permissions and members.
+pub type RoleView = RoleRow;
+
+/// A role as it shall be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RoleSpec {
+    /// Unique.
+    pub display_name: String,
+    /// May be empty.
+    pub description: String,
+    /// What it permits.
+    pub permissions: Vec<Grant>,
+    /// Who has it.
+    pub user_ids: Vec<String>,
+    /// Whose members have it.
+    pub group_ids: Vec<String>,
+}
+
+struct Built {
+    id: i64,
+    name: &'static str,
+    description: &'static str,
+    permissions: &'static [(&'static str, &'static str)],
+}
+
+const DEFAULTS: &[Built] = &[
+    Built {
+        id: ADMINISTRATORS,
+        name: "Administrators",
+        description: "May do everything.",
+        permissions: &[("*", "*")],
+    },
+    Built {
+        id: OPERATORS,
+        name: "Operators",
+        description: "Run Puppet, classify nodes, sign certificates.",
+        permissions: &[
+            ("console_page", "view"),
+            ("orchestrator", "view"),
+            ("puppet_agent", "run"),
+            ("nodes", "view_data"),
+            ("nodes", "edit_data"),
+            ("cert_requests", "accept_reject"),
+            ("node_groups", "view"),
+            ("node_groups", "modify_children"),
+            ("node_groups", "edit_child_rules"),
+            ("node_groups", "edit_classification"),
+            ("node_groups", "edit_config_data"),
+            ("node_groups", "edit_params_and_vars"),
+            ("node_groups", "set_environment"),
+        ],
+    },
+    Built {
+        id: VIEWERS,
+        name: "Viewers",
+        description: "Look on.",
+        permissions: &[
+            ("console_page", "view"),
+            ("orchestrator", "view"),
+            ("nodes", "view_data"),
+            ("node_groups", "view"),
+        ],
+    },
+    Built {
+        id: CODE_DEPLOYERS,
+        name: "Code Deployers",
+        description: "Deploy code.",
+        permissions: &[("environment", "deploy_code")],
+    },
+    Built {
+        id: PROJECT_DEPLOYERS,
+        name: "Project Deployers",
+        description: "Deploy projects and run their plans.",
+        permissions: &[
+            ("orchestrator", "view"),
+            ("environment", "deploy_code"),
+            ("plans", "run"),
+        ],
+    },
+];
+
+/// Writes the default roles; their members stay.
+pub(crate) async fn ensure(store: &Store) -> Result<(), StoreError> {
+    for default in DEFAULTS {
+        let present = store.role(default.id).await?;
+        let grants = default.permissions.iter();
+        let grants = grants.map(|(object_type, action)| Grant::new(*object_type, *action, "*"));
+        let mut wanted = RoleRow {
+            id: default.id,
+            display_name: default.name.to_owned(),
+            description: default.description.to_owned(),
+            permissions: grants.map(Into::into).collect(),
+            ..RoleRow::default()
+        };
+        wanted.permissions.sort();
+        if let Some(present) = &present {
+            wanted.user_ids.clone_from(&present.user_ids);
+            wanted.group_ids.clone_from(&present.group_ids);
+        }
+        if present.as_ref() != Some(&wanted) {
+            store.put_role(wanted).await?;
+        }
+    }
+    Ok(())
+}
+
+fn is_default(id: i64) -> bool {
+    DEFAULTS.iter().any(|default| default.id == id)
+}
+
+fn permissions_of(role: &RoleRow) -> Permissions {
+    let grants: Vec<Grant> = role.permissions.iter().cloned().map(Grant::from).collect();
+    Permissions::of(&grants)
+}
+
+impl Access {
+    /// All roles, by number.
+    pub async fn roles(&self) -> Result<Vec<RoleView>, StoreError> {
+        self.inner.store.roles().await
+    }
+
+    /// The role with this number.
+    pub async fn role(&self, id: i64) -> Result<RoleView, ManageError> {
+        let role = self.inner.store.role(id).await?;
+        role.ok_or_else(|| unknown_role(id))
+    }
+
+    /// Makes a role; gives its number. Needs `user_roles:create`.
+    pub async fn create_role(&self, by: &Identity, spec: RoleSpec) -> Result<i64, ManageError> {
+        self.authorize(by, Permission::on("user_roles", "create", "*"))?;
+        let turn = self.turn().await;
+        let id = self.inner.store.next_role_id().await?;
+        let row = self.checked(by, id, spec, &RoleRow::default()).await?;
+        if !row.user_ids.is_empty() || !row.group_ids.is_empty() {
+            let members = Permission::on("user_roles", "edit_members", "*");
+            self.authorize(by, members)?;
+        }
+        self.put_role(turn, &RoleRow::default(), row).await?;
+        tracing::info!(by = by.login, role = id, "made a role");
+        Ok(id)
+    }
+
+    /// Changes a role. Needs `user_roles:edit` of it, and `user_roles:edit_members` where its
+    /// members change.
+    pub async fn update_role(
+        &self,
+        by: &Identity,
+        id: i64,
+        spec: RoleSpec,
+    ) -> Result<(), ManageError> {
+        let turn = self.turn().await;
+        let present = self.role(id).await?;
+        Box::pin(self.rewrite(turn, by, present, spec)).await
+    }
+
+    /// Writes a role that was read under the same turn.
+    async fn rewrite(
+        &self,
+        turn: Turn,
+        by: &Identity,
+        present: RoleRow,
+        spec: RoleSpec,
+    ) -> Result<(), ManageError> {
+        let id = present.id;
+        let row = self.checked(by, id, spec, &present).await?;
+        let key = id.to_string();
+        let texts = |role: &RoleRow| {
+            (
+                role.display_name.clone(),
+                role.description.clone(),
+                role.permissions.clone(),
+            )
+        };
+        let members = |role: &RoleRow| (role.user_ids.clone(), role.group_ids.clone());
+        if texts(&present) != texts(&row) {
+            self.authorize(by, Permission::on("user_roles", "edit", &key))?;
+            if is_default(id) {
+                return Err(ManageError::DefaultRole);
+            }
+        }
+        if members(&present) != members(&row) {
+            self.demand_member_change(by, &present, adds_members(&present, &row))?;
+            // What is handed on to new members is the role as it will be, too.
+            self.demand_cover(by, &permissions_of(&row), adds_members(&present, &row))?;
+        }
+        Ok(self.put_role(turn, &present, row).await?)
+    }
+
+    /// Adds permissions to a role and takes others.
+    pub async fn change_permissions(
+        &self,
+        by: &Identity,
+        id: i64,
+        add: Vec<Grant>,
+        remove: &[Grant],
+    ) -> Result<(), ManageError> {
+        let key = id.to_string();
+        self.authorize(by, Permission::on("user_roles", "edit", &key))?;
+        // The turn before the look: members who are taken away meanwhile do not come back.
+        let turn = self.turn().await;
+        let present = self.role(id).await?;
+        let mut spec = RoleSpec::from(present.clone());
+        spec.permissions.retain(|grant| !remove.contains(grant));
+        spec.permissions.extend(add);
+        if is_default(id) {
+            return Err(ManageError::DefaultRole);
+        }
+        Box::pin(self.rewrite(turn, by, present, spec)).await
+    }
+
+    /// Adds users and groups to a role and takes others. Needs `user_roles:edit_members` of it.
+    pub async fn change_members(
+        &self,
+        by: &Identity,
+        id: i64,
+        members: MemberChange,
+    ) -> Result<(), ManageError> {
+        let turn = self.turn().await;
+        let present = self.role(id).await?;
+        let adds = !members.add_users.is_empty() || !members.add_groups.is_empty();
+        self.demand_member_change(by, &present, adds)?;
+        let changed = |present: &[String], add: &[String], remove: &[String]| {
+            let mut ids: BTreeSet<String> = present.iter().chain(add).cloned().collect();
+            ids.retain(|id| !remove.contains(id));
+            ids.into_iter().collect::<Vec<_>>()
+        };
+        let mut spec = RoleSpec::from(present.clone());
+        spec.user_ids = changed(&spec.user_ids, &members.add_users, &members.remove_users);
+        spec.group_ids = changed(&spec.group_ids, &members.add_groups, &members.remove_groups);
+        let row = self.checked(by, id, spec, &present).await?;
+        Ok(self.put_role(turn, &present, row).await?)
+    }
+
+    /// Deletes a role; its members lose it. Needs `user_roles:edit` of it.
+    pub async fn delete_role(&self, by: &Identity, id: i64) -> Result<(), ManageError> {
+        let key = id.to_string();
+        self.authorize(by, Permission::on("user_roles", "edit", &key))?;
+        let turn = self.turn().await;
+        self.role(id).await?;
+        if is_default(id) {
+            return Err(ManageError::DefaultRole);
+        }
+        let write = move |store: Store| async move { store.delete_role(id).await };
+        self.change(Some(turn), Forget::All, write).await?;
+        tracing::info!(by = by.login, role = id, "deleted a role");
+        Ok(())
+    }
+
+    /// Refuses who may not give or take the roles in which two lists differ.
+    pub(crate) async fn demand_members(
+        &self,
+        by: &Identity,
+        present: &[i64],
+        wanted: &[i64],
+    ) -> Result<(), ManageError> {
+        let added = wanted.iter().filter(|id| !present.contains(id));
+        let taken = present.iter().filter(|id| !wanted.contains(id));
+        for (id, adds) in added
+            .map(|id| (id, true))
+            .chain(taken.map(|id| (id, false)))
+        {
+            let role = self.inner.store.role(*id).await?;
+            let role = role.ok_or_else(|| ManageError::Associated {
+                what: "role",
+                id: id.to_string(),
+            })?;
+            self.demand_member_change(by, &role, adds)?;
+        }
+        Ok(())
+    }
+
+    fn demand_member_change(
+        &self,
+        by: &Identity,
+        role: &RoleRow,
+        adds: bool,
+    ) -> Result<(), ManageError> {
+        let key = role.id.to_string();
+        self.authorize(by, Permission::on("user_roles", "edit_members", &key))?;
+        self.demand_cover(by, &permissions_of(role), adds)
+    }
+
+    fn demand_cover(
+        &self,
+        by: &Identity,
+        handed_on: &Permissions,
+        adds: bool,
+    ) -> Result<(), ManageError> {
+        match by.permissions.lacks(handed_on).filter(|_| adds) {
+            None => Ok(()),
+            Some(grant) => Err(lacking(by, &grant).into()),
+        }
+    }
+
+    /// The row of a role that `by` may write as far as its permissions go.
+    async fn checked(
+        &self,
+        by: &Identity,
+        id: i64,
+        spec: RoleSpec,
+        present: &RoleRow,
+    ) -> Result<RoleRow, ManageError> {
+        let display_name = name("display_name", &spec.display_name)?;
+        let description = optional("description", &spec.description, TEXT_CHARS)?;
+        let kept = |grant: &Grant| present.permissions.contains(&grant.clone().into());
+        for grant in spec.permissions.iter().filter(|grant| !kept(grant)) {
+            grant.check()?;
+            if !by.permissions.covers(grant) {
+                return Err(lacking(by, grant).into());
+            }
+        }
+        let namesake = self.inner.store.role_id_by_name(&display_name).await?;
+        if namesake.is_some_and(|other| other != id) {
+            let (what, name) = ("role", display_name);
+            return Err(ManageError::Conflict { what, name });
+        }
+        let row = RoleRow {
+            id,
+            display_name,
+            description,
+            permissions: unique(spec.permissions.into_iter().map(Into::into)),
+            user_ids: unique(spec.user_ids),
+            group_ids: unique(spec.group_ids),
+        };
+        self.check_members(&row, present).await?;
+        Ok(row)
+    }
+
+    /// New members exist, and are not of those that have no roles.
+    async fn check_members(&self, row: &RoleRow, present: &RoleRow) -> Result<(), ManageError> {
+        let store = &self.inner.store;
+        let associated = |what, id: &String| ManageError::Associated {
+            what,
+            id: id.clone(),
+        };
+        for id in row
+            .user_ids
+            .iter()
+            .filter(|id| !present.user_ids.contains(id))
+        {
+            if crate::admin::is_immutable(id) {
+                return Err(ManageError::AdminImmutable);
+            }
+            store
+                .user(id)
+                .await?
+                .ok_or_else(|| associated("user", id))?;
+        }
+        for id in row
+            .group_ids
+            .iter()
+            .filter(|id| !present.group_ids.contains(id))
+        {
+            store
+                .group(id)
+                .await?
+                .ok_or_else(|| associated("group", id))?;
+        }
+        Ok(())
+    }
+
+    async fn put_role(
+        &self,
+        turn: Turn,
+        present: &RoleRow,
+        row: RoleRow,
+    ) -> Result<(), StoreError> {
+        let gaining = gaining(present, &row);
+        let write = move |store: Store| async move {
+            // First: a write that is cut short leaves nobody with too much.
+            store.delete_password_resets(&gaining).await?;
+            store.put_role(row).await
+        };
+        self.change(Some(turn), Forget::All, write).await
+    }
+}
+
+/// Members that come and go.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MemberChange {
+    /// Ids of users.
+    pub add_users: Vec<String>,
+    /// Ids of users.
+    pub remove_users: Vec<String>,
+    /// Ids of groups.
+    pub add_groups: Vec<String>,
+    /// Ids of groups.
+    pub remove_groups: Vec<String>,
+}
+
+impl From<RoleRow> for RoleSpec {
+    fn from(row: RoleRow) -> Self {
+        Self {
+            display_name: row.display_name,
+            description: row.description,
+            permissions: row.permissions.into_iter().map(Grant::from).collect(),
+            user_ids: row.user_ids,
+            group_ids: row.group_ids,
+        }
+    }
+}
+
+fn adds_members(present: &RoleRow, wanted: &RoleRow) -> bool {
+    let new = |present: &[String], wanted: &[String]| wanted.iter().any(|id| !present.contains(id));
+    new(&present.user_ids, &wanted.user_ids) || new(&present.group_ids, &wanted.group_ids)
+}
+
+/// Users who have more rights after the change. Members of groups are not among them: they are
+/// of a directory, and have no password here to be set anew.
+fn gaining(present: &RoleRow, wanted: &RoleRow) -> Vec<String> {
+    let permissions = &wanted.permissions;
+    let permits_more = permissions.iter().any(|p| !present.permissions.contains(p));
+    let users = wanted.user_ids.iter();
+    let gains = |id: &&String| permits_more || !present.user_ids.contains(id);
+    users.filter(gains).cloned().collect()
+}
+
+fn unique<T: Ord>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let items: BTreeSet<T> = items.into_iter().collect();
+    items.into_iter().collect()
+}
+
+pub(crate) fn unknown_role(id: i64) -> ManageError {
+    ManageError::Unknown {
+        what: "role",
+        id: id.to_string(),
+    }
+}

@@ -1,0 +1,30 @@
+//! What an operator may set: [`Settings`].
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::Directory;
+use crate::defaults::FAILED_LOGINS;
+
+/// How logins are guarded, and where users come from beside this server.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Wrong passwords in a row, from wherever, that lock a user until somebody reinstates him;
+    /// `None`: never. `admin` is only ever locked for an address, or anybody could lock out the
+    /// one who reinstates.
+    pub failed_logins_lock: Option<u32>,
+    /// A token that is not used for so long ends; `None`: it lives as long as it was given.
+    pub token_inactivity: Option<Duration>,
+    /// Where users come from who are not of this server.
+    pub directory: Option<Arc<dyn Directory>>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            failed_logins_lock: Some(FAILED_LOGINS),
+            token_inactivity: None,
+            directory: None,
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Task targets, and on which nodes somebody may run a task: [`Access::task_scope`].
+
+use std::collections::BTreeSet;
+
+use store::{Store, StoreError, TaskTargetRow};
+
+use crate::change::Forget;
+use crate::defaults::TASK_TARGETS;
+use crate::error::name;
+use crate::permission::ALL;
+use crate::{Access, Identity, ManageError, Permission};
+
+/// Tasks on nodes as one thing that a role can permit. Nodes are the union of the three lists.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TaskTarget {
+    /// Its number; 0 before it is written.
+    pub id: i64,
+    /// For people; not unique.
+    pub display_name: String,
+    /// Names of tasks; `None`: all.
+    pub tasks: Option<Vec<String>>,
+    /// Certnames.
+    pub nodes: Vec<String>,
+    /// UUIDs of node groups.
+    pub node_groups: Vec<String>,
+    /// Nodes by a query.
+    pub pql_query: Option<String>,
+}
+
+/// On which nodes a task may be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TaskScope {
+    /// On all.
+    All,
+    /// On the union of these.
+    Some {
+        /// Certnames.
+        nodes: BTreeSet<String>,
+        /// UUIDs of node groups.
+        node_groups: BTreeSet<String>,
+        /// Queries, each of which gives nodes.
+        pql_queries: BTreeSet<String>,
+    },
+    /// On none.
+    None,
+}
+
+impl Access {
+    /// On which nodes `identity` may run `task`: on all with `tasks:run` of it, else on those of
+    /// the task targets of `tasks:run_with_constraints` that have the task.
+    pub async fn task_scope(
+        &self,
+        identity: &Identity,
+        task: &str,
+    ) -> Result<TaskScope, StoreError> {
+        if self.may_run_anywhere(identity, task) {
+            return Ok(TaskScope::All);
+        }
+        let targets = self.permitted_targets(identity).await?;
+        Ok(self.scope_of(identity, &targets, task))
+    }
+
+    /// The task targets of `tasks:run_with_constraints`, to be asked about many tasks.
+    pub async fn permitted_targets(
+        &self,
+        identity: &Identity,
+    ) -> Result<Vec<TaskTarget>, StoreError> {
+        let permitted = identity
+            .permissions
+            .instances("tasks", "run_with_constraints");
+        if permitted.iter().any(|id| id == ALL) {
+            return self.task_targets().await;
+        }
+        let mut targets = Vec::new();
+        for id in permitted.iter().filter_map(|id| id.parse().ok()) {
+            let row = self.inner.store.task_target(id).await?;
+            targets.extend(row.map(TaskTarget::from));
+        }
+        Ok(targets)
+    }
+
+    /// As [`Access::task_scope`], with the [`Access::permitted_targets`] of `identity`.
+    pub fn scope_of(&self, identity: &Identity, targets: &[TaskTarget], task: &str) -> TaskScope {
+        if self.may_run_anywhere(identity, task) {
+            return TaskScope::All;
+        }
+        let (mut nodes, mut node_groups, mut pql_queries) =
+            (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        for target in targets.iter().filter(|target| target.has(task)) {
+            nodes.extend(target.nodes.iter().cloned());
+            node_groups.extend(target.node_groups.iter().cloned());
+            pql_queries.extend(target.pql_query.clone());
+        }
+        if nodes.is_empty() && node_groups.is_empty() && pql_queries.is_empty() {
+            return TaskScope::None;
+        }
+        TaskScope::Some {
+            nodes,
+            node_groups,
+            pql_queries,
+        }
+    }
+
+    fn may_run_anywhere(&self, identity: &Identity, task: &str) -> bool {
+        let permission = Permission::on("tasks", "run", task);
+        self.authorize(identity, permission).is_ok()
+    }
+
+    /// All task targets, by number.
+    pub async fn task_targets(&self) -> Result<Vec<TaskTarget>, StoreError> {
+        let rows = self.inner.store.task_targets().await?;
+        Ok(rows.into_iter().map(TaskTarget::from).collect())
+    }
+
+    /// The task target with this number.
+    pub async fn task_target(&self, id: i64) -> Result<TaskTarget, ManageError> {
+        let row = self.inner.store.task_target(id).await?;
+        let row = row.ok_or_else(|| ManageError::Unknown {
+            what: "task target",
+            id: id.to_string(),
+        })?;
+        Ok(row.into())
+    }
+
+    /// Writes a new target; gives its number. Needs the right to make or edit roles, and
+    /// `tasks:run` of all that the target permits: whoever has
+    /// `tasks:run_with_constraints` of all targets has this one from now on, its maker perhaps
+    /// among them.
+    pub async fn create_task_target(
+        &self,
+        by: &Identity,
+        target: TaskTarget,
+    ) -> Result<i64, ManageError> {
+        self.authorize(by, Permission::any("user_roles", "edit"))?;
+        match &target.tasks {
+            None => self.authorize(by, Permission::on("tasks", "run", ALL))?,
+            Some(tasks) => {
+                for task in tasks {
+                    self.authorize(by, Permission::on("tasks", "run", task))?;
+                }
+            }
+        }
+        let display_name = name("display_name", &target.display_name)?;
+        let turn = self.turn().await;
+        if self.inner.store.task_targets().await?.len() >= TASK_TARGETS {
+            let (place, what) = (
+                "display_name",
+                "is one too many: there are 1,000 task targets",
+            );
+            return Err(ManageError::Invalid { place, what });
+        }
+        let id = self.inner.store.next_task_target_id().await?;
+        let row = TaskTargetRow {
+            id,
+            display_name,
+            tasks: target.tasks.as_deref().map(json),
+            nodes: json(&target.nodes),
+            node_groups: json(&target.node_groups),
+            pql_query: target.pql_query,
+        };
+        let write = move |store: Store| async move { store.insert_task_target(row).await };
+        self.change(Some(turn), Forget::All, write).await?;
+        tracing::info!(by = by.login, task_target = id, "made a task target");
+        Ok(id)
+    }
+}
+
+impl TaskTarget {
+    fn has(&self, task: &str) -> bool {
+        self.tasks
+            .as_ref()
+            .is_none_or(|tasks| tasks.iter().any(|name| name == task))
+    }
+}
+
+impl From<TaskTargetRow> for TaskTarget {
+    fn from(row: TaskTargetRow) -> Self {
+        // What cannot be read permits nothing.
+        let list = |text: &str| serde_json::from_str::<Vec<String>>(text).unwrap_or_default();
+        Self {
+            id: row.id,
+            display_name: row.display_name,
+            tasks: row.tasks.as_deref().map(list),
+            nodes: list(&row.nodes),
+            node_groups: list(&row.node_groups),
+            pql_query: row.pql_query,
+        }
+    }
+}
+
+fn json(list: &[String]) -> String {
+    serde_json::Value::from(list).to_string()
+}

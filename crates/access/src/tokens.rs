@@ -1,0 +1,207 @@
+//! New tokens, and the list of those that there are.
+//!
+//! The rule: what a token is made on the strength of, a password or another token, is still good
+//! when it is made; and a token of a user of a directory begets none that lives longer than itself.
+
+use secrecy::{ExposeSecret as _, SecretString};
+use store::{NewToken, Store, StoreError, TokenRow, UserRow};
+use uuid::Uuid;
+
+use crate::change::Forget;
+use crate::defaults::{EXPIRED_KEPT, TOKENS_PER_USER};
+use crate::{Access, Identity, Label, Lifetime, ManageError, Permission, ms, now_ms, token};
+
+/// What a new token shall be like.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TokenRequest {
+    /// How long it lives.
+    pub lifetime: Lifetime,
+    /// A name to revoke it by; unique for each user.
+    pub label: Option<Label>,
+    /// What it is for.
+    pub description: Option<String>,
+    /// Which program asked.
+    pub client: Option<String>,
+}
+
+/// Why no token was made.
+#[derive(Debug, thiserror::Error)]
+pub enum IssueError {
+    /// The user has a token of that label.
+    #[error("you have a token with the label {0:?} already; revoke it or choose another label")]
+    LabelTaken(String),
+    /// The user has [`TOKENS_PER_USER`].
+    #[error("you have {TOKENS_PER_USER} tokens; revoke some first, or ask for shorter lifetimes")]
+    TooMany,
+    /// The token that was shown ended while this was asked, or none was shown.
+    #[error("the token that asked for another one is no longer good; log in again")]
+    TokenEnded,
+    /// The user was revoked, deleted, or got another password while this was asked.
+    #[error("the user was revoked or changed meanwhile; log in again")]
+    UserChanged,
+    /// The store.
+    #[error("cannot read or write tokens")]
+    Store(#[from] StoreError),
+}
+
+/// On the strength of what a token is made.
+pub(crate) enum Ground<'a> {
+    /// Somebody has vouched for the user, as he then was.
+    Login(&'a UserRow),
+    /// Another token.
+    Token {
+        /// Its id.
+        id: &'a str,
+        /// Whose it is.
+        user_id: &'a str,
+    },
+}
+
+/// A token in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenView {
+    /// As the store has it.
+    pub row: TokenRow,
+    /// Its last use.
+    pub last_active_ms: i64,
+}
+
+impl Access {
+    /// Another token for who shows one that is still good. That of a user of a directory ends
+    /// no later than the one that was shown: his directory was not asked again.
+    pub async fn token_for(
+        &self,
+        identity: &Identity,
+        request: TokenRequest,
+    ) -> Result<SecretString, IssueError> {
+        let id = identity.token_id.as_deref().ok_or(IssueError::TokenEnded)?;
+        let user_id = identity.user_id.as_str();
+        let issuing = self.issue(Ground::Token { id, user_id }, request);
+        Box::pin(issuing).await
+    }
+
+    /// The tokens of a user that are good, oldest first: one's own, or with `users:disable`.
+    pub async fn tokens_of(
+        &self,
+        by: &Identity,
+        user_id: &str,
+    ) -> Result<Vec<TokenView>, ManageError> {
+        if by.user_id != user_id {
+            self.authorize(by, Permission::on("users", "disable", user_id))?;
+        }
+        self.existing_user(user_id).await?;
+        let now = now_ms();
+        let rows = self.inner.store.tokens_of(user_id).await?;
+        let views = rows.into_iter().map(|row| self.view(row));
+        let good = |view: &TokenView| {
+            let idle_ms = now.saturating_sub(view.last_active_ms);
+            view.row.expires_ms.is_none_or(|end| end > now)
+                && view.row.timeout_ms.is_none_or(|most| idle_ms < most)
+        };
+        Ok(views.filter(good).collect())
+    }
+
+    pub(crate) async fn issue(
+        &self,
+        ground: Ground<'_>,
+        request: TokenRequest,
+    ) -> Result<SecretString, IssueError> {
+        let store = &self.inner.store;
+        let now = now_ms();
+        store
+            .delete_old_tokens(now.saturating_sub(ms(EXPIRED_KEPT)))
+            .await?;
+        // From the look at the ground and the label to the write.
+        let turn = self.turn().await;
+        let now = now_ms();
+        let latest_ms = self.still_good(&ground, now).await?;
+        let user_id = ground.user_id();
+        if store.count_tokens_of(user_id).await? >= TOKENS_PER_USER {
+            return Err(IssueError::TooMany);
+        }
+        let label = request.label.map(|label| label.as_str().to_owned());
+        if let Some(label) = &label {
+            self.free_label(user_id, label, now).await?;
+        }
+        let secret = token::random_token();
+        let hash = token::hash(secret.expose_secret());
+        let expires_ms = now.saturating_add(ms(request.lifetime.as_duration()));
+        let new = NewToken {
+            hash,
+            id: Uuid::new_v4().to_string(),
+            user_id: user_id.to_owned(),
+            label,
+            description: request.description,
+            client: request.client,
+            created_ms: now,
+            expires_ms: Some(latest_ms.map_or(expires_ms, |latest| expires_ms.min(latest))),
+            timeout_ms: self.inner.settings.token_inactivity.map(ms),
+        };
+        let write = move |store: Store| async move { store.insert_token(new).await };
+        self.change(Some(turn), Forget::Nothing, write).await?;
+        Ok(secret)
+    }
+
+    /// Until when a new token may live at most (`None`: as long as it likes), under the turn.
+    async fn still_good(
+        &self,
+        ground: &Ground<'_>,
+        now_ms: i64,
+    ) -> Result<Option<i64>, IssueError> {
+        let store = &self.inner.store;
+        let user = store.user(ground.user_id()).await?;
+        let user = user.filter(|user| !user.is_revoked);
+        let user = user.ok_or(IssueError::UserChanged)?;
+        match *ground {
+            Ground::Login(then) if then.password_hash == user.password_hash => Ok(None),
+            Ground::Login(_) => Err(IssueError::UserChanged),
+            Ground::Token { id, user_id } => {
+                let shown = store.token_by_id(id).await?;
+                let good = |shown: &TokenRow| {
+                    shown.user_id == user_id
+                        && shown.revoked_ms.is_none()
+                        && shown.expires_ms.is_none_or(|end| end > now_ms)
+                };
+                let shown = shown.filter(good).ok_or(IssueError::TokenEnded)?;
+                Ok(shown.expires_ms.filter(|_| user.is_remote))
+            }
+        }
+    }
+
+    /// A token that has expired keeps its label from nobody: it is revoked.
+    async fn free_label(&self, user_id: &str, label: &str, now_ms: i64) -> Result<(), IssueError> {
+        let tokens = self.inner.store.tokens_of(user_id).await?;
+        let labelled = tokens
+            .into_iter()
+            .find(|token| token.label.as_deref() == Some(label));
+        let Some(labelled) = labelled else {
+            return Ok(());
+        };
+        if labelled.expires_ms.is_none_or(|end| end > now_ms) {
+            return Err(IssueError::LabelTaken(label.to_owned()));
+        }
+        if let Ok(hash) = labelled.hash.as_slice().try_into() {
+            self.inner.store.revoke_token(hash, now_ms).await?;
+        }
+        Ok(())
+    }
+
+    fn view(&self, row: TokenRow) -> TokenView {
+        let hash: Option<&[u8; 32]> = row.hash.as_slice().try_into().ok();
+        let used = hash.and_then(|hash| self.inner.cache.last_use(hash));
+        let written = row.last_active_ms.unwrap_or(row.created_ms);
+        TokenView {
+            last_active_ms: used.unwrap_or(written).max(written),
+            row,
+        }
+    }
+}
+
+impl Ground<'_> {
+    fn user_id(&self) -> &str {
+        match self {
+            Self::Login(user) => &user.id,
+            Self::Token { user_id, .. } => user_id,
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! Users: made, changed, revoked, deleted. Type: [`UserView`].
+//!
+//! The rule: whoever changes a user has every right that the user has, and whoever gives him a
+//! role has every right of the role. Who gets a role loses his reset tokens, which were made by
+//! somebody who had the rights that he had before.
+
+use std::collections::{BTreeSet, HashMap};
+
+use secrecy::SecretString;
+use store::{NewUser, Store, StoreError, UserChange, UserRow};
+use uuid::Uuid;
+
+use crate::change::Forget;
+use crate::defaults::NAME_CHARS;
+use crate::error::{name, optional};
+use crate::{Access, Denied, Identity, ManageError, Permission, admin, check_new_password, now_ms};
+
+/// A user with roles and groups.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserView {
+    /// As the store has him.
+    pub row: UserRow,
+    /// His own roles.
+    pub role_ids: Vec<i64>,
+    /// Roles by groups.
+    pub inherited_role_ids: Vec<i64>,
+    /// His groups.
+    pub group_ids: Vec<String>,
+    /// Locked by wrong passwords.
+    pub is_locked: bool,
+}
+
+/// A user to be made.
+#[derive(Clone, Debug, Default)]
+pub struct UserSpec {
+    /// The name to log in with.
+    pub login: String,
+    /// The name for people.
+    pub display_name: String,
+    /// May be empty.
+    pub email: String,
+    /// `None`: a reset token is needed before he can log in.
+    pub password: Option<SecretString>,
+    /// His roles.
+    pub role_ids: Vec<i64>,
+}
+
+/// A user as he shall be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserUpdate {
+    /// The name to log in with.
+    pub login: String,
+    /// The name for people.
+    pub display_name: String,
+    /// May be empty.
+    pub email: String,
+    /// His roles; `None`: as they are.
+    pub role_ids: Option<Vec<i64>>,
+    /// Whether he may not log in, be it that he is revoked or locked; `None`: as it is.
+    pub is_revoked: Option<bool>,
+}
+
+impl Access {
+    /// All users, by login.
+    pub async fn users(&self) -> Result<Vec<UserView>, StoreError> {
+        let store = &self.inner.store;
+        let mut own: HashMap<String, Vec<i64>> = HashMap::new();
+        let mut by_group: HashMap<String, Vec<i64>> = HashMap::new();
+        for role in store.roles().await? {
+            for user in role.user_ids {
+                own.entry(user).or_default().push(role.id);
+            }
+            for group in role.group_ids {
+                by_group.entry(group).or_default().push(role.id);
+            }
+        }
+        let mut groups: HashMap<String, Vec<String>> = HashMap::new();
+        for (user, group) in store.memberships().await? {
+            groups.entry(user).or_default().push(group);
+        }
+        let view = |row: UserRow| {
+            let group_ids = groups.remove(&row.id).unwrap_or_default();
+            let inherited = group_ids.iter().filter_map(|group| by_group.get(group));
+            let inherited: BTreeSet<i64> = inherited.flatten().copied().collect();
+            UserView {
+                role_ids: own.remove(&row.id).unwrap_or_default(),
+                inherited_role_ids: inherited.into_iter().collect(),
+                group_ids,
+                is_locked: self.is_locked(&row),
+                row,
+            }
+        };
+        Ok(store.users().await?.into_iter().map(view).collect())
+    }
+
+    /// The user with this id.
+    pub async fn user(&self, id: &str) -> Result<UserView, ManageError> {
+        let row = self.existing_user(id).await?;
+        let store = &self.inner.store;
+        Ok(UserView {
+            role_ids: store.roles_of_user(id).await?,
+            inherited_role_ids: store.inherited_roles(id).await?,
+            group_ids: store.groups_of_user(id).await?,
+            is_locked: self.is_locked(&row),
+            row,
+        })
+    }
+
+    /// What a user may do, whether he is logged in or not.
+    pub async fn identity_of(&self, id: &str) -> Result<Identity, ManageError> {
+        let row = self.existing_user(id).await?;
+        Ok(Identity::load(&self.inner.store, row).await?)
+    }
+
+    /// Makes a user; gives his id.
+    pub async fn create_user(&self, by: &Identity, spec: UserSpec) -> Result<String, ManageError> {
+        self.authorize(by, Permission::on("users", "create", "*"))?;
+        let login = name("login", &spec.login)?;
+        let display_name = name("display_name", &spec.display_name)?;
+        let email = optional("email", &spec.email, NAME_CHARS)?;
+        let password_hash = match spec.password {
+            Some(new) => {
+                check_new_password(&new, Some(&login)).map_err(ManageError::Password)?;
+                Some(self.inner.passwords.hash(new).await?)
+            }
+            None => None,
+        };
+        let turn = self.turn().await;
+        self.free_login(&login).await?;
+        self.demand_members(by, &[], &spec.role_ids).await?;
+        let new = NewUser {
+            id: Uuid::new_v4().to_string(),
+            login,
+            display_name,
+            email,
+            password_hash,
+            is_superuser: false,
+            is_remote: false,
+            created_ms: now_ms(),
+        };
+        let (id, user_id) = (new.id.clone(), new.id.clone());
+        let write = move |store: Store| async move {
+            store.insert_user(new).await?;
+            store.set_roles_of_user(&user_id, &spec.role_ids).await
+        };
+        self.change(Some(turn), Forget::All, write).await?;
+        tracing::info!(by = by.login, user_id = id, "made a user");
+        Ok(id)
+    }
+
+    /// Changes a user. Each part needs its own right: name and address `users:edit`, roles
+    /// `user_roles:edit_members` of each, revoked `users:disable`. Roles and revocation of
+    /// users from a directory can be changed, what the directory tells cannot. To revoke and to
+    /// reinstate do what [`Access::set_revoked`] does; a locked user counts as revoked here, so
+    /// that one who is read and written back stays locked and no more.
+    pub async fn update_user(
+        &self,
+        by: &Identity,
+        id: &str,
+        update: UserUpdate,
+    ) -> Result<(), ManageError> {
+        let turn = self.turn().await;
+        let row = self.changeable_user(id).await?;
+        let login = name("login", &update.login)?;
+        let display_name = name("display_name", &update.display_name)?;
+        let email = optional("email", &update.email, NAME_CHARS)?;
+        let texts = |login, name, email| [login, name, email];
+        let renamed = texts(&login, &display_name, &email)
+            != texts(&row.login, &row.display_name, &row.email);
+        if renamed {
+            self.authorize(by, Permission::on("users", "edit", id))?;
+            if row.is_remote {
+                return Err(ManageError::RemoteUser);
+            }
+            self.demand_rights_of(by, row.clone()).await?;
+            if login != row.login {
+                self.free_login(&login).await?;
+            }
+        }
+        let shown = row.is_revoked || self.is_locked(&row);
+        let is_revoked = update.is_revoked.filter(|asked| *asked != shown);
+        if is_revoked.is_some() {
+            self.authorize(by, Permission::on("users", "disable", id))?;
+        }
+        let present = self.inner.store.roles_of_user(id).await?;
+        let roles = update.role_ids.unwrap_or_else(|| present.clone());
+        self.demand_members(by, &present, &roles).await?;
+        let change = UserChange {
+            login: Some(login),
+            display_name: Some(display_name),
+            email: Some(email),
+            ..is_revoked.map_or_else(UserChange::default, revocation)
+        };
+        let gaining = gaining(id, &present, &roles);
+        let id = id.to_owned();
+        let write = move |store: Store| async move {
+            store.delete_password_resets(&gaining).await?;
+            store.update_user(&id, change).await?;
+            if is_revoked == Some(true) {
+                store.revoke_tokens_of(&id, None, now_ms()).await?;
+            }
+            store.set_roles_of_user(&id, &roles).await
+        };
+        Ok(self.change(Some(turn), Forget::All, write).await?)
+    }
+
+    /// Revokes a user, whose tokens are no good from now on, or reinstates him, also from a
+    /// lock. Needs `users:disable`.
+    pub async fn set_revoked(
+        &self,
+        by: &Identity,
+        id: &str,
+        revoked: bool,
+    ) -> Result<(), ManageError> {
+        self.authorize(by, Permission::on("users", "disable", id))?;
+        let turn = self.turn().await;
+        self.changeable_user(id).await?;
+        let change = revocation(revoked);
+        let user_id = id.to_owned();
+        let write = move |store: Store| async move {
+            if revoked {
+                store.revoke_tokens_of(&user_id, None, now_ms()).await?;
+            }
+            store.update_user(&user_id, change).await
+        };
+        self.change(Some(turn), Forget::All, write).await?;
+        tracing::info!(
+            by = by.login,
+            user_id = id,
+            revoked,
+            "revoked or reinstated"
+        );
+        Ok(())
+    }
+
+    /// Gives a user these roles and takes those.
+    pub async fn change_roles_of_user(
+        &self,
+        by: &Identity,
+        id: &str,
+        add: &[i64],
+        remove: &[i64],
+    ) -> Result<(), ManageError> {
+        let turn = self.turn().await;
+        self.changeable_user(id).await?;
+        let present = self.inner.store.roles_of_user(id).await?;
+        let mut roles: BTreeSet<i64> = present.iter().chain(add).copied().collect();
+        roles.retain(|role| !remove.contains(role));
+        let roles: Vec<i64> = roles.into_iter().collect();
+        // The right to it is asked for also where nothing changes.
+        self.demand_members(by, &[], add).await?;
+        self.demand_members(by, remove, &[]).await?;
+        let gaining = gaining(id, &present, &roles);
+        let id = id.to_owned();
+        let write = move |store: Store| async move {
+            store.delete_password_resets(&gaining).await?;
+            store.set_roles_of_user(&id, &roles).await
+        };
+        Ok(self.change(Some(turn), Forget::All, write).await?)
+    }
+
+    /// Deletes a user with his tokens. Needs `users:disable`.
+    pub async fn delete_user(&self, by: &Identity, id: &str) -> Result<(), ManageError> {
+        self.authorize(by, Permission::on("users", "disable", id))?;
+        let turn = self.turn().await;
+        self.changeable_user(id).await?;
+        let user_id = id.to_owned();
+        let write = move |store: Store| async move { store.delete_user(&user_id).await };
+        self.change(Some(turn), Forget::All, write).await?;
+        tracing::info!(by = by.login, user_id = id, "deleted a user");
+        Ok(())
+    }
+
+    pub(crate) async fn existing_user(&self, id: &str) -> Result<UserRow, ManageError> {
+        let user = self.inner.store.user(id).await?;
+        user.ok_or_else(|| ManageError::Unknown {
+            what: "user",
+            id: id.to_owned(),
+        })
+    }
+
+    async fn changeable_user(&self, id: &str) -> Result<UserRow, ManageError> {
+        let user = self.existing_user(id).await?;
+        match admin::is_immutable(id) {
+            true => Err(ManageError::AdminImmutable),
+            false => Ok(user),
+        }
+    }
+
+    async fn free_login(&self, login: &str) -> Result<(), ManageError> {
+        match self.inner.store.user_by_login(login).await? {
+            None => Ok(()),
+            Some(_) => Err(ManageError::Conflict {
+                what: "user",
+                name: login.to_owned(),
+            }),
+        }
+    }
+
+    /// Refuses who lacks a right that the user has.
+    pub(crate) async fn demand_rights_of(
+        &self,
+        by: &Identity,
+        user: UserRow,
+    ) -> Result<(), ManageError> {
+        let other = Identity::load(&self.inner.store, user).await?;
+        match by.permissions.lacks(&other.permissions) {
+            None => Ok(()),
+            Some(grant) => Err(lacking(by, &grant).into()),
+        }
+    }
+}
+
+/// Who is reinstated is so from a lock as well.
+fn revocation(revoked: bool) -> UserChange {
+    UserChange {
+        is_revoked: Some(revoked),
+        failed_logins: (!revoked).then_some(0),
+        ..UserChange::default()
+    }
+}
+
+/// Him, if he gets a role that he did not have.
+fn gaining(id: &str, present: &[i64], roles: &[i64]) -> Vec<String> {
+    let gains = roles.iter().any(|role| !present.contains(role));
+    gains.then(|| id.to_owned()).into_iter().collect()
+}
+
+pub(crate) fn lacking(by: &Identity, grant: &crate::Grant) -> Denied {
+    Denied {
+        login: by.login.clone(),
+        permission: grant.to_string(),
+    }
+}

@@ -1,0 +1,311 @@
+//! Users who live elsewhere.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use access::defaults::{FAILED_LOGINS, PASSWORD_CHECKS, PASSWORD_QUEUE};
+use access::{
+    Directory, DirectoryError, GroupSpec, Lifetime, LoginError, ManageError, Permission,
+    RemoteUser, Settings, TokenRequest,
+};
+use async_trait::async_trait;
+use secrecy::{ExposeSecret as _, SecretString};
+use store::{Advance, NewSchedule, ScheduleEdit};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use crate::world::{PASSWORD, World};
+
+/// Knows everybody whose password is `remote`.
+#[derive(Debug, Default)]
+struct Fake {
+    down: AtomicBool,
+    /// How often it was asked.
+    asked: AtomicUsize,
+    /// Answers wait for it while it is closed.
+    slow: Option<Semaphore>,
+}
+
+#[async_trait]
+impl Directory for Fake {
+    async fn authenticate(
+        &self,
+        login: &str,
+        password: &SecretString,
+    ) -> Result<RemoteUser, DirectoryError> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        if let Some(slow) = &self.slow {
+            let _ = slow.acquire().await.expect("open");
+        }
+        if self.down.load(Ordering::Relaxed) {
+            return Err(DirectoryError::Unavailable("connection refused".to_owned()));
+        }
+        if password.expose_secret() != "remote" {
+            return Err(DirectoryError::Refused);
+        }
+        Ok(RemoteUser {
+            // As a directory does that reads over letters and spaces.
+            login: login.trim().to_lowercase(),
+            display_name: format!("Remote {login}"),
+            email: String::new(),
+            groups: vec!["staff".to_owned(), "not imported".to_owned()],
+            ..RemoteUser::default()
+        })
+    }
+}
+
+async fn world() -> (World, Arc<Fake>) {
+    with(Fake::default()).await
+}
+
+async fn with(fake: Fake) -> (World, Arc<Fake>) {
+    let fake = Arc::new(fake);
+    let settings = Settings {
+        directory: Some(Arc::clone(&fake) as Arc<dyn Directory>),
+        ..Settings::default()
+    };
+    (World::with(settings).await, fake)
+}
+
+#[tokio::test]
+async fn a_remote_user_has_the_roles_of_his_groups() {
+    let (world, _) = world().await;
+    let admin = world.access.api_user();
+    let role = world.role("runners", &[("tasks", "run", "*")]).await;
+    let group = GroupSpec {
+        login: "staff".to_owned(),
+        role_ids: vec![role],
+        ..GroupSpec::default()
+    };
+    let group = world.access.create_group(&admin, group).await.unwrap();
+    let token = world.login("rita", "remote").await.unwrap();
+    let rita = world.access.authenticate(&token).await.unwrap();
+    assert!(rita.is_remote && rita.role_ids.is_empty());
+    assert_eq!(
+        (&rita.inherited_role_ids, &rita.group_ids),
+        (&vec![role], &vec![group.clone()])
+    );
+    let run = Permission::on("tasks", "run", "package");
+    assert!(world.access.authorize(&rita, run).is_ok());
+    let reset = world.access.reset_token(&admin, &rita.user_id).await;
+    assert!(matches!(reset, Err(ManageError::RemoteUser)));
+    world.access.delete_group(&admin, &group).await.unwrap();
+    let rita = world.access.authenticate(&token).await.unwrap();
+    assert!(world.access.authorize(&rita, run).is_err());
+    assert!(matches!(
+        world.login("rita", "wrong").await,
+        Err(LoginError::Wrong)
+    ));
+    world
+        .access
+        .set_revoked(&admin, &rita.user_id, true)
+        .await
+        .unwrap();
+    assert!(matches!(
+        world.login("rita", "remote").await,
+        Err(LoginError::Revoked)
+    ));
+}
+
+#[tokio::test]
+async fn local_users_log_in_while_the_directory_is_down_and_are_never_its_own() {
+    let (world, fake) = world().await;
+    world.user("fred", &[]).await;
+    for login in ["fred", "admin", "api_user"] {
+        let taken = world.login(login, "remote").await;
+        assert!(
+            matches!(taken, Err(LoginError::Wrong)),
+            "{login}: {taken:?}"
+        );
+    }
+    let taken = RemoteUser {
+        login: "admin".to_owned(),
+        ..RemoteUser::default()
+    };
+    let taken = world.access.login_remote(taken, Default::default()).await;
+    assert!(matches!(taken, Err(LoginError::RemoteConflict)));
+    fake.down.store(true, Ordering::Relaxed);
+    world.login("fred", PASSWORD).await.unwrap();
+    world.login("admin", &world.password()).await.unwrap();
+    let remote = world.login("rita", "remote").await;
+    assert!(matches!(remote, Err(LoginError::Directory(_))));
+}
+
+#[tokio::test]
+async fn a_token_of_a_remote_user_begets_none_that_outlives_it() {
+    let (world, _) = world().await;
+    let ten_years = || TokenRequest {
+        lifetime: Lifetime::parse("0").unwrap(),
+        ..TokenRequest::default()
+    };
+    for (login, password, is_bound) in [("rita", "remote", true), ("fred", PASSWORD, false)] {
+        if !is_bound {
+            world.user(login, &[]).await;
+        }
+        let token = world.login(login, password).await.unwrap();
+        let by = world.access.authenticate(&token).await.unwrap();
+        let first = world.access.session(&token, false).await.unwrap().token;
+        let made = world.access.token_for(&by, ten_years()).await.unwrap();
+        let made = world.access.session(made.expose_secret(), false).await;
+        let made = made.unwrap().token;
+        assert_eq!(made.expires_ms <= first.expires_ms, is_bound, "{login}");
+        assert!(made.expires_ms.is_some() && first.expires_ms.is_some());
+    }
+}
+
+#[tokio::test]
+async fn other_spellings_of_a_remote_login_are_counted_as_one() {
+    let (world, fake) = world().await;
+    // Once before the directory's user is known here, and once after.
+    for known in [false, true] {
+        if known {
+            world
+                .login_from("192.0.2.9", "rita", "remote")
+                .await
+                .unwrap();
+        }
+        let address = if known { "192.0.2.2" } else { "192.0.2.1" };
+        let asked = fake.asked.load(Ordering::Relaxed);
+        for spelled in [" rita", "rita ", "rita\u{a0}", "\trita"] {
+            let refused = world.login_from(address, spelled, "remote").await;
+            assert!(matches!(refused, Err(LoginError::Wrong)), "{spelled:?}");
+        }
+        assert_eq!(fake.asked.load(Ordering::Relaxed), asked, "never asked");
+        let mut wrong = 0;
+        for n in 0..FAILED_LOGINS {
+            let spelled = ["rita", "Rita", "RITA", "riTa"][n as usize % 4];
+            let refused = world.login_from(address, spelled, "guess").await;
+            wrong += u32::from(matches!(refused, Err(LoginError::Wrong)));
+        }
+        // Of one who is not known, the four with spaces count as well.
+        let most = FAILED_LOGINS - if known { 0 } else { 4 };
+        assert_eq!(wrong, most, "known: {known}");
+        let locked = world.login_from(address, "rItA", "remote").await;
+        assert!(matches!(locked, Err(LoginError::LockedOut { .. })));
+    }
+    let rita = world.store.user_by_login("rita").await.unwrap().unwrap();
+    assert_eq!(rita.failed_logins, i64::from(FAILED_LOGINS));
+    let locked = world.login_from("192.0.2.3", "RITA", "remote").await;
+    assert!(matches!(locked, Err(LoginError::Locked)), "{locked:?}");
+}
+
+#[tokio::test]
+async fn guesses_at_once_do_not_slip_through_while_the_directory_thinks() {
+    let slow = Fake {
+        slow: Some(Semaphore::new(0)),
+        ..Fake::default()
+    };
+    let (world, fake) = with(slow).await;
+    let most = FAILED_LOGINS as usize + PASSWORD_CHECKS - 1;
+    let all = PASSWORD_QUEUE / 2;
+    let mut guesses = JoinSet::new();
+    for _ in 0..all {
+        let access = world.access.clone();
+        guesses.spawn(async move {
+            let guess = access.login("rita", "guess".into(), TokenRequest::default(), None);
+            guess.await.map(|_| ())
+        });
+    }
+    // The directory answers nobody yet: whoever does not wait for it was refused by the lock.
+    let mut locked = 0;
+    let settled = async {
+        while locked + fake.asked.load(Ordering::Relaxed) < all {
+            while let Some(guess) = guesses.try_join_next() {
+                let refused = guess.unwrap();
+                assert!(matches!(refused, Err(LoginError::LockedOut { .. })));
+                locked += 1;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let in_time = tokio::time::timeout(Duration::from_secs(60), settled);
+    in_time.await.expect("all are refused or wait");
+    assert!(all - locked <= most, "{} were not locked", all - locked);
+    fake.slow.as_ref().unwrap().add_permits(1);
+    while let Some(guess) = guesses.join_next().await {
+        assert!(matches!(guess.unwrap(), Err(LoginError::Wrong)));
+    }
+}
+
+#[tokio::test]
+async fn right_passwords_of_a_slow_or_absent_directory_count_as_no_failures() {
+    let (world, fake) = world().await;
+    for _ in 0..FAILED_LOGINS * 2 {
+        world.login("rita", "remote").await.unwrap();
+    }
+    fake.down.store(true, Ordering::Relaxed);
+    for _ in 0..FAILED_LOGINS * 2 {
+        let absent = world.login("rita", "remote").await;
+        assert!(matches!(absent, Err(LoginError::Directory(_))));
+        let absent = world.login("ron", "remote").await;
+        assert!(matches!(absent, Err(LoginError::Directory(_))));
+    }
+    fake.down.store(false, Ordering::Relaxed);
+    world.login("rita", "remote").await.unwrap();
+    world.login("ron", "remote").await.unwrap();
+}
+
+/// A schedule of the user that is enabled.
+fn schedule(owner_id: &str) -> NewSchedule {
+    NewSchedule {
+        request_id: "one".to_owned(),
+        kind: "task".to_owned(),
+        owner: "rita".to_owned(),
+        owner_id: owner_id.to_owned(),
+        created_ms: 0,
+        edit: ScheduleEdit {
+            name: "test".to_owned(),
+            environment: String::new(),
+            description: String::new(),
+            userdata: "{}".to_owned(),
+            input: "{}".to_owned(),
+            sensitive: "[]".to_owned(),
+            sealed: None,
+            timetable: "{}".to_owned(),
+            advance: Advance::default(),
+        },
+    }
+}
+
+#[tokio::test]
+async fn a_directory_is_asked_about_users_who_have_schedules_and_marks_who_is_gone() {
+    let (world, _) = world().await;
+    let (access, store) = (&world.access, &world.store);
+    let rita = || RemoteUser {
+        origin: "ldap:one".to_owned(),
+        subject: "rita's own".to_owned(),
+        login: "rita".to_owned(),
+        ..RemoteUser::default()
+    };
+    access
+        .login_remote(rita(), Default::default())
+        .await
+        .unwrap();
+    let id = store.user_by_login("rita").await.unwrap().unwrap().id;
+    let due = async || {
+        let due = access.due_remote_users("ldap:one", Duration::ZERO, 10);
+        due.await.unwrap()
+    };
+    store.revoke_tokens_of(&id, None, 0).await.unwrap();
+    assert_eq!(due().await, [], "nothing of hers to end");
+    let number = store.insert_schedule(schedule(&id)).await.unwrap();
+    let asked = due().await;
+    assert_eq!(asked.len(), 1);
+    assert!(!access.is_gone(&id).await.unwrap());
+    access.remote_user_gone(&asked[0]).await.unwrap();
+    assert!(access.is_gone(&id).await.unwrap());
+    assert_eq!(due().await, asked, "she may come back");
+    let stays = access.remote_user_stays(&asked[0], rita());
+    Box::pin(stays).await.unwrap();
+    assert!(!access.is_gone(&id).await.unwrap(), "known again");
+    access.remote_user_gone(&asked[0]).await.unwrap();
+    access
+        .login_remote(rita(), Default::default())
+        .await
+        .unwrap();
+    assert!(!access.is_gone(&id).await.unwrap(), "logged in again");
+    store.revoke_tokens_of(&id, None, 0).await.unwrap();
+    store.disable_schedule(number).await.unwrap();
+    assert_eq!(due().await, []);
+}

@@ -1,0 +1,77 @@
+//! Texts of searches. The rule: a value reaches a filter only by [`equal`].
+
+use ldap3::ldap_escape;
+
+/// `(attribute=value)`, with the value escaped.
+pub(super) fn equal(attribute: &str, value: &str) -> String {
+    format!("({attribute}={})", ldap_escape(value))
+}
+
+/// All of these.
+pub(super) fn all(parts: &[String]) -> String {
+    format!("(&{})", parts.concat())
+}
+
+/// One of these.
+pub(super) fn any(parts: &[String]) -> String {
+    format!("(|{})", parts.concat())
+}
+
+/// Entries of a class; `*`: any.
+pub(super) fn class(name: &str) -> String {
+    match name {
+        "*" => "(objectClass=*)".to_owned(),
+        name => equal("objectClass", name),
+    }
+}
+
+/// `base`, or what is below `rdn` of it.
+pub(super) fn below(rdn: Option<&str>, base: &str) -> String {
+    match rdn.map(str::trim).filter(|rdn| !rdn.is_empty()) {
+        Some(rdn) => format!("{rdn},{base}"),
+        None => base.to_owned(),
+    }
+}
+
+/// Whether `dn` is `base` or below it, as far as that can be told without the schema: case and
+/// spaces after commas do not count.
+pub(super) fn is_below(dn: &str, base: &str) -> bool {
+    let plain = |dn: &str| {
+        let parts: Vec<String> = dn
+            .split(',')
+            .map(|part| part.trim().to_lowercase())
+            .collect();
+        parts
+    };
+    plain(dn).ends_with(&plain(base))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escalation_a5_a_value_cannot_change_a_filter() {
+        let escaped = |value| equal("uid", value);
+        assert_eq!(escaped("fred"), "(uid=fred)");
+        assert_eq!(escaped("*"), "(uid=\\2a)");
+        assert_eq!(escaped("a)(|(uid=*"), "(uid=a\\29\\28|\\28uid=\\2a)");
+        assert_eq!(escaped("a\\2a"), "(uid=a\\5c2a)");
+        assert_eq!(escaped("a\0b"), "(uid=a\\00b)");
+    }
+
+    #[test]
+    fn a_dn_is_below_its_base() {
+        assert!(is_below(
+            "cn=A,ou=Groups, dc=Example",
+            "ou=groups,dc=example"
+        ));
+        assert!(!is_below(
+            "cn=a,ou=mygroups,dc=example",
+            "ou=groups,dc=example"
+        ));
+        assert!(!is_below("dc=example", "ou=groups,dc=example"));
+        assert_eq!(below(Some("ou=x"), "dc=y"), "ou=x,dc=y");
+        assert_eq!(below(Some(" "), "dc=y"), "dc=y");
+    }
+}

@@ -1,0 +1,183 @@
+//! One LDAP directory: [`LdapServer`].
+//!
+//! | module | what for |
+//! |---|---|
+//! | [`hosts`] | which host is asked first |
+//! | [`session`] | a connection that somebody is bound on |
+//! | [`users`] | finding a user, checking a password |
+//! | [`groups`] | all groups of a user, groups in groups as well |
+//! | [`filter`] | texts of searches |
+//!
+//! The rule: each question is a task of its own with an end, so that whatever the server sends,
+//! and a fault of the library over it, is the failure of this question alone.
+
+mod failure;
+mod filter;
+mod groups;
+mod hosts;
+mod session;
+mod users;
+
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use api_types::rbac::LdapSettings;
+use secrecy::SecretString;
+use tokio_util::task::AbortOnDropHandle;
+
+pub use failure::LdapError;
+pub use users::LdapUser;
+
+use crate::check::{SettingsError, check};
+use crate::defaults::QUESTION;
+use crate::roots;
+use hosts::Hosts;
+use session::Session;
+
+/// A directory with one or several hosts that hold the same. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct LdapServer {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    settings: LdapSettings,
+    password: Option<SecretString>,
+    tls: Arc<rustls::ClientConfig>,
+    hosts: Mutex<Hosts>,
+}
+
+// === impl LdapServer ===
+
+impl LdapServer {
+    /// Checks the settings; nobody is asked yet.
+    pub fn new(mut settings: LdapSettings) -> Result<Self, SettingsError> {
+        check(&settings)?;
+        let place = "ca_certificates";
+        let tls = roots::client(settings.ca_certificates.as_deref());
+        let tls = tls.map_err(|what| SettingsError { place, what })?;
+        let password = settings.password.take().map(SecretString::from);
+        let hosts = Hosts::new(settings.hosts().map(str::to_owned).collect());
+        Ok(Self {
+            inner: Arc::new(Inner {
+                settings,
+                password,
+                tls: Arc::new(tls),
+                hosts: Mutex::new(hosts),
+            }),
+        })
+    }
+
+    /// Without the password.
+    pub fn settings(&self) -> &LdapSettings {
+        &self.inner.settings
+    }
+
+    pub(crate) fn password(&self) -> Option<&SecretString> {
+        self.inner.password.as_ref()
+    }
+
+    /// The user with all groups, if the password is his; `None`: no such user, disabled, or
+    /// another password.
+    pub async fn authenticate(
+        &self,
+        login: &str,
+        password: &SecretString,
+    ) -> Result<Option<LdapUser>, LdapError> {
+        let (login, password) = (login.to_owned(), password.clone());
+        self.ask(move |server| async move {
+            let mut session = server.connect().await?;
+            users::authenticate(&mut session, &server.inner, &login, &password).await
+        })
+        .await
+    }
+
+    /// The user with all groups; `None`: there is none, or he is disabled.
+    pub async fn user(&self, login: &str) -> Result<Option<LdapUser>, LdapError> {
+        let login = login.to_owned();
+        self.ask(move |server| async move {
+            let mut session = server.connect().await?;
+            users::user(&mut session, &server.inner, &login).await
+        })
+        .await
+    }
+
+    /// Whether there is a group of this name or DN.
+    pub async fn has_group(&self, name: &str) -> Result<bool, LdapError> {
+        let name = name.to_owned();
+        self.ask(move |server| async move {
+            let mut session = server.connect().await?;
+            groups::exists(&mut session, &server.inner.settings, &name).await
+        })
+        .await
+    }
+
+    /// Whether the directory can be asked: connection, login, base DN and group base.
+    pub async fn test(&self) -> Result<(), LdapError> {
+        self.ask(|server| async move {
+            let mut session = server.connect().await?;
+            users::bases(&mut session, &server.inner.settings).await
+        })
+        .await
+    }
+
+    async fn ask<T, F>(&self, question: impl FnOnce(Self) -> F) -> Result<T, LdapError>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, LdapError>> + Send + 'static,
+    {
+        let asking = AbortOnDropHandle::new(tokio::spawn(question(self.clone())));
+        match tokio::time::timeout(QUESTION, asking).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(_)) => Err(LdapError::Garbage {
+                server: self.name(),
+            }),
+            Err(_) => Err(LdapError::Slow {
+                server: self.name(),
+                seconds: QUESTION.as_secs(),
+            }),
+        }
+    }
+
+    /// The first host that lets us in.
+    async fn connect(&self) -> Result<Session, LdapError> {
+        let order = self.hosts(|hosts| hosts.order(Instant::now()));
+        let mut first = None;
+        for host in order {
+            match Box::pin(self.connect_to(&host)).await {
+                Ok(session) => {
+                    self.hosts(|hosts| hosts.answered(&host));
+                    return Ok(session);
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "a host of a directory cannot be asked");
+                    self.hosts(|hosts| hosts.failed(&host, Instant::now()));
+                    first.get_or_insert(error);
+                }
+            }
+        }
+        Err(first.unwrap_or(LdapError::Garbage {
+            server: self.name(),
+        }))
+    }
+
+    async fn connect_to(&self, host: &str) -> Result<Session, LdapError> {
+        let Inner { settings, tls, .. } = &*self.inner;
+        let timeout = Duration::from_secs(settings.connect_timeout);
+        let opening = Session::open(settings, host, Arc::clone(tls), timeout);
+        let mut session = Box::pin(opening).await?;
+        session.bind_service(&self.inner).await?;
+        Ok(session)
+    }
+
+    fn hosts<T>(&self, look: impl FnOnce(&mut Hosts) -> T) -> T {
+        let hosts = self.inner.hosts.lock();
+        look(&mut hosts.unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn name(&self) -> String {
+        self.inner.settings.hostname.clone()
+    }
+}

@@ -1,0 +1,245 @@
+//! Users of a directory: found, their passwords checked. Type: [`LdapUser`].
+//!
+//! The rules: a login names one entry or nobody; the login that counts is the one that the entry
+//! has, not the one that was typed, or one person would be several; who is disabled is not there.
+
+use api_types::rbac::LdapSettings;
+use ldap3::{Scope, SearchEntry};
+use secrecy::{ExposeSecret as _, SecretString};
+
+use super::filter::{below, equal};
+use super::session::Session;
+use super::{Inner, LdapError, groups};
+use crate::defaults::LOGIN_BYTES;
+
+/// A user as a directory tells.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LdapUser {
+    /// The entry.
+    pub dn: String,
+    /// The name to log in with, as the entry has it.
+    pub login: String,
+    /// The name for people; the login where there is none.
+    pub display_name: String,
+    /// May be empty.
+    pub email: String,
+    /// What the server calls the entry for ever; empty: it does not tell.
+    pub subject: String,
+    /// Names and DNs of all groups.
+    pub groups: Vec<String>,
+}
+
+/// What servers call an entry for ever: `OpenLDAP`, Active Directory, 389 and FreeIPA.
+const SUBJECTS: &[&str] = &["entryUUID", "objectGUID", "nsUniqueId", "ipaUniqueID"];
+
+/// Where servers say that an entry may not log in.
+const ACCOUNT_CONTROL: &str = "userAccountControl";
+const ACCOUNT_LOCK: &str = "nsAccountLock";
+const LOCKED_TIME: &str = "pwdAccountLockedTime";
+/// In `userAccountControl`.
+const ACCOUNT_DISABLE: i64 = 2;
+/// In `pwdAccountLockedTime`: by an administrator, until one undoes it.
+const LOCKED_FOR_EVER: &str = "000001010000Z";
+
+/// The user with his groups, if the password is his.
+pub(super) async fn authenticate(
+    session: &mut Session,
+    inner: &Inner,
+    login: &str,
+    password: &SecretString,
+) -> Result<Option<LdapUser>, LdapError> {
+    if password.expose_secret().is_empty() {
+        return Ok(None);
+    }
+    let found = find(session, &inner.settings, login).await?;
+    let Some((mut user, member_of)) = found else {
+        return Ok(None);
+    };
+    if !session.is_password(&user.dn, password).await? {
+        return Ok(None);
+    }
+    // The user himself may not be allowed to see groups.
+    session.bind_service(inner).await?;
+    user.groups = groups::of(session, &inner.settings, &user, member_of).await?;
+    Ok(Some(user))
+}
+
+/// The user with his groups.
+pub(super) async fn user(
+    session: &mut Session,
+    inner: &Inner,
+    login: &str,
+) -> Result<Option<LdapUser>, LdapError> {
+    let found = find(session, &inner.settings, login).await?;
+    let Some((mut user, member_of)) = found else {
+        return Ok(None);
+    };
+    user.groups = groups::of(session, &inner.settings, &user, member_of).await?;
+    Ok(Some(user))
+}
+
+/// Whether the bases of users and groups are there and can be read.
+pub(super) async fn bases(session: &mut Session, settings: &LdapSettings) -> Result<(), LdapError> {
+    let users = below(settings.user_rdn.as_deref(), &settings.base_dn);
+    let groups = below(settings.group_rdn.as_deref(), &settings.base_dn);
+    for base in [users, groups] {
+        session
+            .search(&base, Scope::Base, "(objectClass=*)", &["1.1"], 1)
+            .await?;
+    }
+    Ok(())
+}
+
+/// The one entry of a login, with the groups that it names itself.
+async fn find(
+    session: &mut Session,
+    settings: &LdapSettings,
+    login: &str,
+) -> Result<Option<(LdapUser, Vec<String>)>, LdapError> {
+    if login.is_empty() || login.len() > LOGIN_BYTES || login.chars().any(char::is_control) {
+        return Ok(None);
+    }
+    let base = below(settings.user_rdn.as_deref(), &settings.base_dn);
+    let filter = equal(&settings.user_lookup_attr, login);
+    let mut attributes = vec![
+        settings.user_lookup_attr.as_str(),
+        &settings.user_display_name_attr,
+        &settings.user_email_attr,
+        ACCOUNT_CONTROL,
+        ACCOUNT_LOCK,
+        LOCKED_TIME,
+    ];
+    attributes.extend(SUBJECTS);
+    attributes.extend(settings.user_member_of_attr.as_deref());
+    let (mut found, more) = session
+        .search(&base, Scope::Subtree, &filter, &attributes, 1)
+        .await?;
+    if more {
+        return Err(LdapError::NotUnique {
+            server: session.server.clone(),
+            attribute: settings.user_lookup_attr.clone(),
+            login: login.to_owned(),
+        });
+    }
+    let Some(entry) = found.pop() else {
+        return Ok(None);
+    };
+    if is_disabled(&entry) {
+        tracing::info!(login, "the directory has disabled this user");
+        return Ok(None);
+    }
+    Ok(read(settings, login, entry))
+}
+
+fn read(
+    settings: &LdapSettings,
+    typed: &str,
+    entry: SearchEntry,
+) -> Option<(LdapUser, Vec<String>)> {
+    let names = values(&entry, &settings.user_lookup_attr);
+    // An attribute may have several values. The one that was typed is among them, or the server
+    // reads over what failed logins are counted by: spaces, accents, letters of another width.
+    let same = |name: &&String| name.to_lowercase() == typed.to_lowercase();
+    let login = names.iter().find(same)?.clone();
+    let text = |name: &str| values(&entry, name).first().cloned().unwrap_or_default();
+    let display_name = Some(text(&settings.user_display_name_attr));
+    let member_of = settings.user_member_of_attr.as_deref();
+    let member_of = member_of.map_or_else(Vec::new, |name| values(&entry, name).to_vec());
+    let user = LdapUser {
+        display_name: display_name
+            .filter(|name| !name.is_empty())
+            .unwrap_or_else(|| login.clone()),
+        email: text(&settings.user_email_attr),
+        subject: subject(&entry),
+        groups: Vec::new(),
+        login,
+        dn: entry.dn,
+    };
+    Some((user, member_of))
+}
+
+/// Servers may write the name of an attribute in other letters than we do.
+pub(super) fn values<'a>(entry: &'a SearchEntry, name: &str) -> &'a [String] {
+    let found = entry
+        .attrs
+        .iter()
+        .find(|(given, _)| given.eq_ignore_ascii_case(name));
+    found.map_or(&[], |(_, values)| values)
+}
+
+fn subject(entry: &SearchEntry) -> String {
+    for &name in SUBJECTS {
+        if let Some(text) = values(entry, name).first() {
+            return text.clone();
+        }
+        let bytes = entry
+            .bin_attrs
+            .iter()
+            .find(|(given, _)| given.eq_ignore_ascii_case(name))
+            .and_then(|(_, values)| values.first());
+        if let Some(bytes) = bytes {
+            return bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        }
+    }
+    String::new()
+}
+
+fn is_disabled(entry: &SearchEntry) -> bool {
+    let first = |name| values(entry, name).first();
+    let control = first(ACCOUNT_CONTROL).and_then(|text| text.parse::<i64>().ok());
+    control.is_some_and(|flags| flags & ACCOUNT_DISABLE != 0)
+        || first(ACCOUNT_LOCK).is_some_and(|text| text.eq_ignore_ascii_case("true"))
+        || first(LOCKED_TIME).is_some_and(|text| text == LOCKED_FOR_EVER)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+
+    fn entry(attributes: &[(&str, &str)]) -> SearchEntry {
+        let attrs = attributes
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), vec![(*value).to_owned()]));
+        SearchEntry {
+            dn: String::new(),
+            attrs: attrs.collect(),
+            bin_attrs: HashMap::from([("objectGUID".to_owned(), vec![vec![0xff, 0x01]])]),
+        }
+    }
+
+    #[test]
+    fn a_login_is_one_that_the_entry_has_in_any_letters_and_no_other_spelling() {
+        let settings = serde_json::json!({"hostname": "ldap.example.com",
+            "base_dn": "dc=example,dc=com", "user_lookup_attr": "uid",
+            "group_object_class": "groupOfNames", "group_name_attr": "cn",
+            "group_member_attr": "member", "group_lookup_attr": "cn"});
+        let settings: LdapSettings = serde_json::from_value(settings).unwrap();
+        let login = |typed| {
+            let found = read(&settings, typed, entry(&[("uid", "rita k")]));
+            found.map(|(user, _)| user.login)
+        };
+        assert_eq!(login("RITA K").as_deref(), Some("rita k"));
+        for typed in ["rita  k", " rita k", "\u{ff52}ita k", "ri\u{ad}ta k"] {
+            assert_eq!(login(typed), None, "{typed}");
+        }
+    }
+
+    #[test]
+    fn a_disabled_entry_is_known_by_each_kind_of_server() {
+        assert!(is_disabled(&entry(&[("useraccountcontrol", "514")])));
+        assert!(!is_disabled(&entry(&[("userAccountControl", "512")])));
+        assert!(is_disabled(&entry(&[("nsaccountlock", "TRUE")])));
+        assert!(is_disabled(&entry(&[(LOCKED_TIME, LOCKED_FOR_EVER)])));
+        // A lock that ends by itself after wrong passwords is for the server to keep.
+        assert!(!is_disabled(&entry(&[(LOCKED_TIME, "20260101000000Z")])));
+        assert!(!is_disabled(&entry(&[])));
+    }
+
+    #[test]
+    fn an_entry_is_known_for_ever_by_text_or_bytes() {
+        assert_eq!(subject(&entry(&[])), "ff01");
+        assert_eq!(subject(&entry(&[("entryuuid", "u")])), "u");
+    }
+}

@@ -1,0 +1,185 @@
+//! What an operator says of the identity provider: [`OidcConfig`].
+
+use std::time::Duration;
+
+use reqwest::Url;
+use secrecy::SecretString;
+
+use super::{OidcError, Redirect, is_safe};
+use crate::defaults::OIDC_LIFETIME;
+
+/// An identity provider, and what is asked of it.
+#[derive(Clone, Debug)]
+pub struct OidcConfig {
+    /// Its URL, as its tokens have it.
+    pub issuer: String,
+    /// As it knows us.
+    pub client_id: String,
+    /// `None`: a public client, which PKCE alone protects.
+    pub client_secret: Option<SecretString>,
+    /// Where browsers come back to; `None`: they cannot log in so.
+    pub redirect_uri: Option<String>,
+    /// Whether programs on the users' machines can log in.
+    pub loopback: bool,
+    /// Scopes beside `openid`.
+    pub scopes: Vec<String>,
+    /// The claim with the login.
+    pub login_claim: String,
+    /// The claim with the groups.
+    pub groups_claim: String,
+    /// The CA's certificates in PEM; `None`: those of the machine.
+    pub ca_certificates: Option<String>,
+    /// The longest life of a token that comes of it.
+    pub max_lifetime: Duration,
+}
+
+/// Why the configuration cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OidcConfigError {
+    /// A URL.
+    #[error("{place}: {url:?} is no https:// URL (http:// only on this machine)")]
+    Url {
+        /// The key.
+        place: &'static str,
+        /// As given.
+        url: String,
+    },
+    /// A text that is empty.
+    #[error("{0} is empty")]
+    Empty(&'static str),
+    /// The CA's certificates.
+    #[error("ca_file: {0}")]
+    Tls(String),
+}
+
+// === impl OidcConfig ===
+
+impl OidcConfig {
+    /// With the usual names of claims and scopes, for programs only.
+    pub fn new(issuer: &str, client_id: &str) -> Self {
+        Self {
+            issuer: issuer.to_owned(),
+            client_id: client_id.to_owned(),
+            client_secret: None,
+            redirect_uri: None,
+            loopback: true,
+            scopes: ["profile", "email"].map(str::to_owned).to_vec(),
+            login_claim: "preferred_username".to_owned(),
+            groups_claim: "groups".to_owned(),
+            ca_certificates: None,
+            max_lifetime: OIDC_LIFETIME,
+        }
+    }
+
+    pub(super) fn check(&self) -> Result<(), OidcConfigError> {
+        let safe = |place, url: &str| match Url::parse(url) {
+            Ok(parsed) if is_safe(&parsed) => Ok(()),
+            _ => Err(OidcConfigError::Url {
+                place,
+                url: url.to_owned(),
+            }),
+        };
+        safe("issuer", &self.issuer)?;
+        if let Some(url) = &self.redirect_uri {
+            safe("redirect_uri", url)?;
+        }
+        let names = [
+            ("client_id", &self.client_id),
+            ("login_claim", &self.login_claim),
+            ("groups_claim", &self.groups_claim),
+        ];
+        match names.iter().find(|(_, text)| text.trim().is_empty()) {
+            Some((place, _)) => Err(OidcConfigError::Empty(place)),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn scope(&self) -> String {
+        let mut scope = "openid".to_owned();
+        for one in &self.scopes {
+            scope.push(' ');
+            scope.push_str(one);
+        }
+        scope
+    }
+
+    /// Where the browser is to come back to, if it may.
+    pub(super) fn redirect_uri(&self, redirect: Redirect) -> Result<String, OidcError> {
+        match redirect {
+            Redirect::Web => self
+                .redirect_uri
+                .clone()
+                .ok_or(OidcError::NotConfigured("redirect_uri is not set")),
+            Redirect::Loopback(_) if !self.loopback => {
+                Err(OidcError::NotConfigured("loopback is off"))
+            }
+            Redirect::Loopback(url) => match is_callback(&url) {
+                true => Ok(url),
+                false => Err(OidcError::Redirect(url.chars().take(100).collect())),
+            },
+        }
+    }
+}
+
+/// Exactly `http://127.0.0.1:PORT/callback` or `http://[::1]:PORT/callback`: compared with the
+/// text itself, since programs differ in how they read odd URLs.
+fn is_callback(url: &str) -> bool {
+    let rest = url.strip_prefix("http://127.0.0.1:");
+    let rest = rest.or_else(|| url.strip_prefix("http://[::1]:"));
+    let port = rest.and_then(|rest| rest.strip_suffix("/callback"));
+    let digits = port.filter(|port| port.bytes().all(|byte| byte.is_ascii_digit()));
+    digits
+        .and_then(|port| port.parse::<u16>().ok())
+        .is_some_and(|port| port > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_loopback_is_an_address_to_come_back_to() {
+        let config = OidcConfig::new("https://id.example", "tutti");
+        let come_back = |url: &str| config.redirect_uri(Redirect::Loopback(url.to_owned()));
+        for good in ["http://127.0.0.1:49152/callback", "http://[::1]:1/callback"] {
+            assert_eq!(come_back(good).unwrap(), good);
+        }
+        let bad = [
+            "https://evil.example/callback",
+            "http://127.0.0.1@evil.example:80/callback",
+            "http://127.0.0.1:80@evil.example/callback",
+            "http://127.0.0.1:80/callback/../x",
+            "http://127.0.0.1:80/x/callback",
+            "http://127.0.0.1:80/callback?x=1",
+            "http://127.0.0.1:80\\@evil.example/callback",
+            "http://127.0.0.1/callback",
+            "http://127.0.0.1:0/callback",
+            "http://127.0.0.1:99999/callback",
+            "http://127.0.0.1:+80/callback",
+            "http://localhost:80/callback",
+            "HTTP://127.0.0.1:80/callback",
+            "",
+        ];
+        for url in bad {
+            assert!(
+                matches!(come_back(url), Err(OidcError::Redirect(_))),
+                "{url}"
+            );
+        }
+    }
+
+    #[test]
+    fn urls_are_https_or_of_this_machine() {
+        let checked = |issuer: &str| OidcConfig::new(issuer, "tutti").check();
+        assert_eq!(checked("https://id.example/realm"), Ok(()));
+        assert_eq!(checked("http://127.0.0.1:1"), Ok(()));
+        for bad in [
+            "http://id.example",
+            "ftp://id.example",
+            "x",
+            "https://u:p@id.example",
+        ] {
+            assert!(checked(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Requests to the provider: [`Http`].
+//!
+//! The rules: a redirect is not followed, the answer is bounded in size and time, and what it
+//! says in refusal is shown in one short line.
+
+use reqwest::{Client, RequestBuilder, StatusCode, Url};
+use secrecy::{ExposeSecret as _, SecretString};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::flows::Flow;
+use super::provider::Endpoints;
+use super::{OidcConfig, OidcError};
+use crate::defaults::{PROVIDER_BODY_BYTES, PROVIDER_REQUEST, SHOWN_CHARS};
+use crate::roots;
+
+#[derive(Clone, Debug)]
+pub(super) struct Http(Client);
+
+#[derive(Deserialize)]
+struct Exchanged {
+    id_token: String,
+}
+
+#[derive(Default, Deserialize)]
+struct Refusal {
+    #[serde(default)]
+    error: String,
+    #[serde(default)]
+    error_description: String,
+}
+
+// === impl Http ===
+
+impl Http {
+    pub(super) fn new(pem: Option<&str>) -> Result<Self, String> {
+        let client = Client::builder()
+            .tls_backend_preconfigured(roots::client(pem)?)
+            .redirect(reqwest::redirect::Policy::none())
+            .no_proxy()
+            .timeout(PROVIDER_REQUEST)
+            .build()
+            .map_err(|error| error.to_string())?;
+        Ok(Self(client))
+    }
+
+    pub(super) async fn get<T: DeserializeOwned>(&self, url: &Url) -> Result<T, OidcError> {
+        let (status, body) = self.send(url, self.0.get(url.clone())).await?;
+        if status != StatusCode::OK {
+            return Err(unavailable(url, &format!("HTTP {status}")));
+        }
+        decode(url, &body)
+    }
+
+    /// The ID token for a code.
+    pub(super) async fn exchange(
+        &self,
+        config: &OidcConfig,
+        endpoints: &Endpoints,
+        flow: &Flow,
+        code: &SecretString,
+    ) -> Result<SecretString, OidcError> {
+        let mut form = vec![
+            ("grant_type", "authorization_code"),
+            ("code", code.expose_secret()),
+            ("redirect_uri", &flow.redirect_uri),
+            ("code_verifier", flow.verifier.expose_secret()),
+            ("client_id", &config.client_id),
+        ];
+        let mut request = self.0.post(endpoints.token.clone());
+        if let Some(secret) = &config.client_secret {
+            if endpoints.secret_in_body {
+                form.push(("client_secret", secret.expose_secret()));
+            } else {
+                let secret = encoded(secret.expose_secret());
+                request = request.basic_auth(encoded(&config.client_id), Some(secret));
+            }
+        }
+        let request = request
+            .header("content-type", "application/x-www-form-urlencoded")
+            .body(form_text(&form));
+        let (status, body) = self.send(&endpoints.token, request).await?;
+        if status.is_success() {
+            let exchanged: Exchanged = decode(&endpoints.token, &body)?;
+            return Ok(SecretString::from(exchanged.id_token));
+        }
+        let refusal: Refusal = serde_json::from_slice(&body).unwrap_or_default();
+        let words = format!("{} {}", refusal.error, refusal.error_description);
+        match status.is_client_error() {
+            true => Err(OidcError::Refused(format!(
+                "{} (HTTP {status})",
+                shown(&words)
+            ))),
+            false => Err(unavailable(&endpoints.token, &format!("HTTP {status}"))),
+        }
+    }
+
+    async fn send(
+        &self,
+        url: &Url,
+        request: RequestBuilder,
+    ) -> Result<(StatusCode, Vec<u8>), OidcError> {
+        let request = request.header("accept", "application/json");
+        let failed = |error: reqwest::Error| unavailable(url, &cause(&error));
+        let mut response = request.send().await.map_err(failed)?;
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(failed)? {
+            if body.len() + chunk.len() > PROVIDER_BODY_BYTES {
+                return Err(unavailable(url, "its answer is too large"));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok((response.status(), body))
+    }
+}
+
+fn decode<T: DeserializeOwned>(url: &Url, body: &[u8]) -> Result<T, OidcError> {
+    let decoded = serde_json::from_slice(body);
+    // Not the error's own words: they may repeat a part of a token.
+    decoded.map_err(|_| unavailable(url, "its answer is not what OpenID Connect asks for"))
+}
+
+pub(super) fn unavailable(url: &Url, what: &str) -> OidcError {
+    let host = url.host_str().unwrap_or_default();
+    OidcError::Unavailable(format!("{host}{}: {}", url.path(), shown(what)))
+}
+
+/// The innermost: "connection refused" says more than "error sending request".
+fn cause(error: &reqwest::Error) -> String {
+    let mut inner: &dyn std::error::Error = error;
+    while let Some(source) = inner.source() {
+        inner = source;
+    }
+    inner.to_string()
+}
+
+pub(super) fn shown(words: &str) -> String {
+    let words = words.chars().take(SHOWN_CHARS);
+    let words: String = words
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    words.trim().to_owned()
+}
+
+fn form_text(pairs: &[(&str, &str)]) -> String {
+    let pairs = pairs
+        .iter()
+        .map(|(name, value)| (encoded(name), encoded(value)));
+    let pairs: Vec<String> = pairs
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    pairs.join("&")
+}
+
+fn encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                out.push(char::from(byte));
+            }
+            _ => {
+                const HEX: &[u8; 16] = b"0123456789ABCDEF";
+                out.push('%');
+                out.push(char::from(HEX[usize::from(byte >> 4)]));
+                out.push(char::from(HEX[usize::from(byte & 15)]));
+            }
+        }
+    }
+    out
+}

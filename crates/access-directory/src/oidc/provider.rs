@@ -1,0 +1,157 @@
+//! The provider's addresses and keys: [`Provider`].
+//!
+//! The rules: the document must be that of the issuer whom the configuration names; addresses and
+//! keys are asked for again after a while; a key that is not among them is asked for once more,
+//! not oftener than [`KEYS_AGAIN`], so keys can change at any time and nobody makes us a hammer.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use jsonwebtoken::Header;
+use jsonwebtoken::jwk::Jwk;
+use reqwest::Url;
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::sync::Mutex;
+
+use super::http::{Http, unavailable};
+use super::{OidcError, is_safe};
+use crate::defaults::{KEYS_AGAIN, PROVIDER_FRESH, PROVIDER_KEYS};
+
+#[derive(Debug)]
+pub(super) struct Provider {
+    issuer: String,
+    endpoints: Mutex<Option<Discovered>>,
+    keys: Mutex<Known>,
+}
+
+/// What the provider said of itself, and when it was asked.
+type Discovered = (Result<Arc<Endpoints>, OidcError>, Instant);
+
+#[derive(Debug, Default)]
+struct Known {
+    keys: Vec<Jwk>,
+    read: Option<Instant>,
+    /// When they were last read for the sake of one that was not among them.
+    again: Option<Instant>,
+}
+
+/// Where what is asked.
+#[derive(Debug)]
+pub(super) struct Endpoints {
+    pub(super) authorization: Url,
+    pub(super) token: Url,
+    keys: Url,
+    /// The provider takes our secret in the body only.
+    pub(super) secret_in_body: bool,
+}
+
+#[derive(Deserialize)]
+struct Document {
+    issuer: String,
+    authorization_endpoint: String,
+    token_endpoint: String,
+    jwks_uri: String,
+    #[serde(default)]
+    token_endpoint_auth_methods_supported: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct KeySet {
+    keys: Vec<Value>,
+}
+
+// === impl Provider ===
+
+impl Provider {
+    pub(super) fn new(issuer: String) -> Self {
+        Self {
+            issuer,
+            endpoints: Mutex::default(),
+            keys: Mutex::default(),
+        }
+    }
+
+    pub(super) async fn endpoints(&self, http: &Http) -> Result<Arc<Endpoints>, OidcError> {
+        // One asks, the others wait for its answer.
+        let mut known = self.endpoints.lock().await;
+        if let Some((found, at)) = &*known {
+            // Nor does a provider that is down hear from everybody who tries.
+            let fresh = if found.is_ok() {
+                PROVIDER_FRESH
+            } else {
+                KEYS_AGAIN
+            };
+            if at.elapsed() < fresh {
+                return found.clone();
+            }
+        }
+        let found = self.discover(http).await.map(Arc::new);
+        *known = Some((found.clone(), Instant::now()));
+        found
+    }
+
+    async fn discover(&self, http: &Http) -> Result<Endpoints, OidcError> {
+        let base = self.issuer.trim_end_matches('/');
+        let url = format!("{base}/.well-known/openid-configuration");
+        let url = Url::parse(&url).map_err(|error| OidcError::Unavailable(error.to_string()))?;
+        let document: Document = http.get(&url).await?;
+        if document.issuer != self.issuer {
+            let what = "its document is that of another issuer; the issuer of the configuration \
+                        must be the same to the letter";
+            return Err(unavailable(&url, what));
+        }
+        let read = |text: &str| {
+            let parsed = Url::parse(text).ok().filter(is_safe);
+            parsed.ok_or_else(|| unavailable(&url, "its document names an address without https"))
+        };
+        let methods = &document.token_endpoint_auth_methods_supported;
+        let takes = |method: &str| methods.iter().any(|one| one == method);
+        Ok(Endpoints {
+            authorization: read(&document.authorization_endpoint)?,
+            token: read(&document.token_endpoint)?,
+            keys: read(&document.jwks_uri)?,
+            secret_in_body: takes("client_secret_post") && !takes("client_secret_basic"),
+        })
+    }
+
+    /// The keys that a token with this header can be signed by.
+    pub(super) async fn keys(
+        &self,
+        http: &Http,
+        endpoints: &Endpoints,
+        header: &Header,
+    ) -> Result<Vec<Jwk>, OidcError> {
+        let mut known = self.keys.lock().await;
+        let now = Instant::now();
+        let within = |at: Option<Instant>, limit| at.is_some_and(|at| now - at < limit);
+        if within(known.read, PROVIDER_FRESH) {
+            let found = fitting(&known.keys, header);
+            if !found.is_empty() || within(known.again, KEYS_AGAIN) {
+                return Ok(found);
+            }
+            known.again = Some(now);
+        }
+        let set: KeySet = http.get(&endpoints.keys).await?;
+        // One key of a kind that we do not know is no reason to do without the others.
+        let keys = set.keys.into_iter().take(PROVIDER_KEYS);
+        let keys = keys.filter_map(|key| serde_json::from_value(key).ok());
+        known.keys = keys.collect();
+        known.read = Some(now);
+        Ok(fitting(&known.keys, header))
+    }
+}
+
+/// By the name of the key; without a name all may be.
+fn fitting(keys: &[Jwk], header: &Header) -> Vec<Jwk> {
+    use jsonwebtoken::jwk::PublicKeyUse;
+    let named = |key: &&Jwk| match &header.kid {
+        Some(kid) => key.common.key_id.as_ref() == Some(kid),
+        None => true,
+    };
+    let signs = |key: &&Jwk| {
+        let usage = key.common.public_key_use.as_ref();
+        usage.is_none_or(|usage| *usage == PublicKeyUse::Signature)
+    };
+    keys.iter().filter(named).filter(signs).cloned().collect()
+}

@@ -1,0 +1,33 @@
+//! TLS towards directories and identity providers: whom we believe.
+
+use std::sync::Arc;
+
+use rustls::{ClientConfig, RootCertStore};
+use rustls_pki_types::CertificateDer;
+use rustls_pki_types::pem::PemObject as _;
+use rustls_platform_verifier::BuilderVerifierExt as _;
+
+/// With the CAs in `pem`, or with those of the machine.
+pub(crate) fn client(pem: Option<&str>) -> Result<ClientConfig, String> {
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?;
+    let Some(pem) = pem else {
+        let builder = builder.with_platform_verifier();
+        return Ok(builder
+            .map_err(|error| error.to_string())?
+            .with_no_client_auth());
+    };
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()) {
+        let added = certificate
+            .map_err(|error| error.to_string())
+            .and_then(|certificate| roots.add(certificate).map_err(|error| error.to_string()));
+        added.map_err(|error| format!("the CA's certificates cannot be read: {error}"))?;
+    }
+    if roots.is_empty() {
+        return Err("the CA's certificates are none: PEM is expected".to_owned());
+    }
+    Ok(builder.with_root_certificates(roots).with_no_client_auth())
+}

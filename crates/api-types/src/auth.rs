@@ -49,6 +49,12 @@ pub struct RevokeTokens {
     /// Labels of one's own tokens.
     #[serde(default)]
     pub revoke_tokens_by_labels: Vec<String>,
+    /// Logins: all tokens of these users.
+    #[serde(default)]
+    pub revoke_tokens_by_usernames: Vec<String>,
+    /// Ids of tokens.
+    #[serde(default)]
+    pub revoke_tokens_by_ids: Vec<String>,
 }
 
 impl RevokeTokens {
@@ -60,6 +66,8 @@ impl RevokeTokens {
         let tokens = Self {
             revoke_tokens: list(given.text("revoke_tokens")),
             revoke_tokens_by_labels: list(given.text("revoke_tokens_by_labels")),
+            revoke_tokens_by_usernames: list(given.text("revoke_tokens_by_usernames")),
+            revoke_tokens_by_ids: list(given.text("revoke_tokens_by_ids")),
         };
         given.finish()?;
         Ok(tokens)
@@ -67,7 +75,20 @@ impl RevokeTokens {
 
     /// Whether nothing is to be done.
     pub fn is_empty(&self) -> bool {
-        self.revoke_tokens.is_empty() && self.revoke_tokens_by_labels.is_empty()
+        self.revoke_tokens.is_empty()
+            && self.revoke_tokens_by_labels.is_empty()
+            && self.revoke_tokens_by_usernames.is_empty()
+            && self.revoke_tokens_by_ids.is_empty()
+    }
+
+    /// Adds what `other` names.
+    pub fn append(&mut self, other: Self) {
+        self.revoke_tokens.extend(other.revoke_tokens);
+        self.revoke_tokens_by_labels
+            .extend(other.revoke_tokens_by_labels);
+        self.revoke_tokens_by_usernames
+            .extend(other.revoke_tokens_by_usernames);
+        self.revoke_tokens_by_ids.extend(other.revoke_tokens_by_ids);
     }
 }
 
@@ -92,9 +113,15 @@ pub struct User {
     /// The name for people.
     #[serde(default)]
     pub display_name: String,
-    /// Roles.
+    /// Roles of the user himself.
     #[serde(default)]
     pub role_ids: Vec<i64>,
+    /// Roles by way of groups.
+    #[serde(default)]
+    pub inherited_role_ids: Vec<i64>,
+    /// Groups.
+    #[serde(default)]
+    pub group_ids: Vec<String>,
     /// Always false.
     #[serde(default)]
     pub is_group: bool,
@@ -134,6 +161,11 @@ impl fmt::Debug for RevokeTokens {
         debug.field("revoke_tokens", &self.revoke_tokens.len());
         debug
             .field("revoke_tokens_by_labels", &self.revoke_tokens_by_labels)
+            .field(
+                "revoke_tokens_by_usernames",
+                &self.revoke_tokens_by_usernames,
+            )
+            .field("revoke_tokens_by_ids", &self.revoke_tokens_by_ids)
             .finish()
     }
 }

@@ -4,8 +4,19 @@
 /// in its parameters, and the broker's largest message is 64 MiB as well.
 pub const COMMAND_BODY_BYTES: usize = 64 * 1024 * 1024;
 
+/// The largest body of a command that names nodes and little else: 100,000 certnames, as many as a
+/// job may have, of 80 characters.
+pub const NODES_BODY_BYTES: usize = 8 * 1024 * 1024;
+
 /// The largest body anywhere else: 20,000 certnames of 50 characters in `POST inventory`.
 pub const BODY_BYTES: usize = 1024 * 1024;
+
+/// The largest body about one node group or one node: 50,000 pinned certnames of 50 characters, or
+/// the facts of a large node.
+pub const CLASSIFIER_BODY_BYTES: usize = 8 * 1024 * 1024;
+
+/// The largest dump of node groups.
+pub const IMPORT_BODY_BYTES: usize = 64 * 1024 * 1024;
 
 /// The largest body of a login, which anybody may send.
 pub const LOGIN_BODY_BYTES: usize = 16 * 1024;
@@ -21,3 +32,29 @@ pub const ENVIRONMENT: &str = "production";
 
 /// The longest time a node may have, in seconds: 30 days.
 pub const TIMEOUT_SECONDS: u64 = 30 * 24 * 3_600;
+
+/// The largest body of a query: 50,000 certnames of 60 characters are 3 MB, and a query may be 4 MiB.
+pub const QUERY_BODY_BYTES: usize = 5 * 1024 * 1024;
+
+/// Entries of the audit in one reply, unless asked otherwise; as Puppet Enterprise's activity
+/// service has it.
+pub const AUDIT_ENTRIES: u64 = 1_000;
+
+/// Entries of the audit in one reply at most: some 7 MB of JSON.
+pub const AUDIT_ENTRIES_MAX: u64 = 10_000;
+
+/// The longest name of a plan, in characters: as of tasks.
+pub const PLAN_NAME_CHARS: usize = 256;
+
+/// Names of sensitive parameters in one command.
+pub const SENSITIVE_NAMES: usize = 1_000;
+
+/// How long a connection to an LDAP server may take when nobody says, in seconds: two servers are
+/// tried before whoever logs in loses patience.
+pub const LDAP_CONNECT_SECONDS: u64 = 10;
+
+/// Where LDAP over TLS is served.
+pub const LDAPS_PORT: u16 = 636;
+
+/// Days of `GET usage` in one reply: longer than jobs are kept by default.
+pub const USAGE_DAYS: i64 = 92;

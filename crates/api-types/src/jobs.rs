@@ -115,6 +115,9 @@ pub struct Job {
     #[serde(default)]
     #[schema(value_type = Object)]
     pub userdata: Object,
+    /// By which the job is found in the traces; only where the server sends any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace_id: Option<String>,
     /// Every state the job was in; only for a single job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<Vec<JobStatus>>,

@@ -25,22 +25,125 @@ kinds! {
     VALIDATION = 400 "puppetlabs.orchestrator/validation-error";
     /// The scope gives no node.
     EMPTY_TARGET = 400 "puppetlabs.orchestrator/empty-target";
+    /// The environment has no nodes.
+    EMPTY_ENVIRONMENT = 400 "puppetlabs.orchestrator/empty-environment";
+    /// `PuppetDB` does not answer.
+    PUPPETDB = 400 "puppetlabs.orchestrator/puppetdb-error";
     /// A query is invalid, or may not be asked by this user, or there is nobody to ask.
     QUERY = 400 "puppetlabs.orchestrator/query-error";
+    /// A scheduled job would start in the past, or never.
+    INVALID_TIME = 400 "puppetlabs.orchestrator/invalid-time";
+    /// The scheduled job was deleted.
+    DISABLED_SCHEDULED_JOB = 400 "puppetlabs.orchestrator/disabled-scheduled-job";
     /// No token, or one that was never issued.
     UNAUTHENTICATED = 401 "puppetlabs.rbac/user-unauthenticated";
+    /// The token was revoked.
+    TOKEN_REVOKED = 401 "puppetlabs.rbac/token-revoked";
+    /// The token was not used for too long.
+    TOKEN_TIMED_OUT = 401 "puppetlabs.rbac/token-timed-out";
     /// The token's time is over.
     TOKEN_EXPIRED = 401 "puppetlabs.rbac/token-expired";
     /// The user was revoked.
     USER_REVOKED = 401 "puppetlabs.rbac/user-revoked";
+    /// Programs with a certificate have no tokens.
+    API_USER_LOGIN = 401 "puppetlabs.rbac/api-user-login";
+    /// The directory names a user as one of this server is named.
+    REMOTE_USER_CONFLICT = 401 "puppetlabs.rbac/remote-user-conflict";
+    /// The body of a request about users and roles is no JSON.
+    RBAC_MALFORMED = 400 "puppetlabs.rbac/malformed-request";
+    /// Such a body has not the right shape; details carry `submitted`, `schema` and `error`.
+    RBAC_SCHEMA = 400 "puppetlabs.rbac/schema-violation";
+    /// The id in the body is not the one in the path.
+    INCONSISTENT_ID = 400 "puppetlabs.rbac/inconsistent-id";
+    /// A list of ids that is none.
+    INVALID_ID_FILTER = 400 "puppetlabs.rbac/invalid-id-filter";
+    /// Not a UUID.
+    INVALID_UUID = 400 "puppetlabs.rbac/invalid-uuid";
+    /// What was given as a token is none.
+    INVALID_TOKEN = 400 "puppetlabs.rbac/invalid-token";
+    /// The user lacks the permission to change users, roles or tokens, or would hand on a right
+    /// that he lacks.
+    PERMISSION_DENIED = 403 "puppetlabs.rbac/permission-denied";
+    /// The first users cannot be changed.
+    ADMIN_IMMUTABLE = 403 "puppetlabs.rbac/admin-user-immutable";
+    /// Of the default roles, only members can be changed.
+    DEFAULT_ROLES_IMMUTABLE = 403 "puppetlabs.rbac/default-roles-immutable";
+    /// No such user, group, role or token.
+    RBAC_NOT_FOUND = 404 "puppetlabs.rbac/not-found";
+    /// No such task target.
+    UNKNOWN_TASK_TARGET = 404 "puppetlabs.orchestrator/unknown-task-target";
+    /// Nodes have a connection already; details carry `certnames`.
+    DUPLICATE_CERTNAMES = 409 "puppetlabs.inventory/duplicate-certnames";
+    /// No such webhook.
+    UNKNOWN_WEBHOOK = 404 "tutti/unknown-webhook";
+    /// As many webhooks as there may be.
+    TOO_MANY_WEBHOOKS = 409 "tutti/too-many-webhooks";
+    /// What is asked for exists in Puppet Enterprise and not here.
+    NOT_SUPPORTED = 400 "tutti/not-supported";
+    /// The name is taken.
+    CONFLICT = 409 "puppetlabs.rbac/conflict";
+    /// What the request refers to does not exist.
+    INVALID_ASSOCIATED_ID = 422 "puppetlabs.rbac/invalid-associated-id";
+    /// The directory has no such user.
+    NO_SUCH_USER_LDAP = 422 "puppetlabs.rbac/no-such-user-LDAP";
+    /// The directory has no such group.
+    NO_SUCH_GROUP_LDAP = 422 "puppetlabs.rbac/no-such-group-LDAP";
+    /// The directory has two users with one login.
+    NON_UNIQUE_LOOKUP_ATTR = 422 "puppetlabs.rbac/non-unique-lookup-attr";
+    /// A directory does not answer.
+    DIRECTORY_UNAVAILABLE = 503 "puppetlabs.rbac/directory-unavailable";
     /// The user lacks the permission; also for the task on those nodes.
     NOT_PERMITTED = 403 "puppetlabs.orchestrator/not-permitted";
+    /// A body about node groups or nodes that is no JSON.
+    MALFORMED_REQUEST = 400 "malformed-request";
+    /// A body about node groups or nodes that has not the right shape; details say where.
+    SCHEMA_VIOLATION = 400 "schema-violation";
+    /// A group's id that is no UUID.
+    MALFORMED_UUID = 400 "malformed-uuid";
+    /// A `depth`, `limit` or `offset` that is no number.
+    MALFORMED_NUMBER = 400 "malformed-number";
+    /// A `depth`, `limit` or `offset` that is no count.
+    ILLEGAL_COUNT = 400 "illegal-count";
+    /// No nodes were named.
+    MISSING_PARAMETERS = 400 "missing-parameters";
+    /// The group's id in the body is not the one of the address.
+    CONFLICTING_IDS = 400 "conflicting-ids";
+    /// No such group, class, environment or node.
+    CLASSIFIER_NOT_FOUND = 404 "not-found";
+    /// The group was edited by somebody else.
+    SERIAL_NUMBER_CONFLICT = 409 "serial-number-conflict";
+    /// A group's name is taken in its environment.
+    UNIQUENESS_VIOLATION = 422 "uniqueness-violation";
+    /// The group's parent does not exist.
+    MISSING_PARENT = 422 "missing-parent";
+    /// Groups would be their own ancestors.
+    INHERITANCE_CYCLE = 422 "inheritance-cycle";
+    /// Groups of an import hang on no parent, or have no root.
+    UNREACHABLE_GROUPS = 422 "unreachable-groups";
+    /// A rule that PuppetDB cannot be asked.
+    UNTRANSLATABLE_RULE = 422 "untranslatable-rule";
+    /// A group with children cannot be deleted.
+    CHILDREN_PRESENT = 422 "children-present";
+    /// The root's rule and place are fixed.
+    ROOT_GROUP = 422 "root-group-immutable";
+    /// More groups, levels or pinned nodes than there can be.
+    GROUP_LIMIT = 422 "group-limit";
+    /// The groups of a node do not agree; details name every value and who wants it.
+    CLASSIFICATION_CONFLICT = 500 "classification-conflict";
+    /// Nobody can be asked for the facts of a node now.
+    FACTS_UNAVAILABLE = 503 "facts-unavailable";
     /// No such job.
     UNKNOWN_JOB = 404 "puppetlabs.orchestrator/unknown-job";
     /// No such environment.
     UNKNOWN_ENVIRONMENT = 404 "puppetlabs.orchestrator/unknown-environment";
     /// No such task in the environment.
     UNKNOWN_TASK = 404 "puppetlabs.orchestrator/unknown-task";
+    /// No such plan in the environment.
+    UNKNOWN_PLAN = 404 "puppetlabs.orchestrator/unknown-plan";
+    /// The event is not of that plan job, or there is none.
+    MISMATCHED_EVENT = 404 "puppetlabs.orchestrator/mismatched-job-event-id";
+    /// The plan job is over; start a new one.
+    PLAN_FINISHED = 409 "puppetlabs.orchestrator/plan-already-finished";
     /// No such service.
     UNKNOWN_SERVICE = 404 "puppetlabs.orchestrator/unknown-service";
     /// No such route.
@@ -55,6 +158,8 @@ kinds! {
     LOCKED_OUT = 429 "puppetlabs.rbac/too-many-failed-logins";
     /// Anything that is the server's own fault.
     UNKNOWN = 500 "puppetlabs.orchestrator/unknown-error";
+    /// Whether the command was kept is not known; details carry `never_starts`.
+    OUTCOME_UNKNOWN = 500 "tutti/outcome-unknown";
     /// The server is on its way down, or too busy; try again.
     UNAVAILABLE = 503 "puppetlabs.orchestrator/service-unavailable";
 }

@@ -6,23 +6,35 @@
 //! a newer server adds). [`routes`] is the one list of routes, each with its [`Policy`]; the
 //! router, the `OpenAPI` document and the tests are made from it.
 
+pub mod activity;
+pub mod audit;
 pub mod auth;
+pub mod classifier;
+pub mod connections;
 pub mod decimal;
 pub mod defaults;
+pub mod deploy;
+pub mod environments;
 mod error;
 pub mod events;
 pub mod inventory;
 pub mod jobs;
 pub mod kinds;
+mod limits;
 pub mod nodes;
 pub mod openapi;
 mod order;
 pub mod paging;
 pub mod parameters;
 pub mod ping;
+pub mod plan_jobs;
+pub mod plans;
+pub mod puppetdb;
+pub mod rbac;
 pub mod root;
 pub mod route;
 pub mod routes;
+pub mod schedules;
 pub mod scope;
 pub mod status;
 pub mod stop;
@@ -30,8 +42,16 @@ pub mod strict;
 pub mod task;
 pub mod tasks;
 mod time;
+mod trail;
+pub mod usage;
+pub mod webhooks;
 
 pub use auth::{LoginRequest, RevokeTokens, TokenReply, User};
+pub use connections::{
+    ConnectionCreated, ConnectionItem, ConnectionList, ConnectionsQuery, CreateConnection,
+    DeleteConnection,
+};
+pub use deploy::DeployCommand;
 pub use error::{ApiError, ErrorBody};
 pub use events::{Event, Events, EventsQuery, LiveOutput, NextEvents, StreamQuery};
 pub use inventory::{InventoryItem, InventoryList, InventoryQuery};
@@ -40,6 +60,12 @@ pub use nodes::{JobNode, JobNodes, NodesOrder, NodesQuery, Report, ReportItem};
 pub use order::Order;
 pub use paging::{Page, Pagination};
 pub use ping::{PingCommand, PingItem, PingReply};
+pub use plan_jobs::{PlanEvent, PlanEvents, PlanJob, PlanJobList, PlanJobsOrder, PlanJobsQuery};
+pub use plans::{
+    EnvironmentPlanRunCommand, PlanDetail, PlanFinishCommand, PlanList, PlanName, PlanRunCommand,
+    PlanStartCommand, PlanStatus, StopPlanCommand,
+};
+pub use puppetdb::PuppetDbQuery;
 pub use root::{Link, NamedLink, Root};
 pub use route::{Method, Policy, Route};
 pub use scope::{Scope, ScopeKind};
@@ -50,6 +76,8 @@ pub use tasks::{
     EnvironmentCode, TaskDetail, TaskFile, TaskFileUri, TaskList, TaskListItem, TaskPermitted,
 };
 pub use time::{PreciseTimestamp, Timestamp};
+pub use trail::Trail;
+pub use webhooks::{NewWebhook, Webhook, WebhookEdit, WebhookList, WebhookTest, WebhookWithSecret};
 
 /// A JSON object whose keys are not fixed.
 pub type Object = serde_json::Map<String, serde_json::Value>;

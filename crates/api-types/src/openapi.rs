@@ -68,6 +68,7 @@ fn method(method: Method) -> HttpMethod {
     match method {
         Method::Get => HttpMethod::Get,
         Method::Post => HttpMethod::Post,
+        Method::Put => HttpMethod::Put,
         Method::Delete => HttpMethod::Delete,
     }
 }

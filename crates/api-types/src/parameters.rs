@@ -46,7 +46,8 @@ impl Parameters {
         }
     }
 
-    pub(crate) fn text(&mut self, name: &str) -> Option<String> {
+    /// The text of a parameter.
+    pub fn text(&mut self, name: &str) -> Option<String> {
         let at = self.left.iter().position(|(given, _)| given == name)?;
         Some(self.left.swap_remove(at).1)
     }

@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 use utoipa::openapi::{RefOr, Schema};
 
 use crate::defaults::BODY_BYTES;
+use crate::trail::Trail;
 
 /// The methods in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -14,6 +15,8 @@ pub enum Method {
     Get,
     /// `POST`
     Post,
+    /// `PUT`
+    Put,
     /// `DELETE`
     Delete,
 }
@@ -54,6 +57,8 @@ pub struct Route {
     pub max_body_bytes: usize,
     /// The query parameters that it takes.
     pub query: &'static [&'static str],
+    /// Which entries the audit gets of it.
+    pub trail: Trail,
     /// What it reads.
     pub(crate) request: Option<Body>,
     /// What it replies when all is well.
@@ -99,6 +104,7 @@ impl Route {
             summary,
             max_body_bytes: BODY_BYTES,
             query: &[],
+            trail: Trail::of(method),
             request: None,
             reply: Reply {
                 status: 200,
@@ -146,6 +152,18 @@ impl Route {
         self
     }
 
+    /// It changes nothing, whatever its method is: allowed requests leave no entry in the audit.
+    pub(crate) const fn asks_only(mut self) -> Self {
+        self.trail = Trail::Nothing;
+        self
+    }
+
+    /// It gives out a token for a password.
+    pub(crate) const fn logs_in(mut self) -> Self {
+        self.trail = Trail::Login;
+        self
+    }
+
     /// Whether it reads a body.
     pub const fn reads_body(&self) -> bool {
         self.request.is_some()
@@ -178,6 +196,7 @@ impl fmt::Display for Method {
         f.write_str(match self {
             Self::Get => "GET",
             Self::Post => "POST",
+            Self::Put => "PUT",
             Self::Delete => "DELETE",
         })
     }

@@ -1,13 +1,12 @@
 //! `POST command/task`: run a task on nodes.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use crate::defaults::{DESCRIPTION_CHARS, ENVIRONMENT, TIMEOUT_SECONDS, USERDATA_BYTES};
+use crate::connections::Guarded;
+use crate::defaults::ENVIRONMENT;
 use crate::scope::Scope;
-use crate::strict;
-use crate::{ApiError, Object};
+use crate::{ApiError, Object, limits, strict};
 
 /// The request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -26,10 +25,15 @@ pub struct TaskCommand {
     /// The nodes.
     #[serde(deserialize_with = "strict::keyed")]
     pub scope: Scope,
-    /// Connection data for nodes without an agent; must be empty.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schema(value_type = Vec<Object>)]
-    pub targets: Vec<Value>,
+    /// How nodes of the scope are reached for this job: `hostnames`, `transport` (`ssh`), `user`,
+    /// `password` or `private-key-content`, and the other keys of a connection.
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "strict::null_is_default"
+    )]
+    #[schema(value_type = Option<Vec<Object>>)]
+    pub targets: Vec<Guarded>,
     /// Run in no-operation mode; null is false.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<bool>)]
@@ -49,6 +53,9 @@ pub struct TaskCommand {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1)]
     pub concurrency: Option<u32>,
+    /// The plan job that this is a step of; only for `command/plan_task`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_job: Option<String>,
 }
 
 /// The reply of every command that makes a job.
@@ -77,32 +84,8 @@ impl TaskCommand {
     /// # Errors
     /// A validation error that names the key.
     pub fn check(&self) -> Result<(), ApiError> {
-        if !self.targets.is_empty() {
-            return Err(ApiError::invalid(
-                "targets",
-                "SSH and WinRM targets come later; for now every node needs an agent, so leave \
-                 this key away or empty",
-            ));
-        }
-        if self.concurrency == Some(0) {
-            return Err(ApiError::invalid("concurrency", "must be at least 1"));
-        }
-        if self
-            .timeout
-            .is_some_and(|seconds| seconds > TIMEOUT_SECONDS)
-        {
-            let what = format!("must be at most {TIMEOUT_SECONDS} seconds (30 days)");
-            return Err(ApiError::invalid("timeout", what));
-        }
-        if self.description.chars().count() > DESCRIPTION_CHARS {
-            let what = format!("must have at most {DESCRIPTION_CHARS} characters");
-            return Err(ApiError::invalid("description", what));
-        }
-        if json!(self.userdata).to_string().len() > USERDATA_BYTES {
-            let what = format!("must have at most {USERDATA_BYTES} bytes as JSON");
-            return Err(ApiError::invalid("userdata", what));
-        }
-        Ok(())
+        limits::check(self.concurrency, self.timeout)?;
+        limits::check_texts(&self.description, &self.userdata)
     }
 }
 

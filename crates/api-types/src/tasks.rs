@@ -34,9 +34,12 @@ pub struct TaskListItem {
     pub id: String,
     /// `module` or `module::task`.
     pub name: String,
-    /// Whether the user may run it.
+    /// Whether the user may run it, at least on some nodes.
     #[serde(default)]
     pub permitted: bool,
+    /// From its metadata; absent where that has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
 }
 
 /// One task.

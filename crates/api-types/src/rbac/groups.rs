@@ -1,0 +1,73 @@
+//! Groups of a directory.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// A group.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Group {
+    /// The UUID.
+    pub id: String,
+    /// The directory's name for it.
+    pub login: String,
+    /// The name for people.
+    pub display_name: String,
+    /// Its roles.
+    pub role_ids: Vec<i64>,
+    /// Users who were in it at their last login.
+    pub user_ids: Vec<String>,
+    /// Always true.
+    pub is_group: bool,
+    /// Always true.
+    pub is_remote: bool,
+    /// Always false.
+    pub is_superuser: bool,
+}
+
+/// `POST groups`, version 1 and 2.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GroupImport {
+    /// The directory's name for it.
+    pub login: String,
+    /// The name for people; absent: the login.
+    #[serde(default)]
+    pub display_name: String,
+    /// Its roles.
+    #[serde(default)]
+    pub role_ids: Vec<i64>,
+    /// Not read: the directories are asked in their order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity_provider_id: Option<String>,
+    /// Whether the directories are asked for it first; absent: if there is no identity
+    /// provider, whose groups nobody can be asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub validate: Option<bool>,
+}
+
+/// `PUT groups/:sid`: the group as it shall be, with what `GET` shows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GroupUpdate {
+    /// The id of the path.
+    pub id: String,
+    /// Cannot change.
+    pub login: String,
+    /// The name for people.
+    #[serde(default)]
+    pub display_name: String,
+    /// Its roles.
+    pub role_ids: Vec<i64>,
+    /// Not read.
+    #[serde(default)]
+    pub user_ids: Vec<String>,
+    /// Not read.
+    #[serde(default)]
+    pub is_group: bool,
+    /// Not read.
+    #[serde(default)]
+    pub is_remote: bool,
+    /// Not read.
+    #[serde(default)]
+    pub is_superuser: bool,
+}

@@ -1,0 +1,23 @@
+//! Routes of environments, and of what the fleet comes to.
+
+use crate::environments::{ApplicationList, Environment, EnvironmentList, InstanceList};
+use crate::route::Method::Get;
+use crate::route::{Policy, Route};
+use crate::routes::permissions::VIEW;
+use crate::usage::Usage;
+
+super::group! {
+    CODE_ENVIRONMENTS = Route::new(Get, "/orchestrator/v1/environments", "code_environments",
+        Policy::Authenticated, "The environments that have code").reply::<EnvironmentList>(200);
+    CODE_ENVIRONMENT = Route::new(Get, "/orchestrator/v1/environments/{environment}",
+        "code_environment", Policy::Authenticated, "One environment").reply::<Environment>(200);
+    APPLICATIONS = Route::new(Get, "/orchestrator/v1/environments/{environment}/applications",
+        "applications", Policy::Authenticated, "The applications of an environment")
+        .reply::<ApplicationList>(200);
+    INSTANCES = Route::new(Get, "/orchestrator/v1/environments/{environment}/instances",
+        "instances", Policy::Authenticated, "The instances of applications in an environment")
+        .reply::<InstanceList>(200);
+    USAGE = Route::new(Get, "/orchestrator/v1/usage", "usage", VIEW,
+        "How many nodes ran something, by day").reply::<Usage>(200)
+        .query(&["start_date", "end_date", "events"]);
+}

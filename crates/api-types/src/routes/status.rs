@@ -1,0 +1,18 @@
+//! How the services are: `/status/v1` and `/metrics`.
+
+use crate::ServiceStatus;
+use crate::route::Method::Get;
+use crate::route::{Policy, Route};
+
+super::group! {
+    SERVICES = Route::new(Get, "/status/v1/services", "services", Policy::Public,
+        "How the services are").text(200, "application/json").query(&["level", "timeout"]);
+    SERVICE = Route::new(Get, "/status/v1/services/{service}", "service", Policy::Public,
+        "How a service is").reply::<ServiceStatus>(200).query(&["level", "timeout"]);
+    SIMPLE = Route::new(Get, "/status/v1/simple", "simple", Policy::Public,
+        "Whether all is well, in one word").text(200, "text/plain");
+    SIMPLE_SERVICE = Route::new(Get, "/status/v1/simple/{service}", "simple_service",
+        Policy::Public, "Whether a service is well, in one word").text(200, "text/plain");
+    METRICS = Route::new(Get, "/metrics", "metrics", Policy::Authenticated,
+        "Figures for Prometheus").text(200, "text/plain; version=0.0.4");
+}

@@ -1,0 +1,157 @@
+//! The deprecated commands `schedule_deploy`, `schedule_task` and `schedule_plan`.
+//!
+//! A body is that of the command that it puts off, with `scheduled_time` and, optionally,
+//! `schedule_options`.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+use super::input::from_object;
+use super::{CreateScheduledJob, Interval, Schedule, ScheduledType};
+use crate::{ApiError, DeployCommand, Object, TaskCommand, Timestamp, strict};
+
+/// The body of a deprecated command.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ScheduleCommand(pub Object);
+
+/// What of the body is the schedule; the rest is the command's own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ScheduledCommand {
+    /// The first start.
+    pub scheduled_time: Timestamp,
+    /// How it is repeated.
+    #[serde(default)]
+    pub schedule_options: Option<ScheduleOptions>,
+}
+
+/// How it is repeated.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ScheduleOptions {
+    /// The distance.
+    #[serde(default)]
+    pub interval: Option<Interval>,
+}
+
+/// The rest of the body of `schedule_plan`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PlanSchedule {
+    /// The plan.
+    pub plan_name: String,
+    /// The parameters.
+    #[serde(default, deserialize_with = "strict::null_is_default")]
+    #[schema(value_type = Object)]
+    pub params: Object,
+    /// The environment.
+    #[serde(default = "production")]
+    pub environment: String,
+    /// Free text.
+    #[serde(default, deserialize_with = "strict::null_is_default")]
+    #[schema(value_type = Option<String>)]
+    pub description: String,
+    /// Free keys and values.
+    #[serde(default, deserialize_with = "strict::null_is_default")]
+    #[schema(value_type = Object)]
+    pub userdata: Object,
+}
+
+impl ScheduleCommand {
+    /// The same as a request for an environment job.
+    ///
+    /// # Errors
+    /// A validation error that names the key.
+    pub fn into_job(self, kind: ScheduledType) -> Result<CreateScheduledJob, ApiError> {
+        let mut rest = self.0;
+        let mut times = Object::new();
+        for key in ["scheduled_time", "schedule_options"] {
+            times.extend(rest.remove(key).map(|value| (key.to_owned(), value)));
+        }
+        let times: ScheduledCommand = from_object("the body", times)?;
+        let schedule = Schedule {
+            start_time: Some(times.scheduled_time),
+            interval: times.schedule_options.and_then(|options| options.interval),
+            ..Schedule::default()
+        };
+        let job = |input, environment, description, userdata| CreateScheduledJob {
+            kind,
+            input,
+            environment,
+            schedule,
+            description,
+            userdata,
+        };
+        Ok(match kind {
+            ScheduledType::Task => {
+                let command: TaskCommand = from_object("the body", rest)?;
+                let input = without_null(json!({
+                    "name": command.task,
+                    "parameters": wrapped(command.params),
+                    "scope": command.scope,
+                    "targets": command.targets,
+                    "noop": command.noop,
+                    "concurrency": command.concurrency,
+                    "timeout": command.timeout,
+                }));
+                job(
+                    input,
+                    command.environment,
+                    command.description,
+                    command.userdata,
+                )
+            }
+            ScheduledType::Deploy => {
+                let command: DeployCommand = from_object("the body", rest)?;
+                let mut input = without_null(json!(command));
+                for key in ["environment", "description", "userdata"] {
+                    input.remove(key);
+                }
+                if !input.contains_key("scope") {
+                    input.insert("scope".to_owned(), json!({"whole_environment": true}));
+                }
+                job(
+                    input,
+                    command.environment,
+                    command.description,
+                    command.userdata,
+                )
+            }
+            ScheduledType::Plan => {
+                let command: PlanSchedule = from_object("the body", rest)?;
+                let input = without_null(json!({
+                    "name": command.plan_name,
+                    "parameters": wrapped(command.params),
+                }));
+                job(
+                    input,
+                    command.environment,
+                    command.description,
+                    command.userdata,
+                )
+            }
+        })
+    }
+}
+
+/// `{p: v}` as `{p: {"value": v}}`.
+fn wrapped(params: Object) -> Object {
+    let wrap = |(name, value)| (name, json!({ "value": value }));
+    params.into_iter().map(wrap).collect()
+}
+
+fn without_null(value: Value) -> Object {
+    match value {
+        Value::Object(object) => object
+            .into_iter()
+            .filter(|(_, value)| !value.is_null())
+            .collect(),
+        // It was made from a struct.
+        _ => Object::new(),
+    }
+}
+
+fn production() -> String {
+    crate::defaults::ENVIRONMENT.to_owned()
+}

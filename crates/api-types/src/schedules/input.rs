@@ -1,0 +1,211 @@
+//! What a scheduled job runs on: `input`, whose keys depend on the type.
+//!
+//! The rule: it becomes the same command that is posted to run the thing at once, so what one
+//! accepts the other accepts, and errors name the place below `input`.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+use super::ScheduledType;
+use crate::scope::Scope;
+use crate::{ApiError, DeployCommand, Object, TaskCommand, kinds, strict};
+
+/// A task's `input`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TaskInput {
+    /// `module` or `module::task`.
+    pub name: String,
+    /// The parameters.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    pub parameters: Object,
+    /// The nodes.
+    #[serde(deserialize_with = "strict::keyed")]
+    pub scope: Scope,
+    /// Must be empty: connection data is not kept in schedules.
+    #[serde(default, deserialize_with = "strict::null_is_default")]
+    #[schema(value_type = Vec<Object>)]
+    pub targets: Vec<Value>,
+    /// Only show what would change.
+    #[serde(default, deserialize_with = "strict::null_is_default")]
+    #[schema(value_type = Option<bool>)]
+    pub noop: bool,
+    /// How many nodes at once.
+    #[serde(default)]
+    pub concurrency: Option<u32>,
+    /// How long each node may take, in seconds.
+    #[serde(default)]
+    pub timeout: Option<u64>,
+    /// Only `pxp`.
+    #[serde(default)]
+    pub transport: Option<String>,
+}
+
+/// A plan's `input`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PlanInput {
+    /// The plan.
+    pub name: String,
+    /// The parameters.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    pub parameters: Object,
+}
+
+/// A parameter's value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TypedValue {
+    /// The value.
+    #[schema(value_type = Object)]
+    pub value: Value,
+    /// For plans: `query` or `node_group`.
+    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+}
+
+/// An `input` that was read.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ScheduledInput {
+    /// Run a task.
+    Task(Box<TaskCommand>),
+    /// Run Puppet.
+    Deploy(Box<DeployCommand>),
+    /// Run a plan.
+    Plan(PlanInput),
+}
+
+impl ScheduledInput {
+    /// Reads an input.
+    ///
+    /// # Errors
+    /// A validation error that names the place.
+    pub fn read(
+        kind: ScheduledType,
+        input: Object,
+        environment: &str,
+        description: &str,
+        userdata: &Object,
+    ) -> Result<Self, ApiError> {
+        if environment.is_empty() && kind != ScheduledType::Deploy {
+            let what = "may be empty for the type deploy only";
+            return Err(ApiError::invalid("environment", what));
+        }
+        match kind {
+            ScheduledType::Task => {
+                let input: TaskInput = from_object("input", input)?;
+                task(input, environment, description, userdata).map(Self::Task)
+            }
+            ScheduledType::Deploy => deploy(input, environment, description, userdata),
+            ScheduledType::Plan => {
+                let input: PlanInput = from_object("input", input)?;
+                check_parameters(&input.parameters, &["query", "node_group"])?;
+                Ok(Self::Plan(input))
+            }
+        }
+    }
+}
+
+fn task(
+    input: TaskInput,
+    environment: &str,
+    description: &str,
+    userdata: &Object,
+) -> Result<Box<TaskCommand>, ApiError> {
+    if !input.targets.is_empty() {
+        let what = "connection data is not kept in schedules; make connections by \
+                    POST /inventory/v1/command/create-connection, and name the nodes in scope";
+        return Err(ApiError::invalid("input.targets", what));
+    }
+    let pxp = |transport: &String| transport == "pxp" || transport == "pcp";
+    if !input.transport.as_ref().is_none_or(pxp) {
+        return Err(ApiError::invalid("input.transport", "must be pxp"));
+    }
+    let params = check_parameters(&input.parameters, &[])?;
+    let command = json!({
+        "environment": environment,
+        "task": input.name,
+        "params": params,
+        "scope": input.scope,
+        "noop": input.noop,
+        "concurrency": input.concurrency,
+        "timeout": input.timeout,
+        "description": description,
+        "userdata": userdata,
+    });
+    let command: TaskCommand = read("input", command)?;
+    command.check()?;
+    Ok(Box::new(command))
+}
+
+fn deploy(
+    mut input: Object,
+    environment: &str,
+    description: &str,
+    userdata: &Object,
+) -> Result<ScheduledInput, ApiError> {
+    if !input.contains_key("scope") {
+        return Err(ApiError::invalid("input.scope", "is missing"));
+    }
+    for key in ["environment", "description", "userdata"] {
+        if input.contains_key(key) {
+            let what = "stands beside input, not in it";
+            return Err(ApiError::invalid(&format!("input.{key}"), what));
+        }
+    }
+    if environment.is_empty() && !input.contains_key("enforce_environment") {
+        input.insert("enforce_environment".to_owned(), json!(false));
+    }
+    input.insert("environment".to_owned(), json!(environment));
+    input.insert("description".to_owned(), json!(description));
+    input.insert("userdata".to_owned(), json!(userdata));
+    let command: DeployCommand = from_object("input", input)?;
+    command.check()?;
+    Ok(ScheduledInput::Deploy(Box::new(command)))
+}
+
+/// The values of `{p: {value, type?}}`.
+fn check_parameters(parameters: &Object, types: &[&str]) -> Result<Object, ApiError> {
+    let mut values = Object::new();
+    for (name, value) in parameters {
+        let place = format!("input.parameters.{name}");
+        let Value::Object(value) = value.clone() else {
+            return Err(ApiError::invalid(
+                &place,
+                "must be an object {\"value\": …}",
+            ));
+        };
+        let typed: TypedValue = from_object(&place, value)?;
+        if let Some(kind) = &typed.kind
+            && !types.contains(&kind.as_str())
+        {
+            let what = match types {
+                [] => "a task's parameter has no type".to_owned(),
+                types => format!("must be one of {}", types.join(", ")),
+            };
+            return Err(ApiError::invalid(&format!("{place}.type"), what));
+        }
+        values.insert(name.clone(), typed.value);
+    }
+    Ok(values)
+}
+
+/// Reads an object that stands at `place`.
+pub(super) fn from_object<T: DeserializeOwned>(place: &str, object: Object) -> Result<T, ApiError> {
+    read(place, Value::Object(object))
+}
+
+fn read<T: DeserializeOwned>(place: &str, value: Value) -> Result<T, ApiError> {
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let path = match error.path().to_string().as_str() {
+            "." => place.to_owned(),
+            below => format!("{place}.{below}"),
+        };
+        ApiError::new(kinds::VALIDATION, format!("{path}: {}", error.inner()))
+            .with("path", json!(path))
+    })
+}

@@ -1,0 +1,152 @@
+//! What the audit adds to a command: `cargo run --release -p audit --example intent_cost --
+//! [DIRECTORY]`.
+//!
+//! A job of one node is inserted, alone, and between an intent and its result as the API does it;
+//! the two in turn, so that both see the same disk. Prints JSON, microseconds.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use audit::{Act, Actor, ActorKind, Audit, AuditConfig, Object, Outcome};
+use serde_json::{Value, json};
+use store::{NewJob, NewRun, Store, StoreConfig};
+use tokio::task::JoinSet;
+
+const ROUNDS: u64 = 2_000;
+const WARM_UP: u64 = 100;
+/// Callers at once, where many come.
+const CALLERS: u64 = 64;
+
+type Failable<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+/// Makes ids that were never used.
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+#[tokio::main]
+#[expect(clippy::print_stdout, reason = "this is what the program is for")]
+async fn main() -> Failable<()> {
+    let parent = std::env::args().nth(1).unwrap_or_else(|| ".".to_owned());
+    let directory = tempfile::tempdir_in(parent)?;
+    let store = Store::open(&StoreConfig::sqlite(directory.path().join("tutti.db"))).await?;
+    let config = AuditConfig {
+        head_file: Some(directory.path().join("audit-head")),
+        keep: None,
+    };
+    let audit = Audit::open(store.clone(), config).await;
+    let (mut bare, mut audited) = (Vec::new(), Vec::new());
+    for round in 0..WARM_UP + ROUNDS {
+        let alone = insert(&store).await?;
+        let both = command(&store, &audit).await?;
+        if round >= WARM_UP {
+            bare.push(alone);
+            audited.push(both);
+        }
+    }
+    println!("{}", json!({"one_caller": told(bare, audited)}));
+    let bare = many(&store, None).await?;
+    let audited = many(&store, Some(&audit)).await?;
+    println!(
+        "{}",
+        json!({"callers": CALLERS, "each": told(bare, audited)})
+    );
+    audit.shutdown().await;
+    store.close().await;
+    Ok(())
+}
+
+/// Microseconds of a job's commit.
+async fn insert(store: &Store) -> Failable<f64> {
+    let started = Instant::now();
+    store.insert_job(job()).await?;
+    Ok(started.elapsed().as_secs_f64() * 1e6)
+}
+
+/// The same, announced before and told after.
+async fn command(store: &Store, audit: &Audit) -> Failable<f64> {
+    let started = Instant::now();
+    let intent = audit.intent(act()).await?;
+    store.insert_job(job()).await?;
+    intent.finish(Outcome::default()).await;
+    Ok(started.elapsed().as_secs_f64() * 1e6)
+}
+
+async fn many(store: &Store, audit: Option<&Audit>) -> Failable<Vec<f64>> {
+    let mut callers: JoinSet<Failable<Vec<f64>>> = JoinSet::new();
+    let audit = audit.cloned().map(Arc::new);
+    for _ in 0..CALLERS {
+        let (store, audit) = (store.clone(), audit.clone());
+        callers.spawn(async move {
+            let mut took = Vec::new();
+            for _ in 0..ROUNDS / CALLERS {
+                took.push(match &audit {
+                    Some(audit) => command(&store, audit).await?,
+                    None => insert(&store).await?,
+                });
+            }
+            Ok(took)
+        });
+    }
+    let mut all = Vec::new();
+    while let Some(caller) = callers.join_next().await {
+        all.extend(caller??);
+    }
+    Ok(all)
+}
+
+fn told(mut bare: Vec<f64>, mut audited: Vec<f64>) -> Value {
+    bare.sort_by(f64::total_cmp);
+    audited.sort_by(f64::total_cmp);
+    let at = |sorted: &[f64], share: f64| {
+        let last = sorted.len().saturating_sub(1) as f64;
+        sorted.get((share * last) as usize).map(|us| us.round())
+    };
+    let both = |sorted: &[f64]| json!({"p50": at(sorted, 0.5), "p99": at(sorted, 0.99)});
+    json!({"bare_us": both(&bare), "audited_us": both(&audited)})
+}
+
+fn act() -> Act {
+    Act {
+        actor: Actor {
+            kind: ActorKind::User,
+            id: "00000000-0000-4000-8000-000000000001".to_owned(),
+            name: "ann".to_owned(),
+            address: Some(std::net::Ipv4Addr::LOCALHOST.into()),
+        },
+        service: "orchestrator".to_owned(),
+        action: "run".to_owned(),
+        object: Object::named("task", "package"),
+        route: "POST /orchestrator/v1/command/task".to_owned(),
+        permission: Some("tasks:run".to_owned()),
+        details: Default::default(),
+    }
+}
+
+fn job() -> NewJob {
+    let id = NEXT.fetch_add(1, Ordering::Relaxed);
+    let run = NewRun {
+        certname: "node.example.com".to_owned(),
+        transaction_id: format!("00000000-0000-4000-8000-{id:012}"),
+        state: "ready".to_owned(),
+        details: None,
+        result: None,
+        event: None,
+    };
+    NewJob {
+        command: "task".to_owned(),
+        kind: "task".to_owned(),
+        task: Some("package".to_owned()),
+        environment: "production".to_owned(),
+        options: "{}".to_owned(),
+        sealed: None,
+        owner: "ann".to_owned(),
+        description: String::new(),
+        userdata: "{}".to_owned(),
+        created_ms: 0,
+        states: vec!["ready".to_owned()],
+        runs: vec![run],
+        events: Vec::new(),
+        slot: None,
+        plan_job: None,
+    }
+}

@@ -1,0 +1,149 @@
+//! The head of the chain in a second place: a file beside the database. Main type: [`Head`].
+//!
+//! The rule: whoever can change the database and not this file cannot take entries away from the
+//! end, nor write the chain anew, without being found.
+
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use store::AuditMark;
+
+use crate::HeadFileError;
+
+/// The last entry and its hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// The entry's number; 0: there is none yet.
+    pub seq: i64,
+    /// Its hash.
+    pub hash: [u8; 32],
+}
+
+/// A hash as 64 hexadecimal digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HexHash(pub [u8; 32]);
+
+/// A text that is no hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a hash: expected 64 hexadecimal digits")]
+pub struct InvalidHash;
+
+#[derive(Serialize, Deserialize)]
+struct File {
+    seq: i64,
+    hash: String,
+    at: jiff::Timestamp,
+}
+
+impl Head {
+    /// Reads the file; `None`: there is none.
+    pub fn read(path: &Path) -> Result<Option<Self>, HeadFileError> {
+        let content = |what: String| HeadFileError::Content {
+            path: path.to_owned(),
+            what,
+        };
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => {
+                let path = path.to_owned();
+                return Err(HeadFileError::Io { path, source });
+            }
+        };
+        let file: File = serde_json::from_str(&text).map_err(|error| content(error.to_string()))?;
+        let HexHash(hash) = file
+            .hash
+            .parse()
+            .map_err(|error: InvalidHash| content(error.to_string()))?;
+        Ok(Some(Self {
+            seq: file.seq,
+            hash,
+        }))
+    }
+
+    /// Writes the file, whole and durable. Waits for the disk.
+    pub(crate) fn write(self, path: &Path) -> Result<(), HeadFileError> {
+        let file = File {
+            seq: self.seq,
+            hash: HexHash(self.hash).to_string(),
+            at: jiff::Timestamp::now(),
+        };
+        let text = serde_json::json!(file).to_string() + "\n";
+        Ok(pki::durable::write_atomic(path, text.as_bytes(), 0o600)?)
+    }
+}
+
+impl From<AuditMark> for Head {
+    fn from(mark: AuditMark) -> Self {
+        Self {
+            seq: mark.seq,
+            hash: mark.hash,
+        }
+    }
+}
+
+/// `SEQ:HASH`, as reports print it.
+impl fmt::Display for Head {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.seq, HexHash(self.hash))
+    }
+}
+
+impl fmt::Display for HexHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl FromStr for HexHash {
+    type Err = InvalidHash;
+
+    fn from_str(text: &str) -> Result<Self, InvalidHash> {
+        let mut hash = [0; 32];
+        if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(InvalidHash);
+        }
+        for (byte, at) in hash.iter_mut().zip((0..64).step_by(2)) {
+            *byte = u8::from_str_radix(&text[at..at + 2], 16).map_err(|_| InvalidHash)?;
+        }
+        Ok(Self(hash))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_as_it_was_written_and_a_broken_one_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("audit-head");
+        assert_eq!(Head::read(&path).unwrap(), None);
+        let head = Head {
+            seq: 7,
+            hash: [0xab; 32],
+        };
+        head.write(&path).unwrap();
+        assert_eq!(Head::read(&path).unwrap(), Some(head));
+        for broken in [
+            "",
+            "{",
+            "{\"seq\":7,\"hash\":\"ab\",\"at\":\"2026-11-21T00:00:00Z\"}",
+        ] {
+            std::fs::write(&path, broken).unwrap();
+            let said = Head::read(&path).unwrap_err().to_string();
+            assert!(said.contains("audit-head"), "{said}");
+        }
+    }
+
+    #[test]
+    fn only_hexadecimal_digits_are_a_hash() {
+        let text = "0f".repeat(32);
+        assert_eq!(text.parse(), Ok(HexHash([15; 32])));
+        for bad in ["", "0", &"0g".repeat(32), &"+1".repeat(32), &"é".repeat(32)] {
+            assert_eq!(bad.parse::<HexHash>(), Err(InvalidHash));
+        }
+    }
+}

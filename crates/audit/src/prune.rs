@@ -1,0 +1,68 @@
+//! Deleting entries that are older than they need to be kept: [`prune`].
+//!
+//! The rule: first an entry says what will be gone and with which hash it ended, then it goes. A
+//! chain without its old end can be verified, and that it was cut is written in it.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use store::{AuditRow, Store};
+
+use crate::act::{Act, Actor, Outcome, Phase};
+use crate::defaults::PRUNE_ROWS;
+use crate::head::HexHash;
+use crate::verify::Checkpoint;
+use crate::{AuditError, now_ms};
+
+/// Deletes what is older than `keep`; answers how many entries. Dropping the future leaves the
+/// rest for the next call. Not to be called twice at a time.
+pub async fn prune(store: &Store, keep: Duration) -> Result<u64, AuditError> {
+    let keep_ms = i64::try_from(keep.as_millis()).unwrap_or(i64::MAX);
+    let before_ms = now_ms().saturating_sub(keep_ms);
+    let last = store.last_audit_entry_before(before_ms).await;
+    let checkpoint = store.last_audit_checkpoint().await;
+    let told = checkpoint.map_err(AuditError::Read)?;
+    let told = told.map_or(0, |row| through(&row));
+    let last = last.map_err(AuditError::Read)?;
+    let through = match last.filter(|row| row.seq > told) {
+        Some(last) => {
+            let appended = store.append_audit(vec![entry(&last)]).await;
+            appended.map_err(AuditError::Write)?;
+            last.seq
+        }
+        // What an earlier call left.
+        None => told,
+    };
+    let mut deleted = 0;
+    loop {
+        let rows = store.delete_audit_entries(through, PRUNE_ROWS).await;
+        match rows.map_err(AuditError::Write)? {
+            0 => return Ok(deleted),
+            rows => deleted += rows,
+        }
+    }
+}
+
+/// The last entry that a checkpoint says was pruned.
+pub(crate) fn through(row: &AuditRow) -> i64 {
+    serde_json::from_str::<Checkpoint>(&row.entry.details).map_or(0, |told| told.through)
+}
+
+fn entry(last: &AuditRow) -> store::NewAudit {
+    let told = Checkpoint {
+        through: last.seq,
+        hash: HexHash(last.hash).to_string(),
+    };
+    let details: Map<String, Value> = match serde_json::json!(told) {
+        Value::Object(details) => details,
+        _ => Map::new(),
+    };
+    let act = Act {
+        actor: Actor::server(),
+        service: "audit".to_owned(),
+        action: "prune".to_owned(),
+        details,
+        ..Act::default()
+    };
+    act.entry(Phase::Checkpoint, &Outcome::default(), now_ms())
+}

@@ -1,0 +1,75 @@
+//! Verifying the chain of a store: [`verify`].
+//!
+//! The rule: a page at a time, so that a chain of any length fits; beside a server that writes
+//! too.
+
+use store::{AuditRow, Store, StoreError};
+
+use crate::AuditError;
+use crate::defaults::PAGE;
+use crate::head::Head;
+use crate::verify::{Expected, Fault, Report, Verifier};
+
+/// Goes along the whole chain. The outer error: the store could not be read; the inner: the chain
+/// is not whole.
+pub async fn verify(
+    store: &Store,
+    expected: Expected,
+) -> Result<Result<Report, Fault>, AuditError> {
+    let mut verifier = Verifier::new(expected);
+    // What it says now must be there at the next look.
+    verifier.expect(head(store).await?);
+    // Where the first entry is, only the rows say.
+    let mut from = i64::MIN;
+    loop {
+        let rows = match page(store, from).await? {
+            Ok(rows) => rows,
+            Err(fault) => return Ok(Err(fault)),
+        };
+        let head = head(store).await?;
+        if rows.is_empty() {
+            return Ok(verifier.finish(head));
+        }
+        for row in &rows {
+            if let Err(fault) = verifier.feed(row) {
+                return Ok(Err(fault));
+            }
+        }
+        verifier.expect(head);
+        from = verifier.next();
+    }
+}
+
+/// The last entry, as the store's ledger has it.
+pub(crate) async fn head(store: &Store) -> Result<Head, AuditError> {
+    let mark = store.audit_head().await.map_err(AuditError::Read)?;
+    Ok(mark.into())
+}
+
+/// The next entries. A row that holds what no server writes makes the whole page unreadable: then
+/// the rows before it are read one by one.
+async fn page(store: &Store, from: i64) -> Result<Result<Vec<AuditRow>, Fault>, AuditError> {
+    match store.audit_entries(from, PAGE).await {
+        Ok(rows) => return Ok(Ok(rows)),
+        Err(StoreError::Corrupt(_)) => {}
+        Err(error) => return Err(AuditError::Read(error)),
+    }
+    let mut rows: Vec<AuditRow> = Vec::new();
+    loop {
+        let from = rows.last().map_or(from, |row| row.seq + 1);
+        match store.audit_entries(from, 1).await {
+            Ok(next) => match next.into_iter().next() {
+                Some(row) => rows.push(row),
+                None => return Ok(Ok(rows)),
+            },
+            Err(StoreError::Corrupt(source)) if rows.is_empty() => {
+                let what = source.to_string();
+                let seq = from.max(1);
+                return Ok(Err(Fault::Unreadable { seq, what }));
+            }
+            // What comes before it is looked at first.
+            Err(StoreError::Corrupt(_)) => return Ok(Ok(rows)),
+            Err(error) => return Err(AuditError::Read(error)),
+        }
+    }
+}

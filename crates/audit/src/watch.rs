@@ -1,0 +1,143 @@
+//! Looking after the head that stands beside the database: [`check`] at the start, [`advance`]
+//! now and then.
+//!
+//! The rule: a head that the chain contradicts is not overwritten. It is put aside as evidence,
+//! the log says so, and so does an entry.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use store::Store;
+
+use crate::act::{Act, Actor, Outcome, Phase};
+use crate::head::Head;
+use crate::{AuditError, HeadFileError, now_ms, walk};
+
+/// Why the file and the chain could not be compared.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum WatchError {
+    #[error(transparent)]
+    File(#[from] HeadFileError),
+    #[error("cannot put {path} aside")]
+    Aside {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    #[error(transparent)]
+    Chain(#[from] AuditError),
+}
+
+/// Compares the file with the chain, as the server starts; answers the head that stands there.
+pub(crate) async fn check(store: &Store, path: &Path) -> Result<Option<Head>, WatchError> {
+    let owned = path.to_owned();
+    let read = blocking(move || Head::read(&owned)).await;
+    let told = match read {
+        Ok(told) => told,
+        Err(error @ HeadFileError::Content { .. }) => {
+            damaged(store, path, &error.to_string()).await?;
+            None
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let ledger = walk::head(store).await?;
+    let last = store.last_audit_entry().await.map_err(AuditError::Read)?;
+    let last = last.map_or((0, [0; 32]), |row| (row.seq, row.computed_hash()));
+    if last != (ledger.seq, ledger.hash) {
+        let what = format!("the last entry is {} and has to be {}", last.0, ledger.seq);
+        damaged(store, path, &what).await?;
+        return Ok(None);
+    }
+    match told {
+        Some(head) if !stands(store, head).await? => {
+            let what = format!("entry {} is gone or another one", head.seq);
+            damaged(store, path, &what).await?;
+            Ok(None)
+        }
+        told => Ok(told),
+    }
+}
+
+/// Writes the present head into the file, if it is another one than before.
+pub(crate) async fn advance(
+    store: &Store,
+    path: &Path,
+    written: Option<Head>,
+) -> Result<Head, WatchError> {
+    let head = walk::head(store).await?;
+    if written == Some(head) {
+        return Ok(head);
+    }
+    if let Some(before) = written
+        && !stands(store, before).await?
+    {
+        let what = format!("entry {} is gone or another one", before.seq);
+        damaged(store, path, &what).await?;
+    }
+    let owned = path.to_owned();
+    blocking(move || head.write(&owned)).await?;
+    Ok(head)
+}
+
+/// Whether the entry is there, or was pruned.
+async fn stands(store: &Store, head: Head) -> Result<bool, AuditError> {
+    if head.seq == 0 {
+        return Ok(true);
+    }
+    let rows = store.audit_entries(head.seq, 1).await;
+    let rows = rows.map_err(AuditError::Read)?;
+    let Some(row) = rows.first() else {
+        return Ok(false);
+    };
+    if row.seq == head.seq {
+        return Ok(row.hash == head.hash && row.computed_hash() == head.hash);
+    }
+    let checkpoint = store.last_audit_checkpoint().await;
+    let checkpoint = checkpoint.map_err(AuditError::Read)?;
+    Ok(checkpoint.is_some_and(|row| crate::prune::through(&row) >= head.seq))
+}
+
+async fn damaged(store: &Store, path: &Path, what: &str) -> Result<(), WatchError> {
+    tracing::error!(
+        "THE AUDIT CHAIN WAS CHANGED BY OTHER HANDS: {what}; run `tutti audit verify` and compare \
+         with a backup"
+    );
+    let aside = path.with_extension(format!("contradicted-{}", now_ms()));
+    match std::fs::rename(path, &aside) {
+        Ok(()) => tracing::error!(kept = %aside.display(), "the head that contradicts it is kept"),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        Err(source) => {
+            let path = path.to_owned();
+            return Err(WatchError::Aside { path, source });
+        }
+    }
+    let act = Act {
+        actor: Actor::server(),
+        service: "audit".to_owned(),
+        action: "chain_contradicted".to_owned(),
+        details: [("what".to_owned(), json!(what))].into_iter().collect(),
+        ..Act::default()
+    };
+    let entry = act.entry(Phase::Event, &Outcome::default(), now_ms());
+    let appended = store.append_audit(vec![entry]).await;
+    Ok(appended.map(drop).map_err(AuditError::Write)?)
+}
+
+/// Files are not for the runtime's threads.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(panic) => std::panic::resume_unwind(panic.into_panic()),
+    }
+}
+
+/// An error and its causes in one line.
+pub(crate) fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}

@@ -1,0 +1,77 @@
+//! Entries as the API carries them, there and back: [`entry`], [`row`].
+//!
+//! The rule: nothing is lost on the way, so a client can compute the hashes itself.
+
+use api_types::audit::{AuditEntry, AuditHead};
+use store::{AuditRow, NewAudit};
+
+use crate::head::{Head, HexHash, InvalidHash};
+
+/// For the wire.
+pub fn entry(row: AuditRow) -> AuditEntry {
+    let entry = row.entry;
+    AuditEntry {
+        seq: row.seq,
+        version: row.version,
+        at_ms: entry.at_ms,
+        phase: entry.phase,
+        intent: entry.intent,
+        actor_type: entry.actor_type,
+        actor_id: entry.actor_id,
+        actor_name: entry.actor_name,
+        address: entry.address,
+        service: entry.service,
+        action: entry.action,
+        object_type: entry.object_type,
+        object_id: entry.object_id,
+        object_name: entry.object_name,
+        route: entry.route,
+        decision: entry.decision,
+        permission: entry.permission,
+        status: entry.status,
+        times: entry.times,
+        details: entry.details,
+        prev: HexHash(row.prev).to_string(),
+        hash: HexHash(row.hash).to_string(),
+    }
+}
+
+/// From the wire.
+pub fn row(entry: AuditEntry) -> Result<AuditRow, InvalidHash> {
+    let (HexHash(prev), HexHash(hash)) = (entry.prev.parse()?, entry.hash.parse()?);
+    Ok(AuditRow {
+        seq: entry.seq,
+        version: entry.version,
+        entry: NewAudit {
+            at_ms: entry.at_ms,
+            phase: entry.phase,
+            intent: entry.intent,
+            actor_type: entry.actor_type,
+            actor_id: entry.actor_id,
+            actor_name: entry.actor_name,
+            address: entry.address,
+            service: entry.service,
+            action: entry.action,
+            object_type: entry.object_type,
+            object_id: entry.object_id,
+            object_name: entry.object_name,
+            route: entry.route,
+            decision: entry.decision,
+            permission: entry.permission,
+            status: entry.status,
+            times: entry.times,
+            details: entry.details,
+        },
+        prev,
+        hash,
+    })
+}
+
+/// The head from the wire.
+pub fn head(head: &AuditHead) -> Result<Head, InvalidHash> {
+    let HexHash(hash) = head.hash.parse()?;
+    Ok(Head {
+        seq: head.seq,
+        hash,
+    })
+}

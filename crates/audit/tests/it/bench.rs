@@ -1,0 +1,140 @@
+//! Engines to test on: [`Bench`] is an empty store of one kind, and [`both!`] runs a test on each.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use audit::{
+    Act, Actor, ActorKind, Audit, AuditConfig, AuditError, Expected, Fault, Object, Report,
+};
+use store::{Store, StoreConfig};
+use testkit::postgres::Postgres;
+
+/// An open store and what it stands on.
+pub(crate) struct Bench {
+    pub(crate) store: Store,
+    pub(crate) config: StoreConfig,
+    pub(crate) directory: tempfile::TempDir,
+    _server: Option<Arc<Postgres>>,
+}
+
+impl Bench {
+    pub(crate) async fn sqlite() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let config = StoreConfig::sqlite(directory.path().join("tutti.db"));
+        Self {
+            store: Store::open(&config).await.unwrap(),
+            config,
+            directory,
+            _server: None,
+        }
+    }
+
+    pub(crate) async fn postgres() -> Self {
+        let (server, config) = tokio::task::spawn_blocking(|| {
+            let server = Postgres::shared().unwrap();
+            let config = StoreConfig::new(server.create_database().unwrap());
+            (server, config)
+        })
+        .await
+        .unwrap();
+        Self {
+            store: Store::open(&config).await.unwrap(),
+            config,
+            directory: tempfile::tempdir().unwrap(),
+            _server: Some(server),
+        }
+    }
+
+    /// What somebody does who has the database in his hands.
+    pub(crate) async fn tamper(&self, sql: &str) {
+        if let Some(path) = self.config.url.strip_prefix("sqlite:") {
+            let connection = rusqlite::Connection::open(path).unwrap();
+            connection.execute_batch(sql).unwrap();
+            return;
+        }
+        let (client, connection) = tokio_postgres::connect(&self.config.url, tokio_postgres::NoTls)
+            .await
+            .unwrap();
+        let connection = tokio::spawn(connection);
+        client.batch_execute(sql).await.unwrap();
+        drop(client);
+        connection.await.unwrap().unwrap();
+    }
+
+    pub(crate) fn head_file(&self) -> PathBuf {
+        self.directory.path().join("audit-head")
+    }
+
+    /// Starts the audit with its head beside the database.
+    pub(crate) async fn audit(&self) -> Audit {
+        let config = AuditConfig {
+            head_file: Some(self.head_file()),
+            keep: None,
+        };
+        Audit::open(self.store.clone(), config).await
+    }
+
+    pub(crate) async fn verify(&self) -> Result<Report, Fault> {
+        self.verify_against(Expected::default()).await
+    }
+
+    pub(crate) async fn verify_against(&self, expected: Expected) -> Result<Report, Fault> {
+        let verified: Result<_, AuditError> = audit::verify(&self.store, expected).await;
+        verified.unwrap()
+    }
+
+    /// Ends the server process, as it were, and starts it again.
+    pub(crate) async fn reopened(mut self) -> Self {
+        self.store.close().await;
+        self.store = Store::open(&self.config).await.unwrap();
+        self
+    }
+
+    /// A chain of so many events.
+    pub(crate) async fn filled(self, count: usize) -> Self {
+        let audit = self.audit().await;
+        for i in 0..count {
+            let act = act(&format!("step_{i}"));
+            audit.record(&act, &Default::default()).await.unwrap();
+        }
+        audit.shutdown().await;
+        self
+    }
+}
+
+/// `both!(a, b)`: the async functions `a` and `b` of this module as tests on both engines.
+macro_rules! both {
+    ($($name:ident),+ $(,)?) => {
+        mod sqlite {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                super::$name(crate::bench::Bench::sqlite().await).await;
+            })+
+        }
+        mod postgres {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                super::$name(crate::bench::Bench::postgres().await).await;
+            })+
+        }
+    };
+}
+pub(crate) use both;
+
+/// Something that ann does.
+pub(crate) fn act(action: &str) -> Act {
+    Act {
+        actor: Actor {
+            kind: ActorKind::User,
+            id: "u-1".to_owned(),
+            name: "ann".to_owned(),
+            address: Some("192.0.2.7".parse().unwrap()),
+        },
+        service: "orchestrator".to_owned(),
+        action: action.to_owned(),
+        object: Object::named("task", "package"),
+        route: "POST /orchestrator/v1/command/task".to_owned(),
+        permission: Some("tasks:run".to_owned()),
+        details: Default::default(),
+    }
+}

@@ -1,0 +1,13 @@
+//! The audit on SQLite and on a real PostgreSQL: what it writes, and which tampering it finds.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "in tests a panic is the report; clippy excuses only test functions"
+)]
+
+mod bench;
+mod heads;
+mod kill;
+mod prune;
+mod tampering;
+mod writing;

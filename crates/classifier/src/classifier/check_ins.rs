@@ -1,0 +1,83 @@
+//! Check-ins: how nodes were classified lately, for `GET nodes`.
+
+use std::sync::atomic::Ordering;
+
+use pcp::Certname;
+use serde_json::{Value, json};
+use store::{CheckInRow, StoreError};
+use uuid::Uuid;
+
+use super::{Classifier, now_ms};
+use crate::NodeFacts;
+use crate::defaults::{CHECK_INS, CHECK_INS_BETWEEN_PRUNES, CHECK_INS_PER_NODE};
+
+/// One classification of one node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CheckIn {
+    /// The node.
+    pub certname: String,
+    /// Milliseconds since 1970.
+    pub at_ms: i64,
+    /// Puppet's id of the catalog and the report, where it was told.
+    pub transaction_uuid: Option<String>,
+    /// For each group of the node its explained rule.
+    pub explanation: Value,
+}
+
+impl Classifier {
+    /// Remembers how a node is classified now. The oldest are forgotten.
+    ///
+    /// # Errors
+    /// The store.
+    pub async fn check_in(
+        &self,
+        node: &NodeFacts,
+        transaction_uuid: Option<String>,
+    ) -> Result<(), StoreError> {
+        let explanation = json!(self.tree().explain_matches(node)).to_string();
+        let row = CheckInRow {
+            id: Uuid::now_v7().to_string(),
+            certname: node.certname.to_string(),
+            at_ms: now_ms(),
+            transaction_uuid,
+            explanation,
+        };
+        let store = &self.inner.store;
+        store.insert_check_in(row, CHECK_INS_PER_NODE).await?;
+        let count = self.inner.check_ins.fetch_add(1, Ordering::Relaxed);
+        if count.is_multiple_of(CHECK_INS_BETWEEN_PRUNES) {
+            store.prune_check_ins(CHECK_INS).await?;
+        }
+        Ok(())
+    }
+
+    /// A node's check-ins, newest first.
+    ///
+    /// # Errors
+    /// The store.
+    pub async fn check_ins_of(&self, certname: &Certname) -> Result<Vec<CheckIn>, StoreError> {
+        let rows = self.inner.store.check_ins_of(certname.as_str()).await?;
+        Ok(rows.into_iter().map(CheckIn::from).collect())
+    }
+
+    /// The check-ins of some nodes, by certname, newest first.
+    ///
+    /// # Errors
+    /// The store.
+    pub async fn check_ins(&self, nodes: u32, skipped: u32) -> Result<Vec<CheckIn>, StoreError> {
+        let rows = self.inner.store.check_ins(nodes, skipped).await?;
+        Ok(rows.into_iter().map(CheckIn::from).collect())
+    }
+}
+
+impl From<CheckInRow> for CheckIn {
+    fn from(row: CheckInRow) -> Self {
+        Self {
+            certname: row.certname,
+            at_ms: row.at_ms,
+            transaction_uuid: row.transaction_uuid,
+            // Written by this server; of anything else there is nothing to show.
+            explanation: serde_json::from_str(&row.explanation).unwrap_or(Value::Null),
+        }
+    }
+}

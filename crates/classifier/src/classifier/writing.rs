@@ -1,0 +1,377 @@
+//! Edits: one after another, committed, then seen.
+//!
+//! The rules: an edit is decided on the tree that it replaces, so that rights and serial numbers are
+//! checked against what is there and not against what was; a caller that stops waiting does not stop
+//! the write; after a failed write the groups are read again, because nobody knows what was kept.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::{Classifier, Inner, now_ms, rows};
+use crate::edit::{self, Decision, Edit, EditError, edited};
+use crate::group::{Group, GroupDelta, GroupId, GroupInput};
+use crate::rights::Editor;
+use crate::tree::{HierarchyError, Tree};
+use crate::{Right, Rule};
+
+/// What an edit did.
+#[derive(Clone, Debug)]
+pub struct Edited {
+    /// The group as it is now; `None`: it is gone.
+    pub group: Option<Arc<Group>>,
+    /// As it was; `None`: it is new.
+    pub before: Option<Arc<Group>>,
+}
+
+/// A node, and the groups that it was unpinned from.
+#[derive(Clone, Debug)]
+pub struct Unpinned {
+    /// The node.
+    pub certname: String,
+    /// The groups, as they are now.
+    pub groups: Vec<Arc<Group>>,
+}
+
+/// What shall be written.
+struct Plan<T> {
+    groups: Vec<Arc<Group>>,
+    change: Change,
+    answer: T,
+}
+
+enum Change {
+    Nothing,
+    Insert(Box<Group>),
+    /// With the serial numbers before.
+    Update(Vec<(Group, i64)>),
+    Delete(GroupId, i64),
+    Replace(Vec<Group>),
+}
+
+// === impl Classifier ===
+
+impl Classifier {
+    /// A new group; its id is the input's or a new one.
+    ///
+    /// # Errors
+    /// See [`EditError`].
+    pub async fn create(
+        &self,
+        input: GroupInput,
+        editor: impl Editor,
+    ) -> Result<Edited, EditError> {
+        self.edit(Edit::Create(input), editor).await
+    }
+
+    /// A group as the input says, new or not.
+    ///
+    /// # Errors
+    /// See [`EditError`].
+    pub async fn put(
+        &self,
+        id: GroupId,
+        input: GroupInput,
+        editor: impl Editor,
+    ) -> Result<Edited, EditError> {
+        self.edit(Edit::Put(id, input), editor).await
+    }
+
+    /// Changes parts of a group.
+    ///
+    /// # Errors
+    /// See [`EditError`].
+    pub async fn update(
+        &self,
+        id: GroupId,
+        delta: GroupDelta,
+        editor: impl Editor,
+    ) -> Result<Edited, EditError> {
+        self.edit(Edit::Update(id, delta), editor).await
+    }
+
+    /// Deletes a group without children.
+    ///
+    /// # Errors
+    /// See [`EditError`].
+    pub async fn delete(&self, id: GroupId, editor: impl Editor) -> Result<Edited, EditError> {
+        self.edit(Edit::Delete(id), editor).await
+    }
+
+    /// Pins nodes to a group.
+    ///
+    /// # Errors
+    /// See [`EditError`].
+    pub async fn pin(
+        &self,
+        id: GroupId,
+        nodes: Vec<String>,
+        editor: impl Editor,
+    ) -> Result<Edited, EditError> {
+        self.edit(Edit::Pin(id, nodes), editor).await
+    }
+
+    /// Takes pins away; what is not pinned is left out.
+    ///
+    /// # Errors
+    /// See [`EditError`].
+    pub async fn unpin(
+        &self,
+        id: GroupId,
+        nodes: Vec<String>,
+        editor: impl Editor,
+    ) -> Result<Edited, EditError> {
+        self.edit(Edit::Unpin(id, nodes), editor).await
+    }
+
+    /// Takes the pins of nodes away from every group whose rule the editor may edit.
+    ///
+    /// # Errors
+    /// See [`EditError`].
+    pub async fn unpin_from_all(
+        &self,
+        nodes: Vec<String>,
+        editor: impl Editor,
+    ) -> Result<Vec<Unpinned>, EditError> {
+        self.write(move |tree| unpin_from_all(tree, &nodes, &editor))
+            .await
+    }
+
+    /// These groups instead of all that are there.
+    ///
+    /// # Errors
+    /// See [`EditError`]; an editor needs every right on the root.
+    pub async fn import(&self, groups: Vec<Group>, editor: impl Editor) -> Result<(), EditError> {
+        self.write(move |tree| import(tree, groups, &editor)).await
+    }
+
+    /// Whether a group could be created or put like this; writes nothing.
+    ///
+    /// # Errors
+    /// See [`EditError`].
+    pub async fn validate(&self, input: GroupInput) -> Result<Group, EditError> {
+        let tree = self.inner.tree.load_full();
+        let checked = tokio::task::spawn_blocking(move || {
+            let decision = Edit::Create(input).decide(&tree, now_ms())?;
+            let Plan { groups, answer, .. } = plan(&tree, decision);
+            Tree::build(groups, Some(&tree))?;
+            Ok::<_, EditError>(answer)
+        });
+        let group = checked.await??.group;
+        group
+            .map(|group| Group::clone(&group))
+            .ok_or(EditError::Stale)
+    }
+
+    async fn edit(&self, edit: Edit, editor: impl Editor) -> Result<Edited, EditError> {
+        self.write(move |tree| {
+            let decision = edit.decide(tree, now_ms())?;
+            decision.check(tree, &editor)?;
+            Ok(plan(tree, decision))
+        })
+        .await
+    }
+
+    async fn write<T: Send + 'static>(
+        &self,
+        decide: impl FnOnce(&Tree) -> Result<Plan<T>, EditError> + Send + 'static,
+    ) -> Result<T, EditError> {
+        let inner = Arc::clone(&self.inner);
+        tokio::spawn(async move { inner.write(decide).await }).await?
+    }
+}
+
+// === impl Inner ===
+
+impl Inner {
+    async fn write<T: Send + 'static>(
+        &self,
+        decide: impl FnOnce(&Tree) -> Result<Plan<T>, EditError> + Send + 'static,
+    ) -> Result<T, EditError> {
+        let _turn = self.turn.lock().await;
+        let before = self.tree.load_full();
+        let decided = tokio::task::spawn_blocking(move || {
+            let Plan {
+                groups,
+                change,
+                answer,
+            } = decide(&before)?;
+            if matches!(change, Change::Nothing) {
+                return Ok((None, answer));
+            }
+            let tree =
+                Tree::build(groups, Some(&before)).map_err(|error| refusal(&change, error))?;
+            Ok::<_, EditError>((Some((tree, change)), answer))
+        });
+        let (change, answer) = decided.await??;
+        let Some((tree, change)) = change else {
+            return Ok(answer);
+        };
+        match self.commit(change).await {
+            Ok(()) => {
+                self.tree.store(Arc::new(tree));
+                Ok(answer)
+            }
+            Err(error) => {
+                self.reload().await?;
+                Err(error)
+            }
+        }
+    }
+
+    async fn commit(&self, change: Change) -> Result<(), EditError> {
+        let written = match change {
+            Change::Nothing => true,
+            Change::Insert(group) => {
+                self.store.insert_node_group(rows::write(&group)).await?;
+                true
+            }
+            Change::Update(groups) => {
+                let rows = groups
+                    .iter()
+                    .map(|(group, serial)| (rows::write(group), *serial));
+                let written = self.store.update_node_groups(rows.collect()).await?;
+                written.into_iter().all(|written| written)
+            }
+            Change::Delete(id, serial) => {
+                self.store
+                    .delete_node_group(&id.to_string(), serial)
+                    .await?
+            }
+            Change::Replace(groups) => {
+                let rows = groups.iter().map(rows::write).collect();
+                self.store.replace_node_groups(rows).await?;
+                true
+            }
+        };
+        written.then_some(()).ok_or(EditError::Stale)
+    }
+
+    async fn reload(&self) -> Result<(), EditError> {
+        let groups = self.store.node_groups().await?;
+        let groups = rows::read(groups)?;
+        let tree = tokio::task::spawn_blocking(move || Tree::build(groups, None)).await??;
+        self.tree.store(Arc::new(tree));
+        Ok(())
+    }
+}
+
+/// The groups after a decision.
+fn plan(tree: &Tree, decision: Decision) -> Plan<Edited> {
+    let changes = decision.is_change();
+    let Decision { before, after } = decision;
+    let id = before.as_ref().map(|before| before.id);
+    let stay = tree.groups().filter(|group| Some(group.id) != id).cloned();
+    let after_shared = after.clone().map(Arc::new);
+    let groups = stay.chain(after_shared.clone()).collect();
+    let change = match (&before, after) {
+        _ if !changes => Change::Nothing,
+        (None, Some(after)) => Change::Insert(Box::new(after)),
+        (Some(before), Some(after)) => Change::Update(vec![(after, before.serial_number)]),
+        (Some(before), None) => Change::Delete(before.id, before.serial_number),
+        (None, None) => Change::Nothing,
+    };
+    let answer = Edited {
+        group: after_shared,
+        before,
+    };
+    Plan {
+        groups,
+        change,
+        answer,
+    }
+}
+
+fn unpin_from_all(
+    tree: &Tree,
+    nodes: &[String],
+    editor: &dyn Editor,
+) -> Result<Plan<Vec<Unpinned>>, EditError> {
+    let names: HashSet<_> = nodes.iter().map(String::as_str).collect();
+    let mut changes = Vec::new();
+    let mut groups = Vec::with_capacity(tree.len());
+    let mut answer: Vec<_> = nodes
+        .iter()
+        .map(|certname| Unpinned {
+            certname: certname.clone(),
+            groups: Vec::new(),
+        })
+        .collect();
+    for group in tree.groups() {
+        let pinned: HashSet<_> = group.rule.iter().flat_map(Rule::pinned).collect();
+        let concerned = pinned.iter().any(|name| names.contains(name));
+        if !concerned || !edit::may(tree, editor, Right::EditChildRules, group.parent) {
+            groups.push(Arc::clone(group));
+            continue;
+        }
+        let after = edit::unpinned(group, &names);
+        let Some(after) = edited(Arc::clone(group), after, now_ms())?.after else {
+            continue;
+        };
+        let shared = Arc::new(after.clone());
+        for node in &mut answer {
+            if pinned.contains(node.certname.as_str()) {
+                node.groups.push(Arc::clone(&shared));
+            }
+        }
+        groups.push(shared);
+        changes.push((after, group.serial_number));
+    }
+    let change = if changes.is_empty() {
+        Change::Nothing
+    } else {
+        Change::Update(changes)
+    };
+    Ok(Plan {
+        groups,
+        change,
+        answer,
+    })
+}
+
+fn import(tree: &Tree, groups: Vec<Group>, editor: &dyn Editor) -> Result<Plan<()>, EditError> {
+    let missing = Right::ALL
+        .iter()
+        .find(|right| !editor.may(**right, GroupId::ROOT));
+    if let Some(right) = missing {
+        return Err(EditError::NotPermitted {
+            right: *right,
+            group: GroupId::ROOT,
+        });
+    }
+    let groups: Vec<_> = groups
+        .into_iter()
+        .map(|mut group| {
+            if let Some(before) = tree.group(group.id) {
+                // Whoever holds the old group must be told that it is another one now.
+                let next = before.serial_number.saturating_add(1);
+                group.serial_number = group.serial_number.max(next);
+            }
+            if group.id == GroupId::ROOT && group.rule.is_none() {
+                group.rule = Some(Rule::everything());
+            }
+            group
+        })
+        .collect();
+    Ok(Plan {
+        groups: groups.iter().cloned().map(Arc::new).collect(),
+        change: Change::Replace(groups),
+        answer: (),
+    })
+}
+
+/// In an import a parent that is missing is a part of the dump that is.
+fn refusal(change: &Change, error: HierarchyError) -> EditError {
+    match (change, error) {
+        (Change::Replace(groups), HierarchyError::MissingParent { .. }) => EditError::Unreachable {
+            names: unreachable(groups),
+        },
+        (_, error) => error.into(),
+    }
+}
+
+/// The names of groups whose parent is not there.
+fn unreachable(groups: &[Group]) -> Vec<String> {
+    let ids: HashSet<_> = groups.iter().map(|group| group.id).collect();
+    let lost = groups.iter().filter(|group| !ids.contains(&group.parent));
+    lost.map(|group| group.name.clone()).collect()
+}

@@ -1,0 +1,347 @@
+//! Groups as clients send them. Main types: [`GroupInput`], [`GroupDelta`].
+//!
+//! The rules: what is not of the shape is refused with its place (`classes.apache.port`); a value
+//! of null is no value, so that no class, parameter or variable is ever null.
+
+mod fields;
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use self::fields::Fields;
+use super::{Classes, DEFAULT_ENVIRONMENT, Group, GroupId, Parameters};
+use crate::Rule;
+
+pub use self::fields::SchemaError;
+
+/// A whole group, for `POST groups` and `PUT groups/:id`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GroupInput {
+    /// Its id, where the client names one.
+    pub id: Option<GroupId>,
+    /// See [`Group::name`].
+    pub name: String,
+    /// See [`Group::description`].
+    pub description: Option<String>,
+    /// See [`Group::environment`].
+    pub environment: String,
+    /// See [`Group::environment_trumps`].
+    pub environment_trumps: bool,
+    /// See [`Group::parent`].
+    pub parent: GroupId,
+    /// See [`Group::rule`].
+    pub rule: Option<Rule>,
+    /// See [`Group::classes`].
+    pub classes: Classes,
+    /// See [`Group::config_data`].
+    pub config_data: Classes,
+    /// See [`Group::variables`].
+    pub variables: Parameters,
+    /// What the client believes to be there.
+    pub serial_number: Option<i64>,
+}
+
+/// Classes of a delta: `None` takes away a class or a parameter.
+pub type ClassesDelta = BTreeMap<String, Option<ParametersDelta>>;
+
+/// Parameters or variables of a delta: `None` takes one away.
+pub type ParametersDelta = BTreeMap<String, Option<Value>>;
+
+/// A change of a group, for `POST groups/:id`. What is absent stays.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GroupDelta {
+    /// Must be the group's id, if there.
+    pub id: Option<GroupId>,
+    /// The new one.
+    pub name: Option<String>,
+    /// `Some(None)` takes it away.
+    pub description: Option<Option<String>>,
+    /// The new one.
+    pub environment: Option<String>,
+    /// The new one.
+    pub environment_trumps: Option<bool>,
+    /// The new one.
+    pub parent: Option<GroupId>,
+    /// `Some(None)` takes it away.
+    pub rule: Option<Option<Rule>>,
+    /// Laid over those that are there.
+    pub classes: ClassesDelta,
+    /// Laid over what is there.
+    pub config_data: ClassesDelta,
+    /// Laid over those that are there.
+    pub variables: ParametersDelta,
+    /// What the client believes to be there.
+    pub serial_number: Option<i64>,
+}
+
+/// The groups of a dump (`GET groups` of this or Puppet Enterprise's classifier), for
+/// `POST import-hierarchy`. Keys that nobody knows are left out: dumps of other versions have more.
+///
+/// # Errors
+/// What is wrong and where, for example `[3].rule[1]`.
+pub fn imported(json: &Value, now_ms: i64) -> Result<Vec<Group>, SchemaError> {
+    let Value::Array(groups) = json else {
+        return Err(SchemaError::new("", "an array of groups is expected"));
+    };
+    let each = groups.iter().enumerate();
+    each.map(|(index, json)| {
+        let mut fields = Fields::new(json, &format!("[{index}]"))?;
+        let id = fields.id("id")?;
+        let edited_ms = fields.time("last_edited")?.unwrap_or(now_ms);
+        let serial_number = fields.integer("serial_number")?;
+        let input = GroupInput::take(&mut fields)?;
+        let missing = || SchemaError::new(&format!("[{index}].id"), "a group's id is expected");
+        Ok(Group {
+            last_edited_ms: edited_ms,
+            serial_number: serial_number.unwrap_or(1),
+            ..input.into_group(id.ok_or_else(missing)?, now_ms)
+        })
+    })
+    .collect()
+}
+
+impl GroupInput {
+    /// Reads a whole group.
+    ///
+    /// # Errors
+    /// What is wrong and where.
+    pub fn parse(json: &Value) -> Result<Self, SchemaError> {
+        let mut fields = Fields::new(json, "")?;
+        let (id, serial_number) = (fields.id("id")?, fields.integer("serial_number")?);
+        let input = Self::take(&mut fields)?;
+        // Clients send back what they were given.
+        fields.leave_out(&["deleted", "last_edited"]);
+        fields.finish()?;
+        Ok(Self {
+            id,
+            serial_number,
+            ..input
+        })
+    }
+
+    fn take(fields: &mut Fields<'_>) -> Result<Self, SchemaError> {
+        let environment = fields.name("environment")?;
+        let input = Self {
+            id: None,
+            name: fields.required(Fields::name, "name")?,
+            description: fields.description("description")?.flatten(),
+            environment: environment.unwrap_or_else(|| DEFAULT_ENVIRONMENT.to_owned()),
+            environment_trumps: fields.boolean("environment_trumps")?.unwrap_or(false),
+            parent: fields.required(Fields::id, "parent")?,
+            rule: fields.rule("rule")?.flatten(),
+            classes: present_classes(fields.required(Fields::classes, "classes")?),
+            config_data: present_classes(fields.classes("config_data")?.unwrap_or_default()),
+            variables: present(fields.parameters("variables")?.unwrap_or_default()),
+            serial_number: None,
+        };
+        fields.check_size()?;
+        Ok(input.without_empty_data())
+    }
+
+    /// A class without parameters says nothing in configuration data.
+    fn without_empty_data(mut self) -> Self {
+        self.config_data
+            .retain(|_, parameters| !parameters.is_empty());
+        self
+    }
+
+    /// The group, as new.
+    pub(crate) fn into_group(self, id: GroupId, now_ms: i64) -> Group {
+        Group {
+            id,
+            name: self.name,
+            description: self.description,
+            environment: self.environment,
+            environment_trumps: self.environment_trumps,
+            parent: self.parent,
+            rule: self.rule,
+            classes: self.classes,
+            config_data: self.config_data,
+            variables: self.variables,
+            last_edited_ms: now_ms,
+            serial_number: 1,
+        }
+    }
+}
+
+impl GroupDelta {
+    /// Reads a delta.
+    ///
+    /// # Errors
+    /// What is wrong and where.
+    pub fn parse(json: &Value) -> Result<Self, SchemaError> {
+        let mut fields = Fields::new(json, "")?;
+        let delta = Self {
+            id: fields.id("id")?,
+            name: fields.name("name")?,
+            description: fields.description("description")?,
+            environment: fields.name("environment")?,
+            environment_trumps: fields.boolean("environment_trumps")?,
+            parent: fields.id("parent")?,
+            rule: fields.rule("rule")?,
+            classes: fields.classes("classes")?.unwrap_or_default(),
+            config_data: fields.classes("config_data")?.unwrap_or_default(),
+            variables: fields.parameters("variables")?.unwrap_or_default(),
+            serial_number: fields.integer("serial_number")?,
+        };
+        fields.check_size()?;
+        fields.leave_out(&["deleted", "last_edited"]);
+        fields.finish()?;
+        Ok(delta)
+    }
+
+    /// The group after the change.
+    pub(crate) fn apply(self, mut group: Group) -> Group {
+        if let Some(name) = self.name {
+            group.name = name;
+        }
+        if let Some(description) = self.description {
+            group.description = description;
+        }
+        if let Some(environment) = self.environment {
+            group.environment = environment;
+        }
+        if let Some(trumps) = self.environment_trumps {
+            group.environment_trumps = trumps;
+        }
+        if let Some(parent) = self.parent {
+            group.parent = parent;
+        }
+        if let Some(rule) = self.rule {
+            group.rule = rule;
+        }
+        lay_classes_over(&mut group.classes, self.classes);
+        lay_classes_over(&mut group.config_data, self.config_data);
+        group
+            .config_data
+            .retain(|_, parameters| !parameters.is_empty());
+        lay_over(&mut group.variables, self.variables);
+        group
+    }
+}
+
+fn lay_classes_over(classes: &mut Classes, delta: ClassesDelta) {
+    for (name, parameters) in delta {
+        match parameters {
+            None => {
+                classes.remove(&name);
+            }
+            Some(parameters) => lay_over(classes.entry(name).or_default(), parameters),
+        }
+    }
+}
+
+fn lay_over(parameters: &mut Parameters, delta: ParametersDelta) {
+    for (name, value) in delta {
+        match value {
+            None => parameters.remove(&name),
+            Some(value) => parameters.insert(name, value),
+        };
+    }
+}
+
+fn present_classes(classes: ClassesDelta) -> Classes {
+    let mut all = Classes::new();
+    lay_classes_over(&mut all, classes);
+    all
+}
+
+fn present(parameters: ParametersDelta) -> Parameters {
+    let mut all = Parameters::new();
+    lay_over(&mut all, parameters);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const ROOT: &str = "00000000-0000-4000-8000-000000000000";
+
+    #[test]
+    fn the_documented_delta_gives_the_documented_group() {
+        let before = json!({
+            "name": "Webservers", "environment": "staging", "parent": ROOT,
+            "rule": ["~", ["trusted", "certname"], "www"],
+            "classes": {
+                "apache": {"serveradmin": "a@example.com", "keepalive_timeout": 5},
+                "ssl": {"keystore": "/etc/ssl/keystore"},
+            },
+            "variables": {"ntp_servers": ["0", "1"]},
+        });
+        let delta = json!({
+            "name": "Production Webservers", "environment": "production",
+            "classes": {"apache": {"serveradmin": "b@example.com", "keepalive_timeout": null}, "ssl": null},
+            "variables": {"dns_servers": ["dns"]},
+        });
+        let group = GroupInput::parse(&before).unwrap();
+        let group = group.into_group(GroupId::random(), 0);
+        let after = GroupDelta::parse(&delta).unwrap().apply(group.clone());
+        assert_eq!(after.name, "Production Webservers");
+        assert_eq!(after.environment, "production");
+        assert_eq!(after.rule, group.rule);
+        assert_eq!(
+            json!(after.classes),
+            json!({"apache": {"serveradmin": "b@example.com"}})
+        );
+        assert_eq!(
+            json!(after.variables),
+            json!({"dns_servers": ["dns"], "ntp_servers": ["0", "1"]})
+        );
+        let delta = GroupDelta::parse(&json!({"rule": null, "description": null})).unwrap();
+        let after = delta.apply(after);
+        assert_eq!((after.rule, after.description), (None, None));
+    }
+
+    #[test]
+    fn what_is_not_of_the_shape_is_refused_with_its_place() {
+        let whole = |key: &str, value: Value| {
+            let mut group = json!({"name": "a", "parent": ROOT, "classes": {}});
+            group[key] = value;
+            group
+        };
+        for (json, place) in [
+            (json!([]), ""),
+            (json!({"parent": ROOT, "classes": {}}), "name"),
+            (json!({"name": "a", "classes": {}}), "parent"),
+            (json!({"name": "a", "parent": ROOT}), "classes"),
+            (whole("name", json!("")), "name"),
+            (whole("name", json!("a\u{0}")), "name"),
+            (whole("name", json!(5)), "name"),
+            (whole("parent", json!("../x")), "parent"),
+            (whole("id", json!("x")), "id"),
+            (whole("environment", json!("a/../b")), "environment"),
+            (
+                whole("environment_trumps", json!("true")),
+                "environment_trumps",
+            ),
+            (whole("classes", json!({"a": 5})), "classes.a"),
+            (whole("variables", json!([])), "variables"),
+            (whole("rule", json!(["=", "name"])), "rule"),
+            (whole("serial_number", json!(1.5)), "serial_number"),
+            (whole("clases", json!({})), "clases"),
+        ] {
+            let error = GroupInput::parse(&json).expect_err(place);
+            assert_eq!(error.place, place, "{json}: {error}");
+        }
+        let error =
+            imported(&json!([{"name": "a", "parent": ROOT, "classes": {}}]), 0).unwrap_err();
+        assert_eq!(error.place, "[0].id");
+        let error = imported(&json!([5]), 0).unwrap_err();
+        assert_eq!(error.place, "[0]");
+    }
+
+    #[test]
+    fn nulls_are_no_values_and_data_without_parameters_is_none() {
+        let group = json!({
+            "name": "a", "parent": ROOT, "classes": {"x": {"p": null}, "y": null},
+            "config_data": {"q": {}}, "variables": {"v": null}, "rule": null,
+        });
+        let group = GroupInput::parse(&group).unwrap();
+        assert_eq!(json!(group.classes), json!({"x": {}}));
+        assert!(group.config_data.is_empty() && group.variables.is_empty());
+    }
+}

@@ -1,0 +1,267 @@
+//! Reading the keys of a group one by one. Main type: [`Fields`].
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::{ClassesDelta, ParametersDelta};
+use crate::Rule;
+use crate::defaults::{DESCRIPTION_BYTES, GROUP_DATA_BYTES, NAME_BYTES};
+use crate::group::GroupId;
+
+/// Why something is no group.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {what}", if place.is_empty() { "the body" } else { place })]
+pub struct SchemaError {
+    /// Where, for example `classes.apache`; empty: the whole.
+    pub place: String,
+    /// What is wrong there, and what is expected.
+    pub what: String,
+}
+
+/// The keys that are not read yet.
+pub(super) struct Fields<'a> {
+    place: String,
+    object: &'a Map<String, Value>,
+    left: Vec<&'a str>,
+}
+
+impl SchemaError {
+    pub(super) fn new(place: &str, what: impl Into<String>) -> Self {
+        Self {
+            place: place.to_owned(),
+            what: what.into(),
+        }
+    }
+}
+
+impl<'a> Fields<'a> {
+    pub(super) fn new(json: &'a Value, place: &str) -> Result<Self, SchemaError> {
+        let Value::Object(object) = json else {
+            return Err(SchemaError::new(place, "an object is expected"));
+        };
+        Ok(Self {
+            place: place.to_owned(),
+            object,
+            left: object.keys().map(String::as_str).collect(),
+        })
+    }
+
+    pub(super) fn required<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self, &str) -> Result<Option<T>, SchemaError>,
+        key: &str,
+    ) -> Result<T, SchemaError> {
+        let missing = SchemaError::new(&self.at(key), "this key is missing");
+        read(self, key)?.ok_or(missing)
+    }
+
+    /// A name of a group or environment. The environment's becomes part of a path elsewhere.
+    pub(super) fn name(&mut self, key: &str) -> Result<Option<String>, SchemaError> {
+        let Some(value) = self.take(key) else {
+            return Ok(None);
+        };
+        let Value::String(text) = value else {
+            return Err(self.wrong(key, "a text is expected"));
+        };
+        check_name(&self.at(key), text)?;
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+        if key == "environment" && !text.chars().all(plain) {
+            let what = "an environment's name has letters, digits, `_` and `-`";
+            return Err(self.wrong(key, what));
+        }
+        Ok(Some(text.clone()))
+    }
+
+    pub(super) fn description(&mut self, key: &str) -> Result<Option<Option<String>>, SchemaError> {
+        match self.take(key) {
+            None => Ok(None),
+            Some(Value::Null) => Ok(Some(None)),
+            Some(Value::String(text)) if text.len() <= DESCRIPTION_BYTES => {
+                Ok(Some(Some(text.clone())))
+            }
+            Some(_) => {
+                let what = format!("a text of at most {DESCRIPTION_BYTES} bytes is expected");
+                Err(self.wrong(key, &what))
+            }
+        }
+    }
+
+    pub(super) fn boolean(&mut self, key: &str) -> Result<Option<bool>, SchemaError> {
+        match self.take(key) {
+            None => Ok(None),
+            Some(Value::Bool(value)) => Ok(Some(*value)),
+            Some(_) => Err(self.wrong(key, "true or false is expected")),
+        }
+    }
+
+    pub(super) fn integer(&mut self, key: &str) -> Result<Option<i64>, SchemaError> {
+        match self.take(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => {
+                let wrong = || self.wrong(key, "a whole number is expected");
+                value.as_i64().map(Some).ok_or_else(wrong)
+            }
+        }
+    }
+
+    /// A time as `2018-02-20T02:36:17.776Z`, in milliseconds since 1970.
+    pub(super) fn time(&mut self, key: &str) -> Result<Option<i64>, SchemaError> {
+        let Some(value) = self.take(key) else {
+            return Ok(None);
+        };
+        let time = value
+            .as_str()
+            .and_then(|text| text.parse::<jiff::Timestamp>().ok());
+        let wrong = || self.wrong(key, "a time such as 2018-02-20T02:36:17.776Z is expected");
+        time.map(|time| Some(time.as_millisecond()))
+            .ok_or_else(wrong)
+    }
+
+    pub(super) fn id(&mut self, key: &str) -> Result<Option<GroupId>, SchemaError> {
+        let Some(value) = self.take(key) else {
+            return Ok(None);
+        };
+        let Value::String(text) = value else {
+            return Err(self.wrong(key, "a group's id, a text, is expected"));
+        };
+        let id = text.parse::<GroupId>();
+        id.map(Some)
+            .map_err(|error| self.wrong(key, &error.to_string()))
+    }
+
+    pub(super) fn rule(&mut self, key: &str) -> Result<Option<Option<Rule>>, SchemaError> {
+        match self.take(key) {
+            None => Ok(None),
+            Some(Value::Null) => Ok(Some(None)),
+            Some(json) => match Rule::parse(json) {
+                Ok(rule) => Ok(Some(Some(rule))),
+                // The rule's own place begins with `rule`, as this key does.
+                Err(error) => {
+                    let place = self.at(&error.place);
+                    Err(SchemaError::new(&place, error.what))
+                }
+            },
+        }
+    }
+
+    pub(super) fn classes(&mut self, key: &str) -> Result<Option<ClassesDelta>, SchemaError> {
+        let Some(value) = self.take(key) else {
+            return Ok(None);
+        };
+        let place = self.at(key);
+        let Value::Object(classes) = value else {
+            let what = "an object of classes with their parameters is expected";
+            return Err(SchemaError::new(&place, what));
+        };
+        let mut all = BTreeMap::new();
+        for (name, value) in classes {
+            check_name(&place, name)?;
+            let parameters = match value {
+                Value::Null => None,
+                value => Some(parameters(&format!("{place}.{name}"), value)?),
+            };
+            all.insert(name.clone(), parameters);
+        }
+        Ok(Some(all))
+    }
+
+    pub(super) fn parameters(&mut self, key: &str) -> Result<Option<ParametersDelta>, SchemaError> {
+        let Some(value) = self.take(key) else {
+            return Ok(None);
+        };
+        parameters(&self.at(key), value).map(Some)
+    }
+
+    /// Refuses more data than a group may have.
+    pub(super) fn check_size(&self) -> Result<(), SchemaError> {
+        let data = ["classes", "config_data", "variables"];
+        let data = data.iter().filter_map(|key| self.object.get(*key));
+        if data.map(json_bytes).sum::<usize>() > GROUP_DATA_BYTES {
+            let what = format!(
+                "classes, config_data and variables have at most {GROUP_DATA_BYTES} bytes together"
+            );
+            return Err(SchemaError::new(&self.at("classes"), what));
+        }
+        Ok(())
+    }
+
+    pub(super) fn leave_out(&mut self, keys: &[&str]) {
+        self.left.retain(|key| !keys.contains(key));
+    }
+
+    /// Refuses keys that nobody read.
+    pub(super) fn finish(self) -> Result<(), SchemaError> {
+        match self.left.first() {
+            None => Ok(()),
+            Some(key) => {
+                let short: String = key.chars().take(40).collect();
+                Err(SchemaError::new(
+                    &self.at(&short),
+                    "a group has no such key",
+                ))
+            }
+        }
+    }
+
+    fn take(&mut self, key: &str) -> Option<&'a Value> {
+        self.left.retain(|left| *left != key);
+        self.object.get(key)
+    }
+
+    fn wrong(&self, key: &str, what: &str) -> SchemaError {
+        SchemaError::new(&self.at(key), what)
+    }
+
+    fn at(&self, key: &str) -> String {
+        if self.place.is_empty() {
+            key.to_owned()
+        } else {
+            format!("{}.{key}", self.place)
+        }
+    }
+}
+
+fn parameters(place: &str, value: &Value) -> Result<ParametersDelta, SchemaError> {
+    let Value::Object(parameters) = value else {
+        return Err(SchemaError::new(
+            place,
+            "an object of names and values is expected",
+        ));
+    };
+    let mut all = BTreeMap::new();
+    for (name, value) in parameters {
+        check_name(place, name)?;
+        all.insert(name.clone(), (!value.is_null()).then(|| value.clone()));
+    }
+    Ok(all)
+}
+
+fn check_name(place: &str, name: &str) -> Result<(), SchemaError> {
+    let fits =
+        !name.trim().is_empty() && name.len() <= NAME_BYTES && !name.chars().any(char::is_control);
+    let what = || format!("a name has 1 to {NAME_BYTES} bytes and no control characters");
+    fits.then_some(())
+        .ok_or_else(|| SchemaError::new(place, what()))
+}
+
+/// How long it is as JSON.
+fn json_bytes(value: &Value) -> usize {
+    match value {
+        Value::Array(values) => {
+            2 + values
+                .iter()
+                .map(|value| 1 + json_bytes(value))
+                .sum::<usize>()
+        }
+        Value::Object(object) => {
+            let each = object.iter();
+            2 + each
+                .map(|(key, value)| 4 + key.len() + json_bytes(value))
+                .sum::<usize>()
+        }
+        Value::String(text) => 2 + text.len(),
+        Value::Null | Value::Bool(_) => 5,
+        Value::Number(_) => 24,
+    }
+}

@@ -1,0 +1,129 @@
+//! Nodes pinned to a group: `["or", ["=", "name", NODE], …, the rest of the rule]`.
+//!
+//! The rule: pinning and unpinning change which of the named nodes match and nothing else; what
+//! else the rule says stays as it is.
+
+use std::collections::HashSet;
+
+use super::{Comparison, Operator, Path, Rule};
+
+impl Rule {
+    /// The node that this condition pins, if it is such a one.
+    pub(crate) fn pinned_name(&self) -> Option<&str> {
+        match self {
+            Self::Compare(Comparison {
+                operator: Operator::Equal,
+                path: Path::Name,
+                value,
+            }) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The nodes that are pinned, in the order of the rule.
+    pub fn pinned(&self) -> Vec<&str> {
+        match self {
+            Self::Or(conditions) => conditions.iter().filter_map(Self::pinned_name).collect(),
+            other => other.pinned_name().into_iter().collect(),
+        }
+    }
+
+    /// The rule with more nodes pinned; `None` is a rule that matches nothing.
+    #[must_use]
+    pub(crate) fn pin(rule: Option<Self>, names: &[String]) -> Self {
+        let conditions = match rule {
+            None => Vec::new(),
+            Some(Self::Or(conditions)) => conditions,
+            Some(other) => vec![other],
+        };
+        let (mut pins, rest): (Vec<_>, Vec<_>) = conditions
+            .into_iter()
+            .partition(|condition| condition.pinned_name().is_some());
+        let mut known: HashSet<String> = pins
+            .iter()
+            .filter_map(Self::pinned_name)
+            .map(str::to_owned)
+            .collect();
+        let new = names.iter().filter(|name| known.insert((*name).clone()));
+        pins.extend(new.map(|name| Self::pin_of(name)));
+        pins.extend(rest);
+        Self::Or(pins)
+    }
+
+    /// The rule without these nodes; `None` when nothing is left of it.
+    #[must_use]
+    pub(crate) fn unpin(self, names: &HashSet<&str>) -> Option<Self> {
+        let unpinned = |rule: &Self| rule.pinned_name().is_some_and(|name| names.contains(name));
+        match self {
+            Self::Or(mut conditions) => {
+                let before = conditions.len();
+                conditions.retain(|condition| !unpinned(condition));
+                match conditions.len() {
+                    0 => None,
+                    1 if before > 1 && conditions[0].pinned_name().is_none() => conditions.pop(),
+                    _ => Some(Self::Or(conditions)),
+                }
+            }
+            other if unpinned(&other) => None,
+            other => Some(other),
+        }
+    }
+
+    fn pin_of(name: &str) -> Self {
+        Self::Compare(Comparison {
+            operator: Operator::Equal,
+            path: Path::Name,
+            value: name.to_owned(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn pin(rule: Value, names: &[&str]) -> Value {
+        let rule = (!rule.is_null()).then(|| Rule::parse(&rule).unwrap());
+        let names: Vec<_> = names.iter().map(|name| (*name).to_owned()).collect();
+        Rule::pin(rule, &names).to_json()
+    }
+
+    fn unpin(rule: Value, names: &[&str]) -> Value {
+        let rule = Rule::parse(&rule).unwrap();
+        let left = rule.unpin(&names.iter().copied().collect());
+        left.map_or(Value::Null, |rule| rule.to_json())
+    }
+
+    #[test]
+    fn pins_stand_before_the_rest_and_go_away_again() {
+        let dynamic = json!(["=", ["fact", "kernel"], "Linux"]);
+        let pinned = json!(["or", ["=", "name", "a"], ["=", "name", "b"], dynamic]);
+        assert_eq!(pin(dynamic.clone(), &["a", "b", "a"]), pinned);
+        assert_eq!(pin(json!(null), &["a"]), json!(["or", ["=", "name", "a"]]));
+        assert_eq!(pin(pinned.clone(), &["a"]), pinned, "twice is once");
+        assert_eq!(unpin(pinned.clone(), &["a", "b", "x"]), dynamic);
+        assert_eq!(unpin(pinned.clone(), &["x"]), pinned);
+        assert_eq!(
+            unpin(json!(["or", ["=", "name", "a"]]), &["a"]),
+            json!(null)
+        );
+        assert_eq!(unpin(json!(["=", "name", "a"]), &["a"]), json!(null));
+        let negated = json!(["not", ["=", "name", "a"]]);
+        assert_eq!(unpin(negated.clone(), &["a"]), negated);
+        let both = json!(["or", ["=", "name", "a"], ["=", "name", "b"]]);
+        assert_eq!(unpin(both, &["b"]), json!(["or", ["=", "name", "a"]]));
+    }
+
+    #[test]
+    fn only_conditions_on_the_name_at_the_top_are_pins() {
+        let rule = json!([
+            "or",
+            ["=", "name", "a"],
+            ["~", "name", "b"],
+            ["and", ["=", "name", "c"]]
+        ]);
+        assert_eq!(Rule::parse(&rule).unwrap().pinned(), ["a"]);
+    }
+}

@@ -1,0 +1,67 @@
+//! What a path finds in a node, and its text. Main function: [`find`].
+//!
+//! The rule: facts are compared as texts, whatever type they have (`true` is `"true"`, 8 is `"8"`);
+//! an array, an object or nothing at all has no text, so no comparison with it is true.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::{Path, Step};
+use crate::NodeFacts;
+
+/// What stands at a path below `fact` or `trusted`, and the certname.
+pub(crate) enum Found<'a> {
+    Name(&'a str),
+    Value(&'a Value),
+    Nothing,
+}
+
+pub(super) fn find<'a>(node: &'a NodeFacts, path: &Path) -> Found<'a> {
+    let (root, steps) = match path {
+        Path::Name => return Found::Name(node.certname.as_str()),
+        Path::Fact(steps) => (&node.fact, steps),
+        Path::Trusted(steps) => (&node.trusted, steps),
+    };
+    let mut at = root;
+    for step in steps {
+        let next = match (step, at) {
+            (Step::Key(key), Value::Object(object)) => object.get(key),
+            (Step::Index(index), Value::Array(array)) => array.get(*index as usize),
+            _ => None,
+        };
+        match next {
+            Some(value) => at = value,
+            None => return Found::Nothing,
+        }
+    }
+    Found::Value(at)
+}
+
+/// The text of what stands at a path.
+pub(crate) fn found<'a>(node: &'a NodeFacts, path: &Path) -> Option<Cow<'a, str>> {
+    find(node, path).text()
+}
+
+impl<'a> Found<'a> {
+    /// As it is compared.
+    pub(super) fn text(&self) -> Option<Cow<'a, str>> {
+        match self {
+            Self::Name(name) => Some(Cow::Borrowed(*name)),
+            Self::Value(Value::String(text)) => Some(Cow::Borrowed(text)),
+            Self::Value(Value::Bool(true)) => Some(Cow::Borrowed("true")),
+            Self::Value(Value::Bool(false)) => Some(Cow::Borrowed("false")),
+            Self::Value(Value::Number(number)) => Some(Cow::Owned(number.to_string())),
+            Self::Value(Value::Null | Value::Array(_) | Value::Object(_)) | Self::Nothing => None,
+        }
+    }
+
+    /// As it is shown.
+    pub(super) fn json(&self) -> Value {
+        match self {
+            Self::Name(name) => Value::String((*name).to_owned()),
+            Self::Value(value) => (*value).clone(),
+            Self::Nothing => Value::Null,
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! A rule as a query of PuppetDB, in its AST form. Main function: [`translate`].
+//!
+//! The rules: what is not expressible is refused with its condition, never left out; a comparison
+//! with `=` asks for the text and for every typed value that has this text, because facts keep
+//! their types in PuppetDB and lose them in rules. Conditions that are always true are left out.
+
+use serde_json::{Value, json};
+
+use super::number::Number;
+use super::{Comparison, Operator, Path, Rule, Step};
+
+/// For which endpoint of PuppetDB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// `nodes`: knows facts by name only, not what is inside them, and no trusted ones.
+    Nodes,
+    /// `inventory`: knows all, as `facts.os.name` and `trusted.certname`.
+    Inventory,
+}
+
+/// A condition that has no counterpart in PuppetDB.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the rule cannot be translated: {reason}")]
+pub struct Untranslatable {
+    /// What cannot be expressed, and where it can.
+    pub reason: String,
+    /// The condition.
+    pub condition: Value,
+}
+
+/// A translated condition.
+enum Query {
+    Everything,
+    Nothing,
+    Some(Value),
+}
+
+pub(super) fn translate(rule: &Rule, format: Format) -> Result<Value, Untranslatable> {
+    Ok(match condition(rule, format)? {
+        Query::Some(query) => query,
+        Query::Everything => json!(["~", "certname", ".*"]),
+        Query::Nothing => json!(["not", ["~", "certname", ".*"]]),
+    })
+}
+
+fn condition(rule: &Rule, format: Format) -> Result<Query, Untranslatable> {
+    match rule {
+        rule if *rule == Rule::everything() => Ok(Query::Everything),
+        Rule::And(conditions) => and(conditions, format),
+        Rule::Or(conditions) => or(conditions, format),
+        Rule::Not(inner) => Ok(match condition(inner, format)? {
+            Query::Everything => Query::Nothing,
+            Query::Nothing => Query::Everything,
+            Query::Some(query) => Query::Some(json!(["not", query])),
+        }),
+        Rule::Compare(comparison) => compare(comparison, format).map(Query::Some),
+    }
+}
+
+fn and(conditions: &[Rule], format: Format) -> Result<Query, Untranslatable> {
+    let mut all = Vec::with_capacity(conditions.len());
+    let mut never = false;
+    for rule in conditions {
+        match condition(rule, format)? {
+            Query::Everything => {}
+            Query::Nothing => never = true,
+            Query::Some(query) => all.push(query),
+        }
+    }
+    if never {
+        return Ok(Query::Nothing);
+    }
+    Ok(joined("and", all).map_or(Query::Everything, Query::Some))
+}
+
+fn or(conditions: &[Rule], format: Format) -> Result<Query, Untranslatable> {
+    let mut any = Vec::new();
+    let mut always = false;
+    let names: Vec<_> = conditions.iter().filter_map(Rule::pinned_name).collect();
+    match names.as_slice() {
+        [] => {}
+        [name] => any.push(json!(["=", "certname", name])),
+        names => any.push(json!(["in", "certname", ["array", names]])),
+    }
+    for rule in conditions {
+        if rule.pinned_name().is_some() {
+            continue;
+        }
+        match condition(rule, format)? {
+            Query::Everything => always = true,
+            Query::Nothing => {}
+            Query::Some(query) => any.push(query),
+        }
+    }
+    if always {
+        return Ok(Query::Everything);
+    }
+    Ok(joined("or", any).map_or(Query::Nothing, Query::Some))
+}
+
+fn joined(word: &str, mut queries: Vec<Value>) -> Option<Value> {
+    if queries.len() < 2 {
+        return queries.pop();
+    }
+    let all = std::iter::once(json!(word)).chain(queries);
+    Some(Value::Array(all.collect()))
+}
+
+fn compare(comparison: &Comparison, format: Format) -> Result<Value, Untranslatable> {
+    let refuse = |reason: &str| Untranslatable {
+        reason: reason.to_owned(),
+        condition: Rule::Compare(comparison.clone()).to_json(),
+    };
+    let Comparison {
+        operator,
+        path,
+        value,
+    } = comparison;
+    let field = match (path, format) {
+        (Path::Name, _) => json!("certname"),
+        (Path::Fact(steps), Format::Nodes) => match steps.as_slice() {
+            [Step::Key(name)] => json!(["fact", name]),
+            _ => {
+                return Err(refuse(
+                    "the nodes format does not support structured facts; the inventory format does",
+                ));
+            }
+        },
+        (Path::Trusted(_), Format::Nodes) => {
+            return Err(refuse(
+                "the nodes format does not support trusted facts; the inventory format does",
+            ));
+        }
+        (Path::Fact(steps), Format::Inventory) => {
+            json!(dotted("facts", steps).ok_or_else(quote(refuse))?)
+        }
+        (Path::Trusted(steps), Format::Inventory) => {
+            json!(dotted("trusted", steps).ok_or_else(quote(refuse))?)
+        }
+    };
+    let sign = operator.sign();
+    match operator {
+        Operator::Match => Ok(json!([sign, field, value])),
+        Operator::Equal if *path == Path::Name => Ok(json!([sign, field, value])),
+        Operator::Equal => {
+            let typed = std::iter::once(json!(value)).chain(same_text(value));
+            let each = typed.map(|value| json!([sign, field, value])).collect();
+            Ok(joined("or", each).unwrap_or_default())
+        }
+        _ if *path == Path::Name => Err(refuse("a certname cannot be compared as a number")),
+        _ => {
+            let number = Number::parse(value);
+            let number = number.ok_or_else(|| refuse("the value is no number"))?;
+            Ok(json!([sign, field, number.to_json()]))
+        }
+    }
+}
+
+fn quote(refuse: impl Fn(&str) -> Untranslatable) -> impl Fn() -> Untranslatable {
+    move || refuse("a key has a quotation mark, which PuppetDB cannot be asked for")
+}
+
+/// The boolean or number that is written like this.
+fn same_text(value: &str) -> Option<Value> {
+    match value {
+        "true" => Some(json!(true)),
+        "false" => Some(json!(false)),
+        text => {
+            let number: serde_json::Number = serde_json::from_str(text).ok()?;
+            (number.to_string() == text).then_some(Value::Number(number))
+        }
+    }
+}
+
+/// `facts.os."a key".list[0]`; `None` for a key that cannot be written.
+fn dotted(root: &str, steps: &[Step]) -> Option<String> {
+    let mut path = root.to_owned();
+    for step in steps {
+        match step {
+            Step::Index(index) => path.extend(["[", &index.to_string(), "]"]),
+            Step::Key(key) if is_plain(key) => {
+                path.push('.');
+                path.push_str(key);
+            }
+            Step::Key(key) if key.contains('"') => return None,
+            Step::Key(key) => path.extend([".\"", key, "\""]),
+        }
+    }
+    Some(path)
+}
+
+fn is_plain(key: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    !key.is_empty() && key.bytes().all(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn both(rule: Value) -> (Result<Value, String>, Result<Value, String>) {
+        let rule = Rule::parse(&rule).unwrap();
+        let to = |format| rule.to_puppetdb(format).map_err(|error| error.to_string());
+        (to(Format::Nodes), to(Format::Inventory))
+    }
+
+    #[test]
+    fn the_documented_example_is_translated_as_documented() {
+        let rule = json!([
+            "and",
+            ["=", ["fact", "is_spaceship"], "true"],
+            ["~", "name", ".*"]
+        ]);
+        let (nodes, inventory) = both(rule);
+        let field = json!(["fact", "is_spaceship"]);
+        assert_eq!(
+            nodes.unwrap(),
+            json!(["or", ["=", field, "true"], ["=", field, true]])
+        );
+        let field = json!("facts.is_spaceship");
+        assert_eq!(
+            inventory.unwrap(),
+            json!(["or", ["=", field, "true"], ["=", field, true]])
+        );
+    }
+
+    #[test]
+    fn structured_and_trusted_facts_go_into_the_inventory_format_only() {
+        let (nodes, inventory) = both(json!(["=", ["fact", "os", "family.name", 0], "RedHat"]));
+        assert!(nodes.unwrap_err().contains("structured facts"));
+        assert_eq!(
+            inventory.unwrap(),
+            json!(["=", "facts.os.\"family.name\"[0]", "RedHat"])
+        );
+        let (nodes, inventory) = both(json!(["~", ["trusted", "certname"], "^web"]));
+        assert!(nodes.unwrap_err().contains("trusted facts"));
+        assert_eq!(inventory.unwrap(), json!(["~", "trusted.certname", "^web"]));
+        let (_, inventory) = both(json!(["=", ["fact", "a\"b"], "x"]));
+        assert!(inventory.unwrap_err().contains("quotation mark"));
+    }
+
+    #[test]
+    fn numbers_names_and_constants() {
+        let (_, inventory) = both(json!(["not", ["<", ["fact", "uptime_days"], "31"]]));
+        assert_eq!(
+            inventory.unwrap(),
+            json!(["not", ["<", "facts.uptime_days", 31]])
+        );
+        let (_, inventory) = both(json!(["=", ["fact", "cpus"], "8"]));
+        assert_eq!(
+            inventory.unwrap(),
+            json!(["or", ["=", "facts.cpus", "8"], ["=", "facts.cpus", 8]])
+        );
+        let (_, inventory) = both(json!([
+            "or",
+            ["=", "name", "a"],
+            ["=", "name", "b"],
+            ["~", "name", "c"]
+        ]));
+        assert_eq!(
+            inventory.unwrap(),
+            json!([
+                "or",
+                ["in", "certname", ["array", ["a", "b"]]],
+                ["~", "certname", "c"]
+            ])
+        );
+        let (nodes, _) = both(json!([
+            "not",
+            ["or", ["=", "name", "a"], ["~", "name", ".*"]]
+        ]));
+        assert_eq!(nodes.unwrap(), json!(["not", ["~", "certname", ".*"]]));
+        assert!(both(json!([">", "name", "1"])).0.is_err());
+        assert!(both(json!([">", ["fact", "a"], "x"])).1.is_err());
+    }
+}

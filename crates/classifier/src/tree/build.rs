@@ -1,0 +1,217 @@
+//! Making a tree of groups. Main function: [`Tree::build`].
+//!
+//! The rule: what is no tree is refused with the groups that are at fault; rules that did not change
+//! are taken over compiled.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::inherited::Inherited;
+use super::{Entry, Tree};
+use crate::defaults::{GROUP_DEPTH, GROUPS};
+use crate::group::{Group, GroupId};
+use crate::rule::{Compiled, PatternError};
+
+/// Why groups are no tree.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HierarchyError {
+    /// The root is not among them, or has a parent.
+    #[error("the group 00000000-0000-4000-8000-000000000000 must be there, as its own parent")]
+    NoRoot,
+    /// An id stands twice.
+    #[error("two groups have the id {0}")]
+    SameId(GroupId),
+    /// A name stands twice in an environment.
+    #[error("there is a group {name:?} in the environment {environment:?} already")]
+    SameName {
+        /// The name.
+        name: String,
+        /// The environment.
+        environment: String,
+    },
+    /// A parent is not among them.
+    #[error("the parent {parent} of the group {name:?} does not exist")]
+    MissingParent {
+        /// The group.
+        id: GroupId,
+        /// Its name.
+        name: String,
+        /// What it names.
+        parent: GroupId,
+    },
+    /// Groups that are their own ancestors, each followed by its parent.
+    #[error("groups would be their own ancestors: {}", names.join(" -> "))]
+    Cycle {
+        /// Their ids.
+        ids: Vec<GroupId>,
+        /// Their names, the first one again at the end.
+        names: Vec<String>,
+    },
+    /// Too many of them.
+    #[error("there can be at most {GROUPS} groups")]
+    TooMany,
+    /// Nested too deep.
+    #[error("the group {0:?} is nested more than {GROUP_DEPTH} levels below the root")]
+    TooDeep(String),
+    /// A pattern in a rule.
+    #[error("the rule of the group {name:?}: {source}")]
+    Pattern {
+        /// The group.
+        name: String,
+        /// What is wrong.
+        source: PatternError,
+    },
+}
+
+impl Tree {
+    /// A tree of these groups; `before` is the one that it replaces.
+    pub(crate) fn build(
+        groups: Vec<Arc<Group>>,
+        before: Option<&Self>,
+    ) -> Result<Self, HierarchyError> {
+        check_names(&groups)?;
+        let by_id = index(&groups)?;
+        let children = children(&groups, &by_id)?;
+        let mut tree = Self {
+            entries: Vec::with_capacity(groups.len()),
+            by_id: HashMap::with_capacity(groups.len()),
+        };
+        // Breadth first, so that parents stand before their children.
+        let mut next = vec![(GroupId::ROOT, None)];
+        let mut depth = 0;
+        while !next.is_empty() {
+            let mut below = Vec::new();
+            for (id, parent) in next {
+                let group = &groups[by_id[&id]];
+                if depth > GROUP_DEPTH {
+                    return Err(HierarchyError::TooDeep(group.name.clone()));
+                }
+                let at = tree.push(group, parent, before)?;
+                let children = children.get(&id).into_iter().flatten();
+                below.extend(children.map(|child| (*child, Some(at))));
+            }
+            next = below;
+            depth += 1;
+        }
+        if tree.len() < groups.len() {
+            return Err(cycle(&groups, &by_id, &tree));
+        }
+        Ok(tree)
+    }
+
+    fn push(
+        &mut self,
+        group: &Arc<Group>,
+        parent: Option<usize>,
+        before: Option<&Self>,
+    ) -> Result<usize, HierarchyError> {
+        let at = self.entries.len();
+        let above = parent.map(|parent| &self.entries[parent].inherited);
+        let inherited = Inherited::new(at, group, above);
+        self.entries.push(Entry {
+            group: Arc::clone(group),
+            compiled: compiled(group, before)?,
+            parent,
+            children: Vec::new(),
+            inherited,
+        });
+        if let Some(parent) = parent {
+            self.entries[parent].children.push(at);
+        }
+        self.by_id.insert(group.id, at);
+        Ok(at)
+    }
+}
+
+fn compiled(group: &Group, before: Option<&Tree>) -> Result<Option<Arc<Compiled>>, HierarchyError> {
+    let Some(rule) = &group.rule else {
+        return Ok(None);
+    };
+    let known = before.and_then(|tree| tree.entry(group.id)?.1.compiled.as_ref());
+    if let Some(known) = known.filter(|known| known.rule == *rule) {
+        return Ok(Some(Arc::clone(known)));
+    }
+    let compiled = Compiled::new(rule.clone());
+    compiled
+        .map(Some)
+        .map_err(|source| HierarchyError::Pattern {
+            name: group.name.clone(),
+            source,
+        })
+}
+
+fn check_names(groups: &[Arc<Group>]) -> Result<(), HierarchyError> {
+    if groups.len() > GROUPS {
+        return Err(HierarchyError::TooMany);
+    }
+    let mut names = HashSet::with_capacity(groups.len());
+    let twice = groups
+        .iter()
+        .find(|group| !names.insert((&group.name, &group.environment)));
+    match twice {
+        None => Ok(()),
+        Some(group) => Err(HierarchyError::SameName {
+            name: group.name.clone(),
+            environment: group.environment.clone(),
+        }),
+    }
+}
+
+fn index(groups: &[Arc<Group>]) -> Result<HashMap<GroupId, usize>, HierarchyError> {
+    let mut by_id = HashMap::with_capacity(groups.len());
+    for (at, group) in groups.iter().enumerate() {
+        if by_id.insert(group.id, at).is_some() {
+            return Err(HierarchyError::SameId(group.id));
+        }
+    }
+    match by_id.get(&GroupId::ROOT) {
+        Some(root) if groups[*root].parent == GroupId::ROOT => Ok(by_id),
+        _ => Err(HierarchyError::NoRoot),
+    }
+}
+
+/// The children of each group, by name.
+fn children(
+    groups: &[Arc<Group>],
+    by_id: &HashMap<GroupId, usize>,
+) -> Result<HashMap<GroupId, Vec<GroupId>>, HierarchyError> {
+    let mut children: HashMap<_, Vec<_>> = HashMap::new();
+    for group in groups.iter().filter(|group| group.id != GroupId::ROOT) {
+        if !by_id.contains_key(&group.parent) {
+            return Err(HierarchyError::MissingParent {
+                id: group.id,
+                name: group.name.clone(),
+                parent: group.parent,
+            });
+        }
+        children.entry(group.parent).or_default().push(group.id);
+    }
+    for siblings in children.values_mut() {
+        siblings.sort_by_key(|id| (&groups[by_id[id]].name, *id));
+    }
+    Ok(children)
+}
+
+/// All parents exist and some groups are not reached: they hang on a cycle.
+fn cycle(groups: &[Arc<Group>], by_id: &HashMap<GroupId, usize>, tree: &Tree) -> HierarchyError {
+    let lost = groups.iter().find(|group| tree.entry(group.id).is_none());
+    let mut way: Vec<&Group> = Vec::new();
+    let mut at = lost.map(|group| &**group);
+    while let Some(group) = at {
+        if let Some(start) = way.iter().position(|seen| seen.id == group.id) {
+            way.drain(..start);
+            break;
+        }
+        way.push(group);
+        at = by_id.get(&group.parent).map(|index| &*groups[*index]);
+    }
+    let first = way.first().map(|group| group.name.clone());
+    HierarchyError::Cycle {
+        ids: way.iter().map(|group| group.id).collect(),
+        names: way
+            .iter()
+            .map(|group| group.name.clone())
+            .chain(first)
+            .collect(),
+    }
+}

@@ -1,0 +1,269 @@
+//! Classifying a node: [`Tree::classify`].
+//!
+//! The algorithm: a node belongs to the groups whose rule and whose ancestors' rules match; a group
+//! without a rule has no nodes and does not restrict its children; of these, the ancestors of others
+//! are left out; what the remaining leaves inherit is merged; a trumping environment beats the
+//! others; two leaves that say different things of one value are a conflict, never a guess.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fmt;
+
+use pcp::Certname;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::Tree;
+use super::merge::{Merged, MergedClasses, MergedParameters, Word, agree};
+use crate::Subject;
+use crate::group::{AGENT_SPECIFIED, Classes, GroupId, Parameters};
+
+/// What a node gets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Classification {
+    /// Every group that the node belongs to, by name.
+    pub groups: Vec<GroupRef>,
+    /// The environment; `None`: the agent's own choice, and nobody said which that is.
+    pub environment: Option<String>,
+    /// Whether the environment is the agent's own choice.
+    pub agent_specified: bool,
+    /// Classes with those parameters that groups set.
+    pub classes: Classes,
+    /// Top-scope variables.
+    pub parameters: Parameters,
+    /// Parameters for classes that come from elsewhere.
+    pub config_data: Classes,
+}
+
+/// A group's id and name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct GroupRef {
+    /// The id.
+    pub id: GroupId,
+    /// The name.
+    pub name: String,
+}
+
+/// One side of a conflict.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Claim {
+    /// What the group wants.
+    pub value: Value,
+    /// The group that the node belongs to.
+    pub from: GroupRef,
+    /// The group that says so: the same, or an ancestor of it.
+    pub defined_by: GroupRef,
+}
+
+/// Groups of a node that do not agree. What is not in conflict is empty here.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Conflict {
+    /// The node.
+    #[serde(skip)]
+    pub certname: Certname,
+    /// Different environments.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub environment: Vec<Claim>,
+    /// Different values of variables.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub variables: BTreeMap<String, Vec<Claim>>,
+    /// Different values of classes' parameters.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub classes: BTreeMap<String, BTreeMap<String, Vec<Claim>>>,
+    /// Different values in the configuration data.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub config_data: BTreeMap<String, BTreeMap<String, Vec<Claim>>>,
+}
+
+// === impl Tree ===
+
+impl Tree {
+    /// What a node gets.
+    pub(crate) fn classify(
+        &self,
+        node: &(impl Subject + ?Sized),
+    ) -> Result<Classification, Box<Conflict>> {
+        let members = self.members(node);
+        let merged = Merged::new(self, &self.leaves(&members));
+        self.decide(node, &members, &merged)
+    }
+
+    /// The groups that a node belongs to, parents first.
+    pub(super) fn members(&self, node: &(impl Subject + ?Sized)) -> Vec<usize> {
+        let mut members = Vec::new();
+        let mut next = vec![0];
+        while let Some(at) = next.pop() {
+            let entry = &self.entries[at];
+            match &entry.compiled {
+                Some(rule) if !rule.matches(node) => continue,
+                Some(_) => members.push(at),
+                None => {}
+            }
+            next.extend(&entry.children);
+        }
+        members.sort_unstable();
+        members
+    }
+
+    /// Those that are no ancestors of others.
+    pub(super) fn leaves(&self, members: &[usize]) -> Vec<usize> {
+        let above: HashSet<_> = members.iter().flat_map(|at| self.above(*at)).collect();
+        let leaves = members.iter().filter(|at| !above.contains(at));
+        leaves.copied().collect()
+    }
+
+    pub(super) fn decide(
+        &self,
+        node: &(impl Subject + ?Sized),
+        members: &[usize],
+        merged: &Merged<'_>,
+    ) -> Result<Classification, Box<Conflict>> {
+        let conflict = Conflict {
+            certname: node.certname().clone(),
+            environment: self.different_environments(merged),
+            variables: self.different(&merged.variables),
+            classes: self.different_classes(&merged.classes),
+            config_data: self.different_classes(&merged.config_data),
+        };
+        if !conflict.is_empty() {
+            return Err(Box::new(conflict));
+        }
+        let environment = merged.environment.first().map(|(_, name)| *name);
+        let agent_specified = environment == Some(AGENT_SPECIFIED);
+        let environment = match environment {
+            Some(name) if !agent_specified => Some(name.to_owned()),
+            _ => node.requested_environment().map(str::to_owned),
+        };
+        Ok(Classification {
+            groups: self.by_name(members),
+            environment,
+            agent_specified,
+            classes: agreed_classes(&merged.classes),
+            parameters: agreed(&merged.variables),
+            config_data: agreed_classes(&merged.config_data),
+        })
+    }
+
+    pub(super) fn reference(&self, at: usize) -> GroupRef {
+        let group = &self.entries[at].group;
+        GroupRef {
+            id: group.id,
+            name: group.name.clone(),
+        }
+    }
+
+    fn by_name(&self, members: &[usize]) -> Vec<GroupRef> {
+        let mut groups: Vec<_> = members.iter().map(|at| self.reference(*at)).collect();
+        groups.sort_by(|one, other| (&one.name, one.id).cmp(&(&other.name, other.id)));
+        groups
+    }
+
+    fn different_environments(&self, merged: &Merged<'_>) -> Vec<Claim> {
+        let same = merged
+            .environment
+            .windows(2)
+            .all(|pair| pair[0].1 == pair[1].1);
+        if same {
+            return Vec::new();
+        }
+        let claim = |(from, name): &(usize, &str)| Claim {
+            value: json!(name),
+            from: self.reference(*from),
+            defined_by: self.reference(*from),
+        };
+        merged.environment.iter().map(claim).collect()
+    }
+
+    fn different(&self, parameters: &MergedParameters<'_>) -> BTreeMap<String, Vec<Claim>> {
+        let claim = |word: &Word<'_>| Claim {
+            value: word.value.clone(),
+            from: self.reference(word.from),
+            defined_by: self.reference(word.defined_by),
+        };
+        let different = parameters.iter().filter(|(_, words)| !agree(words));
+        different
+            .map(|(name, words)| ((*name).to_owned(), words.iter().map(claim).collect()))
+            .collect()
+    }
+
+    fn different_classes(
+        &self,
+        classes: &MergedClasses<'_>,
+    ) -> BTreeMap<String, BTreeMap<String, Vec<Claim>>> {
+        let of = classes
+            .iter()
+            .map(|(name, class)| ((*name).to_owned(), self.different(&class.parameters)));
+        of.filter(|(_, parameters)| !parameters.is_empty())
+            .collect()
+    }
+}
+
+fn agreed(parameters: &MergedParameters<'_>) -> Parameters {
+    let first = parameters
+        .iter()
+        .filter_map(|(name, words)| Some(((*name).to_owned(), words.first()?.value.clone())));
+    first.collect()
+}
+
+fn agreed_classes(classes: &MergedClasses<'_>) -> Classes {
+    let each = classes.iter();
+    each.map(|(name, class)| ((*name).to_owned(), agreed(&class.parameters)))
+        .collect()
+}
+
+// === impl Conflict ===
+
+impl Conflict {
+    fn is_empty(&self) -> bool {
+        self.environment.is_empty()
+            && self.variables.is_empty()
+            && self.classes.is_empty()
+            && self.config_data.is_empty()
+    }
+
+    /// Every value in conflict, by a name for people.
+    fn values(&self) -> Vec<(String, &[Claim])> {
+        let mut all: Vec<(String, &[Claim])> = Vec::new();
+        if !self.environment.is_empty() {
+            all.push(("the environment".to_owned(), &self.environment));
+        }
+        for (name, claims) in &self.variables {
+            all.push((format!("the variable {name}"), claims));
+        }
+        for (what, classes) in [
+            ("", &self.classes),
+            ("the configuration data ", &self.config_data),
+        ] {
+            for (class, parameters) in classes {
+                for (name, claims) in parameters {
+                    all.push((format!("{what}{class}[{name}]"), claims));
+                }
+            }
+        }
+        all
+    }
+}
+
+impl fmt::Display for Conflict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        /// More would not be read; the details have all.
+        const SHOWN: usize = 5;
+        write!(f, "the groups of {} do not agree", self.certname)?;
+        let values = self.values();
+        for (what, claims) in values.iter().take(SHOWN) {
+            write!(f, "; {what}:")?;
+            for (index, claim) in claims.iter().enumerate() {
+                let comma = if index == 0 { "" } else { "," };
+                let Claim {
+                    value, defined_by, ..
+                } = claim;
+                write!(f, "{comma} {value} by {:?}", defined_by.name)?;
+            }
+        }
+        if values.len() > SHOWN {
+            write!(f, "; and {} more", values.len() - SHOWN)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Conflict {}

@@ -1,0 +1,92 @@
+//! What a group gives to its nodes, together with its ancestors. Main type: [`Inherited`].
+//!
+//! The rule: from the root downwards, the child wins, parameter by parameter; every value knows
+//! which group defined it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::group::{Classes, Group, Parameters};
+
+/// A value and the group that it comes from, as an index into the tree.
+#[derive(Clone, Debug)]
+pub(super) struct Sourced {
+    pub(super) value: Value,
+    pub(super) defined_by: usize,
+}
+
+pub(super) type SourcedParameters = BTreeMap<String, Arc<Sourced>>;
+
+/// A class, and who gives it.
+#[derive(Clone, Debug)]
+pub(super) struct SourcedClass {
+    pub(super) defined_by: usize,
+    pub(super) parameters: SourcedParameters,
+}
+
+pub(super) type SourcedClasses = BTreeMap<String, SourcedClass>;
+
+#[derive(Clone, Debug)]
+pub(super) struct Inherited {
+    pub(super) environment: String,
+    pub(super) environment_trumps: bool,
+    pub(super) classes: SourcedClasses,
+    pub(super) config_data: SourcedClasses,
+    pub(super) variables: SourcedParameters,
+}
+
+impl Inherited {
+    /// Of the group that stands at `at`, below what its parent has.
+    pub(super) fn new(at: usize, group: &Group, above: Option<&Self>) -> Self {
+        let mut all = above.cloned().unwrap_or_else(|| Self {
+            environment: String::new(),
+            environment_trumps: false,
+            classes: SourcedClasses::new(),
+            config_data: SourcedClasses::new(),
+            variables: SourcedParameters::new(),
+        });
+        all.environment.clone_from(&group.environment);
+        all.environment_trumps = group.environment_trumps;
+        lay_over(&mut all.classes, &group.classes, at);
+        lay_over(&mut all.config_data, &group.config_data, at);
+        lay_parameters_over(&mut all.variables, &group.variables, at);
+        all
+    }
+}
+
+fn lay_over(all: &mut SourcedClasses, classes: &Classes, at: usize) {
+    for (name, parameters) in classes {
+        let class = all.entry(name.clone()).or_insert_with(|| SourcedClass {
+            defined_by: at,
+            parameters: SourcedParameters::new(),
+        });
+        class.defined_by = at;
+        lay_parameters_over(&mut class.parameters, parameters, at);
+    }
+}
+
+fn lay_parameters_over(all: &mut SourcedParameters, parameters: &Parameters, at: usize) {
+    for (name, value) in parameters {
+        let value = Sourced {
+            value: value.clone(),
+            defined_by: at,
+        };
+        all.insert(name.clone(), Arc::new(value));
+    }
+}
+
+/// Without the sources.
+pub(super) fn plain_classes(classes: &SourcedClasses) -> Classes {
+    let each = classes.iter();
+    each.map(|(name, class)| (name.clone(), plain(&class.parameters)))
+        .collect()
+}
+
+/// Without the sources.
+pub(super) fn plain(parameters: &SourcedParameters) -> Parameters {
+    let each = parameters.iter();
+    each.map(|(name, sourced)| (name.clone(), sourced.value.clone()))
+        .collect()
+}

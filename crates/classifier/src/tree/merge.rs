@@ -1,0 +1,95 @@
+//! What the groups of one node say together, before anybody asks whether they agree. Main type:
+//! [`Merged`].
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::Tree;
+use super::inherited::{SourcedClasses, SourcedParameters};
+
+/// One group's word on one value.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Word<'a> {
+    pub(super) value: &'a Value,
+    /// The leaf group.
+    pub(super) from: usize,
+    /// It or its ancestor.
+    pub(super) defined_by: usize,
+}
+
+/// All words on one value; never empty.
+pub(super) type Words<'a> = Vec<Word<'a>>;
+pub(super) type MergedParameters<'a> = BTreeMap<&'a str, Words<'a>>;
+
+#[derive(Debug, Default)]
+pub(super) struct MergedClass<'a> {
+    /// Who gives the class.
+    pub(super) sources: Vec<usize>,
+    pub(super) parameters: MergedParameters<'a>,
+}
+
+pub(super) type MergedClasses<'a> = BTreeMap<&'a str, MergedClass<'a>>;
+
+#[derive(Debug, Default)]
+pub(super) struct Merged<'a> {
+    /// Leaf groups and their environments; where some trump, only those.
+    pub(super) environment: Vec<(usize, &'a str)>,
+    pub(super) classes: MergedClasses<'a>,
+    pub(super) config_data: MergedClasses<'a>,
+    pub(super) variables: MergedParameters<'a>,
+}
+
+impl<'a> Merged<'a> {
+    pub(super) fn new(tree: &'a Tree, leaves: &[usize]) -> Self {
+        let mut merged = Self {
+            environment: environments(tree, leaves),
+            ..Self::default()
+        };
+        for leaf in leaves {
+            let inherited = &tree.entries[*leaf].inherited;
+            add_classes(&mut merged.classes, &inherited.classes, *leaf);
+            add_classes(&mut merged.config_data, &inherited.config_data, *leaf);
+            add(&mut merged.variables, &inherited.variables, *leaf);
+        }
+        merged
+    }
+}
+
+fn environments<'a>(tree: &'a Tree, leaves: &[usize]) -> Vec<(usize, &'a str)> {
+    let of = |leaf: &usize| {
+        let inherited = &tree.entries[*leaf].inherited;
+        (inherited.environment_trumps, *leaf, &*inherited.environment)
+    };
+    let all: Vec<_> = leaves.iter().map(of).collect();
+    let any_trumps = all.iter().any(|(trumps, ..)| *trumps);
+    let counts = all
+        .into_iter()
+        .filter(|(trumps, ..)| *trumps || !any_trumps);
+    counts.map(|(_, leaf, name)| (leaf, name)).collect()
+}
+
+fn add_classes<'a>(merged: &mut MergedClasses<'a>, classes: &'a SourcedClasses, from: usize) {
+    for (name, class) in classes {
+        let into = merged.entry(name).or_default();
+        if !into.sources.contains(&class.defined_by) {
+            into.sources.push(class.defined_by);
+        }
+        add(&mut into.parameters, &class.parameters, from);
+    }
+}
+
+fn add<'a>(merged: &mut MergedParameters<'a>, parameters: &'a SourcedParameters, from: usize) {
+    for (name, sourced) in parameters {
+        merged.entry(name).or_default().push(Word {
+            value: &sourced.value,
+            from,
+            defined_by: sourced.defined_by,
+        });
+    }
+}
+
+/// Whether all say the same.
+pub(super) fn agree(words: &[Word<'_>]) -> bool {
+    words.windows(2).all(|pair| pair[0].value == pair[1].value)
+}

@@ -1,0 +1,88 @@
+//! Questions about groups: their rules, their ancestors, their nodes.
+
+use std::sync::Arc;
+
+use pcp::Certname;
+use serde_json::Value;
+
+use super::Tree;
+use super::inherited::{plain, plain_classes};
+use crate::group::{Group, GroupId};
+use crate::rule::with_inherited;
+use crate::{Format, Rule, Subject, Untranslatable};
+
+/// A group's rule in every form.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GroupRule {
+    /// Its own; `None`: the group has no nodes.
+    pub own: Option<Rule>,
+    /// Its own and those of its ancestors; `None` without one of its own.
+    pub with_inherited: Option<Rule>,
+    /// The nodes that are pinned to it. They are members where the ancestors' rules match too.
+    pub pinned: Vec<Certname>,
+    /// For PuppetDB's `inventory`, in AST form, pinned nodes included; `None` without a rule.
+    pub inventory_query: Option<Result<Value, Untranslatable>>,
+    /// For PuppetDB's `nodes`.
+    pub nodes_query: Option<Result<Value, Untranslatable>>,
+}
+
+impl Tree {
+    pub(crate) fn ancestors(&self, id: GroupId) -> Option<Vec<GroupId>> {
+        let (at, _) = self.entry(id)?;
+        Some(self.above(at).map(|at| self.entries[at].group.id).collect())
+    }
+
+    pub(crate) fn children(&self, id: GroupId) -> Option<Vec<&Arc<Group>>> {
+        let (_, entry) = self.entry(id)?;
+        let children = entry.children.iter();
+        Some(children.map(|at| &self.entries[*at].group).collect())
+    }
+
+    pub(crate) fn rule_of(&self, id: GroupId) -> Option<GroupRule> {
+        let (at, entry) = self.entry(id)?;
+        let above = self.above(at);
+        let above = above.filter_map(|at| self.entries[at].group.rule.as_ref());
+        let own = entry.group.rule.clone();
+        let with_inherited = with_inherited(own.as_ref(), above);
+        let pinned = own.as_ref().map(Rule::pinned).unwrap_or_default();
+        let to = |format| with_inherited.as_ref().map(|rule| rule.to_puppetdb(format));
+        Some(GroupRule {
+            // What is no certname pins no node that could ever exist.
+            pinned: pinned.iter().filter_map(|name| name.parse().ok()).collect(),
+            inventory_query: to(Format::Inventory),
+            nodes_query: to(Format::Nodes),
+            own,
+            with_inherited,
+        })
+    }
+
+    /// Those of the nodes that belong to a group.
+    pub(crate) fn matching<S: Subject>(
+        &self,
+        id: GroupId,
+        nodes: impl IntoIterator<Item = S>,
+    ) -> Option<Vec<Certname>> {
+        let (at, entry) = self.entry(id)?;
+        let Some(own) = &entry.compiled else {
+            return Some(Vec::new());
+        };
+        let above = self.above(at);
+        let rules: Vec<_> = std::iter::once(own)
+            .chain(above.filter_map(|at| self.entries[at].compiled.as_ref()))
+            .collect();
+        let members = nodes
+            .into_iter()
+            .filter(|node| rules.iter().all(|rule| rule.matches(node)));
+        Some(members.map(|node| node.certname().clone()).collect())
+    }
+
+    /// The group with what it inherits laid under its own.
+    pub(crate) fn with_inherited(&self, id: GroupId) -> Option<Group> {
+        let (_, entry) = self.entry(id)?;
+        let mut group = Group::clone(&entry.group);
+        group.classes = plain_classes(&entry.inherited.classes);
+        group.config_data = plain_classes(&entry.inherited.config_data);
+        group.variables = plain(&entry.inherited.variables);
+        Some(group)
+    }
+}

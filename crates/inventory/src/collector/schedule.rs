@@ -1,0 +1,180 @@
+//! Who is asked when: [`Schedule`], without I/O.
+//!
+//! The rule: each node has its own place in time, from its name and a seed, so that the fleet is
+//! spread evenly however it connects.
+
+use std::collections::{BTreeSet, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::Duration;
+
+use pcp::Certname;
+use tokio::time::Instant;
+
+use crate::defaults::{FIRST_FACTS_WITHIN, RETRY_FACTS};
+
+/// The connected nodes, and when each is due.
+#[derive(Debug)]
+pub(super) struct Schedule {
+    interval: Duration,
+    seed: u64,
+    /// `None`: connected, but not to be asked now.
+    nodes: HashMap<Certname, Option<Instant>>,
+    by_time: BTreeSet<(Instant, Certname)>,
+}
+
+impl Schedule {
+    pub(super) fn new(interval: Duration, seed: u64) -> Self {
+        Self {
+            interval,
+            seed,
+            nodes: HashMap::new(),
+            by_time: BTreeSet::new(),
+        }
+    }
+
+    /// A node is connected. `age`: how old its facts are, if there are any.
+    pub(super) fn came(
+        &mut self,
+        certname: &Certname,
+        asks: bool,
+        age: Option<Duration>,
+        now: Instant,
+    ) {
+        let due = match age {
+            _ if !asks => None,
+            // Somebody waits for the first facts of a new node.
+            None => Some(self.share(certname, FIRST_FACTS_WITHIN)),
+            Some(age) => {
+                let left = self.interval.saturating_sub(age);
+                // Facts that are too old were missed: the node catches up within a tenth.
+                Some(left + self.share(certname, self.interval / 10))
+            }
+        };
+        self.put(certname, due.map(|wait| now + wait));
+    }
+
+    /// A node's session ended.
+    pub(super) fn went(&mut self, certname: &Certname) {
+        if let Some(Some(at)) = self.nodes.remove(certname) {
+            self.by_time.remove(&(at, certname.clone()));
+        }
+    }
+
+    /// The nodes that are not `there`.
+    pub(super) fn absent(&self, there: impl Fn(&Certname) -> bool) -> Vec<Certname> {
+        let names = self.nodes.keys().filter(|name| !there(name));
+        names.cloned().collect()
+    }
+
+    /// When the next node is due.
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.by_time.first().map(|(at, _)| *at)
+    }
+
+    /// A node that is due; it is being asked from now on.
+    pub(super) fn due(&mut self, now: Instant) -> Option<Certname> {
+        if self.next()? > now {
+            return None;
+        }
+        let (_, certname) = self.by_time.pop_first()?;
+        self.nodes.insert(certname.clone(), None);
+        Some(certname)
+    }
+
+    /// A node has answered, or not.
+    pub(super) fn asked(&mut self, certname: &Certname, well: bool, now: Instant) {
+        // Only if it was not scheduled anew meanwhile (it came back), and is still there.
+        if self.nodes.get(certname) == Some(&None) {
+            let wait = match well {
+                true => self.interval,
+                false => RETRY_FACTS.min(self.interval),
+            };
+            self.put(certname, Some(now + wait + self.share(certname, wait / 10)));
+        }
+    }
+
+    fn put(&mut self, certname: &Certname, due: Option<Instant>) {
+        self.went(certname);
+        self.nodes.insert(certname.clone(), due);
+        if let Some(at) = due {
+            self.by_time.insert((at, certname.clone()));
+        }
+    }
+
+    /// This node's part of `whole`.
+    fn share(&self, certname: &Certname, whole: Duration) -> Duration {
+        let mut hasher = DefaultHasher::new();
+        (self.seed, certname.as_str()).hash(&mut hasher);
+        let part = u32::try_from(hasher.finish() >> 32).unwrap_or(0);
+        whole.mul_f64(f64::from(part) / f64::from(u32::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HALF_HOUR: Duration = Duration::from_secs(1_800);
+
+    fn name(i: u32) -> Certname {
+        format!("node{i}.example").parse().unwrap()
+    }
+
+    fn fleet(age: Option<Duration>, now: Instant) -> Schedule {
+        let mut schedule = Schedule::new(HALF_HOUR, 7);
+        for i in 0..1_000 {
+            schedule.came(&name(i), true, age, now);
+        }
+        schedule
+    }
+
+    fn due_within(schedule: &mut Schedule, until: Instant) -> usize {
+        std::iter::from_fn(|| schedule.due(until)).count()
+    }
+
+    #[test]
+    fn new_nodes_are_spread_over_the_first_moments() {
+        let now = Instant::now();
+        let mut schedule = fleet(None, now);
+        let half = due_within(&mut schedule, now + FIRST_FACTS_WITHIN / 2);
+        assert!((400..600).contains(&half), "{half}");
+        assert_eq!(
+            half + due_within(&mut schedule, now + FIRST_FACTS_WITHIN),
+            1_000
+        );
+    }
+
+    #[test]
+    fn nodes_that_come_back_are_not_asked_again_at_once() {
+        let now = Instant::now();
+        let mut schedule = fleet(Some(HALF_HOUR / 2), now);
+        assert_eq!(
+            due_within(&mut schedule, now + HALF_HOUR / 2 - Duration::from_secs(1)),
+            0
+        );
+        let late = fleet(Some(HALF_HOUR * 9), now);
+        assert!(late.next() >= Some(now));
+        let mut late = late;
+        let at_once = due_within(&mut late, now + Duration::from_secs(1));
+        assert!(at_once < 20, "{at_once}");
+    }
+
+    #[test]
+    fn a_node_is_asked_once_at_a_time_and_never_when_it_is_gone() {
+        let now = Instant::now();
+        let mut schedule = Schedule::new(HALF_HOUR, 7);
+        schedule.came(&name(1), true, None, now);
+        schedule.came(&name(2), false, None, now);
+        let later = now + HALF_HOUR;
+        assert_eq!(schedule.due(later), Some(name(1)));
+        assert_eq!(schedule.due(later), None, "it is being asked");
+        schedule.asked(&name(1), false, later);
+        assert!(schedule.next() > Some(later));
+        assert!(schedule.next() <= Some(later + RETRY_FACTS + RETRY_FACTS / 10));
+        schedule.went(&name(1));
+        assert_eq!(schedule.next(), None);
+        schedule.asked(&name(1), true, later);
+        assert_eq!(schedule.next(), None, "an answer does not bring it back");
+        assert_eq!(schedule.absent(|_| false), [name(2)]);
+    }
+}

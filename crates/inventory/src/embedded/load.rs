@@ -1,0 +1,83 @@
+//! From the store into memory at the start: [`load`].
+//!
+//! The rule: a row that cannot be read is left out with a warning; it hides no other node.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use pcp::Certname;
+use serde::de::DeserializeOwned;
+use store::{InventoryFacts, InventoryReportRow, Store, StoreError};
+
+use super::fleet::{Fleet, Node};
+use crate::defaults::{LOAD_NODES, REPORTS_PER_NODE};
+use crate::{NodeRecord, Report};
+
+pub(super) async fn load(store: &Store, fleet: &Fleet) -> Result<(), StoreError> {
+    let mut after = String::new();
+    loop {
+        let rows = store.inventory_nodes(&after, LOAD_NODES).await?;
+        let Some(last) = rows.last().map(|row| row.certname.clone()) else {
+            return Ok(());
+        };
+        let reports = store.inventory_reports(&after, &last).await?;
+        for row in rows {
+            let Some(certname) = name(&row.certname) else {
+                continue;
+            };
+            let record = row.facts.and_then(|facts| record(&certname, facts));
+            let record = record.map(|record| Arc::new(fleet.hold(&record)));
+            fleet.change(&certname, usize::MAX, |node| node.record = record);
+        }
+        // The newest come first, and `add` puts the newest first.
+        for row in reports.iter().rev() {
+            if let (Some(certname), Some(report)) = (name(&row.certname), report(row)) {
+                fleet.change(&certname, usize::MAX, |node| node.add(report));
+            }
+        }
+        after = last;
+    }
+}
+
+/// A report as it was recorded.
+pub(super) fn report(row: &InventoryReportRow) -> Option<Report> {
+    json(&row.certname, "report", &row.report)
+}
+
+fn record(certname: &Certname, row: InventoryFacts) -> Option<NodeRecord> {
+    Some(NodeRecord {
+        facts: Arc::new(json(certname.as_str(), "facts", &row.facts)?),
+        trusted: Arc::new(json(certname.as_str(), "trusted data", &row.trusted)?),
+        environment: row.environment,
+        timestamp: Timestamp::from_millisecond(row.at_ms).unwrap_or_default(),
+    })
+}
+
+fn name(certname: &str) -> Option<Certname> {
+    certname
+        .parse()
+        .inspect_err(|error| tracing::warn!(certname, %error, "a node in the store has no name"))
+        .ok()
+}
+
+fn json<T: DeserializeOwned>(certname: &str, what: &str, text: &str) -> Option<T> {
+    serde_json::from_str(text)
+        .inspect_err(|error| tracing::warn!(certname, %error, "the store's {what} cannot be read"))
+        .ok()
+}
+
+// === impl Node ===
+
+impl Node {
+    /// The newest report stands first; the oldest is dropped when there are too many. Metrics stay
+    /// in the store: they are most of a report, and no query asks for them.
+    pub(super) fn add(&mut self, mut report: Report) {
+        report.metrics = Vec::new();
+        self.reports
+            .retain(|known| known.transaction_uuid != report.transaction_uuid);
+        let newer = |known: &Arc<Report>| known.receive_time > report.receive_time;
+        let at = self.reports.iter().take_while(|known| newer(known)).count();
+        self.reports.insert(at, Arc::new(report));
+        self.reports.truncate(REPORTS_PER_NODE);
+    }
+}

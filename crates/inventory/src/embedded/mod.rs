@@ -1,0 +1,246 @@
+//! The back end without a PuppetDB: [`Embedded`], what agents told this server.
+//!
+//! The rules: what is recorded is in the store before it is in memory; a query sees one moment;
+//! queries are evaluated on threads of their own, a bounded number at once.
+
+mod fleet;
+mod load;
+mod row;
+mod select;
+mod test;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use pcp::Certname;
+use serde_json::Value;
+use store::{InventoryFacts, InventoryReportRow, Store, StoreError};
+use tokio::sync::{Semaphore, watch};
+use tokio::time::Instant;
+
+pub use fleet::{Node, Snapshot};
+
+use crate::defaults::{
+    EVALUATIONS, MAX_FACTS_BYTES, MAX_NODES, MAX_REPORT_BYTES, REPORTS_PER_NODE,
+};
+use crate::lang::{self, Entity, Invalid, Select};
+use crate::query::Form;
+use crate::{NodeRecord, Query, QueryError, RecordError, Report};
+use fleet::Fleet;
+
+/// Nodes, facts and reports in memory, over the store.
+#[derive(Debug)]
+pub(crate) struct Embedded {
+    store: Store,
+    fleet: Fleet,
+    evaluations: Arc<Semaphore>,
+    /// Counts reports that came in, for those who wait for one.
+    reports: watch::Sender<u64>,
+}
+
+impl Embedded {
+    /// Reads what was recorded before.
+    pub(crate) async fn open(store: Store) -> Result<Self, StoreError> {
+        let fleet = Fleet::default();
+        load::load(&store, &fleet).await?;
+        Ok(Self {
+            store,
+            fleet,
+            evaluations: Arc::new(Semaphore::new(EVALUATIONS)),
+            reports: watch::Sender::new(0),
+        })
+    }
+
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        self.fleet.snapshot()
+    }
+
+    pub(crate) async fn query(&self, query: Query) -> Result<Vec<Value>, QueryError> {
+        self.evaluate(move |snapshot| select::answer(&snapshot, &read(&query)?))
+            .await
+    }
+
+    pub(crate) async fn certnames(&self, query: Query) -> Result<Vec<Certname>, QueryError> {
+        self.evaluate(move |snapshot| {
+            let names = select::certnames(&snapshot, &read(&query)?)?;
+            let names = names.ok_or(QueryError::NoCertname)?;
+            Ok(names
+                .into_iter()
+                .map(str::parse)
+                .collect::<Result<_, _>>()?)
+        })
+        .await
+    }
+
+    async fn evaluate<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(Snapshot) -> Result<T, QueryError> + Send + 'static,
+    ) -> Result<T, QueryError> {
+        let permit = Arc::clone(&self.evaluations).acquire_owned().await;
+        let permit = permit.map_err(|_| QueryError::ShuttingDown)?;
+        let snapshot = self.snapshot();
+        let working = tokio::task::spawn_blocking(move || {
+            let answer = work(snapshot);
+            drop(permit);
+            answer
+        });
+        working.await.map_err(|_| QueryError::ShuttingDown)?
+    }
+
+    pub(crate) fn facts(&self, certname: &Certname) -> Option<NodeRecord> {
+        let snapshot = self.snapshot();
+        let record = snapshot.get(certname)?.record.as_deref()?;
+        Some(record.to_record())
+    }
+
+    /// The report of a run, with its metrics; waits for it at most so long.
+    pub(crate) async fn report(
+        &self,
+        certname: &Certname,
+        transaction_uuid: &str,
+        wait: Duration,
+    ) -> Result<Option<Report>, QueryError> {
+        let deadline = Instant::now() + wait;
+        let mut news = self.reports.subscribe();
+        loop {
+            news.mark_unchanged();
+            let row = self
+                .store
+                .inventory_report(certname.as_str(), transaction_uuid);
+            if let Some(row) = row.await? {
+                return Ok(load::report(&row));
+            }
+            match tokio::time::timeout_at(deadline, news.changed()).await {
+                Ok(Ok(())) => {}
+                Ok(Err(_)) | Err(_) => return Ok(None),
+            }
+        }
+    }
+
+    /// Keeps what a node told. Facts older than those that are known change nothing.
+    pub(crate) async fn record_facts(
+        &self,
+        certname: &Certname,
+        record: NodeRecord,
+    ) -> Result<(), RecordError> {
+        let row = InventoryFacts {
+            facts: text(&*record.facts)?,
+            trusted: text(&*record.trusted)?,
+            environment: record.environment.clone(),
+            at_ms: record.timestamp.as_millisecond(),
+        };
+        let bytes = row.facts.len() + row.trusted.len();
+        within(bytes, MAX_FACTS_BYTES)?;
+        self.room_for(certname)?;
+        let put = self.store.put_inventory_facts(certname.as_str(), &row);
+        if put.await? {
+            let record = Arc::new(self.fleet.hold(&record));
+            self.fleet.change(certname, MAX_NODES, |node| {
+                let newer = node.record.as_ref();
+                if newer.is_none_or(|known| known.timestamp <= record.timestamp) {
+                    node.record = Some(record);
+                }
+            });
+        }
+        Ok(())
+    }
+
+    /// Keeps a report, and drops the node's oldest one if there are too many.
+    pub(crate) async fn record_report(
+        &self,
+        certname: &Certname,
+        mut report: Report,
+    ) -> Result<(), RecordError> {
+        let received = *report.receive_time.get_or_insert_with(Timestamp::now);
+        let row = InventoryReportRow {
+            certname: certname.to_string(),
+            transaction_uuid: report.transaction_uuid.clone(),
+            received_ms: received.as_millisecond(),
+            report: text(&report)?,
+        };
+        within(row.report.len(), MAX_REPORT_BYTES)?;
+        self.room_for(certname)?;
+        let keep = REPORTS_PER_NODE as u64;
+        self.store.put_inventory_report(&row, keep).await?;
+        self.fleet
+            .change(certname, MAX_NODES, |node| node.add(report));
+        self.reports
+            .send_modify(|count| *count = count.wrapping_add(1));
+        Ok(())
+    }
+
+    /// Agents are connected now. New nodes are kept, so that they are known when they are away.
+    pub(crate) async fn connected(&self, certnames: &[Certname]) -> Result<(), StoreError> {
+        let known = self.snapshot();
+        let new = certnames.iter().filter(|name| known.get(name).is_none());
+        let new: Vec<String> = new.map(ToString::to_string).collect();
+        drop(known);
+        for certname in certnames {
+            let room = self
+                .fleet
+                .change(certname, MAX_NODES, |node| node.connected = true);
+            if room.is_none() {
+                tracing::warn!(%certname, "the inventory is full and does not take this node");
+            }
+        }
+        self.store.inventory_seen(&new).await
+    }
+
+    /// An agent's session ended.
+    pub(crate) fn disconnected(&self, certname: &Certname) {
+        // A node that is not known is not made known by going away.
+        self.fleet
+            .change(certname, 0, |node| node.connected = false);
+    }
+
+    pub(crate) async fn forget(&self, certname: &Certname) -> Result<bool, StoreError> {
+        let found = self.store.delete_inventory_node(certname.as_str()).await?;
+        self.fleet.remove(certname);
+        Ok(found)
+    }
+
+    fn room_for(&self, certname: &Certname) -> Result<(), RecordError> {
+        let snapshot = self.snapshot();
+        match snapshot.len() >= MAX_NODES && snapshot.get(certname).is_none() {
+            true => Err(RecordError::TooManyNodes(MAX_NODES)),
+            false => Ok(()),
+        }
+    }
+}
+
+/// A query as the evaluator takes it.
+fn read(query: &Query) -> Result<Select, Invalid> {
+    let named =
+        |name: &String| Entity::named(name).map_err(|what| lang::invalid("the address", what));
+    let entity = query.entity.as_ref().map(named).transpose()?;
+    let mut select = match &query.form {
+        Form::Pql(text) => lang::parse_pql(text)?,
+        Form::Ast(ast) => lang::parse_ast(ast, entity)?,
+        Form::Everything => Select::of(entity.unwrap_or(Entity::Nodes)),
+    };
+    let paging = &query.paging;
+    if let Some(order_by) = &paging.order_by {
+        select.order_by = lang::parse_ast_order(order_by, select.entity)?;
+    }
+    // What stands outside narrows what stands inside.
+    if let Some(offset) = paging.offset {
+        select.offset = select.offset.saturating_add(offset);
+        select.limit = select.limit.map(|limit| limit.saturating_sub(offset));
+    }
+    if let Some(limit) = paging.limit {
+        select.limit = Some(select.limit.map_or(limit, |inner| inner.min(limit)));
+    }
+    Ok(select)
+}
+
+fn text(value: &impl serde::Serialize) -> Result<String, RecordError> {
+    serde_json::to_string(value).map_err(|_| RecordError::NotAnObject)
+}
+
+fn within(bytes: usize, limit: usize) -> Result<(), RecordError> {
+    match bytes > limit {
+        true => Err(RecordError::TooLarge { bytes, limit }),
+        false => Ok(()),
+    }
+}

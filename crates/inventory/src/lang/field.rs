@@ -1,0 +1,139 @@
+//! [`Field`]: a column, and a path into it: `certname`, `facts.os.family`,
+//! `facts.processors.models[0]`, `facts."a name.with dots".x`.
+
+use super::entity::{Entity, Kind, clipped};
+use crate::defaults::MAX_PATH_SEGMENTS;
+
+/// A column of an entity and the way into its JSON.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Field {
+    /// As written; the key in the answer.
+    pub(crate) name: String,
+    pub(crate) column: &'static str,
+    pub(crate) kind: Kind,
+    pub(crate) path: Vec<Segment>,
+}
+
+/// One step into JSON.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Segment {
+    Key(String),
+    Index(usize),
+}
+
+impl Field {
+    /// Reads a name such as `facts.os.family`.
+    pub(crate) fn parse(entity: Entity, name: &str) -> Result<Self, String> {
+        let mut segments = segments(name)?.into_iter();
+        let Some(Segment::Key(first)) = segments.next() else {
+            return Err("a field has a name".to_owned());
+        };
+        let path: Vec<Segment> = segments.collect();
+        let columns = entity.columns();
+        let Some((column, kind)) = columns.iter().find(|(column, _)| *column == first) else {
+            let known: Vec<&str> = columns.iter().map(|(column, _)| *column).collect();
+            return Err(format!(
+                "{} has no field `{}`; it has {}",
+                entity.name(),
+                clipped(&first),
+                known.join(", ")
+            ));
+        };
+        if !path.is_empty() && *kind != Kind::Json {
+            return Err(format!("`{column}` of {} has no parts", entity.name()));
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            column,
+            kind: *kind,
+            path,
+        })
+    }
+
+    /// Whether a path leads into JSON: what is missing there is not null but absent.
+    pub(crate) fn is_dotted(&self) -> bool {
+        !self.path.is_empty()
+    }
+}
+
+fn segments(name: &str) -> Result<Vec<Segment>, String> {
+    let mut found = Vec::new();
+    let mut rest = name;
+    loop {
+        let (segment, after) = key(rest)?;
+        found.push(Segment::Key(segment));
+        rest = after;
+        while let Some(inside) = rest.strip_prefix('[') {
+            let (index, after) = inside
+                .split_once(']')
+                .ok_or("a `[` in the field is not closed")?;
+            let index = index
+                .parse()
+                .map_err(|_| "an index in a field is a number, such as `[0]`")?;
+            found.push(Segment::Index(index));
+            rest = after;
+        }
+        if found.len() > MAX_PATH_SEGMENTS {
+            return Err(format!("a field has at most {MAX_PATH_SEGMENTS} parts"));
+        }
+        rest = match rest.strip_prefix('.') {
+            Some(after) => after,
+            None if rest.is_empty() => return Ok(found),
+            None => return Err(format!("the field ends before `{}`", clipped(rest))),
+        };
+    }
+}
+
+/// A key at the begin of `rest`, plain or in double quotes, and what follows.
+fn key(rest: &str) -> Result<(String, &str), String> {
+    if let Some(inside) = rest.strip_prefix('"') {
+        let (key, after) = inside
+            .split_once('"')
+            .ok_or("a quote in the field is not closed")?;
+        return Ok((key.to_owned(), after));
+    }
+    let end = rest.find(['.', '[', '"']).unwrap_or(rest.len());
+    match rest.split_at(end) {
+        ("", _) => Err("a part of the field is empty".to_owned()),
+        (key, after) => Ok((key.to_owned(), after)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_leads_through_keys_quotes_and_indexes() {
+        let field = Field::parse(Entity::Inventory, "facts.\"a.b\".models[0][12].x").unwrap();
+        let key = |text: &str| Segment::Key(text.to_owned());
+        let expected = [
+            key("a.b"),
+            key("models"),
+            Segment::Index(0),
+            Segment::Index(12),
+            key("x"),
+        ];
+        assert_eq!((field.column, &field.path[..]), ("facts", &expected[..]));
+    }
+
+    #[test]
+    fn what_is_no_field_says_why() {
+        for (name, words) in [
+            ("certname.x", "has no parts"),
+            ("fact", "it has certname, environment, facts"),
+            ("facts.", "empty"),
+            ("", "empty"),
+            ("facts..x", "empty"),
+            ("facts[x]", "number"),
+            ("facts[1", "not closed"),
+            ("facts.\"x", "not closed"),
+            ("facts.\"x\"y", "ends before"),
+        ] {
+            let error = Field::parse(Entity::Inventory, name).unwrap_err();
+            assert!(error.contains(words), "{name}: {error}");
+        }
+        let deep = format!("facts{}", ".x".repeat(MAX_PATH_SEGMENTS + 1));
+        assert!(Field::parse(Entity::Inventory, &deep).is_err());
+    }
+}

@@ -1,0 +1,264 @@
+//! Questions over HTTPS, with failover: [`Client`].
+//!
+//! The rules: servers are tried in the order of the configuration, those that failed lately last;
+//! one question has one deadline over all of them; no redirect is followed, since a certificate
+//! is shown on the way.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use pki::{ClientTls, TlsFiles};
+use reqwest::{StatusCode, Url};
+use serde_json::Value;
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+
+use super::body::{self, BodyError};
+use super::conf::PuppetDbConfig;
+use super::failure::{chain, classify};
+use crate::QueryError;
+use crate::defaults::{AVOID_FAILED, MAX_ERROR_BYTES, QUESTIONS, SHOWN_BYTES};
+
+/// A client of all configured servers.
+#[derive(Debug)]
+pub(super) struct Client {
+    config: PuppetDbConfig,
+    questions: Semaphore,
+    http: Mutex<Option<Made>>,
+    /// When each server failed last.
+    failed: Mutex<Vec<Option<Instant>>>,
+}
+
+/// An HTTP client, and the state of the files that it was made from.
+#[derive(Debug, Clone)]
+struct Made {
+    from: Stamps,
+    http: reqwest::Client,
+}
+
+/// Size and time of each file.
+type Stamps = Vec<Option<(u64, SystemTime)>>;
+
+impl Client {
+    pub(super) fn new(config: PuppetDbConfig) -> Self {
+        let failed = vec![None; config.server_urls.len()];
+        Self {
+            config,
+            questions: Semaphore::new(QUESTIONS),
+            http: Mutex::new(None),
+            failed: Mutex::new(failed),
+        }
+    }
+
+    /// The servers, for people.
+    pub(super) fn place(&self) -> String {
+        let urls: Vec<&str> = self.config.server_urls.iter().map(Url::as_str).collect();
+        urls.join(", ")
+    }
+
+    /// Rows of an answer.
+    pub(super) async fn ask(&self, question: &Value) -> Result<Vec<Value>, QueryError> {
+        let started = Instant::now();
+        let deadline = started + self.config.total_timeout;
+        let permit = tokio::time::timeout_at(deadline, self.questions.acquire()).await;
+        let _permit = permit
+            .map_err(|_| QueryError::Timeout {
+                url: self.place(),
+                after: self.config.total_timeout,
+            })?
+            .map_err(|_| QueryError::ShuttingDown)?;
+        let mut errors = Vec::new();
+        for index in self.order() {
+            if Instant::now() >= deadline {
+                break;
+            }
+            match self.ask_one(index, question, deadline).await {
+                Ok(rows) => {
+                    self.failed()[index] = None;
+                    return Ok(rows);
+                }
+                Err(error) if error.is_of_one_server() => {
+                    tracing::warn!(%error, "a PuppetDB did not answer");
+                    self.failed()[index] = Some(Instant::now());
+                    errors.push(error);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        match errors.pop() {
+            Some(only) if errors.is_empty() => Err(only),
+            Some(last) => {
+                errors.push(last);
+                Err(QueryError::AllFailed(errors))
+            }
+            None => Err(QueryError::Timeout {
+                url: self.place(),
+                after: started.elapsed(),
+            }),
+        }
+    }
+
+    /// The configured order, but servers that failed lately come last.
+    fn order(&self) -> Vec<usize> {
+        let failed = self.failed().clone();
+        let avoided = |index: &usize| failed[*index].is_some_and(|at| at.elapsed() < AVOID_FAILED);
+        let mut order: Vec<usize> = (0..failed.len()).collect();
+        order.sort_by_key(avoided);
+        order
+    }
+
+    async fn ask_one(
+        &self,
+        index: usize,
+        question: &Value,
+        deadline: Instant,
+    ) -> Result<Vec<Value>, QueryError> {
+        let base = &self.config.server_urls[index];
+        let http = self.http(base).await?;
+        let started = Instant::now();
+        let asking = self.exchange(http, base, question);
+        match tokio::time::timeout_at(deadline, asking).await {
+            Ok(answer) => answer,
+            Err(_) => Err(QueryError::Timeout {
+                url: base.to_string(),
+                after: started.elapsed(),
+            }),
+        }
+    }
+
+    async fn exchange(
+        &self,
+        http: reqwest::Client,
+        base: &Url,
+        question: &Value,
+    ) -> Result<Vec<Value>, QueryError> {
+        let url = base.to_string();
+        let started = Instant::now();
+        let failed = |error| classify(&url, error, started.elapsed());
+        let endpoint = format!("{}/pdb/query/v4", url.trim_end_matches('/'));
+        let request = http.post(endpoint).json(question);
+        let response = request.send().await.map_err(failed)?;
+        let status = response.status();
+        let limit = match status.is_success() {
+            true => self.config.max_response_bytes,
+            false => MAX_ERROR_BYTES,
+        };
+        let read = body::read(response, limit).await;
+        if !status.is_success() {
+            let body = read.unwrap_or_else(|_| Vec::new());
+            return Err(refused(&url, status, &body));
+        }
+        match read {
+            Ok(body) => rows(&url, &body),
+            Err(BodyError::TooLarge) => Err(QueryError::TooLarge {
+                limit: format!("{} MiB", limit >> 20),
+            }),
+            Err(BodyError::Broken(error)) if error.is_timeout() => Err(failed(error)),
+            Err(BodyError::Broken(error)) => Err(QueryError::Garbage {
+                what: format!("the answer broke off: {}", chain(&error.without_url())),
+                url,
+            }),
+        }
+    }
+
+    /// The client for `base`, made anew when a certificate, key or list changed.
+    async fn http(&self, base: &Url) -> Result<reqwest::Client, QueryError> {
+        let files = self.config.tls.clone();
+        let known = self.lock().clone();
+        let (connect, read) = (self.config.connect_timeout, self.config.read_timeout);
+        let made = tokio::task::spawn_blocking(move || {
+            let from = files.as_ref().map(stamps).unwrap_or_default();
+            match known {
+                Some(known) if known.from == from => Ok(known),
+                _ => make(files.as_ref(), connect, read).map(|http| Made { from, http }),
+            }
+        });
+        let made = made.await.map_err(|_| QueryError::ShuttingDown)?;
+        let made = made.map_err(|cause| QueryError::Certificate {
+            url: base.to_string(),
+            cause,
+        })?;
+        *self.lock() = Some(made.clone());
+        Ok(made.http)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Made>> {
+        self.http.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn failed(&self) -> std::sync::MutexGuard<'_, Vec<Option<Instant>>> {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn stamps(files: &TlsFiles) -> Stamps {
+    let paths = [&files.cert, &files.key, &files.ca];
+    let paths = paths.into_iter().chain(&files.crl);
+    paths
+        .map(|path| {
+            let meta = std::fs::metadata(path).ok()?;
+            Some((meta.len(), meta.modified().ok()?))
+        })
+        .collect()
+}
+
+fn make(
+    files: Option<&TlsFiles>,
+    connect: Duration,
+    read: Duration,
+) -> Result<reqwest::Client, String> {
+    let mut builder = reqwest::Client::builder()
+        .no_proxy()
+        .redirect(reqwest::redirect::Policy::none())
+        .connect_timeout(connect)
+        .read_timeout(read);
+    builder = match files {
+        Some(files) => {
+            let tls = ClientTls::load(files).map_err(|error| chain(&error))?;
+            builder.tls_backend_preconfigured((*tls).clone())
+        }
+        // Only `http://` on this machine, which the configuration has checked.
+        None => builder.tls_backend_preconfigured((*ClientTls::first_contact()).clone()),
+    };
+    builder.build().map_err(|error| chain(&error))
+}
+
+fn refused(url: &str, status: StatusCode, body: &[u8]) -> QueryError {
+    let words = match serde_json::from_slice::<Value>(body) {
+        Ok(Value::Object(told)) => told
+            .get("error")
+            .or_else(|| told.get("msg"))
+            .and_then(Value::as_str)
+            .map(|text| body::shown(text.as_bytes(), SHOWN_BYTES)),
+        _ => None,
+    };
+    let words = words.unwrap_or_else(|| body::shown(body, SHOWN_BYTES));
+    match status {
+        StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY => {
+            QueryError::QueryInvalid { words }
+        }
+        _ => QueryError::Refused {
+            url: url.to_owned(),
+            status: status.as_u16(),
+            words,
+        },
+    }
+}
+
+fn rows(url: &str, body: &[u8]) -> Result<Vec<Value>, QueryError> {
+    let told = |what: String| QueryError::Garbage {
+        url: url.to_owned(),
+        what,
+    };
+    match serde_json::from_slice(body) {
+        Ok(Value::Array(rows)) => Ok(rows),
+        Ok(_) => Err(told(format!(
+            "not a list of rows: {}",
+            body::shown(body, SHOWN_BYTES / 8)
+        ))),
+        Err(error) => Err(told(format!(
+            "not JSON ({error}): {}",
+            body::shown(body, SHOWN_BYTES / 8)
+        ))),
+    }
+}

@@ -1,0 +1,282 @@
+//! Where PuppetDB is: [`PuppetDbConfig`], also from a `puppetdb.conf` of Puppet's own tools.
+//!
+//! Two forms of that file are read: `{"puppetdb": {"server_urls": […], "cacert", "cert", "key"}}`
+//! of the client tools, and `[main] server_urls = …` of a Puppet server. The rule: plain `http`
+//! is taken to this machine only.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use pki::TlsFiles;
+use reqwest::Url;
+use serde_json::Value;
+
+use crate::defaults::{CONNECT_TIMEOUT, MAX_RESPONSE_BYTES, READ_TIMEOUT, TOTAL_TIMEOUT};
+
+/// Where PuppetDB is and how it is asked.
+#[derive(Clone, Debug)]
+pub struct PuppetDbConfig {
+    /// Tried in this order.
+    pub(crate) server_urls: Vec<Url>,
+    /// `None`: every URL is plain `http` on this machine.
+    pub(crate) tls: Option<TlsFiles>,
+    /// One connection attempt.
+    pub connect_timeout: Duration,
+    /// Between two reads.
+    pub read_timeout: Duration,
+    /// One question, over all servers.
+    pub total_timeout: Duration,
+    /// One answer.
+    pub max_response_bytes: usize,
+}
+
+/// Why a configuration cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfError {
+    /// The list is empty.
+    #[error(
+        "no PuppetDB is named; give server_urls, for example [\"https://puppetdb.example:8081\"]"
+    )]
+    NoServer,
+    /// One of the list.
+    #[error("{url:?} is no address of a PuppetDB: {why}")]
+    Url {
+        /// As given.
+        url: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// The file.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// What the file says.
+    #[error("{}: {what}", path.display())]
+    Content {
+        /// Which.
+        path: PathBuf,
+        /// Where and what.
+        what: String,
+    },
+}
+
+/// What a `puppetdb.conf` says.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Conf {
+    server_urls: Vec<String>,
+    cacert: Option<PathBuf>,
+    cert: Option<PathBuf>,
+    key: Option<PathBuf>,
+}
+
+impl PuppetDbConfig {
+    /// These servers, with the default timeouts. `tls` is not used for plain `http`.
+    pub fn new(
+        server_urls: impl IntoIterator<Item = impl AsRef<str>>,
+        tls: TlsFiles,
+    ) -> Result<Self, ConfError> {
+        let urls = server_urls.into_iter().map(|url| server_url(url.as_ref()));
+        let urls: Vec<Url> = urls.collect::<Result<_, _>>()?;
+        let Some(first) = urls.first() else {
+            return Err(ConfError::NoServer);
+        };
+        let secure = first.scheme() == "https";
+        if let Some(other) = urls.iter().find(|url| (url.scheme() == "https") != secure) {
+            return Err(ConfError::Url {
+                url: other.to_string(),
+                why: "http and https cannot be mixed".to_owned(),
+            });
+        }
+        Ok(Self {
+            server_urls: urls,
+            tls: secure.then_some(tls),
+            connect_timeout: CONNECT_TIMEOUT,
+            read_timeout: READ_TIMEOUT,
+            total_timeout: TOTAL_TIMEOUT,
+            max_response_bytes: MAX_RESPONSE_BYTES,
+        })
+    }
+
+    /// From a `puppetdb.conf`; files that it does not name are those of `tls`.
+    pub fn from_file(path: &Path, tls: TlsFiles) -> Result<Self, ConfError> {
+        let text = std::fs::read_to_string(path).map_err(|source| ConfError::Read {
+            path: path.to_owned(),
+            source,
+        })?;
+        let told = |what| ConfError::Content {
+            path: path.to_owned(),
+            what,
+        };
+        let conf = Conf::parse(&text).map_err(told)?;
+        let tls = TlsFiles {
+            cert: conf.cert.unwrap_or(tls.cert),
+            key: conf.key.unwrap_or(tls.key),
+            ca: conf.cacert.unwrap_or(tls.ca),
+            crl: tls.crl,
+        };
+        Self::new(conf.server_urls, tls).map_err(|error| told(error.to_string()))
+    }
+
+    /// The servers, in order.
+    pub fn server_urls(&self) -> &[Url] {
+        &self.server_urls
+    }
+}
+
+fn server_url(text: &str) -> Result<Url, ConfError> {
+    let told = |why: String| ConfError::Url {
+        url: text.to_owned(),
+        why,
+    };
+    let url = Url::parse(text.trim()).map_err(|error| told(error.to_string()))?;
+    if url.query().is_some() || url.fragment().is_some() || !url.username().is_empty() {
+        return Err(told("write only https://host:port".to_owned()));
+    }
+    let here = matches!(
+        url.host_str(),
+        Some("localhost" | "127.0.0.1" | "[::1]" | "::1")
+    );
+    match url.scheme() {
+        "https" if url.host_str().is_some() => Ok(url),
+        "http" if here => Ok(url),
+        "http" => Err(told(
+            "plain http goes to this machine only; use https, port 8081".to_owned(),
+        )),
+        _ => Err(told("it does not begin with https://".to_owned())),
+    }
+}
+
+// === impl Conf ===
+
+impl Conf {
+    fn parse(text: &str) -> Result<Self, String> {
+        let begin = text.trim_start_matches('\u{feff}').trim_start();
+        if begin.starts_with('{') || begin.starts_with("puppetdb") {
+            let value = hocon::parse(text).map_err(|error| error.to_string())?;
+            return Self::from_json(&value);
+        }
+        Ok(Self::from_ini(text))
+    }
+
+    fn from_json(value: &Value) -> Result<Self, String> {
+        let section = value
+            .get("puppetdb")
+            .ok_or("there is no `puppetdb`; write {\"puppetdb\": {\"server_urls\": […]}}")?;
+        let mut conf = Self::default();
+        match section.get("server_urls") {
+            Some(Value::String(urls)) => conf.add_urls(urls),
+            Some(Value::Array(urls)) => {
+                for url in urls {
+                    let url = url.as_str();
+                    conf.add_urls(url.ok_or("puppetdb.server_urls: an entry is no string")?);
+                }
+            }
+            Some(_) => return Err("puppetdb.server_urls is a string or a list".to_owned()),
+            None => {}
+        }
+        let path = |name: &str| match section.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(path)) => Ok(Some(PathBuf::from(path))),
+            Some(_) => Err(format!("puppetdb.{name} is a path")),
+        };
+        conf.cacert = path("cacert")?;
+        conf.cert = path("cert")?;
+        conf.key = path("key")?;
+        Ok(conf)
+    }
+
+    /// `[main]` is the only section that counts; other keys are the terminus' own affair.
+    fn from_ini(text: &str) -> Self {
+        let mut conf = Self::default();
+        let mut in_main = true;
+        for line in text.lines().map(str::trim) {
+            if let Some(section) = line.strip_prefix('[') {
+                in_main = section.trim_end_matches(']').trim() == "main";
+            } else if in_main
+                && !line.starts_with(['#', ';'])
+                && let Some((name, value)) = line.split_once('=')
+            {
+                let value = value.trim();
+                match name.trim() {
+                    "server_urls" => conf.add_urls(value),
+                    "cacert" => conf.cacert = Some(value.into()),
+                    "cert" => conf.cert = Some(value.into()),
+                    "key" => conf.key = Some(value.into()),
+                    _ => {}
+                }
+            }
+        }
+        conf
+    }
+
+    fn add_urls(&mut self, urls: &str) {
+        let urls = urls.split(',').map(str::trim).filter(|url| !url.is_empty());
+        self.server_urls.extend(urls.map(str::to_owned));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tls() -> TlsFiles {
+        TlsFiles {
+            cert: "c".into(),
+            key: "k".into(),
+            ca: "a".into(),
+            crl: Some("r".into()),
+        }
+    }
+
+    #[test]
+    fn both_forms_of_the_file_say_the_same() {
+        let json = r#"{"puppetdb": {"server_urls": ["https://a:8081", "https://b:8081"],
+            "cacert": "/ca.pem"}}"#;
+        let ini = "# of the server\n[main]\nserver_urls = https://a:8081, https://b:8081\n\
+                   soft_write_failure = true\ncacert=/ca.pem\n[other]\nserver_urls = x\n";
+        let expected = Conf {
+            server_urls: vec!["https://a:8081".into(), "https://b:8081".into()],
+            cacert: Some("/ca.pem".into()),
+            ..Conf::default()
+        };
+        assert_eq!(Conf::parse(json).as_ref(), Ok(&expected));
+        assert_eq!(Conf::parse(ini).as_ref(), Ok(&expected));
+    }
+
+    #[test]
+    fn a_file_fills_in_what_it_does_not_name() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "server_urls = https://a\ncert = /own.pem").unwrap();
+        let config = PuppetDbConfig::from_file(file.path(), tls()).unwrap();
+        let files = config.tls.unwrap();
+        assert_eq!(files.cert, PathBuf::from("/own.pem"));
+        assert_eq!(files.key, PathBuf::from("k"));
+        assert_eq!(files.crl, Some(PathBuf::from("r")));
+        std::fs::write(file.path(), "[main]\n").unwrap();
+        let error = PuppetDbConfig::from_file(file.path(), tls()).unwrap_err();
+        assert!(error.to_string().contains("server_urls"), "{error}");
+    }
+
+    #[test]
+    fn plain_http_stays_on_this_machine() {
+        let config = PuppetDbConfig::new(["http://localhost:8080"], tls()).unwrap();
+        assert_eq!(config.tls, None);
+        for bad in [
+            "http://db.example:8080",
+            "ftp://a",
+            "db.example",
+            "https://user:word@a",
+            "https://a/?q=1",
+            "",
+        ] {
+            assert!(PuppetDbConfig::new([bad], tls()).is_err(), "{bad}");
+        }
+        let mixed = ["https://a", "http://localhost:8080"];
+        assert!(PuppetDbConfig::new(mixed, tls()).is_err());
+        assert!(PuppetDbConfig::new([""; 0], tls()).is_err());
+    }
+}

@@ -1,0 +1,230 @@
+//! The back end that is a real PuppetDB: [`PuppetDb`].
+//!
+//! Every question is one `POST /pdb/query/v4`, in PuppetDB's own languages; nothing is translated.
+//! The rule: PuppetDB's words come back as they are, clipped, and whatever else it does is an
+//! error of its own kind.
+
+mod body;
+mod client;
+mod conf;
+mod failure;
+
+use std::time::Duration;
+
+use pcp::Certname;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+
+pub use conf::{ConfError, PuppetDbConfig};
+
+use crate::defaults::{REPORT_AWAY, REPORT_POLL_FIRST, REPORT_POLL_LAST};
+use crate::query::Form;
+use crate::{NodeRecord, Query, QueryError, Report};
+use client::Client;
+
+/// The columns that make a [`Report`]; without logs and resources, which are large.
+const REPORT_COLUMNS: &[&str] = &[
+    "hash",
+    "transaction_uuid",
+    "status",
+    "noop",
+    "noop_pending",
+    "corrective_change",
+    "environment",
+    "configuration_version",
+    "catalog_uuid",
+    "code_id",
+    "cached_catalog_status",
+    "job_id",
+    "puppet_version",
+    "start_time",
+    "end_time",
+    "receive_time",
+    "metrics",
+];
+
+/// A client of PuppetDB.
+#[derive(Debug)]
+pub(crate) struct PuppetDb {
+    client: Client,
+}
+
+impl PuppetDb {
+    pub(crate) fn new(config: PuppetDbConfig) -> Self {
+        Self {
+            client: Client::new(config),
+        }
+    }
+
+    /// Where it is, for people.
+    pub(crate) fn place(&self) -> String {
+        self.client.place()
+    }
+
+    pub(crate) async fn query(&self, query: &Query) -> Result<Vec<Value>, QueryError> {
+        let question = question(query);
+        self.client.ask(&question).await
+    }
+
+    pub(crate) async fn facts(
+        &self,
+        certname: &Certname,
+    ) -> Result<Option<NodeRecord>, QueryError> {
+        let ast = json!(["from", "inventory", ["=", "certname", certname.as_str()]]);
+        let rows = self.client.ask(&json!({ "query": ast })).await?;
+        let Some(row) = rows.into_iter().next() else {
+            return Ok(None);
+        };
+        let row: InventoryRow = self.read(row)?;
+        Ok(Some(NodeRecord {
+            facts: row.facts.unwrap_or_default().into(),
+            trusted: row.trusted.unwrap_or_default().into(),
+            environment: row.environment,
+            timestamp: row.timestamp,
+        }))
+    }
+
+    /// Looks for the report of a run until it is there or `wait` is over.
+    pub(crate) async fn report(
+        &self,
+        certname: &Certname,
+        transaction_uuid: &str,
+        wait: Duration,
+    ) -> Result<Option<Report>, QueryError> {
+        let of_run = json!([
+            "and",
+            ["=", "certname", certname.as_str()],
+            ["=", "transaction_uuid", transaction_uuid]
+        ]);
+        let ast = json!([
+            "from",
+            "reports",
+            ["extract", REPORT_COLUMNS, of_run],
+            ["limit", 1]
+        ]);
+        let question = json!({ "query": ast });
+        let deadline = Instant::now() + wait;
+        let mut pause = REPORT_POLL_FIRST;
+        let mut away_since = None;
+        loop {
+            match self.client.ask(&question).await {
+                Ok(rows) => {
+                    away_since = None;
+                    if let Some(row) = rows.into_iter().next() {
+                        return self.read(row).map(Some);
+                    }
+                }
+                // A PuppetDB that is away for a moment has the report in its queue.
+                Err(error)
+                    if error.is_passing()
+                        && Instant::now() + pause < deadline
+                        && away_since.get_or_insert_with(Instant::now).elapsed() < REPORT_AWAY =>
+                {
+                    tracing::debug!(%error, "cannot look for a report; trying again");
+                }
+                Err(error) => return Err(error),
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(None);
+            }
+            tokio::time::sleep(pause.min(left)).await;
+            pause = (pause * 2).min(REPORT_POLL_LAST);
+        }
+    }
+
+    /// Whether it answers at all.
+    pub(crate) async fn health(&self) -> Result<(), QueryError> {
+        let ast = json!(["from", "nodes", ["extract", ["certname"]], ["limit", 1]]);
+        self.client.ask(&json!({ "query": ast })).await.map(drop)
+    }
+
+    fn read<T: DeserializeOwned>(&self, row: Value) -> Result<T, QueryError> {
+        serde_json::from_value(row).map_err(|error| QueryError::Garbage {
+            url: self.place(),
+            what: format!("a row is not as documented: {error}"),
+        })
+    }
+}
+
+impl QueryError {
+    /// It may be better soon.
+    fn is_passing(&self) -> bool {
+        match self {
+            Self::Unreachable { .. } | Self::Timeout { .. } => true,
+            Self::Refused { status, .. } => *status >= 500,
+            Self::AllFailed(errors) => errors.iter().any(Self::is_passing),
+            _ => false,
+        }
+    }
+}
+
+#[derive(serde::Deserialize)]
+struct InventoryRow {
+    facts: Option<Map<String, Value>>,
+    trusted: Option<Map<String, Value>>,
+    environment: Option<String>,
+    timestamp: jiff::Timestamp,
+}
+
+/// The body of the request.
+fn question(query: &Query) -> Value {
+    let mut body = Map::new();
+    let ast = match (&query.form, &query.entity) {
+        (Form::Pql(text), _) => Value::from(text.as_str()),
+        (Form::Everything, entity) => json!(["from", entity.as_deref().unwrap_or("nodes")]),
+        (Form::Ast(ast), Some(entity)) if ast.get(0).is_none_or(|first| first != "from") => {
+            json!(["from", entity, ast])
+        }
+        (Form::Ast(ast), _) => ast.clone(),
+    };
+    body.insert("query".to_owned(), ast);
+    let paging = &query.paging;
+    let parts = [
+        ("limit", paging.limit.map(Value::from)),
+        ("offset", paging.offset.map(Value::from)),
+        ("order_by", paging.order_by.clone()),
+    ];
+    for (name, part) in parts {
+        if let Some(part) = part {
+            body.insert(name.to_owned(), part);
+        }
+    }
+    Value::Object(body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Paging;
+
+    #[test]
+    fn a_query_without_from_gets_the_entity_of_its_address() {
+        let plain = json!(["=", "certname", "a"]);
+        let asked = |query: Query| question(&query)["query"].clone();
+        assert_eq!(
+            asked(Query::ast(plain.clone()).on("nodes")),
+            json!(["from", "nodes", plain])
+        );
+        let whole = json!(["from", "facts"]);
+        assert_eq!(asked(Query::ast(whole.clone()).on("nodes")), whole);
+        assert_eq!(asked(Query::text(whole.to_string())), whole);
+        assert_eq!(asked(Query::text("nodes { }")), json!("nodes { }"));
+        assert_eq!(asked(Query::everything("facts")), json!(["from", "facts"]));
+    }
+
+    #[test]
+    fn paging_stands_beside_the_query() {
+        let paging = Paging {
+            limit: Some(3),
+            offset: None,
+            order_by: Some(json!([{"field": "certname"}])),
+        };
+        let body = question(&Query::text("nodes {}").paged(paging));
+        assert_eq!(
+            body,
+            json!({"query": "nodes {}", "limit": 3, "order_by": [{"field": "certname"}]})
+        );
+    }
+}

@@ -1,0 +1,134 @@
+//! Facts that agents are asked for.
+
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use inventory::{AskNode, Collector, CollectorConfig, ConnectedNode, FleetNews};
+use pcp::Certname;
+use serde_json::{Map, Value, json};
+use tokio::sync::{Notify, mpsc};
+
+use crate::site::{Site, certname};
+
+/// Agents that answer at once, but for one.
+#[derive(Default)]
+struct Agents {
+    asked: Mutex<Vec<String>>,
+    news: Notify,
+    silent: Option<Certname>,
+}
+
+#[async_trait]
+impl AskNode for Agents {
+    async fn ask(
+        &self,
+        certname: &Certname,
+        module: &str,
+        action: &str,
+        _params: Value,
+        _timeout: Duration,
+    ) -> Result<Value, String> {
+        assert_eq!((module, action), ("facts", "collect"));
+        self.asked.lock().unwrap().push(certname.to_string());
+        self.news.notify_one();
+        match self.silent.as_ref() == Some(certname) {
+            true => Err("no answer".to_owned()),
+            false => Ok(json!({
+                "facts": {"kernel": "Linux", "hostname": certname.as_str()},
+                // A node may say what it likes of itself, but not who it is.
+                "trusted": {"certname": "db", "extensions": {"pp_role": "db"}},
+                "environment": "test",
+            })),
+        }
+    }
+
+    fn trusted(&self, certname: &Certname) -> Map<String, Value> {
+        Map::from_iter([("certname".to_owned(), json!(certname.as_str()))])
+    }
+}
+
+impl Agents {
+    async fn asked(&self, count: usize) -> Vec<String> {
+        loop {
+            let asked = self.asked.lock().unwrap().clone();
+            if asked.len() >= count {
+                return asked;
+            }
+            self.news.notified().await;
+        }
+    }
+}
+
+fn node(name: &str, tells_facts: bool) -> ConnectedNode {
+    ConnectedNode {
+        certname: certname(name),
+        tells_facts,
+    }
+}
+
+/// A collector whose news come from the returned sender.
+fn start(site: &Site, agents: &Arc<Agents>) -> (Collector, mpsc::Sender<FleetNews>) {
+    let (sender, mut news) = mpsc::channel(8);
+    let feed = move |out: mpsc::Sender<FleetNews>| async move {
+        loop {
+            let told = tokio::select! {
+                told = news.recv() => told,
+                () = out.closed() => return,
+            };
+            let Some(told) = told else { return };
+            if out.send(told).await.is_err() {
+                return;
+            }
+        }
+    };
+    let config = CollectorConfig {
+        asked_at_once: 1,
+        ..CollectorConfig::default()
+    };
+    let asker = Arc::clone(agents) as Arc<dyn AskNode>;
+    let inventory = site.inventory.clone();
+    (
+        Collector::start(config, inventory, Some(asker), feed),
+        sender,
+    )
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_agents_that_announced_it_are_asked_and_their_word_is_no_trusted_data() {
+    let site = Site::empty().await;
+    let agents = Arc::new(Agents::default());
+    let (collector, news) = start(&site, &agents);
+    let all = vec![node("a", true), node("stock", false), node("b", true)];
+    news.send(FleetNews::All(all)).await.unwrap();
+    let mut asked = agents.asked(2).await;
+    asked.sort();
+    assert_eq!(asked, ["a", "b"]);
+    collector.shutdown().await;
+    let record = site.inventory.facts(&certname("a")).await.unwrap();
+    if let Some(record) = record {
+        assert_eq!(record.trusted.get("certname"), Some(&json!("a")));
+        assert_eq!(record.trusted.get("extensions"), None);
+        assert_eq!(record.environment.as_deref(), Some("test"));
+    }
+    assert_eq!(site.names("nodes { connected = true }").await, "a b stock");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_without_an_answer_is_asked_again_and_one_that_went_is_not() {
+    let site = Site::empty().await;
+    let agents = Arc::new(Agents {
+        silent: Some(certname("a")),
+        ..Agents::default()
+    });
+    let (collector, news) = start(&site, &agents);
+    news.send(FleetNews::Came(node("a", true))).await.unwrap();
+    assert_eq!(agents.asked(2).await, ["a", "a"]);
+    news.send(FleetNews::Went(certname("a"))).await.unwrap();
+    news.send(FleetNews::Came(node("b", true))).await.unwrap();
+    let asked = agents.asked(3).await;
+    assert_eq!(asked[asked.len() - 1], "b");
+    collector.shutdown().await;
+    assert_eq!(site.names("nodes { connected = true }").await, "b");
+}

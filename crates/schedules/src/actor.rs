@@ -1,0 +1,222 @@
+//! The actor: waits for the next slot, claims it, and hands it to be launched.
+//!
+//! The rule: it keeps nothing that the store does not have, but for the launches under way. What is
+//! due is read from the store each time, so a restart, an edit and a clock that jumps are all the
+//! same to it.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use store::{ScheduleRow, SlotClaim, SlotKey, StoreError};
+use tokio::task::JoinSet;
+use uuid::Uuid;
+
+use crate::decide::{Decision, Skip, SkipReason, Standing, decide};
+use crate::defaults::{DUE_ROWS, LAUNCHES, LOOK, QUEUE_LOOK, RETRY};
+use crate::draft::Kind;
+use crate::handle::Parts;
+use crate::launch::{Firing, Outcome};
+use crate::plan::Plan;
+use crate::recover::launch;
+use crate::timetable::Timetable;
+
+pub(crate) struct Actor {
+    pub(crate) parts: Arc<Parts>,
+    pub(crate) launches: JoinSet<SlotKey>,
+    pub(crate) under_way: HashSet<SlotKey>,
+    /// The outcome of a write is not known: claimed slots may be there that nobody launches.
+    doubtful: bool,
+}
+
+// === impl Actor ===
+
+impl Actor {
+    pub(crate) fn new(parts: Arc<Parts>) -> Self {
+        Self {
+            parts,
+            launches: JoinSet::new(),
+            under_way: HashSet::new(),
+            // At the start: what the process before left behind.
+            doubtful: true,
+        }
+    }
+
+    pub(crate) async fn run(mut self) {
+        while !self.parts.stopped.is_cancelled() {
+            let pause = match Box::pin(self.look()).await {
+                Ok(pause) => pause,
+                Err(StoreError::Closed | StoreError::Superseded) => break,
+                Err(error) => {
+                    tracing::warn!(%error, "cannot look at the schedules; tried again until it works");
+                    self.doubtful = true;
+                    RETRY
+                }
+            };
+            tokio::select! {
+                () = self.parts.stopped.cancelled() => {}
+                () = self.parts.written.notified() => {}
+                () = tokio::time::sleep(pause) => {}
+                Some(ended) = self.launches.join_next() => self.launched(ended),
+            }
+        }
+        while let Some(ended) = self.launches.join_next().await {
+            self.launched(ended);
+        }
+    }
+
+    /// Does what is due; tells how long nothing else is.
+    async fn look(&mut self) -> Result<Duration, StoreError> {
+        if self.doubtful {
+            self.recover().await?;
+            self.doubtful = false;
+        }
+        if self.launches.len() >= LAUNCHES {
+            return Ok(LOOK);
+        }
+        let now_ms = self.parts.clock.now_ms();
+        let rows = self.parts.store.due_schedules(now_ms, DUE_ROWS).await?;
+        let mut moved = false;
+        for row in rows {
+            if self.launches.len() >= LAUNCHES {
+                return Ok(LOOK);
+            }
+            moved |= self.consider(row, now_ms).await?;
+        }
+        if moved {
+            return Ok(Duration::ZERO);
+        }
+        let longest = match self.parts.store.queued_schedules().await? {
+            0 => LOOK,
+            _ => QUEUE_LOOK,
+        };
+        let next_ms = self.parts.store.next_schedule_ms().await?;
+        let wait_ms = next_ms.map_or(i64::MAX, |next| next.saturating_sub(now_ms).max(1));
+        Ok(longest.min(Duration::from_millis(wait_ms.unsigned_abs())))
+    }
+
+    /// Does the next thing for one schedule; whether that changed it.
+    async fn consider(&mut self, row: ScheduleRow, now_ms: i64) -> Result<bool, StoreError> {
+        let store = &self.parts.store;
+        let advance = row.edit.advance;
+        let Some(plan) = plan(&row) else {
+            let slot_ms = advance.next_slot_ms.unwrap_or(now_ms);
+            let skip = Skip {
+                first_ms: slot_ms,
+                last_ms: slot_ms,
+                reason: SkipReason::Broken,
+            };
+            let parked = store::Advance {
+                next_slot_ms: None,
+                next_ms: None,
+                queued_ms: None,
+                ..advance
+            };
+            return self.pass(&row, parked, &skip).await;
+        };
+        let standing = Standing {
+            cursor_ms: advance.cursor_ms,
+            queued_ms: advance.queued_ms,
+            runs: row.runs,
+            running: self.is_running(&row).await?,
+        };
+        match decide(&plan, &standing, now_ms) {
+            Decision::Wait(after) if after == advance => Ok(false),
+            Decision::Wait(after) => store.pass_slots(row.id, row.revision, after, None).await,
+            Decision::Pass { skip, advance } => self.pass(&row, advance, &skip).await,
+            Decision::Launch { slot_ms, advance } => {
+                let slot = SlotKey {
+                    schedule: row.id,
+                    slot_ms,
+                };
+                let claim = SlotClaim {
+                    slot,
+                    revision: row.revision,
+                    claim: Uuid::now_v7().to_string(),
+                    at_ms: now_ms,
+                    advance,
+                };
+                if store.claim_slot(claim).await? {
+                    self.start(row, slot);
+                    return Ok(true);
+                }
+                // Edited meanwhile, or an older timetable had this slot: go past it.
+                store.pass_slots(row.id, row.revision, advance, None).await
+            }
+        }
+    }
+
+    async fn pass(
+        &self,
+        row: &ScheduleRow,
+        advance: store::Advance,
+        skip: &Skip,
+    ) -> Result<bool, StoreError> {
+        let text = serde_json::json!(skip).to_string();
+        let store = &self.parts.store;
+        let passed = store.pass_slots(row.id, row.revision, advance, Some(&text));
+        if !passed.await? {
+            return Ok(true);
+        }
+        let reason = skip.reason.as_str();
+        tracing::warn!(
+            schedule = row.id,
+            ?skip,
+            reason,
+            "slots of a schedule are left out"
+        );
+        if let Some(firing) = firing(row, skip.first_ms) {
+            let outcome = Outcome::Skipped(skip.clone());
+            self.parts.record.fired(&firing, &outcome).await;
+        }
+        Ok(true)
+    }
+
+    /// Launches a claimed slot.
+    pub(crate) fn start(&mut self, row: ScheduleRow, slot: SlotKey) {
+        self.under_way.insert(slot);
+        self.launches
+            .spawn(launch(Arc::clone(&self.parts), row, slot));
+    }
+
+    fn launched(&mut self, ended: Result<SlotKey, tokio::task::JoinError>) {
+        match ended {
+            Ok(slot) => _ = self.under_way.remove(&slot),
+            // Not launched again: it would break again.
+            Err(error) => tracing::error!(%error, "a launch broke (a bug; please report it)"),
+        }
+    }
+
+    /// Whether the job of the last slot goes on, or is still being made.
+    async fn is_running(&self, row: &ScheduleRow) -> Result<bool, StoreError> {
+        let Some(last) = &row.last else {
+            return Ok(false);
+        };
+        match last.job {
+            Some(number) => {
+                let job = self.parts.store.job(number).await?;
+                Ok(job.is_some_and(|job| job.finished_ms.is_none()))
+            }
+            None => Ok(!last.ended),
+        }
+    }
+}
+
+/// `None`: what was checked once does not work any more.
+fn plan(row: &ScheduleRow) -> Option<Plan> {
+    let timetable: Timetable = serde_json::from_str(&row.edit.timetable).ok()?;
+    Plan::new(row.id, &timetable).ok()
+}
+
+pub(crate) fn firing(row: &ScheduleRow, slot_ms: i64) -> Option<Firing> {
+    Some(Firing {
+        slot: SlotKey {
+            schedule: row.id,
+            slot_ms,
+        },
+        kind: Kind::parse(&row.kind)?,
+        name: row.edit.name.clone(),
+        owner: row.owner.clone(),
+        owner_id: row.owner_id.clone(),
+    })
+}

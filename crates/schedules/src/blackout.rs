@@ -1,0 +1,117 @@
+//! Windows in which nothing starts: [`Blackout`].
+//!
+//! The rule: a window begins with its first moment and ends before its last; where clocks are
+//! changed it is rather longer than shorter.
+
+use jiff::civil::{Date, Time};
+use jiff::tz::TimeZone;
+use serde::{Deserialize, Serialize};
+
+use crate::calendar::Day;
+use crate::timetable::TimetableError;
+use crate::zone::{earliest_instant, latest_instant, zone, zoned};
+
+/// A window in which nothing starts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Blackout {
+    /// Once.
+    Once {
+        /// Its begin.
+        from_ms: i64,
+        /// Its end.
+        until_ms: i64,
+    },
+    /// Again and again.
+    Weekly {
+        /// The days on which it begins; empty: every day.
+        #[serde(default)]
+        weekdays: Vec<Day>,
+        /// Its begin.
+        from: Time,
+        /// Its end; on the next day where it is not after the begin.
+        until: Time,
+        /// An IANA name.
+        timezone: String,
+    },
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum CompiledBlackout {
+    Once {
+        from_ms: i64,
+        until_ms: i64,
+    },
+    Weekly {
+        weekdays: Vec<Day>,
+        from: Time,
+        until: Time,
+        zone: TimeZone,
+    },
+}
+
+impl CompiledBlackout {
+    pub(crate) fn new(blackout: &Blackout) -> Result<Self, TimetableError> {
+        Ok(match blackout {
+            Blackout::Once { from_ms, until_ms } => {
+                if until_ms <= from_ms {
+                    let what = "until must be after from";
+                    return Err(TimetableError::invalid("schedule.blackouts", what));
+                }
+                Self::Once {
+                    from_ms: *from_ms,
+                    until_ms: *until_ms,
+                }
+            }
+            Blackout::Weekly {
+                weekdays,
+                from,
+                until,
+                timezone,
+            } => Self::Weekly {
+                weekdays: weekdays.clone(),
+                from: *from,
+                until: *until,
+                zone: zone("schedule.blackouts.timezone", timezone)?,
+            },
+        })
+    }
+
+    /// When the window ends that `at_ms` is in.
+    pub(crate) fn until(&self, at_ms: i64) -> Option<i64> {
+        match self {
+            Self::Once { from_ms, until_ms } => {
+                (*from_ms..*until_ms).contains(&at_ms).then_some(*until_ms)
+            }
+            Self::Weekly {
+                weekdays,
+                from,
+                until,
+                zone,
+            } => {
+                let today = zoned(at_ms, zone).date();
+                let days = [today.yesterday().ok(), Some(today)];
+                let windows = days.into_iter().flatten().filter_map(|day| {
+                    let on = weekdays.is_empty() || weekdays.contains(&day.weekday().into());
+                    on.then(|| window(day, *from, *until, zone)).flatten()
+                });
+                windows
+                    .filter(|(from_ms, until_ms)| (*from_ms..*until_ms).contains(&at_ms))
+                    .map(|(_, until_ms)| until_ms)
+                    .max()
+            }
+        }
+    }
+}
+
+/// The window that begins on `day`.
+fn window(day: Date, from: Time, until: Time, zone: &TimeZone) -> Option<(i64, i64)> {
+    let end_day = if until > from {
+        day
+    } else {
+        day.tomorrow().ok()?
+    };
+    let from_ms = earliest_instant(day.to_datetime(from), zone)?;
+    let until_ms = latest_instant(end_day.to_datetime(until), zone)?;
+    Some((from_ms, until_ms))
+}

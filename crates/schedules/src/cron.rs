@@ -1,0 +1,47 @@
+//! Cron texts on the clock of a time zone: [`CompiledCron`], over the library `croner`.
+//!
+//! The rules where clocks are changed: a text with a fixed hour and minute runs once, at the end of
+//! the gap when its time is left out, and the first time when its time is shown twice; a text that
+//! repeats (`*`, steps) runs on every moment that clocks show, so not in a gap, and twice in a fold.
+
+use croner::Cron;
+use croner::parser::CronParser;
+use jiff::tz::TimeZone;
+
+use crate::defaults::CRON_CHARS;
+use crate::timetable::TimetableError;
+use crate::zone::{zone, zoned};
+
+const PLACE: &str = "schedule.cron";
+
+#[derive(Clone, Debug)]
+pub(crate) struct CompiledCron {
+    cron: Cron,
+    zone: TimeZone,
+}
+
+impl CompiledCron {
+    pub(crate) fn new(text: &str, timezone: &str) -> Result<Self, TimetableError> {
+        if text.chars().count() > CRON_CHARS {
+            let what = format!("must have at most {CRON_CHARS} characters");
+            return Err(TimetableError::invalid(PLACE, what));
+        }
+        let cron = CronParser::new().parse(text).map_err(|error| {
+            let what = format!(
+                "is not a cron text like \"30 2 * * mon-fri\" (minute, hour, day, month, weekday): \
+                 {error}"
+            );
+            TimetableError::invalid(PLACE, what)
+        })?;
+        let zone = zone("schedule.timezone", timezone)?;
+        Ok(Self { cron, zone })
+    }
+
+    pub(crate) fn after(&self, after_ms: i64) -> Option<i64> {
+        // Whole seconds down: what the library then finds is a later second.
+        let from = zoned(after_ms.div_euclid(1_000) * 1_000, &self.zone);
+        let next = self.cron.find_next_occurrence(&from, false).ok()?;
+        let at_ms = next.timestamp().as_millisecond();
+        (at_ms > after_ms).then_some(at_ms)
+    }
+}

@@ -1,0 +1,174 @@
+//! What a scheduled job is made of: [`Draft`].
+//!
+//! The rule: past this point secrets stand only sealed in the row, and in memory while a job is
+//! launched.
+
+use std::fmt;
+
+use pki::seal::SealKey;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use store::{Advance, ScheduleEdit, ScheduleRow};
+use zeroize::Zeroizing;
+
+use crate::handle::ScheduleError;
+use crate::launch::{BROKEN, ScheduledJob, SubmissionError};
+use crate::plan::Plan;
+use crate::timetable::{Timetable, TimetableError};
+
+/// What a scheduled job runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A task.
+    Task,
+    /// Puppet.
+    Deploy,
+    /// A plan.
+    Plan,
+}
+
+/// A scheduled job as it is asked for.
+#[derive(Clone, PartialEq)]
+pub struct Draft {
+    /// The task or plan; empty for a Puppet run.
+    pub name: String,
+    /// May be empty.
+    pub environment: String,
+    /// Free text.
+    pub description: String,
+    /// Free keys and values.
+    pub userdata: Map<String, Value>,
+    /// Everything but the name and the secrets, as the API has it.
+    pub input: Map<String, Value>,
+    /// The secret parameters.
+    pub secrets: Map<String, Value>,
+    /// When.
+    pub timetable: Timetable,
+}
+
+// === impl Kind ===
+
+impl Kind {
+    /// As in the store and on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Task => "task",
+            Self::Deploy => "deploy",
+            Self::Plan => "plan",
+        }
+    }
+
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        [Self::Task, Self::Deploy, Self::Plan]
+            .into_iter()
+            .find(|kind| kind.as_str() == text)
+    }
+}
+
+// === impl Draft ===
+
+impl Draft {
+    /// As it is written, with its slots from `now_ms` on. `schedule`: the number that seeds the
+    /// spread.
+    pub(crate) fn edit(
+        self,
+        schedule: i64,
+        now_ms: i64,
+        seal: &SealKey,
+    ) -> Result<ScheduleEdit, TimetableError> {
+        let advance = first(&self.timetable, schedule, now_ms)?;
+        let names: Vec<&String> = self.secrets.keys().collect();
+        let secrets = (!self.secrets.is_empty()).then(|| {
+            let plain = Zeroizing::new(Value::Object(self.secrets.clone()).to_string());
+            seal.seal(plain.as_bytes())
+        });
+        Ok(ScheduleEdit {
+            sensitive: serde_json::json!(names).to_string(),
+            sealed: secrets,
+            name: self.name,
+            environment: self.environment,
+            description: self.description,
+            userdata: Value::Object(self.userdata).to_string(),
+            input: Value::Object(self.input).to_string(),
+            timetable: serde_json::json!(self.timetable).to_string(),
+            advance,
+        })
+    }
+
+    /// From a row, with its secrets.
+    pub(crate) fn open(row: &ScheduleRow, seal: &SealKey) -> Result<Self, ScheduleError> {
+        let edit = &row.edit;
+        let secrets = match &edit.sealed {
+            None => Map::new(),
+            Some(sealed) => {
+                let plain = Zeroizing::new(seal.open(sealed)?);
+                serde_json::from_slice(&plain)?
+            }
+        };
+        Ok(Self {
+            name: edit.name.clone(),
+            environment: edit.environment.clone(),
+            description: edit.description.clone(),
+            userdata: serde_json::from_str(&edit.userdata)?,
+            input: serde_json::from_str(&edit.input)?,
+            secrets,
+            timetable: serde_json::from_str(&edit.timetable)?,
+        })
+    }
+}
+
+/// Where a schedule stands that is new, or has a new timetable: nothing of the past counts.
+pub(crate) fn first(
+    timetable: &Timetable,
+    schedule: i64,
+    now_ms: i64,
+) -> Result<Advance, TimetableError> {
+    let cursor_ms = now_ms.saturating_sub(1);
+    let next = Plan::new(schedule, timetable)?.next_after(cursor_ms);
+    Ok(Advance {
+        cursor_ms: Some(cursor_ms),
+        next_slot_ms: next.map(|slot| slot.slot_ms),
+        next_ms: next.map(|slot| slot.start_ms),
+        queued_ms: None,
+    })
+}
+
+/// What is launched for a row.
+pub(crate) fn scheduled_job(
+    row: &ScheduleRow,
+    seal: &SealKey,
+) -> Result<ScheduledJob, SubmissionError> {
+    let broken = |what: &str| SubmissionError::new(BROKEN, what);
+    let draft = Draft::open(row, seal).map_err(|error| {
+        tracing::error!(schedule = row.id, %error, "cannot read a schedule");
+        broken("the schedule's row cannot be read; make the schedule again (was the seal key replaced?)")
+    })?;
+    let kind = Kind::parse(&row.kind)
+        .ok_or_else(|| broken("this version does not know the schedule's type"))?;
+    Ok(ScheduledJob {
+        id: row.id,
+        kind,
+        name: draft.name,
+        environment: draft.environment,
+        owner: row.owner.clone(),
+        owner_id: row.owner_id.clone(),
+        description: draft.description,
+        userdata: draft.userdata,
+        input: draft.input,
+        sensitive: draft.secrets.keys().cloned().collect(),
+        secrets: draft.secrets,
+    })
+}
+
+/// Never the values of secrets or parameters.
+impl fmt::Debug for Draft {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Draft")
+            .field("name", &self.name)
+            .field("environment", &self.environment)
+            .field("secrets", &self.secrets.keys().collect::<Vec<_>>())
+            .field("timetable", &self.timetable)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,248 @@
+//! The handle that the rest of the server holds: [`Schedules`].
+//!
+//! The rule: what it answers is durable, and after [`Schedules::shutdown`] nothing starts any more.
+
+use std::fmt;
+use std::sync::Arc;
+
+use pki::seal::{OpenError, SealKey};
+use store::{Advance, NewSchedule, Page, ScheduleFilter, Store, StoreError};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use uuid::Uuid;
+
+use crate::actor::Actor;
+use crate::clock::{Clock, SystemClock};
+use crate::draft::{Draft, Kind, first};
+use crate::launch::{Launch, NoRecord, Record};
+use crate::timetable::TimetableError;
+use crate::view::Scheduled;
+
+/// The schedules. Cheap to clone.
+#[derive(Clone)]
+pub struct Schedules {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    parts: Arc<Parts>,
+    tasks: TaskTracker,
+}
+
+/// What handle and actor stand on.
+pub(crate) struct Parts {
+    pub(crate) store: Store,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) seal: SealKey,
+    pub(crate) launch: Arc<dyn Launch>,
+    pub(crate) record: Arc<dyn Record>,
+    /// A schedule was written.
+    pub(crate) written: Notify,
+    /// Nothing starts any more.
+    pub(crate) stopped: CancellationToken,
+}
+
+/// What can be set.
+#[derive(Clone)]
+pub struct SchedulesConfig {
+    /// The time of day.
+    pub clock: Arc<dyn Clock>,
+    /// Who is told of firings.
+    pub record: Arc<dyn Record>,
+}
+
+/// Why a schedule cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum ScheduleError {
+    /// There is none of this number.
+    #[error("unknown scheduled job {0}")]
+    Unknown(i64),
+    /// It was deleted.
+    #[error("the scheduled job {0} is deleted; make a new one")]
+    Disabled(i64),
+    /// The timetable.
+    #[error(transparent)]
+    Timetable(#[from] TimetableError),
+    /// Somebody else edited it.
+    #[error("the scheduled job {0} was edited by somebody else at the same time; look at it again")]
+    Edited(i64),
+    /// The row's JSON.
+    #[error("the row of the scheduled job is not of this version")]
+    Row(#[from] serde_json::Error),
+    /// The row's words.
+    #[error("the row of the scheduled job has a type that this version does not know")]
+    Unreadable,
+    /// The secrets.
+    #[error("the secrets of the scheduled job cannot be opened")]
+    Seal(#[from] OpenError),
+    /// The store.
+    #[error("cannot read or write scheduled jobs")]
+    Store(#[from] StoreError),
+}
+
+impl Default for SchedulesConfig {
+    fn default() -> Self {
+        Self {
+            clock: Arc::new(SystemClock),
+            record: Arc::new(NoRecord),
+        }
+    }
+}
+
+// === impl Schedules ===
+
+impl Schedules {
+    /// Starts the actor, which takes up what was claimed before and has no outcome yet.
+    pub fn start(
+        config: SchedulesConfig,
+        store: Store,
+        seal: SealKey,
+        launch: Arc<dyn Launch>,
+    ) -> Self {
+        let parts = Arc::new(Parts {
+            store,
+            clock: config.clock,
+            seal,
+            launch,
+            record: config.record,
+            written: Notify::new(),
+            stopped: CancellationToken::new(),
+        });
+        let tasks = TaskTracker::new();
+        tasks.spawn(Actor::new(Arc::clone(&parts)).run());
+        tasks.close();
+        let shared = Shared { parts, tasks };
+        Self {
+            shared: Arc::new(shared),
+        }
+    }
+
+    /// Makes a scheduled job; gives its number.
+    pub async fn create(
+        &self,
+        kind: Kind,
+        owner: &str,
+        owner_id: &str,
+        draft: Draft,
+    ) -> Result<i64, ScheduleError> {
+        let parts = &self.shared.parts;
+        let now_ms = parts.clock.now_ms();
+        draft.timetable.check(now_ms)?;
+        let timetable = draft.timetable.clone();
+        let mut edit = draft.edit(0, now_ms, &parts.seal)?;
+        // The spread comes with the number; until then a slot starts at its begin at the earliest.
+        edit.advance.next_ms = edit.advance.next_slot_ms;
+        let new = NewSchedule {
+            request_id: Uuid::now_v7().to_string(),
+            kind: kind.as_str().to_owned(),
+            owner: owner.to_owned(),
+            owner_id: owner_id.to_owned(),
+            created_ms: now_ms,
+            edit,
+        };
+        let id = parts.store.insert_schedule(new).await?;
+        if timetable.spread_seconds > 0 {
+            let advance: Advance = first(&timetable, id, now_ms)?;
+            // An edit in between has computed its own.
+            parts.store.pass_slots(id, 1, advance, None).await?;
+        }
+        parts.written.notify_one();
+        Ok(id)
+    }
+
+    /// Writes over the schedule that was read with `revision`. With `new_times` the timetable is
+    /// checked and begins anew; otherwise it goes on where it stands.
+    pub async fn replace(
+        &self,
+        read: &Scheduled,
+        draft: Draft,
+        new_times: bool,
+    ) -> Result<(), ScheduleError> {
+        let parts = &self.shared.parts;
+        let now_ms = parts.clock.now_ms();
+        let id = read.id;
+        if new_times {
+            draft.timetable.check(now_ms)?;
+        }
+        // A slot that was decided stays so, even if the machine's clock was set back.
+        let decided_ms = self.existing(id).await?.edit.advance.cursor_ms;
+        let from_ms = decided_ms.map_or(now_ms, |decided| now_ms.max(decided.saturating_add(1)));
+        let edit = draft.edit(id, from_ms, &parts.seal)?;
+        let written = parts
+            .store
+            .update_schedule(id, read.revision, edit, new_times);
+        if !written.await? {
+            return Err(ScheduleError::Edited(id));
+        }
+        parts.written.notify_one();
+        Ok(())
+    }
+
+    /// Deletes a scheduled job for ever; its number and what it ran stay.
+    pub async fn disable(&self, id: i64) -> Result<(), ScheduleError> {
+        if self.shared.parts.store.disable_schedule(id).await? {
+            return Ok(());
+        }
+        self.existing(id).await?;
+        Err(ScheduleError::Disabled(id))
+    }
+
+    /// One scheduled job, deleted ones too.
+    pub async fn get(&self, id: i64) -> Result<Scheduled, ScheduleError> {
+        Scheduled::read(self.existing(id).await?)
+    }
+
+    /// The scheduled job as it could be written again, with its secrets.
+    pub async fn draft(&self, id: i64) -> Result<Draft, ScheduleError> {
+        Draft::open(&self.existing(id).await?, &self.shared.parts.seal)
+    }
+
+    /// Scheduled jobs that are not deleted, and how many there are without paging.
+    pub async fn list(
+        &self,
+        filter: &ScheduleFilter,
+        page: Page,
+    ) -> Result<(Vec<Scheduled>, u64), ScheduleError> {
+        let (rows, total) = self.shared.parts.store.schedules(filter, page).await?;
+        let items = rows.into_iter().map(Scheduled::read);
+        Ok((items.collect::<Result<_, _>>()?, total))
+    }
+
+    /// Looks at the clock now.
+    pub fn look_soon(&self) {
+        self.shared.parts.written.notify_one();
+    }
+
+    /// Ends the actor: no slot is claimed any more, and launches under way come to their end.
+    pub async fn shutdown(&self) {
+        self.shared.parts.stopped.cancel();
+        self.shared.tasks.wait().await;
+    }
+
+    async fn existing(&self, id: i64) -> Result<store::ScheduleRow, ScheduleError> {
+        let row = self.shared.parts.store.schedule(id).await?;
+        row.ok_or(ScheduleError::Unknown(id))
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // A handle that was dropped without shutdown: the actor ends by itself soon.
+        self.parts.stopped.cancel();
+    }
+}
+
+impl fmt::Debug for Schedules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Schedules").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for SchedulesConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SchedulesConfig")
+            .field("clock", &self.clock)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,138 @@
+//! From a claimed slot to its outcome, and what becomes of slots whose launch was cut off.
+//!
+//! The rule: after a crash a claimed slot with a job has run; one without a job has not, and it is
+//! launched when it still may be, or told as interrupted. Both are certain, because job and slot
+//! are written in one transaction.
+
+use std::sync::Arc;
+
+use store::{OpenSlot, ScheduleRow, SlotKey, StoreError};
+
+use crate::actor::{Actor, firing};
+use crate::defaults::{LAUNCH_PATIENCE, ON_TIME_MS, RETRY};
+use crate::draft::scheduled_job;
+use crate::handle::Parts;
+use crate::launch::{BROKEN, INTERRUPTED, Outcome, SubmissionError, UNKNOWN, UNRECORDED};
+use crate::plan::milliseconds;
+use crate::timetable::{Missed, Timetable};
+
+// === impl Actor ===
+
+impl Actor {
+    /// Takes up what was claimed and has no outcome.
+    pub(crate) async fn recover(&mut self) -> Result<(), StoreError> {
+        let now_ms = self.parts.clock.now_ms();
+        for open in self.parts.store.open_slots().await? {
+            if self.under_way.contains(&open.slot) {
+                continue;
+            }
+            if open.job.is_some() {
+                self.parts.store.end_slot(open.slot, None).await?;
+                continue;
+            }
+            let row = self.parts.store.schedule(open.slot.schedule).await?;
+            match row {
+                Some(row) if may_still_run(&row, &open, now_ms) => {
+                    tracing::info!(slot = ?open.slot, "a claimed slot was not launched; it is now");
+                    self.start(row, open.slot);
+                }
+                row => self.interrupted(row.as_ref(), open.slot).await?,
+            }
+        }
+        Ok(())
+    }
+
+    async fn interrupted(
+        &self,
+        row: Option<&ScheduleRow>,
+        slot: SlotKey,
+    ) -> Result<(), StoreError> {
+        let error = SubmissionError::new(
+            INTERRUPTED,
+            "the server went down before it made the job, and came back too late; nothing was started",
+        );
+        tracing::warn!(?slot, %error, "a slot of a schedule has no job");
+        self.parts.store.end_slot(slot, Some(&error.json())).await?;
+        if let Some(firing) = row.and_then(|row| firing(row, slot.slot_ms)) {
+            let outcome = Outcome::Refused(error);
+            self.parts.record.fired(&firing, &outcome).await;
+        }
+        Ok(())
+    }
+}
+
+/// As a slot that could not start in time.
+fn may_still_run(row: &ScheduleRow, open: &OpenSlot, now_ms: i64) -> bool {
+    let timetable: Option<Timetable> = serde_json::from_str(&row.edit.timetable).ok();
+    let grace_ms = match timetable.map(|timetable| timetable.missed) {
+        Some(Missed::RunOnce { grace_seconds }) => milliseconds(grace_seconds).max(ON_TIME_MS),
+        Some(Missed::Skip) => ON_TIME_MS,
+        None => return false,
+    };
+    row.enabled && now_ms.saturating_sub(open.claimed_ms) <= grace_ms
+}
+
+/// Launches a claimed slot and writes down what came of it, however long the store is away.
+pub(crate) async fn launch(parts: Arc<Parts>, row: ScheduleRow, slot: SlotKey) -> SlotKey {
+    // In a task of its own, so that a bug in it leaves an outcome, too.
+    let working = tokio::spawn(attempt(Arc::clone(&parts), row.clone(), slot));
+    let outcome = working.await.unwrap_or_else(|error| {
+        let msg = format!("the launch broke (a bug; please report it): {error}");
+        Err(SubmissionError::new(BROKEN, msg))
+    });
+    let text = outcome.as_ref().err().map(SubmissionError::json);
+    match &outcome {
+        Ok(job) => tracing::info!(schedule = slot.schedule, %job, "a schedule started a job"),
+        Err(error) => {
+            tracing::warn!(
+                schedule = slot.schedule,
+                kind = error.kind,
+                "a slot of a schedule has no job"
+            );
+        }
+    }
+    loop {
+        match parts.store.end_slot(slot, text.as_deref()).await {
+            Ok(()) | Err(StoreError::Closed | StoreError::Superseded) => break,
+            Err(error) => {
+                tracing::warn!(%error, ?slot, "cannot write what came of a slot; tried again");
+                // The next start finds the slot open.
+                if parts.stopped.is_cancelled() {
+                    break;
+                }
+                tokio::time::sleep(RETRY).await;
+            }
+        }
+    }
+    if let Some(firing) = firing(&row, slot.slot_ms) {
+        let outcome = outcome.map_or_else(Outcome::Refused, Outcome::Launched);
+        parts.record.fired(&firing, &outcome).await;
+    }
+    slot
+}
+
+async fn attempt(
+    parts: Arc<Parts>,
+    row: ScheduleRow,
+    slot: SlotKey,
+) -> Result<store::JobNumber, SubmissionError> {
+    let job = scheduled_job(&row, &parts.seal)?;
+    let firing = firing(&row, slot.slot_ms)
+        .ok_or_else(|| SubmissionError::new(BROKEN, "this version does not know its type"))?;
+    if let Err(why) = parts.record.firing(&firing).await {
+        let msg = format!("nothing was started, because it could not be recorded: {why}");
+        return Err(SubmissionError::new(UNRECORDED, msg));
+    }
+    let launching = parts.launch.launch(&job, slot);
+    match tokio::time::timeout(LAUNCH_PATIENCE, launching).await {
+        Ok(outcome) => outcome,
+        Err(_) => Err(SubmissionError::new(
+            UNKNOWN,
+            format!(
+                "nobody answered within {} seconds; whether a job was made is not known: if one is, \
+                 it is shown here",
+                LAUNCH_PATIENCE.as_secs()
+            ),
+        )),
+    }
+}

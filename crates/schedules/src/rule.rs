@@ -1,0 +1,66 @@
+//! Slots of a rule, without spread, blackouts and end.
+//!
+//! [`CompiledRule`]; the rule: [`CompiledRule::after`] gives a later time than it was asked with,
+//! never one before the start, and the same for the same question.
+
+use crate::calendar::CompiledCalendar;
+use crate::cron::CompiledCron;
+use crate::timetable::{Rule, Timetable, TimetableError};
+
+/// A rule that can be asked.
+#[derive(Clone, Debug)]
+pub(crate) enum CompiledRule {
+    Once {
+        at_ms: i64,
+    },
+    Every {
+        start_ms: i64,
+        step_ms: i64,
+    },
+    Cron {
+        start_ms: i64,
+        cron: Box<CompiledCron>,
+    },
+    Calendar {
+        start_ms: i64,
+        calendar: Box<CompiledCalendar>,
+    },
+}
+
+impl CompiledRule {
+    pub(crate) fn new(timetable: &Timetable) -> Result<Self, TimetableError> {
+        let start_ms = timetable.start_ms;
+        Ok(match &timetable.rule {
+            Rule::Once => Self::Once { at_ms: start_ms },
+            Rule::Every { seconds } => Self::Every {
+                start_ms,
+                step_ms: i64::try_from(*seconds)
+                    .unwrap_or(i64::MAX)
+                    .saturating_mul(1_000)
+                    .max(1_000),
+            },
+            Rule::Cron { text, timezone } => Self::Cron {
+                start_ms,
+                cron: Box::new(CompiledCron::new(text, timezone)?),
+            },
+            Rule::Calendar(calendar) => Self::Calendar {
+                start_ms,
+                calendar: Box::new(CompiledCalendar::new(calendar, start_ms)?),
+            },
+        })
+    }
+
+    /// The first slot after `after_ms`.
+    pub(crate) fn after(&self, after_ms: i64) -> Option<i64> {
+        match self {
+            Self::Once { at_ms } => (*at_ms > after_ms).then_some(*at_ms),
+            Self::Every { start_ms, .. } if after_ms < *start_ms => Some(*start_ms),
+            Self::Every { start_ms, step_ms } => {
+                let steps = after_ms.checked_sub(*start_ms)?.div_euclid(*step_ms) + 1;
+                start_ms.checked_add(steps.checked_mul(*step_ms)?)
+            }
+            Self::Cron { start_ms, cron } => cron.after(after_ms.max(start_ms - 1)),
+            Self::Calendar { start_ms, calendar } => calendar.after(after_ms.max(start_ms - 1)),
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Time zones by name.
+
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
+
+use crate::timetable::TimetableError;
+
+/// The zone of an IANA name such as `Europe/Berlin`, from the machine's data.
+pub(crate) fn zone(place: &'static str, name: &str) -> Result<TimeZone, TimetableError> {
+    TimeZone::get(name).map_err(|_| TimetableError::Zone {
+        place,
+        name: name.chars().take(80).collect(),
+    })
+}
+
+/// The moment in a zone; the ends of time for what is beyond them.
+pub(crate) fn zoned(ms: i64, zone: &TimeZone) -> Zoned {
+    let end = if ms < 0 {
+        Timestamp::MIN
+    } else {
+        Timestamp::MAX
+    };
+    let at = Timestamp::from_millisecond(ms).unwrap_or(end);
+    at.to_zoned(zone.clone())
+}
+
+/// When the clocks of a zone show `at`. A time that is left out when clocks go forward is shown as
+/// much later as the gap is long; of a time that is shown twice, the first counts.
+pub(crate) fn first_instant(at: DateTime, zone: &TimeZone) -> Option<i64> {
+    let zoned = zone.to_ambiguous_zoned(at).compatible().ok()?;
+    Some(zoned.timestamp().as_millisecond())
+}
+
+/// The same for the begin of a window that must not be too narrow.
+pub(crate) fn earliest_instant(at: DateTime, zone: &TimeZone) -> Option<i64> {
+    let zoned = zone.to_ambiguous_zoned(at).earlier().ok()?;
+    Some(zoned.timestamp().as_millisecond())
+}
+
+/// The same for its end.
+pub(crate) fn latest_instant(at: DateTime, zone: &TimeZone) -> Option<i64> {
+    let zoned = zone.to_ambiguous_zoned(at).later().ok()?;
+    Some(zoned.timestamp().as_millisecond())
+}

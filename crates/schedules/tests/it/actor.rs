@@ -1,0 +1,232 @@
+//! The actor over a real store: from a timetable to jobs.
+
+use schedules::{
+    Kind, Outcome, Overlap, ScheduleError, SkipReason, SubmissionError, Timetable, TimetableError,
+};
+use store::{Change, JobChange, Page, ScheduleFilter, SlotKey};
+
+use crate::world::{Mood, World, draft, hourly, ms, new_job};
+
+const START: &str = "2026-01-01T01:00:00Z";
+const HOUR_MS: i64 = 3_600_000;
+
+#[tokio::test]
+async fn a_slot_becomes_one_job_with_its_secrets() {
+    let mut world = World::at("2026-01-01T00:30:00Z").await;
+    let id = world.create(Timetable::once(ms(START))).await;
+    assert_eq!(id, 1);
+    let fresh = world.schedules.get(id).await.unwrap();
+    assert_eq!((fresh.next_ms, &fresh.last), (Some(ms(START)), &None));
+    assert_eq!(fresh.sensitive, ["password"]);
+    world.set(ms(START));
+    let (job, slot) = world.launched.recv().await.unwrap();
+    assert_eq!((slot.schedule, slot.slot_ms), (id, ms(START)));
+    assert_eq!((job.owner.as_str(), job.owner_id.as_str()), ("ada", "u-1"));
+    assert_eq!(job.secrets["password"], "hunter2");
+    assert!(!format!("{job:?}").contains("hunter2"));
+    let ran = world
+        .until(id, |now| {
+            now.last.as_ref().is_some_and(|last| last.outcome.is_ok())
+        })
+        .await;
+    assert_eq!((ran.next_ms, ran.runs), (None, 1));
+    assert_eq!(world.jobs().await, 1);
+    let bytes = std::fs::read(world.directory.path().join("tutti.db")).unwrap();
+    let log = std::fs::read(world.directory.path().join("tutti.db-wal")).unwrap_or_default();
+    for file in [bytes, log] {
+        assert!(
+            !String::from_utf8_lossy(&file).contains("hunter2"),
+            "sealed at rest"
+        );
+    }
+    // The record comes last; at its end nothing is under way.
+    world.schedules.shutdown().await;
+    let fired = world.records.fired.lock().unwrap().clone();
+    assert!(matches!(fired[..], [(at, Outcome::Launched(_))] if at == ms(START)));
+}
+
+#[tokio::test]
+async fn a_refusal_is_shown_with_its_reason() {
+    let world = World::at("2026-01-01T00:30:00Z").await;
+    world.mood(Mood::Refuses);
+    let id = world.create(hourly(START)).await;
+    world.set(ms(START));
+    let refused = |kind: &'static str| {
+        move |now: &schedules::Scheduled| {
+            let last = now.last.as_ref().map(|last| &last.outcome);
+            last.is_some_and(|outcome| outcome.as_ref().is_err_and(|error| error.kind == kind))
+        }
+    };
+    let shown = world.until(id, refused("x/no")).await;
+    assert_eq!(shown.next_ms, Some(ms(START) + HOUR_MS), "it goes on");
+    world.mood(Mood::Breaks);
+    world.set(ms(START) + HOUR_MS);
+    world.until(id, refused("tutti/submission-broken")).await;
+    world.mood(Mood::Works);
+    *world.records.full.lock().unwrap() = true;
+    world.set(ms(START) + 2 * HOUR_MS);
+    world
+        .until(id, refused("tutti/submission-unrecorded"))
+        .await;
+    assert_eq!(world.jobs().await, 0, "no record, no action");
+}
+
+#[tokio::test]
+async fn a_run_that_goes_on_holds_the_next_slot() {
+    let world = World::at("2026-01-01T00:30:00Z").await;
+    let skips = world.create(hourly(START)).await;
+    let queues = world
+        .create(Timetable {
+            overlap: Overlap::Queue,
+            ..hourly(START)
+        })
+        .await;
+    world.set(ms(START));
+    let ran =
+        |now: &schedules::Scheduled| now.last.as_ref().is_some_and(|last| last.outcome.is_ok());
+    world.until(skips, ran).await;
+    let first = world.until(queues, ran).await;
+    world.set(ms(START) + HOUR_MS);
+    let skipped = world.until(skips, |now| now.skipped.is_some()).await;
+    assert_eq!(skipped.skipped.unwrap().reason, SkipReason::Overlap);
+    world.until(queues, |now| now.queued_ms.is_some()).await;
+    assert_eq!(world.jobs().await, 2);
+    let job = first.last.unwrap().outcome.unwrap();
+    let over = Change::Job(JobChange {
+        job,
+        to_state: "finished".to_owned(),
+        at_ms: 9,
+        event: None,
+    });
+    world.store.commit(vec![over]).await.unwrap();
+    let second = world
+        .until(queues, |now| now.runs == 2 && now.queued_ms.is_none())
+        .await;
+    assert_eq!(second.last.unwrap().slot_ms, ms(START) + HOUR_MS);
+}
+
+#[tokio::test]
+async fn an_edit_takes_effect_and_a_deletion_is_final() {
+    let mut world = World::at("2026-01-01T00:30:00Z").await;
+    let id = world.create(hourly(START)).await;
+    let read = world.schedules.get(id).await.unwrap();
+    let mut new = world.schedules.draft(id).await.unwrap();
+    new.timetable = hourly("2026-01-01T05:00:00Z");
+    world
+        .schedules
+        .replace(&read, new.clone(), true)
+        .await
+        .unwrap();
+    assert!(matches!(
+        world.schedules.replace(&read, new.clone(), true).await,
+        Err(ScheduleError::Edited(1))
+    ));
+    world.set(ms("2026-01-01T04:59:59Z"));
+    let moved = world.schedules.get(id).await.unwrap();
+    assert_eq!(
+        (moved.runs, moved.next_ms),
+        (0, Some(ms("2026-01-01T05:00:00Z")))
+    );
+    // Another description does not move it.
+    let mut named = world.schedules.draft(id).await.unwrap();
+    named.description = "new".to_owned();
+    world.schedules.replace(&moved, named, false).await.unwrap();
+    world.set(ms("2026-01-01T05:00:00Z"));
+    let (job, _) = world.launched.recv().await.unwrap();
+    assert_eq!(
+        (job.description.as_str(), &job.secrets["password"]),
+        ("new", &"hunter2".into())
+    );
+    world.schedules.disable(id).await.unwrap();
+    assert!(matches!(
+        world.schedules.disable(id).await,
+        Err(ScheduleError::Disabled(1))
+    ));
+    let gone = world.schedules.get(id).await.unwrap();
+    assert_eq!((gone.enabled, gone.next_ms), (false, None));
+    let read = world.schedules.get(id).await.unwrap();
+    assert!(matches!(
+        world.schedules.replace(&read, new, true).await,
+        Err(ScheduleError::Edited(1))
+    ));
+    assert!(matches!(
+        world.schedules.get(9).await,
+        Err(ScheduleError::Unknown(9))
+    ));
+    let (items, total) = world
+        .schedules
+        .list(&ScheduleFilter::default(), Page::default())
+        .await
+        .unwrap();
+    assert_eq!((items.len(), total), (0, 0));
+}
+
+#[tokio::test]
+async fn a_start_in_the_past_makes_nothing() {
+    let world = World::at("2026-01-01T02:00:00Z").await;
+    let made = world
+        .schedules
+        .create(Kind::Task, "ada", "u-1", draft(hourly(START)));
+    assert!(matches!(
+        made.await,
+        Err(ScheduleError::Timetable(TimetableError::Past))
+    ));
+    assert_eq!(
+        world.create(hourly("2026-01-01T03:00:00Z")).await,
+        1,
+        "no number is lost"
+    );
+}
+
+#[tokio::test]
+async fn the_database_itself_refuses_a_second_job_for_a_slot() {
+    let world = World::at("2026-01-01T00:30:00Z").await;
+    let slot = SlotKey {
+        schedule: 4,
+        slot_ms: 9,
+    };
+    let first = world.store.insert_job(new_job(Some(slot))).await.unwrap();
+    assert!(world.store.insert_job(new_job(Some(slot))).await.is_err());
+    assert_eq!(world.store.job_of_slot(slot).await.unwrap(), Some(first));
+    assert_eq!(world.jobs().await, 1);
+    let error = SubmissionError::new("a/b", "c");
+    assert_eq!(error.to_string(), "c (a/b)");
+}
+
+#[tokio::test]
+async fn a_hundred_schedules_of_one_moment_are_all_launched() {
+    let world = World::at("2026-01-01T00:30:00Z").await;
+    let spread = Timetable {
+        spread_seconds: 600,
+        ..Timetable::once(ms(START))
+    };
+    let mut starts = Vec::new();
+    for _ in 0..100 {
+        let id = world.create(spread.clone()).await;
+        starts.push(world.schedules.get(id).await.unwrap().next_ms.unwrap());
+    }
+    let different: std::collections::BTreeSet<_> = starts.iter().collect();
+    assert!(different.len() > 50, "they are spread: {}", different.len());
+    for minute in 0..=11 {
+        world.set(ms(START) + minute * 60_000);
+        let past = |start: &&i64| **start <= ms(START) + minute * 60_000;
+        let due = u64::try_from(starts.iter().filter(past).count()).unwrap();
+        let all = async {
+            while world.jobs().await < due {
+                world.schedules.look_soon();
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(std::time::Duration::from_secs(30), all)
+            .await
+            .unwrap();
+    }
+    for id in 1..=100 {
+        world
+            .until(id, |now| {
+                now.last.as_ref().is_some_and(|last| last.outcome.is_ok())
+            })
+            .await;
+    }
+    assert_eq!(world.jobs().await, 100);
+}

@@ -1,0 +1,185 @@
+//! The server process is cut off between claim, launch and outcome, or killed at random.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use pki::seal::SealKey;
+use schedules::{
+    Kind, Launch, Missed, Overlap, Rule, ScheduledJob, Schedules, SchedulesConfig, SubmissionError,
+    Timetable,
+};
+use store::{JobFilter, JobNumber, Page, ScheduleFilter, SlotKey, Store, StoreConfig};
+
+use crate::world::{Mood, World, draft, hourly, ms, new_job};
+
+const START: &str = "2026-01-01T01:00:00Z";
+const CHILD: &str = "TUTTI_SCHEDULES_KILL_TEST";
+const KILLS: usize = 12;
+
+async fn cut_in(mood: Mood, back_after_s: i64, missed: Missed) -> (World, i64) {
+    let mut world = World::at("2026-01-01T00:30:00Z").await;
+    world.mood(mood);
+    let timetable = Timetable {
+        missed,
+        ..hourly(START)
+    };
+    let id = world.create(timetable).await;
+    world.set(ms(START));
+    world.launched.recv().await.unwrap();
+    if mood == Mood::HangsAfterwards {
+        while world.jobs().await == 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+    let world = world
+        .cut(ms(START) + back_after_s * 1_000, Mood::Works)
+        .await;
+    (world, id)
+}
+
+fn ended(now: &schedules::Scheduled) -> bool {
+    let pending = "tutti/submission-pending";
+    let outcome = now.last.as_ref().map(|last| &last.outcome);
+    outcome.is_some_and(|outcome| {
+        outcome.as_ref().is_ok_and(|_| true)
+            || outcome.as_ref().is_err_and(|error| error.kind != pending)
+    })
+}
+
+#[tokio::test]
+async fn claimed_and_cut_off_it_is_launched_when_the_server_is_soon_back() {
+    let (mut world, id) = cut_in(Mood::Hangs, 5, Missed::Skip).await;
+    let (_, slot) = world.launched.recv().await.unwrap();
+    assert_eq!(slot.slot_ms, ms(START), "the same slot");
+    let now = world.until(id, ended).await;
+    assert_eq!((now.runs, world.jobs().await), (1, 1));
+    assert!(now.last.unwrap().outcome.is_ok());
+}
+
+#[tokio::test]
+async fn claimed_and_cut_off_for_long_it_is_told_as_interrupted() {
+    let (world, id) = cut_in(Mood::Hangs, 600, Missed::Skip).await;
+    let now = world.until(id, ended).await;
+    let error = now.last.unwrap().outcome.unwrap_err();
+    assert_eq!(error.kind, "tutti/submission-interrupted");
+    assert!(error.msg.contains("nothing was started"), "{error}");
+    assert_eq!(world.jobs().await, 0);
+}
+
+#[tokio::test]
+async fn claimed_and_cut_off_for_long_it_runs_within_its_grace() {
+    let grace = Missed::RunOnce { grace_seconds: 900 };
+    let (world, id) = cut_in(Mood::Hangs, 600, grace).await;
+    let now = world.until(id, ended).await;
+    assert!(now.last.unwrap().outcome.is_ok());
+    assert_eq!(world.jobs().await, 1);
+}
+
+#[tokio::test]
+async fn launched_and_cut_off_before_the_answer_it_does_not_run_again() {
+    let (mut world, id) = cut_in(Mood::HangsAfterwards, 5, Missed::Skip).await;
+    let now = world.until(id, ended).await;
+    assert!(now.last.unwrap().outcome.is_ok(), "the job says so itself");
+    while !world.store.open_slots().await.unwrap().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(world.jobs().await, 1);
+    assert!(world.launched.try_recv().is_err(), "nobody was asked again");
+}
+
+/// Tells what it launches, on the way to the store.
+struct Printer(Store);
+
+#[async_trait]
+impl Launch for Printer {
+    async fn launch(&self, _: &ScheduledJob, slot: SlotKey) -> Result<JobNumber, SubmissionError> {
+        let made = self.0.insert_job(new_job(Some(slot))).await;
+        let number = made.map_err(|error| SubmissionError::new("x/store", error.to_string()))?;
+        println!("launched {}", slot.slot_ms);
+        Ok(number)
+    }
+}
+
+#[tokio::test]
+async fn child() {
+    // Not a test of its own: the program that is killed.
+    let Ok(path) = std::env::var(CHILD) else {
+        return;
+    };
+    let directory = std::path::Path::new(&path);
+    let config = StoreConfig::sqlite(directory.join("tutti.db"));
+    let store = Store::open(&config).await.unwrap();
+    let seal = SealKey::open_or_create(&directory.join("seal.key")).unwrap();
+    let launch = Arc::new(Printer(store.clone()));
+    let schedules = Schedules::start(SchedulesConfig::default(), store, seal, launch);
+    let (_, total) = schedules
+        .list(&ScheduleFilter::default(), Page::default())
+        .await
+        .unwrap();
+    if total == 0 {
+        let now_ms = jiff::Timestamp::now().as_millisecond();
+        let timetable = Timetable {
+            rule: Rule::Every { seconds: 1 },
+            overlap: Overlap::Allow,
+            ..Timetable::once((now_ms / 1_000 + 1) * 1_000)
+        };
+        for _ in 0..5 {
+            let made = schedules.create(Kind::Task, "ada", "u-1", draft(timetable.clone()));
+            made.await.unwrap();
+        }
+    }
+    println!("up");
+    std::future::pending::<()>().await;
+}
+
+#[tokio::test]
+async fn kills_at_random_moments_make_no_slot_run_twice_and_lose_none_silently() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut launched = 0;
+    for round in 0..KILLS {
+        launched += killed_after(directory.path(), 1 + (round * 5) % 9);
+    }
+    assert!(launched > 0);
+    let config = StoreConfig::sqlite(directory.path().join("tutti.db"));
+    let store = Store::open(&config).await.unwrap();
+    let (_, jobs) = store
+        .jobs(&JobFilter::default(), Page::default())
+        .await
+        .unwrap();
+    assert!(jobs >= launched, "{jobs} jobs, {launched} told");
+    // Whatever is claimed has a job or is open for the next start to decide, never neither.
+    let open = store.open_slots().await.unwrap();
+    store.close().await;
+    let database = rusqlite::Connection::open(directory.path().join("tutti.db")).unwrap();
+    let count = |sql: &str| -> i64 { database.query_row(sql, [], |row| row.get(0)).unwrap() };
+    let claimed = count("SELECT SUM(runs) FROM schedules").unsigned_abs();
+    let without = u64::try_from(open.iter().filter(|slot| slot.job.is_none()).count()).unwrap();
+    assert_eq!(claimed, jobs + without, "{without} are open");
+}
+
+/// Starts the child, kills it after so many lines, and counts the launches that it told.
+fn killed_after(directory: &std::path::Path, lines: usize) -> u64 {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["kill::child", "--exact", "--nocapture", "--test-threads=1"])
+        .env(CHILD, directory)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut told = 0;
+    let mut output = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut seen = 0;
+    while seen < lines {
+        let Some(Ok(line)) = output.next() else { break };
+        seen += usize::from(line.contains("launched") || line == "up");
+        told += u64::from(line.contains("launched"));
+    }
+    child.kill().unwrap();
+    for line in output.map_while(Result::ok) {
+        told += u64::from(line.contains("launched"));
+    }
+    child.wait().unwrap();
+    told
+}

@@ -1,0 +1,239 @@
+//! A store, a clock to be set, and somebody who makes jobs as told: [`World`].
+
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use pki::seal::SealKey;
+use schedules::{
+    Clock, Draft, Firing, Kind, Launch, Outcome, Record, Rule, Scheduled, ScheduledJob, Schedules,
+    SchedulesConfig, SubmissionError, Timetable,
+};
+use serde_json::{Map, Value, json};
+use store::{JobFilter, JobNumber, NewJob, Page, SlotKey, Store, StoreConfig};
+use tokio::sync::mpsc;
+
+pub(crate) fn ms(text: &str) -> i64 {
+    let at: jiff::Timestamp = text.parse().unwrap();
+    at.as_millisecond()
+}
+
+/// A clock that is set by hand.
+#[derive(Clone, Debug)]
+pub(crate) struct Hand(Arc<AtomicI64>);
+
+impl Hand {
+    pub(crate) fn set(&self, at_ms: i64) {
+        self.0.store(at_ms, Ordering::SeqCst);
+    }
+}
+
+impl Clock for Hand {
+    fn now_ms(&self) -> i64 {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+/// What the launcher does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Mood {
+    Works,
+    Refuses,
+    Breaks,
+    /// Never answers, and has made no job.
+    Hangs,
+    /// Has made the job, and never answers.
+    HangsAfterwards,
+}
+
+pub(crate) struct Launcher {
+    pub(crate) store: Store,
+    pub(crate) mood: Mutex<Mood>,
+    pub(crate) seen: mpsc::UnboundedSender<(ScheduledJob, SlotKey)>,
+}
+
+#[async_trait]
+impl Launch for Launcher {
+    async fn launch(
+        &self,
+        job: &ScheduledJob,
+        slot: SlotKey,
+    ) -> Result<JobNumber, SubmissionError> {
+        let mood = *self.mood.lock().unwrap();
+        // The test may have ended.
+        let _ = self.seen.send((job.clone(), slot));
+        match mood {
+            Mood::Refuses => {
+                return Err(SubmissionError::new("x/no", "the owner may not"));
+            }
+            Mood::Breaks => panic!("a bug"),
+            Mood::Hangs => std::future::pending().await,
+            Mood::Works | Mood::HangsAfterwards => {}
+        }
+        let made = self.store.insert_job(new_job(Some(slot))).await;
+        if mood == Mood::HangsAfterwards {
+            std::future::pending::<()>().await;
+        }
+        made.map_err(|error| SubmissionError::new("x/store", error.to_string()))
+    }
+}
+
+pub(crate) fn new_job(slot: Option<SlotKey>) -> NewJob {
+    NewJob {
+        command: "task".to_owned(),
+        kind: "task".to_owned(),
+        task: Some("package".to_owned()),
+        environment: "production".to_owned(),
+        options: "{}".to_owned(),
+        sealed: None,
+        owner: "ada".to_owned(),
+        description: String::new(),
+        userdata: "{}".to_owned(),
+        created_ms: 1,
+        states: vec!["ready".to_owned()],
+        runs: Vec::new(),
+        events: Vec::new(),
+        slot,
+        plan_job: None,
+    }
+}
+
+/// Keeps what it is told.
+#[derive(Default)]
+pub(crate) struct Records {
+    pub(crate) fired: Mutex<Vec<(i64, Outcome)>>,
+    pub(crate) full: Mutex<bool>,
+}
+
+#[async_trait]
+impl Record for Records {
+    async fn firing(&self, _: &Firing) -> Result<(), String> {
+        match *self.full.lock().unwrap() {
+            true => Err("the disk is full".to_owned()),
+            false => Ok(()),
+        }
+    }
+
+    async fn fired(&self, firing: &Firing, outcome: &Outcome) {
+        let told = (firing.slot.slot_ms, outcome.clone());
+        self.fired.lock().unwrap().push(told);
+    }
+}
+
+pub(crate) struct World {
+    pub(crate) directory: Arc<tempfile::TempDir>,
+    pub(crate) store: Store,
+    pub(crate) clock: Hand,
+    pub(crate) launcher: Arc<Launcher>,
+    pub(crate) records: Arc<Records>,
+    pub(crate) schedules: Schedules,
+    pub(crate) launched: mpsc::UnboundedReceiver<(ScheduledJob, SlotKey)>,
+}
+
+impl World {
+    pub(crate) async fn at(now: &str) -> Self {
+        Self::open(Arc::new(tempfile::tempdir().unwrap()), ms(now), Mood::Works).await
+    }
+
+    async fn open(directory: Arc<tempfile::TempDir>, now_ms: i64, mood: Mood) -> Self {
+        let path = directory.path().join("tutti.db");
+        let store = Store::open(&StoreConfig::sqlite(path)).await.unwrap();
+        let clock = Hand(Arc::new(AtomicI64::new(now_ms)));
+        let (seen, launched) = mpsc::unbounded_channel();
+        let launcher = Arc::new(Launcher {
+            store: store.clone(),
+            mood: Mutex::new(mood),
+            seen,
+        });
+        let records = Arc::<Records>::default();
+        let config = SchedulesConfig {
+            clock: Arc::new(clock.clone()),
+            record: Arc::clone(&records) as Arc<dyn Record>,
+        };
+        let seal = SealKey::open_or_create(&directory.path().join("seal.key")).unwrap();
+        let launch = Arc::clone(&launcher) as Arc<dyn Launch>;
+        let schedules = Schedules::start(config, store.clone(), seal, launch);
+        Self {
+            directory,
+            store,
+            clock,
+            launcher,
+            records,
+            schedules,
+            launched,
+        }
+    }
+
+    /// The process ends at once, as by a power cut, and starts again at `now_ms`.
+    pub(crate) async fn cut(self, now_ms: i64, mood: Mood) -> Self {
+        let directory = Arc::clone(&self.directory);
+        self.store.close().await;
+        drop(self);
+        Self::open(directory, now_ms, mood).await
+    }
+
+    pub(crate) fn mood(&self, mood: Mood) {
+        *self.launcher.mood.lock().unwrap() = mood;
+    }
+
+    /// Sets the clock and lets the actor see it.
+    pub(crate) fn set(&self, at_ms: i64) {
+        self.clock.set(at_ms);
+        self.schedules.look_soon();
+    }
+
+    pub(crate) async fn create(&self, timetable: Timetable) -> i64 {
+        let draft = draft(timetable);
+        let made = self.schedules.create(Kind::Task, "ada", "u-1", draft);
+        made.await.unwrap()
+    }
+
+    /// The schedule when it is as asked for.
+    pub(crate) async fn until(&self, id: i64, is: impl Fn(&Scheduled) -> bool) -> Scheduled {
+        let waiting = async {
+            loop {
+                let now = self.schedules.get(id).await.unwrap();
+                if is(&now) {
+                    return now;
+                }
+                self.schedules.look_soon();
+                tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+            }
+        };
+        let patience = std::time::Duration::from_secs(20);
+        match tokio::time::timeout(patience, waiting).await {
+            Ok(found) => found,
+            Err(_) => panic!("it stays {:?}", self.schedules.get(id).await.unwrap()),
+        }
+    }
+
+    pub(crate) async fn jobs(&self) -> u64 {
+        let (_, total) = self
+            .store
+            .jobs(&JobFilter::default(), Page::default())
+            .await
+            .unwrap();
+        total
+    }
+}
+
+pub(crate) fn draft(timetable: Timetable) -> Draft {
+    let object = |value: Value| -> Map<String, Value> { serde_json::from_value(value).unwrap() };
+    Draft {
+        name: "package".to_owned(),
+        environment: "production".to_owned(),
+        description: "nightly".to_owned(),
+        userdata: object(json!({"ticket": 7})),
+        input: object(json!({"scope": {"nodes": ["a"]}, "parameters": {"name": {"value": "x"}}})),
+        secrets: object(json!({"password": "hunter2"})),
+        timetable,
+    }
+}
+
+/// Every hour from `start` on.
+pub(crate) fn hourly(start: &str) -> Timetable {
+    Timetable {
+        rule: Rule::Every { seconds: 3_600 },
+        ..Timetable::once(ms(start))
+    }
+}

@@ -1,0 +1,321 @@
+//! The connections that are stored: [`Connections`].
+//!
+//! The rules: what is on the disk is sealed, secrets and addresses together, so that nobody who can
+//! write the database can send a secret to another host; and what a caller was told is stored.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use pcp::Certname;
+use pki::seal::SealKey;
+use serde_json::{Map, Value};
+use store::{ConnectionRow, Store, StoreError};
+use tokio::sync::Mutex;
+use uuid::Uuid;
+use zeroize::Zeroizing;
+
+use crate::connection::{Connection, ConnectionError, PARAMETERS, SENSITIVE_PARAMETERS};
+
+/// The stored connections. Cheap to clone.
+#[derive(Clone)]
+pub struct Connections {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    store: Store,
+    seal: SealKey,
+    by_node: RwLock<HashMap<Certname, Arc<Stored>>>,
+    /// One change at a time.
+    changing: Mutex<()>,
+}
+
+/// One of them.
+#[derive(Debug)]
+pub(crate) struct Stored {
+    /// A UUID.
+    pub id: String,
+    /// How.
+    pub(crate) connection: Arc<Connection>,
+}
+
+/// A connection as it is shown.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// A UUID.
+    pub id: String,
+    /// Its nodes that were asked for, in order.
+    pub certnames: Vec<Certname>,
+    /// Without secrets.
+    pub parameters: Map<String, Value>,
+    /// Secrets; empty unless they were asked for.
+    pub sensitive: Map<String, Value>,
+}
+
+/// What is done with nodes that have a connection already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Duplicates {
+    /// Nothing is stored.
+    Error,
+    /// They get the new one.
+    Replace,
+}
+
+/// Why nothing was stored.
+#[derive(Debug, thiserror::Error)]
+pub enum CreateError {
+    /// A key.
+    #[error(transparent)]
+    Connection(#[from] ConnectionError),
+    /// Some nodes have one.
+    #[error("these nodes have a connection already: {}", list(.0))]
+    Duplicates(Vec<Certname>),
+    /// The database.
+    #[error("cannot store the connection")]
+    Store(#[from] StoreError),
+}
+
+/// Why the stored connections cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenConnectionsError {
+    /// The database.
+    #[error("cannot read the stored connections")]
+    Store(#[from] StoreError),
+}
+
+// === impl Connections ===
+
+impl Connections {
+    /// Reads what is stored. A connection that cannot be unsealed is named in the log and left out:
+    /// its nodes are out of reach until it is stored again.
+    pub async fn open(store: Store, seal: SealKey) -> Result<Self, OpenConnectionsError> {
+        let by_node = RwLock::new(read(&store, &seal).await?);
+        let shared = Shared {
+            store,
+            seal,
+            by_node,
+            changing: Mutex::default(),
+        };
+        Ok(Self {
+            shared: Arc::new(shared),
+        })
+    }
+
+    /// After a change whose outcome is not known: what is stored is what holds.
+    async fn read_again(&self) {
+        match read(&self.shared.store, &self.shared.seal).await {
+            Ok(by_node) => *self.write() = by_node,
+            Err(error) => tracing::error!(%error, "cannot read the stored connections again; \
+                those in use may not be those that are stored until a restart"),
+        }
+    }
+
+    /// The stored connection of a node.
+    pub(crate) fn of(&self, certname: &Certname) -> Option<Arc<Connection>> {
+        let by_node = self.read();
+        by_node
+            .get(certname)
+            .map(|stored| Arc::clone(&stored.connection))
+    }
+
+    /// Whether a node has one.
+    pub fn has(&self, certname: &Certname) -> bool {
+        self.read().contains_key(certname)
+    }
+
+    /// Stores a connection for these nodes; answers its id.
+    pub async fn create(
+        &self,
+        certnames: &[Certname],
+        connection: Connection,
+        duplicates: Duplicates,
+    ) -> Result<String, CreateError> {
+        let (book, certnames) = (self.clone(), certnames.to_vec());
+        let creating = async move { book.created(&certnames, connection, duplicates).await };
+        whole(creating).await
+    }
+
+    async fn created(
+        &self,
+        certnames: &[Certname],
+        connection: Connection,
+        duplicates: Duplicates,
+    ) -> Result<String, CreateError> {
+        let _one = self.shared.changing.lock().await;
+        if duplicates == Duplicates::Error {
+            let by_node = self.read();
+            let taken = certnames.iter().filter(|name| by_node.contains_key(*name));
+            let taken: Vec<Certname> = taken.cloned().collect();
+            if !taken.is_empty() {
+                return Err(CreateError::Duplicates(taken));
+            }
+        }
+        let id = Uuid::new_v4().to_string();
+        let row = ConnectionRow {
+            id: id.clone(),
+            sealed: self.sealed_bytes(&connection),
+        };
+        let names = certnames.iter().map(ToString::to_string).collect();
+        if let Err(error) = self.shared.store.insert_connection(row, names).await {
+            self.read_again().await;
+            return Err(error.into());
+        }
+        let stored = Arc::new(Stored {
+            id: id.clone(),
+            connection: Arc::new(connection),
+        });
+        let mut by_node = self.write();
+        for certname in certnames {
+            by_node.insert(certname.clone(), Arc::clone(&stored));
+        }
+        Ok(id)
+    }
+
+    /// Forgets how these nodes are reached; those that have no connection are left as they are.
+    pub async fn delete(&self, certnames: &[Certname]) -> Result<(), StoreError> {
+        let (book, certnames) = (self.clone(), certnames.to_vec());
+        whole(async move { book.deleted(&certnames).await }).await
+    }
+
+    async fn deleted(&self, certnames: &[Certname]) -> Result<(), StoreError> {
+        let _one = self.shared.changing.lock().await;
+        let names = certnames.iter().map(ToString::to_string).collect();
+        if let Err(error) = self.shared.store.delete_connections(names).await {
+            self.read_again().await;
+            return Err(error);
+        }
+        let mut by_node = self.write();
+        for certname in certnames {
+            by_node.remove(certname);
+        }
+        Ok(())
+    }
+
+    /// The connections of these nodes, or all; by id.
+    pub fn query(&self, certnames: Option<&[Certname]>, sensitive: bool) -> Vec<Shown> {
+        let by_node = self.read();
+        let mut pairs: Vec<(&Certname, &Arc<Stored>)> = match certnames {
+            None => by_node.iter().collect(),
+            Some(names) => names
+                .iter()
+                .filter_map(|name| by_node.get_key_value(name))
+                .collect(),
+        };
+        pairs.sort_by(|one, two| (&one.1.id, one.0).cmp(&(&two.1.id, two.0)));
+        pairs.dedup_by(|one, two| one.0 == two.0);
+        pairs
+            .chunk_by(|one, two| one.1.id == two.1.id)
+            .filter_map(|chunk| {
+                let (_, stored) = chunk.first()?;
+                let names = chunk.iter().map(|(name, _)| (*name).clone());
+                Some(stored.shown(names.collect(), sensitive))
+            })
+            .collect()
+    }
+
+    /// A connection that only one job uses, sealed for its row and for
+    /// [`fabric::CONNECTION_KEY`].
+    pub fn seal(&self, connection: &Connection) -> String {
+        BASE64.encode(self.sealed_bytes(connection))
+    }
+
+    /// What [`Self::seal`] made.
+    pub(crate) fn unseal(&self, sealed: &str) -> Result<Connection, String> {
+        let bytes = BASE64.decode(sealed).map_err(|error| error.to_string())?;
+        unsealed(&self.shared.seal, &bytes)
+    }
+
+    fn sealed_bytes(&self, connection: &Connection) -> Vec<u8> {
+        let all = Value::Object(connection.exposed());
+        let plain = Zeroizing::new(all.to_string().into_bytes());
+        self.shared.seal.seal(&plain)
+    }
+
+    fn read(&self) -> std::sync::RwLockReadGuard<'_, HashMap<Certname, Arc<Stored>>> {
+        let by_node = &self.shared.by_node;
+        by_node.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, HashMap<Certname, Arc<Stored>>> {
+        let by_node = &self.shared.by_node;
+        by_node.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Connections {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connections").finish_non_exhaustive()
+    }
+}
+
+impl Stored {
+    fn shown(&self, certnames: Vec<Certname>, sensitive: bool) -> Shown {
+        let mut all = self.connection.exposed();
+        all.retain(|_, value| !value.is_null());
+        let mut only = |keys: &[&str]| {
+            let taken = keys.iter().filter_map(|key| all.remove_entry(*key));
+            taken.collect::<Map<String, Value>>()
+        };
+        Shown {
+            id: self.id.clone(),
+            certnames,
+            parameters: only(&PARAMETERS),
+            sensitive: if sensitive {
+                only(&SENSITIVE_PARAMETERS)
+            } else {
+                Map::new()
+            },
+        }
+    }
+}
+
+/// By node.
+async fn read(store: &Store, seal: &SealKey) -> Result<HashMap<Certname, Arc<Stored>>, StoreError> {
+    let mut by_id: HashMap<String, Arc<Stored>> = HashMap::new();
+    for row in store.connections().await? {
+        match unsealed(seal, &row.sealed) {
+            Ok(connection) => {
+                let connection = Arc::new(connection);
+                let id = row.id.clone();
+                by_id.insert(row.id, Arc::new(Stored { id, connection }));
+            }
+            Err(why) => tracing::error!(id = row.id, why, "a stored connection is unusable"),
+        }
+    }
+    let mut by_node = HashMap::new();
+    for (certname, id) in store.connection_nodes().await? {
+        if let (Ok(certname), Some(stored)) = (certname.parse(), by_id.get(&id)) {
+            by_node.insert(certname, Arc::clone(stored));
+        }
+    }
+    Ok(by_node)
+}
+
+/// Runs a change to its end, also when its caller goes away in the middle: what is stored and what
+/// is in use must stay the same.
+async fn whole<T: Send + 'static>(change: impl Future<Output = T> + Send + 'static) -> T {
+    match tokio::spawn(change).await {
+        Ok(done) => done,
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
+    }
+}
+
+fn unsealed(seal: &SealKey, sealed: &[u8]) -> Result<Connection, String> {
+    let plain = seal.open(sealed).map_err(|error| error.to_string())?;
+    let plain = Zeroizing::new(plain);
+    // Its own errors could quote the text.
+    let all = serde_json::from_slice(&plain).map_err(|_| "it is not readable".to_owned())?;
+    Connection::read_flat(all).map_err(|error| error.to_string())
+}
+
+fn list(names: &[Certname]) -> String {
+    const SHOWN: usize = 10;
+    let mut shown: Vec<String> = names.iter().take(SHOWN).map(ToString::to_string).collect();
+    if names.len() > SHOWN {
+        shown.push(format!("and {} more", names.len() - SHOWN));
+    }
+    shown.join(", ")
+}

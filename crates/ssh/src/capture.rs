@@ -1,0 +1,272 @@
+//! What a command writes: kept for its result up to a bound, and told live as far as asked for.
+//!
+//! Main type: [`Capture`]. The rule: what is not kept is counted and said; and live output follows
+//! what was granted, never the other way round.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use bytes::Bytes;
+use pxp::action::ActionResult;
+use pxp::{Body, Output, Stream};
+use tokio::sync::watch;
+
+use crate::defaults::LIVE_PIECE_BYTES;
+use crate::voice::Voice;
+
+/// Room for the output of all runs together.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    left: AtomicUsize,
+}
+
+/// The output of one command.
+#[derive(Debug)]
+pub(crate) struct Capture {
+    stdout: Kept,
+    stderr: Kept,
+    limit: usize,
+    budget: Option<Arc<Budget>>,
+    live: Option<Live>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    bytes: Vec<u8>,
+    /// Also of what was not kept.
+    total: u64,
+    /// Something was left out, so nothing behind it is kept.
+    cut: bool,
+    /// Told live.
+    sent: usize,
+}
+
+#[derive(Debug)]
+struct Live {
+    voice: Voice,
+    /// Bytes of both streams that may have been told.
+    granted: watch::Receiver<u64>,
+}
+
+// === impl Budget ===
+
+impl Budget {
+    pub(crate) fn new(bytes: usize) -> Self {
+        Self {
+            left: AtomicUsize::new(bytes),
+        }
+    }
+
+    fn take(&self, bytes: usize) -> bool {
+        let take = |left: usize| left.checked_sub(bytes);
+        self.left
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
+            .is_ok()
+    }
+
+    fn give_back(&self, bytes: usize) {
+        self.left.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+// === impl Capture ===
+
+impl Capture {
+    /// Of a preparatory step.
+    pub(crate) fn small(limit: usize) -> Self {
+        Self::new(limit, None, None)
+    }
+
+    /// Of the run itself.
+    pub(crate) fn of_run(
+        limit: usize,
+        budget: Arc<Budget>,
+        voice: Voice,
+        granted: watch::Receiver<u64>,
+    ) -> Self {
+        Self::new(limit, Some(budget), Some(Live { voice, granted }))
+    }
+
+    fn new(limit: usize, budget: Option<Arc<Budget>>, live: Option<Live>) -> Self {
+        Self {
+            stdout: Kept::default(),
+            stderr: Kept::default(),
+            limit,
+            budget,
+            live,
+        }
+    }
+
+    pub(crate) fn take(&mut self, stream: Stream, bytes: &[u8]) {
+        let kept = match stream {
+            Stream::Stdout => &mut self.stdout,
+            Stream::Stderr => &mut self.stderr,
+        };
+        kept.total += bytes.len() as u64;
+        let room = if kept.cut {
+            0
+        } else {
+            self.limit - kept.bytes.len()
+        };
+        let piece = &bytes[..bytes.len().min(room)];
+        let affords = self
+            .budget
+            .as_ref()
+            .is_none_or(|budget| budget.take(piece.len()));
+        if affords {
+            kept.bytes.extend_from_slice(piece);
+        }
+        kept.cut |= !affords || piece.len() < bytes.len();
+    }
+
+    pub(crate) fn stdout(&self) -> &[u8] {
+        &self.stdout.bytes
+    }
+
+    pub(crate) fn stderr(&self) -> &[u8] {
+        &self.stderr.bytes
+    }
+
+    /// Waits until more may be told live.
+    pub(crate) async fn granted(&mut self) {
+        let more = match &mut self.live {
+            Some(live) => live.granted.changed().await.is_ok(),
+            None => false,
+        };
+        if !more {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Tells what is there and granted.
+    pub(crate) async fn tell(&mut self) {
+        let Some(live) = &mut self.live else { return };
+        let granted = *live.granted.borrow_and_update();
+        for (stream, other) in [
+            (Stream::Stdout, Stream::Stderr),
+            (Stream::Stderr, Stream::Stdout),
+        ] {
+            let told_of_other = match other {
+                Stream::Stdout => self.stdout.sent,
+                Stream::Stderr => self.stderr.sent,
+            };
+            let kept = match stream {
+                Stream::Stdout => &mut self.stdout,
+                Stream::Stderr => &mut self.stderr,
+            };
+            loop {
+                let told = (kept.sent + told_of_other) as u64;
+                let room = usize::try_from(granted.saturating_sub(told)).unwrap_or(usize::MAX);
+                let waiting = kept.bytes.len() - kept.sent;
+                let piece = waiting.min(room).min(LIVE_PIECE_BYTES);
+                if piece == 0 {
+                    break;
+                }
+                let data = &kept.bytes[kept.sent..kept.sent + piece];
+                let output = Output {
+                    transaction_id: live.voice.transaction.clone(),
+                    stream,
+                    offset: kept.sent as u64,
+                    data: Bytes::copy_from_slice(data),
+                };
+                live.voice.say(Body::Output(output)).await;
+                kept.sent += piece;
+            }
+        }
+    }
+
+    /// In the shape of an agent's result.
+    pub(crate) fn result(&mut self, exitcode: i64) -> ActionResult {
+        let (stdout, stdout_base64) = self.stdout.text();
+        let (stderr, stderr_base64) = self.stderr.text();
+        ActionResult {
+            exitcode,
+            stdout,
+            stderr,
+            stdout_base64,
+            stderr_base64,
+            stdout_truncated: self.stdout.cut,
+            stderr_truncated: self.stderr.cut,
+            stdout_bytes: self.stdout.cut.then_some(self.stdout.total),
+            stderr_bytes: self.stderr.cut.then_some(self.stderr.total),
+            ..ActionResult::default()
+        }
+    }
+}
+
+impl Drop for Capture {
+    fn drop(&mut self) {
+        if let Some(budget) = &self.budget {
+            budget.give_back(self.stdout.bytes.len() + self.stderr.bytes.len());
+        }
+    }
+}
+
+// === impl Kept ===
+
+impl Kept {
+    /// As text, and as base64 where it is none. A character that the cut halved is left out.
+    fn text(&self) -> (Option<String>, Option<String>) {
+        let mut bytes = self.bytes.as_slice();
+        if bytes.is_empty() {
+            return (None, None);
+        }
+        if self.cut
+            && let Err(error) = std::str::from_utf8(bytes)
+            && error.error_len().is_none()
+        {
+            bytes = &bytes[..error.valid_up_to()];
+        }
+        match std::str::from_utf8(bytes) {
+            Ok(text) => (Some(text.to_owned()), None),
+            Err(_) => {
+                let lossy = String::from_utf8_lossy(bytes).into_owned();
+                (Some(lossy), Some(BASE64.encode(bytes)))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_out_is_said_and_nothing_behind_it_is_kept() {
+        let mut capture = Capture::small(5);
+        capture.take(Stream::Stdout, b"abc");
+        capture.take(Stream::Stdout, b"\xc3\xa4\xc3\xa4");
+        capture.take(Stream::Stdout, b"x");
+        let result = capture.result(0);
+        assert_eq!(result.stdout.as_deref(), Some("abcä"));
+        assert!(result.stdout_truncated);
+        assert_eq!(result.stdout_bytes, Some(8));
+        assert_eq!(result.stdout_base64, None);
+        assert_eq!((result.stderr, result.stderr_truncated), (None, false));
+    }
+
+    #[test]
+    fn a_character_that_was_halved_by_the_cut_makes_no_binary() {
+        let mut capture = Capture::small(4);
+        capture.take(Stream::Stderr, b"abc\xc3\xa4");
+        assert_eq!(capture.result(1).stderr.as_deref(), Some("abc"));
+        let mut capture = Capture::small(9);
+        capture.take(Stream::Stderr, b"\xff");
+        let result = capture.result(1);
+        assert_eq!(result.stderr_base64.as_deref(), Some("/w=="));
+    }
+
+    #[test]
+    fn runs_share_the_room_and_give_it_back() {
+        let budget = Arc::new(Budget::new(4));
+        let capture = || Capture::new(100, Some(Arc::clone(&budget)), None);
+        let (mut one, mut two) = (capture(), capture());
+        one.take(Stream::Stdout, b"abc");
+        two.take(Stream::Stdout, b"de");
+        assert!(two.result(0).stdout_truncated);
+        drop((one, two));
+        assert!(budget.take(4));
+    }
+}

@@ -1,0 +1,384 @@
+//! How one node is reached: [`Connection`], in the words of `/inventory/v1` and of `targets[]`.
+//!
+//! The rule: secrets are [`SecretString`]s from here inward; an error names the key that is wrong
+//! and never shows its value.
+
+use std::fmt;
+use std::time::Duration;
+
+use pcp::Certname;
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Map, Value};
+
+use crate::defaults::{CONNECT_TIMEOUT, CONNECT_TIMEOUT_MAX, NAME_BYTES, SECRET_BYTES};
+
+/// Keys that are no secrets.
+pub const PARAMETERS: [&str; 9] = [
+    "user",
+    "port",
+    "hostname",
+    "connect-timeout",
+    "run-as",
+    "run-as-command",
+    "tmpdir",
+    "tty",
+    "extensions",
+];
+
+/// Keys that are.
+pub const SENSITIVE_PARAMETERS: [&str; 3] = ["password", "private-key-content", "sudo-password"];
+
+/// How to log in and to run things.
+#[derive(Clone)]
+pub struct Connection {
+    /// Where; `None`: the certname is the host's name.
+    pub(crate) host: Option<String>,
+    pub(crate) port: u16,
+    pub(crate) user: String,
+    pub(crate) password: Option<SecretString>,
+    pub(crate) private_key: Option<SecretString>,
+    pub(crate) run_as: Option<String>,
+    pub(crate) sudo_password: Option<SecretString>,
+    /// Instead of `sudo`; empty: `sudo`.
+    pub(crate) run_as_command: Vec<String>,
+    pub(crate) connect_timeout: Duration,
+    pub(crate) tty: bool,
+    pub(crate) tmpdir: Option<String>,
+}
+
+/// A key of a connection that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{key}` {why}")]
+pub struct ConnectionError {
+    /// Which.
+    pub key: String,
+    /// What is wrong with it; never its value.
+    pub why: String,
+}
+
+// === impl Connection ===
+
+impl Connection {
+    /// Reads both kinds of keys.
+    pub fn read(
+        parameters: &Map<String, Value>,
+        sensitive: &Map<String, Value>,
+    ) -> Result<Self, ConnectionError> {
+        only(parameters, &PARAMETERS)?;
+        only(sensitive, &SENSITIVE_PARAMETERS)?;
+        let connection = Self {
+            host: name(parameters, "hostname")?,
+            port: port(parameters)?,
+            user: name(parameters, "user")?
+                .ok_or_else(|| wrong("user", "is missing: the account to log in as"))?,
+            password: secret(sensitive, "password")?,
+            private_key: secret(sensitive, "private-key-content")?,
+            run_as: name(parameters, "run-as")?,
+            sudo_password: secret(sensitive, "sudo-password")?,
+            run_as_command: words(parameters, "run-as-command")?,
+            connect_timeout: connect_timeout(parameters)?,
+            tty: flag(parameters, "tty")?,
+            tmpdir: tmpdir(parameters)?,
+        };
+        if let Some(extensions) = parameters.get("extensions")
+            && !matches!(extensions, Value::Object(_) | Value::Null)
+        {
+            return Err(wrong("extensions", "must be an object"));
+        }
+        if connection.password.is_none() && connection.private_key.is_none() {
+            let why = "or private-key-content is needed to log in";
+            return Err(wrong("password", why));
+        }
+        if let Some(key) = &connection.private_key {
+            crate::key::parse(key).map_err(|why| wrong("private-key-content", &why))?;
+        }
+        Ok(connection)
+    }
+
+    /// The host of a node.
+    pub(crate) fn host<'a>(&'a self, certname: &'a Certname) -> &'a str {
+        self.host.as_deref().unwrap_or(certname.as_str())
+    }
+}
+
+/// Never the secrets.
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection")
+            .field("host", &self.host)
+            .field("port", &self.port)
+            .field("user", &self.user)
+            .field("run_as", &self.run_as)
+            .finish_non_exhaustive()
+    }
+}
+
+// === reading ===
+
+fn wrong(key: &str, why: &str) -> ConnectionError {
+    let (key, why) = (key.to_owned(), why.to_owned());
+    ConnectionError { key, why }
+}
+
+fn only(given: &Map<String, Value>, known: &[&str]) -> Result<(), ConnectionError> {
+    match given.keys().find(|key| !known.contains(&key.as_str())) {
+        None => Ok(()),
+        Some(key) => {
+            let shown: String = key.chars().filter(|c| !c.is_control()).take(64).collect();
+            let why = format!("is not known here; known are {}", known.join(", "));
+            Err(wrong(&shown, &why))
+        }
+    }
+}
+
+/// `None`: absent or null.
+fn text<'a>(given: &'a Map<String, Value>, key: &str) -> Result<Option<&'a str>, ConnectionError> {
+    match given.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(_) => Err(wrong(key, "must be a text")),
+    }
+}
+
+/// A user or a host: becomes an argument of programs and part of addresses.
+fn name(given: &Map<String, Value>, key: &str) -> Result<Option<String>, ConnectionError> {
+    let Some(text) = text(given, key)? else {
+        return Ok(None);
+    };
+    if text.is_empty() || text.len() > NAME_BYTES {
+        return Err(wrong(key, "must have 1 to 255 bytes"));
+    }
+    if text.starts_with('-') || text.contains(|c: char| c.is_control() || c.is_whitespace()) {
+        let why = "must not begin with a dash nor contain spaces or control characters";
+        return Err(wrong(key, why));
+    }
+    Ok(Some(text.to_owned()))
+}
+
+fn secret(given: &Map<String, Value>, key: &str) -> Result<Option<SecretString>, ConnectionError> {
+    let Some(text) = text(given, key)? else {
+        return Ok(None);
+    };
+    if text.is_empty() || text.len() > SECRET_BYTES || text.contains('\0') {
+        return Err(wrong(key, "must have 1 to 65536 bytes and no NUL"));
+    }
+    // A password is one line of a dialog.
+    if key != "private-key-content" && text.contains(['\n', '\r']) {
+        return Err(wrong(key, "must be one line"));
+    }
+    Ok(Some(SecretString::from(text)))
+}
+
+fn port(given: &Map<String, Value>) -> Result<u16, ConnectionError> {
+    match given.get("port") {
+        None | Some(Value::Null) => Ok(22),
+        Some(value) => value
+            .as_u64()
+            .and_then(|port| u16::try_from(port).ok())
+            .filter(|port| *port != 0)
+            .ok_or_else(|| wrong("port", "must be a number from 1 to 65535")),
+    }
+}
+
+fn connect_timeout(given: &Map<String, Value>) -> Result<Duration, ConnectionError> {
+    match given.get("connect-timeout") {
+        None | Some(Value::Null) => Ok(CONNECT_TIMEOUT),
+        Some(value) => value
+            .as_u64()
+            .map(Duration::from_secs)
+            .filter(|wait| !wait.is_zero() && *wait <= CONNECT_TIMEOUT_MAX)
+            .ok_or_else(|| {
+                wrong(
+                    "connect-timeout",
+                    "must be a number of seconds from 1 to 600",
+                )
+            }),
+    }
+}
+
+fn flag(given: &Map<String, Value>, key: &str) -> Result<bool, ConnectionError> {
+    match given.get(key) {
+        None | Some(Value::Null) => Ok(false),
+        Some(Value::Bool(flag)) => Ok(*flag),
+        Some(_) => Err(wrong(key, "must be true or false")),
+    }
+}
+
+/// A program and its arguments.
+fn words(given: &Map<String, Value>, key: &str) -> Result<Vec<String>, ConnectionError> {
+    let why = "must be a list of texts, the program first";
+    let list = match given.get(key) {
+        None | Some(Value::Null) => return Ok(Vec::new()),
+        Some(Value::Array(list)) => list,
+        Some(_) => return Err(wrong(key, why)),
+    };
+    let words: Option<Vec<String>> = list
+        .iter()
+        .map(|word| word.as_str().map(str::to_owned))
+        .collect();
+    let words = words.ok_or_else(|| wrong(key, why))?;
+    let bytes: usize = words.iter().map(String::len).sum();
+    let clean = words
+        .iter()
+        .all(|word| !word.contains(|c: char| c.is_control()));
+    if bytes > NAME_BYTES * 16 || !clean || words.first().is_some_and(String::is_empty) {
+        return Err(wrong(key, "is too long or has control characters"));
+    }
+    Ok(words)
+}
+
+fn tmpdir(given: &Map<String, Value>) -> Result<Option<String>, ConnectionError> {
+    let Some(text) = text(given, "tmpdir")? else {
+        return Ok(None);
+    };
+    let fits = text.starts_with('/') && text.len() <= NAME_BYTES;
+    if !fits || text.contains(|c: char| c.is_control()) {
+        let why = "must be an absolute path of at most 255 bytes without control characters";
+        return Err(wrong("tmpdir", why));
+    }
+    Ok(Some(text.trim_end_matches('/').to_owned()))
+}
+
+// === for the seal ===
+
+impl Connection {
+    /// All of it, secrets too: only to be sealed.
+    pub(crate) fn exposed(&self) -> Map<String, Value> {
+        let open = |secret: &Option<SecretString>| match secret {
+            Some(secret) => Value::from(secret.expose_secret()),
+            None => Value::Null,
+        };
+        let mut all = Map::new();
+        let mut put = |key: &str, value: Value| all.insert(key.to_owned(), value);
+        put("hostname", self.host.as_deref().into());
+        put("port", self.port.into());
+        put("user", self.user.as_str().into());
+        put("run-as", self.run_as.as_deref().into());
+        put("run-as-command", self.run_as_command.clone().into());
+        put("connect-timeout", self.connect_timeout.as_secs().into());
+        put("tty", self.tty.into());
+        put("tmpdir", self.tmpdir.as_deref().into());
+        put("password", open(&self.password));
+        put("private-key-content", open(&self.private_key));
+        put("sudo-password", open(&self.sudo_password));
+        all
+    }
+
+    /// Reads what [`Self::exposed`] writes, or one of `targets[]` without its own keys.
+    pub fn read_flat(mut all: Map<String, Value>) -> Result<Self, ConnectionError> {
+        let mut sensitive = Map::new();
+        for key in SENSITIVE_PARAMETERS {
+            if let Some((key, value)) = all.remove_entry(key) {
+                sensitive.insert(key, value);
+            }
+        }
+        Self::read(&all, &sensitive)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn map(value: Value) -> Map<String, Value> {
+        value.as_object().unwrap().clone()
+    }
+
+    fn read(parameters: Value, sensitive: Value) -> Result<Connection, ConnectionError> {
+        Connection::read(&map(parameters), &map(sensitive))
+    }
+
+    #[test]
+    fn defaults_stand_where_nothing_is_said() {
+        let connection = read(json!({"user": "root"}), json!({"password": "x"})).unwrap();
+        assert_eq!(connection.port, 22);
+        assert_eq!(connection.connect_timeout, CONNECT_TIMEOUT);
+        assert_eq!(connection.host(&"n1".parse().unwrap()), "n1");
+    }
+
+    #[test]
+    fn each_wrong_key_is_named_and_no_value_is_shown() {
+        let cases = [
+            (json!({}), json!({"password": "canary"}), "user"),
+            (json!({"user": "-canary"}), json!({"password": "x"}), "user"),
+            (
+                json!({"user": "a canary"}),
+                json!({"password": "x"}),
+                "user",
+            ),
+            (json!({"user": "a"}), json!({}), "password"),
+            (json!({"user": "a"}), json!({"password": 7}), "password"),
+            (
+                json!({"user": "a"}),
+                json!({"password": "a\ncanary"}),
+                "password",
+            ),
+            (
+                json!({"user": "a", "port": 0}),
+                json!({"password": "x"}),
+                "port",
+            ),
+            (
+                json!({"user": "a", "port": 70_000}),
+                json!({"password": "x"}),
+                "port",
+            ),
+            (
+                json!({"user": "a", "tmpdir": "canary"}),
+                json!({"password": "x"}),
+                "tmpdir",
+            ),
+            (
+                json!({"user": "a", "tty": "canary"}),
+                json!({"password": "x"}),
+                "tty",
+            ),
+            (
+                json!({"user": "a", "run-as-command": ["", 1]}),
+                json!({"password": "x"}),
+                "run-as-command",
+            ),
+            (
+                json!({"user": "a", "hostname": "h\u{0}canary"}),
+                json!({"password": "x"}),
+                "hostname",
+            ),
+            (
+                json!({"user": "a", "connect-timeout": 0}),
+                json!({"password": "x"}),
+                "connect-timeout",
+            ),
+            (
+                json!({"user": "a", "canari": 1}),
+                json!({"password": "x"}),
+                "canari",
+            ),
+            (
+                json!({"user": "a"}),
+                json!({"private-key-content": "canary"}),
+                "private-key-content",
+            ),
+        ];
+        for (parameters, sensitive, key) in cases {
+            let error = read(parameters, sensitive).unwrap_err();
+            assert_eq!(error.key, key);
+            assert!(!error.to_string().contains("canary"), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_sealed_reads_back_and_nothing_shows_it() {
+        let parameters = json!({
+            "user": "a", "run-as": "root", "port": 2222, "tmpdir": "/var/tmp/", "tty": true,
+            "run-as-command": ["doas", "-u"], "hostname": "10.0.0.1", "connect-timeout": 3,
+        });
+        let sensitive = json!({"password": "canary", "sudo-password": "canary"});
+        let connection = read(parameters, sensitive).unwrap();
+        let again = Connection::read_flat(connection.exposed()).unwrap();
+        assert_eq!(again.exposed(), connection.exposed());
+        assert_eq!(again.tmpdir.as_deref(), Some("/var/tmp"));
+        assert!(!format!("{connection:?}").contains("canary"));
+    }
+}

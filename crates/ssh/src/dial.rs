@@ -1,0 +1,260 @@
+//! A connection to a host, logged in: [`Session`].
+//!
+//! The rule: the host's key is checked before anything of ours is sent, and nothing is tried with
+//! secrets that the connection does not name.
+
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use pcp::Certname;
+use russh::client::{self, AuthResult, Handle, KeyboardInteractiveAuthResponse};
+use russh::keys::{Algorithm, PrivateKeyWithHashAlg, PublicKeyOrCertificate};
+use russh::{Disconnect, MethodKind, Preferred};
+use secrecy::{ExposeSecret, SecretString};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use crate::connection::Connection;
+use crate::defaults::{AUTH_TIMEOUT, KEEPALIVE, KEEPALIVE_UNANSWERED};
+use crate::host_keys::{HostKeyError, HostKeys, Recorded};
+
+/// Rounds of questions that a host may ask before it decides on a password.
+const QUESTIONS: usize = 4;
+
+/// Logged in on a host.
+pub(crate) struct Session {
+    pub(crate) handle: Handle<Client>,
+}
+
+/// Why there is no connection. Nothing was run.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DialError {
+    #[error("cannot connect to {place}: {why}; is sshd running there, and is the port right?")]
+    Unreachable { place: String, why: String },
+    #[error("{place} did not answer within {} s (connect-timeout)", waited.as_secs())]
+    Slow { place: String, waited: Duration },
+    #[error(transparent)]
+    HostKey(#[from] HostKeyError),
+    #[error("{place} speaks no SSH that is understood here: {why}")]
+    Protocol { place: String, why: String },
+    #[error(
+        "{place} refused to let `{user}` log in by {tried}; it would take {takes}. Check the user, \
+         the secret and sshd's own log"
+    )]
+    Refused {
+        place: String,
+        user: String,
+        tried: &'static str,
+        takes: String,
+    },
+    #[error("the private key cannot be used: it {0}")]
+    Key(String),
+}
+
+/// What the library asks us.
+pub(crate) struct Client {
+    host: String,
+    port: u16,
+    host_keys: HostKeys,
+    recorded: Recorded,
+    refused: Arc<Mutex<Option<HostKeyError>>>,
+}
+
+impl client::Handler for Client {
+    type Error = russh::Error;
+
+    async fn check_server_key(
+        &mut self,
+        shown: &PublicKeyOrCertificate,
+    ) -> Result<bool, Self::Error> {
+        let PublicKeyOrCertificate::PublicKey { key, .. } = shown else {
+            // Never asked for.
+            return Ok(false);
+        };
+        let (host, port) = (self.host.as_str(), self.port);
+        let checked = self.host_keys.check(host, port, &self.recorded, key).await;
+        match checked {
+            Ok(()) => Ok(true),
+            Err(error) => {
+                *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                Ok(false)
+            }
+        }
+    }
+}
+
+/// Connects and logs in.
+pub(crate) async fn dial(
+    certname: &Certname,
+    connection: &Connection,
+    host_keys: &HostKeys,
+) -> Result<Session, DialError> {
+    let (host, port) = (connection.host(certname), connection.port);
+    let place = format!("{host}:{port}");
+    let recorded = host_keys.recorded(host, port).await?;
+    let refused = Arc::new(Mutex::new(None));
+    let client = Client {
+        host: host.to_owned(),
+        port,
+        host_keys: host_keys.clone(),
+        recorded: recorded.clone(),
+        refused: Arc::clone(&refused),
+    };
+    let config = Arc::new(config(&recorded));
+    let connected = timeout(connection.connect_timeout, async {
+        let stream = TcpStream::connect((host, port)).await.map_err(|error| {
+            let (place, why) = (place.clone(), error.to_string());
+            DialError::Unreachable { place, why }
+        })?;
+        let connected = client::connect_stream(config, stream, client).await;
+        connected.map_err(|error| {
+            let refused = refused
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take();
+            let (place, why) = (place.clone(), error.to_string());
+            refused.map_or(DialError::Protocol { place, why }, DialError::HostKey)
+        })
+    });
+    let mut handle = Box::pin(connected).await.map_err(|_| DialError::Slow {
+        place: place.clone(),
+        waited: connection.connect_timeout,
+    })??;
+    let logged_in = timeout(AUTH_TIMEOUT, log_in(&mut handle, connection, &place)).await;
+    logged_in.map_err(|_| DialError::Slow {
+        place,
+        waited: AUTH_TIMEOUT,
+    })??;
+    Ok(Session { handle })
+}
+
+impl Session {
+    /// Takes leave of the host; whether it hears does not matter.
+    pub(crate) async fn close(self) {
+        let _ = self
+            .handle
+            .disconnect(Disconnect::ByApplication, "", "en")
+            .await;
+    }
+}
+
+/// Kinds of host keys that are recorded come first: a host has several, and only one of them may
+/// have been recorded.
+fn config(recorded: &Recorded) -> client::Config {
+    let mut kinds: Vec<Algorithm> = recorded.keys.iter().map(|key| key.algorithm()).collect();
+    kinds.extend(Preferred::DEFAULT.key.iter().cloned());
+    kinds.retain(|kind| !kind.clone().is_rsa());
+    let mut known: Vec<Algorithm> = Vec::new();
+    for kind in kinds {
+        if !known.contains(&kind) {
+            known.push(kind);
+        }
+    }
+    client::Config {
+        preferred: Preferred {
+            key: Cow::Owned(known),
+            ..Preferred::DEFAULT
+        },
+        keepalive_interval: Some(KEEPALIVE),
+        keepalive_max: KEEPALIVE_UNANSWERED,
+        nodelay: true,
+        ..client::Config::default()
+    }
+}
+
+async fn log_in(
+    handle: &mut Handle<Client>,
+    connection: &Connection,
+    place: &str,
+) -> Result<(), DialError> {
+    let lost = |error: russh::Error| DialError::Protocol {
+        place: place.to_owned(),
+        why: error.to_string(),
+    };
+    let user = &connection.user;
+    let mut takes = None;
+    let mut tried = "its private key";
+    if let Some(key) = &connection.private_key {
+        let key = crate::key::parse(key).map_err(DialError::Key)?;
+        let key = PrivateKeyWithHashAlg::new(key, None);
+        match handle
+            .authenticate_publickey(user, key)
+            .await
+            .map_err(lost)?
+        {
+            AuthResult::Success => return Ok(()),
+            AuthResult::Failure {
+                remaining_methods, ..
+            } => takes = Some(remaining_methods),
+        }
+    }
+    if let Some(password) = &connection.password {
+        tried = "its password";
+        let offered = |kind| takes.as_ref().is_none_or(|takes| takes.contains(&kind));
+        if offered(MethodKind::Password) {
+            let answer = handle.authenticate_password(user, password.expose_secret());
+            match answer.await.map_err(lost)? {
+                AuthResult::Success => return Ok(()),
+                AuthResult::Failure {
+                    remaining_methods, ..
+                } => takes = Some(remaining_methods),
+            }
+        }
+        // Hosts that leave passwords to PAM ask for them as a question.
+        let asks = takes
+            .as_ref()
+            .is_some_and(|takes| takes.contains(&MethodKind::KeyboardInteractive));
+        if asks
+            && answer_questions(handle, user, password)
+                .await
+                .map_err(lost)?
+        {
+            return Ok(());
+        }
+    }
+    let takes = takes.as_ref().map(|takes| {
+        let names = takes.iter().map(<&str>::from);
+        names.collect::<Vec<_>>().join(", ")
+    });
+    Err(DialError::Refused {
+        place: place.to_owned(),
+        user: user.clone(),
+        tried,
+        takes: takes
+            .filter(|takes| !takes.is_empty())
+            .unwrap_or_else(|| "nothing more".to_owned()),
+    })
+}
+
+/// The password is the answer to one question that hides what is typed; any other question is not
+/// ours to answer.
+async fn answer_questions(
+    handle: &mut Handle<Client>,
+    user: &str,
+    password: &SecretString,
+) -> Result<bool, russh::Error> {
+    let mut answer = handle
+        .authenticate_keyboard_interactive_start(user, None)
+        .await?;
+    let mut told = false;
+    for _ in 0..QUESTIONS {
+        let prompts = match answer {
+            KeyboardInteractiveAuthResponse::Success => return Ok(true),
+            KeyboardInteractiveAuthResponse::Failure { .. } => return Ok(false),
+            KeyboardInteractiveAuthResponse::InfoRequest { prompts, .. } => prompts,
+        };
+        let answers = match prompts.as_slice() {
+            [] => Vec::new(),
+            [one] if !one.echo && !told => {
+                told = true;
+                vec![password.expose_secret().to_owned()]
+            }
+            _ => return Ok(false),
+        };
+        answer = handle
+            .authenticate_keyboard_interactive_respond(answers)
+            .await?;
+    }
+    Ok(false)
+}

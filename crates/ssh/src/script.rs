@@ -1,0 +1,150 @@
+//! The command lines of a run, step by step: [`Scripts`].
+//!
+//! The rule: nothing of a task's parameters and no secret is ever in a command line, which everybody
+//! on the node can read; they go through standard input, or through files that only the run's own
+//! user can read. Every line is one line, because some login shells take no more.
+
+use crate::connection::Connection;
+use crate::defaults::STOP_GRACE_SECONDS;
+use crate::quote::{quote, sh};
+use crate::work::Program;
+
+/// Files of the run's own in its directory; uploads never have such names at its top.
+pub(crate) const VARIABLES: &str = ".variables";
+/// Standard input, where there is a terminal in its place.
+pub(crate) const INPUT: &str = ".input";
+/// The number of the process group.
+const GROUP: &str = ".group";
+
+/// How `kill` says that there is nothing left to end.
+pub(crate) const NOTHING_TO_END: u32 = 3;
+
+/// Makes the lines of one run.
+#[derive(Debug)]
+pub(crate) struct Scripts<'a> {
+    connection: &'a Connection,
+    /// What `sudo` asks with, and what says that it let us through: both unguessable.
+    prompt: String,
+    marker: String,
+}
+
+impl<'a> Scripts<'a> {
+    /// `nonce` is unguessable and of letters and digits.
+    pub(crate) fn new(connection: &'a Connection, nonce: &str) -> Self {
+        Self {
+            connection,
+            prompt: format!("[tutti {nonce}] password: "),
+            marker: format!("tutti-began-{nonce}"),
+        }
+    }
+
+    /// Whether lines are run as another user, and a dialog comes before them.
+    pub(crate) fn changes_user(&self) -> bool {
+        self.connection.run_as.is_some()
+    }
+
+    pub(crate) fn prompt(&self) -> &str {
+        &self.prompt
+    }
+
+    pub(crate) fn marker(&self) -> &str {
+        &self.marker
+    }
+
+    /// Makes the run's directory, for its user alone, and writes its path.
+    pub(crate) fn make_directory(&self) -> String {
+        let base = match &self.connection.tmpdir {
+            Some(tmpdir) => quote(tmpdir),
+            None => "\"${TMPDIR:-/tmp}\"".to_owned(),
+        };
+        self.line(&format!("umask 077; mktemp -d {base}/tutti.XXXXXXXXXX"))
+    }
+
+    /// Writes standard input into `path` below `directory`, and how many bytes there were.
+    pub(crate) fn upload(&self, directory: &str, path: &str, executable: bool) -> String {
+        let target = quote(&format!("./{path}"));
+        let parent = match path.rsplit_once('/') {
+            Some((parent, _)) => format!("mkdir -p {} && ", quote(&format!("./{parent}"))),
+            None => String::new(),
+        };
+        let mode = if executable { "700" } else { "600" };
+        self.line(&format!(
+            "umask 077; cd {} && {parent}cat > {target} && chmod {mode} {target} && wc -c < {target}",
+            quote(directory)
+        ))
+    }
+
+    /// Runs the program. Its process group is written down first, so that it can be ended.
+    pub(crate) fn run(
+        &self,
+        directory: &str,
+        program: &Program,
+        variables: bool,
+        input: bool,
+    ) -> String {
+        let file = |name: &str| quote(&format!("{directory}/{name}"));
+        let mut script = format!(
+            "_g=; {{ read -r _1 _2 _3 _4 _g _5 < /proc/$$/stat; }} 2>/dev/null; \
+             [ -n \"$_g\" ] || _g=$(ps -o pgid= -p $$ | tr -d ' '); echo \"$_g\" > {}; ",
+            file(GROUP)
+        );
+        if variables {
+            let variables = file(VARIABLES);
+            script.extend([". ", &variables, "; rm -f ", &variables, "; "]);
+        }
+        script.push_str("exec ");
+        match program {
+            Program::Line(line) => script.push_str(&sh(line)),
+            Program::File { path, arguments } => {
+                script.push_str(&file(path.as_str()));
+                for argument in arguments {
+                    script.push(' ');
+                    script.push_str(&quote(argument));
+                }
+            }
+        }
+        if input {
+            script.extend([" < ", &file(INPUT)]);
+        } else if self.connection.tty {
+            script.push_str(" < /dev/null");
+        }
+        self.line(&script)
+    }
+
+    /// Ends the run's process group, gently first. Waits for its number: the run may just begin.
+    pub(crate) fn kill(&self, directory: &str) -> String {
+        let group = quote(&format!("{directory}/{GROUP}"));
+        self.line(&format!(
+            "n=0; while [ ! -s {group} ] && [ $n -lt 2 ]; do sleep 1; n=$((n+1)); done; \
+             read -r g < {group} || exit {NOTHING_TO_END}; \
+             case $g in ''|*[!0-9]*|0|1) exit {NOTHING_TO_END};; esac; \
+             kill -TERM -\"$g\" || exit {NOTHING_TO_END}; \
+             n=0; while [ $n -lt {STOP_GRACE_SECONDS} ]; do \
+             kill -0 -\"$g\" 2>/dev/null || exit 0; sleep 1; n=$((n+1)); done; \
+             kill -KILL -\"$g\" 2>/dev/null; exit 0"
+        ))
+    }
+
+    /// Removes the run's directory.
+    pub(crate) fn clean_up(&self, directory: &str) -> String {
+        self.line(&format!("cd / && rm -rf -- {}", quote(directory)))
+    }
+
+    /// As the user that the connection names.
+    fn line(&self, script: &str) -> String {
+        let Some(user) = &self.connection.run_as else {
+            return sh(script);
+        };
+        let script = sh(&format!("echo {} >&2; {script}", self.marker));
+        let user = quote(user);
+        let words = &self.connection.run_as_command;
+        if !words.is_empty() {
+            let words: Vec<String> = words.iter().map(|word| quote(word)).collect();
+            return format!("{} {user} {script}", words.join(" "));
+        }
+        match &self.connection.sudo_password {
+            None => format!("sudo -n -H -u {user} {script}"),
+            Some(_) => format!("sudo -S -H -p {} -u {user} {script}", quote(&self.prompt)),
+        }
+    }
+}

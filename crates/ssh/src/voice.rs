@@ -1,0 +1,36 @@
+//! Speaking to the engine in the name of a node: [`Voice`].
+
+use std::fmt;
+use std::sync::Arc;
+
+use fabric::StandInPort;
+use pcp::{Certname, PcpUri};
+use pxp::{Body, TransactionId};
+
+/// The voice of one node in one transaction.
+#[derive(Clone)]
+pub(crate) struct Voice {
+    pub(crate) port: Arc<StandInPort>,
+    pub(crate) certname: Certname,
+    /// The node's address.
+    pub(crate) address: PcpUri,
+    pub(crate) transaction: TransactionId,
+}
+
+impl Voice {
+    /// Waits for room. An engine that is gone needs no news.
+    pub(crate) async fn say(&self, body: Body) {
+        let engine = self.port.engine_address().clone();
+        let message = body.into_message(engine, self.address.clone());
+        let _ = self.port.to_engine(self.certname.clone(), message).await;
+    }
+}
+
+impl fmt::Debug for Voice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Voice")
+            .field("certname", &self.certname)
+            .field("transaction", &self.transaction)
+            .finish_non_exhaustive()
+    }
+}

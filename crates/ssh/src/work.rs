@@ -1,0 +1,266 @@
+//! What a request comes to on a node: files, a program, its input. Main type: [`Work`].
+//!
+//! The rule: decided from the request alone, without a connection; names become paths only as
+//! [`FilePath`], and parameters become variables only when a shell can hold them.
+
+use pxp::action::{self, CommandParams, FilePath, FileSpec, ScriptParams, Sha256, TaskParams};
+use pxp::task::choose_implementation;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+/// Features of a node without an agent, as Bolt sees one: whoever needs Puppet's libraries there
+/// needs an agent.
+const FEATURES: [&str; 1] = ["shell"];
+
+/// What is to be done, less where.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Work {
+    pub(crate) files: Vec<Upload>,
+    pub(crate) program: Program,
+    pub(crate) input: Option<TaskInput>,
+}
+
+/// A file that is put below the run's own directory before it starts.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Upload {
+    pub(crate) path: FilePath,
+    pub(crate) sha256: Sha256,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Program {
+    /// One of the files; its first line says what interprets it.
+    File {
+        path: FilePath,
+        arguments: Vec<String>,
+    },
+    /// A line for the node's `sh`.
+    Line(String),
+}
+
+/// A task's parameters and how it takes them.
+#[derive(Debug, PartialEq)]
+pub(crate) struct TaskInput {
+    values: Map<String, Value>,
+    stdin: bool,
+    variables: bool,
+    /// Whether the task is told where its files are.
+    installdir: bool,
+}
+
+/// The parameters as the task gets them.
+pub(crate) struct Rendered {
+    pub(crate) stdin: Vec<u8>,
+    /// A piece of shell that sets variables; empty: none.
+    pub(crate) variables: String,
+}
+
+impl Work {
+    /// Reads a request. The error says what is wrong with it, for the run's result.
+    pub(crate) fn read(module: &str, action: &str, params: &RawValue) -> Result<Self, String> {
+        match (module, action) {
+            ("task", "run") => of_task(parse(params)?),
+            ("command", "run") => {
+                let CommandParams { command } = parse(params)?;
+                without_nul("the command", &command)?;
+                Ok(Self {
+                    files: Vec::new(),
+                    program: Program::Line(command),
+                    input: None,
+                })
+            }
+            ("script", "run") => of_script(parse(params)?),
+            _ => Err(format!(
+                "`{module} {action}` needs an agent on the node; over SSH there are tasks, commands \
+                 and scripts"
+            )),
+        }
+    }
+}
+
+impl TaskInput {
+    /// For a run whose files are in `directory`.
+    pub(crate) fn render(&self, directory: &str) -> Rendered {
+        let mut values = self.values.clone();
+        if self.installdir {
+            values.insert("_installdir".to_owned(), Value::from(directory));
+        }
+        let stdin = if self.stdin {
+            Value::Object(values.clone()).to_string().into_bytes()
+        } else {
+            Vec::new()
+        };
+        let mut variables = String::new();
+        for (name, value) in values.iter().filter(|_| self.variables) {
+            let text = match value {
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            let text = crate::quote::quote(&text);
+            variables.push_str("PT_");
+            variables.push_str(name);
+            variables.push('=');
+            variables.push_str(&text);
+            variables.push_str("; export PT_");
+            variables.push_str(name);
+            variables.push('\n');
+        }
+        Rendered { stdin, variables }
+    }
+}
+
+fn parse<T: serde::de::DeserializeOwned>(params: &RawValue) -> Result<T, String> {
+    action::decode(params).map_err(|error| format!("the request cannot be read: {error}"))
+}
+
+fn of_script(params: ScriptParams) -> Result<Work, String> {
+    let path = flat(&params.script.filename)?;
+    for argument in &params.arguments {
+        without_nul("an argument", argument)?;
+    }
+    let upload = Upload {
+        path: path.clone(),
+        sha256: params.script.sha256,
+    };
+    Ok(Work {
+        files: vec![upload],
+        program: Program::File {
+            path,
+            arguments: params.arguments,
+        },
+        input: None,
+    })
+}
+
+fn of_task(params: TaskParams) -> Result<Work, String> {
+    let metadata = params.metadata.clone().unwrap_or_default();
+    let features: Vec<&str> = FEATURES
+        .into_iter()
+        .chain(metadata.features.iter().map(String::as_str))
+        .chain(params.features.iter().map(String::as_str))
+        .collect();
+    let chosen = choose_implementation(&metadata.implementations, &features).map_err(|error| {
+        format!("{error}; a node without an agent has the feature `shell` alone")
+    })?;
+    let mut method = metadata.input_method.as_deref();
+    method = method.or(params.input_method.as_deref());
+    let mut extra = metadata.files.clone();
+    let executable = match chosen {
+        None => params.files.first().ok_or("the task has no file")?,
+        Some(chosen) => {
+            method = chosen.input_method.as_deref().or(method);
+            extra.extend(chosen.files.iter().cloned());
+            let named = |file: &&FileSpec| file.filename.as_str() == chosen.name;
+            let found = params.files.iter().find(named);
+            found.ok_or_else(|| format!("the task lacks its implementation {:?}", chosen.name))?
+        }
+    };
+    let (stdin, variables) = methods(method, executable)?;
+    let mut files = extra_files(&extra, &params.files)?;
+    let installdir = !files.is_empty();
+    let path = if installdir {
+        let name = executable.filename.file_name();
+        let path = format!("{}/tasks/{name}", params.task.module());
+        path.parse().map_err(|error| format!("{path:?}: {error}"))?
+    } else {
+        flat(&executable.filename)?
+    };
+    files.retain(|file| file.path != path);
+    files.push(Upload {
+        path: path.clone(),
+        sha256: executable.sha256,
+    });
+    let mut values = params.input;
+    values.insert("_task".to_owned(), Value::from(params.task.as_str()));
+    if variables {
+        check_variables(&values)?;
+    }
+    Ok(Work {
+        files,
+        program: Program::File {
+            path,
+            arguments: Vec::new(),
+        },
+        input: Some(TaskInput {
+            values,
+            stdin,
+            variables,
+            installdir,
+        }),
+    })
+}
+
+/// On standard input, in variables.
+fn methods(name: Option<&str>, executable: &FileSpec) -> Result<(bool, bool), String> {
+    match name {
+        Some("stdin") => Ok((true, false)),
+        Some("environment") => Ok((false, true)),
+        Some("both") => Ok((true, true)),
+        None | Some("") if !executable.filename.as_str().ends_with(".ps1") => Ok((true, true)),
+        other => Err(format!(
+            "the task takes its input by {}, which there is not over SSH",
+            other
+                .filter(|name| !name.is_empty())
+                .unwrap_or("powershell")
+        )),
+    }
+}
+
+/// The files that the metadata names; a name that ends with `/` stands for all below it.
+fn extra_files(names: &[String], files: &[FileSpec]) -> Result<Vec<Upload>, String> {
+    let mut found: Vec<Upload> = Vec::new();
+    for name in names {
+        let mut matched = name.ends_with('/');
+        for file in files {
+            let filename = file.filename.as_str();
+            if filename != name && !(name.ends_with('/') && filename.starts_with(name.as_str())) {
+                continue;
+            }
+            matched = true;
+            if !found.iter().any(|upload| upload.path == file.filename) {
+                found.push(Upload {
+                    path: file.filename.clone(),
+                    sha256: file.sha256,
+                });
+            }
+        }
+        if !matched {
+            return Err(format!("the task lacks {name:?}, which its metadata names"));
+        }
+    }
+    Ok(found)
+}
+
+/// The last component alone. Names that begin with a dot are the run's own.
+fn flat(path: &FilePath) -> Result<FilePath, String> {
+    let name = path.file_name();
+    if name.starts_with('.') {
+        return Err(format!("the file {name:?} begins with a dot"));
+    }
+    name.parse().map_err(|error| format!("{name:?}: {error}"))
+}
+
+fn check_variables(values: &Map<String, Value>) -> Result<(), String> {
+    for (name, value) in values {
+        let mut bytes = name.bytes();
+        let fits =
+            !name.is_empty() && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        if !fits {
+            return Err(format!(
+                "the parameter {name:?} cannot be the name of an environment variable; let the task \
+                 take its input by stdin"
+            ));
+        }
+        if let Value::String(text) = value {
+            without_nul(&format!("the parameter {name:?}"), text)?;
+        }
+    }
+    Ok(())
+}
+
+fn without_nul(what: &str, text: &str) -> Result<(), String> {
+    if text.contains('\0') {
+        return Err(format!("{what} contains a NUL character"));
+    }
+    Ok(())
+}

@@ -1,0 +1,13 @@
+//! Runs over SSH against a real `sshd`, with the test in the engine's place.
+#![allow(
+    clippy::large_futures,
+    reason = "a test has few tasks, and their size is nobody's memory"
+)]
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod endings;
+mod logins;
+mod runs;
+mod secrets;
+mod stored;
+mod world;

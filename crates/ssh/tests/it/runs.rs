@@ -1,0 +1,270 @@
+//! Tasks, commands and scripts that run, and what comes of them.
+
+use pxp::action::Status;
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+#[tokio::test]
+async fn a_command_runs_and_leaves_nothing_behind() {
+    let mut world = World::new().await;
+    let connection = world.connection(json!({}));
+    let result = world
+        .command(&connection, "echo out; echo err >&2; exit 7")
+        .await;
+    let result = result.result();
+    assert_eq!(result.exitcode, 7);
+    assert_eq!(result.stdout.as_deref(), Some("out\n"));
+    assert_eq!(result.stderr.as_deref(), Some("err\n"));
+    assert!(!result.cancelled && !result.stdout_truncated);
+    world.runner.idle().await;
+    assert_eq!(world.left_behind(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_task_gets_its_parameters_by_every_method() {
+    let mut world = World::new().await;
+    let connection = world.connection(json!({}));
+    let script = "#!/bin/sh\nprintf '%s|' \"$PT_name\" \"$PT__task\"\ncat";
+    let read = |text: Option<String>| {
+        let text = text.unwrap();
+        let (name, rest) = text.split_once('|').unwrap();
+        let (task, stdin) = rest.split_once('|').unwrap();
+        let stdin = match stdin {
+            "" => Value::Null,
+            stdin => serde_json::from_str::<Value>(stdin).unwrap()["name"].clone(),
+        };
+        (name.to_owned(), task.to_owned(), stdin)
+    };
+    let all = [
+        ("stdin", "", "", json!("x")),
+        ("environment", "x", "probe", Value::Null),
+        ("both", "x", "probe", json!("x")),
+    ];
+    for tty in [false, true] {
+        let connection = if tty {
+            world.connection(json!({"tty": true}))
+        } else {
+            connection.clone()
+        };
+        for (method, name, task, stdin) in &all {
+            let input = json!({"name": "x"});
+            let outcome = world.run_task(&connection, script, input, method).await;
+            let result = outcome.result();
+            assert_eq!(result.exitcode, 0, "{result:?}");
+            let got = read(result.stdout);
+            let expected = ((*name).to_owned(), (*task).to_owned(), stdin.clone());
+            assert_eq!(got, expected, "{method}, tty {tty}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a5_no_parameter_is_ever_read_as_a_command() {
+    let mut world = World::new().await;
+    let connection = world.connection(json!({}));
+    let script = "#!/bin/sh\nprintf '%s' \"$PT_value\"";
+    let stray = world.sshd.tmp().join("stray");
+    for value in [
+        format!("'; touch {}; '", stray.display()),
+        format!("$(touch {0}) `touch {0}`", stray.display()),
+        format!("\"\n touch {}\n\"", stray.display()),
+        "${IFS}&|;<>(){}[]*?~!#\\ \t\u{7f}\u{1b}[31m ünïcode \u{202e}".to_owned(),
+        "-n".to_owned(),
+        "'".repeat(50),
+    ] {
+        let input = json!({"value": value, "other": {"a": [value, 1, null]}});
+        let outcome = world.run_task(&connection, script, input, "both").await;
+        let result = outcome.result();
+        assert_eq!(result.stdout.as_deref(), Some(value.as_str()));
+        assert_eq!(result.stderr, None);
+    }
+    assert!(!stray.exists());
+    let weird = json!({"x; touch y": "z"});
+    let error = world
+        .run_task(&connection, script, weird, "both")
+        .await
+        .error();
+    assert!(error.contains("environment variable"), "{error}");
+    let nul = json!({"value": "a\u{0}b"});
+    let error = world
+        .run_task(&connection, script, nul, "both")
+        .await
+        .error();
+    assert!(error.contains("NUL"), "{error}");
+}
+
+#[tokio::test]
+async fn a_task_with_files_is_told_where_they_are() {
+    let mut world = World::new().await;
+    let connection = world.connection(json!({}));
+    let script = "#!/bin/sh\ncat \"$PT__installdir/probe/files/it's here.txt\"";
+    let sha256 = world.blobs.put(&mut script.as_bytes(), "a test").unwrap();
+    let data = vec![b'x'; 300_000];
+    let other = world.blobs.put(&mut data.as_slice(), "a test").unwrap();
+    let file = |name: &str, sha256: String| json!({"filename": name, "sha256": sha256, "uri": {"path": "/x", "params": {}}});
+    let params = json!({
+        "task": "probe", "input": {},
+        "metadata": {"input_method": "environment", "files": ["probe/files/"]},
+        "files": [
+            file("probe.sh", sha256.to_string()),
+            file("probe/files/it's here.txt", other.to_string()),
+        ],
+    });
+    let transaction = world.ask(&connection, "task", params).await;
+    let result = world.outcome(&transaction).await.result();
+    assert_eq!(result.exitcode, 0, "{result:?}");
+    assert_eq!(result.stdout.map(|text| text.len()), Some(data.len()));
+}
+
+#[tokio::test]
+async fn huge_output_is_cut_as_an_agents_is_and_its_size_said() {
+    let mut world = World::new().await;
+    let connection = world.connection(json!({}));
+    let line = "head -c 20000000 /dev/zero | tr '\\0' x; echo end >&2";
+    let result = world.command(&connection, line).await.result();
+    let kept = ssh::defaults::MAX_OUTPUT_BYTES;
+    assert_eq!(result.stdout.map(|text| text.len()), Some(kept));
+    assert!(result.stdout_truncated);
+    assert_eq!(result.stdout_bytes, Some(20_000_000));
+    assert_eq!(result.stderr.as_deref(), Some("end\n"));
+    assert_eq!(result.exitcode, 0);
+}
+
+#[tokio::test]
+async fn a_process_that_stays_behind_does_not_hold_up_the_result() {
+    let mut world = World::new().await;
+    let connection = world.connection(json!({}));
+    let begun = std::time::Instant::now();
+    let line = "sleep 30 & echo started";
+    let result = world.command(&connection, line).await.result();
+    assert_eq!(result.stdout.as_deref(), Some("started\n"));
+    assert!(begun.elapsed().as_secs() < 20);
+}
+
+#[tokio::test]
+async fn two_runs_at_once_on_one_host_do_not_meet() {
+    let mut world = World::new().await;
+    let connection = world.connection(json!({}));
+    let meet = world.sshd.tmp().join("meet");
+    std::fs::create_dir(&meet).unwrap();
+    std::os::unix::fs::chown(
+        &meet,
+        owner(&world.sshd.tmp()).0,
+        owner(&world.sshd.tmp()).1,
+    )
+    .unwrap();
+    // Each waits for the other, so one after the other would never end.
+    let line = |own: &str, other: &str| {
+        let meet = meet.display();
+        json!({"command": format!(
+            "touch {meet}/{own}; until [ -e {meet}/{other} ]; do sleep 0.05; done; echo {own}"
+        )})
+    };
+    let one = world.ask(&connection, "command", line("one", "two")).await;
+    let two = world.ask(&connection, "command", line("two", "one")).await;
+    let mut said = Vec::new();
+    while said.len() < 2 {
+        if let pxp::Body::NonBlockingResponse(response) = world.hear().await {
+            let result: pxp::action::ActionResult = pxp::action::decode(&response.results).unwrap();
+            let name = if response.transaction_id == one {
+                "one"
+            } else {
+                "two"
+            };
+            assert_eq!(result.stdout, Some(format!("{name}\n")));
+            said.push(response.transaction_id);
+        }
+    }
+    assert!(said.contains(&one) && said.contains(&two));
+}
+
+fn owner(path: &std::path::Path) -> (Option<u32>, Option<u32>) {
+    use std::os::unix::fs::MetadataExt as _;
+    let metadata = std::fs::metadata(path).unwrap();
+    (Some(metadata.uid()), Some(metadata.gid()))
+}
+
+#[tokio::test]
+async fn a_run_is_asked_about_and_never_run_twice() {
+    let mut world = World::new().await;
+    let connection = world.connection(json!({}));
+    let count = world.sshd.tmp().join("count");
+    let line = format!("echo x >> {}", count.display());
+    let params = json!({"command": line});
+    let transaction = world.ask(&connection, "command", params.clone()).await;
+    world.outcome(&transaction).await.result();
+    assert_eq!(world.status(&transaction).await.status, Status::Success);
+    // The same request once more.
+    let mut again = crate::world::map(params);
+    let sealed = world.connections.seal(&connection);
+    again.insert(fabric::CONNECTION_KEY.to_owned(), sealed.into());
+    let body = pxp::Body::NonBlockingRequest(pxp::Request {
+        transaction_id: transaction.clone(),
+        module: "command".to_owned(),
+        action: "run".to_owned(),
+        params: pxp::action::encode(&again),
+        notify_outcome: Some(true),
+    });
+    world.send(&crate::world::certname(), body).await;
+    world.runner.idle().await;
+    assert_eq!(std::fs::read_to_string(&count).unwrap(), "x\n");
+    let never = pxp::TransactionId::random();
+    assert_eq!(world.status(&never).await.status, Status::Unknown);
+}
+
+#[tokio::test]
+async fn a_puppet_run_needs_an_agent_and_says_so() {
+    let mut world = World::new().await;
+    let connection = world.connection(json!({}));
+    let transaction = world.ask(&connection, "pxp-module-puppet", json!({})).await;
+    let error = world.outcome(&transaction).await.error();
+    assert!(error.contains("needs an agent"), "{error}");
+}
+
+#[tokio::test]
+async fn live_output_comes_as_far_as_it_was_granted() {
+    let mut world = World::new().await;
+    let connection = world.connection(json!({}));
+    let go = world.sshd.tmp().join("go");
+    let line = format!(
+        "printf 0123456789; until [ -e {} ]; do sleep 0.05; done; printf abc >&2",
+        go.display()
+    );
+    let transaction = world
+        .ask(&connection, "command", json!({"command": line}))
+        .await;
+    let credit = |until| pxp::Body::OutputCredit {
+        transaction_id: transaction.clone(),
+        until,
+    };
+    let name = crate::world::certname();
+    world.send(&name, credit(4)).await;
+    let mut told = Vec::new();
+    loop {
+        match world.hear().await {
+            pxp::Body::Output(output) => {
+                told.push((output.stream.as_str(), output.offset, output.data.clone()));
+                match told.len() {
+                    1 => world.send(&name, credit(12)).await,
+                    2 => std::fs::write(&go, "").unwrap(),
+                    _ => {}
+                }
+            }
+            pxp::Body::NonBlockingResponse(_) => break,
+            _ => {}
+        }
+    }
+    let told: Vec<_> = told
+        .iter()
+        .map(|(stream, offset, data)| (*stream, *offset, &data[..]))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("stdout", 0, &b"0123"[..]),
+            ("stdout", 4, b"456789"),
+            ("stderr", 0, b"ab"),
+        ]
+    );
+}

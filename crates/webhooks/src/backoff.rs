@@ -1,0 +1,35 @@
+//! How long to wait after failures: [`wait`]. No clock, no randomness of its own.
+
+use std::time::Duration;
+
+use crate::defaults::{BACKOFF_MAX, BACKOFF_MIN};
+
+/// The wait after `failures` in a row (1 or more); `jitter` is between 0 and 1 and takes up to a
+/// half of it away, so that receivers behind one proxy are not called in step.
+pub(crate) fn wait(failures: u32, jitter: f64) -> Duration {
+    let doubled = BACKOFF_MIN.saturating_mul(1 << failures.saturating_sub(1).min(20));
+    let full = doubled.min(BACKOFF_MAX);
+    full.mul_f64(1.0 - jitter.clamp(0.0, 1.0) / 2.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_double_and_end_at_the_longest() {
+        let waits: Vec<_> = (1..=10)
+            .map(|failures| wait(failures, 0.0).as_secs())
+            .collect();
+        assert_eq!(waits, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300]);
+        assert_eq!(wait(u32::MAX, 0.0), BACKOFF_MAX);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn jitter_stays_within_a_half(failures in 1u32..100, jitter in 0f64..1f64) {
+            let (waited, full) = (wait(failures, jitter), wait(failures, 0.0));
+            proptest::prop_assert!(waited <= full && waited * 2 >= full);
+        }
+    }
+}

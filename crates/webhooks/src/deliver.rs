@@ -1,0 +1,113 @@
+//! One attempt to tell a receiver: [`Sender::send`].
+//!
+//! The rule: nothing of the receiver's answer is kept but its status; its body is not read, and
+//! its redirects are not followed.
+
+use std::sync::Arc;
+
+use rustls_platform_verifier::BuilderVerifierExt as _;
+
+use crate::OpenError;
+use crate::defaults::{CONNECT_TIMEOUT, ERROR_CHARS, REQUEST_TIMEOUT};
+use crate::message::Message;
+use crate::metrics::{self, Metrics};
+use crate::signature::Secret;
+use crate::target::Target;
+
+/// Makes the requests of all webhooks.
+#[derive(Clone, Debug)]
+pub(crate) struct Sender {
+    http: reqwest::Client,
+    pub(crate) metrics: Arc<Metrics>,
+}
+
+/// Why the receiver did not take a message; a text for people.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DeliveryError {
+    /// It answered something else than 2xx.
+    #[error("the receiver answered {0}")]
+    Status(u16),
+    /// It says that it is there no more.
+    #[error("the receiver answered 410 Gone: it wants no more, and the webhook is switched off")]
+    Gone,
+    /// It did not answer.
+    #[error("{0}")]
+    Unreachable(String),
+}
+
+// === impl Sender ===
+
+impl Sender {
+    /// Trusts the roots of the machine.
+    pub(crate) fn new() -> Result<Self, OpenError> {
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let tls = rustls::ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()?
+            .with_platform_verifier()?
+            .with_no_client_auth();
+        let http = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls)
+            .redirect(reqwest::redirect::Policy::none())
+            .no_proxy()
+            .connect_timeout(CONNECT_TIMEOUT)
+            .timeout(REQUEST_TIMEOUT)
+            .user_agent(concat!("tutti/", env!("CARGO_PKG_VERSION")))
+            .build()?;
+        let metrics = Arc::default();
+        Ok(Self { http, metrics })
+    }
+
+    pub(crate) async fn send(
+        &self,
+        target: &Target,
+        secret: &Secret,
+        message: &Message,
+    ) -> Result<(), DeliveryError> {
+        let sent = self.attempt(target, secret, message).await;
+        metrics::count(match &sent {
+            Ok(()) => &self.metrics.delivered,
+            Err(_) => &self.metrics.failures,
+        });
+        sent
+    }
+
+    async fn attempt(
+        &self,
+        target: &Target,
+        secret: &Secret,
+        message: &Message,
+    ) -> Result<(), DeliveryError> {
+        let now = jiff::Timestamp::now().as_second();
+        let signature = secret.sign(&message.id, now, &message.body);
+        let request = self
+            .http
+            .post(target.url())
+            .header("content-type", "application/json")
+            .header("webhook-id", &message.id)
+            .header("webhook-timestamp", now.to_string())
+            .header("webhook-signature", signature)
+            .body(message.body.clone());
+        let answer = request.send().await.map_err(|error| unreachable(&error))?;
+        match answer.status().as_u16() {
+            200..=299 => Ok(()),
+            410 => Err(DeliveryError::Gone),
+            other => Err(DeliveryError::Status(other)),
+        }
+    }
+}
+
+/// The causes in a line. The URL is known to who reads it.
+fn unreachable(error: &reqwest::Error) -> DeliveryError {
+    let mut text = if error.is_timeout() {
+        "the receiver did not answer in time".to_owned()
+    } else {
+        "the receiver cannot be reached".to_owned()
+    };
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    DeliveryError::Unreachable(text.chars().take(ERROR_CHARS).collect())
+}

@@ -1,0 +1,107 @@
+//! How a receiver knows that a message is ours: HMAC-SHA-256, as the Standard Webhooks have it.
+//!
+//! Signed is `ID.TIMESTAMP.BODY`; the header is `v1,` and the MAC in base64. The key is text that
+//! begins with `whsec_` and goes on in base64; libraries of receivers take it as it is.
+
+use aws_lc_rs::hmac;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use secrecy::{ExposeSecret as _, SecretString};
+
+use crate::defaults::SECRET_BYTES;
+
+const PREFIX: &str = "whsec_";
+const KEY_BYTES: usize = 32;
+
+/// The key of a webhook.
+#[derive(Clone, Debug)]
+pub struct Secret(SecretString);
+
+/// Why a text is no key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SecretError {
+    /// Not base64 behind the prefix.
+    #[error("the secret must be `whsec_` and base64, or left away for one to be made")]
+    Form,
+    /// Too short to be a key, or too long.
+    #[error("the secret must have {} to {} bytes", SECRET_BYTES.start(), SECRET_BYTES.end())]
+    Length,
+    /// The system has no random bytes.
+    #[error("the system gave no random bytes for a secret")]
+    NoRandom,
+}
+
+// === impl Secret ===
+
+impl Secret {
+    /// A new random key.
+    pub fn random() -> Result<Self, SecretError> {
+        let mut key = [0u8; KEY_BYTES];
+        aws_lc_rs::rand::fill(&mut key).map_err(|_| SecretError::NoRandom)?;
+        Ok(Self(format!("{PREFIX}{}", STANDARD.encode(key)).into()))
+    }
+
+    /// A key that somebody chose.
+    pub fn parse(text: &str) -> Result<Self, SecretError> {
+        let key = Self::key(text).ok_or(SecretError::Form)?;
+        if !SECRET_BYTES.contains(&key.len()) {
+            return Err(SecretError::Length);
+        }
+        Ok(Self(text.to_owned().into()))
+    }
+
+    /// The text that the receiver needs.
+    pub fn expose(&self) -> &str {
+        self.0.expose_secret()
+    }
+
+    /// The value of `webhook-signature`.
+    pub fn sign(&self, id: &str, timestamp_seconds: i64, body: &[u8]) -> String {
+        // A `Secret` is made by `parse` and `random` alone, so it has a key.
+        let key = Self::key(self.expose()).unwrap_or_default();
+        let key = hmac::Key::new(hmac::HMAC_SHA256, &key);
+        let mut context = hmac::Context::with_key(&key);
+        context.update(id.as_bytes());
+        context.update(format!(".{timestamp_seconds}.").as_bytes());
+        context.update(body);
+        format!("v1,{}", STANDARD.encode(context.sign()))
+    }
+
+    fn key(text: &str) -> Option<Vec<u8>> {
+        STANDARD.decode(text.strip_prefix(PREFIX)?).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The example of the Standard Webhooks specification.
+    #[test]
+    fn the_published_example_is_reproduced() {
+        let secret = Secret::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
+        let body = br#"{"test": 2432232314}"#;
+        let signature = secret.sign("msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, body);
+        assert_eq!(signature, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+    }
+
+    #[test]
+    fn what_is_no_key_is_refused() {
+        assert_eq!(Secret::parse("hunter2").unwrap_err(), SecretError::Form);
+        assert_eq!(Secret::parse("whsec_?").unwrap_err(), SecretError::Form);
+        assert_eq!(
+            Secret::parse("whsec_aGk=").unwrap_err(),
+            SecretError::Length
+        );
+        let long = format!("whsec_{}", STANDARD.encode([7; 257]));
+        assert_eq!(Secret::parse(&long).unwrap_err(), SecretError::Length);
+    }
+
+    #[test]
+    fn a_random_key_is_one_and_is_not_shown() {
+        let (one, other) = (Secret::random().unwrap(), Secret::random().unwrap());
+        assert_ne!(one.expose(), other.expose());
+        assert!(Secret::parse(one.expose()).is_ok());
+        assert!(!format!("{one:?}").contains(one.expose()));
+    }
+}

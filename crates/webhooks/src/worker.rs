@@ -1,0 +1,201 @@
+//! One webhook at work: [`Worker`] reads the log from where it was and tells event by event.
+//!
+//! The rules: events are told in their order; an event is behind us when the receiver took it or
+//! when it was tried for [`GIVE_UP`]; what is told twice after a crash has the same id.
+
+use jiff::Timestamp;
+use store::{EventRow, Store, StoreError, WebhookProgress, WebhookRow};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::backoff;
+use crate::defaults::{BATCH, GIVE_UP, POLL, PROGRESS_EVENTS, STORE_PAUSE};
+use crate::deliver::{DeliveryError, Sender};
+use crate::message::Message;
+use crate::signature::Secret;
+use crate::target::Target;
+
+pub(crate) struct Worker {
+    pub(crate) id: String,
+    pub(crate) target: Target,
+    pub(crate) secret: Secret,
+    pub(crate) events: Vec<String>,
+    pub(crate) store: Store,
+    pub(crate) sender: Sender,
+    pub(crate) stop: CancellationToken,
+    progress: WebhookProgress,
+    /// Whether `progress` says more than the store knows.
+    unsaved: bool,
+}
+
+/// How an event ended.
+enum Told {
+    Taken,
+    GivenUp,
+    /// The receiver wants no more.
+    Gone,
+    /// We are to stop.
+    Stopped,
+}
+
+// === impl Worker ===
+
+impl Worker {
+    pub(crate) fn new(
+        row: &WebhookRow,
+        (target, secret, events): (Target, Secret, Vec<String>),
+        store: Store,
+        sender: Sender,
+        stop: CancellationToken,
+    ) -> Self {
+        let progress = WebhookProgress {
+            next_event: row.next_event,
+            failing_ms: row.failing_ms,
+            last_error: row.last_error.clone(),
+            ..WebhookProgress::default()
+        };
+        Self {
+            id: row.id.clone(),
+            target,
+            secret,
+            events,
+            store,
+            sender,
+            stop,
+            progress,
+            unsaved: false,
+        }
+    }
+
+    /// Works until told to stop, or until the receiver is gone.
+    pub(crate) async fn run(mut self) {
+        while !self.stop.is_cancelled() {
+            match self.turn().await {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => {
+                    tracing::warn!(webhook = self.id, %error, "cannot read or write a webhook's \
+                        progress; tried again");
+                    self.pause(STORE_PAUSE).await;
+                }
+            }
+        }
+        // What is not saved is told again after the next start, with the same ids.
+        if let Err(error) = self.save().await {
+            tracing::debug!(webhook = self.id, %error, "a webhook's progress was not saved");
+        }
+    }
+
+    /// One batch; `false`: over.
+    async fn turn(&mut self) -> Result<bool, StoreError> {
+        let events = self
+            .store
+            .all_events(self.progress.next_event, BATCH)
+            .await?;
+        if events.is_empty() {
+            self.save().await?;
+            self.pause(POLL).await;
+            return Ok(true);
+        }
+        for event in events {
+            match self.tell(&event).await? {
+                Told::Taken => self.progress.delivered += i64::from(self.wants(&event)),
+                Told::GivenUp => self.progress.given_up += 1,
+                Told::Gone => {
+                    self.switch_off().await?;
+                    return Ok(false);
+                }
+                Told::Stopped => return Ok(false),
+            }
+            self.progress.next_event = event.id + 1;
+            self.unsaved = true;
+            if self.progress.delivered >= PROGRESS_EVENTS {
+                self.save().await?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Tells one event until it is taken or given up.
+    async fn tell(&mut self, event: &EventRow) -> Result<Told, StoreError> {
+        let message = match Message::of(event) {
+            Some(message) if self.wants(event) => message,
+            _ => return Ok(Told::Taken),
+        };
+        let begun = Instant::now();
+        let mut failures = 0;
+        loop {
+            let sent = self.sender.send(&self.target, &self.secret, &message);
+            let sent = tokio::select! {
+                sent = sent => sent,
+                () = self.stop.cancelled() => return Ok(Told::Stopped),
+            };
+            match sent {
+                Ok(()) => {
+                    self.unsaved |= self.progress.failing_ms.take().is_some();
+                    self.progress.last_error = None;
+                    return Ok(Told::Taken);
+                }
+                Err(DeliveryError::Gone) => return Ok(Told::Gone),
+                Err(error) => self.failed(&error).await?,
+            }
+            if begun.elapsed() >= GIVE_UP {
+                return Ok(Told::GivenUp);
+            }
+            failures += 1;
+            let jitter = f64::from(rand::random::<u32>()) / f64::from(u32::MAX);
+            self.pause(backoff::wait(failures, jitter)).await;
+        }
+    }
+
+    fn wants(&self, event: &EventRow) -> bool {
+        self.events.is_empty() || self.events.contains(&event.kind)
+    }
+
+    /// The first failure and each new reason are written down; the same one again is not.
+    async fn failed(&mut self, error: &DeliveryError) -> Result<(), StoreError> {
+        let error = error.to_string();
+        if self.progress.failing_ms.is_none() {
+            self.progress.failing_ms = Some(Timestamp::now().as_millisecond());
+        }
+        if self.progress.last_error.as_ref() != Some(&error) {
+            tracing::warn!(webhook = self.id, error, "a webhook's receiver fails");
+            self.progress.last_error = Some(error);
+            self.unsaved = true;
+            self.save().await?;
+        }
+        Ok(())
+    }
+
+    async fn switch_off(&mut self) -> Result<(), StoreError> {
+        self.progress.failing_ms = Some(Timestamp::now().as_millisecond());
+        self.progress.last_error = Some(DeliveryError::Gone.to_string());
+        self.unsaved = true;
+        self.save().await?;
+        let off = store::WebhookChange {
+            is_enabled: Some(false),
+            ..store::WebhookChange::default()
+        };
+        self.store.update_webhook(&self.id, off).await.map(|_| ())
+    }
+
+    async fn save(&mut self) -> Result<(), StoreError> {
+        if !self.unsaved {
+            return Ok(());
+        }
+        self.store
+            .advance_webhook(&self.id, self.progress.clone())
+            .await?;
+        self.unsaved = false;
+        self.progress.delivered = 0;
+        self.progress.given_up = 0;
+        Ok(())
+    }
+
+    async fn pause(&self, duration: std::time::Duration) {
+        tokio::select! {
+            () = tokio::time::sleep(duration) => {}
+            () = self.stop.cancelled() => {}
+        }
+    }
+}

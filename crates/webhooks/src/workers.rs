@@ -1,0 +1,79 @@
+//! The tasks of the webhooks: [`Workers`] starts and ends them, each with a handle.
+
+use std::collections::HashMap;
+
+use store::{Store, WebhookRow};
+use tokio::sync::Mutex;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::deliver::Sender;
+use crate::signature::Secret;
+use crate::target::Target;
+use crate::worker::Worker;
+
+#[derive(Debug)]
+pub(crate) struct Workers {
+    store: Store,
+    sender: Sender,
+    stop: CancellationToken,
+    running: Mutex<HashMap<String, Running>>,
+}
+
+#[derive(Debug)]
+struct Running {
+    stop: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+// === impl Workers ===
+
+impl Workers {
+    pub(crate) fn new(store: Store, sender: Sender) -> Self {
+        Self {
+            store,
+            sender,
+            stop: CancellationToken::new(),
+            running: Mutex::new(HashMap::new()),
+        }
+    }
+
+    /// Sets a webhook to work; one that is at work already is ended first.
+    pub(crate) async fn begin(&self, row: &WebhookRow, parts: (Target, Secret, Vec<String>)) {
+        let mut running = self.running.lock().await;
+        if let Some(before) = running.remove(&row.id) {
+            before.end().await;
+        }
+        let stop = self.stop.child_token();
+        let (store, sender) = (self.store.clone(), self.sender.clone());
+        let worker = Worker::new(row, parts, store, sender, stop.clone());
+        let task = tokio::spawn(worker.run());
+        running.insert(row.id.clone(), Running { stop, task });
+    }
+
+    /// Ends a webhook's work, if it is at work.
+    pub(crate) async fn end(&self, id: &str) {
+        if let Some(running) = self.running.lock().await.remove(id) {
+            running.end().await;
+        }
+    }
+
+    /// Ends all.
+    pub(crate) async fn shutdown(&self) {
+        self.stop.cancel();
+        for (_, running) in self.running.lock().await.drain() {
+            running.end().await;
+        }
+    }
+}
+
+// === impl Running ===
+
+impl Running {
+    async fn end(self) {
+        self.stop.cancel();
+        if let Err(error) = self.task.await {
+            tracing::error!(%error, "the task of a webhook ended badly");
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! Webhooks against receivers on this machine.
+#![cfg(test)]
+
+mod receiver;
+mod telling;
+mod world;

@@ -1,0 +1,221 @@
+//! What receivers get, and when.
+
+use std::time::Duration;
+
+use webhooks::{HookChange, HookError, NewHook, Secret, WebhookError};
+
+use crate::receiver::Receiver;
+use crate::world::World;
+
+#[tokio::test]
+async fn events_are_told_in_order_and_signed() {
+    let (world, mut receiver) = (World::new().await, Receiver::start(&[]).await);
+    world.happens(&["job_finished"]).await;
+    let (_, secret) = world.hook(&receiver.url, &[]).await;
+    world.happens(&["node_running", "job_finished"]).await;
+    let (first, second) = (receiver.next().await, receiver.next().await);
+    assert_eq!(first.json()["type"], "node_running", "not what was before");
+    assert_eq!(second.json()["type"], "job_finished");
+    let data = &second.json()["data"];
+    assert_eq!(
+        (&data["job"], &data["details"]["x"]),
+        (&"2".into(), &1.into())
+    );
+    let secret = Secret::parse(&secret).unwrap();
+    let signed = secret.sign(&first.id, first.timestamp, &first.bytes);
+    assert_eq!(signed, first.signature);
+    world.webhooks.shutdown().await;
+}
+
+#[tokio::test]
+async fn only_the_types_asked_for_are_told() {
+    let (world, mut receiver) = (World::new().await, Receiver::start(&[]).await);
+    world.hook(&receiver.url, &["job_finished"]).await;
+    world
+        .happens(&["node_running", "node_finished", "job_finished"])
+        .await;
+    assert_eq!(receiver.next().await.json()["type"], "job_finished");
+    world.webhooks.shutdown().await;
+    assert!(receiver.is_quiet());
+}
+
+#[tokio::test]
+async fn a_refused_event_comes_again_with_the_same_id_and_the_next_one_waits() {
+    let (world, mut receiver) = (World::new().await, Receiver::start(&[500, 302]).await);
+    let (hook, _) = world.hook(&receiver.url, &[]).await;
+    world.happens(&["node_running", "job_finished"]).await;
+    let first = receiver.next().await;
+    let again = [receiver.next().await, receiver.next().await];
+    // A redirect is a refusal: it is not followed.
+    assert!(
+        again
+            .iter()
+            .all(|one| one.id == first.id && one.bytes == first.bytes)
+    );
+    assert_eq!(receiver.next().await.json()["type"], "job_finished");
+    let taken = async {
+        while world.webhooks.get(hook.id).await.unwrap().delivered < 2 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), taken)
+        .await
+        .unwrap();
+    world.webhooks.shutdown().await;
+    let after = world.webhooks.get(hook.id).await.unwrap();
+    assert_eq!(
+        (after.delivered, after.failing_ms, after.last_error),
+        (2, None, None)
+    );
+}
+
+#[tokio::test]
+async fn what_was_not_taken_is_told_after_a_restart() {
+    let (world, mut receiver) = (World::new().await, Receiver::start(&[503]).await);
+    let (hook, _) = world.hook(&receiver.url, &[]).await;
+    world.happens(&["job_finished"]).await;
+    let refused = receiver.next().await;
+    let world = world.restarted().await;
+    let taken = receiver.next().await;
+    assert_eq!(taken.id, refused.id);
+    let saved = async {
+        while world.webhooks.get(hook.id).await.unwrap().delivered < 1 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), saved)
+        .await
+        .unwrap();
+    let world = world.restarted().await;
+    world.webhooks.shutdown().await;
+    assert!(receiver.is_quiet(), "what was taken is not told again");
+}
+
+#[tokio::test]
+async fn a_dead_receiver_delays_nobody_else() {
+    let (world, mut receiver) = (World::new().await, Receiver::start(&[]).await);
+    // A port on which nobody listens.
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let dead = format!("http://{}/", closed.local_addr().unwrap());
+    drop(closed);
+    let (dead, _) = world.hook(&dead, &[]).await;
+    world.hook(&receiver.url, &[]).await;
+    world.happens(&["job_finished"]).await;
+    assert_eq!(receiver.next().await.json()["type"], "job_finished");
+    let failing = async {
+        loop {
+            let hook = world.webhooks.get(dead.id).await.unwrap();
+            if let (Some(_), Some(error)) = (hook.failing_ms, hook.last_error) {
+                return error;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    let error = tokio::time::timeout(Duration::from_secs(30), failing).await;
+    assert!(error.unwrap().contains("cannot be reached"));
+    world.webhooks.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_receiver_that_is_gone_is_told_no_more() {
+    let (world, mut receiver) = (World::new().await, Receiver::start(&[410]).await);
+    let (hook, _) = world.hook(&receiver.url, &[]).await;
+    world.happens(&["node_running", "job_finished"]).await;
+    receiver.next().await;
+    let off = async {
+        while world.webhooks.get(hook.id).await.unwrap().is_enabled {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), off)
+        .await
+        .unwrap();
+    // Switched on again, it begins with what happens then.
+    let on = HookChange {
+        is_enabled: Some(true),
+        ..HookChange::default()
+    };
+    world.webhooks.change(hook.id, on).await.unwrap();
+    world.happens(&["job_stopping"]).await;
+    assert_eq!(receiver.next().await.json()["type"], "job_stopping");
+    world.webhooks.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_test_message_tells_what_the_receiver_did() {
+    let (world, mut receiver) = (World::new().await, Receiver::start(&[204, 404]).await);
+    let (hook, _) = world.hook(&receiver.url, &["job_finished"]).await;
+    assert_eq!(world.webhooks.test(hook.id).await.unwrap(), Ok(()));
+    assert_eq!(receiver.next().await.json()["type"], "test");
+    let refused = world.webhooks.test(hook.id).await.unwrap().unwrap_err();
+    assert_eq!(refused.to_string(), "the receiver answered 404");
+    world.webhooks.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_key_is_sealed_at_rest_and_a_new_one_signs_from_then_on() {
+    let (world, mut receiver) = (World::new().await, Receiver::start(&[]).await);
+    let (hook, old) = world.hook(&receiver.url, &[]).await;
+    let renew = HookChange {
+        renew_secret: true,
+        ..HookChange::default()
+    };
+    let (_, new) = world.webhooks.change(hook.id, renew).await.unwrap();
+    let new = new.unwrap();
+    assert_ne!(new.expose(), old);
+    world.happens(&["job_finished"]).await;
+    let told = receiver.next().await;
+    assert_eq!(
+        new.sign(&told.id, told.timestamp, &told.bytes),
+        told.signature
+    );
+    world.webhooks.shutdown().await;
+    world.store.close().await;
+    for file in std::fs::read_dir(world.directory.path()).unwrap() {
+        let bytes = std::fs::read(file.unwrap().path()).unwrap();
+        for secret in [old.as_str(), new.expose()] {
+            let found = bytes
+                .windows(secret.len())
+                .any(|part| part == secret.as_bytes());
+            assert!(!found, "a key stands in a file");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_used_is_refused() {
+    let world = World::new().await;
+    let hook = |url: &str, events: &[&str]| NewHook {
+        url: url.to_owned(),
+        events: events.iter().map(|event| (*event).to_owned()).collect(),
+        description: String::new(),
+        secret: None,
+        created_by: "admin".to_owned(),
+    };
+    let refused = [
+        hook("http://example.com/", &[]),
+        hook("https://example.com/", &["no_such_event"]),
+        NewHook {
+            secret: Some("short".to_owned().into()),
+            ..hook("https://example.com/", &[])
+        },
+    ];
+    let mut words = Vec::new();
+    for new in refused {
+        match world.webhooks.create(new).await {
+            Err(WebhookError::Invalid(error)) => words.push(error),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(matches!(
+        words.as_slice(),
+        [
+            HookError::Url(_),
+            HookError::Events(_),
+            HookError::Secret(_)
+        ]
+    ));
+    assert!(world.webhooks.list().await.unwrap().is_empty());
+    let unknown = world.webhooks.delete(uuid::Uuid::nil()).await;
+    assert!(matches!(unknown, Err(WebhookError::Unknown(_))));
+}

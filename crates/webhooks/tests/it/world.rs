@@ -1,0 +1,87 @@
+//! A store and its webhooks, which can be restarted.
+
+use pki::seal::SealKey;
+use store::{NewEvent, NewJob, Store, StoreConfig};
+use tempfile::TempDir;
+use webhooks::{Hook, NewHook, Webhooks};
+
+pub(crate) struct World {
+    pub(crate) directory: TempDir,
+    pub(crate) store: Store,
+    pub(crate) webhooks: Webhooks,
+}
+
+impl World {
+    pub(crate) async fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let (store, webhooks) = open(&directory).await;
+        Self {
+            directory,
+            store,
+            webhooks,
+        }
+    }
+
+    /// As after a restart of the server.
+    pub(crate) async fn restarted(self) -> Self {
+        self.webhooks.shutdown().await;
+        self.store.close().await;
+        let Self { directory, .. } = self;
+        let (store, webhooks) = open(&directory).await;
+        Self {
+            directory,
+            store,
+            webhooks,
+        }
+    }
+
+    /// A webhook for these types of events.
+    pub(crate) async fn hook(&self, url: &str, events: &[&str]) -> (Hook, String) {
+        let new = NewHook {
+            url: url.to_owned(),
+            events: events.iter().map(|event| (*event).to_owned()).collect(),
+            description: String::new(),
+            secret: None,
+            created_by: "admin".to_owned(),
+        };
+        let (hook, secret) = self.webhooks.create(new).await.unwrap();
+        (hook, secret.expose().to_owned())
+    }
+
+    /// A job with these events.
+    pub(crate) async fn happens(&self, kinds: &[&str]) {
+        let event = |kind: &&str| NewEvent {
+            kind: (*kind).to_owned(),
+            at_ms: 1_000,
+            certname: None,
+            details: "{\"x\":1}".to_owned(),
+            message: format!("{kind} happened"),
+        };
+        let job = NewJob {
+            command: "task".to_owned(),
+            kind: "task".to_owned(),
+            task: None,
+            environment: String::new(),
+            options: "{}".to_owned(),
+            sealed: None,
+            owner: "admin".to_owned(),
+            description: String::new(),
+            userdata: "{}".to_owned(),
+            created_ms: 1_000,
+            states: vec!["ready".to_owned()],
+            runs: Vec::new(),
+            events: kinds.iter().map(event).collect(),
+            slot: None,
+            plan_job: None,
+        };
+        self.store.insert_job(job).await.unwrap();
+    }
+}
+
+async fn open(directory: &TempDir) -> (Store, Webhooks) {
+    let config = StoreConfig::sqlite(directory.path().join("tutti.db"));
+    let store = Store::open(&config).await.unwrap();
+    let seal = SealKey::open_or_create(&directory.path().join("seal.key")).unwrap();
+    let webhooks = Webhooks::open(store.clone(), seal).await.unwrap();
+    (store, webhooks)
+}

@@ -62,6 +62,10 @@ struct BootstrapArguments {
     /// Puppet's ssl directory
     #[arg(long, value_name = "DIR")]
     ssl_dir: Option<PathBuf>,
+    /// Replace a key and certificate that are of no use any more (revoked or expired, say); good
+    /// ones stay
+    #[arg(long)]
+    renew: bool,
     /// Make an RSA-4096 key, as Puppet does, instead of EC P-256
     #[arg(long)]
     rsa: bool,
@@ -101,6 +105,7 @@ async fn bootstrap(arguments: BootstrapArguments) -> ExitCode {
     if let Err(error) = logging::init(&log) {
         eprintln!("tutti-agent: {}", chain(&error));
     }
+    let renew = arguments.renew;
     let config = match bootstrap_config(arguments) {
         Ok(config) => config,
         Err(error) => {
@@ -108,7 +113,7 @@ async fn bootstrap(arguments: BootstrapArguments) -> ExitCode {
             return ExitCode::from(error::EXIT_INVALID_CONFIG);
         }
     };
-    match Bootstrap::new(config).run().await {
+    match Bootstrap::new(config).renewing(renew).run().await {
         Ok(files) => {
             println!("certificate: {}", files.cert.display());
             println!("private key: {}", files.key.display());

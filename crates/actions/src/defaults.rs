@@ -22,6 +22,15 @@ pub const MAX_PENDING_REPLIES: usize = 256;
 /// Status queries answered at once: each may hold two streams of output.
 pub const MAX_CONCURRENT_STATUS_QUERIES: usize = 4;
 
+// --- facts ---
+
+/// How long one program may take to tell facts. `puppet facts` takes 2 to 5 seconds, 20 on a busy
+/// machine; two programs and what comes after fit into the server's 60 seconds.
+pub const FACTS_TIMEOUT: Duration = Duration::from_secs(25);
+
+/// Facts of one node, as a server takes them. Facter tells 10 to 60 KB.
+pub const FACTS_BYTES: u64 = 1 << 20;
+
 // --- results ---
 
 /// Output carried in a result, per stream (`max-output-bytes`).
@@ -101,6 +110,10 @@ pub const EXIT_RECORD_BYTES: usize = 8 * 1024;
 /// Longest message kept in an exit record.
 pub const EXIT_MESSAGE_BYTES: usize = 1024;
 
+/// Room that the spool is asked for when an action has ended, to see whether its
+/// output had any: one block of all usual file systems, for less is a full disk.
+pub const SPOOL_PROBE_BYTES: usize = 4096;
+
 /// Output kept in the spool, per stream (`max-spool-output-bytes`): far more
 /// than a result carries, far less than a disk; 64 actions that run wild with
 /// one stream take 64 GiB.
@@ -162,3 +175,66 @@ pub const MODULE_METADATA_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Largest metadata an external module may print.
 pub const MODULE_METADATA_BYTES: usize = 1024 * 1024;
+
+// --- Puppet runs ---
+
+/// How long a run waits for another one that is in progress; pxp-module-puppet
+/// waits as long.
+pub const LOCK_WAIT: Duration = Duration::from_secs(600);
+
+/// From one look at the lock of a run in progress to the next; a look is two
+/// small reads.
+pub const LOCK_LOOK_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Largest lock file that is read: a pid, or a reason in a few words.
+pub const LOCK_FILE_BYTES: u64 = 64 * 1024;
+
+/// Longest reason for a disabled agent that is told.
+pub const REASON_CHARS: usize = 500;
+
+/// How long `puppet config print` may take; half a second is usual, and a node
+/// under full load takes ten times as long.
+pub const PUPPET_ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// What `puppet config print` may print: four paths.
+pub const PUPPET_ANSWER_BYTES: u64 = 64 * 1024;
+
+/// Largest order for a run: 128 words of 4 KiB, in JSON.
+pub const RUNNER_ORDER_BYTES: u64 = 1024 * 1024;
+
+/// End of each output stream that is looked through when a run left no report.
+pub const SCANNED_OUTPUT_BYTES: u64 = 64 * 1024;
+
+/// Largest report that is read; it goes by as a stream. A resource takes 1 KB
+/// in it, so this is ten times the largest catalogs.
+pub const MAX_REPORT_BYTES: u64 = 256 * 1024 * 1024;
+
+/// Resources of a run that a result carries, of each kind (failed, changed,
+/// would change). With the limits below 300 of them are within 4.5 MB.
+pub const REPORTED_RESOURCES: usize = 100;
+
+/// Events of a resource that a result carries.
+pub const REPORTED_MESSAGES: usize = 4;
+
+/// Classes and resources around a resource that a result carries.
+pub const REPORTED_CONTAINMENT: usize = 8;
+
+/// Error messages of a run that a result carries.
+pub const REPORTED_ERRORS: usize = 10;
+
+/// Counters of a run that a result carries; Puppet has nine.
+pub const REPORTED_METRICS: usize = 64;
+
+/// Longest text of a report that a result carries.
+pub const REPORTED_TEXT_BYTES: usize = 1024;
+
+/// Strings that a report refers to more than once, of this size at most, that
+/// are kept while it is read: 4 MiB. Others are missing where they are referred to.
+pub const REPORT_ANCHORS: usize = 4096;
+
+/// See [`REPORT_ANCHORS`].
+pub const REPORT_ANCHOR_BYTES: usize = 1024;
+
+/// Largest result of a run: 300 resources, each with 15 texts of 1 KiB that JSON
+/// makes up to six times as long, is 28 MB; 100 KB is much in practice.
+pub const MAX_PUPPET_RESULT_BYTES: u64 = 32 * 1024 * 1024;

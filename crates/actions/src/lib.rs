@@ -18,5 +18,18 @@ mod spool;
 pub use cache::DownloadConfig;
 pub use engine::{Engine, EngineConfig, EngineStartError};
 pub use outbox::{NotSent, Outbox};
-pub use process::wrapper_main;
 pub use spool::OpenSpoolError;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// Supervises an action, or is one: what the hidden subcommand of the agent's executable runs.
+/// `args` is what follows that subcommand: the spool entry of an action to supervise, or a word for
+/// which of the agent's own actions this is, and its spool entry. To be called before any thread is
+/// started.
+pub fn wrapper_main(mut args: impl Iterator<Item = OsString>) -> ExitCode {
+    match args.next() {
+        Some(word) if word == modules::RUNNER => modules::runner_main(args.next()),
+        first => process::wrapper_main(first.into_iter()),
+    }
+}

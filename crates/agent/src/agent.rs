@@ -9,7 +9,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actions::{DownloadConfig, Engine, EngineConfig, EngineStartError};
-use pcp::{MessageId, PcpUri};
 use pki::TlsFiles;
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -20,6 +19,7 @@ use crate::config::{ActionConfig, Config};
 use crate::connection::{Connection, ConnectionConfig, ConnectionStartError, LiveOutbox, Status};
 use crate::crl::{self, CrlConfig, CrlRefresh, CrlSource};
 use crate::intake::{Intake, Requests};
+use crate::worker::Worker;
 
 /// The hidden subcommand by which the agent starts wrappers: this program must
 /// call [`actions::wrapper_main`] when it gets it.
@@ -88,10 +88,10 @@ impl Agent {
         let outbox = LiveOutbox::new(config.actions.max_message_bytes);
         let engine_config = engine_config(config.actions, &connection_config)?;
         let engine = Engine::start(engine_config, Arc::new(outbox.clone())).await?;
-        let capabilities = engine.capabilities();
-        let requests: Arc<dyn Requests> = Arc::new(engine.clone());
+        let worker = Arc::new(Worker::new(engine.clone()));
+        let requests: Arc<dyn Requests> = Arc::clone(&worker) as _;
         let intake = Arc::new(Intake::new(requests, access_log));
-        let connection = Connection::start(connection_config, &capabilities, outbox, intake)?;
+        let connection = Connection::start(connection_config, worker, outbox, intake)?;
         let crl_refresh =
             crl_source.map(|source| CrlRefresh::start(source, connection.revocations()));
         Ok(Self {
@@ -127,12 +127,6 @@ impl AgentStartError {
     /// Whether changing the configuration would help.
     pub fn is_configuration(&self) -> bool {
         !matches!(self, Self::Bootstrap(_))
-    }
-}
-
-impl Requests for Engine {
-    fn handle(&self, sender: PcpUri, message_id: MessageId, body: pxp::Body) {
-        Engine::handle(self, sender, message_id, body);
     }
 }
 

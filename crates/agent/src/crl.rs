@@ -2,14 +2,12 @@
 //! Puppet agent learns of a revoked broker: [`CrlRefresh`] is the handle of the
 //! task that asks, [`CrlSource`] one question.
 //!
-//! The rule that must hold: the list on the disk is replaced only by one that
-//! its CA has signed and that speaks for no fewer CAs; every failure is logged
-//! and changes nothing.
+//! The rule that must hold: every failure is logged and changes nothing; what is
+//! kept of the answers, [`crl_file`](crate::crl_file) decides.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use pki::durable::{self, WriteError};
 use pki::{ClientTls, LoadError, Revocations, TlsFiles};
 use rand::RngExt;
 use reqwest::header::HeaderValue;
@@ -19,6 +17,7 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::bootstrap::{CaClient, CaUri, FetchError};
+use crate::crl_file::{CrlFile, KeepError};
 use crate::defaults;
 use crate::errors::chain;
 
@@ -43,26 +42,12 @@ pub enum CrlError {
     /// No list came.
     #[error("cannot fetch it")]
     Fetch(#[from] FetchError),
-    /// Not a list of our CA, or our own files are unusable.
+    /// Our own files are unusable.
     #[error("it cannot be used")]
     Load(#[from] LoadError),
-    /// There is a list, but not of a CA that we trust.
-    #[error("{server} sent no list of a CA in '{ca}'")]
-    Foreign {
-        /// Whom we asked.
-        server: CaUri,
-        /// Our CA bundle.
-        ca: PathBuf,
-    },
-    /// Peers that are good now would be refused.
-    #[error("{server} sent no list of a CA that the present file has one of")]
-    Fewer {
-        /// Whom we asked.
-        server: CaUri,
-    },
-    /// The file system.
-    #[error("cannot write it")]
-    Write(#[from] WriteError),
+    /// The answer is not what it should be, or cannot be written.
+    #[error(transparent)]
+    Keep(#[from] KeepError),
 }
 
 /// One file and the CA that it comes from.
@@ -138,39 +123,11 @@ impl CrlSource {
     }
 
     fn keep(&self, pem: &str) -> Result<bool, CrlError> {
-        let path = &self.config.path;
-        if std::fs::read(path).is_ok_and(|present| present == pem.as_bytes()) {
-            return Ok(false);
-        }
-        // Tried beside its final place, so that a wrong one is never found there.
-        let mut trial = path.clone().into_os_string();
-        trial.push(".new");
-        let trial = PathBuf::from(trial);
-        durable::write_atomic(&trial, pem.as_bytes(), 0o644)?;
-        let verdict = self.verify(&trial);
-        durable::remove(&trial)?;
-        let revoked = verdict?.len();
-        durable::write_atomic(path, pem.as_bytes(), 0o644)?;
-        tracing::info!(file = %path.display(), revoked, "wrote a newer revocation list");
-        Ok(true)
-    }
-
-    fn verify(&self, trial: &Path) -> Result<Revocations, CrlError> {
-        let ca = &self.config.tls.ca;
-        let new = Revocations::read(ca, trial)?;
-        if new.has_no_list() {
-            return Err(CrlError::Foreign {
-                server: self.config.server.clone(),
-                ca: ca.clone(),
-            });
-        }
-        // A file that cannot be read is worth less than any list.
-        match Revocations::read(ca, &self.config.path) {
-            Ok(present) if !new.covers(&present) => Err(CrlError::Fewer {
-                server: self.config.server.clone(),
-            }),
-            _ => Ok(new),
-        }
+        let file = CrlFile {
+            ca: &self.config.tls.ca,
+            path: &self.config.path,
+        };
+        Ok(file.replace(pem)?)
     }
 }
 

@@ -59,6 +59,11 @@ pub const RECONNECT_LONG_CEILING: Duration = Duration::from_secs(300);
 /// A connection that held this long starts the back-off anew when it breaks.
 pub const SETTLED_AFTER: Duration = Duration::from_secs(60);
 
+/// How often a connection's announcement is compared with what is true: the
+/// spool gives up its identity in a purge, once an hour at most. A look is one
+/// small read; a lasting connection is given up for news at most this often.
+pub const ANNOUNCE_INTERVAL: Duration = Duration::from_secs(3600);
+
 /// How often an agent that is not on its first broker looks whether it is
 /// back: a bare TCP connect, jittered by half. 10,000 agents away from home
 /// cost that broker 33 connects per second.

@@ -2,7 +2,7 @@
 //! through it to [`actions`], which carries it out.
 //!
 //! [`config`] says what an operator wants, [`bootstrap`] gets a certificate,
-//! [`crl`] keeps the revocation list new, the [`connection`] talks to brokers
+//! [`crl`] keeps the revocation list new (in its [`crl_file`]), the [`connection`] talks to brokers
 //! and gives what it receives to the [`intake`]; [`agent`] puts these and the
 //! engine together, and [`service`] makes a process of them. The rule that must
 //! hold: losing the connection, or this process, loses no action and no outcome.
@@ -14,9 +14,11 @@ pub mod bootstrap;
 pub mod config;
 pub mod connection;
 pub mod crl;
+pub mod crl_file;
 pub mod defaults;
 pub mod errors;
 pub mod intake;
 pub mod logging;
 pub mod pidfile;
 pub mod service;
+mod worker;

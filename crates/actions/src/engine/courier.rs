@@ -104,10 +104,8 @@ pub(super) async fn deliver(shared: &Arc<Shared>, id: &TransactionId, asker: Opt
     let outcome = outcome(shared, &entry, &record, end).await;
     let requester = asker_of(&record);
     let asker = asker.unwrap_or(&requester);
-    if !shared
-        .send(&asker.uri, outcome.into_body(id.clone(), asker, false))
-        .await
-    {
+    let body = outcome.into_body(id.clone(), asker, false);
+    if !shared.answer(asker, id.clone(), body).await {
         return shared.courier.schedule().not_sent(id);
     }
     if asker.uri == requester.uri {

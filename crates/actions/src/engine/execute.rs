@@ -118,16 +118,23 @@ impl Execution<'_> {
                 let installdir = self.entry.path().join(FILES_DIRECTORY);
                 input.render(&installdir.to_string_lossy())
             }
+            Input::Puppet(input) => {
+                let config = &self.shared.config;
+                let directory = config.modules_config_dir.as_deref();
+                (input.render(directory, &config.spool_dir), vec![])
+            }
         };
         let config = &self.shared.config;
         let milliseconds =
             |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        let (program, args) = match plan.program {
+            Program::Installed(path) => (path, plan.args),
+            Program::File(path) => (path.to_string(), plan.args),
+            Program::OurOwn => self.our_own(plan.args),
+        };
         let order = RunOrder {
-            program: match plan.program {
-                Program::Installed(path) => path,
-                Program::File(path) => path.to_string(),
-            },
-            args: plan.args,
+            program,
+            args,
             env: self.shared.environment.with(variables),
             layout,
             remove_layout: !plan.keep_files,
@@ -137,6 +144,17 @@ impl Execution<'_> {
             stop_grace_ms: milliseconds(config.stop_grace),
         };
         (order, stdin)
+    }
+
+    /// The executable that wrappers are made of, with words of our own instead of a spool entry's
+    /// path, and then that path.
+    fn our_own(&self, words: Vec<String>) -> (String, Vec<String>) {
+        let text = |part: &std::ffi::OsStr| part.to_string_lossy().into_owned();
+        let mut command = self.shared.config.wrapper.iter().map(|part| text(part));
+        let program = command.next().unwrap_or_default();
+        let mut args: Vec<_> = command.chain(words).collect();
+        args.push(text(self.entry.path().as_os_str()));
+        (program, args)
     }
 
     /// Runs the `file` module's work in the agent itself.

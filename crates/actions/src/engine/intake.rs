@@ -11,8 +11,9 @@ use serde_json::Value;
 use serde_json::value::to_raw_value;
 
 use super::transactions::Admission;
-use super::{Shared, run, status};
+use super::{Shared, not_sent, run, status};
 use crate::modules::{self, Planned};
+use crate::outbox::NotSent;
 
 /// Who asks, and by which message.
 #[derive(Debug, Clone)]
@@ -101,6 +102,7 @@ async fn quick(shared: Arc<Shared>, asker: Asker, request: Request, blocking: bo
     let results = match planned {
         Ok(Planned::Reply(results)) => results,
         Ok(Planned::Status(asked)) => status::query(&shared, asked).await,
+        Ok(Planned::Facts) => facts(&shared).await,
         Ok(Planned::Work(_)) => unreachable!("quick modules plan no work"),
         Err(refusal) => {
             let label = label(&request.module, &request.action, &id, blocking);
@@ -111,6 +113,12 @@ async fn quick(shared: Arc<Shared>, asker: Asker, request: Request, blocking: bo
         }
     };
     shared.send_results(&asker, id, &results).await;
+}
+
+/// One collection at a time: each starts a program that takes seconds.
+async fn facts(shared: &Shared) -> Value {
+    let _place = shared.facts_place.acquire().await;
+    modules::collect_facts(&shared.environment).await
 }
 
 /// `blocking 'task run' request (transaction 42)`, as pxp-agent says it.
@@ -150,20 +158,44 @@ impl Shared {
     pub(super) async fn send_error(&self, asker: &Asker, id: TransactionId, description: String) {
         tracing::info!(transaction_id = %id, description, "error reply");
         let error = RpcError {
-            transaction_id: id,
+            transaction_id: id.clone(),
             id: asker.message_id,
             description,
         };
-        self.send(&asker.uri, Body::Error(error)).await;
+        self.answer(asker, id, Body::Error(error)).await;
+    }
+
+    /// Sends an answer. One that no message can hold becomes an error that says so, in
+    /// pxp-agent's words: its asker waits. False when nothing could be sent.
+    pub(super) async fn answer(&self, asker: &Asker, id: TransactionId, body: Body) -> bool {
+        let message_type = body.message_type();
+        match self.outbox.send(&asker.uri, body).await {
+            Ok(()) => true,
+            Err(NotSent::TooLarge {
+                size_bytes,
+                limit_bytes,
+            }) => {
+                let description =
+                    format!("Message size: {size_bytes} exceeded max-message-size {limit_bytes}");
+                tracing::warn!(transaction_id = %id, message_type, description, "answer replaced");
+                let error = RpcError {
+                    transaction_id: id,
+                    id: asker.message_id,
+                    description,
+                };
+                self.send(&asker.uri, Body::Error(error)).await
+            }
+            Err(error) => not_sent(&asker.uri, message_type, &error),
+        }
     }
 
     async fn send_results(&self, asker: &Asker, transaction_id: TransactionId, results: &Value) {
         let results = to_raw_value(results).expect("a JSON value serialises");
         let response = Response {
-            transaction_id,
+            transaction_id: transaction_id.clone(),
             results,
         };
-        self.send(&asker.uri, Body::BlockingResponse(response))
+        self.answer(asker, transaction_id, Body::BlockingResponse(response))
             .await;
     }
 }

@@ -42,7 +42,7 @@ use uuid::Uuid;
 use crate::cache::TaskCache;
 use crate::defaults::{MAX_CONCURRENT_STATUS_QUERIES, MAX_PENDING_REPLIES};
 use crate::modules::{Environment, ExternalModules};
-use crate::outbox::Outbox;
+use crate::outbox::{NotSent, Outbox};
 use crate::spool::{OpenSpoolError, Spool};
 
 pub use config::EngineConfig;
@@ -89,6 +89,7 @@ struct Shared {
     /// One permit per running action.
     places: Semaphore,
     status_places: Semaphore,
+    facts_place: Semaphore,
     replies: Arc<Semaphore>,
     courier: Courier,
     live: LiveOutputs,
@@ -122,6 +123,7 @@ impl Engine {
             ),
             places: Semaphore::new(config.max_concurrent_actions),
             status_places: Semaphore::new(MAX_CONCURRENT_STATUS_QUERIES),
+            facts_place: Semaphore::new(1),
             replies: Arc::new(Semaphore::new(MAX_PENDING_REPLIES)),
             courier: Courier::default(),
             live: LiveOutputs::start().map_err(EngineStartError::Watch)?,
@@ -155,6 +157,7 @@ impl Engine {
             live_output: true,
             acknowledged_results: true,
             cancel: true,
+            facts: true,
             spool_id: self.spool_id(),
         }
     }
@@ -211,10 +214,12 @@ impl Shared {
         let message_type = body.message_type();
         match self.outbox.send(to, body).await {
             Ok(()) => true,
-            Err(error) => {
-                tracing::warn!(%to, message_type, %error, "message not sent");
-                false
-            }
+            Err(error) => not_sent(to, message_type, &error),
         }
     }
+}
+
+fn not_sent(to: &PcpUri, message_type: &str, error: &NotSent) -> bool {
+    tracing::warn!(%to, message_type, %error, "message not sent");
+    false
 }

@@ -15,6 +15,7 @@ use super::EngineConfig;
 use super::carry::{Captured, Carried, fit};
 use super::intake::Asker;
 use crate::defaults::MESSAGE_OVERHEAD_BYTES;
+use crate::modules::result_of;
 use crate::process::ExitRecord;
 use crate::spool::{Entry, ResultKind, STDERR_FILE, STDOUT_FILE, Status};
 
@@ -55,6 +56,14 @@ impl Outcome {
                     success,
                 })
             }
+            ResultKind::Puppet => {
+                let loss = exit.loss.map(|loss| loss.words(&config.spool_dir));
+                let result = result_of(entry.path(), exit, loss.as_deref());
+                Ok(Self::Results {
+                    success: exit.exitcode == 0,
+                    results: encode(&result),
+                })
+            }
             ResultKind::Json { required } => {
                 let limit = (config.max_message_bytes - MESSAGE_OVERHEAD_BYTES) as u64;
                 let wanted = exit.stdout_bytes.min(limit);
@@ -65,7 +74,9 @@ impl Outcome {
                         stdout.len()
                     )));
                 }
+                let lost = exit.loss.map(|loss| loss.words(&config.spool_dir));
                 let invalid = |why: String| {
+                    let why = lost.clone().unwrap_or(why);
                     Ok(Self::Error(format!(
                         "The task executed for the {label} returned invalid results on stdout: {why}"
                     )))
@@ -116,7 +127,8 @@ impl Outcome {
     }
 }
 
-/// Exit code and output, cut to what a message may hold.
+/// Exit code and output, cut to what a message may hold. Where output may be missing, stderr says so
+/// in the agent's name before the action's own words.
 pub(super) fn action_result(
     entry: &Entry,
     exit: &ExitRecord,
@@ -128,7 +140,13 @@ pub(super) fn action_result(
         Ok(Captured { head, total_bytes })
     };
     let stdout = capture(STDOUT_FILE, exit.stdout_bytes)?;
-    let stderr = capture(STDERR_FILE, exit.stderr_bytes)?;
+    let mut stderr = capture(STDERR_FILE, exit.stderr_bytes)?;
+    if let Some(loss) = exit.loss {
+        // Where every orchestrator looks, and first: what a message quotes is the beginning.
+        let words = format!("tutti-agent: {}\n", loss.words(&config.spool_dir));
+        stderr.total_bytes += words.len() as u64;
+        stderr.head.splice(..0, words.into_bytes());
+    }
     let budget = config
         .max_message_bytes
         .saturating_sub(MESSAGE_OVERHEAD_BYTES);

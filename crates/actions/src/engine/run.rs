@@ -59,9 +59,8 @@ pub(super) async fn blocking(shared: Arc<Shared>, mut turn: Turn, asker: Asker, 
     })
     .await
     .unwrap_or_else(|error| Outcome::Error(not_known(format!("cannot read the result: {error}"))));
-    shared
-        .send(&asker.uri, outcome.into_body(id, &asker, true))
-        .await;
+    let body = outcome.into_body(id.clone(), &asker, true);
+    shared.answer(&asker, id, body).await;
 }
 
 /// Runs a request whose sender is told that it was taken, and later how it ended.
@@ -144,7 +143,7 @@ pub(super) async fn finish(
     let mut sends = 0;
     if record.notify_outcome && *shared.outbox.connected().borrow() {
         let body = outcome.into_body(id.clone(), &asker, false);
-        sends = u32::from(shared.send(&asker.uri, body).await);
+        sends = u32::from(shared.answer(&asker, id.clone(), body).await);
     }
     if let Some(extension) = &mut record.tutti {
         extension.delivery.sends = sends;
@@ -203,7 +202,9 @@ async fn plan(shared: &Shared, request: Request) -> Result<Work, Refusal> {
     };
     match planned {
         Planned::Work(work) => Ok(work),
-        Planned::Reply(_) | Planned::Status(_) => unreachable!("answered by the intake"),
+        Planned::Reply(_) | Planned::Status(_) | Planned::Facts => {
+            unreachable!("answered by the intake")
+        }
     }
 }
 

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use pxp::TransactionId;
-use pxp::action::{ActionResult, Status, StatusResult};
+use pxp::action::{ActionResult, PuppetResult, Status, StatusResult};
 use serde_json::{Value, json};
 
 use super::Shared;
@@ -15,6 +15,8 @@ use super::courier::end_of;
 use super::execute::End;
 use super::outcome::{action_result, not_known};
 use super::run::on_disk;
+use crate::modules::{WaitingFor, result_of, status_text};
+use crate::spool::ResultKind;
 
 pub(super) async fn query(shared: &Arc<Shared>, id: TransactionId) -> Value {
     let _place = shared
@@ -59,15 +61,38 @@ fn look_without_id(shared: &Shared, id: TransactionId) -> StatusResult {
     match end {
         Some(End::Exit(exit)) => match action_result(&entry, &exit, &shared.config) {
             Ok(mut result) => {
+                if record.result_kind() == ResultKind::Puppet && exit.error.is_none() {
+                    let loss = exit.loss.map(|loss| loss.words(&shared.config.spool_dir));
+                    say_puppet(
+                        &mut result,
+                        &result_of(entry.path(), &exit, loss.as_deref()),
+                    );
+                }
                 let error = exit.error.or(record.execution_error);
                 finished(id, &mut result, error.as_deref())
             }
             Err(error) => unknown(id, &format!("cannot read the result: {error}")),
         },
         Some(End::Undetermined(why)) => unknown(id, &why),
-        None if shared.transactions.is_active(&id) => StatusResult::new(id, Status::Running),
+        None if shared.transactions.is_active(&id) => {
+            let mut status = StatusResult::new(id, Status::Running);
+            status.waiting = WaitingFor::read(entry.path()).map(|it| it.to_string());
+            status
+        }
         None => unknown(id, &not_known("nobody watches it any more")),
     }
+}
+
+/// The result of a run instead of its output, as pxp-module-puppet has it.
+fn say_puppet(result: &mut ActionResult, puppet: &PuppetResult) {
+    result.stdout = Some(status_text(puppet));
+    result.stderr = None;
+    result.stdout_base64 = None;
+    result.stderr_base64 = None;
+    result.stdout_truncated = false;
+    result.stderr_truncated = false;
+    result.stdout_bytes = None;
+    result.stderr_bytes = None;
 }
 
 fn finished(id: TransactionId, result: &mut ActionResult, error: Option<&str>) -> StatusResult {

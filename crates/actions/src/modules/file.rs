@@ -246,6 +246,7 @@ mod tests {
         cached
     }
 
+    /// A62
     #[test]
     fn a_file_is_put_in_place_with_its_parents() {
         let dir = tempfile::tempdir().unwrap();
@@ -260,6 +261,7 @@ mod tests {
         assert_eq!(mode(&destination), 0o750);
     }
 
+    /// A62
     #[test]
     fn an_existing_file_is_replaced_and_keeps_its_mode() {
         let dir = tempfile::tempdir().unwrap();
@@ -296,6 +298,7 @@ mod tests {
         );
     }
 
+    /// A62, A64
     #[test]
     fn links_are_made_dangling_and_replaced_but_never_followed() {
         let dir = tempfile::tempdir().unwrap();
@@ -324,6 +327,7 @@ mod tests {
         assert_eq!(std::fs::read(&target).unwrap(), b"secret");
     }
 
+    /// A62
     #[test]
     fn other_kinds_in_the_way_are_named() {
         let dir = tempfile::tempdir().unwrap();

@@ -8,8 +8,10 @@ mod command;
 mod echo;
 mod environment;
 mod external;
+mod facts;
 mod file;
 mod ping;
+mod puppet;
 mod schema;
 mod script;
 mod status;
@@ -25,7 +27,9 @@ use crate::spool::ResultKind;
 
 pub(crate) use environment::Environment;
 pub(crate) use external::ExternalModules;
+pub(crate) use facts::collect as collect_facts;
 pub(crate) use file::{FilePlan, ItemKind, place};
+pub(crate) use puppet::{PuppetInput, RUNNER, WaitingFor, result_of, runner_main, status_text};
 pub(crate) use task::TaskInput;
 
 /// Directory below the spool entry that holds an action's files.
@@ -38,6 +42,8 @@ pub(crate) enum Planned {
     Reply(Value),
     /// A question about a transaction.
     Status(TransactionId),
+    /// What this node is.
+    Facts,
     Work(Work),
 }
 
@@ -66,6 +72,8 @@ pub(crate) struct RunPlan {
 pub(crate) enum Program {
     /// Something installed on the node.
     Installed(String),
+    /// The program that wrappers are made of, which is the agent itself.
+    OurOwn,
     /// One of the plan's files.
     File(FilePath),
 }
@@ -76,6 +84,7 @@ pub(crate) enum Input {
     Nothing,
     Stdin(Vec<u8>),
     Task(TaskInput),
+    Puppet(PuppetInput),
 }
 
 /// A file of a plan.
@@ -118,7 +127,7 @@ impl From<FilePathError> for Refusal {
 
 /// The modules that come with the agent and are answered at once.
 pub(crate) fn is_quick(module: &str) -> bool {
-    matches!(module, "echo" | "ping" | "status")
+    matches!(module, "echo" | "facts" | "ping" | "status")
 }
 
 /// Plans a request for one of the agent's own modules; `None` for others.
@@ -129,18 +138,24 @@ pub(crate) fn plan(
 ) -> Option<Result<Planned, Refusal>> {
     let planned = match (module, action) {
         ("echo", "echo") => echo::plan(params),
+        ("facts", "collect") => facts::plan(params),
         ("ping", "ping") => ping::plan(params),
         ("status", "query") => status::plan(params),
         ("command", "run") => command::plan(params),
         ("script", "run") => script::plan(params),
         ("task", "run") => task::plan(params),
         ("file", "download") => file::plan(params),
-        ("echo" | "ping" | "status" | "command" | "script" | "task" | "file", _) => {
+        (module, "run") if puppet::MODULES.contains(&module) => puppet::plan(params),
+        ("echo" | "facts" | "ping" | "status" | "command" | "script" | "task" | "file", _) => {
             Err(Refusal::UnknownAction {
                 module: module.into(),
                 action: action.into(),
             })
         }
+        (module, _) if puppet::MODULES.contains(&module) => Err(Refusal::UnknownAction {
+            module: module.into(),
+            action: action.into(),
+        }),
         _ => return None,
     };
     Some(planned)

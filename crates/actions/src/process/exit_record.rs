@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::Loss;
 use crate::defaults::{EXIT_MESSAGE_BYTES, EXIT_RECORD_BYTES};
 
 /// How an action ended.
@@ -31,6 +32,9 @@ pub(crate) struct ExitRecord {
     pub(crate) ended_ms: i64,
     /// Why the action could not be performed at all; nothing of it ran then.
     pub(crate) error: Option<String>,
+    /// Why output may be missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) loss: Option<Loss>,
 }
 
 impl ExitRecord {
@@ -49,6 +53,7 @@ impl ExitRecord {
             survivors: 0,
             ended_ms: jiff::Timestamp::now().as_millisecond(),
             error,
+            loss: None,
         }
     }
 
@@ -150,6 +155,7 @@ mod tests {
             ended_ms: i64::MIN,
             // A control character becomes six bytes in JSON.
             error: Some("\u{1}".repeat(EXIT_MESSAGE_BYTES * 2)),
+            loss: Loss::of(&rustix::io::Errno::NOSPC.into()),
         };
         let size = record.to_bytes().len();
         assert!(size <= EXIT_RECORD_BYTES, "{size}");

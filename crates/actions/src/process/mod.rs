@@ -11,18 +11,19 @@ mod exit_record;
 mod identity;
 mod launch;
 mod layout;
+mod loss;
 mod order;
 mod output_limit;
 mod readable;
 mod tree;
 mod wrapper;
 
-pub use wrapper::wrapper_main;
-
 pub(crate) use exit_record::ExitRecord;
 pub(crate) use identity::{ProcessIdentity, boot_id};
 pub(crate) use launch::{LaunchError, Supervised};
 pub(crate) use layout::{LaidOutFile, copy_hashed};
+pub(crate) use loss::Loss;
 pub(crate) use order::RunOrder;
 pub(crate) use output_limit::OutputLimit;
 pub(crate) use readable::readable;
+pub(crate) use wrapper::wrapper_main;

@@ -25,7 +25,7 @@ use super::ending::{Ending, Step, Tree};
 use super::exit_record::Reservation;
 use super::layout::lay_out;
 use super::output_limit::OutputLimit;
-use super::{ExitRecord, ProcessIdentity, RunOrder, tree};
+use super::{ExitRecord, Loss, ProcessIdentity, RunOrder, tree};
 use crate::defaults::OUTPUT_LIMIT_INTERVAL;
 use crate::spool::{Claim, ClaimError, STDERR_FILE, STDOUT_FILE};
 
@@ -45,7 +45,7 @@ pub(super) enum Notice {
 
 /// Runs the wrapper. `args` is what follows the hidden subcommand: the spool
 /// entry. To be called before any thread is started.
-pub fn wrapper_main(mut args: impl Iterator<Item = OsString>) -> ExitCode {
+pub(crate) fn wrapper_main(mut args: impl Iterator<Item = OsString>) -> ExitCode {
     let Some(entry) = args.next().map(PathBuf::from) else {
         return ExitCode::from(2);
     };
@@ -102,12 +102,15 @@ async fn run(entry: &Path, order: RunOrder, stdin: Vec<u8>) -> Result<(), NotSta
         Ok(main) => watch(&mut signals, main, &order, &mut prepared.limit).await,
         Err(error) => cannot_run(entry, &order, &error),
     };
+    // Before room is given back: the action had what there is now.
+    let full = Loss::look(entry);
     prepared.limit.enforce();
-    let record = with_output_sizes(record, entry);
+    let mut record = with_output_sizes(record, entry);
     // Before the record, so that it never counts bytes that a power loss takes.
     // Where the disk fails, the record says more than is there, and so the
     // result says what is missing.
-    let _ = prepared.limit.sync();
+    let unwritten = prepared.limit.sync().err().as_ref().and_then(Loss::of);
+    record.loss = full.or(unwritten);
     if order.remove_layout {
         for file in &order.layout {
             // What stays is removed with the entry.

@@ -67,6 +67,8 @@ pub(crate) enum ResultKind {
     /// stdout is the result, in JSON (external modules); the keys that must be
     /// there.
     Json { required: BTreeSet<String> },
+    /// What the runner of `pxp-module-puppet` left, or the lack of it.
+    Puppet,
 }
 
 /// How far the outcome got.

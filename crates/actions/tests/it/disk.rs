@@ -97,3 +97,91 @@ async fn output_beyond_the_limit_gives_its_room_back_while_the_action_goes_on() 
     let room = std::fs::metadata(&stdout).unwrap().blocks() * 512;
     assert!(room < 2 * MIB, "{room}");
 }
+
+/// A small file system of its own, for as long as this lives; what is in a spool on it fills it.
+struct TinyDisk(std::path::PathBuf);
+
+impl TinyDisk {
+    /// `None`: this user may not mount.
+    #[expect(
+        clippy::print_stdout,
+        reason = "who reads the test's output is to know"
+    )]
+    fn mount(at: std::path::PathBuf) -> Option<Self> {
+        std::fs::create_dir_all(&at).unwrap();
+        let mounted = std::process::Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=1m,mode=0700", "tmpfs"])
+            .arg(&at)
+            .output();
+        if !mounted.is_ok_and(|output| output.status.success()) {
+            println!("NOT RUN: this user may not mount a small disk; run the test as root");
+            return None;
+        }
+        Some(Self(at))
+    }
+}
+
+impl Drop for TinyDisk {
+    fn drop(&mut self) {
+        let unmount = std::process::Command::new("umount")
+            .arg("-l")
+            .arg(&self.0)
+            .status();
+        assert!(unmount.is_ok_and(|status| status.success()));
+    }
+}
+
+#[tokio::test]
+async fn an_action_whose_output_found_no_room_is_told_with_cause_place_and_step() {
+    let dir = tempfile::tempdir().unwrap();
+    let spool = dir.path().join("spool");
+    let Some(_disk) = TinyDisk::mount(spool.clone()) else {
+        return;
+    };
+    let mut node = Node::start_with(|config, _| config.spool_dir = spool.clone()).await;
+    let go = node.dir.path().join("go");
+    let (begun, filler) = (node.dir.path().join("begun"), spool.join("filler"));
+    let wait = format!(
+        "touch {}; until [ -e {} ]; do sleep 0.01; done",
+        begun.display(),
+        go.display()
+    );
+
+    node.command(&format!("{wait}; echo words || exit 1")).await;
+    until("the action runs", || begun.exists()).await;
+    let zeros = std::fs::File::open("/dev/zero").unwrap();
+    let mut file = std::fs::File::create(&filler).unwrap();
+    std::io::copy(&mut std::io::Read::take(zeros, 2 * MIB), &mut file).unwrap_err();
+    std::fs::write(&go, "").unwrap();
+    let result = node.broker.result().await;
+    assert_eq!((result.exitcode, result.stdout), (1, None));
+    let told = result.stderr.unwrap();
+    for part in [
+        spool.to_str().unwrap(),
+        "was full",
+        "No space left on device",
+        "make room",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    // The next agent tells it again: it was recorded on the full disk.
+    node.restart().await;
+    let again = node.broker.result().await;
+    assert_eq!((again.exitcode, again.stderr), (1, Some(told)));
+
+    drop(file);
+    std::fs::remove_file(&filler).unwrap();
+    node.blocking("command", "run", &json!({"command": "echo words"}));
+    // The first outcome, which nobody acknowledged, may come again in between.
+    let result = loop {
+        let result = node.broker.result().await;
+        if result.exitcode == 0 {
+            break result;
+        }
+    };
+    assert_eq!(
+        (result.stdout.as_deref(), result.stderr),
+        (Some("words\n"), None),
+        "nothing is said of a disk with room"
+    );
+}

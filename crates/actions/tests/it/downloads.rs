@@ -45,6 +45,7 @@ fn task(content: &[u8]) -> Value {
     }]})
 }
 
+/// A51, A53
 #[tokio::test]
 async fn a_task_is_fetched_once_and_kept() {
     let site = site(&[Answer::ok(TASK)]).await;
@@ -56,11 +57,10 @@ async fn a_task_is_fetched_once_and_kept() {
     let asked = "GET /puppet/v3/file_content/tasks/m/init.sh?environment=production HTTP/1.1";
     assert_eq!(site.primary.requests(), [asked]);
     let directory = site.node.config.task_cache_dir.join(sha256(TASK));
-    let mode = std::fs::metadata(directory.join("init.sh"))
-        .unwrap()
-        .permissions()
-        .mode();
-    assert_eq!(mode & 0o777 & !0o750, 0);
+    for path in [&directory, &directory.join("init.sh")] {
+        let mode = std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode & !0o750, mode & 0o500), (0, 0o500), "{mode:o}");
+    }
     assert_eq!(
         std::fs::read_dir(directory).unwrap().count(),
         1,
@@ -80,6 +80,7 @@ async fn many_actions_that_want_one_file_fetch_it_once() {
     assert_eq!(site.primary.requests().len(), 1);
 }
 
+/// A51
 #[tokio::test]
 async fn a_damaged_file_in_the_cache_is_fetched_again() {
     let site = site(&[Answer::ok(TASK)]).await;
@@ -91,6 +92,7 @@ async fn a_damaged_file_in_the_cache_is_fetched_again() {
     assert_eq!(result.stdout.as_deref(), Some("downloaded and run\n"));
 }
 
+/// A52, A54
 #[tokio::test]
 async fn permanent_failures_are_told_after_one_attempt() {
     for (answer, expected) in [
@@ -173,6 +175,7 @@ async fn a_cancel_ends_a_download() {
     assert!(site.node.broker.result().await.cancelled);
 }
 
+/// A62, A64
 #[tokio::test]
 async fn files_directories_and_links_are_put_in_place() {
     let site = site(&[Answer::ok(TASK)]).await;

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use actions::{Engine, EngineConfig, NotSent, Outbox};
@@ -25,6 +26,7 @@ pub(super) struct Broker {
     sent: mpsc::UnboundedSender<Body>,
     received: Mutex<mpsc::UnboundedReceiver<Body>>,
     connected: watch::Sender<bool>,
+    max_results_bytes: AtomicUsize,
 }
 
 #[async_trait]
@@ -32,6 +34,20 @@ impl Outbox for Broker {
     async fn send(&self, _to: &PcpUri, body: Body) -> Result<(), NotSent> {
         if !*self.connected.borrow() {
             return Err(NotSent::NotConnected);
+        }
+        let size_bytes = match &body {
+            Body::BlockingResponse(response) | Body::NonBlockingResponse(response) => {
+                response.results.get().len()
+            }
+            Body::Error(error) => error.description.len(),
+            _ => 0,
+        };
+        let limit_bytes = self.max_results_bytes.load(Ordering::SeqCst);
+        if size_bytes > limit_bytes {
+            return Err(NotSent::TooLarge {
+                size_bytes,
+                limit_bytes,
+            });
         }
         self.sent.send(body).unwrap();
         Ok(())
@@ -50,7 +66,13 @@ impl Broker {
             sent,
             received: Mutex::new(received),
             connected,
+            max_results_bytes: AtomicUsize::new(usize::MAX),
         })
+    }
+
+    /// Refuses results and errors beyond this size from now on.
+    pub(super) fn limit_results(&self, bytes: usize) {
+        self.max_results_bytes.store(bytes, Ordering::SeqCst);
     }
 
     pub(super) fn connect(&self, connected: bool) {

@@ -7,11 +7,19 @@
 )]
 
 mod actions;
+mod behaviours_answers;
+mod behaviours_list;
+mod behaviours_process;
+mod behaviours_tasks;
 mod disk;
 mod downloads;
 mod fake;
 mod live;
 mod primary;
+mod puppet;
+mod puppet_fake;
+mod puppet_real;
+mod puppet_waits;
 mod restarts;
 mod tasks;
 mod trees;

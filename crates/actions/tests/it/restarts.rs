@@ -8,7 +8,7 @@ use pxp::action::Status;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::fake::{Node, orchestrator, request, until};
+use super::fake::{Node, PATIENCE, orchestrator, request, until};
 
 /// What an orchestrator goes by.
 const NOT_KNOWN: &str = "the outcome is not known";
@@ -25,6 +25,7 @@ fn wait_for(file: &Path) -> String {
     )
 }
 
+/// A71, A72, A73
 #[tokio::test]
 async fn a_running_action_goes_on_and_its_outcome_is_told_by_the_next_agent() {
     let mut node = Node::start().await;
@@ -42,6 +43,7 @@ async fn a_running_action_goes_on_and_its_outcome_is_told_by_the_next_agent() {
     assert_eq!(node.status(&id).await.status, Status::Failure);
 }
 
+/// A72, A73
 #[tokio::test]
 async fn an_action_that_ended_between_two_agents_is_told_too() {
     let mut node = Node::start().await;
@@ -128,6 +130,7 @@ async fn a_killed_wrapper_leaves_an_outcome_that_is_said_to_be_unknown() {
     }
 }
 
+/// A23, A74
 #[tokio::test]
 async fn a_request_that_comes_twice_runs_once() {
     let mut node = Node::start().await;
@@ -166,6 +169,7 @@ async fn a_request_that_comes_twice_runs_once() {
     assert_eq!(std::fs::read_to_string(&ledger).unwrap(), "ran\n");
 }
 
+/// A73
 #[tokio::test]
 async fn an_outcome_waits_for_a_connection_and_for_its_acknowledgement() {
     let mut node = Node::start().await;
@@ -225,6 +229,7 @@ async fn another_sender_cannot_acknowledge() {
     .await;
 }
 
+/// A21
 #[tokio::test]
 async fn half_written_and_foreign_entries_are_answered_truthfully() {
     let mut node = Node::start().await;
@@ -268,7 +273,16 @@ async fn an_agent_whose_spool_was_emptied_does_not_vouch_for_what_it_never_saw()
         .arg(&node.config.spool_dir)
         .status();
     assert!(emptied.unwrap().success());
-    let status = node.status(&id).await;
+    // The end is on the disk a moment before the engine lets go of the action.
+    let forgotten = async {
+        loop {
+            let status = node.status(&id).await;
+            if status.status != Status::Running {
+                return status;
+            }
+        }
+    };
+    let status = tokio::time::timeout(PATIENCE, forgotten).await.unwrap();
     assert_eq!((status.status, status.spool_id), (Status::Unknown, None));
     let second = node.engine.capabilities().spool_id;
     assert!(second.is_some() && second != first);

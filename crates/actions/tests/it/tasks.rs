@@ -20,7 +20,7 @@ pub(super) fn sha256(bytes: &[u8]) -> String {
 }
 
 /// Puts a file into the node's cache, as a download would, and describes it.
-fn cached(node: &Node, filename: &str, content: &str) -> Value {
+pub(super) fn cached(node: &Node, filename: &str, content: &str) -> Value {
     let sha256 = sha256(content.as_bytes());
     let directory = node.config.task_cache_dir.join(&sha256);
     std::fs::create_dir_all(&directory).unwrap();
@@ -33,13 +33,14 @@ fn cached(node: &Node, filename: &str, content: &str) -> Value {
     })
 }
 
-async fn run(node: &Node, task: &Value) -> ActionResult {
+pub(super) async fn run(node: &Node, task: &Value) -> ActionResult {
     node.blocking("task", "run", task);
     node.broker.result().await
 }
 
 const SHELL: &str = "#!/bin/sh\necho \"stdin=$(cat)\"\necho \"env=$PT_name/$PT__task/$PT_deep\"\n";
 
+/// A44, A45, A46, A47
 #[tokio::test]
 async fn input_comes_as_the_method_says() {
     let node = Node::start().await;
@@ -81,6 +82,7 @@ async fn a_python_task_reads_its_parameters_and_knows_its_name() {
     );
 }
 
+/// A59
 #[tokio::test]
 async fn input_that_nobody_reads_does_no_harm() {
     let node = Node::start().await;
@@ -107,6 +109,7 @@ async fn a_parameter_too_large_for_the_environment_says_so() {
     assert!(result.stderr.unwrap().contains("Argument list too long"));
 }
 
+/// A55
 #[tokio::test]
 async fn a_multi_file_task_finds_its_files() {
     let node = Node::start().await;
@@ -130,6 +133,7 @@ async fn a_multi_file_task_finds_its_files() {
     assert_eq!(result.stdout.as_deref(), Some(expected), "{result:?}");
 }
 
+/// A50, A58
 #[tokio::test]
 async fn the_implementation_follows_the_features() {
     let node = Node::start().await;
@@ -156,6 +160,7 @@ async fn the_implementation_follows_the_features() {
     );
 }
 
+/// A10, A49, A57, A64
 #[tokio::test]
 async fn bad_tasks_are_refused_before_anything_is_written() {
     let node = Node::start().await;
@@ -230,6 +235,7 @@ async fn secrets_stay_out_of_the_spool() {
     assert!(entry.join("metadata").exists());
 }
 
+/// A11, A21
 #[tokio::test]
 async fn a_file_that_cannot_be_had_fails_the_task_and_its_status() {
     let node = Node::start().await;
@@ -255,6 +261,7 @@ async fn a_file_that_cannot_be_had_fails_the_task_and_its_status() {
     );
 }
 
+/// A53
 #[tokio::test]
 async fn an_upper_case_digest_is_the_same_file() {
     let node = Node::start().await;
@@ -264,6 +271,7 @@ async fn an_upper_case_digest_is_the_same_file() {
     assert_eq!(result.stdout.as_deref(), Some("fine\n"));
 }
 
+/// A61
 #[tokio::test]
 async fn a_script_gets_its_arguments_as_they_are() {
     let node = Node::start().await;

@@ -92,11 +92,16 @@ impl FromStr for CaUri {
 // === impl FetchError ===
 
 impl FetchError {
+    /// Whether whom we asked is not whom we know, or the other way round.
+    pub(super) fn is_of_tls(&self) -> bool {
+        matches!(self, Self::Transport(error) if is_tls(error))
+    }
+
     /// Whether the same request may succeed later.
     pub fn is_transient(&self) -> bool {
         match self {
             // A certificate that does not verify will not verify later.
-            Self::Transport(error) => !is_tls(error),
+            Self::Transport(_) => !self.is_of_tls(),
             Self::Status { status, .. } => {
                 status.is_server_error() || *status == StatusCode::TOO_MANY_REQUESTS
             }

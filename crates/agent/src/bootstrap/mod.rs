@@ -2,7 +2,8 @@
 //! list, key, request, certificate, in Puppet's layout.
 //!
 //! [`Bootstrap::run`] is a list of steps, each of which does nothing when its
-//! file is there. The rules that must hold: a kill at any moment loses no
+//! file is there; at the end the certificate is checked against the CA's latest
+//! revocation list, whoever made it and when. The rules that must hold: a kill at any moment loses no
 //! work, because every file is written whole and the key is on disk before
 //! the CA hears of it; nothing is trusted over the network but the CA
 //! certificate, and that only by its fingerprint or, said aloud, at first
@@ -11,6 +12,7 @@
 mod client;
 mod fingerprint;
 mod layout;
+mod own;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -29,8 +31,11 @@ use client::Submitted;
 pub use client::{CaUri, FetchError};
 pub use fingerprint::Fingerprint;
 pub use layout::SslDir;
+pub use own::Refusal;
 
+use crate::crl_file::CrlFile;
 use crate::defaults;
+use crate::errors::chain;
 
 /// Where to get a certificate and where to put it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,6 +92,9 @@ pub enum BootstrapError {
     /// A file of ours cannot be written.
     #[error("cannot write to the ssl directory")]
     Write(#[from] WriteError),
+    /// There is one, of no use.
+    #[error(transparent)]
+    OwnCertificate(#[from] Refusal),
     /// No key.
     #[error("cannot make or read the private key")]
     Key(#[from] KeyError),
@@ -124,6 +132,7 @@ pub enum BootstrapError {
 pub struct Bootstrap {
     config: BootstrapConfig,
     files: TlsFiles,
+    renews: bool,
 }
 
 // === impl Bootstrap ===
@@ -132,7 +141,18 @@ impl Bootstrap {
     /// Nothing is done yet.
     pub fn new(config: BootstrapConfig) -> Self {
         let files = config.ssl_dir.files(&config.certname);
-        Self { config, files }
+        Self {
+            config,
+            files,
+            renews: false,
+        }
+    }
+
+    /// Puts key and certificate that are of no use out of the way, and gets others. Those that
+    /// are of use stay.
+    #[must_use]
+    pub fn renewing(self, renews: bool) -> Self {
+        Self { renews, ..self }
     }
 
     /// Whether there is anything to do.
@@ -152,20 +172,76 @@ impl Bootstrap {
         let tls = ClientTls::without_certificate(&self.files.ca, None)?;
         let client = CaClient::new(&self.config.server, tls).map_err(fetching("reach the CA"))?;
         let crl = self.config.ssl_dir.crl();
-        if !crl.is_file() {
+        if crl.is_file() {
+            self.refresh_crl(&client, &crl).await?;
+        } else {
             self.retrying("fetch the revocation list", || {
                 self.fetch_crl(&client, &crl)
             })
             .await?;
         }
+        // Asked again: the revocation list was not there when we began.
+        let files = self.config.ssl_dir.files(&self.config.certname);
+        if self.renews && self.files.cert.is_file() && self.files.key.is_file() {
+            self.put_away(&files)?;
+        }
         self.ensure_key()?;
         if !self.files.cert.is_file() {
             self.obtain_certificate(&client).await?;
         }
-        // Asked again: the revocation list was not there when we began.
-        let files = self.config.ssl_dir.files(&self.config.certname);
-        ClientTls::load(&files)?;
+        own::check(&files, &self.config.certname)??;
         Ok(files)
+    }
+
+    /// A list that is there may be old. A CA that does not answer is no reason to stop: what the
+    /// node knows so far then decides.
+    async fn refresh_crl(&self, client: &CaClient, path: &Path) -> Result<(), BootstrapError> {
+        let pem = match client.revocation_list().await {
+            Ok(pem) => pem,
+            // The host is not the CA whose certificate is here: nothing is as it should be.
+            Err(error) if error.is_of_tls() => {
+                return Err(fetching("fetch the revocation list")(error));
+            }
+            Err(error) => {
+                self.warn_of_old_list(&error);
+                return Ok(());
+            }
+        };
+        let file = CrlFile {
+            ca: &self.files.ca,
+            path,
+        };
+        if let Err(error) = file.replace(&pem) {
+            self.warn_of_old_list(&error);
+        }
+        Ok(())
+    }
+
+    fn warn_of_old_list(&self, error: &(dyn std::error::Error + 'static)) {
+        tracing::warn!(
+            error = %chain(error),
+            "no newer revocation list from {}; revocations since the last one are not known, not \
+             even that of our own certificate",
+            self.config.server
+        );
+    }
+
+    /// In an order that a kill leaves in a usable state: a key without a certificate gets one.
+    fn put_away(&self, files: &TlsFiles) -> Result<(), BootstrapError> {
+        let certname = &self.config.certname;
+        let Err(refusal) = own::check(files, certname)? else {
+            tracing::info!(file = %files.cert.display(), "our certificate is good; nothing to renew");
+            return Ok(());
+        };
+        tracing::warn!("renewing: {refusal}");
+        for path in [
+            &files.cert,
+            &self.config.ssl_dir.request(certname),
+            &files.key,
+        ] {
+            durable::remove(path)?;
+        }
+        Ok(())
     }
 
     async fn fetch_ca(&self) -> Result<(), BootstrapError> {
@@ -312,19 +388,24 @@ impl Bootstrap {
         // Tried beside its final place, so that a wrong one is never found there.
         let trial = with_suffix(&self.files.cert, ".new");
         durable::write_atomic(&trial, pem.as_bytes(), 0o644)?;
-        let fits = ClientTls::load(&TlsFiles {
-            cert: trial.clone(),
-            ..self.files.clone()
-        });
+        // With the list that was perhaps not there when we began.
+        let verdict = own::check(
+            &TlsFiles {
+                cert: trial.clone(),
+                ..self.config.ssl_dir.files(&self.config.certname)
+            },
+            &self.config.certname,
+        );
         durable::remove(&trial)?;
-        match fits {
-            Ok(_) => {}
-            Err(LoadError::Pair { .. }) => {
+        match verdict? {
+            Ok(()) => {}
+            Err(Refusal::OtherKey { .. }) => {
                 return Err(BootstrapError::ForeignCertificate {
                     certname: self.config.certname.clone(),
                 });
             }
-            Err(error) => return Err(error.into()),
+            // Of no use, and so not kept.
+            Err(refusal) => return Err(refusal.of_the_ca(&self.config.server).into()),
         }
         durable::write_atomic(&self.files.cert, pem.as_bytes(), 0o644)?;
         durable::remove(&self.config.ssl_dir.request(&self.config.certname))?;

@@ -137,6 +137,8 @@ mod tests {
     }
 
     proptest! {
+        /// A75, A78
+        ///
         /// Every wait is within its cause's limits and at most three times
         /// the one before, whatever the order of causes.
         #[test]
@@ -176,6 +178,7 @@ mod tests {
         }
     }
 
+    /// A75
     #[test]
     fn a_fleet_is_spread_over_the_whole_first_second() {
         let limits = Limits::default();
@@ -190,6 +193,7 @@ mod tests {
         assert!(tenths.iter().all(|n| (800..1200).contains(n)), "{tenths:?}");
     }
 
+    /// A75
     #[test]
     fn failures_in_a_row_reach_the_ceiling_and_stay_spread_below_it() {
         let limits = Limits::default();

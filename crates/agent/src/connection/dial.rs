@@ -34,6 +34,8 @@ pub(super) struct Dialed {
     pub(super) broker: BrokerUri,
     /// Our address on this connection.
     pub(super) own: PcpUri,
+    /// What it was told that we can.
+    pub(super) announced: String,
 }
 
 /// Why there is none.
@@ -124,6 +126,7 @@ async fn dial_unbounded(
         received,
         broker: broker.clone(),
         own,
+        announced: capabilities.to_owned(),
     })
 }
 

@@ -7,9 +7,11 @@
 //! task; certificates, key and revocation lists are read anew at every
 //! attempt; the task ends only with its handle.
 
+mod announce;
 pub mod association;
 pub mod backoff;
 pub mod brokers;
+mod control;
 mod dial;
 pub mod keepalive;
 mod live;
@@ -30,6 +32,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+pub use announce::Announce;
 use backoff::Limits;
 use brokers::{BrokerUri, Brokers};
 use keepalive::KeepaliveConfig;
@@ -70,6 +73,8 @@ pub struct ConnectionConfig {
     pub settled_after: Duration,
     /// How often to look for the preferred broker when on another.
     pub home_probe_interval: Duration,
+    /// How often to look whether what the connection announced is still true.
+    pub announce_interval: Duration,
     /// How long the broker may take to answer our close frame.
     pub close_patience: Duration,
 }
@@ -143,6 +148,7 @@ impl Default for ConnectionConfig {
             backoff: Limits::default(),
             settled_after: defaults::SETTLED_AFTER,
             home_probe_interval: defaults::HOME_PROBE_INTERVAL,
+            announce_interval: defaults::ANNOUNCE_INTERVAL,
             close_patience: defaults::CLOSE_PATIENCE,
         }
     }
@@ -151,11 +157,11 @@ impl Default for ConnectionConfig {
 // === impl Connection ===
 
 impl Connection {
-    /// Starts the task. `capabilities` is announced at every upgrade; what
-    /// arrives goes to `receive`; `outbox` sends from now on.
+    /// Starts the task. `announce` is asked at every upgrade, and again while a
+    /// connection lasts; what arrives goes to `receive`; `outbox` sends from now on.
     pub fn start(
         config: ConnectionConfig,
-        capabilities: &pxp::Capabilities,
+        announce: Arc<dyn Announce>,
         outbox: LiveOutbox,
         receive: Arc<dyn Receive>,
     ) -> Result<Self, ConnectionStartError> {
@@ -171,7 +177,7 @@ impl Connection {
             broker: reconnect.broker().to_string(),
         });
         let task = task::Task {
-            capabilities: capabilities.to_string(),
+            announce,
             config,
             reconnect,
             outbox,

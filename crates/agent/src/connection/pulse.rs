@@ -8,8 +8,8 @@ use std::sync::Mutex;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep_until};
 
+use super::control::Control;
 use super::keepalive::{Keepalive, KeepaliveConfig, Step};
-use super::writer::Control;
 
 /// The keepalive and its alarm.
 #[derive(Debug)]

@@ -145,6 +145,7 @@ mod tests {
         assert_eq!(policy.broker().host(), "b2");
     }
 
+    /// A79
     #[test]
     fn two_agents_with_one_name_on_a_broker_that_does_not_say_so_slow_down() {
         let (mut policy, mut rng) = policy(1);
@@ -159,6 +160,7 @@ mod tests {
         );
     }
 
+    /// A79
     #[test]
     fn a_superseded_agent_stays_with_its_broker_and_waits_long() {
         let (mut policy, mut rng) = policy(2);
@@ -167,6 +169,7 @@ mod tests {
         assert_eq!(policy.broker().host(), "b0");
     }
 
+    /// A78
     #[test]
     fn a_refusal_by_the_only_broker_is_not_asked_again_soon() {
         let (mut policy, mut rng) = policy(1);

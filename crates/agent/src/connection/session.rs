@@ -20,11 +20,12 @@ use tokio_util::sync::CancellationToken;
 use ws::{Decoder, Event, Limits, Role, code};
 
 use super::association::{Association, Verdict};
+use super::control::Control;
 use super::keepalive::KeepaliveConfig;
 use super::live::{Live, LiveOutbox, Published};
 use super::protocol::{Incoming, PcpVersion, ReceiveError};
 use super::pulse::Pulse;
-use super::writer::{Control, WriteError, Writer};
+use super::writer::{WriteError, Writer};
 use crate::defaults;
 
 /// What is done with received messages.

@@ -14,6 +14,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
+use super::announce::{self, Announce};
 use super::brokers::BrokerUri;
 use super::dial::{self, DialError, Dialed};
 use super::live::LiveOutbox;
@@ -26,7 +27,7 @@ use crate::errors::chain;
 /// State of the loop.
 pub(super) struct Task {
     pub(super) config: ConnectionConfig,
-    pub(super) capabilities: String,
+    pub(super) announce: Arc<dyn Announce>,
     pub(super) reconnect: Reconnect,
     pub(super) outbox: LiveOutbox,
     pub(super) receive: Arc<dyn Receive>,
@@ -95,7 +96,9 @@ impl Task {
 
     /// Boxed, so that the state of a handshake is gone when it is done.
     async fn dial(&self, broker: &BrokerUri) -> Result<Dialed, DialError> {
-        Box::pin(dial::dial(&self.config, broker, &self.capabilities)).await
+        let capabilities = announce::now(&self.announce).await;
+        let capabilities = capabilities.ok_or(DialError::Cancelled)?;
+        Box::pin(dial::dial(&self.config, broker, &capabilities)).await
     }
 
     async fn serve(&self, dialed: Dialed) -> Ended {
@@ -124,12 +127,18 @@ impl Task {
             outbox: self.outbox.clone(),
             receive: Arc::clone(&self.receive),
         };
+        let interval = self.config.announce_interval;
         let mut running = pin!(session.run(stop.clone()));
         let (end, next) = tokio::select! {
             end = &mut running => (end, None),
             home = self.home_is_back() => {
                 stop.cancel();
                 (running.await, Some(home))
+            }
+            () = announce::is_outdated(&self.announce, &dialed.announced, interval) => {
+                tracing::info!("what this agent announced has changed; connecting anew to say so");
+                stop.cancel();
+                (running.await, None)
             }
             () = self.cancel.cancelled() => {
                 stop.cancel();

@@ -7,27 +7,17 @@
 
 use std::time::Duration;
 
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::{Buf, BytesMut};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use ws::Frame;
 
+use super::control::Control;
 use super::live::Outgoing;
 use super::protocol::Payload;
 use super::pulse::Pulse;
 use crate::defaults;
-
-/// Frames that overtake messages.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Control {
-    /// Our keepalive.
-    Ping,
-    /// The answer to the peer's.
-    Pong(Bytes),
-    /// The end.
-    Close { code: u16, reason: String },
-}
 
 /// Writing failed.
 #[derive(Debug, thiserror::Error)]

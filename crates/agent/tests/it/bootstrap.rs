@@ -4,9 +4,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use agent::bootstrap::{Bootstrap, BootstrapConfig, BootstrapError, Fingerprint};
-use pki::ClientTls;
+use agent::bootstrap::{Bootstrap, BootstrapConfig, BootstrapError, Fingerprint, Refusal};
 use pki::ca::{GenerateOptions, SignOptions};
+use pki::{ClientTls, TlsFiles};
 
 use crate::fake_ca::{FakeCa, NODE};
 
@@ -36,19 +36,158 @@ async fn a_new_node_gets_a_certificate_in_puppets_layout() {
     assert!(!ssl.join("certificate_requests/new.example.pem").exists());
 }
 
-#[tokio::test]
-async fn doing_it_again_asks_nobody_and_changes_nothing() {
+const LIST: &str = "GET certificate_revocation_list/ca";
+
+/// A node that has its certificate, and its CA, which has been asked nothing since.
+async fn node() -> (FakeCa, BootstrapConfig, TlsFiles) {
     let ca = FakeCa::start().await;
     let config = ca.autosign().config();
-    let files = Bootstrap::new(config.clone())
+    let files = Bootstrap::new(config.clone()).run().await;
+    let files = files.expect("a certificate");
+    ca.seen();
+    (ca, config, files)
+}
+
+fn contents(files: &TlsFiles) -> [Vec<u8>; 2] {
+    [&files.cert, &files.key].map(|path| std::fs::read(path).expect("a file"))
+}
+
+#[tokio::test]
+async fn doing_it_again_asks_for_revocations_alone_and_changes_nothing() {
+    let (ca, config, files) = node().await;
+    let before = contents(&files);
+    for renew in [false, true] {
+        let again = Bootstrap::new(config.clone()).renewing(renew);
+        again.run().await.expect("nothing to do");
+        assert_eq!(ca.seen(), [LIST]);
+        assert_eq!(contents(&files), before);
+    }
+}
+
+#[tokio::test]
+async fn a_ca_that_does_not_answer_or_sends_no_list_leaves_a_good_certificate_good() {
+    let (ca, config, files) = node().await;
+    let before = contents(&files);
+    let known = std::fs::read(ca.ssl().join("crl.pem")).expect("the list");
+    // Not even with a wait: the node has what it needs.
+    let config = BootstrapConfig {
+        wait_for_cert: Duration::from_secs(120),
+        ..config
+    };
+    ca.policy.outage.store(1, Ordering::Relaxed);
+    Bootstrap::new(config.clone())
         .run()
         .await
-        .expect("a certificate");
-    let before = std::fs::read(&files.cert).expect("the certificate");
-    ca.seen();
-    Bootstrap::new(config).run().await.expect("nothing to do");
-    assert_eq!(ca.seen(), Vec::<String>::new());
-    assert_eq!(std::fs::read(&files.cert).expect("the certificate"), before);
+        .expect("an outage");
+    *ca.policy.list.lock().expect("no panic") = Some("sign in to the network".into());
+    Bootstrap::new(config.clone()).run().await.expect("no list");
+    // Nobody is there at all.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = listener.local_addr().expect("a bound socket").port();
+    drop(listener);
+    let server = format!("localhost:{port}").parse().expect("an address");
+    let config = BootstrapConfig { server, ..config };
+    Bootstrap::new(config).run().await.expect("no CA");
+    assert_eq!(contents(&files), before);
+    let list = std::fs::read(ca.ssl().join("crl.pem")).expect("the list");
+    assert_eq!(list, known);
+}
+
+#[tokio::test]
+async fn a_revoked_certificate_is_refused_and_renewed_when_asked() {
+    let (ca, config, files) = node().await;
+    let before = contents(&files);
+    ca.ca.clean(NODE).expect("a certificate to revoke");
+    for outage in [0, 1] {
+        // Once known it stays known, also when the CA is away.
+        ca.policy.outage.store(outage, Ordering::Relaxed);
+        let error = Bootstrap::new(config.clone())
+            .run()
+            .await
+            .expect_err("revoked");
+        let is_revoked = matches!(
+            error,
+            BootstrapError::OwnCertificate(Refusal::Revoked { .. })
+        );
+        assert!(is_revoked, "{error}");
+        let cert = files.cert.display().to_string();
+        for part in [
+            NODE,
+            "revoked",
+            &cert,
+            "tutti ca clean new.example",
+            "--renew",
+        ] {
+            assert!(error.to_string().contains(part), "{part}: {error}");
+        }
+        assert_eq!(contents(&files), before);
+    }
+    let renewed = Bootstrap::new(config.clone()).renewing(true).run().await;
+    assert_eq!(renewed.expect("another certificate"), files);
+    let after = contents(&files);
+    assert!(after[0] != before[0] && after[1] != before[1]);
+    Bootstrap::new(config).run().await.expect("a good one");
+}
+
+#[tokio::test]
+async fn a_revoked_certificate_that_the_ca_still_hands_out_is_not_kept() {
+    let (ca, config, files) = node().await;
+    // Revoked, but not cleaned; and the node has lost it.
+    ca.ca.revoke(NODE).expect("a certificate to revoke");
+    std::fs::remove_file(&files.cert).expect("the certificate");
+    let error = Bootstrap::new(config.clone())
+        .run()
+        .await
+        .expect_err("revoked");
+    assert!(error.to_string().contains("tutti ca clean"), "{error}");
+    assert!(!files.cert.exists());
+    ca.ca.clean(NODE).expect("a certificate to remove");
+    Bootstrap::new(config).run().await.expect("another");
+}
+
+#[tokio::test]
+async fn a_certificate_for_another_key_or_of_another_ca_is_named_as_such() {
+    let (ca, config, files) = node().await;
+    let good = contents(&files);
+    let other = FakeCa::start().await;
+    for (by, is_right) in [
+        (
+            &ca.ca,
+            (|refusal| matches!(refusal, Refusal::OtherKey { .. })) as fn(&Refusal) -> bool,
+        ),
+        (&other.ca, |refusal| {
+            matches!(refusal, Refusal::Foreign { .. })
+        }),
+    ] {
+        let made = by
+            .generate("other.example", &GenerateOptions::default())
+            .expect("a certificate");
+        std::fs::write(&files.cert, &made.cert_pem).expect("a file");
+        if by.ca_bundle().expect("a bundle") != ca.ca.ca_bundle().expect("a bundle") {
+            std::fs::write(&files.key, &made.key_pem).expect("a file");
+        }
+        let error = Bootstrap::new(config.clone()).run().await;
+        let Err(BootstrapError::OwnCertificate(refusal)) = error else {
+            panic!("{error:?}");
+        };
+        assert!(is_right(&refusal), "{refusal}");
+        assert!(refusal.to_string().contains("--renew"), "{refusal}");
+    }
+    std::fs::write(&files.cert, &good[0]).expect("a file");
+    std::fs::write(&files.key, &good[1]).expect("a file");
+    Bootstrap::new(config).run().await.expect("a good one");
+}
+
+#[tokio::test]
+async fn another_ca_under_the_old_address_is_an_error_also_for_a_node_with_a_certificate() {
+    let (_ca, config, _files) = node().await;
+    let other = FakeCa::start().await;
+    let config = BootstrapConfig {
+        server: other.config().server,
+        ..config
+    };
+    let error = Bootstrap::new(config).run().await.expect_err("a stranger");
+    assert!(matches!(error, BootstrapError::Fetch { .. }), "{error}");
 }
 
 #[tokio::test]

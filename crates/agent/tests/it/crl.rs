@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use agent::bootstrap::Bootstrap;
 use agent::crl::{CrlConfig, CrlError, CrlRefresh, CrlSource};
+use agent::crl_file::KeepError;
 use pki::Revocations;
 use pki::ca::GenerateOptions;
 use tokio::sync::watch;
@@ -107,7 +108,10 @@ async fn what_is_no_list_of_our_ca_changes_nothing() {
         *ca.policy.list.lock().expect("no panic") = Some(bad.clone());
         let error = source.refresh().await.expect_err("no list of our CA");
         assert!(
-            matches!(error, CrlError::Load(_) | CrlError::Foreign { .. }),
+            matches!(
+                error,
+                CrlError::Keep(KeepError::Load(_) | KeepError::Foreign { .. })
+            ),
             "{bad}: {error}"
         );
         let kept = std::fs::read_to_string(&config.path).expect("the list");

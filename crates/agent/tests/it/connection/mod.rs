@@ -1,6 +1,8 @@
 //! The connection against a broker of another make.
 
+mod announcing;
 mod association;
+mod behaviours_wire;
 mod endings;
 mod failover;
 mod input;

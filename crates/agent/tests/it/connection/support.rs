@@ -3,21 +3,22 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use actions::Outbox;
 use agent::access_log::AccessLog;
 use agent::connection::backoff::Limits;
 use agent::connection::keepalive::KeepaliveConfig;
-use agent::connection::{Connection, ConnectionConfig, LiveOutbox, PcpVersion};
+use agent::connection::{Announce, Connection, ConnectionConfig, LiveOutbox, PcpVersion};
 use agent::intake::{Intake, Requests};
 use futures_util::{SinkExt, StreamExt};
 use pcp::{Message, MessageId, PcpUri};
 use pki::ca::{AltName, GenerateOptions, InitOptions};
 use pki::{CertificateAuthority, ClientAuth, KeyType, ServerTls, TlsFiles};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
@@ -278,6 +279,36 @@ pub(super) struct TestAgent {
     pub(super) connection: Connection,
     pub(super) outbox: LiveOutbox,
     pub(super) handled: mpsc::UnboundedReceiver<Handled>,
+    pub(super) announcer: Arc<Announcer>,
+}
+
+/// Says of the agent what the test wants.
+pub(super) struct Announcer {
+    pub(super) capabilities: Mutex<pxp::Capabilities>,
+    pub(super) is_heeded: AtomicBool,
+    /// Counts the looks.
+    pub(super) looks: watch::Sender<u64>,
+}
+
+impl Announcer {
+    /// Says another spool from now on.
+    pub(super) fn rotate(&self) -> String {
+        let mut capabilities = self.capabilities.lock().expect("no panic");
+        let other = "b2a9c1de-0000-4000-8000-000000000002".parse();
+        capabilities.spool_id = Some(other.expect("a UUID"));
+        capabilities.to_string()
+    }
+}
+
+impl Announce for Announcer {
+    fn capabilities(&self) -> pxp::Capabilities {
+        self.capabilities.lock().expect("no panic").clone()
+    }
+
+    fn is_heeded(&self) -> bool {
+        self.looks.send_modify(|looks| *looks += 1);
+        self.is_heeded.load(Ordering::Relaxed)
+    }
 }
 
 impl TestAgent {
@@ -289,12 +320,19 @@ impl TestAgent {
         let (sender, handled) = mpsc::unbounded_channel();
         let outbox = LiveOutbox::new(MAX_MESSAGE_BYTES);
         let intake = Arc::new(Intake::new(Arc::new(Recorder(sender)), log));
+        let announcer = Arc::new(Announcer {
+            capabilities: Mutex::new(capabilities()),
+            is_heeded: AtomicBool::new(false),
+            looks: watch::Sender::new(0),
+        });
+        let announce = Arc::clone(&announcer) as _;
         let connection =
-            Connection::start(config, &capabilities(), outbox.clone(), intake).expect("a broker");
+            Connection::start(config, announce, outbox.clone(), intake).expect("a broker");
         Self {
             connection,
             outbox,
             handled,
+            announcer,
         }
     }
 
@@ -319,6 +357,7 @@ pub(super) fn capabilities() -> pxp::Capabilities {
         live_output: true,
         acknowledged_results: true,
         cancel: true,
+        facts: false,
         spool_id: None,
     }
 }

@@ -1,0 +1,72 @@
+//! `facts collect`: what this node is, for a server that has no PuppetDB. Main function:
+//! [`collect`].
+//!
+//! Puppet's own facts are the best answer (they have the site's custom facts), then Facter's, then
+//! a [`native`] set that needs nothing installed. The rule: it changes nothing on the node, ends in
+//! time, and always has an answer.
+
+mod ask;
+mod native;
+mod settings;
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use super::{Environment, Planned, Refusal};
+
+/// Programs that tell facts, best first. Both print one JSON object.
+const PROGRAMS: [(&str, &[&str]); 2] = [
+    ("puppet", &["facts", "show", "--render-as", "json"]),
+    ("facter", &["--json"]),
+];
+
+pub(super) fn plan(params: &RawValue) -> Result<Planned, Refusal> {
+    let _: Map<String, Value> = super::parse(params)?;
+    Ok(Planned::Facts)
+}
+
+/// `{"facts": {…}, "environment": "production", "source": "puppet"}`.
+pub(crate) async fn collect(environment: &Environment) -> Value {
+    let variables = environment.with(Vec::new());
+    let puppet_environment = settings::environment();
+    for (program, args) in PROGRAMS {
+        let Some(path) = ask::find(program, &variables) else {
+            continue;
+        };
+        match ask::ask(&path, args, &variables).await {
+            Ok(facts) => return answer(facts, puppet_environment, program),
+            Err(why) => tracing::info!(program, why, "no facts from an installed program"),
+        }
+    }
+    let facts = tokio::task::spawn_blocking(native::facts).await;
+    answer(facts.unwrap_or_default(), puppet_environment, "native")
+}
+
+fn answer(facts: Map<String, Value>, environment: String, source: &str) -> Value {
+    json!({ "facts": facts, "environment": environment, "source": source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::plan_of;
+    use super::*;
+
+    #[test]
+    fn only_collect_with_an_object_is_a_plan() {
+        assert!(matches!(
+            plan_of("facts", "collect", &json!({})),
+            Ok(Planned::Facts)
+        ));
+        assert!(plan_of("facts", "collect", &json!([])).is_err());
+        assert!(plan_of("facts", "delete", &json!({})).is_err());
+    }
+
+    #[tokio::test]
+    async fn a_node_always_has_an_answer() {
+        let answer = collect(&Environment::of_the_agent(&[])).await;
+        let kernel = &answer["facts"]["kernel"];
+        assert_eq!(kernel, "Linux", "{}", answer["source"]);
+        assert!(answer["facts"]["os"]["family"].is_string());
+        assert!(answer["environment"].is_string());
+    }
+}

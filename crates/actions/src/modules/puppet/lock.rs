@@ -1,0 +1,162 @@
+//! Who keeps Puppet from running: [`holder`] of the lock of a run in progress,
+//! [`disabled`] by an administrator.
+//!
+//! The rule: a lock whose process is gone, or is no Puppet, is stale; `puppet
+//! agent` takes it away itself.
+
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::defaults::{LOCK_FILE_BYTES, REASON_CHARS};
+
+/// A run that this one waits for, as it stands in the spool entry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct WaitingFor {
+    /// Process of the other run.
+    pub(crate) pid: u32,
+    pub(crate) since: Timestamp,
+}
+
+impl WaitingFor {
+    const FILE: &'static str = "waiting.json";
+
+    /// What an action waits for now.
+    pub(crate) fn read(entry: &Path) -> Option<Self> {
+        serde_json::from_slice(&read_small(&entry.join(Self::FILE))?).ok()
+    }
+
+    pub(super) fn write(&self, entry: &Path) {
+        let bytes = serde_json::to_vec(self).expect("a number and a time");
+        // Only told; nothing depends on it.
+        let _ = std::fs::write(entry.join(Self::FILE), bytes);
+    }
+
+    pub(super) fn clear(entry: &Path) {
+        let _ = std::fs::remove_file(entry.join(Self::FILE));
+    }
+}
+
+impl std::fmt::Display for WaitingFor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { pid, since } = self;
+        write!(
+            f,
+            "waits since {since:.0} for another run of Puppet (process {pid})"
+        )
+    }
+}
+
+/// The process of the run in progress.
+pub(super) fn holder(lock: &Path) -> Option<u32> {
+    let text = read_small(lock)?;
+    let pid: u32 = std::str::from_utf8(&text).ok()?.trim().parse().ok()?;
+    is_puppet(pid).then_some(pid)
+}
+
+/// By Puppet's own rule, so that a lock is stale for both or for none: a Ruby
+/// with `puppet` among its words, or a program of that name.
+fn is_puppet(pid: u32) -> bool {
+    let read = |what: &str| std::fs::read(format!("/proc/{pid}/{what}")).unwrap_or_default();
+    let name = read("comm");
+    let name = String::from_utf8_lossy(&name);
+    let name = name.trim_end();
+    name.ends_with("puppet")
+        || name.contains("puppet-")
+        || (name.contains("ruby") && String::from_utf8_lossy(&read("cmdline")).contains("puppet"))
+}
+
+/// Why runs are switched off; an empty text where nobody said why.
+pub(super) fn disabled(lock: &Path) -> Option<String> {
+    let text = read_small(lock)?;
+    let reason = serde_json::from_slice::<serde_json::Value>(&text).ok();
+    let reason = reason.and_then(|it| Some(it.get("disabled_message")?.as_str()?.to_owned()));
+    Some(shown(&reason.unwrap_or_default()))
+}
+
+/// A reason that anybody may have written, as one short line.
+fn shown(reason: &str) -> String {
+    let line = reason
+        .chars()
+        .map(|it| if it.is_control() { ' ' } else { it });
+    line.take(REASON_CHARS).collect()
+}
+
+/// Never waits: whoever may write the file's directory may put a pipe there.
+fn read_small(path: &Path) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let file = std::fs::OpenOptions::new()
+        .read(true)
+        .custom_flags(nonblocking)
+        .open(path)
+        .ok()?;
+    file.take(LOCK_FILE_BYTES).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stale_lock_holds_nobody() {
+        let dir = tempfile::tempdir().unwrap();
+        let lock = dir.path().join("lock");
+        assert_eq!(holder(&lock), None);
+        for text in ["", "x", "0", "4294967295", "-1", "99999999999"] {
+            std::fs::write(&lock, text).unwrap();
+            assert_eq!(holder(&lock), None, "{text:?}");
+        }
+        // Alive, and no Puppet, though it speaks of one.
+        let mut other = std::process::Command::new("/bin/sh")
+            .args(["-c", "read line", "puppet agent"])
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::fs::write(&lock, other.id().to_string()).unwrap();
+        let held = holder(&lock);
+        other.kill().unwrap();
+        other.wait().unwrap();
+        assert_eq!(held, None);
+    }
+
+    #[test]
+    fn a_living_puppet_holds_its_lock() {
+        let dir = tempfile::tempdir().unwrap();
+        let lock = dir.path().join("lock");
+        let program = dir.path().join("puppet-run");
+        std::os::unix::fs::symlink("/bin/sh", &program).unwrap();
+        let mut puppet = std::process::Command::new(program)
+            .args(["-c", "read line"])
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::fs::write(&lock, format!("{}\n", puppet.id())).unwrap();
+        assert_eq!(holder(&lock), Some(puppet.id()));
+        puppet.kill().unwrap();
+        puppet.wait().unwrap();
+        assert_eq!(holder(&lock), None);
+    }
+
+    #[test]
+    fn the_reason_of_a_disabled_agent_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let lock = dir.path().join("lock");
+        assert_eq!(disabled(&lock), None);
+        for (text, reason) in [
+            (r#"{"disabled_message":"moving day"}"#, "moving day"),
+            ("{}", ""),
+            ("", ""),
+            ("[1]", ""),
+            (r#"{"disabled_message":7}"#, ""),
+            (r#"{"disabled_message":"a\u001b[2J\nb"}"#, "a [2J b"),
+        ] {
+            std::fs::write(&lock, text).unwrap();
+            assert_eq!(disabled(&lock).as_deref(), Some(reason), "{text}");
+        }
+    }
+}

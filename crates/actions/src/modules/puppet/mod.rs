@@ -1,0 +1,88 @@
+//! `pxp-module-puppet run`: a run of Puppet on the node, as pxp-module-puppet
+//! does it, without Ruby before `puppet agent` itself.
+//!
+//! The action is the agent's own executable once more, the *runner*
+//! ([`runner_main`]), under a wrapper like every other action. It waits for a
+//! run in progress, starts `puppet agent`, reads the run's report and leaves a
+//! [`PuppetResult`](pxp::action::PuppetResult) in the spool entry. So neither
+//! the wait nor the result depends on the agent. The rule: a report is this
+//! run's own, because `puppet agent` writes it where only this run is told to
+//! (`--lastrunreport` below the spool entry); afterwards it is copied to the
+//! usual place for others.
+
+mod cause;
+mod environment;
+mod flags;
+mod lock;
+mod order;
+mod report;
+mod result;
+mod runner;
+mod settings;
+mod spawn;
+
+use pxp::action::PuppetParams;
+use serde_json::value::RawValue;
+
+use super::{Input, Planned, Program, Refusal, RunPlan, Work, parse};
+use crate::spool::ResultKind;
+
+pub(crate) use lock::WaitingFor;
+pub(crate) use order::PuppetInput;
+pub(crate) use result::{result_of, status_text};
+pub(crate) use runner::runner_main;
+
+/// The module's name in PXP, and a shorter one.
+pub(super) const MODULES: [&str; 2] = ["pxp-module-puppet", "puppet"];
+
+/// First argument of the runner, where a wrapper has the spool entry.
+pub(crate) const RUNNER: &str = "--puppet";
+
+pub(super) fn plan(params: &RawValue) -> Result<Planned, Refusal> {
+    let PuppetParams { flags, job, env: _ } = parse(params)?;
+    let flags = flags::check(&flags, job.as_deref()).map_err(Refusal::Input)?;
+    Ok(Planned::Work(Work::Run(RunPlan {
+        program: Program::OurOwn,
+        args: vec![RUNNER.to_owned()],
+        input: Input::Puppet(PuppetInput { flags }),
+        files: vec![],
+        keep_files: false,
+        result: ResultKind::Puppet,
+    })))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::tests::{plan_of, run_plan};
+    use super::*;
+
+    #[test]
+    fn a_request_becomes_a_run_of_the_runner() {
+        for module in MODULES {
+            let plan = run_plan(module, &json!({"flags": ["--noop"], "job": "7", "env": []}));
+            assert!(matches!(plan.program, Program::OurOwn));
+            let Input::Puppet(input) = plan.input else {
+                panic!("{:?}", plan.input)
+            };
+            assert_eq!(input.flags[0], "--noop");
+            assert_eq!(plan.result, ResultKind::Puppet);
+        }
+    }
+
+    #[test]
+    fn what_is_not_understood_is_refused() {
+        for bad in [
+            json!({"flags": ["-t"]}),
+            json!({"flags": "--noop"}),
+            json!({"flags": [1]}),
+            json!({"flags": [], "noop": true}),
+            json!({"flags": [], "job": "a b"}),
+            json!([]),
+        ] {
+            let refused = plan_of("pxp-module-puppet", "run", &bad);
+            assert!(matches!(refused, Err(Refusal::Input(_))), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! What the agent asks of the runner: [`RunnerOrder`], on its stdin.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+/// A checked request.
+#[derive(Debug)]
+pub(crate) struct PuppetInput {
+    /// The words after `puppet agent`.
+    pub(crate) flags: Vec<String>,
+}
+
+/// One run to make.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RunnerOrder {
+    pub(super) flags: Vec<String>,
+    /// `pxp-module-puppet.conf`.
+    pub(super) config_file: Option<PathBuf>,
+    /// Where Puppet's settings are remembered from one run to the next.
+    pub(super) settings_file: PathBuf,
+}
+
+/// `pxp-module-puppet.conf`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Config {
+    pub(super) puppet_bin: Option<PathBuf>,
+    /// How long a run in progress is waited for, in seconds.
+    pub(super) lock_wait_s: Option<u64>,
+}
+
+impl PuppetInput {
+    /// The order for the runner's stdin.
+    pub(crate) fn render(self, config_directory: Option<&Path>, spool: &Path) -> Vec<u8> {
+        let order = RunnerOrder {
+            flags: self.flags,
+            config_file: config_directory.map(|dir| dir.join("pxp-module-puppet.conf")),
+            // A dot: never the name of a transaction.
+            settings_file: spool.join(".puppet-settings.json"),
+        };
+        serde_json::to_vec(&order).expect("an order holds only texts")
+    }
+}
+
+impl Config {
+    /// Reads it; one that is not there is empty.
+    pub(super) fn read(path: Option<&Path>) -> Result<Self, String> {
+        let Some(path) = path else {
+            return Ok(Self::default());
+        };
+        let at = |what: String| {
+            format!(
+                "{}: {what}; it holds one JSON object with \
+                 \"puppet_bin\" (a path) and \"lock_wait_s\" (seconds), both optional",
+                path.display()
+            )
+        };
+        match std::fs::read(path) {
+            Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| at(error.to_string())),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(error) => Err(at(error.to_string())),
+        }
+    }
+}

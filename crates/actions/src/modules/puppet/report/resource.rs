@@ -1,0 +1,143 @@
+//! One resource of a report: [`read`].
+//!
+//! The rule: a resource that stayed as it was leaves nothing behind.
+
+use std::io::Read;
+
+use pxp::action::{PuppetResource, PuppetResourceStatus};
+
+use super::cut;
+use super::events::{Events, Node, ReportError};
+use crate::defaults::{REPORTED_CONTAINMENT, REPORTED_MESSAGES};
+
+/// An event of a resource.
+#[derive(Default)]
+struct Happening {
+    status: Option<String>,
+    message: Option<String>,
+    property: Option<String>,
+    name: Option<String>,
+}
+
+#[derive(Default)]
+struct Seen {
+    resource_type: Option<String>,
+    title: Option<String>,
+    file: Option<String>,
+    line: Option<u64>,
+    containment: Vec<String>,
+    failed: bool,
+    changed: bool,
+    corrective: bool,
+    noop: bool,
+    failures: Vec<String>,
+    messages: Vec<String>,
+}
+
+/// The next value as a resource worth telling.
+pub(super) fn read<R: Read>(events: &mut Events<R>) -> Result<Option<PuppetResource>, ReportError> {
+    if !events.enter_mapping()? {
+        return Ok(None);
+    }
+    let mut seen = Seen::default();
+    while let Some(key) = events.key()? {
+        match key.as_str() {
+            "resource_type" => seen.resource_type = events.text()?.map(cut),
+            "title" => seen.title = events.text()?.map(cut),
+            "file" => seen.file = events.text()?.map(cut),
+            "line" => seen.line = events.text()?.and_then(|line| line.parse().ok()),
+            "containment_path" => {
+                if events.enter_sequence()? {
+                    while let Some(node) = events.item()? {
+                        let name = events.text_of(node)?;
+                        if seen.containment.len() < REPORTED_CONTAINMENT {
+                            seen.containment.extend(name.map(cut));
+                        }
+                    }
+                }
+            }
+            "failed" | "failed_to_restart" => seen.failed |= events.truth()?.unwrap_or(false),
+            "changed" => seen.changed = events.truth()?.unwrap_or(false),
+            "corrective_change" => seen.corrective = events.truth()?.unwrap_or(false),
+            "events" => {
+                if events.enter_sequence()? {
+                    while let Some(node) = events.item()? {
+                        if events.is(node, &Node::Mapping)? {
+                            let happening = happening(events)?;
+                            seen.add(happening);
+                        }
+                    }
+                }
+            }
+            _ => events.skip()?,
+        }
+    }
+    Ok(seen.worth_telling())
+}
+
+fn happening<R: Read>(events: &mut Events<R>) -> Result<Happening, ReportError> {
+    let mut happening = Happening::default();
+    while let Some(key) = events.key()? {
+        match key.as_str() {
+            "status" => happening.status = events.text()?,
+            "message" => happening.message = events.text()?,
+            "property" => happening.property = events.text()?,
+            "name" => happening.name = events.text()?,
+            _ => events.skip()?,
+        }
+    }
+    Ok(happening)
+}
+
+impl Seen {
+    fn add(&mut self, happening: Happening) {
+        let Happening {
+            status,
+            message,
+            property,
+            name,
+        } = happening;
+        let into = match status.as_deref().map(|it| it.trim_start_matches(':')) {
+            Some("failure") => &mut self.failures,
+            Some("noop") => {
+                self.noop = true;
+                &mut self.messages
+            }
+            Some("success") => &mut self.messages,
+            // An audited value that stayed as it was.
+            _ => return,
+        };
+        if into.len() < REPORTED_MESSAGES {
+            let what = property.or(name);
+            into.extend(message.map(|message| match what {
+                Some(what) if !what.is_empty() => cut(format!("{what}: {message}")),
+                _ => cut(message),
+            }));
+        }
+    }
+
+    fn worth_telling(self) -> Option<PuppetResource> {
+        let status = if self.failed {
+            PuppetResourceStatus::Failed
+        } else if self.changed {
+            PuppetResourceStatus::Changed
+        } else if self.noop {
+            PuppetResourceStatus::Noop
+        } else {
+            return None;
+        };
+        let mut messages = self.failures;
+        messages.extend(self.messages);
+        messages.truncate(REPORTED_MESSAGES);
+        Some(PuppetResource {
+            resource_type: self.resource_type.unwrap_or_default(),
+            title: self.title.unwrap_or_default(),
+            status,
+            file: self.file,
+            line: self.line,
+            containment: self.containment,
+            corrective: self.corrective,
+            messages,
+        })
+    }
+}

@@ -1,0 +1,354 @@
+//! The program that makes one run of Puppet: [`runner_main`].
+//!
+//! Its parent is a wrapper, its output is the action's. The rules: it never
+//! starts two runs at once, nor one beside a run in progress that it knows of;
+//! whatever comes of it stands in the spool entry before it ends.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::process::{ExitCode, ExitStatus};
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use pxp::action::{PuppetCause, PuppetErrorType, PuppetResult};
+
+use super::lock::{self, WaitingFor};
+use super::order::{Config, RunnerOrder};
+use super::settings::Settings;
+use super::{cause, environment, result, spawn};
+use crate::defaults::{LOCK_LOOK_INTERVAL, LOCK_WAIT, RUNNER_ORDER_BYTES, SCANNED_OUTPUT_BYTES};
+use crate::spool::{STDERR_FILE, STDOUT_FILE};
+
+/// Makes a run. `entry` is the spool entry; the order comes on stdin.
+pub(crate) fn runner_main(entry: Option<OsString>) -> ExitCode {
+    let Some(entry) = entry.map(PathBuf::from).filter(|path| path.is_absolute()) else {
+        return ExitCode::from(2);
+    };
+    let result = match read_order() {
+        Ok(order) => perform(&entry, &order, LOCK_WAIT),
+        Err(error) => PuppetResult::unknown().failed(
+            PuppetErrorType::InvalidJson,
+            PuppetCause::NotStarted,
+            format!("cannot read the order for the run: {error}"),
+        ),
+    };
+    if let Err(error) = result::leave(&entry, &result) {
+        say(&format!("cannot record the result of the run: {error}"));
+        return ExitCode::FAILURE;
+    }
+    if result.error_type.is_some() {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    }
+}
+
+fn read_order() -> io::Result<RunnerOrder> {
+    let mut bytes = Vec::new();
+    io::stdin()
+        .lock()
+        .take(RUNNER_ORDER_BYTES)
+        .read_to_end(&mut bytes)?;
+    Ok(serde_json::from_slice(&bytes)?)
+}
+
+/// A line of our own in the action's output.
+fn say(text: &str) {
+    let mut stdout = io::stdout().lock();
+    // Output that has no room is missed, no more.
+    let _ = writeln!(stdout, "tutti-agent: {text}").and_then(|()| stdout.flush());
+}
+
+/// Makes the run, waiting for others for `patience` at most unless the node's configuration says
+/// otherwise.
+pub(super) fn perform(entry: &Path, order: &RunnerOrder, patience: Duration) -> PuppetResult {
+    let failed =
+        |error_type, cause, text: String| PuppetResult::unknown().failed(error_type, cause, text);
+    let config = match Config::read(order.config_file.as_deref()) {
+        Ok(config) => config,
+        Err(why) => {
+            return failed(
+                PuppetErrorType::AgentFailedToStart,
+                PuppetCause::NotStarted,
+                why,
+            );
+        }
+    };
+    let puppet = match environment::find(config.puppet_bin.as_deref()) {
+        Ok(puppet) => puppet,
+        Err(places) => {
+            return failed(
+                PuppetErrorType::NoPuppetBin,
+                PuppetCause::NotInstalled,
+                format!(
+                    "Puppet is not installed on this node (looked for {places}); install \
+                     puppet-agent or openvox-agent, or set `puppet_bin` in pxp-module-puppet.conf"
+                ),
+            );
+        }
+    };
+    let own = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let variables = environment::variables(own, &puppet);
+    let settings = Settings::remembered(&order.settings_file, &puppet);
+    Runner {
+        entry,
+        order,
+        puppet,
+        variables,
+        settings,
+        asked: false,
+        began: Instant::now(),
+        waited: Duration::ZERO,
+        patience: config.lock_wait_s.map_or(patience, Duration::from_secs),
+    }
+    .perform()
+}
+
+struct Runner<'a> {
+    entry: &'a Path,
+    order: &'a RunnerOrder,
+    puppet: PathBuf,
+    variables: Vec<(String, String)>,
+    settings: Option<Settings>,
+    asked: bool,
+    began: Instant,
+    waited: Duration,
+    patience: Duration,
+}
+
+/// What is in the way of a run.
+enum Hindrance {
+    Disabled(String),
+    /// This process did not end in time.
+    Busy(Option<u32>),
+}
+
+impl Runner<'_> {
+    fn perform(mut self) -> PuppetResult {
+        let mut result = match self.attempts() {
+            Ok(result) => result,
+            Err(hindrance) => self.hindered(hindrance),
+        };
+        WaitingFor::clear(self.entry);
+        result.waited_ms = u64::try_from(self.waited.as_millis()).unwrap_or(u64::MAX);
+        result
+    }
+
+    /// Until Puppet does not give way to another run.
+    fn attempts(&mut self) -> Result<PuppetResult, Hindrance> {
+        loop {
+            self.wait()?;
+            let output = OutputMark::now(self.entry);
+            let report = result::report_path(self.entry);
+            let status = match self.run_once(&report) {
+                Ok(status) => status,
+                Err(error) => return Ok(self.not_started(&error)),
+            };
+            if report.exists() {
+                self.publish(&report);
+                return Ok(result::of_report(self.entry, status));
+            }
+            // Perhaps there was a reason not to run; Puppet knows where to look.
+            self.ask_settings();
+            let printed = output.since();
+            if !cause::says_in_progress(&printed) {
+                self.check_enabled()?;
+                return Ok(result::without_report(
+                    status,
+                    cause::printed_errors(&printed),
+                ));
+            }
+            if self.began.elapsed() >= self.patience {
+                return Err(Hindrance::Busy(None));
+            }
+            std::thread::sleep(LOCK_LOOK_INTERVAL);
+        }
+    }
+
+    fn run_once(&self, report: &Path) -> io::Result<ExitStatus> {
+        let directory = report.parent().unwrap_or(self.entry);
+        match std::fs::create_dir(directory) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+        let mut args = vec!["agent".to_owned()];
+        args.extend(self.order.flags.iter().cloned());
+        args.extend([
+            "--detailed-exitcodes".to_owned(),
+            "--lastrunreport".to_owned(),
+            report.to_string_lossy().into_owned(),
+        ]);
+        spawn::run(&self.puppet, &args, &self.variables)
+    }
+
+    /// Waits for a run in progress, where its lock is known.
+    fn wait(&mut self) -> Result<(), Hindrance> {
+        self.check_enabled()?;
+        let Some(settings) = self.settings.clone() else {
+            return Ok(());
+        };
+        let since = Instant::now();
+        let mut told = None;
+        let busy = loop {
+            let Some(pid) = lock::holder(&settings.agent_catalog_run_lockfile) else {
+                break None;
+            };
+            if self.began.elapsed() >= self.patience {
+                break Some(pid);
+            }
+            if told != Some(pid) {
+                told = Some(pid);
+                self.tell_waiting(pid);
+            }
+            std::thread::sleep(LOCK_LOOK_INTERVAL);
+        };
+        if told.is_some() {
+            self.waited += since.elapsed();
+            WaitingFor::clear(self.entry);
+        }
+        match busy {
+            Some(pid) => Err(Hindrance::Busy(Some(pid))),
+            // It may have been switched off meanwhile.
+            None => self.check_enabled(),
+        }
+    }
+
+    fn check_enabled(&self) -> Result<(), Hindrance> {
+        let settings = self.settings.as_ref();
+        match settings.and_then(|it| lock::disabled(&it.agent_disabled_lockfile)) {
+            Some(reason) => Err(Hindrance::Disabled(reason)),
+            None => Ok(()),
+        }
+    }
+
+    fn tell_waiting(&self, pid: u32) {
+        let left = self.patience.saturating_sub(self.began.elapsed());
+        say(&format!(
+            "another run of Puppet is in progress (process {pid}); waiting for its end, {} seconds at most",
+            left.as_secs()
+        ));
+        let since = Timestamp::now();
+        WaitingFor { pid, since }.write(self.entry);
+    }
+
+    fn ask_settings(&mut self) {
+        if self.settings.is_none() && !self.asked {
+            self.asked = true;
+            match Settings::ask(&self.order.settings_file, &self.puppet, &self.variables) {
+                Ok(settings) => self.settings = Some(settings),
+                Err(why) => say(&format!("cannot find Puppet's lock files: {why}")),
+            }
+        }
+    }
+
+    /// For whoever reads the report at its usual place, unless a newer one is there.
+    fn publish(&mut self, report: &Path) {
+        self.ask_settings();
+        let Some(settings) = &self.settings else {
+            return;
+        };
+        if let Err(error) = copy_if_newer(report, &settings.lastrunreport) {
+            let place = settings.lastrunreport.display();
+            say(&format!("cannot copy the report to {place}: {error}"));
+        }
+    }
+
+    fn hindered(&self, hindrance: Hindrance) -> PuppetResult {
+        match hindrance {
+            Hindrance::Disabled(reason) => {
+                let why = if reason.is_empty() {
+                    "nobody said why".to_owned()
+                } else {
+                    format!("reason: {reason}")
+                };
+                PuppetResult::unknown().failed(
+                    PuppetErrorType::AgentDisabled,
+                    PuppetCause::Disabled,
+                    format!(
+                        "runs of Puppet are disabled on this node ({why}); \
+                         `puppet agent --enable` on the node allows them again"
+                    ),
+                )
+            }
+            Hindrance::Busy(pid) => {
+                let who = pid.map_or(String::new(), |pid| format!(" (process {pid})"));
+                PuppetResult::unknown().failed(
+                    PuppetErrorType::AgentAlreadyRunning,
+                    PuppetCause::AlreadyRunning,
+                    format!(
+                        "another run of Puppet{who} did not end within {} seconds; try again \
+                         later, or look at what holds it up",
+                        self.patience.as_secs()
+                    ),
+                )
+            }
+        }
+    }
+
+    fn not_started(&self, error: &io::Error) -> PuppetResult {
+        PuppetResult::unknown().failed(
+            PuppetErrorType::AgentFailedToStart,
+            PuppetCause::NotStarted,
+            format!(
+                "cannot start {}: {error}; check the installation of Puppet and `puppet_bin`",
+                self.puppet.display()
+            ),
+        )
+    }
+}
+
+fn copy_if_newer(from: &Path, to: &Path) -> io::Result<()> {
+    let written = std::fs::metadata(from)?.modified()?;
+    if std::fs::metadata(to).is_ok_and(|meta| meta.modified().is_ok_and(|it| it > written)) {
+        return Ok(());
+    }
+    let directory = to.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    // Readable for its owner until it is in place; never followed through a link.
+    let mut copy = tempfile::NamedTempFile::new_in(directory)?;
+    io::copy(&mut File::open(from)?, copy.as_file_mut())?;
+    let mode = std::fs::metadata(from)?.permissions();
+    copy.as_file().set_permissions(mode)?;
+    copy.persist(to).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// How far the action's output was.
+struct OutputMark {
+    streams: [(PathBuf, u64); 2],
+}
+
+impl OutputMark {
+    fn now(entry: &Path) -> Self {
+        let streams = [STDOUT_FILE, STDERR_FILE].map(|name| {
+            let path = entry.join(name);
+            let size = std::fs::metadata(&path).map_or(0, |meta| meta.len());
+            (path, size)
+        });
+        Self { streams }
+    }
+
+    /// The end of what was written since, both streams one after the other.
+    fn since(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for (path, from) in &self.streams {
+            let read = |bytes: &mut Vec<u8>| -> io::Result<()> {
+                let mut file = File::open(path)?;
+                let size = file.metadata()?.len();
+                let start = (*from).max(size.saturating_sub(SCANNED_OUTPUT_BYTES));
+                file.seek(SeekFrom::Start(start))?;
+                file.take(SCANNED_OUTPUT_BYTES).read_to_end(bytes)?;
+                Ok(())
+            };
+            // What cannot be read says nothing.
+            let _ = read(&mut bytes);
+            bytes.push(b'\n');
+        }
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests;

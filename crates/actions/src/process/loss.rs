@@ -1,0 +1,111 @@
+//! Whether an action's output had a place to go: [`Loss`].
+//!
+//! An action writes into the spool by itself, so nobody but the action sees its writes fail, and
+//! what it says of that goes to the same disk. So the disk is asked right after the action ended.
+//! The rules: only what the disk answered is said, which is how it was at the end; a loss is one
+//! number, so that the exit record has room for it on a disk that has none.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use rustix::fs::{FallocateFlags, fallocate};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+
+use crate::defaults::SPOOL_PROBE_BYTES;
+
+/// Why the spool takes no output: the kernel's error number, one of [`Loss::KNOWN`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Loss {
+    errno: i32,
+}
+
+impl Loss {
+    /// Errors of the disk; others (the action removed its own entry, say) are none.
+    const KNOWN: [Errno; 4] = [Errno::NOSPC, Errno::DQUOT, Errno::IO, Errno::ROFS];
+
+    /// What this error says of the disk, if it says anything.
+    pub(super) fn of(error: &io::Error) -> Option<Self> {
+        let errno = error.raw_os_error()?;
+        let is_known = Self::KNOWN.iter().any(|one| one.raw_os_error() == errno);
+        is_known.then_some(Self { errno })
+    }
+
+    /// Asks the file system of `entry` for room, and gives it back at once.
+    pub(super) fn look(entry: &Path) -> Option<Self> {
+        let probe = entry.join(".room");
+        let room = take_room(&probe);
+        // Also what was made and got no room; where nothing was made, nothing is left.
+        let _ = std::fs::remove_file(&probe);
+        room.err().as_ref().and_then(Self::of)
+    }
+
+    /// Cause, place and next step; `spool` is where the output was to go.
+    pub(crate) fn words(self, spool: &Path) -> String {
+        let error = io::Error::from_raw_os_error(self.errno);
+        let (cause, step) = match Errno::from_raw_os_error(self.errno) {
+            Errno::NOSPC => ("was full", "make room there"),
+            Errno::DQUOT => (
+                "had no more room for the agent's user",
+                "raise the quota or make room there",
+            ),
+            Errno::ROFS => ("had become read-only", "check the disk"),
+            _ => ("could not be written to", "check the disk"),
+        };
+        format!(
+            "the file system of the spool {} {cause} when the action ended ({error}), so output \
+             may be missing; {step} and run it again",
+            spool.display()
+        )
+    }
+}
+
+/// Blocks on the disk, not only in the kernel's promise to find some later.
+fn take_room(probe: &Path) -> io::Result<()> {
+    let mut file: File = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o640)
+        .open(probe)?;
+    match fallocate(&file, FallocateFlags::empty(), 0, SPOOL_PROBE_BYTES as u64) {
+        // NFS before 4.2, for one.
+        Err(Errno::OPNOTSUPP) => file.write_all(&[0; SPOOL_PROBE_BYTES]),
+        taken => Ok(taken?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_with_room_is_no_loss_and_nothing_is_left_on_it() {
+        let entry = tempfile::tempdir().unwrap();
+        assert_eq!(Loss::look(entry.path()), None);
+        assert_eq!(std::fs::read_dir(entry.path()).unwrap().count(), 0);
+        assert_eq!(Loss::look(&entry.path().join("gone")), None);
+    }
+
+    #[test]
+    fn only_errors_of_the_disk_are_losses_and_each_is_told_with_its_place_and_step() {
+        let spool = Path::new("/some/spool");
+        for errno in Loss::KNOWN {
+            let loss = Loss::of(&errno.into()).unwrap();
+            let words = loss.words(spool);
+            assert!(words.contains("/some/spool"), "{words}");
+            assert!(
+                words.contains(&io::Error::from(errno).to_string()),
+                "{words}"
+            );
+            assert!(words.ends_with("and run it again"), "{words}");
+        }
+        for errno in [Errno::NOENT, Errno::ACCESS, Errno::FBIG] {
+            assert_eq!(Loss::of(&errno.into()), None);
+        }
+        assert_eq!(Loss::of(&io::Error::other("no number")), None);
+    }
+}

@@ -1,0 +1,249 @@
+//! Runs of the real `puppet agent`, where it is installed, without a server.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use pxp::action::{PuppetCause, PuppetErrorType, PuppetResourceStatus, PuppetResult};
+use serde_json::{Value, json};
+
+use super::fake::{Node, until};
+use super::primary::Certificates;
+
+const CERTNAME: &str = "agent";
+
+#[expect(
+    clippy::print_stdout,
+    reason = "a test that was not run must not look like one that passed"
+)]
+fn installed() -> Option<PathBuf> {
+    let places = ["/opt/puppetlabs/bin/puppet", "/usr/bin/puppet"];
+    let found = places.iter().map(Path::new).find(|path| path.exists());
+    if found.is_none() {
+        println!("NOT RUN: Puppet is not installed; install puppet-agent");
+    }
+    found.map(Path::to_owned)
+}
+
+/// A node whose Puppet works in the node's directory alone.
+struct Real {
+    node: Node,
+    home: PathBuf,
+}
+
+impl Real {
+    async fn start(puppet: &Path) -> Self {
+        let node = Node::start_with(|config, dir| {
+            config.modules_config_dir = Some(dir.join("modules.d"));
+            std::fs::create_dir(dir.join("modules.d")).unwrap();
+        })
+        .await;
+        let home = node.dir.path().join("puppet");
+        std::fs::create_dir_all(home.join("conf")).unwrap();
+        // Nobody listens on port 1.
+        let conf = format!(
+            "[main]\nserver = localhost\nserverport = 1\ncertname = {CERTNAME}\n\
+             ssldir = {}/ssl\ncertificate_revocation = false\npluginsync = false\n",
+            home.display()
+        );
+        std::fs::write(home.join("conf/puppet.conf"), conf).unwrap();
+        let bin = home.join("puppet");
+        let script = format!(
+            "#!/bin/sh\nexec {} \"$@\" --confdir {1}/conf --vardir {1}/var --rundir {1}/run\n",
+            puppet.display(),
+            home.display()
+        );
+        std::fs::write(&bin, script).unwrap();
+        std::fs::set_permissions(&bin, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let config = json!({ "puppet_bin": bin }).to_string();
+        let path = node.dir.path().join("modules.d/pxp-module-puppet.conf");
+        std::fs::write(path, config).unwrap();
+        Self { node, home }
+    }
+
+    /// Certificates that a server would have given it, and a catalog of an earlier run.
+    fn has_run_before(&self) {
+        let dir = self.home.join("ca");
+        std::fs::create_dir(&dir).unwrap();
+        let made = Certificates::make(&dir);
+        for (from, to) in [
+            (made.agent.ca, "ssl/certs/ca.pem".to_owned()),
+            (made.agent.cert, format!("ssl/certs/{CERTNAME}.pem")),
+            (made.agent.key, format!("ssl/private_keys/{CERTNAME}.pem")),
+        ] {
+            let to = self.home.join(to);
+            std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+            std::fs::copy(from, to).unwrap();
+        }
+        let file = self.home.join("motd");
+        let resource = |kind: &str, title: &str, line: u32, parameters: Value| {
+            json!({"type": kind, "title": title, "tags": [], "file": "/code/site.pp", "line": line,
+                "exported": false, "kind": "class", "parameters": parameters})
+        };
+        let file_name = file.to_str().unwrap();
+        let mut changed = resource(
+            "File",
+            file_name,
+            3,
+            json!({"ensure": "file", "content": "x"}),
+        );
+        let mut failed = resource("Exec", "fails", 9, json!({"command": "/bin/false"}));
+        for resource in [&mut changed, &mut failed] {
+            resource.as_object_mut().unwrap().shift_remove("kind");
+        }
+        let edge = |from: &str, to: &str| json!({"source": from, "target": to});
+        let catalog = json!({
+            "tags": [], "name": CERTNAME, "version": 17, "code_id": null, "catalog_format": 1,
+            "catalog_uuid": "0d4a3c92-7ba3-4f7a-9e1e-1df2a4a1d001", "environment": "production",
+            "resources": [
+                resource("Stage", "main", 0, json!({"name": "main"})),
+                resource("Class", "Main", 0, json!({"name": "main"})),
+                changed,
+                failed,
+            ],
+            "edges": [
+                edge("Stage[main]", "Class[Main]"),
+                edge("Class[Main]", &format!("File[{file_name}]")),
+                edge("Class[Main]", "Exec[fails]"),
+            ],
+            "classes": [],
+        });
+        let cache = self.home.join("var/client_data/catalog");
+        std::fs::create_dir_all(&cache).unwrap();
+        std::fs::write(cache.join(format!("{CERTNAME}.json")), catalog.to_string()).unwrap();
+    }
+
+    fn puppet(&self, args: &[&str]) {
+        let status = Command::new(self.home.join("puppet"))
+            .args(args)
+            .stdout(Stdio::null())
+            .status()
+            .unwrap();
+        assert!(status.success(), "puppet {args:?}");
+    }
+
+    async fn run(&self) -> PuppetResult {
+        self.run_with(&["--noop"]).await
+    }
+
+    async fn run_with(&self, flags: &[&str]) -> PuppetResult {
+        let params = json!({"flags": flags, "job": "1"});
+        self.node.blocking("pxp-module-puppet", "run", &params);
+        serde_json::from_value(self.node.broker.results().await).unwrap()
+    }
+}
+
+#[tokio::test]
+async fn the_real_puppet_without_a_server_says_that_none_answered() {
+    let Some(puppet) = installed() else { return };
+    let real = Real::start(&puppet).await;
+    let result = real.run().await;
+    assert_eq!(
+        result.cause,
+        Some(PuppetCause::ServerUnreachable),
+        "{result:?}"
+    );
+    assert_eq!(result.error_type, Some(PuppetErrorType::AgentExitNonZero));
+    assert_eq!(result.detailed_exitcode, Some(1));
+}
+
+#[tokio::test]
+async fn the_real_report_is_told() {
+    let Some(puppet) = installed() else { return };
+    let real = Real::start(&puppet).await;
+    real.has_run_before();
+    let noop = real.run_with(&["--noop", "--use_cached_catalog"]).await;
+    assert_eq!(
+        (noop.noop, noop.noop_pending),
+        (Some(true), Some(true)),
+        "{noop:?}"
+    );
+    assert_eq!((noop.status.as_str(), noop.error_type), ("unchanged", None));
+    assert!(
+        noop.resources
+            .iter()
+            .all(|it| it.status == PuppetResourceStatus::Noop)
+    );
+    assert!(!real.home.join("motd").exists());
+
+    let result = real.run_with(&["--use_cached_catalog"]).await;
+    assert_eq!(
+        (result.status.as_str(), result.error_type),
+        ("failed", None),
+        "{result:?}"
+    );
+    assert_eq!((result.exitcode, result.detailed_exitcode), (0, Some(6)));
+    assert_eq!(result.configuration_version.as_deref(), Some("17"));
+    assert_eq!(
+        result.cached_catalog_status.as_deref(),
+        Some("explicitly_requested")
+    );
+    assert_ne!(result.transaction_uuid, noop.transaction_uuid);
+    assert_eq!(
+        (&result.metrics["changed"], &result.metrics["failed"]),
+        (&json!(1), &json!(1))
+    );
+    let told: Vec<_> = result
+        .resources
+        .iter()
+        .map(|it| (it.resource_type.as_str(), it.status, it.line))
+        .collect();
+    let expected = [
+        ("Exec", PuppetResourceStatus::Failed, Some(9)),
+        ("File", PuppetResourceStatus::Changed, Some(3)),
+    ];
+    assert_eq!(told, expected);
+    assert!(result.resources[0].messages[0].contains("/bin/false"));
+    let usual = real.home.join("var/state/last_run_report.yaml");
+    let usual = std::fs::read_to_string(usual).unwrap();
+    assert!(
+        usual.contains(&result.transaction_uuid),
+        "the report is where it always is"
+    );
+}
+
+#[tokio::test]
+async fn the_real_puppet_can_be_disabled_and_says_why() {
+    let Some(puppet) = installed() else { return };
+    let real = Real::start(&puppet).await;
+    real.puppet(&["agent", "--disable", "moving day"]);
+    let result = real.run().await;
+    assert_eq!(result.cause, Some(PuppetCause::Disabled), "{result:?}");
+    assert!(result.error.unwrap().contains("moving day"));
+    real.puppet(&["agent", "--enable"]);
+    assert_eq!(real.run().await.cause, Some(PuppetCause::ServerUnreachable));
+}
+
+#[tokio::test]
+async fn the_real_lock_is_waited_for() {
+    let Some(puppet) = installed() else { return };
+    let real = Real::start(&puppet).await;
+    // With certificates it comes as far as its lock, and gives way itself: nothing is known of
+    // the lock before.
+    real.has_run_before();
+    std::fs::create_dir_all(real.home.join("var/state")).unwrap();
+    // What a run in progress looks like to Puppet and to us.
+    let name = real.home.join("puppet-apply");
+    std::os::unix::fs::symlink("/bin/sh", &name).unwrap();
+    let mut other = Command::new(&name)
+        .args(["-c", "read line", "puppet agent: applying configuration"])
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lock = real.home.join("var/state/agent_catalog_run.lock");
+    std::fs::write(&lock, other.id().to_string()).unwrap();
+    let params = json!({"flags": ["--use_cached_catalog", "--noop"]});
+    let id = real.node.non_blocking("pxp-module-puppet", "run", &params);
+    assert_eq!(real.node.broker.provisional().await, id);
+    let waiting = real.node.entry(&id).join("waiting.json");
+    until("it waits", || waiting.exists()).await;
+    other.kill().unwrap();
+    other.wait().unwrap();
+    let result: PuppetResult = serde_json::from_value(real.node.broker.results().await).unwrap();
+    assert!(result.waited_ms > 0);
+    assert_eq!(
+        (result.status.as_str(), result.error_type),
+        ("unchanged", None),
+        "{result:?}"
+    );
+}

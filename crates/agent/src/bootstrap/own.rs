@@ -1,0 +1,129 @@
+//! The certificate that is there already, or has just come: is it of use?
+//!
+//! [`Refusal`] says why not, with the next step. The rule that must hold: nobody is told to have a
+//! certificate that brokers refuse for a reason that this node can know.
+
+use pcp::Certname;
+use pki::{LoadError, OwnCertificateError, TlsFiles};
+
+use super::CaUri;
+
+/// The certificate is of no use to this node.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// By its CA.
+    #[error(
+        "the CA has revoked the certificate of '{certname}' in {file}; if this node is to have \
+         another, make sure that the CA holds the old one no longer (tutti ca clean {certname}, or \
+         puppetserver ca clean --certname {certname}) and run this again with --renew, which \
+         replaces key and certificate"
+    )]
+    Revoked {
+        /// Whose it is.
+        certname: Certname,
+        /// The certificate.
+        file: String,
+    },
+    /// Its time is over.
+    #[error(
+        "the certificate of '{certname}' in {file} has expired; remove it at the CA (tutti ca clean \
+         {certname}, or puppetserver ca clean --certname {certname}) and run this again with \
+         --renew, which replaces key and certificate"
+    )]
+    Expired {
+        /// Whose it is.
+        certname: Certname,
+        /// The certificate.
+        file: String,
+    },
+    /// Of another CA than the one whose certificate is there.
+    #[error(
+        "the certificate of '{certname}' in {file} was not issued by the CA in {ca}; if that CA is \
+         the right one, run this again with --renew, which replaces key and certificate; if not, \
+         remove {ca} as well"
+    )]
+    Foreign {
+        /// Whose it is.
+        certname: Certname,
+        /// The certificate.
+        file: String,
+        /// The bundle.
+        ca: String,
+    },
+    /// It was made for another key.
+    #[error(
+        "the certificate of '{certname}' in {file} does not fit the private key in {key}; put the \
+         right key there, or remove the certificate at the CA (tutti ca clean {certname}, or \
+         puppetserver ca clean --certname {certname}) and run this again with --renew, which \
+         replaces key and certificate"
+    )]
+    OtherKey {
+        /// Whose it is.
+        certname: Certname,
+        /// The certificate.
+        file: String,
+        /// The key.
+        key: String,
+    },
+    /// Anything else that a broker minds.
+    #[error(
+        "the certificate of '{certname}' in {file} would be refused ({why}); to replace it, remove \
+         it at the CA (tutti ca clean {certname}, or puppetserver ca clean --certname {certname}) \
+         and run this again with --renew"
+    )]
+    Unusable {
+        /// Whose it is.
+        certname: Certname,
+        /// The certificate.
+        file: String,
+        /// In the verifier's words.
+        why: String,
+    },
+}
+
+// === impl Refusal ===
+
+impl Refusal {
+    /// The same of a certificate that came from the CA and was not kept.
+    pub(super) fn of_the_ca(mut self, server: &CaUri) -> Self {
+        match &mut self {
+            Self::Revoked { file, .. }
+            | Self::Expired { file, .. }
+            | Self::Foreign { file, .. }
+            | Self::OtherKey { file, .. }
+            | Self::Unusable { file, .. } => *file = format!("the store of {server}"),
+        }
+        self
+    }
+}
+
+/// Checks the certificate of these files against the others. A file that cannot be used at all is
+/// an error of its own, because a renewal does not mend it.
+pub(super) fn check(
+    files: &TlsFiles,
+    certname: &Certname,
+) -> Result<Result<(), Refusal>, LoadError> {
+    let certname = certname.clone();
+    let file = files.cert.display().to_string();
+    Ok(Err(match pki::verify_own(files) {
+        Ok(()) => return Ok(Ok(())),
+        Err(OwnCertificateError::Load(LoadError::Pair { .. })) => Refusal::OtherKey {
+            certname,
+            file,
+            key: files.key.display().to_string(),
+        },
+        Err(OwnCertificateError::Load(error)) => return Err(error),
+        Err(OwnCertificateError::Revoked) => Refusal::Revoked { certname, file },
+        Err(OwnCertificateError::Expired) => Refusal::Expired { certname, file },
+        Err(OwnCertificateError::Foreign) => Refusal::Foreign {
+            certname,
+            file,
+            ca: files.ca.display().to_string(),
+        },
+        Err(OwnCertificateError::Other(why)) => Refusal::Unusable {
+            certname,
+            file,
+            why: why.to_string(),
+        },
+    }))
+}

@@ -1,0 +1,73 @@
+//! The node's revocation list and its replacement: [`CrlFile`].
+//!
+//! The rule that must hold: the list on the disk is replaced, whole, only by one that its CA has
+//! signed and that speaks for no fewer CAs.
+
+use std::path::{Path, PathBuf};
+
+use pki::durable::{self, WriteError};
+use pki::{LoadError, Revocations};
+
+/// One list and the bundle of CAs that may sign it.
+#[derive(Debug)]
+pub(crate) struct CrlFile<'a> {
+    pub(crate) ca: &'a Path,
+    /// Need not exist.
+    pub(crate) path: &'a Path,
+}
+
+/// Why a list was not kept.
+#[derive(Debug, thiserror::Error)]
+pub enum KeepError {
+    /// Not a list of our CA, or our own files are unusable.
+    #[error("it cannot be used")]
+    Load(#[from] LoadError),
+    /// There is a list, but not of a CA that we trust.
+    #[error("it is no list of a CA in '{ca}'")]
+    Foreign {
+        /// Our CA bundle.
+        ca: PathBuf,
+    },
+    /// Peers that are good now would be refused.
+    #[error("a CA that the present file has a list of has none in it")]
+    Fewer,
+    /// The file system.
+    #[error("cannot write it")]
+    Write(#[from] WriteError),
+}
+
+// === impl CrlFile ===
+
+impl CrlFile<'_> {
+    /// Keeps this list instead of the present one; `false` when they are the same.
+    pub(crate) fn replace(&self, pem: &str) -> Result<bool, KeepError> {
+        if std::fs::read(self.path).is_ok_and(|present| present == pem.as_bytes()) {
+            return Ok(false);
+        }
+        // Tried beside its final place, so that a wrong one is never found there.
+        let mut trial = self.path.as_os_str().to_owned();
+        trial.push(".new");
+        let trial = PathBuf::from(trial);
+        durable::write_atomic(&trial, pem.as_bytes(), 0o644)?;
+        let verdict = self.verify(&trial);
+        durable::remove(&trial)?;
+        let revoked = verdict?.len();
+        durable::write_atomic(self.path, pem.as_bytes(), 0o644)?;
+        tracing::info!(file = %self.path.display(), revoked, "wrote a newer revocation list");
+        Ok(true)
+    }
+
+    fn verify(&self, trial: &Path) -> Result<Revocations, KeepError> {
+        let new = Revocations::read(self.ca, trial)?;
+        if new.has_no_list() {
+            return Err(KeepError::Foreign {
+                ca: self.ca.to_owned(),
+            });
+        }
+        // A file that cannot be read is worth less than any list.
+        match Revocations::read(self.ca, self.path) {
+            Ok(present) if !new.covers(&present) => Err(KeepError::Fewer),
+            _ => Ok(new),
+        }
+    }
+}

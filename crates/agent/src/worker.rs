@@ -1,0 +1,86 @@
+//! The engine as the connection sees it: [`Worker`].
+//!
+//! The rule that must hold: what is announced is read from the engine each time, and a connection
+//! is given up for news only once an orchestrator has shown that it knows our extensions. A stock
+//! one never asks for the spool's id, and would see the node go away for nothing.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use actions::Engine;
+use pcp::{MessageId, PcpUri};
+use pxp::{Body, Capabilities};
+
+use crate::connection::Announce;
+use crate::intake::Requests;
+
+/// Takes requests and says what this agent can do.
+#[derive(Debug)]
+pub(crate) struct Worker {
+    engine: Engine,
+    is_heeded: AtomicBool,
+}
+
+impl Worker {
+    pub(crate) fn new(engine: Engine) -> Self {
+        Self {
+            engine,
+            is_heeded: AtomicBool::new(false),
+        }
+    }
+}
+
+impl Requests for Worker {
+    fn handle(&self, sender: PcpUri, message_id: MessageId, body: Body) {
+        // Who acknowledges outcomes is who asks which memory an agent vouches with.
+        if matches!(body, Body::OutcomeAck { .. }) {
+            self.is_heeded.store(true, Ordering::Relaxed);
+        }
+        self.engine.handle(sender, message_id, body);
+    }
+}
+
+impl Announce for Worker {
+    fn capabilities(&self) -> Capabilities {
+        self.engine.capabilities()
+    }
+
+    fn is_heeded(&self) -> bool {
+        self.is_heeded.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use actions::EngineConfig;
+
+    use super::*;
+    use crate::connection::LiveOutbox;
+
+    #[tokio::test]
+    async fn a_wiped_spool_is_announced_as_another_and_heeded_by_who_acknowledges() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let spool = dir.path().join("spool");
+        let config = EngineConfig::new(spool.clone(), dir.path().join("cache"), vec!["x".into()]);
+        let outbox = Arc::new(LiveOutbox::new(1024));
+        let engine = Engine::start(config, outbox).await.expect("an engine");
+        let worker = Worker::new(engine.clone());
+        let first = worker.capabilities();
+        assert!(first.spool_id.is_some());
+        assert_eq!(worker.capabilities(), first);
+        std::fs::remove_file(spool.join("+spool-id")).expect("the spool's id");
+        let second = worker.capabilities();
+        assert!(second.spool_id.is_some() && second != first);
+
+        assert!(!worker.is_heeded());
+        let sender: PcpUri = "pcp://orch.example/server".parse().expect("an address");
+        let acknowledgement = Body::OutcomeAck {
+            transaction_id: "1".parse().expect("an id"),
+        };
+        worker.handle(sender, MessageId::random(), acknowledgement);
+        assert!(worker.is_heeded());
+        engine.shutdown(Duration::from_secs(20)).await;
+    }
+}

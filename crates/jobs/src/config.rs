@@ -3,17 +3,27 @@
 //! [`JobsConfig`]; the rule: the defaults are those of [`crate::defaults`], and a test may shrink
 //! every interval.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use telemetry::Tracer;
+
 use crate::clock::{Clock, SystemClock};
 use crate::defaults;
+use crate::resolve::{Nobody, Resolve};
 
 /// How the engine works.
 #[derive(Clone, Debug)]
 pub struct JobsConfig {
     /// Actions in flight at once over all jobs.
     pub task_concurrency: usize,
+    /// Puppet runs in flight at once over all jobs, beside the actions.
+    pub global_concurrent_compiles: usize,
+    /// Those who know nodes.
+    pub resolve: Arc<dyn Resolve>,
+    /// `https://HOST`, where the reports of Puppet runs are shown; `None`: nowhere.
+    pub console_url: Option<String>,
     /// How long one run may take when its job names no timeout.
     pub run_timeout: Duration,
     /// How often a node with a run in flight is asked.
@@ -32,6 +42,12 @@ pub struct JobsConfig {
     pub prune_after: Option<Duration>,
     /// How often that is looked after.
     pub prune_every: Duration,
+    /// Where jobs are remembered that were answered with an error and may have been kept all the
+    /// same (the store was lost at their very commit): they never start, not even after a
+    /// restart. `None`: after a restart they do.
+    pub withdrawals: Option<PathBuf>,
+    /// Who is told what belongs to which request.
+    pub tracer: Tracer,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
 }
@@ -40,6 +56,9 @@ impl Default for JobsConfig {
     fn default() -> Self {
         Self {
             task_concurrency: defaults::TASK_CONCURRENCY,
+            global_concurrent_compiles: defaults::CONCURRENT_COMPILES,
+            resolve: Arc::new(Nobody),
+            console_url: None,
             run_timeout: defaults::RUN_TIMEOUT,
             poll_interval: defaults::POLL_INTERVAL,
             poll_limit: defaults::POLL_LIMIT,
@@ -49,6 +68,8 @@ impl Default for JobsConfig {
             ping_timeout: defaults::PING_TIMEOUT,
             prune_after: Some(defaults::PRUNE_AFTER),
             prune_every: defaults::PRUNE_EVERY,
+            withdrawals: None,
+            tracer: Tracer::default(),
             clock: Arc::new(SystemClock),
         }
     }

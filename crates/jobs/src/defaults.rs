@@ -5,6 +5,10 @@ use std::time::Duration;
 /// Actions in flight at once over all jobs; the figure that PE users know as `task_concurrency`.
 pub const TASK_CONCURRENCY: usize = 250;
 
+/// Puppet runs at once over all jobs, PE's `global_concurrent_compiles`: each has a catalog compiled
+/// first, which takes a core of a server for seconds.
+pub const CONCURRENT_COMPILES: usize = 8;
+
 /// How often a node with a run in flight is asked, and how often it may stay silent, before the
 /// run counts as lost: 35 x 12 s = 7 minutes, PE's `allowed_pcp_status_requests`.
 pub const POLL_INTERVAL: Duration = Duration::from_secs(12);
@@ -30,6 +34,14 @@ pub const RECONNECT_GRACE: Duration = Duration::from_secs(5 * 60);
 /// How often the timers of runs in flight are looked at. One pass over at most
 /// [`TASK_CONCURRENCY`] runs; a timeout is late by this much at most.
 pub const TICK: Duration = Duration::from_secs(1);
+
+/// How long the end of a Puppet run waits for its report, which goes from the agent to a server and
+/// from there to PuppetDB while the agent tells how it went: seconds, more when PuppetDB is behind.
+pub const REPORT_WAIT: Duration = Duration::from_secs(30);
+
+/// Nodes whose facts are asked for at once: PuppetDB answers each in some 10 ms, so 10,000 nodes take
+/// 6 s.
+pub const LOOK_UPS: usize = 16;
 
 /// How many times a request is sent again to an agent that proved it never got it.
 pub const RESEND_LIMIT: u8 = 10;
@@ -61,6 +73,9 @@ pub const COMMIT_RETRY: Duration = Duration::from_secs(1);
 pub const COMMANDS: usize = 256;
 /// Job insertions under way at once; more wait in the command queue.
 pub const INSERTIONS: usize = 16;
+/// Jobs kept in memory while the store cannot say whether it has them; with more, new ones are
+/// refused until it can. With those being inserted, 32 drafts at the most.
+pub const DOUBTS: usize = 16;
 /// Messages of one commit handed to brokers at once. A node whose queue is full holds up its own
 /// place only.
 pub const SENDS: usize = 128;
@@ -100,6 +115,10 @@ pub const SCOPE_NODES: usize = 100_000;
 pub const PRUNE_AFTER: Duration = Duration::from_secs(30 * 24 * 3_600);
 /// How often that is looked after.
 pub const PRUNE_EVERY: Duration = Duration::from_secs(3_600);
+
+/// Runs of one job that have spans; of a larger job every n-th has. Three spans each are 768, a
+/// good third of the queue to the collector (2,048 by default).
+pub const TRACED_RUNS: usize = 256;
 
 /// How long shutdown waits for the commit under way.
 pub const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);

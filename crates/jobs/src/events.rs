@@ -3,43 +3,68 @@
 //! The rule: type and node are a contract with clients; the wording of messages is not.
 
 use pcp::Certname;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use store::{JobChange, JobNumber, NewEvent};
 use uuid::Uuid;
 
+use crate::kind::Kind;
+use crate::over_ssh::Via;
 use crate::state::{JobState, RunState};
 
 /// The run of a node was given up and its real outcome came afterwards. The one event that may
 /// stand behind a job's last.
 pub const NODE_LATE_OUTCOME: &str = "node_late_outcome";
 
-pub(crate) fn running(node: &Certname, noop: bool, at_ms: i64) -> NewEvent {
+/// The key of a run's details that says how its node was reached.
+const TRANSPORT: &str = "transport";
+const SSH: &str = "ssh";
+
+pub(crate) fn running(kind: Kind, node: &Certname, noop: bool, at_ms: i64) -> NewEvent {
+    let text = match kind {
+        Kind::Task => format!("Started on {node} ..."),
+        Kind::Puppet => format!("Started puppet run on {node} ..."),
+    };
     let detail = json!({"noop": noop});
-    of_node(
-        node,
-        "node_running",
-        at_ms,
-        &detail,
-        format!("Started on {node} ..."),
-    )
+    of_node(node, "node_running", at_ms, &detail, text)
 }
 
-/// `message` says why, for the states that need a reason.
-pub(crate) fn ended(node: &Certname, state: RunState, message: &str, at_ms: i64) -> NewEvent {
+/// `message` says why, for the states that need a reason; `told` is what programs are told instead
+/// of the message alone.
+pub(crate) fn ended(
+    of: Kind,
+    node: &Certname,
+    state: RunState,
+    message: &str,
+    told: Option<Value>,
+    at_ms: i64,
+) -> NewEvent {
+    let puppet = of == Kind::Puppet;
     let (kind, text) = match state {
+        RunState::Finished if puppet => (
+            "node_finished",
+            format!("Finished puppet run on {node} - Success!"),
+        ),
         RunState::Finished => ("node_finished", format!("Finished on {node}")),
+        RunState::Failed if puppet => (
+            "node_failed",
+            format!("Finished puppet run on {node} - Failure! {message}"),
+        ),
         RunState::Failed => ("node_failed", format!("Failed on {node}: {message}")),
         RunState::Skipped => ("node_skipped", format!("Skipped {node}: {message}")),
+        _ if puppet => (
+            "node_errored",
+            format!("Error running puppet on {node}: {message}"),
+        ),
         _ => (
             "node_errored",
             format!("Error running on {node}: {message}"),
         ),
     };
-    let detail = match state {
+    let detail = told.unwrap_or_else(|| match state {
         RunState::Finished => json!({}),
         RunState::Skipped => json!({"reason": message}),
         _ => json!({"message": message}),
-    };
+    });
     of_node(node, kind, at_ms, &detail, text)
 }
 
@@ -90,14 +115,35 @@ pub(crate) fn job_change(
 }
 
 /// What a marked run remembers of its agent, for the engine that may come after a crash.
-pub(crate) fn mark_details(spool_id: Option<Uuid>) -> String {
-    match spool_id {
+pub(crate) fn mark_details(spool_id: Option<Uuid>, via: Via) -> String {
+    let details = match spool_id {
         Some(spool_id) => json!({ "spool_id": spool_id }).to_string(),
         None => "{}".to_owned(),
+    };
+    details_via(details, via)
+}
+
+/// A run's details, which are a JSON object, with how its node was reached where that was not by an
+/// agent.
+pub(crate) fn details_via(details: String, via: Via) -> String {
+    if via == Via::Agent {
+        return details;
+    }
+    let mut known: Map<String, Value> = serde_json::from_str(&details).unwrap_or_default();
+    known.insert(TRANSPORT.to_owned(), Value::from(SSH));
+    Value::Object(known).to_string()
+}
+
+/// Reads what [`details_via`] wrote.
+pub(crate) fn via(details: &str) -> Via {
+    let known: Map<String, Value> = serde_json::from_str(details).unwrap_or_default();
+    match known.get(TRANSPORT).and_then(Value::as_str) {
+        Some(SSH) => Via::Ssh,
+        _ => Via::Agent,
     }
 }
 
-/// Reads what [`mark_details`] wrote.
+/// The spool in what [`mark_details`] wrote.
 pub(crate) fn spool_id(details: &str) -> Option<Uuid> {
     #[derive(serde::Deserialize)]
     struct Details {
@@ -141,11 +187,17 @@ mod tests {
     #[test]
     fn the_mark_is_read_back() {
         let spool_id_there = Uuid::from_u128(7);
-        assert_eq!(
-            spool_id(&mark_details(Some(spool_id_there))),
-            Some(spool_id_there)
-        );
-        for nothing in [&mark_details(None), "", "[]", "{\"spool_id\":\"x\"}"] {
+        for way in [Via::Agent, Via::Ssh] {
+            let mark = mark_details(Some(spool_id_there), way);
+            assert_eq!(spool_id(&mark), Some(spool_id_there));
+            assert_eq!(via(&mark), way);
+        }
+        for nothing in [
+            &mark_details(None, Via::Agent),
+            "",
+            "[]",
+            "{\"spool_id\":\"x\"}",
+        ] {
             assert_eq!(spool_id(nothing), None);
         }
     }

@@ -30,6 +30,8 @@ pub(crate) struct Flight {
     accepted: bool,
     /// The spool of the agent at the time of the mark; `None`: a stock agent, or not known.
     spool_id: Option<Uuid>,
+    /// Another agent than that one was seen under the node's name.
+    stranger: Option<Stranger>,
     /// When the request was first sent; `None`: before this machine's clock began.
     sent: Option<Instant>,
     cancelling: Option<(CancelReason, Instant)>,
@@ -37,6 +39,16 @@ pub(crate) struct Flight {
     busy: u8,
     /// Send the request (again) at the next tick: the node's queue was full.
     retry: bool,
+}
+
+/// An agent that bears the node's name and does not have the spool that the run was marked for:
+/// the node was set up anew, or two agents share a certname.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stranger {
+    /// The spool that the run was marked for.
+    pub(crate) expected: Uuid,
+    /// The other agent's; `None`: it has no such thing (a stock agent).
+    pub(crate) found: Option<Uuid>,
 }
 
 /// Why an action is being cancelled.
@@ -64,6 +76,8 @@ pub(crate) enum Due {
     Silent {
         asked: u32,
     },
+    /// As silent; all that answered was another agent.
+    Estranged(Stranger),
 }
 
 /// What an agent said to a status query.
@@ -94,12 +108,14 @@ pub(crate) enum WhyUnknown {
     NoSpoolId,
     /// It had confirmed the request before.
     Forgotten,
-    /// Its spool is another one than at dispatch.
-    SpoolReplaced,
+    /// Only an agent with another spool than at dispatch has answered.
+    OtherAgent(Stranger),
     /// Its spool may have been purged since.
     TooLongAgo,
     /// It was sent again already, as often as is sensible.
     ResentOften,
+    /// It went over SSH, and the process that watched it is gone.
+    OverSsh,
 }
 
 // === impl Flight ===
@@ -117,6 +133,7 @@ impl Flight {
             unanswered: 0,
             accepted: false,
             spool_id,
+            stranger: None,
             sent: Some(now),
             cancelling: None,
             resends: 0,
@@ -166,9 +183,8 @@ impl Flight {
         }
         self.next_poll = now + patience.poll_interval;
         if self.unanswered >= patience.poll_limit {
-            return Due::Silent {
-                asked: self.unanswered,
-            };
+            let asked = self.unanswered;
+            return self.stranger.map_or(Due::Silent { asked }, Due::Estranged);
         }
         self.unanswered += 1;
         if connected { Due::Ask } else { Due::Nothing }
@@ -223,6 +239,16 @@ impl Flight {
         self.next_poll = now;
     }
 
+    /// An agent with this spool bears the node's name now. If it is not the one that the run was
+    /// marked for, nobody's `unknown` proves anything any more: either may have got the request.
+    pub(crate) fn met(&mut self, found: Option<Uuid>) {
+        if let Some(expected) = self.spool_id
+            && found != Some(expected)
+        {
+            self.stranger = Some(Stranger { expected, found });
+        }
+    }
+
     /// Whether the request was sent more than once.
     pub(crate) fn was_resent(&self) -> bool {
         self.resends > 0
@@ -253,6 +279,13 @@ impl Flight {
 
     /// The agent answered a status query.
     pub(crate) fn answer(&mut self, now: Instant, status: Status, patience: &Patience) -> Next {
+        if let Status::Unknown { spool_id } = status {
+            self.met(spool_id);
+            if self.stranger.is_some() {
+                // No answer from the agent that was asked: the other one may be away for now.
+                return Next::Wait;
+            }
+        }
         self.heard(now, patience);
         match status {
             Status::Running => {
@@ -270,7 +303,6 @@ impl Flight {
         let why = match (self.spool_id, spool_id) {
             _ if self.accepted => WhyUnknown::Forgotten,
             (None, _) | (_, None) => WhyUnknown::NoSpoolId,
-            (Some(then), Some(today)) if then != today => WhyUnknown::SpoolReplaced,
             _ if self
                 .sent
                 .is_none_or(|sent| now - sent > defaults::RESEND_MAX_AGE) =>
@@ -398,19 +430,49 @@ mod tests {
             flight.answer(now, Status::Unknown { spool_id: reported }, &PATIENCE)
         };
         assert_eq!(unknown(Some(spool), Some(spool)), Next::Resend);
-        assert_eq!(
-            unknown(Some(spool), Some(other)),
-            Next::Unknown(WhyUnknown::SpoolReplaced)
-        );
-        assert_eq!(
-            unknown(Some(spool), None),
-            Next::Unknown(WhyUnknown::NoSpoolId)
-        );
+        assert_eq!(unknown(Some(spool), Some(other)), Next::Wait);
+        assert_eq!(unknown(Some(spool), None), Next::Wait);
         assert_eq!(
             unknown(None, Some(spool)),
             Next::Unknown(WhyUnknown::NoSpoolId)
         );
         assert_eq!(unknown(None, None), Next::Unknown(WhyUnknown::NoSpoolId));
+    }
+
+    #[test]
+    fn another_agent_of_the_same_name_is_no_answer_and_is_named_at_the_end() {
+        let start = Instant::now();
+        let (ours, other) = (Uuid::from_u128(1), Uuid::from_u128(2));
+        let mut flight = Flight::new(start, HOUR, Some(ours), &PATIENCE);
+        flight.accepted(start, &PATIENCE);
+        for n in 1..=3 {
+            let now = seconds(start, n * 12);
+            assert_eq!(flight.tick(now, true, true, &PATIENCE), Due::Ask);
+            let spool_id = Some(if n == 2 { ours } else { other });
+            let next = flight.answer(now, Status::Unknown { spool_id }, &PATIENCE);
+            assert_eq!(next, Next::Wait, "either may have the request: not again");
+        }
+        let stranger = Stranger {
+            expected: ours,
+            found: Some(other),
+        };
+        let due = flight.tick(seconds(start, 48), true, true, &PATIENCE);
+        assert_eq!(due, Due::Estranged(stranger));
+    }
+
+    #[test]
+    fn the_right_agent_may_still_answer_after_another_did() {
+        let start = Instant::now();
+        let (ours, other) = (Some(Uuid::from_u128(1)), Some(Uuid::from_u128(2)));
+        let mut flight = Flight::new(start, HOUR, ours, &PATIENCE);
+        flight.met(ours);
+        flight.met(other);
+        let unknown = Status::Unknown { spool_id: other };
+        assert_eq!(flight.answer(start, unknown, &PATIENCE), Next::Wait);
+        let unknown = Status::Unknown { spool_id: ours };
+        let next = flight.answer(start, unknown, &PATIENCE);
+        assert_eq!(next, Next::Wait, "the other one may have got the request");
+        assert_eq!(flight.answer(start, Status::Ended, &PATIENCE), Next::Record);
     }
 
     #[test]

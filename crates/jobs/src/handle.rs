@@ -4,7 +4,10 @@
 //! is durable, and after [`Jobs::shutdown`] nothing of it runs any more.
 
 use std::fmt;
+use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use deploy::{Blobs, Code};
 use fabric::{Fabric, Inbox};
@@ -16,16 +19,22 @@ use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::ask::{AskError, Asks};
 use crate::config::JobsConfig;
 use crate::defaults::{COMMANDS, LIVE_REPORTS, SCOPE_NODES};
-use crate::engine::{Command, Engine, Parts};
+use crate::engine::{Command, Engine, Parts, Prepared};
 use crate::flight::Patience;
 use crate::live::LiveSubscription;
 use crate::metrics::Metrics;
-use crate::ping::{Ping, Pings};
+use crate::ping::{self, Ping};
+use crate::plan_jobs::PlanJobs;
 use crate::prepare::Preparation;
 use crate::prune::Pruner;
+use crate::puppet::{DeployError, DeployRequest};
 use crate::request::{RunTaskError, TaskRequest};
+use crate::submit::SubmitError;
+use crate::targets::{Scope, ScopeError, targets};
+use crate::withdrawals::Withdrawals;
 
 /// The job engine. Cheap to clone.
 #[derive(Clone)]
@@ -39,13 +48,29 @@ struct Shared {
     fabric: Fabric,
     preparation: Preparation,
     commands: mpsc::Sender<Command>,
-    pings: Arc<Pings>,
+    asks: Arc<Asks>,
     metrics: Arc<Metrics>,
     prune: Arc<Notify>,
     /// Set when the engine ended without being told to.
     lost: watch::Receiver<Option<EngineLost>>,
     stopped: CancellationToken,
     tasks: TaskTracker,
+}
+
+/// Why the engine cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The unfinished jobs cannot be read.
+    #[error("cannot read the unfinished jobs")]
+    Store(#[from] StoreError),
+    /// Without this it is not known which of them must not start.
+    #[error("cannot read {}, which names jobs that must not start", path.display())]
+    Withdrawals {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
 }
 
 /// Why a job was not stopped.
@@ -88,17 +113,18 @@ impl Jobs {
         code: Arc<dyn Code>,
         blobs: Blobs,
         seal: SealKey,
-    ) -> Result<Self, StoreError> {
+    ) -> Result<Self, StartError> {
         let (commands, queue) = mpsc::channel(COMMANDS);
         let (reports, taken) = mpsc::channel(LIVE_REPORTS);
         let stopped = CancellationToken::new();
-        let pings = Arc::<Pings>::default();
+        let asks = Arc::<Asks>::default();
         let metrics = Arc::<Metrics>::default();
+        let withdrawals = Withdrawals::new(config.withdrawals.clone());
         let mut engine = Engine::new(Parts {
             store: store.clone(),
             fabric: fabric.clone(),
             clock: Arc::clone(&config.clock),
-            pings: Arc::clone(&pings),
+            asks: Arc::clone(&asks),
             metrics: Arc::clone(&metrics),
             patience: Patience {
                 poll_interval: config.poll_interval,
@@ -106,12 +132,23 @@ impl Jobs {
                 cancel_grace: config.cancel_grace,
             },
             task_concurrency: config.task_concurrency,
+            global_concurrent_compiles: config.global_concurrent_compiles,
+            resolve: Arc::clone(&config.resolve),
+            console_url: config.console_url.clone(),
             reconnect_grace: config.reconnect_grace,
             tick: config.tick,
             reports,
+            withdrawals: withdrawals.clone(),
+            tracer: config.tracer.clone(),
             stopped: stopped.clone(),
         });
-        engine.recover(&seal).await?;
+        let withdrawn = withdrawals
+            .all()
+            .map_err(|source| StartError::Withdrawals {
+                path: withdrawals.place(),
+                source,
+            })?;
+        engine.recover(&seal, withdrawn).await?;
         let tasks = TaskTracker::new();
         let (lost_sender, lost) = watch::channel(None);
         let ending = stopped.clone();
@@ -144,7 +181,9 @@ impl Jobs {
             blobs,
             seal,
             clock: Arc::clone(&config.clock),
+            resolve: Arc::clone(&config.resolve),
             run_timeout: config.run_timeout,
+            tracer: config.tracer.clone(),
         };
         let shared = Shared {
             config,
@@ -152,7 +191,7 @@ impl Jobs {
             fabric,
             preparation,
             commands,
-            pings,
+            asks,
             metrics,
             prune,
             lost,
@@ -167,12 +206,49 @@ impl Jobs {
     /// Runs a task. The job is durable when its number is returned; once handed over it is run
     /// even if the caller goes away.
     pub async fn run_task(&self, request: TaskRequest) -> Result<JobNumber, RunTaskError> {
-        let task = Box::new(self.shared.preparation.prepare(request).await?);
+        let plan = request.plan_job.map(|plan| (plan, request.owner.clone()));
+        if let Some((plan, owner)) = &plan {
+            self.plans().step(*plan, owner).await?;
+        }
+        let job = self.shared.preparation.prepare(request).await?;
+        match (self.submit(job).await, plan) {
+            // The plan may have ended meanwhile; then the store refused its step.
+            (Err(SubmitError::Store(error)), Some((plan, owner))) => {
+                self.plans().step(plan, &owner).await?;
+                Err(SubmitError::Store(error).into())
+            }
+            (taken, _) => Ok(taken?),
+        }
+    }
+
+    /// The record of plan jobs.
+    pub fn plans(&self) -> PlanJobs {
+        let Shared { store, config, .. } = &*self.shared;
+        PlanJobs::new(store.clone(), Arc::clone(&config.clock))
+    }
+
+    /// Runs Puppet; as [`Jobs::run_task`].
+    pub async fn deploy(&self, request: DeployRequest) -> Result<JobNumber, DeployError> {
+        let job = self.shared.preparation.prepare_deploy(request).await?;
+        Ok(self.submit(job).await?)
+    }
+
+    /// The nodes that a scope comes to, for a command in this environment.
+    pub async fn targets(
+        &self,
+        scope: &Scope,
+        environment: &str,
+    ) -> Result<Vec<Certname>, ScopeError> {
+        targets(scope, environment, &*self.shared.config.resolve).await
+    }
+
+    async fn submit(&self, job: Prepared) -> Result<JobNumber, SubmitError> {
         let (reply, answer) = oneshot::channel();
-        self.command(Command::Run { task, reply })
+        let job = Box::new(job);
+        self.command(Command::Run { job, reply })
             .await
-            .ok_or(RunTaskError::ShuttingDown)?;
-        Ok(answer.await.map_err(|_| RunTaskError::ShuttingDown)??)
+            .ok_or(SubmitError::ShuttingDown)?;
+        Ok(answer.await.map_err(|_| SubmitError::Unanswered)??)
     }
 
     /// Stops a job: nothing new starts; by force, what runs is told to end. Returns when that is
@@ -194,13 +270,28 @@ impl Jobs {
         let Shared {
             fabric,
             config,
-            pings,
+            asks,
             ..
         } = &*self.shared;
         let nodes = &nodes[..nodes.len().min(SCOPE_NODES)];
-        pings
-            .all(fabric, &*config.clock, nodes, config.ping_timeout)
-            .await
+        ping::all(asks, fabric, &*config.clock, nodes, config.ping_timeout).await
+    }
+
+    /// Sends a blocking request to a node and waits for its results. Only for actions that change
+    /// nothing: nobody remembers it, and an answer that comes too late is lost.
+    pub async fn ask(
+        &self,
+        certname: &Certname,
+        module: &str,
+        action: &str,
+        params: &serde_json::Value,
+        timeout: Duration,
+    ) -> Result<serde_json::Value, AskError> {
+        let Shared { fabric, asks, .. } = &*self.shared;
+        let params = pxp::action::encode(params);
+        let results = asks.ask(fabric, certname, (module, action), params, timeout);
+        serde_json::from_str(results.await?.get())
+            .map_err(|error| AskError::Unreadable(error.to_string()))
     }
 
     /// Follows a job from its first event; its live output from now on.

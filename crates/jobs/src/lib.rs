@@ -1,4 +1,4 @@
-//! Jobs: tasks on many nodes, at most once each, with every outcome known or said to be unknown.
+//! Jobs: tasks and Puppet runs on many nodes, at most once each, with every outcome known or said to be unknown.
 //!
 //! [`Jobs`] is the handle; behind it one actor owns every job that is not over. The rules that all
 //! of this crate serves:
@@ -7,34 +7,54 @@
 //!   has proved that it never got the first;
 //! - a run's terminal state is never left, and a job's last event is its last.
 
+mod ask;
 mod clock;
 mod config;
 pub mod defaults;
 mod engine;
 mod events;
+mod fleet;
 mod flight;
 mod handle;
 mod keys;
+mod kind;
+mod known;
 mod live;
 mod metrics;
 mod outcome;
+mod over_ssh;
 mod ping;
+mod plan_jobs;
 mod prepare;
 mod prune;
+mod puppet;
 mod request;
+mod resolve;
 mod scheduler;
 mod state;
+mod submit;
 mod tally;
+mod targets;
+mod trace;
 mod verdict;
+mod withdrawals;
 
+pub use ask::AskError;
 pub use clock::{Clock, SystemClock};
 pub use config::JobsConfig;
 pub use events::NODE_LATE_OUTCOME;
-pub use handle::{EngineLost, Jobs, StopError};
+pub use fleet::Fleet;
+pub use handle::{EngineLost, Jobs, StartError, StopError};
 pub use live::{LiveEvent, LiveSubscription};
 pub use metrics::Metrics;
 pub use outcome::{KIND_TASK, REDACTED};
-pub use ping::{Ping, PingError};
-pub use request::{RunTaskError, Scope, TaskRequest};
+pub use over_ssh::OverSsh;
+pub use ping::Ping;
+pub use plan_jobs::{PlanEnd, PlanJobError, PlanJobs, PlanStart};
+pub use puppet::{DeployError, DeployRequest, FlagProblem, PuppetFlags};
+pub use request::{RunTaskError, TaskRequest};
+pub use resolve::{EnvironmentGraph, Nobody, PuppetRun, Resolve, ResolveError, RunReport};
 pub use state::{JobState, RunState};
+pub use submit::SubmitError;
+pub use targets::{Scope, ScopeError};
 pub use verdict::{KIND_EXECUTION, KIND_STOPPED, KIND_TIMEOUT, KIND_UNKNOWN};

@@ -31,6 +31,8 @@ pub(crate) struct Shaped {
     pub(crate) details: String,
     /// Why it failed; empty when it did not.
     pub(crate) message: String,
+    /// What its event tells programs, where that is more than the message.
+    pub(crate) told: Option<Value>,
 }
 
 /// What the engine knows beside the result.
@@ -88,6 +90,7 @@ pub(crate) fn shape(outcome: &ActionResult, known: Circumstances) -> Shaped {
         result: Value::Object(result).to_string(),
         details: details(outcome, exit_code, stderr).to_string(),
         message,
+        told: None,
     }
 }
 
@@ -100,6 +103,7 @@ pub(crate) fn unreadable(problem: &str) -> Shaped {
         result: json!({ "_error": error }).to_string(),
         details: "{}".to_owned(),
         message,
+        told: None,
     }
 }
 

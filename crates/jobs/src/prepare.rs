@@ -3,7 +3,6 @@
 //! [`Preparation`] reads the code, checks the parameters and keeps the secrets apart. The rule:
 //! past this point a secret stands only in the sealed part of the job and in memory.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,27 +13,37 @@ use pxp::action::{self, FileSpec, FileUri, TaskParams};
 use pxp::task::{TaskName, TaskNameError, ValidParams, validate_params};
 use serde_json::{Map, Value, json};
 use store::NewJob;
+use telemetry::Tracer;
 
 use crate::clock::Clock;
-use crate::defaults::{RUN_TIMEOUT_MAX, SCOPE_NODES};
-use crate::engine::{Dispatch, NewTask};
+use crate::defaults::RUN_TIMEOUT_MAX;
+use crate::engine::{Prepared, Target};
+use crate::kind::{Action, Kind};
 use crate::outcome::REDACTED;
-use crate::request::{RunTaskError, Scope, TaskRequest};
+use crate::request::{RunTaskError, TaskRequest};
+use crate::resolve::Resolve;
+use crate::targets::{Scope, targets};
+use crate::trace::JobTrace;
 
 pub(crate) struct Preparation {
     pub(crate) code: Arc<dyn Code>,
     pub(crate) blobs: Blobs,
     pub(crate) seal: SealKey,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) resolve: Arc<dyn Resolve>,
     pub(crate) run_timeout: Duration,
+    pub(crate) tracer: Tracer,
 }
 
 // === impl Preparation ===
 
 impl Preparation {
-    pub(crate) async fn prepare(&self, request: TaskRequest) -> Result<NewTask, RunTaskError> {
-        let nodes = nodes(&request.scope)?;
-        limits(&request)?;
+    pub(crate) async fn prepare(&self, request: TaskRequest) -> Result<Prepared, RunTaskError> {
+        let nodes = match &request.nodes {
+            Some(nodes) => targets(&Scope::Nodes(nodes.clone()), "", &*self.resolve).await?,
+            None => targets(&request.scope, &request.environment, &*self.resolve).await?,
+        };
+        check_limits(request.concurrency, request.timeout).map_err(RunTaskError::Limit)?;
         let (environment, name, task) = self.read(&request).await?;
         if request.noop && !task.metadata.supports_noop {
             return Err(RunTaskError::NoopUnsupported(request.task));
@@ -46,27 +55,21 @@ impl Preparation {
             }
         })?;
         let sensitive = sensitive_names(&valid, &request);
-        let options = options(&request, &nodes, &valid, &sensitive);
-        let timeout = request.timeout.unwrap_or(self.run_timeout);
-        let params = task_params(&environment, name, task, valid, request.noop);
-        let dispatch = Dispatch {
-            params: action::encode(&params),
-            timeout_ms: u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX),
-            concurrency: request.concurrency,
-            noop: request.noop,
+        let mut options = options(&request, &nodes, &valid, &sensitive);
+        let kind = match request.plan_job {
+            Some(_) => "plan_task",
+            None => "task",
         };
+        let trace = JobTrace::begin(&self.tracer, kind, nodes.len());
+        JobTrace::note(trace.as_ref(), &mut options);
+        let params = task_params(&environment, name, task, valid, request.noop);
         let row = NewJob {
             command: "task".to_owned(),
-            kind: if request.plan_job.is_some() {
-                "plan_task"
-            } else {
-                "task"
-            }
-            .to_owned(),
+            kind: kind.to_owned(),
             task: Some(request.task),
             environment: environment.to_string(),
             options: options.to_string(),
-            sealed: Some(dispatch.seal(&self.seal)),
+            sealed: None,
             owner: request.owner,
             description: request.description,
             userdata: Value::Object(request.userdata).to_string(),
@@ -74,15 +77,20 @@ impl Preparation {
             states: Vec::new(),
             runs: Vec::new(),
             events: Vec::new(),
+            slot: request.slot,
+            plan_job: request.plan_job,
         };
-        Ok(NewTask {
+        let job = Prepared {
             row,
-            nodes,
-            params: Arc::from(dispatch.params),
-            timeout,
+            targets: nodes.into_iter().map(Target::from).collect(),
+            kind: Kind::Task,
+            action: Action::new("task", "run", action::encode(&params)).over_ssh(request.over_ssh),
+            timeout: request.timeout.unwrap_or(self.run_timeout),
             concurrency: request.concurrency,
             noop: request.noop,
-        })
+            trace,
+        };
+        Ok(job.sealed(&self.seal))
     }
 
     /// The task's code, as it is now; its files are kept for as long as agents may fetch them.
@@ -123,34 +131,19 @@ impl Preparation {
     }
 }
 
-fn nodes(scope: &Scope) -> Result<Vec<Certname>, RunTaskError> {
-    let Scope::Nodes(names) = scope;
-    let mut seen = HashSet::with_capacity(names.len());
-    let nodes: Vec<Certname> = names
-        .iter()
-        .filter(|name| seen.insert(*name))
-        .cloned()
-        .collect();
-    match nodes.len() {
-        0 => Err(RunTaskError::EmptyTarget),
-        count if count > SCOPE_NODES => Err(RunTaskError::TooManyNodes(count)),
-        _ => Ok(nodes),
+/// What every command that makes a job may limit.
+pub(crate) fn check_limits(
+    concurrency: Option<usize>,
+    timeout: Option<Duration>,
+) -> Result<(), &'static str> {
+    if concurrency == Some(0) {
+        return Err("a concurrency of 0 would never start anything");
     }
-}
-
-fn limits(request: &TaskRequest) -> Result<(), RunTaskError> {
-    if request.concurrency == Some(0) {
-        return Err(RunTaskError::Limit(
-            "a concurrency of 0 would never start anything",
-        ));
-    }
-    match request.timeout {
-        Some(Duration::ZERO) => Err(RunTaskError::Limit(
-            "a timeout of 0 would end every run at once",
-        )),
-        Some(timeout) if timeout > RUN_TIMEOUT_MAX => Err(RunTaskError::Limit(
-            "a timeout of more than 30 days is no limit",
-        )),
+    match timeout {
+        Some(Duration::ZERO) => Err("a timeout of 0 would end every run at once"),
+        Some(timeout) if timeout > RUN_TIMEOUT_MAX => {
+            Err("a timeout of more than 30 days is no limit")
+        }
         _ => Ok(()),
     }
 }
@@ -189,14 +182,14 @@ fn options(
         "task": request.task,
         "params": params,
         "sensitive": sensitive,
-        "scope": {"nodes": nodes},
+        "scope": request.scope.shown(nodes),
         "noop": request.noop,
         "environment": request.environment,
         "description": request.description,
         "transport": "pxp",
         "concurrency": request.concurrency,
         "timeout": request.timeout.map(|timeout| timeout.as_secs()),
-        "scheduled-job-id": null,
+        "scheduled-job-id": request.slot.map(|slot| slot.schedule),
         "plan_job": request.plan_job,
     })
 }

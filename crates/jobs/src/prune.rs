@@ -44,5 +44,10 @@ impl Pruner {
             }
             Err(error) => tracing::warn!(%error, "cannot prune old jobs; tried again later"),
         }
+        match self.store.prune_plan_jobs(older_than_ms).await {
+            Ok(0) => {}
+            Ok(plan_jobs) => tracing::info!(plan_jobs, "old plan jobs pruned"),
+            Err(error) => tracing::warn!(%error, "cannot prune old plan jobs; tried again later"),
+        }
     }
 }

@@ -10,9 +10,12 @@ use deploy::{BlobError, CodeError};
 use pcp::Certname;
 use pxp::task::ParamProblem;
 use serde_json::{Map, Value};
-use store::StoreError;
+use store::SlotKey;
 
-use crate::defaults::SCOPE_NODES;
+use crate::over_ssh::OverSsh;
+use crate::plan_jobs::PlanJobError;
+use crate::submit::SubmitError;
+use crate::targets::{Scope, ScopeError};
 
 /// A task to be run on nodes.
 #[derive(Clone, Default)]
@@ -27,6 +30,10 @@ pub struct TaskRequest {
     pub sensitive: Vec<String>,
     /// Where.
     pub scope: Scope,
+    /// What `scope` comes to, where the caller knows already.
+    pub nodes: Option<Vec<Certname>>,
+    /// Nodes that are reached over SSH for this job, whether they have an agent or not.
+    pub over_ssh: OverSsh,
     /// Only show what would change; for tasks that can.
     pub noop: bool,
     /// For people.
@@ -41,17 +48,11 @@ pub struct TaskRequest {
     pub owner: String,
     /// The plan job that this is a step of.
     pub plan_job: Option<i64>,
+    /// The slot of a schedule that it runs for; a slot has one job at most.
+    pub slot: Option<SlotKey>,
 }
 
-/// Which nodes.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum Scope {
-    /// These; duplicates count once.
-    Nodes(Vec<Certname>),
-}
-
-/// Why a task was not run. Nothing was stored or sent.
+/// Why a task was not run. Nothing was sent, and nothing stored unless said otherwise.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunTaskError {
@@ -77,12 +78,9 @@ pub enum RunTaskError {
     /// The environment has no such task.
     #[error(transparent)]
     UnknownTask(CodeError),
-    /// The scope gives no node.
-    #[error("the scope names no node")]
-    EmptyTarget,
-    /// The scope is larger than one job may be.
-    #[error("the scope names {0} nodes; one job takes at most {SCOPE_NODES}")]
-    TooManyNodes(usize),
+    /// The scope comes to no nodes.
+    #[error(transparent)]
+    Scope(#[from] ScopeError),
     /// Parameters that the task does not take as they are; all of them.
     #[error("{} of the parameters of `{task}` are wrong: {}", problems.len(), list(problems))]
     Parameters {
@@ -103,12 +101,12 @@ pub enum RunTaskError {
     /// The task's files cannot be kept for the agents.
     #[error(transparent)]
     Files(#[from] BlobError),
-    /// The job could not be written down.
-    #[error("cannot store the job")]
-    Store(#[from] StoreError),
-    /// The server is shutting down.
-    #[error("the server is shutting down; nothing was started")]
-    ShuttingDown,
+    /// It cannot be a step of its plan job.
+    #[error(transparent)]
+    Plan(#[from] PlanJobError),
+    /// The job was not taken.
+    #[error(transparent)]
+    Submit(#[from] SubmitError),
 }
 
 /// How many problems stand in a message; the rest is in the list.
@@ -133,12 +131,6 @@ impl From<CodeError> for RunTaskError {
             CodeError::UnknownTask { .. } => Self::UnknownTask(error),
             _ => Self::Code(error),
         }
-    }
-}
-
-impl Default for Scope {
-    fn default() -> Self {
-        Self::Nodes(Vec::new())
     }
 }
 

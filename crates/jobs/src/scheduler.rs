@@ -1,24 +1,41 @@
-//! Who may start next: a global bound, a bound per job, and turns between the jobs.
+//! Who may start next: a bound for each pool of slots, a bound per job, and turns between the jobs.
 //!
 //! [`Scheduler`] counts; it knows nothing of nodes or time. The rule: slots taken never pass the
-//! global limit or a job's own (except by [`Scheduler::resume`], for runs that were already going
-//! when the engine started), and a job with waiting runs gets a turn before another gets two.
+//! limit of their [`Pool`] or a job's own (except by [`Scheduler::resume`], for runs that were already
+//! going when the engine started), and a job with waiting runs gets a turn before another of its pool
+//! gets two. Pools do not wait for each other.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
+/// Whose slots a job's runs take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pool {
+    /// Actions: `task_concurrency`.
+    Actions,
+    /// Puppet runs, whose catalogs somebody compiles: `global_concurrent_compiles`.
+    Compiles,
+}
+
 /// The slots of all jobs, by a key of the caller's.
 #[derive(Debug)]
 pub(crate) struct Scheduler<K> {
+    actions: Slots<K>,
+    compiles: Slots<K>,
+    lanes: HashMap<K, Lane>,
+}
+
+#[derive(Debug)]
+struct Slots<K> {
     limit: usize,
     in_flight: usize,
-    lanes: HashMap<K, Lane>,
     /// Jobs that could take a slot, in the order of their turns; may hold stale entries.
     ring: VecDeque<K>,
 }
 
 #[derive(Debug)]
 struct Lane {
+    pool: Pool,
     limit: usize,
     in_flight: usize,
     waiting: usize,
@@ -28,48 +45,50 @@ struct Lane {
 // === impl Scheduler ===
 
 impl<K: Copy + Eq + Hash> Scheduler<K> {
-    pub(crate) fn new(limit: usize) -> Self {
+    pub(crate) fn new(actions: usize, compiles: usize) -> Self {
         Self {
-            limit: limit.max(1),
-            in_flight: 0,
+            actions: Slots::new(actions),
+            compiles: Slots::new(compiles),
             lanes: HashMap::new(),
-            ring: VecDeque::new(),
         }
     }
 
     /// A job comes in with up to `wanted` runs to start at once. Returns how many may; they hold
     /// slots from now on. Its other runs are told by [`Self::add_waiting`] when it is ready.
-    pub(crate) fn reserve(&mut self, key: K, job_limit: Option<usize>, wanted: usize) -> usize {
+    pub(crate) fn reserve(
+        &mut self,
+        key: K,
+        pool: Pool,
+        job_limit: Option<usize>,
+        wanted: usize,
+    ) -> usize {
         let limit = job_limit.unwrap_or(usize::MAX).max(1);
         // Nobody is overtaken: while the ring has entries with work, there are no free slots.
-        let free = self.limit.saturating_sub(self.in_flight);
+        let slots = self.slots(pool);
+        let free = slots.limit.saturating_sub(slots.in_flight);
         let granted = wanted.min(free).min(limit);
-        self.in_flight += granted;
-        self.lanes.insert(
-            key,
-            Lane {
-                limit,
-                in_flight: granted,
-                waiting: 0,
-                in_ring: false,
-            },
-        );
+        self.resume(key, pool, job_limit, granted);
         granted
     }
 
     /// A job whose runs were going before this engine started.
-    pub(crate) fn resume(&mut self, key: K, job_limit: Option<usize>, in_flight: usize) {
+    pub(crate) fn resume(
+        &mut self,
+        key: K,
+        pool: Pool,
+        job_limit: Option<usize>,
+        in_flight: usize,
+    ) {
         let limit = job_limit.unwrap_or(usize::MAX).max(1);
-        self.in_flight += in_flight;
-        self.lanes.insert(
-            key,
-            Lane {
-                limit,
-                in_flight,
-                waiting: 0,
-                in_ring: false,
-            },
-        );
+        self.slots(pool).in_flight += in_flight;
+        let lane = Lane {
+            pool,
+            limit,
+            in_flight,
+            waiting: 0,
+            in_ring: false,
+        };
+        self.lanes.insert(key, lane);
     }
 
     /// `count` more runs of the job wait for a slot.
@@ -89,8 +108,13 @@ impl<K: Copy + Eq + Hash> Scheduler<K> {
 
     /// The job whose turn it is: it holds one slot more from now on and has one run less waiting.
     pub(crate) fn next(&mut self) -> Option<K> {
-        while self.in_flight < self.limit {
-            let key = self.ring.pop_front()?;
+        self.next_of(Pool::Actions)
+            .or_else(|| self.next_of(Pool::Compiles))
+    }
+
+    fn next_of(&mut self, pool: Pool) -> Option<K> {
+        while self.slots(pool).in_flight < self.slots(pool).limit {
+            let key = self.slots(pool).ring.pop_front()?;
             let Some(lane) = self.lanes.get_mut(&key) else {
                 continue;
             };
@@ -100,7 +124,7 @@ impl<K: Copy + Eq + Hash> Scheduler<K> {
             }
             lane.waiting -= 1;
             lane.in_flight += 1;
-            self.in_flight += 1;
+            self.slots(pool).in_flight += 1;
             self.enrol(key);
             return Some(key);
         }
@@ -111,7 +135,8 @@ impl<K: Copy + Eq + Hash> Scheduler<K> {
     pub(crate) fn release(&mut self, key: K) {
         if let Some(lane) = self.lanes.get_mut(&key) {
             lane.in_flight = lane.in_flight.saturating_sub(1);
-            self.in_flight = self.in_flight.saturating_sub(1);
+            let pool = lane.pool;
+            self.slots(pool).give_back(1);
             self.enrol(key);
         }
     }
@@ -119,18 +144,25 @@ impl<K: Copy + Eq + Hash> Scheduler<K> {
     /// The job is over.
     pub(crate) fn remove(&mut self, key: K) {
         if let Some(lane) = self.lanes.remove(&key) {
-            self.in_flight = self.in_flight.saturating_sub(lane.in_flight);
+            self.slots(lane.pool).give_back(lane.in_flight);
         }
     }
 
-    /// Slots taken.
+    /// Slots taken, of all pools.
     pub(crate) fn in_flight(&self) -> usize {
-        self.in_flight
+        self.actions.in_flight + self.compiles.in_flight
     }
 
     /// Runs that wait.
     pub(crate) fn waiting(&self) -> usize {
         self.lanes.values().map(|lane| lane.waiting).sum()
+    }
+
+    fn slots(&mut self, pool: Pool) -> &mut Slots<K> {
+        match pool {
+            Pool::Actions => &mut self.actions,
+            Pool::Compiles => &mut self.compiles,
+        }
     }
 
     fn enrol(&mut self, key: K) {
@@ -140,8 +172,23 @@ impl<K: Copy + Eq + Hash> Scheduler<K> {
             && lane.in_flight < lane.limit
         {
             lane.in_ring = true;
-            self.ring.push_back(key);
+            let pool = lane.pool;
+            self.slots(pool).ring.push_back(key);
         }
+    }
+}
+
+impl<K> Slots<K> {
+    fn new(limit: usize) -> Self {
+        Self {
+            limit: limit.max(1),
+            in_flight: 0,
+            ring: VecDeque::new(),
+        }
+    }
+
+    fn give_back(&mut self, slots: usize) {
+        self.in_flight = self.in_flight.saturating_sub(slots);
     }
 }
 
@@ -157,9 +204,9 @@ mod tests {
 
     #[test]
     fn jobs_take_turns() {
-        let mut scheduler = Scheduler::new(6);
-        scheduler.reserve(1, None, 0);
-        scheduler.reserve(2, None, 0);
+        let mut scheduler = Scheduler::new(6, 1);
+        scheduler.reserve(1, Pool::Actions, None, 0);
+        scheduler.reserve(2, Pool::Actions, None, 0);
         scheduler.add_waiting(1, 100);
         scheduler.add_waiting(2, 2);
         assert_eq!(turns(&mut scheduler), [1, 2, 1, 2, 1, 1]);
@@ -169,11 +216,11 @@ mod tests {
 
     #[test]
     fn a_job_limit_leaves_slots_to_others() {
-        let mut scheduler = Scheduler::new(5);
-        assert_eq!(scheduler.reserve(1, Some(2), 10), 2);
+        let mut scheduler = Scheduler::new(5, 1);
+        assert_eq!(scheduler.reserve(1, Pool::Actions, Some(2), 10), 2);
         scheduler.add_waiting(1, 8);
         assert!(turns(&mut scheduler).is_empty());
-        assert_eq!(scheduler.reserve(2, None, 10), 3);
+        assert_eq!(scheduler.reserve(2, Pool::Actions, None, 10), 3);
         scheduler.add_waiting(2, 7);
         scheduler.release(1);
         assert_eq!(
@@ -185,8 +232,8 @@ mod tests {
 
     #[test]
     fn resumed_runs_may_pass_the_limit_and_then_nothing_starts() {
-        let mut scheduler = Scheduler::new(2);
-        scheduler.resume(1, None, 4);
+        let mut scheduler = Scheduler::new(2, 1);
+        scheduler.resume(1, Pool::Actions, None, 4);
         scheduler.add_waiting(1, 1);
         assert!(turns(&mut scheduler).is_empty());
         scheduler.release(1);
@@ -197,13 +244,29 @@ mod tests {
     }
 
     #[test]
+    fn pools_do_not_wait_for_each_other() {
+        let mut scheduler = Scheduler::new(1, 2);
+        assert_eq!(scheduler.reserve(1, Pool::Compiles, None, 5), 2);
+        scheduler.add_waiting(1, 3);
+        assert_eq!(scheduler.reserve(2, Pool::Actions, None, 5), 1);
+        scheduler.add_waiting(2, 4);
+        assert!(turns(&mut scheduler).is_empty());
+        assert_eq!(scheduler.in_flight(), 3);
+        scheduler.release(1);
+        assert_eq!(turns(&mut scheduler), [1], "a slot of its own pool");
+        scheduler.remove(1);
+        assert!(turns(&mut scheduler).is_empty(), "no slot of another's");
+        assert_eq!(scheduler.in_flight(), 1);
+    }
+
+    #[test]
     fn a_removed_job_gives_everything_back() {
-        let mut scheduler = Scheduler::new(2);
-        assert_eq!(scheduler.reserve(1, None, 9), 2);
+        let mut scheduler = Scheduler::new(2, 1);
+        assert_eq!(scheduler.reserve(1, Pool::Actions, None, 9), 2);
         scheduler.add_waiting(1, 7);
         scheduler.remove(1);
         assert_eq!((scheduler.in_flight(), scheduler.waiting()), (0, 0));
-        assert_eq!(scheduler.reserve(2, None, 1), 1);
+        assert_eq!(scheduler.reserve(2, Pool::Actions, None, 1), 1);
     }
 
     proptest! {
@@ -214,11 +277,11 @@ mod tests {
             job_limits in prop::collection::vec(prop::option::of(1_usize..4), 3),
             steps in prop::collection::vec((0_u8..5, 0_usize..3, 1_usize..5), 1..200),
         ) {
-            let mut scheduler = Scheduler::new(limit);
+            let mut scheduler = Scheduler::new(limit, 1);
             let mut taken = [0_usize; 3];
             let mut waiting = [0_usize; 3];
             for (job, job_limit) in job_limits.iter().enumerate() {
-                scheduler.reserve(job, *job_limit, 0);
+                scheduler.reserve(job, Pool::Actions, *job_limit, 0);
             }
             for (action, job, count) in steps {
                 match action {

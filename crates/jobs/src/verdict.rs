@@ -4,11 +4,13 @@
 //! known (did the action start?) and what to do next, and its kind tells whether a real outcome
 //! that still comes would be news ([`is_guess`]).
 
+use std::borrow::Cow;
+
 use pcp::Certname;
 use serde_json::{Value, json};
 
 use crate::defaults::NODE_MESSAGE_BYTES;
-use crate::flight::{CancelReason, WhyUnknown};
+use crate::flight::{CancelReason, Stranger, WhyUnknown};
 use crate::state::RunState;
 
 /// The action could not be run on the node.
@@ -28,6 +30,11 @@ const UNDETERMINED: &str = "the outcome is not known";
 pub(crate) enum Verdict {
     NotConnected,
     Busy,
+    /// The node is classified into another environment than the enforced one.
+    OtherEnvironment {
+        own: String,
+        asked: String,
+    },
     /// A broker or the node refused the request, with these words.
     Refused(String),
     /// The secrets of a job from before a restart cannot be read.
@@ -47,6 +54,8 @@ pub(crate) enum Verdict {
     Undetermined(String),
     /// The job was stopped before the run started.
     NotStarted,
+    /// The command was answered with an error, and its job was kept all the same.
+    Withdrawn,
     /// The store refuses to record that the run starts.
     Unmarked,
     /// The store refuses to record how the run ended.
@@ -78,7 +87,7 @@ impl Verdict {
 
     pub(crate) fn state(&self) -> RunState {
         match self {
-            Self::NotStarted => RunState::Skipped,
+            Self::NotStarted | Self::Withdrawn => RunState::Skipped,
             _ => RunState::Errored,
         }
     }
@@ -92,6 +101,11 @@ impl Verdict {
             Self::Busy => format!(
                 "{node} does not take messages: its queue in the broker stayed full; nothing was \
                  sent, so the action can be run again"
+            ),
+            Self::OtherEnvironment { own, asked } => format!(
+                "{node} is in the environment `{own}`, and the job is for `{asked}`; nothing was \
+                 sent: run it in its own environment, classify it anew, or set enforce_environment \
+                 to false"
             ),
             Self::Refused(words) => format!("{node} did not run it: {}", clip(words)),
             Self::Unreadable => format!(
@@ -135,6 +149,10 @@ impl Verdict {
                 clip(words)
             ),
             Self::NotStarted => "the job was stopped before this node started".to_owned(),
+            Self::Withdrawn => format!(
+                "the command was answered with an error (the database was lost while it wrote the \
+                 job), so nothing was sent to {node}: run the task again"
+            ),
             Self::Unmarked => format!(
                 "the server's database refused to record the start on {node} (its log says why); \
                  nothing was sent, so the action can be run again"
@@ -155,11 +173,12 @@ impl Verdict {
         match self {
             Self::NotConnected
             | Self::Busy
+            | Self::OtherEnvironment { .. }
             | Self::Refused(_)
             | Self::Unreadable
             | Self::Unmarked => KIND_EXECUTION,
             Self::TimedOut { .. } => KIND_TIMEOUT,
-            Self::Stopped { .. } | Self::NotStarted => KIND_STOPPED,
+            Self::Stopped { .. } | Self::NotStarted | Self::Withdrawn => KIND_STOPPED,
             Self::Silent { .. } | Self::Unknown(_) | Self::Undetermined(_) | Self::Unrecorded => {
                 KIND_UNKNOWN
             }
@@ -205,17 +224,31 @@ pub(crate) fn clip(text: &str) -> &str {
     &text[..text.floor_char_boundary(NODE_MESSAGE_BYTES)]
 }
 
-fn reason(why: WhyUnknown) -> &'static str {
-    match why {
+fn reason(why: WhyUnknown) -> Cow<'static, str> {
+    let words = match why {
+        WhyUnknown::OtherAgent(Stranger { expected, found }) => {
+            let found = found.map_or("an agent without a spool id".to_owned(), |spool_id| {
+                format!("an agent with the spool {spool_id}")
+            });
+            return Cow::Owned(format!(
+                "it was sent to the agent with the spool {expected}, and {found} answers under \
+                 this certname: the spool was emptied or purged, the node was set up anew, or two \
+                 agents share the certname"
+            ));
+        }
         WhyUnknown::NoSpoolId => {
             "its agent knows nothing of the run (a pxp-agent says the same of one it never got, \
              one it lost and one that died)"
         }
         WhyUnknown::Forgotten => "its agent confirmed the run and has no record of it any more",
-        WhyUnknown::SpoolReplaced => "its agent's spool is not the one it had at dispatch",
         WhyUnknown::TooLongAgo => "its agent knows nothing of the run and may have purged it",
         WhyUnknown::ResentOften => "its agent never recorded the run, although it was sent again",
-    }
+        WhyUnknown::OverSsh => {
+            "it ran over SSH, the server was restarted meanwhile, and nothing on the node keeps the \
+             outcome"
+        }
+    };
+    Cow::Borrowed(words)
 }
 
 #[cfg(test)]
@@ -227,6 +260,10 @@ mod tests {
         let mut all = vec![
             Verdict::NotConnected,
             Verdict::Busy,
+            Verdict::OtherEnvironment {
+                own: "test".to_owned(),
+                asked: "production".to_owned(),
+            },
             Verdict::Refused("unknown module: task".to_owned()),
             Verdict::Unreadable,
             Verdict::TimedOut {
@@ -244,7 +281,10 @@ mod tests {
         let why = [
             WhyUnknown::NoSpoolId,
             WhyUnknown::Forgotten,
-            WhyUnknown::SpoolReplaced,
+            WhyUnknown::OtherAgent(Stranger {
+                expected: uuid::Uuid::from_u128(1),
+                found: None,
+            }),
             WhyUnknown::TooLongAgo,
             WhyUnknown::ResentOften,
         ];
@@ -265,7 +305,9 @@ mod tests {
             );
             assert!(error["kind"].as_str().unwrap().contains('/'), "{error}");
         }
-        assert_eq!(Verdict::NotStarted.state(), RunState::Skipped);
+        for verdict in [Verdict::NotStarted, Verdict::Withdrawn] {
+            assert_eq!(verdict.state(), RunState::Skipped);
+        }
     }
 
     #[test]

@@ -5,20 +5,21 @@
 //! job that is over is not in the book.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::Arc;
 use std::time::Duration;
 
 use pcp::{Certname, MessageId};
 use pxp::TransactionId;
-use serde_json::value::RawValue;
 use store::JobNumber;
 use tokio::sync::watch;
 use uuid::Uuid;
 
 use crate::flight::Flight;
 use crate::keys::{JobKey, RunKey};
+use crate::kind::{Action, Kind};
 use crate::live::Watcher;
+use crate::over_ssh::Via;
 use crate::tally::Tally;
+use crate::trace::{JobTrace, RunTrace};
 
 #[derive(Debug, Default)]
 pub(crate) struct Book {
@@ -32,8 +33,9 @@ pub(crate) struct Book {
 
 pub(crate) struct Job {
     pub(crate) number: JobNumber,
+    pub(crate) kind: Kind,
     /// What the agents get; `None`: sealed before a restart and unreadable now.
-    pub(crate) params: Option<Arc<RawValue>>,
+    pub(crate) action: Option<Action>,
     pub(crate) timeout: Duration,
     pub(crate) noop: bool,
     pub(crate) started: bool,
@@ -42,6 +44,7 @@ pub(crate) struct Job {
     pub(crate) runs: Vec<Run>,
     pub(crate) waiting: VecDeque<usize>,
     pub(crate) tally: Tally,
+    pub(crate) trace: Option<JobTrace>,
     pub(crate) watchers: Vec<Watcher>,
     /// Counts the commits that touched the job.
     pub(crate) commits: watch::Sender<u64>,
@@ -51,7 +54,11 @@ pub(crate) struct Job {
 pub(crate) struct Run {
     pub(crate) certname: Certname,
     pub(crate) transaction: TransactionId,
+    /// Decided when it gets its slot.
+    pub(crate) via: Via,
     pub(crate) phase: Phase,
+    /// `None`: its spans are not kept.
+    pub(crate) trace: Option<Box<RunTrace>>,
 }
 
 #[derive(Debug)]

@@ -53,6 +53,7 @@ impl Engine {
                 }
                 After::Ended { run, acknowledge } => {
                     touched.insert(run.job);
+                    self.trace_run_ended(run);
                     outgoing.extend(self.ended(run, acknowledge, &applied));
                 }
                 After::JobEnded(job) => {
@@ -72,6 +73,8 @@ impl Engine {
         }
         for key in over {
             self.scheduler.remove(key);
+            self.forget_withdrawal(key);
+            self.trace_job_ended(key);
             // Its watchers see the feed end and read what is left.
             self.book.remove(key);
         }

@@ -3,20 +3,24 @@
 //! The rule: one transaction holds the job, its runs, their transaction ids and the first events.
 //! Runs that get a slot at once are marked in it, so that no second commit precedes their request.
 
+use std::sync::Arc;
+use std::time::SystemTime;
+
 use fabric::Presence;
 use pcp::Certname;
 use pxp::TransactionId;
 use store::{JobNumber, NewRun, StoreError};
 use tokio::sync::oneshot;
-use uuid::Uuid;
 
 use super::book::{Phase, Run};
-use super::draft::{Draft, Inserted, NewTask};
+use super::draft::{Draft, Inserted, NotRun, Prepared, Target};
 use super::outgoing::Outgoing;
 use super::state::Engine;
 use crate::events;
 use crate::keys::{JobKey, RunKey};
+use crate::kind::Kind;
 use crate::metrics::count;
+use crate::over_ssh::Via;
 use crate::state::{JobState, RunState};
 use crate::tally::{Stop, Tally};
 use crate::verdict::Verdict;
@@ -26,50 +30,82 @@ use crate::verdict::Verdict;
 impl Engine {
     pub(super) fn create(
         &mut self,
-        task: NewTask,
-        reply: oneshot::Sender<Result<JobNumber, StoreError>>,
+        prepared: Prepared,
+        reply: oneshot::Sender<Result<JobNumber, NotRun>>,
     ) {
-        let NewTask {
+        if let Some(doubts) = self.too_many_doubts() {
+            let error = StoreError::Unavailable(Arc::new(doubts));
+            // A caller that is gone needs no answer.
+            let _ = reply.send(Err(NotRun::Store(error)));
+            return;
+        }
+        let Prepared {
             mut row,
-            nodes,
-            params,
+            targets,
+            kind,
+            action,
             timeout,
             concurrency,
             noop,
-        } = task;
+            mut trace,
+        } = prepared;
         let key = self.new_key();
-        let presences: Vec<Option<Presence>> = nodes
+        let ways: Vec<Result<(Via, Presence), Verdict>> = targets
             .iter()
-            .map(|certname| self.parts.fabric.presence(certname))
+            .map(|target| match &target.refusal {
+                Some(refusal) => Err(refusal.clone()),
+                None => self
+                    .way(&target.certname, kind, &action.over_ssh)
+                    .ok_or(Verdict::NotConnected),
+            })
             .collect();
-        let connected = presences.iter().flatten().count();
-        let mut slots = self.scheduler.reserve(key, concurrency, connected);
+        let connected = ways.iter().flatten().count();
+        let mut slots = self
+            .scheduler
+            .reserve(key, kind.pool(), concurrency, connected);
         let at_ms = row.created_ms;
-        let mut runs = Vec::with_capacity(nodes.len());
+        let mut runs = Vec::with_capacity(targets.len());
         let mut unsuccessful = 0;
-        row.runs = Vec::with_capacity(nodes.len());
-        for (certname, presence) in nodes.into_iter().zip(presences) {
+        row.runs = Vec::with_capacity(targets.len());
+        for (Target { certname, .. }, way) in targets.into_iter().zip(ways) {
             let transaction = TransactionId::random();
-            let (new_run, phase) = match presence {
-                None => (away(&certname, &transaction, at_ms), Phase::Settled),
-                Some(presence) if slots > 0 => {
+            let via = way.as_ref().map_or(Via::Agent, |(via, _)| *via);
+            let (new_run, phase) = match way {
+                Err(verdict) => {
+                    let new_run = refused(kind, &certname, &transaction, &verdict, at_ms);
+                    (new_run, Phase::Settled)
+                }
+                Ok((via, presence)) if slots > 0 => {
                     slots -= 1;
                     let spool_id = presence.capabilities.and_then(|known| known.spool_id);
-                    let new_run = started(&certname, &transaction, spool_id, noop, at_ms);
+                    let details = Some(events::mark_details(spool_id, via));
+                    let event = Some(events::running(kind, &certname, noop, at_ms));
+                    let new_run = NewRun {
+                        details,
+                        event,
+                        ..new_run(&certname, &transaction, RunState::Running)
+                    };
                     (new_run, Phase::Marking { spool_id })
                 }
-                Some(_) => (queued(&certname, &transaction), Phase::Waiting),
+                Ok(_) => {
+                    let queued = new_run(&certname, &transaction, RunState::Ready);
+                    (queued, Phase::Waiting)
+                }
             };
             unsuccessful += usize::from(matches!(phase, Phase::Settled));
             row.runs.push(new_run);
             runs.push(Run {
                 certname,
                 transaction,
+                via,
                 phase,
+                trace: None,
             });
         }
         let mut tally = Tally::new(runs.len() - unsuccessful, unsuccessful, Stop::No);
-        row.states.push(JobState::Ready.as_str().to_owned());
+        let first = kind.first_states().iter();
+        row.states
+            .extend(first.map(|state| state.as_str().to_owned()));
         if runs
             .iter()
             .any(|run| matches!(run.phase, Phase::Marking { .. }))
@@ -81,13 +117,19 @@ impl Engine {
             row.states.push(state.as_str().to_owned());
             row.events.push(events::job_ended(event, state, at_ms));
             row.sealed = None;
+            if let Some(trace) = &mut trace {
+                trace.decided(state);
+            }
         }
         let draft = Draft {
-            params,
+            kind,
+            action,
             timeout,
             noop,
             runs,
             tally,
+            trace,
+            since: SystemTime::now(),
         };
         let store = self.parts.store.clone();
         self.inserting.spawn(async move {
@@ -113,20 +155,28 @@ impl Engine {
             Ok(number) => number,
             Err(error) => {
                 self.scheduler.remove(key);
+                if matches!(error, StoreError::OutcomeUnknown(_)) {
+                    return self.doubt(key, draft, error, reply);
+                }
                 if matches!(error, StoreError::Closed | StoreError::Superseded) {
                     self.lost = Some(error.clone());
                 }
                 // A caller that is gone needs no answer.
-                let _ = reply.send(Err(error));
+                let _ = reply.send(Err(NotRun::Store(error)));
                 return;
             }
         };
         count(&self.parts.metrics.jobs_created);
         let _ = reply.send(Ok(number));
+        self.trace_inserted(draft.trace.as_ref(), draft.since);
         if draft.tally.open() == 0 {
+            if let Some(trace) = draft.trace {
+                self.trace_over(trace, number);
+            }
             return self.scheduler.remove(key);
         }
-        let job = draft.into_job(number, &self.parts.patience);
+        let since = draft.since;
+        let mut job = draft.into_job(number, &self.parts.patience);
         let flying: Vec<RunKey> = job
             .runs
             .iter()
@@ -134,6 +184,9 @@ impl Engine {
             .filter(|(_, run)| matches!(run.phase, Phase::Flying(_)))
             .map(|(index, _)| RunKey { job: key, index })
             .collect();
+        for run in &flying {
+            job.trace_run(run.index, since);
+        }
         let waiting = job.waiting.len();
         self.book.insert(key, job);
         self.scheduler.add_waiting(key, waiting);
@@ -153,32 +206,20 @@ impl Engine {
     }
 }
 
-fn started(
+/// A node that is not asked: its run is over before it began.
+fn refused(
+    kind: Kind,
     certname: &Certname,
     transaction: &TransactionId,
-    spool_id: Option<Uuid>,
-    noop: bool,
+    verdict: &Verdict,
     at_ms: i64,
 ) -> NewRun {
-    NewRun {
-        details: Some(events::mark_details(spool_id)),
-        event: Some(events::running(certname, noop, at_ms)),
-        ..new_run(certname, transaction, RunState::Running)
-    }
-}
-
-fn queued(certname: &Certname, transaction: &TransactionId) -> NewRun {
-    new_run(certname, transaction, RunState::Ready)
-}
-
-fn away(certname: &Certname, transaction: &TransactionId, at_ms: i64) -> NewRun {
-    let verdict = Verdict::NotConnected;
-    let message = verdict.message(certname);
+    let (state, message) = (verdict.state(), verdict.message(certname));
     NewRun {
         result: Some(verdict.result(certname).to_string()),
         details: Some(events::message_details(&message)),
-        event: Some(events::ended(certname, verdict.state(), &message, at_ms)),
-        ..new_run(certname, transaction, verdict.state())
+        event: Some(events::ended(kind, certname, state, &message, None, at_ms)),
+        ..new_run(certname, transaction, state)
     }
 }
 

@@ -22,6 +22,7 @@ use crate::defaults::SENDS;
 use crate::flight::Flight;
 use crate::keys::RunKey;
 use crate::metrics::count;
+use crate::over_ssh::Via;
 use crate::tally::Stop;
 use crate::verdict::Verdict;
 
@@ -142,18 +143,28 @@ impl Engine {
     pub(super) fn request(&mut self, key: RunKey) -> Option<Outgoing> {
         let job = self.book.jobs.get(&key.job)?;
         let run = job.runs.get(key.index)?;
-        let Some(params) = &job.params else {
+        let Some(action) = &job.action else {
             self.give_up(key, &Verdict::Unreadable);
             return None;
         };
         let body = Body::NonBlockingRequest(Request {
             transaction_id: run.transaction.clone(),
-            module: "task".to_owned(),
-            action: "run".to_owned(),
-            params: RawValue::to_owned(params),
+            module: action.module.clone(),
+            action: action.action.clone(),
+            params: match run.via {
+                Via::Agent => RawValue::to_owned(&action.params),
+                Via::Ssh => action.over_ssh.told(&run.certname, &action.params),
+            },
             notify_outcome: Some(true),
         });
-        let message = self.message(&run.certname, body);
+        let presence = self.presence_of(run);
+        let message = self.message_about(run, body);
+        if let (Some(presence), Some(flying)) = (presence, self.book.flying(key)) {
+            let capabilities = presence.capabilities;
+            flying
+                .flight
+                .met(capabilities.and_then(|known| known.spool_id));
+        }
         self.book.sent_as(key, message.id);
         Some(Outgoing {
             request_of: Some(key),
@@ -178,7 +189,7 @@ impl Engine {
             params: action::encode(&params),
             notify_outcome: None,
         });
-        let message = self.message(&run.certname, body);
+        let message = self.message_about(run, body);
         self.book.asked_as(key, query);
         count(&self.parts.metrics.status_queries);
         Some(Outgoing::one(message))
@@ -195,13 +206,16 @@ impl Engine {
             transaction_id: run.transaction.clone(),
             force: false,
         };
-        Some(Outgoing::one(self.message(&run.certname, body)))
+        Some(Outgoing::one(self.message_about(run, body)))
     }
 
     /// Tells the agent that a run's outcome is safe.
     pub(super) fn acknowledgement(&self, key: RunKey) -> Option<Outgoing> {
         let run = self.book.run(key)?;
-        Some(self.acknowledge(&run.certname, run.transaction.clone()))
+        let body = Body::OutcomeAck {
+            transaction_id: run.transaction.clone(),
+        };
+        Some(Outgoing::one(self.message_about(run, body)))
     }
 
     pub(super) fn acknowledge(&self, certname: &Certname, transaction: TransactionId) -> Outgoing {

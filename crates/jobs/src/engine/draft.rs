@@ -1,31 +1,44 @@
 //! A job before it has a number.
 //!
-//! [`NewTask`] is what the engine is handed, a [`Draft`] what it keeps while the job is inserted.
+//! [`Prepared`] is what the engine is handed, a [`Draft`] what it keeps while the job is inserted;
+//! [`NotRun`] tells why nothing came of it.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use pcp::Certname;
-use serde_json::value::RawValue;
+use pki::seal::SealKey;
 use store::{JobNumber, NewJob, StoreError};
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
 use super::book::{Flying, Job, Phase, Run};
+use super::recover::Dispatch;
 use crate::flight::{Flight, Patience};
 use crate::keys::JobKey;
+use crate::kind::{Action, Kind};
 use crate::tally::Tally;
+use crate::trace::JobTrace;
+use crate::verdict::Verdict;
 
-/// A task that has been checked and sealed; what is left is to commit and to run it.
-pub(crate) struct NewTask {
+/// A job that has been checked and sealed; what is left is to commit and to run it.
+pub(crate) struct Prepared {
     /// Everything but the runs.
     pub(crate) row: NewJob,
-    pub(crate) nodes: Vec<Certname>,
-    pub(crate) params: Arc<RawValue>,
+    pub(crate) targets: Vec<Target>,
+    pub(crate) kind: Kind,
+    pub(crate) action: Action,
     pub(crate) timeout: Duration,
     pub(crate) concurrency: Option<usize>,
     pub(crate) noop: bool,
+    pub(crate) trace: Option<JobTrace>,
+}
+
+/// A node of a new job.
+pub(crate) struct Target {
+    pub(crate) certname: Certname,
+    /// Why it is not asked at all.
+    pub(crate) refusal: Option<Verdict>,
 }
 
 /// An insertion that came to its end.
@@ -33,16 +46,57 @@ pub(super) struct Inserted {
     pub(super) key: JobKey,
     pub(super) outcome: Result<JobNumber, StoreError>,
     pub(super) draft: Draft,
-    pub(super) reply: oneshot::Sender<Result<JobNumber, StoreError>>,
+    pub(super) reply: oneshot::Sender<Result<JobNumber, NotRun>>,
+}
+
+/// Why a task that was handed over was not run.
+#[derive(Debug)]
+pub(crate) enum NotRun {
+    /// Nothing was kept.
+    Store(StoreError),
+    /// The store was lost at the commit: the job may be there, and is withdrawn.
+    InDoubt {
+        source: StoreError,
+        /// Not even after a restart.
+        never_starts: bool,
+    },
 }
 
 /// A job that has no number yet.
 pub(super) struct Draft {
-    pub(super) params: Arc<RawValue>,
+    pub(super) kind: Kind,
+    pub(super) action: Action,
     pub(super) timeout: Duration,
     pub(super) noop: bool,
     pub(super) runs: Vec<Run>,
     pub(super) tally: Tally,
+    pub(super) trace: Option<JobTrace>,
+    /// When its commit began.
+    pub(super) since: SystemTime,
+}
+
+// === impl Prepared ===
+
+impl Prepared {
+    /// With all that a restarted engine needs to run it, sealed in its row.
+    pub(crate) fn sealed(mut self, seal: &SealKey) -> Self {
+        let dispatch = Dispatch {
+            action: self.action.clone(),
+            timeout_ms: u64::try_from(self.timeout.as_millis()).unwrap_or(u64::MAX),
+            concurrency: self.concurrency,
+            noop: self.noop,
+            trace: self.trace.clone(),
+        };
+        self.row.sealed = Some(dispatch.seal(seal));
+        self
+    }
+}
+
+impl From<Certname> for Target {
+    fn from(certname: Certname) -> Self {
+        let refusal = None;
+        Self { certname, refusal }
+    }
 }
 
 // === impl Draft ===
@@ -50,11 +104,14 @@ pub(super) struct Draft {
 impl Draft {
     pub(super) fn into_job(self, number: JobNumber, patience: &Patience) -> Job {
         let Self {
-            params,
+            kind,
+            action,
             timeout,
             noop,
             mut runs,
             tally,
+            trace,
+            since: _,
         } = self;
         let now = Instant::now();
         let mut waiting = VecDeque::new();
@@ -72,7 +129,8 @@ impl Draft {
         }
         Job {
             number,
-            params: Some(params),
+            kind,
+            action: Some(action.of_job(kind, number)),
             timeout,
             noop,
             started,
@@ -80,6 +138,7 @@ impl Draft {
             runs,
             waiting,
             tally,
+            trace,
             watchers: Vec::new(),
             commits: watch::Sender::new(0),
         }

@@ -3,6 +3,8 @@
 //! The rule: a message counts only when its sender is the node of the run (or ping) that it names;
 //! everything else is counted and changes nothing.
 
+use std::sync::Arc;
+
 use fabric::Inbound;
 use pcp::{Certname, Message};
 use pxp::action::{self, ActionResult, StatusResult};
@@ -13,10 +15,13 @@ use tokio::time::Instant;
 use super::late_outcomes::Said;
 use super::state::{Engine, ShapedOutcome};
 use crate::defaults::INLINE_RESULT_BYTES;
-use crate::flight::{Next, Status};
+use crate::flight::{Next, Status, WhyUnknown};
 use crate::keys::RunKey;
+use crate::kind::Kind;
 use crate::metrics::count;
 use crate::outcome::{self, Circumstances, Shaped};
+use crate::over_ssh::Via;
+use crate::trace::RunTrace;
 use crate::verdict::Verdict;
 
 /// Two forms of the same news.
@@ -67,9 +72,11 @@ impl Engine {
 
     fn provisional(&mut self, certname: &Certname, transaction: &TransactionId) {
         let key = self.run_of(certname, self.book.by_transaction(transaction));
-        if let Some(flying) = key.and_then(|key| self.book.flying(key)) {
+        let Some(key) = key else { return };
+        if let Some(flying) = self.book.flying(key) {
             flying.flight.accepted(Instant::now(), &self.parts.patience);
         }
+        self.trace(key, RunTrace::accepted);
     }
 
     fn outcome(&mut self, certname: &Certname, response: Response) {
@@ -82,10 +89,11 @@ impl Engine {
         }
     }
 
-    /// An answer to one of our blocking requests: a ping or a status query.
+    /// An answer to a blocking request: one that somebody waits for, or a status query.
     fn answer(&mut self, certname: &Certname, response: Response) {
         let transaction = &response.transaction_id;
-        if self.parts.pings.answered(transaction, certname, Ok(())) {
+        let results = Ok(&*response.results);
+        if self.parts.asks.answered(transaction, certname, results) {
             return;
         }
         let Some(key) = self.run_of(certname, self.book.by_query(transaction)) else {
@@ -122,7 +130,11 @@ impl Engine {
                 let outcome = result.into_result().unwrap_or(failure);
                 self.report(key, Report::Status(Box::new(outcome)));
             }
-            Next::Unknown(why) => self.give_up(key, &Verdict::Unknown(why)),
+            Next::Unknown(why) => {
+                let over_ssh = self.book.run(key).is_some_and(|run| run.via == Via::Ssh);
+                let why = if over_ssh { WhyUnknown::OverSsh } else { why };
+                self.give_up(key, &Verdict::Unknown(why));
+            }
             Next::Resend => {
                 let outgoing = self.request_again(key);
                 if outgoing.is_some() {
@@ -137,11 +149,20 @@ impl Engine {
         let Some(known) = self.circumstances(key) else {
             return;
         };
+        let kind = self.book.jobs.get(&key.job).map(|job| job.kind);
         let Some(flying) = self.book.flying(key) else {
             return;
         };
         if flying.shaping {
             return;
+        }
+        self.trace(key, RunTrace::told);
+        if kind == Some(Kind::Puppet) {
+            let results = match report {
+                Report::Outcome(raw) => Arc::from(raw.get()),
+                Report::Status(result) => Arc::from(action::encode(&*result).get()),
+            };
+            return self.puppet_ran(key, results, known);
         }
         let size = match &report {
             Report::Outcome(raw) => raw.get().len(),
@@ -151,7 +172,9 @@ impl Engine {
             let acknowledge = self.acknowledges(key);
             return self.record(key, shape(&report, known), acknowledge);
         }
-        flying.shaping = true;
+        if let Some(flying) = self.book.flying(key) {
+            flying.shaping = true;
+        }
         self.shaping.spawn_blocking(move || ShapedOutcome {
             run: key,
             shaped: shape(&report, known),
@@ -178,11 +201,7 @@ impl Engine {
     fn rpc_error(&mut self, certname: &Certname, error: &RpcError) {
         let transaction = &error.transaction_id;
         let words = error.description.as_str();
-        if self
-            .parts
-            .pings
-            .answered(transaction, certname, Err(words.to_owned()))
-        {
+        if self.parts.asks.answered(transaction, certname, Err(words)) {
             return;
         }
         if let Some(key) = self.book.by_transaction(transaction) {

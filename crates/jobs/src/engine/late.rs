@@ -17,6 +17,7 @@ use crate::defaults::{INLINE_RESULT_BYTES, LATE_LOOKUPS};
 use crate::events;
 use crate::metrics::count;
 use crate::outcome::{self, Circumstances};
+use crate::puppet::outcome::{self as puppet, Ran};
 use crate::state::RunState;
 use crate::verdict::{clip, is_guess, is_undetermined};
 
@@ -101,7 +102,9 @@ impl Engine {
             %certname, job = %row.job, ?exit_code,
             "the outcome of a run came after it was given up; its state stays, an event is logged"
         );
-        let result = outcome.map(|outcome| outcome::shape(&outcome, LATE).result);
+        let result = said.puppet().map(|ran| ran.shape(None, None).result);
+        let result =
+            result.or_else(|| outcome.map(|outcome| outcome::shape(&outcome, LATE).result));
         let result = result
             .filter(|result| result.len() <= INLINE_RESULT_BYTES)
             .and_then(|result| serde_json::from_str(&result).ok());
@@ -149,6 +152,16 @@ impl Said {
     /// Whether it is more than that nobody knows.
     fn tells_something(&self) -> bool {
         !matches!(self, Self::Error(words) if is_undetermined(words))
+    }
+
+    /// The outcome, if it is a Puppet run's: its job is over, and what it did is not known here.
+    fn puppet(&self) -> Option<Ran> {
+        let Self::Result(results) = self else {
+            return None;
+        };
+        puppet::read(results.get(), LATE)
+            .ok()
+            .filter(Ran::is_of_puppet)
     }
 
     /// The outcome, if it is one, and what is told in words.

@@ -11,6 +11,7 @@ mod book;
 mod commit;
 mod create;
 mod deliver;
+mod doubt;
 mod draft;
 mod hearing;
 mod intake;
@@ -21,18 +22,20 @@ mod outgoing;
 mod output;
 mod recover;
 mod refused;
+mod report;
 mod settle;
 mod state;
 mod stop;
 mod timers;
+mod traces;
+mod ways;
 
 use fabric::{Inbox, PresenceChange};
 use store::{JobNumber, StoreError};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, MissedTickBehavior};
 
-pub(crate) use self::draft::NewTask;
-pub(crate) use self::recover::Dispatch;
+pub(crate) use self::draft::{NotRun, Prepared, Target};
 pub(crate) use self::state::{Engine, Parts};
 use crate::defaults::{
     INBOX_TURN, INSERTIONS, LATE_LOOKUPS, PENDING_BYTES, PENDING_CHANGES, SEND_BATCHES, SHAPING,
@@ -44,8 +47,8 @@ use crate::metrics;
 /// What the handle asks of the engine.
 pub(crate) enum Command {
     Run {
-        task: Box<NewTask>,
-        reply: oneshot::Sender<Result<JobNumber, StoreError>>,
+        job: Box<Prepared>,
+        reply: oneshot::Sender<Result<JobNumber, NotRun>>,
     },
     /// The reply comes when the stop is durable; `false`: the job is over (or never was).
     Stop {
@@ -93,8 +96,11 @@ impl Engine {
                 () = self.parts.stopped.cancelled() => break,
                 Some(done) = self.committing.join_next() => self.committed(finished(done)),
                 Some(done) = self.inserting.join_next() => self.inserted(finished(done)),
+                Some(done) = self.withdrawing.join_next() => self.withdrawn(finished(done)),
+                Some(done) = self.resolving.join_next() => self.resolved(finished(done)),
                 Some(done) = self.sending.join_next() => self.delivered(finished(done)),
                 Some(done) = self.shaping.join_next() => self.shaped(finished(done)),
+                Some(done) = self.reporting.join_next() => self.shaped(finished(done)),
                 Some(done) = self.looking.join_next() => self.looked(finished(done)),
                 _ = tick.tick(), if ticking => self.tick(),
                 change = presence.next() => if !self.presence(change) { break },
@@ -137,7 +143,7 @@ impl Engine {
 
     fn command(&mut self, command: Command) {
         match command {
-            Command::Run { task, reply } => self.create(*task, reply),
+            Command::Run { job, reply } => self.create(*job, reply),
             Command::Stop { job, force, reply } => self.stop(job, force, reply),
             Command::Watch { job, reply } => {
                 // A caller that is gone needs no feed.
@@ -149,7 +155,9 @@ impl Engine {
     /// `false`: the fabric is gone.
     fn presence(&mut self, change: Result<Option<PresenceChange>, u64>) -> bool {
         match change {
-            Ok(Some(PresenceChange::Connected(certname, _))) => self.connected(&certname),
+            Ok(Some(PresenceChange::Connected(certname, presence))) => {
+                self.connected(&certname, presence.capabilities.as_deref());
+            }
             // Its runs are asked about when it is back, or given up by the timers.
             Ok(Some(PresenceChange::Disconnected(_))) => {}
             Ok(None) => return false,
@@ -170,13 +178,19 @@ impl Engine {
         let deadline = Instant::now() + SHUTDOWN_GRACE;
         while self.lost.is_none() {
             self.flush();
-            if self.committing.is_empty() && self.inserting.is_empty() && self.sending.is_empty() {
+            if self.committing.is_empty()
+                && self.inserting.is_empty()
+                && self.withdrawing.is_empty()
+                && self.sending.is_empty()
+            {
                 break;
             }
             tokio::select! {
                 Some(done) = self.sending.join_next() => self.delivered(finished(done)),
                 Some(done) = self.committing.join_next() => self.committed(finished(done)),
                 Some(done) = self.inserting.join_next() => self.inserted(finished(done)),
+                // What the store has of these, the next start asks.
+                Some(done) = self.withdrawing.join_next() => drop(finished(done)),
                 () = tokio::time::sleep_until(deadline) => {
                     let changes = self.ledger.len();
                     tracing::warn!(changes, "ended before everything was written; agents are asked \

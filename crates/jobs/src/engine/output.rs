@@ -101,7 +101,7 @@ impl Engine {
             transaction_id,
             until,
         };
-        Some(Outgoing::one(self.message(&run.certname, body)))
+        Some(Outgoing::one(self.message_about(run, body)))
     }
 
     /// A piece of output came.
@@ -137,7 +137,7 @@ impl Engine {
     /// What the agent of a run can do, if it is connected and no stock agent.
     pub(super) fn capabilities(&self, key: RunKey) -> Option<Arc<Capabilities>> {
         let run = self.book.run(key)?;
-        self.parts.fabric.presence(&run.certname)?.capabilities
+        self.presence_of(run)?.capabilities
     }
 
     pub(super) fn acknowledges(&self, key: RunKey) -> bool {

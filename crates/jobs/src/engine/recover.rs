@@ -1,16 +1,15 @@
 //! After a restart: what was going on, from the store.
 //!
 //! [`Dispatch`] is what a job keeps sealed to be sent later. The rule: a run that bears the mark is
-//! asked about and never sent afresh; a run without the mark was certainly not sent.
+//! asked about and never sent afresh; a run without the mark was certainly not sent. A job that was
+//! [withdrawn](crate::withdrawals) is ended: nothing of it was sent.
 
-use std::collections::VecDeque;
-use std::sync::Arc;
-use std::time::Duration;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::time::{Duration, SystemTime};
 
 use pki::seal::SealKey;
 use pxp::TransactionId;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 use store::{RunRow, StoreError, UnfinishedJob};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -21,8 +20,10 @@ use crate::defaults::RUN_TIMEOUT;
 use crate::events;
 use crate::flight::Flight;
 use crate::keys::RunKey;
+use crate::kind::{Action, Kind};
 use crate::state::{JobState, RunState};
 use crate::tally::{Stop, Tally};
+use crate::trace::JobTrace;
 use crate::verdict::Verdict;
 
 /// Output that a recovered run's agent may send: how much it sent before the restart is not known,
@@ -32,22 +33,37 @@ const RECOVERED_OUTPUT_BYTES: u64 = 64 * 1_024 * 1_024;
 /// What it takes to send the requests of a job. Sealed at rest: the parameters may be secret.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Dispatch {
-    pub(crate) params: Box<RawValue>,
+    pub(crate) action: Action,
     pub(crate) timeout_ms: u64,
     pub(crate) concurrency: Option<usize>,
     pub(crate) noop: bool,
+    /// Its place in a trace, if it has one.
+    #[serde(default)]
+    pub(crate) trace: Option<JobTrace>,
 }
 
 // === impl Engine ===
 
 impl Engine {
     /// Takes up the jobs that are not over. To be called once, before [`Engine::run`].
-    pub(crate) async fn recover(&mut self, seal: &SealKey) -> Result<(), StoreError> {
+    pub(crate) async fn recover(
+        &mut self,
+        seal: &SealKey,
+        mut withdrawn: HashSet<TransactionId>,
+    ) -> Result<(), StoreError> {
         let unfinished = self.parts.store.unfinished().await?;
         let (jobs, mut runs) = (unfinished.len(), 0);
         for job in unfinished {
             runs += job.runs.len();
-            self.take_up(job, seal);
+            let found = job
+                .runs
+                .iter()
+                .find_map(|run| withdrawn.take(run.transaction_id.as_str()));
+            self.take_up(job, seal, found);
+        }
+        // These were not kept, or are over.
+        for transaction in withdrawn {
+            self.parts.withdrawals.forget(&transaction);
         }
         if jobs > 0 {
             tracing::info!(jobs, runs, "unfinished jobs are taken up again");
@@ -55,7 +71,7 @@ impl Engine {
         Ok(())
     }
 
-    fn take_up(&mut self, row: UnfinishedJob, seal: &SealKey) {
+    fn take_up(&mut self, row: UnfinishedJob, seal: &SealKey, withdrawn: Option<TransactionId>) {
         let key = self.new_key();
         let dispatch = row
             .sealed
@@ -71,7 +87,7 @@ impl Engine {
         let concurrency = dispatch.as_ref().and_then(|known| known.concurrency);
         let noop = dispatch.as_ref().is_some_and(|known| known.noop);
         let state = JobState::parse(&row.job.state).unwrap_or(JobState::Running);
-        let stop = if state == JobState::Stopping {
+        let stop = if state == JobState::Stopping || withdrawn.is_some() {
             Stop::Gently
         } else {
             Stop::No
@@ -80,9 +96,12 @@ impl Engine {
         let (mut waiting, mut in_flight) = (VecDeque::new(), 0);
         let mut runs = Vec::with_capacity(row.runs.len());
         for run in &row.runs {
-            let Some(run) = self.run_from(run, timeout) else {
+            let Some(mut run) = self.run_from(run, timeout) else {
                 continue;
             };
+            if withdrawn.is_some() {
+                run.phase = Phase::Waiting;
+            }
             let index = runs.len();
             match run.phase {
                 Phase::Flying(_) => in_flight += 1,
@@ -91,11 +110,15 @@ impl Engine {
             }
             runs.push(run);
         }
-        self.scheduler.resume(key, concurrency, in_flight);
+        let kind = Kind::of(&row.job.command);
+        self.scheduler
+            .resume(key, kind.pool(), concurrency, in_flight);
         let count = waiting.len();
-        let job = Job {
+        let trace = dispatch.as_ref().and_then(|known| known.trace.clone());
+        let mut job = Job {
             number: row.job.number,
-            params: dispatch.map(|known| Arc::from(known.params)),
+            kind,
+            action: dispatch.map(|known| known.action.of_job(kind, row.job.number)),
             timeout,
             noop,
             started: state != JobState::New && state != JobState::Ready,
@@ -103,13 +126,22 @@ impl Engine {
             tally: Tally::new(runs.len(), unsuccessful(&row), stop),
             runs,
             waiting,
+            trace,
             watchers: Vec::new(),
             commits: watch::Sender::new(0),
         };
+        trace_flying(&mut job, &row);
         self.book.insert(key, job);
         self.scheduler.add_waiting(key, count);
+        let verdict = match withdrawn {
+            Some(transaction) => {
+                self.stop_withdrawn(key, row.job.number, transaction);
+                Verdict::Withdrawn
+            }
+            None => Verdict::NotStarted,
+        };
         for run in skipped {
-            self.give_up(run, &Verdict::NotStarted);
+            self.give_up(run, &verdict);
         }
         self.end_job_if_due(key);
     }
@@ -144,7 +176,9 @@ impl Engine {
         Some(Run {
             certname,
             transaction,
+            via: row.details.as_deref().map(events::via).unwrap_or_default(),
             phase,
+            trace: None,
         })
     }
 }
@@ -155,6 +189,23 @@ impl Dispatch {
     pub(crate) fn seal(&self, seal: &SealKey) -> Vec<u8> {
         let plain = serde_json::to_vec(self).expect("JSON and numbers always serialise");
         seal.seal(&plain)
+    }
+}
+
+/// The traces of the runs in flight go on; they began when they were marked.
+fn trace_flying(job: &mut Job, row: &UnfinishedJob) {
+    let started: HashMap<&str, i64> = row
+        .runs
+        .iter()
+        .filter_map(|run| Some((run.transaction_id.as_str(), run.started_ms?)))
+        .collect();
+    for index in 0..job.runs.len() {
+        let run = &job.runs[index];
+        let since = started.get(run.transaction.as_str());
+        if let (Phase::Flying(_), Some(&since)) = (&run.phase, since) {
+            let since = Duration::from_millis(since.try_into().unwrap_or(0));
+            job.trace_run(index, SystemTime::UNIX_EPOCH + since);
+        }
     }
 }
 

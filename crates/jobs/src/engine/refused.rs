@@ -67,7 +67,9 @@ impl Engine {
             at_ms,
             result: Some(verdict.result(certname).to_string()),
             details: Some(events::message_details(&message)),
-            event: Some(events::ended(certname, state, &message, at_ms)),
+            event: Some(events::ended(
+                job.kind, certname, state, &message, None, at_ms,
+            )),
             ..refused
         };
         let was = RunState::parse(&refused.to_state).unwrap_or(RunState::Errored);

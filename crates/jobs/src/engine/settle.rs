@@ -1,7 +1,10 @@
 //! Starting and ending runs, in memory: what is decided here is durable after the next commit.
 
-use pxp::Capabilities;
 use std::sync::Arc;
+use std::time::SystemTime;
+
+use pxp::Capabilities;
+use serde_json::Value;
 use store::{Change, RunChange};
 
 use super::book::Phase;
@@ -11,6 +14,7 @@ use crate::events;
 use crate::keys::{JobKey, RunKey};
 use crate::metrics::count;
 use crate::outcome::Shaped;
+use crate::over_ssh::Via;
 use crate::state::{JobState, RunState};
 use crate::verdict::Verdict;
 
@@ -20,6 +24,8 @@ pub(super) struct End {
     pub(super) result: String,
     pub(super) details: String,
     pub(super) message: String,
+    /// As in [`Shaped::told`].
+    pub(super) told: Option<Value>,
     /// The agent keeps the outcome until it is acknowledged.
     pub(super) acknowledge: bool,
 }
@@ -43,18 +49,26 @@ impl Engine {
             return self.scheduler.release(key);
         };
         let run_key = RunKey { job: key, index };
-        let (recovered, readable) = (job.recovered, job.params.is_some());
-        let certname = job.runs[index].certname.clone();
-        let presence = self.parts.fabric.presence(&certname);
-        if presence.is_none() && recovered && tokio::time::Instant::now() < self.parked_until {
+        let (recovered, readable) = (job.recovered, job.action.is_some());
+        let (certname, kind) = (job.runs[index].certname.clone(), job.kind);
+        let over_ssh = job
+            .action
+            .as_ref()
+            .map(|action| Arc::clone(&action.over_ssh));
+        let way = self.way(&certname, kind, &over_ssh.unwrap_or_default());
+        if way.is_none() && recovered && tokio::time::Instant::now() < self.parked_until {
             self.parked.entry(certname).or_default().push(run_key);
             return self.scheduler.release(key);
         }
-        job.runs[index].phase = Phase::Marking { spool_id: None };
-        match presence {
+        let Some(run) = self.book.run_mut(run_key) else {
+            return;
+        };
+        run.phase = Phase::Marking { spool_id: None };
+        run.via = way.as_ref().map_or(Via::Agent, |(via, _)| *via);
+        match way {
             None => self.give_up(run_key, &Verdict::NotConnected),
             Some(_) if !readable => self.give_up(run_key, &Verdict::Unreadable),
-            Some(presence) => self.mark(run_key, presence.capabilities.as_ref()),
+            Some((_, presence)) => self.mark(run_key, presence.capabilities.as_ref()),
         }
     }
 
@@ -70,6 +84,7 @@ impl Engine {
             let change = events::job_change(job.number, JobState::Running, at_ms, None);
             self.ledger.push(Change::Job(change), After::Told(key.job));
         }
+        job.trace_run(key.index, SystemTime::now());
         let run = &mut job.runs[key.index];
         run.phase = Phase::Marking { spool_id };
         let change = RunChange {
@@ -78,8 +93,8 @@ impl Engine {
             to_state: RunState::Running.as_str().to_owned(),
             at_ms,
             result: None,
-            details: Some(events::mark_details(spool_id)),
-            event: Some(events::running(&run.certname, job.noop, at_ms)),
+            details: Some(events::mark_details(spool_id, run.via)),
+            event: Some(events::running(job.kind, &run.certname, job.noop, at_ms)),
         };
         self.ledger.push(Change::Run(change), After::Marked(key));
     }
@@ -111,6 +126,7 @@ impl Engine {
                 result,
                 details,
                 message,
+                told: None,
                 acknowledge,
             },
         );
@@ -123,6 +139,7 @@ impl Engine {
             result,
             details,
             message,
+            told,
         } = shaped;
         self.end(
             key,
@@ -131,6 +148,7 @@ impl Engine {
                 result,
                 details,
                 message,
+                told,
                 acknowledge,
             },
         );
@@ -140,6 +158,7 @@ impl Engine {
         let Some(phase) = self.book.settle(key) else {
             return;
         };
+        self.trace(key, |trace| trace.decided(end.state));
         if !matches!(phase, Phase::Waiting) {
             self.scheduler.release(key.job);
         }
@@ -151,15 +170,17 @@ impl Engine {
         let Some(job) = self.book.jobs.get_mut(&key.job) else {
             return;
         };
-        let certname = &job.runs[key.index].certname;
-        let event = events::ended(certname, end.state, &end.message, at_ms);
+        let run = &job.runs[key.index];
+        let certname = &run.certname;
+        let (state, kind) = (end.state, job.kind);
+        let event = events::ended(kind, certname, state, &end.message, end.told, at_ms);
         let change = RunChange {
             job: job.number,
             certname: certname.to_string(),
             to_state: end.state.as_str().to_owned(),
             at_ms,
             result: Some(end.result),
-            details: Some(end.details),
+            details: Some(events::details_via(end.details, run.via)),
             event: Some(event),
         };
         let after = After::Ended {
@@ -180,6 +201,9 @@ impl Engine {
         let Some((state, event)) = job.tally.end() else {
             return;
         };
+        if let Some(trace) = &mut job.trace {
+            trace.decided(state);
+        }
         let event = events::job_ended(event, state, at_ms);
         let change = events::job_change(job.number, state, at_ms, Some(event));
         self.ledger.push(Change::Job(change), After::JobEnded(key));

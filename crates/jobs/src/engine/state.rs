@@ -9,40 +9,50 @@ use std::time::Duration;
 
 use fabric::Fabric;
 use pcp::Certname;
+use pxp::TransactionId;
 use store::{Store, StoreError};
+use telemetry::Tracer;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::book::Book;
+use super::doubt::{Doubt, Resolved};
 use super::draft::Inserted;
 use super::hearing::Hearing;
 use super::late_outcomes::{LateOutcomes, Looked};
 use super::ledger::{Committed, Ledger};
 use super::outgoing::HandedOver;
+use crate::ask::Asks;
 use crate::clock::Clock;
 use crate::flight::Patience;
 use crate::keys::{JobKey, RunKey};
 use crate::live::Taken;
 use crate::metrics::Metrics;
 use crate::outcome::Shaped;
-use crate::ping::Pings;
+use crate::resolve::Resolve;
 use crate::scheduler::Scheduler;
+use crate::withdrawals::Withdrawals;
 
 /// What the engine works with.
 pub(crate) struct Parts {
     pub(crate) store: Store,
     pub(crate) fabric: Fabric,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) pings: Arc<Pings>,
+    pub(crate) asks: Arc<Asks>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) patience: Patience,
     pub(crate) task_concurrency: usize,
+    pub(crate) global_concurrent_compiles: usize,
+    pub(crate) resolve: Arc<dyn Resolve>,
+    pub(crate) console_url: Option<String>,
     pub(crate) reconnect_grace: Duration,
     pub(crate) tick: Duration,
     /// For the feeds of readers.
     pub(crate) reports: mpsc::Sender<Taken>,
+    pub(crate) withdrawals: Withdrawals,
+    pub(crate) tracer: Tracer,
     pub(crate) stopped: CancellationToken,
 }
 
@@ -61,9 +71,17 @@ pub(crate) struct Engine {
     /// Until when they may stay parked; counted from when the engine starts to run.
     pub(super) parked_until: Instant,
     pub(super) inserting: JoinSet<Inserted>,
+    /// Jobs whose caller is being told that they may have been kept.
+    pub(super) withdrawing: JoinSet<Doubt>,
+    /// Those that the store is asked about.
+    pub(super) resolving: JoinSet<Resolved>,
+    /// Those that were kept, and are being ended; by which transaction they are remembered.
+    pub(super) being_withdrawn: HashMap<JobKey, TransactionId>,
     pub(super) committing: JoinSet<Committed>,
     pub(super) sending: JoinSet<Vec<HandedOver>>,
     pub(super) shaping: JoinSet<ShapedOutcome>,
+    /// Outcomes of Puppet runs whose reports are being looked up; as many as there are slots.
+    pub(super) reporting: JoinSet<ShapedOutcome>,
     pub(super) looking: JoinSet<Looked>,
 }
 
@@ -77,7 +95,7 @@ pub(super) struct ShapedOutcome {
 
 impl Engine {
     pub(crate) fn new(parts: Parts) -> Self {
-        let scheduler = Scheduler::new(parts.task_concurrency);
+        let scheduler = Scheduler::new(parts.task_concurrency, parts.global_concurrent_compiles);
         Self {
             parts,
             book: Book::default(),
@@ -90,9 +108,13 @@ impl Engine {
             parked: HashMap::new(),
             parked_until: Instant::now(),
             inserting: JoinSet::new(),
+            withdrawing: JoinSet::new(),
+            resolving: JoinSet::new(),
+            being_withdrawn: HashMap::new(),
             committing: JoinSet::new(),
             sending: JoinSet::new(),
             shaping: JoinSet::new(),
+            reporting: JoinSet::new(),
             looking: JoinSet::new(),
         }
     }

@@ -5,12 +5,14 @@
 //! waits unread in the inbox.
 
 use pcp::Certname;
+use pxp::Capabilities;
 use tokio::time::Instant;
 
 use super::outgoing::Outgoing;
 use super::state::Engine;
-use crate::flight::Due;
+use crate::flight::{Due, WhyUnknown};
 use crate::keys::RunKey;
+use crate::over_ssh::Via;
 use crate::verdict::Verdict;
 
 // === impl Engine ===
@@ -44,11 +46,13 @@ impl Engine {
 
     fn due(&mut self, key: RunKey, heard: bool) -> Option<Outgoing> {
         let now = Instant::now();
-        if !self.book.flying(key)?.flight.is_due(now) {
+        let flying = self.book.flying(key)?;
+        // Its outcome is here and being read: there is nothing to ask, and no limit to hold.
+        if flying.shaping || !flying.flight.is_due(now) {
             return None;
         }
         let run = self.book.run(key)?;
-        let presence = self.parts.fabric.presence(&run.certname);
+        let presence = self.presence_of(run);
         let capabilities = presence
             .as_ref()
             .and_then(|presence| presence.capabilities.as_ref());
@@ -84,15 +88,26 @@ impl Engine {
                 self.give_up(key, &Verdict::Silent { asked });
                 None
             }
+            Due::Estranged(stranger) => {
+                let why = WhyUnknown::OtherAgent(stranger);
+                self.give_up(key, &Verdict::Unknown(why));
+                None
+            }
         }
     }
 
     /// A node is there (again): its runs are asked about, and those that waited for it go on.
-    pub(super) fn connected(&mut self, certname: &Certname) {
+    pub(super) fn connected(&mut self, certname: &Certname, capabilities: Option<&Capabilities>) {
         let (now, heard) = (Instant::now(), self.has_room());
+        let spool_id = capabilities.and_then(|capabilities| capabilities.spool_id);
         let mut outgoing = Vec::new();
         for key in self.book.on_node(certname) {
+            // What runs over SSH is nothing that an agent knows of.
+            if self.book.run(key).is_some_and(|run| run.via == Via::Ssh) {
+                continue;
+            }
             if let Some(flying) = self.book.flying(key) {
+                flying.flight.met(spool_id);
                 flying.flight.reconnected(now);
             }
             outgoing.extend(self.due(key, heard));
@@ -115,8 +130,8 @@ impl Engine {
         nodes.sort_unstable();
         nodes.dedup();
         for certname in nodes {
-            if self.parts.fabric.presence(&certname).is_some() {
-                self.connected(&certname);
+            if let Some(presence) = self.parts.fabric.presence(&certname) {
+                self.connected(&certname, presence.capabilities.as_deref());
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Bounds on what is in flight.
 
 use crate::sim::Manner;
-use crate::world::{World, patient, quick, request};
+use crate::world::{World, at_once, patient, quick, request};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn never_more_than_task_concurrency_run_at_once() {
@@ -28,21 +28,9 @@ async fn never_more_than_task_concurrency_run_at_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_jobs_own_concurrency_bounds_that_job_alone() {
     let world = World::with(patient()).await;
-    let nodes = world.agents(
-        12,
-        &Manner {
-            held: true,
-            ..Manner::default()
-        },
-    );
-    let narrow = jobs::TaskRequest {
-        concurrency: Some(2),
-        ..request(&nodes)
-    };
-    let narrow = world.run(narrow).await;
-    world
-        .until("two run", |world| world.sim.executions().len() == 2)
-        .await;
+    let nodes = world.agents(12, &Manner::held());
+    let narrow = world.run(at_once(2, &nodes)).await;
+    world.executing(2).await;
     let wide = world.run(request(&nodes)).await;
     world
         .until("the wide job runs", |world| {
@@ -87,18 +75,8 @@ async fn a_small_job_does_not_wait_for_a_large_one_to_end() {
 #[tokio::test]
 async fn the_mark_is_durable_before_the_request_is_sent() {
     let world = World::with(patient()).await;
-    let nodes = world.agents(
-        3,
-        &Manner {
-            held: true,
-            ..Manner::default()
-        },
-    );
-    let job = jobs::TaskRequest {
-        concurrency: Some(1),
-        ..request(&nodes)
-    };
-    let job = world.run(job).await;
+    let nodes = world.agents(3, &Manner::held());
+    let job = world.run(at_once(1, &nodes)).await;
     world
         .until("one is sent", |world| world.sim.requests().len() == 1)
         .await;

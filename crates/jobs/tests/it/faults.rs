@@ -37,17 +37,9 @@ async fn a_silent_node_is_asked_and_then_given_up_as_unknown() {
 #[tokio::test]
 async fn a_late_outcome_is_logged_once_and_the_state_stays() {
     let world = World::with(quick()).await;
-    let nodes = world.agents(
-        1,
-        &Manner {
-            held: true,
-            ..Manner::default()
-        },
-    );
+    let nodes = world.agents(1, &Manner::held());
     let job = world.run(request(&nodes)).await;
-    world
-        .until("it runs", |world| world.sim.executions().len() == 1)
-        .await;
+    world.executing(1).await;
     world.sim.disconnect(&nodes[0]);
     let events = world.over(job).await;
     world.sim.let_go();
@@ -106,9 +98,7 @@ async fn what_tells_nothing_new_of_an_ended_or_unknown_run_is_acknowledged_all_t
         },
     );
     let job = world.run(request(&nodes)).await;
-    world
-        .until("it runs", |world| world.sim.executions().len() == 1)
-        .await;
+    world.executing(1).await;
     world.sim.disconnect(&nodes[0]);
     let events = world.over(job).await;
     world.sim.let_go();
@@ -125,17 +115,9 @@ async fn what_tells_nothing_new_of_an_ended_or_unknown_run_is_acknowledged_all_t
 #[tokio::test]
 async fn a_node_cannot_speak_for_another() {
     let world = World::with(patient()).await;
-    let nodes = world.agents(
-        2,
-        &Manner {
-            held: true,
-            ..Manner::default()
-        },
-    );
+    let nodes = world.agents(2, &Manner::held());
     let job = world.run(request(&nodes[..1])).await;
-    world
-        .until("it runs", |world| world.sim.executions().len() == 1)
-        .await;
+    world.executing(1).await;
     let transaction_id = world.sim.requests()[0].1.clone();
     let lie = ActionResult {
         stdout: Some("owned".to_owned()),

@@ -120,17 +120,9 @@ async fn a_slow_reader_is_told_what_it_missed_and_misses_no_event() {
 #[tokio::test]
 async fn output_that_nobody_asked_for_is_not_taken() {
     let world = World::with(patient()).await;
-    let nodes = world.agents(
-        1,
-        &Manner {
-            held: true,
-            ..Manner::default()
-        },
-    );
+    let nodes = world.agents(1, &Manner::held());
     let job = world.run(request(&nodes)).await;
-    world
-        .until("it runs", |world| world.sim.executions().len() == 1)
-        .await;
+    world.executing(1).await;
     let output = pxp::Output {
         transaction_id: world.sim.requests()[0].1.clone(),
         stream: pxp::Stream::Stdout,

@@ -7,14 +7,19 @@
 )]
 
 mod chaos;
+mod deploys;
 mod dispatch;
+mod doubt;
 mod faults;
+mod fleet;
 mod happy;
 mod live;
+mod namesakes;
 mod pings;
 mod recovery;
 mod refusals;
 mod refused;
+mod resolve;
 mod secrets;
 mod sim;
 mod stop;

@@ -6,22 +6,14 @@ use jobs::JobsConfig;
 use store::Change;
 
 use crate::sim::Manner;
-use crate::world::{World, patient, quick, request};
+use crate::world::{World, at_once, patient, quick, request};
 
 #[tokio::test]
 async fn runs_that_were_in_flight_are_asked_about_and_not_run_again() {
     let mut world = World::with(quick()).await;
-    let nodes = world.agents(
-        5,
-        &Manner {
-            held: true,
-            ..Manner::default()
-        },
-    );
+    let nodes = world.agents(5, &Manner::held());
     let job = world.run(request(&nodes)).await;
-    world
-        .until("all run", |world| world.sim.executions().len() == 5)
-        .await;
+    world.executing(5).await;
     world.kill().await;
     world.sim.let_go();
     world.start().await;
@@ -34,21 +26,9 @@ async fn runs_that_were_in_flight_are_asked_about_and_not_run_again() {
 #[tokio::test]
 async fn runs_that_waited_are_sent_after_the_restart_with_their_parameters() {
     let mut world = World::with(quick()).await;
-    let nodes = world.agents(
-        4,
-        &Manner {
-            held: true,
-            ..Manner::default()
-        },
-    );
-    let job = jobs::TaskRequest {
-        concurrency: Some(1),
-        ..request(&nodes)
-    };
-    let job = world.run(job).await;
-    world
-        .until("one runs", |world| world.sim.executions().len() == 1)
-        .await;
+    let nodes = world.agents(4, &Manner::held());
+    let job = world.run(at_once(1, &nodes)).await;
+    world.executing(1).await;
     world.kill().await;
     world.sim.let_go();
     world.start().await;
@@ -69,14 +49,8 @@ async fn marked_but_not_sent(manner: Manner, lose_spool: bool) -> (World, String
             ..manner
         },
     );
-    let job = jobs::TaskRequest {
-        concurrency: Some(1),
-        ..request(&nodes)
-    };
-    let job = world.run(job).await;
-    world
-        .until("one runs", |world| world.sim.executions().len() == 1)
-        .await;
+    let job = world.run(at_once(1, &nodes)).await;
+    world.executing(1).await;
     world.kill().await;
     let mut runs = world.runs(job).await;
     let other = runs
@@ -148,21 +122,9 @@ async fn a_stock_agent_proves_nothing() {
 #[tokio::test]
 async fn a_node_that_never_comes_back_is_given_up() {
     let mut world = World::with(quick()).await;
-    let nodes = world.agents(
-        2,
-        &Manner {
-            held: true,
-            ..Manner::default()
-        },
-    );
-    let job = jobs::TaskRequest {
-        concurrency: Some(1),
-        ..request(&nodes)
-    };
-    let job = world.run(job).await;
-    world
-        .until("one runs", |world| world.sim.executions().len() == 1)
-        .await;
+    let nodes = world.agents(2, &Manner::held());
+    let job = world.run(at_once(1, &nodes)).await;
+    world.executing(1).await;
     world.kill().await;
     world.boot().await;
     world.over(job).await;
@@ -191,21 +153,9 @@ async fn a_node_that_never_comes_back_is_given_up() {
 #[tokio::test]
 async fn a_job_that_was_stopping_goes_on_stopping() {
     let mut world = World::with(patient()).await;
-    let nodes = world.agents(
-        3,
-        &Manner {
-            held: true,
-            ..Manner::default()
-        },
-    );
-    let job = jobs::TaskRequest {
-        concurrency: Some(1),
-        ..request(&nodes)
-    };
-    let job = world.run(job).await;
-    world
-        .until("one runs", |world| world.sim.executions().len() == 1)
-        .await;
+    let nodes = world.agents(3, &Manner::held());
+    let job = world.run(at_once(1, &nodes)).await;
+    world.executing(1).await;
     world.jobs().stop(job, false).await.unwrap();
     world.kill().await;
     world.sim.let_go();
@@ -223,20 +173,15 @@ async fn shutdown_leaves_runs_in_flight_to_the_next_start() {
         ..quick()
     })
     .await;
-    let nodes = world.agents(
-        2,
-        &Manner {
-            held: true,
-            ..Manner::default()
-        },
-    );
+    let nodes = world.agents(2, &Manner::held());
     let job = world.run(request(&nodes)).await;
-    world
-        .until("both run", |world| world.sim.executions().len() == 2)
-        .await;
+    world.executing(2).await;
     world.jobs().shutdown().await;
     let refused = world.jobs().run_task(request(&nodes)).await;
-    assert!(matches!(refused, Err(jobs::RunTaskError::ShuttingDown)));
+    assert!(matches!(
+        refused,
+        Err(jobs::RunTaskError::Submit(jobs::SubmitError::ShuttingDown))
+    ));
     world.kill().await;
     world.sim.let_go();
     world.start().await;

@@ -93,17 +93,9 @@ async fn a_run_whose_every_end_is_refused_does_not_keep_its_job_from_ending() {
 #[tokio::test]
 async fn a_store_that_takes_nothing_any_more_ends_the_engine() {
     let world = World::with(patient()).await;
-    let nodes = world.agents(
-        1,
-        &Manner {
-            held: true,
-            ..Manner::default()
-        },
-    );
+    let nodes = world.agents(1, &Manner::held());
     world.run(request(&nodes)).await;
-    world
-        .until("it runs", |world| world.sim.executions().len() == 1)
-        .await;
+    world.executing(1).await;
     world.store.close().await;
     world.sim.let_go();
     let error = world.jobs().lost().await;
@@ -113,7 +105,10 @@ async fn a_store_that_takes_nothing_any_more_ends_the_engine() {
     );
     let refused = world.jobs().run_task(request(&nodes)).await;
     assert!(
-        matches!(refused, Err(jobs::RunTaskError::ShuttingDown)),
+        matches!(
+            refused,
+            Err(jobs::RunTaskError::Submit(jobs::SubmitError::ShuttingDown))
+        ),
         "{refused:?}"
     );
     world.jobs().shutdown().await;

@@ -46,9 +46,7 @@ async fn a_secret_is_not_in_any_file_event_or_debug_text_and_survives_a_restart(
     };
     assert!(!format!("{asked:?}").contains(CANARY));
     let job = world.run(asked).await;
-    world
-        .until("one runs", |world| world.sim.executions().len() == 1)
-        .await;
+    world.executing(1).await;
     assert_eq!(
         files_with(world.dir.path(), CANARY),
         Vec::<std::path::PathBuf>::new()

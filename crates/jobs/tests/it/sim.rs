@@ -14,6 +14,7 @@ use pxp::action::{self, ActionResult, Status, StatusParams, StatusResult, TaskPa
 use pxp::{Body, Capabilities, Output, Request, Response, RpcError, Stream, TransactionId};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
+use serde_json::{Value, json};
 use tokio::sync::watch;
 use uuid::Uuid;
 
@@ -48,6 +49,8 @@ pub(crate) struct Manner {
     pub(crate) writes: Vec<u8>,
     /// Ignores a cancel.
     pub(crate) stubborn: bool,
+    /// What a Puppet run says; that it changed nothing otherwise.
+    pub(crate) puppet: Option<Value>,
 }
 
 pub(crate) struct Sim {
@@ -61,6 +64,7 @@ struct Inner {
     executions: Mutex<HashMap<TransactionId, usize>>,
     requests: Mutex<Vec<(Certname, TransactionId)>>,
     seen_params: Mutex<Vec<TaskParams>>,
+    seen_puppet: Mutex<Vec<Value>>,
     running: AtomicUsize,
     most_running: AtomicUsize,
     go: watch::Sender<bool>,
@@ -73,12 +77,15 @@ struct Agent {
     connected: bool,
     spool_id: Uuid,
     spool: HashMap<TransactionId, Entry>,
+    /// Of the agent with the same certname that is not connected now.
+    namesake: (Uuid, HashMap<TransactionId, Entry>),
     busy: u32,
 }
 
 #[derive(Clone)]
 struct Entry {
     outcome: Option<ActionResult>,
+    puppet: bool,
     acknowledged: bool,
     cancelled: watch::Sender<bool>,
     credit: watch::Sender<u64>,
@@ -86,6 +93,18 @@ struct Entry {
 }
 
 struct Link(Arc<Inner>);
+
+// === impl Manner ===
+
+impl Manner {
+    /// Actions wait for [`Sim::let_go`].
+    pub(crate) fn held() -> Self {
+        Self {
+            held: true,
+            ..Self::default()
+        }
+    }
+}
 
 // === impl Sim ===
 
@@ -98,6 +117,7 @@ impl Sim {
             executions: Mutex::default(),
             requests: Mutex::default(),
             seen_params: Mutex::default(),
+            seen_puppet: Mutex::default(),
             running: AtomicUsize::new(0),
             most_running: AtomicUsize::new(0),
             go: watch::Sender::new(false),
@@ -136,6 +156,7 @@ impl Sim {
             connected: true,
             spool_id: Uuid::new_v4(),
             spool,
+            namesake: (Uuid::new_v4(), HashMap::new()),
             busy: 0,
         };
         lock(&self.inner.agents).insert(certname.clone(), agent);
@@ -189,6 +210,18 @@ impl Sim {
         });
     }
 
+    /// Another agent with this certname connects, and the broker ends the session of the first;
+    /// called again, the first one takes its place back. Returns the spool of who is there now.
+    pub(crate) fn displace(&self, certname: &Certname) -> Uuid {
+        let spool_id = self.inner.with(certname, |agent| {
+            std::mem::swap(&mut agent.spool_id, &mut agent.namesake.0);
+            std::mem::swap(&mut agent.spool, &mut agent.namesake.1);
+            agent.spool_id
+        });
+        self.connect(certname);
+        spool_id
+    }
+
     /// What a run's mark says of this agent.
     pub(crate) fn mark_of(&self, certname: &Certname) -> Option<String> {
         self.inner.with(certname, |agent| {
@@ -214,6 +247,11 @@ impl Sim {
 
     pub(crate) fn seen_params(&self) -> Vec<TaskParams> {
         lock(&self.inner.seen_params).clone()
+    }
+
+    /// The parameters of every Puppet run that an agent got.
+    pub(crate) fn seen_puppet(&self) -> Vec<Value> {
+        lock(&self.inner.seen_puppet).clone()
     }
 
     pub(crate) fn most_running(&self) -> usize {
@@ -369,13 +407,23 @@ impl Inner {
             self.later(certname, Body::Error(error));
             return Ok(());
         }
-        lock(&self.seen_params).push(action::decode(&request.params).unwrap());
+        let puppet = request.module == "pxp-module-puppet";
+        assert_eq!(
+            (puppet, request.action.as_str()),
+            (request.module != "task", "run")
+        );
+        if puppet {
+            lock(&self.seen_puppet).push(action::decode(&request.params).unwrap());
+        } else {
+            lock(&self.seen_params).push(action::decode(&request.params).unwrap());
+        }
         let (known, cancelled) = self.with(&certname, |agent| {
             let known = agent.spool.contains_key(&transaction);
             let entry = agent
                 .spool
                 .entry(transaction.clone())
                 .or_insert_with(Entry::new);
+            entry.puppet = puppet;
             (known, entry.cancelled.subscribe())
         });
         self.later(
@@ -470,14 +518,21 @@ impl Inner {
         let mut first = true;
         loop {
             let manner = self.manner(&certname);
-            let outcome = self.with(&certname, |agent| match agent.spool.get(&transaction) {
-                Some(entry) if !entry.acknowledged || first => entry.outcome.clone(),
+            let entry = self.with(&certname, |agent| match agent.spool.get(&transaction) {
+                Some(entry) if !entry.acknowledged || first => Some(entry.clone()),
                 _ => None,
             });
-            let Some(outcome) = outcome else { return };
+            let Some(Entry {
+                outcome: Some(outcome),
+                puppet,
+                ..
+            }) = entry
+            else {
+                return;
+            };
             let lost = self.happens(manner.loses_outcomes);
             if !manner.mute && !lost {
-                let body = end_of(&manner, &transaction, &outcome);
+                let body = end_of(&manner, &transaction, &outcome, puppet);
                 if self.happens(manner.doubles) {
                     self.say(&certname, body.clone()).await;
                 }
@@ -519,8 +574,15 @@ impl Inner {
                 Some(Entry { outcome: None, .. }) => StatusResult::new(id, Status::Running),
                 Some(Entry {
                     outcome: Some(outcome),
+                    puppet,
                     ..
-                }) => StatusResult::finished(id, outcome.clone()),
+                }) => {
+                    let mut outcome = outcome.clone();
+                    if *puppet {
+                        outcome.stdout = Some(ran(manner, &outcome).to_string());
+                    }
+                    StatusResult::finished(id, outcome)
+                }
             };
             status.spool_id = (!manner.stock).then_some(agent.spool_id);
             status
@@ -552,6 +614,7 @@ impl Agent {
             live_output: true,
             acknowledged_results: true,
             cancel: true,
+            facts: false,
             spool_id: Some(self.spool_id),
         })
     }
@@ -561,6 +624,7 @@ impl Entry {
     fn new() -> Self {
         Self {
             outcome: None,
+            puppet: false,
             acknowledged: false,
             cancelled: watch::Sender::new(false),
             credit: watch::Sender::new(0),
@@ -569,7 +633,27 @@ impl Entry {
     }
 }
 
-fn end_of(manner: &Manner, transaction: &TransactionId, outcome: &ActionResult) -> Body {
+/// The module's words for a Puppet run that ended so.
+fn ran(manner: &Manner, outcome: &ActionResult) -> Value {
+    let mut said = manner.puppet.clone().unwrap_or_else(|| {
+        json!({
+            "kind": "apply", "time": "2026-11-21T20:00:00.000000000+00:00",
+            "transaction_uuid": "5f5a1b2c-0000-4000-8000-000000000001", "status": "unchanged",
+            "environment": "production", "metrics": {"total": 7}, "exitcode": 0, "version": 1,
+        })
+    });
+    if outcome.cancelled {
+        said["cancelled"] = true.into();
+    }
+    said
+}
+
+fn end_of(
+    manner: &Manner,
+    transaction: &TransactionId,
+    outcome: &ActionResult,
+    puppet: bool,
+) -> Body {
     let transaction_id = transaction.clone();
     if manner.loses_track {
         return Body::Error(RpcError {
@@ -580,7 +664,10 @@ fn end_of(manner: &Manner, transaction: &TransactionId, outcome: &ActionResult) 
     }
     Body::NonBlockingResponse(Response {
         transaction_id,
-        results: action::encode(outcome),
+        results: match puppet {
+            true => action::encode(&ran(manner, outcome)),
+            false => action::encode(outcome),
+        },
     })
 }
 

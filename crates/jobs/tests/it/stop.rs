@@ -6,7 +6,7 @@ use jobs::StopError;
 use store::{EventRow, JobNumber};
 
 use crate::sim::Manner;
-use crate::world::{World, patient, quick, request};
+use crate::world::{World, at_once, patient, quick, request};
 
 fn kinds(events: &[EventRow]) -> Vec<&str> {
     events.iter().map(|event| event.kind.as_str()).collect()
@@ -15,21 +15,9 @@ fn kinds(events: &[EventRow]) -> Vec<&str> {
 #[tokio::test]
 async fn a_gentle_stop_skips_what_waits_and_lets_finish_what_runs() {
     let world = World::with(patient()).await;
-    let nodes = world.agents(
-        5,
-        &Manner {
-            held: true,
-            ..Manner::default()
-        },
-    );
-    let job = jobs::TaskRequest {
-        concurrency: Some(2),
-        ..request(&nodes)
-    };
-    let job = world.run(job).await;
-    world
-        .until("two run", |world| world.sim.executions().len() == 2)
-        .await;
+    let nodes = world.agents(5, &Manner::held());
+    let job = world.run(at_once(2, &nodes)).await;
+    world.executing(2).await;
     world.jobs().stop(job, false).await.unwrap();
     world.jobs().stop(job, false).await.unwrap();
     assert_eq!(world.state(job).await, "stopping");
@@ -55,17 +43,9 @@ async fn a_gentle_stop_skips_what_waits_and_lets_finish_what_runs() {
 #[tokio::test]
 async fn a_forced_stop_ends_what_runs_and_says_so() {
     let world = World::with(patient()).await;
-    let nodes = world.agents(
-        2,
-        &Manner {
-            held: true,
-            ..Manner::default()
-        },
-    );
+    let nodes = world.agents(2, &Manner::held());
     let job = world.run(request(&nodes)).await;
-    world
-        .until("both run", |world| world.sim.executions().len() == 2)
-        .await;
+    world.executing(2).await;
     world.jobs().stop(job, true).await.unwrap();
     let events = world.over(job).await;
     assert_eq!(kinds(&events).last(), Some(&"job_aborted"));
@@ -91,9 +71,7 @@ async fn a_forced_stop_of_a_stock_agents_run_says_that_it_may_go_on() {
         },
     );
     let job = world.run(request(&nodes)).await;
-    world
-        .until("it runs", |world| world.sim.executions().len() == 1)
-        .await;
+    world.executing(1).await;
     world.jobs().stop(job, true).await.unwrap();
     world.over(job).await;
     let (state, result) = world.only_run(job).await;
@@ -112,17 +90,9 @@ async fn a_forced_stop_of_a_stock_agents_run_says_that_it_may_go_on() {
 #[tokio::test]
 async fn force_after_a_gentle_stop_ends_what_the_first_let_run() {
     let world = World::with(patient()).await;
-    let nodes = world.agents(
-        1,
-        &Manner {
-            held: true,
-            ..Manner::default()
-        },
-    );
+    let nodes = world.agents(1, &Manner::held());
     let job = world.run(request(&nodes)).await;
-    world
-        .until("it runs", |world| world.sim.executions().len() == 1)
-        .await;
+    world.executing(1).await;
     world.jobs().stop(job, false).await.unwrap();
     world.jobs().stop(job, true).await.unwrap();
     let events = world.over(job).await;

@@ -21,6 +21,7 @@ pub(crate) struct World {
     pub(crate) store: Store,
     pub(crate) config: JobsConfig,
     pub(crate) fabric: Fabric,
+    store_config: StoreConfig,
     engine: Option<Incarnation>,
 }
 
@@ -70,6 +71,14 @@ pub(crate) fn request(nodes: &[Certname]) -> TaskRequest {
     }
 }
 
+/// The task on these nodes, on so many at once.
+pub(crate) fn at_once(concurrency: usize, nodes: &[Certname]) -> TaskRequest {
+    TaskRequest {
+        concurrency: Some(concurrency),
+        ..request(nodes)
+    }
+}
+
 pub(crate) fn params(value: Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()
 }
@@ -88,8 +97,19 @@ impl World {
 
     pub(crate) async fn seeded(config: JobsConfig, seed: u64) -> Self {
         let dir = tempfile::tempdir().unwrap();
+        let store_config = StoreConfig::sqlite(dir.path().join("tutti.db"));
+        Self::on(dir, store_config, config, seed).await
+    }
+
+    /// With a store of the test's.
+    pub(crate) async fn on(
+        dir: TempDir,
+        store_config: StoreConfig,
+        config: JobsConfig,
+        seed: u64,
+    ) -> Self {
         write_code(dir.path());
-        let store = open_store(dir.path()).await;
+        let store = Store::open(&store_config).await.unwrap();
         let (fabric, _) = fabric();
         let mut world = Self {
             dir,
@@ -97,6 +117,7 @@ impl World {
             store,
             config,
             fabric,
+            store_config,
             engine: None,
         };
         world.start().await;
@@ -143,6 +164,12 @@ impl World {
 
     /// The server dies: nothing is written, sent or waited for any more.
     pub(crate) async fn kill(&mut self) {
+        self.die().await;
+        self.reopen_store().await;
+    }
+
+    /// As [`World::kill`], and its store is not there for the next one yet.
+    pub(crate) async fn die(&mut self) {
         self.sim.detach();
         let Incarnation { jobs, runtime } = self.engine.take().unwrap();
         let down = move || runtime.shutdown_timeout(Duration::from_secs(10));
@@ -151,7 +178,10 @@ impl World {
         // A dead server takes its store with it: what it had handed over is written, and nothing
         // after that.
         self.store.close().await;
-        self.store = open_store(self.dir.path()).await;
+    }
+
+    pub(crate) async fn reopen_store(&mut self) {
+        self.store = Store::open(&self.store_config).await.unwrap();
     }
 
     pub(crate) async fn run(&self, request: TaskRequest) -> JobNumber {
@@ -204,6 +234,13 @@ impl World {
         (run.state, result)
     }
 
+    /// Waits until so many actions were started on nodes.
+    pub(crate) async fn executing(&self, count: usize) {
+        let what = format!("{count} actions were started");
+        self.until(&what, |world| world.sim.executions().len() == count)
+            .await;
+    }
+
     /// Waits until `ready`, looking whenever other tasks have had their turn.
     pub(crate) async fn until(&self, what: &str, mut ready: impl FnMut(&Self) -> bool) {
         let wait = async {
@@ -225,12 +262,6 @@ impl Drop for World {
             runtime.shutdown_background();
         }
     }
-}
-
-async fn open_store(dir: &Path) -> Store {
-    Store::open(&StoreConfig::sqlite(dir.join("tutti.db")))
-        .await
-        .unwrap()
 }
 
 fn fabric() -> (Fabric, fabric::Inbox) {

@@ -1,0 +1,123 @@
+//! Blocking requests whose answers somebody waits for: a ping, a node's facts.
+//!
+//! [`Asks`] knows who waits for which answer. The rule: an answer counts only from the node that
+//! was asked, and nothing stays behind when the waiter is gone.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use fabric::{Fabric, SendError};
+use pcp::{Certname, PcpUri};
+use pxp::{Body, Request, TransactionId};
+use serde_json::value::RawValue;
+use tokio::sync::oneshot;
+
+/// Why a request was not answered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AskError {
+    /// It could not be sent.
+    #[error(transparent)]
+    NotSent(#[from] SendError),
+    /// The agent refused it.
+    #[error("the agent refused: {0}")]
+    Refused(String),
+    /// No answer in time.
+    #[error(
+        "no answer within {} ms; the agent is connected but does not answer (a pxp-agent that runs \
+         a blocking action does not)", .0.as_millis()
+    )]
+    Timeout(Duration),
+    /// The answer is no JSON that can be read.
+    #[error("the agent's answer cannot be read: {0}")]
+    Unreadable(String),
+}
+
+/// The requests under way.
+#[derive(Debug, Default)]
+pub(crate) struct Asks {
+    waiting: Mutex<HashMap<TransactionId, Waiter>>,
+}
+
+#[derive(Debug)]
+struct Waiter {
+    certname: Certname,
+    answer: oneshot::Sender<Result<Box<RawValue>, String>>,
+}
+
+/// Takes the waiter out when the request ends, or is given up.
+struct Registered<'a> {
+    asks: &'a Asks,
+    transaction: TransactionId,
+}
+
+// === impl Asks ===
+
+impl Asks {
+    /// Sends a blocking request and waits for its results.
+    pub(crate) async fn ask(
+        &self,
+        fabric: &Fabric,
+        certname: &Certname,
+        (module, action): (&str, &str),
+        params: Box<RawValue>,
+        timeout: Duration,
+    ) -> Result<Box<RawValue>, AskError> {
+        let transaction = TransactionId::random();
+        let (answer, answered) = oneshot::channel();
+        let waiter = Waiter {
+            certname: certname.clone(),
+            answer,
+        };
+        self.lock().insert(transaction.clone(), waiter);
+        let _registered = Registered {
+            asks: self,
+            transaction: transaction.clone(),
+        };
+        let body = Body::BlockingRequest(Request {
+            transaction_id: transaction,
+            module: module.to_owned(),
+            action: action.to_owned(),
+            params,
+            notify_outcome: None,
+        });
+        let message = body.into_message(PcpUri::agent(certname), fabric.address().clone());
+        fabric.send(message).await?;
+        match tokio::time::timeout(timeout, answered).await {
+            Ok(Ok(Ok(results))) => Ok(results),
+            Ok(Ok(Err(words))) => Err(AskError::Refused(words)),
+            Ok(Err(_)) | Err(_) => Err(AskError::Timeout(timeout)),
+        }
+    }
+
+    /// An answer from `certname`; `false` when nobody waits for it.
+    pub(crate) fn answered(
+        &self,
+        transaction: &TransactionId,
+        certname: &Certname,
+        answer: Result<&RawValue, &str>,
+    ) -> bool {
+        let mut waiting = self.lock();
+        if waiting
+            .get(transaction)
+            .is_none_or(|waiter| waiter.certname != *certname)
+        {
+            return false;
+        }
+        let answer = answer.map(ToOwned::to_owned).map_err(str::to_owned);
+        // The waiter may have given up just now.
+        waiting
+            .remove(transaction)
+            .is_some_and(|waiter| waiter.answer.send(answer).is_ok())
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<TransactionId, Waiter>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Registered<'_> {
+    fn drop(&mut self) {
+        self.asks.lock().remove(&self.transaction);
+    }
+}

@@ -1,0 +1,178 @@
+//! Jobs of which nobody knows whether they were kept: the store was lost at their very commit.
+//!
+//! The rule: a command that was answered with an error never starts. So such a job is
+//! [remembered](crate::withdrawals) as withdrawn before its caller is answered, holds no slot, and
+//! when the store is back it is looked up and, if it is there, ended before anything of it is sent.
+//! After a restart [`Engine::recover`] does the same.
+
+use std::collections::VecDeque;
+
+use pxp::TransactionId;
+use store::{Change, JobNumber, StoreError};
+use tokio::sync::oneshot;
+
+use super::book::Phase;
+use super::draft::{Draft, NotRun};
+use super::ledger::After;
+use super::state::Engine;
+use crate::defaults::{COMMIT_RETRY, DOUBTS};
+use crate::events;
+use crate::keys::{JobKey, RunKey};
+use crate::state::JobState;
+use crate::tally::Stop;
+use crate::verdict::Verdict;
+
+/// A job that may have been kept; its caller was told that it was not run.
+pub(super) struct Doubt {
+    key: JobKey,
+    /// By which it is found.
+    transaction: TransactionId,
+    draft: Draft,
+}
+
+/// What the store says of it.
+pub(super) struct Resolved {
+    doubt: Doubt,
+    number: Result<Option<JobNumber>, StoreError>,
+}
+
+/// Why no more jobs are taken for now.
+#[derive(Debug, thiserror::Error)]
+#[error("the database was lost at the commits of {0} jobs, which must be looked up first")]
+pub(super) struct ManyDoubts(usize);
+
+// === impl Engine ===
+
+impl Engine {
+    /// The store cannot say whether the job was kept: it is withdrawn.
+    pub(super) fn doubt(
+        &mut self,
+        key: JobKey,
+        draft: Draft,
+        source: StoreError,
+        reply: oneshot::Sender<Result<JobNumber, NotRun>>,
+    ) {
+        let open = |run: &&super::book::Run| !matches!(run.phase, Phase::Settled);
+        let Some(transaction) = draft
+            .runs
+            .iter()
+            .find(open)
+            .map(|run| run.transaction.clone())
+        else {
+            // No node was there: nothing of it can start in any case.
+            let never_starts = true;
+            let _ = reply.send(Err(NotRun::InDoubt {
+                source,
+                never_starts,
+            }));
+            return;
+        };
+        let withdrawals = self.parts.withdrawals.clone();
+        self.withdrawing.spawn(async move {
+            let never_starts = withdrawals.remember(&transaction).await;
+            tracing::warn!(
+                %transaction, never_starts,
+                "the database was lost while it wrote a job; the job is withdrawn"
+            );
+            // A caller that is gone needs no answer.
+            let _ = reply.send(Err(NotRun::InDoubt {
+                source,
+                never_starts,
+            }));
+            Doubt {
+                key,
+                transaction,
+                draft,
+            }
+        });
+    }
+
+    /// Whether another job may be taken: each that is in doubt is kept in memory.
+    pub(super) fn too_many_doubts(&self) -> Option<ManyDoubts> {
+        let doubts = self.withdrawing.len() + self.resolving.len();
+        (doubts >= DOUBTS).then_some(ManyDoubts(doubts))
+    }
+
+    /// The caller knows; now the store is asked until it answers.
+    pub(super) fn withdrawn(&mut self, doubt: Doubt) {
+        let store = self.parts.store.clone();
+        self.resolving.spawn(async move {
+            loop {
+                match store.inserted(doubt.transaction.as_str()).await {
+                    Ok(number) => {
+                        let number = Ok(number);
+                        return Resolved { doubt, number };
+                    }
+                    Err(error @ (StoreError::Closed | StoreError::Superseded)) => {
+                        let number = Err(error);
+                        return Resolved { doubt, number };
+                    }
+                    Err(error) => {
+                        tracing::debug!(%error, "a job in doubt cannot be looked up yet");
+                        tokio::time::sleep(COMMIT_RETRY).await;
+                    }
+                }
+            }
+        });
+    }
+
+    pub(super) fn resolved(&mut self, resolved: Resolved) {
+        let Resolved { doubt, number } = resolved;
+        match number {
+            Ok(Some(number)) => self.end_withdrawn(doubt, number),
+            Ok(None) => {
+                tracing::info!(transaction = %doubt.transaction, "the job in doubt was not kept");
+                self.parts.withdrawals.forget(&doubt.transaction);
+            }
+            // The next start resolves it.
+            Err(error) => self.lost = Some(error),
+        }
+    }
+
+    fn end_withdrawn(&mut self, doubt: Doubt, number: JobNumber) {
+        let Doubt {
+            key,
+            transaction,
+            draft,
+        } = doubt;
+        let mut job = draft.into_job(number, &self.parts.patience);
+        let mut open = Vec::new();
+        for (index, run) in job.runs.iter_mut().enumerate() {
+            if !matches!(run.phase, Phase::Settled) {
+                // Also the marked ones: nothing was sent, and no slot is held.
+                run.phase = Phase::Waiting;
+                open.push(RunKey { job: key, index });
+            }
+        }
+        job.waiting = VecDeque::new();
+        job.tally.stop(Stop::Gently);
+        self.book.insert(key, job);
+        self.stop_withdrawn(key, number, transaction);
+        for run in open {
+            self.give_up(run, &Verdict::Withdrawn);
+        }
+    }
+
+    /// Writes down that a withdrawn job stops, in front of the ends of its runs.
+    pub(super) fn stop_withdrawn(
+        &mut self,
+        key: JobKey,
+        number: JobNumber,
+        transaction: TransactionId,
+    ) {
+        tracing::warn!(job = %number, "the job was kept although its command was answered with \
+            an error; it is stopped, nothing of it was started");
+        self.being_withdrawn.insert(key, transaction);
+        let at_ms = self.parts.clock.now_ms();
+        let event = events::stopping(at_ms);
+        let change = events::job_change(number, JobState::Stopping, at_ms, Some(event));
+        self.ledger.push(Change::Job(change), After::Told(key));
+    }
+
+    /// The end of a job is durable.
+    pub(super) fn forget_withdrawal(&mut self, key: JobKey) {
+        if let Some(transaction) = self.being_withdrawn.remove(&key) {
+            self.parts.withdrawals.forget(&transaction);
+        }
+    }
+}

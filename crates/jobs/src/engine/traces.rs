@@ -1,0 +1,73 @@
+//! When the engine tells of a job and its runs to whoever collects traces.
+//!
+//! The rule: nothing waits for a span, and a job that is not traced costs a look at an empty
+//! place.
+
+use std::time::SystemTime;
+
+use store::JobNumber;
+
+use super::book::Job;
+use super::state::Engine;
+use crate::keys::{JobKey, RunKey};
+use crate::trace::{JobTrace, RunTrace};
+
+// === impl Job ===
+
+impl Job {
+    /// A run has its slot since `start`.
+    pub(super) fn trace_run(&mut self, index: usize, start: SystemTime) {
+        let trace = self.trace.as_ref();
+        let run = trace.and_then(|trace| trace.run(index, start));
+        self.runs[index].trace = run.map(Box::new);
+    }
+}
+
+// === impl Engine ===
+
+impl Engine {
+    /// Notes something in the trace of a run, if it has one.
+    pub(super) fn trace(&mut self, key: RunKey, note: impl FnOnce(&mut RunTrace)) {
+        if let Some(run) = self.book.run_mut(key)
+            && let Some(trace) = &mut run.trace
+        {
+            note(trace);
+        }
+    }
+
+    /// A job is durable, or over in the transaction that made it.
+    pub(super) fn trace_inserted(&self, trace: Option<&JobTrace>, since: SystemTime) {
+        if let Some(trace) = trace {
+            self.parts.tracer.take(trace.committed(since));
+        }
+    }
+
+    /// The end of a run is durable.
+    pub(super) fn trace_run_ended(&mut self, key: RunKey) {
+        let Some(job) = self.book.jobs.get_mut(&key.job) else {
+            return;
+        };
+        let run = &mut job.runs[key.index];
+        let Some(trace) = run.trace.take() else {
+            return;
+        };
+        for span in trace.ended(job.number, run.certname.as_str(), run.via) {
+            self.parts.tracer.take(span);
+        }
+    }
+
+    /// The end of a job is durable.
+    pub(super) fn trace_job_ended(&mut self, key: JobKey) {
+        if let Some(job) = self.book.jobs.get_mut(&key)
+            && let Some(trace) = job.trace.take()
+        {
+            let number = job.number;
+            self.trace_over(trace, number);
+        }
+    }
+
+    /// A job is over.
+    pub(super) fn trace_over(&self, trace: JobTrace, number: JobNumber) {
+        self.parts.tracer.take(trace.ended(number));
+    }
+}

@@ -1,0 +1,200 @@
+//! Those who know nodes, as a server has them: the inventory and the classifier.
+//!
+//! [`Fleet`] is [`Resolve`] over both. The rules: the classifier decides a node's environment only
+//! where somebody has made groups (the shipped ones would put every node into `production`); a rule
+//! is evaluated by PuppetDB where there is one, and here over the embedded inventory otherwise.
+
+use async_trait::async_trait;
+use classifier::{Classifier, GroupId, NodeFacts, Subject};
+use futures_util::{StreamExt, TryStreamExt, stream};
+use inventory::{Fault, Inventory, Metric, NodeRecord, Query, QueryError, Report};
+use pcp::Certname;
+use serde_json::{Value, json};
+
+use crate::defaults::{LOOK_UPS, REPORT_WAIT};
+use crate::known::Known;
+use crate::resolve::{PuppetRun, Resolve, ResolveError, RunReport};
+
+/// The inventory and the classifier. Cheap to clone.
+#[derive(Clone)]
+pub struct Fleet {
+    inventory: Inventory,
+    classifier: Classifier,
+}
+
+// === impl Fleet ===
+
+impl Fleet {
+    /// Over both.
+    pub fn new(inventory: Inventory, classifier: Classifier) -> Self {
+        Self {
+            inventory,
+            classifier,
+        }
+    }
+
+    async fn certnames(&self, query: &Query) -> Result<Vec<String>, ResolveError> {
+        Ok(names(self.inventory.certnames(query).await?))
+    }
+
+    fn environment_of(&self, node: &impl Subject) -> Option<String> {
+        match self.classifier.classify(node) {
+            Ok(classification) => classification.environment,
+            // Its values may be secrets, so they stay out of the log.
+            Err(_) => {
+                // Its run will say so, in Puppet's words.
+                let certname = node.certname();
+                tracing::info!(%certname, "the node's groups do not agree; ask the classifier \
+                    for an explanation");
+                None
+            }
+        }
+    }
+
+    async fn record(&self, run: &PuppetRun) {
+        let metric = |(name, value): (&String, &Value)| Metric {
+            category: "resources".to_owned(),
+            name: name.clone(),
+            value: value.clone(),
+        };
+        let now = jiff::Timestamp::now();
+        let report = Report {
+            transaction_uuid: run.transaction_uuid.clone(),
+            status: Some(run.status.clone()),
+            noop: Some(run.noop),
+            environment: run.environment.clone(),
+            configuration_version: run.configuration_version.clone(),
+            job_id: Some(run.job.to_string()),
+            start_time: run.time.as_deref().and_then(|time| time.parse().ok()),
+            end_time: Some(now),
+            receive_time: Some(now),
+            metrics: run.metrics.iter().map(metric).collect(),
+            ..Report::default()
+        };
+        let certname = &run.certname;
+        if let Err(error) = self.inventory.record_report(certname, report).await {
+            tracing::warn!(%certname, %error, "the report of a Puppet run cannot be kept");
+        }
+    }
+}
+
+#[async_trait]
+impl Resolve for Fleet {
+    async fn query(&self, query: &Value) -> Result<Vec<String>, ResolveError> {
+        let query = Query::from_json(query.clone());
+        let query = query.map_err(|error| ResolveError::Query(error.to_string()))?;
+        self.certnames(&query).await
+    }
+
+    async fn node_group(&self, group: &str) -> Result<Vec<String>, ResolveError> {
+        let unknown = || ResolveError::UnknownGroup(group.to_owned());
+        let id: GroupId = group.parse().map_err(|_| unknown())?;
+        let rule = self.classifier.rule_of(id).map_err(|_| unknown())?;
+        if rule.own.is_none() {
+            return Err(ResolveError::NoRules(group.to_owned()));
+        }
+        if let Some(known) = self.inventory.all_facts() {
+            let silent = rule.pinned.iter().filter(|name| known.get(name).is_none());
+            let silent = silent.map(|name| Known::new(name, None));
+            let nodes = known
+                .iter()
+                .map(|(name, node)| Known::new(name, Some(node)));
+            let found = self.classifier.matching(id, nodes.chain(silent));
+            return Ok(names(found.map_err(|_| unknown())?));
+        }
+        let query = match (rule.nodes_query, rule.inventory_query) {
+            (Some(Ok(query)), _) => json!(["from", "nodes", ["extract", ["certname"], query]]),
+            (_, Some(Ok(query))) => json!(["from", "inventory", ["extract", ["certname"], query]]),
+            (Some(Err(error)), _) | (_, Some(Err(error))) => {
+                return Err(ResolveError::Query(error.to_string()));
+            }
+            (None, None) => return Err(ResolveError::NoRules(group.to_owned())),
+        };
+        self.certnames(&Query::ast(query)).await
+    }
+
+    /// The nodes whose last catalog was of it; and, as long as most nodes had none from here (an
+    /// embedded inventory), those that are classified into it.
+    async fn whole_environment(&self, environment: &str) -> Result<Vec<String>, ResolveError> {
+        let mut found = names(self.inventory.environment_nodes(environment).await?);
+        if let Some(known) = self.inventory.all_facts() {
+            for (certname, node) in known.iter() {
+                let environment_of = self.environment_of(&Known::new(certname, Some(node)));
+                if environment_of.as_deref() == Some(environment) {
+                    found.push(certname.to_string());
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    async fn environments(&self, nodes: &[Certname]) -> Result<Vec<Option<String>>, ResolveError> {
+        if self.classifier.is_as_shipped() {
+            return Ok(vec![None; nodes.len()]);
+        }
+        if let Some(known) = self.inventory.all_facts() {
+            let each = nodes.iter();
+            let each = each.map(|name| Known::new(name, known.get(name)));
+            return Ok(each.map(|node| self.environment_of(&node)).collect());
+        }
+        let look = |node: Certname| async move {
+            let record = self.inventory.facts(&node).await?;
+            Ok(self.environment_of(&facts(&node, record.as_ref())))
+        };
+        stream::iter(nodes.to_vec())
+            .map(look)
+            .buffered(LOOK_UPS)
+            .try_collect()
+            .await
+    }
+
+    async fn report(&self, run: &PuppetRun) -> Result<Option<RunReport>, ResolveError> {
+        if self.inventory.is_embedded() {
+            self.record(run).await;
+            return Ok(None);
+        }
+        let (certname, uuid) = (&run.certname, &run.transaction_uuid);
+        let report = self.inventory.report(certname, uuid, REPORT_WAIT).await?;
+        Ok(report.map(|report| RunReport {
+            hash: Some(report.hash).filter(|hash| !hash.is_empty()),
+            configuration_version: report.configuration_version,
+            environment: report.environment,
+            noop: None,
+        }))
+    }
+}
+
+fn names(certnames: Vec<Certname>) -> Vec<String> {
+    certnames.iter().map(ToString::to_string).collect()
+}
+
+/// A node as rules see it.
+fn facts(certname: &Certname, record: Option<&NodeRecord>) -> NodeFacts {
+    let named = NodeFacts::named(certname.clone());
+    let Some(record) = record else { return named };
+    NodeFacts {
+        fact: Value::Object((*record.facts).clone()),
+        trusted: match record.trusted.is_empty() {
+            true => named.trusted,
+            false => Value::Object((*record.trusted).clone()),
+        },
+        requested_environment: record.environment.clone(),
+        certname: named.certname,
+    }
+}
+
+impl From<QueryError> for ResolveError {
+    fn from(error: QueryError) -> Self {
+        match error.fault() {
+            Fault::Query => Self::Query(error.to_string()),
+            Fault::PuppetDb => Self::Unreachable(error.to_string()),
+            Fault::Server => Self::Broken(error.to_string()),
+        }
+    }
+}
+
+impl std::fmt::Debug for Fleet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Fleet").finish_non_exhaustive()
+    }
+}

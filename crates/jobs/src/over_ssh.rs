@@ -1,0 +1,92 @@
+//! Nodes that are reached over SSH, by the word of one job: [`OverSsh`].
+//!
+//! The rule: the engine carries these connections sealed and cannot read them; whoever sealed them
+//! opens them when the run starts.
+
+use std::collections::HashMap;
+
+use pcp::Certname;
+use pxp::action;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+/// How a run's node is reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Via {
+    /// By its agent.
+    #[default]
+    Agent,
+    /// By the fabric's stand-in.
+    Ssh,
+}
+
+/// Which nodes of a job are reached over SSH although they might have an agent, and how.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OverSsh {
+    sealed: Vec<String>,
+    /// Places in `sealed`: thousands of nodes share one connection.
+    nodes: HashMap<Certname, usize>,
+}
+
+// === impl OverSsh ===
+
+impl OverSsh {
+    /// These nodes are reached by this connection. A node that has one already keeps it.
+    pub fn add(&mut self, nodes: impl IntoIterator<Item = Certname>, sealed: String) {
+        let place = self.sealed.len();
+        self.sealed.push(sealed);
+        for node in nodes {
+            self.nodes.entry(node).or_insert(place);
+        }
+    }
+
+    /// Whether a node has one.
+    pub fn has(&self, node: &Certname) -> bool {
+        self.nodes.contains_key(node)
+    }
+
+    /// The parameters of a request to `node`, with its connection.
+    pub(crate) fn told(&self, node: &Certname, params: &RawValue) -> Box<RawValue> {
+        let sealed = self
+            .nodes
+            .get(node)
+            .and_then(|place| self.sealed.get(*place));
+        let known = sealed.zip(action::decode::<Map<String, Value>>(params).ok());
+        let Some((sealed, mut params)) = known else {
+            return params.to_owned();
+        };
+        let key = fabric::CONNECTION_KEY.to_owned();
+        params.insert(key, Value::from(sealed.as_str()));
+        action::encode(&params)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn node(name: &str) -> Certname {
+        name.parse().unwrap()
+    }
+
+    #[test]
+    fn each_node_is_told_its_own_connection_and_others_none() {
+        let mut over_ssh = OverSsh::default();
+        over_ssh.add([node("a"), node("b")], "one".to_owned());
+        over_ssh.add([node("b"), node("c")], "two".to_owned());
+        let text = serde_json::to_string(&over_ssh).unwrap();
+        let over_ssh: OverSsh = serde_json::from_str(&text).unwrap();
+        let params = action::encode(&json!({"x": 1}));
+        let told = |name| -> Value {
+            serde_json::from_str(over_ssh.told(&node(name), &params).get()).unwrap()
+        };
+        assert_eq!(told("a"), json!({"x": 1, "_connection": "one"}));
+        assert_eq!(told("b"), json!({"x": 1, "_connection": "one"}));
+        assert_eq!(told("c"), json!({"x": 1, "_connection": "two"}));
+        assert_eq!(told("d"), json!({"x": 1}));
+        assert!(over_ssh.has(&node("c")) && !over_ssh.has(&node("d")));
+    }
+}

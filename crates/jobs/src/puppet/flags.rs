@@ -1,0 +1,260 @@
+//! The options of a Puppet run as flags of `puppet agent`.
+//!
+//! [`PuppetFlags`]; the rule: only flags that pxp-module-puppet lets through are made, and a value
+//! that it would refuse (or take for a flag) is refused here, with the option's name.
+
+use std::fmt;
+
+/// How Puppet is to run. The names are those of Puppet's settings.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PuppetFlags {
+    /// Only show what would change.
+    pub noop: bool,
+    /// Change things although `puppet.conf` says noop.
+    pub no_noop: bool,
+    /// Log more.
+    pub debug: bool,
+    /// Show stack traces.
+    pub trace: bool,
+    /// Log each resource as it is evaluated.
+    pub evaltrace: bool,
+    /// Apply the last catalog instead of asking for one.
+    pub use_cached_catalog: bool,
+    /// Apply the last catalog when there is no new one; `None`: as the node is configured.
+    pub usecacheonfailure: Option<bool>,
+    /// In seconds.
+    pub filetimeout: Option<u64>,
+    /// In seconds.
+    pub http_connect_timeout: Option<u64>,
+    /// In seconds.
+    pub http_keepalive_timeout: Option<u64>,
+    /// In seconds.
+    pub http_read_timeout: Option<u64>,
+    /// `manifest`, `title-hash` or `random`.
+    pub ordering: Option<String>,
+    /// Names with commas between: only resources with these tags.
+    pub tags: Option<String>,
+    /// Names with commas between: no resources with these tags.
+    pub skip_tags: Option<String>,
+}
+
+/// An option that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{option}: {problem}")]
+pub struct FlagProblem {
+    /// Its name in the request.
+    pub option: &'static str,
+    /// What is wrong with it.
+    pub problem: String,
+}
+
+const ORDERINGS: [&str; 3] = ["manifest", "title-hash", "random"];
+
+// === impl PuppetFlags ===
+
+impl PuppetFlags {
+    /// The words for the command line. `environment`: `None` is each node's own; `enforced` makes
+    /// the run fail where the server would use another one.
+    pub(crate) fn words(
+        &self,
+        environment: Option<&str>,
+        enforced: bool,
+    ) -> Result<Vec<String>, FlagProblem> {
+        if self.noop && self.no_noop {
+            return Err(problem("no_noop", "contradicts noop; set one of them"));
+        }
+        let mut words = Words::default();
+        if let Some(environment) = environment {
+            words.pair("environment", environment);
+            words.flag("strict_environment_mode", enforced);
+        }
+        words.flag("noop", self.noop);
+        words.flag("no-noop", self.no_noop);
+        words.flag("debug", self.debug);
+        words.flag("trace", self.trace);
+        words.flag("evaltrace", self.evaltrace);
+        words.flag("use_cached_catalog", self.use_cached_catalog);
+        words.flag("usecacheonfailure", self.usecacheonfailure == Some(true));
+        words.flag(
+            "no-usecacheonfailure",
+            self.usecacheonfailure == Some(false),
+        );
+        for (name, seconds) in [
+            ("filetimeout", self.filetimeout),
+            ("http_connect_timeout", self.http_connect_timeout),
+            ("http_keepalive_timeout", self.http_keepalive_timeout),
+            ("http_read_timeout", self.http_read_timeout),
+        ] {
+            if let Some(seconds) = seconds {
+                words.pair(name, seconds);
+            }
+        }
+        if let Some(ordering) = &self.ordering {
+            if !ORDERINGS.contains(&ordering.as_str()) {
+                let which = ORDERINGS.join(", ");
+                return Err(problem("ordering", format!("must be one of {which}")));
+            }
+            words.pair("ordering", ordering);
+        }
+        for (option, tags) in [("tags", &self.tags), ("skip_tags", &self.skip_tags)] {
+            if let Some(tags) = tags {
+                check_tags(option, tags)?;
+                words.pair(option, tags);
+            }
+        }
+        Ok(words.0)
+    }
+}
+
+/// The characters that the module lets through.
+fn check_tags(option: &'static str, tags: &str) -> Result<(), FlagProblem> {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "_:,.-".contains(c);
+    if tags.is_empty() {
+        return Err(problem(option, "is empty; leave it away"));
+    }
+    if tags.starts_with('-') || !tags.chars().all(allowed) {
+        let what = "may have letters, digits and _ : , . - only, and not begin with a dash; write \
+                    several tags with commas and no blanks";
+        return Err(problem(option, what));
+    }
+    Ok(())
+}
+
+fn problem(option: &'static str, problem: impl Into<String>) -> FlagProblem {
+    FlagProblem {
+        option,
+        problem: problem.into(),
+    }
+}
+
+#[derive(Default)]
+struct Words(Vec<String>);
+
+impl Words {
+    fn flag(&mut self, name: &str, set: bool) {
+        if set {
+            self.0.push(format!("--{name}"));
+        }
+    }
+
+    /// Two words: the module takes no `=`.
+    fn pair(&mut self, name: &str, value: impl fmt::Display) {
+        self.0.extend([format!("--{name}"), value.to_string()]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What pxp-module-puppet lets through, each also with `no-` in front.
+    const ALLOWED: [&str; 23] = [
+        "color",
+        "configtimeout",
+        "debug",
+        "disable_warnings",
+        "environment",
+        "evaltrace",
+        "filetimeout",
+        "graph",
+        "http_connect_timeout",
+        "http_debug",
+        "http_keepalive_timeout",
+        "http_read_timeout",
+        "log_level",
+        "noop",
+        "ordering",
+        "pluginsync",
+        "show_diff",
+        "skip_tags",
+        "splay",
+        "strict_environment_mode",
+        "tags",
+        "trace",
+        "use_cached_catalog",
+    ];
+
+    fn everything() -> PuppetFlags {
+        PuppetFlags {
+            noop: true,
+            no_noop: false,
+            debug: true,
+            trace: true,
+            evaltrace: true,
+            use_cached_catalog: true,
+            usecacheonfailure: Some(false),
+            filetimeout: Some(1),
+            http_connect_timeout: Some(2),
+            http_keepalive_timeout: Some(3),
+            http_read_timeout: Some(4),
+            ordering: Some("title-hash".to_owned()),
+            tags: Some("a,b::c".to_owned()),
+            skip_tags: Some("d.e-f".to_owned()),
+        }
+    }
+
+    #[test]
+    fn every_option_becomes_a_flag_that_the_module_lets_through() {
+        let words = everything().words(Some("production"), true).unwrap();
+        let expected = "--environment production --strict_environment_mode --noop --debug --trace \
+            --evaltrace --use_cached_catalog --no-usecacheonfailure --filetimeout 1 \
+            --http_connect_timeout 2 --http_keepalive_timeout 3 --http_read_timeout 4 \
+            --ordering title-hash --tags a,b::c --skip_tags d.e-f";
+        assert_eq!(words.join(" "), expected);
+        for word in &words {
+            let fine = |c: char| c.is_ascii_alphanumeric() || "_:,.-".contains(c);
+            assert!(word.chars().all(fine), "{word}");
+            let Some(flag) = word.strip_prefix("--") else {
+                continue;
+            };
+            let flag = flag.strip_prefix("no-").unwrap_or(flag);
+            let known = ALLOWED.contains(&flag) || flag == "usecacheonfailure";
+            assert!(known, "{flag}");
+        }
+    }
+
+    #[test]
+    fn nothing_asked_is_no_flag_and_a_node_keeps_its_own_environment() {
+        let none: [String; 0] = [];
+        assert_eq!(PuppetFlags::default().words(None, false).unwrap(), none);
+        let words = PuppetFlags::default().words(Some("test"), false).unwrap();
+        assert_eq!(words, ["--environment", "test"]);
+        let no_noop = PuppetFlags {
+            no_noop: true,
+            usecacheonfailure: Some(true),
+            ..PuppetFlags::default()
+        };
+        let words = no_noop.words(None, false).unwrap();
+        assert_eq!(words, ["--no-noop", "--usecacheonfailure"]);
+    }
+
+    #[test]
+    fn what_the_module_would_refuse_or_misread_is_refused_by_name() {
+        let refused = |flags: PuppetFlags| flags.words(None, false).unwrap_err().option;
+        let with = |change: fn(&mut PuppetFlags)| {
+            let mut flags = PuppetFlags::default();
+            change(&mut flags);
+            refused(flags)
+        };
+        let both = with(|flags| (flags.noop, flags.no_noop) = (true, true));
+        assert_eq!(both, "no_noop");
+        assert_eq!(
+            with(|flags| flags.ordering = Some("up".to_owned())),
+            "ordering"
+        );
+        for tags in [
+            "", "-t", "--debug", "a b", "a=b", "a/b", "ä", "a\0", "$(id)", "a\nb",
+        ] {
+            let flags = PuppetFlags {
+                tags: Some(tags.to_owned()),
+                ..PuppetFlags::default()
+            };
+            assert_eq!(refused(flags), "tags", "{tags:?}");
+            let flags = PuppetFlags {
+                skip_tags: Some(tags.to_owned()),
+                ..PuppetFlags::default()
+            };
+            assert_eq!(refused(flags), "skip_tags", "{tags:?}");
+        }
+    }
+}

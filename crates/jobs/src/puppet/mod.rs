@@ -1,0 +1,18 @@
+//! On-demand Puppet runs: what differs from tasks.
+//!
+//! [`DeployRequest`] is what is asked, [`PuppetFlags`] how Puppet is to run, [`outcome`] the shape of
+//! what came out. The rule: everything else (commits, requests, at most once, recovery, stops) is the
+//! engine's, the same as for tasks.
+
+mod flags;
+pub(crate) mod outcome;
+mod prepare;
+mod request;
+
+pub use flags::{FlagProblem, PuppetFlags};
+pub use request::{DeployError, DeployRequest};
+
+/// The PXP module that runs Puppet, by the name of the stock agent's file.
+pub(crate) const MODULE: &str = "pxp-module-puppet";
+/// Its action.
+pub(crate) const ACTION: &str = "run";

@@ -1,0 +1,471 @@
+//! What a Puppet run left behind, in the shape that clients of the orchestrator know.
+//!
+//! [`read`] takes an agent's words apart, [`Ran::shape`] makes of them what is stored and told. The
+//! rule: a run that has a report is told by its status; one that has none could not be run, and the
+//! agent's reason stands for it.
+
+use pcp::Certname;
+use pxp::action::ActionResult;
+use serde_json::{Map, Value, json};
+use store::JobNumber;
+
+use crate::flight::CancelReason;
+use crate::outcome::{Circumstances, Shaped};
+use crate::resolve::{PuppetRun, RunReport};
+use crate::state::RunState;
+use crate::verdict::{KIND_EXECUTION, KIND_STOPPED, KIND_TIMEOUT, clip};
+
+/// What the stock module says of a value that it does not know.
+const UNKNOWN: &str = "unknown";
+
+/// What an agent said, taken apart.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    said: Map<String, Value>,
+    known: Circumstances,
+}
+
+/// Reads the results of a run: the module's own object, or (in a status answer) that object as the
+/// standard output of the process.
+pub(crate) fn read(results: &str, known: Circumstances) -> Result<Ran, String> {
+    let mut said: Map<String, Value> =
+        serde_json::from_str(results).map_err(|error| error.to_string())?;
+    if is_of_puppet(&said) {
+        return Ok(Ran { said, known });
+    }
+    let outer = serde_json::from_value::<ActionResult>(Value::Object(said.clone()));
+    let outer = outer.map_err(|error| error.to_string())?;
+    let inner = outer.stdout.as_deref().unwrap_or_default();
+    if let Ok(inner) = serde_json::from_str::<Map<String, Value>>(inner) {
+        let exit_code = said.remove("exitcode");
+        let cancelled = said.remove("cancelled");
+        said = inner;
+        for (key, value) in [("exitcode", exit_code), ("cancelled", cancelled)] {
+            if let (false, Some(value)) = (said.contains_key(key), value) {
+                said.insert(key.to_owned(), value);
+            }
+        }
+    }
+    Ok(Ran { said, known })
+}
+
+/// Whether an object is what the module says.
+fn is_of_puppet(said: &Map<String, Value>) -> bool {
+    said.contains_key("transaction_uuid") || said.contains_key("error_type")
+}
+
+// === impl Ran ===
+
+impl Ran {
+    /// Whether it is what the module says, and not what something else did.
+    pub(crate) fn is_of_puppet(&self) -> bool {
+        is_of_puppet(&self.said)
+    }
+
+    /// The run, if Puppet left a report of it.
+    pub(crate) fn run(&self, certname: &Certname, job: JobNumber, noop: bool) -> Option<PuppetRun> {
+        let status = self.status()?;
+        let noop = self
+            .said
+            .get("noop")
+            .and_then(Value::as_bool)
+            .unwrap_or(noop);
+        Some(PuppetRun {
+            certname: certname.clone(),
+            job,
+            transaction_uuid: self.text("transaction_uuid")?.to_owned(),
+            status: status.to_owned(),
+            environment: self.text("environment").map(str::to_owned),
+            configuration_version: self.version(),
+            metrics: self.metrics(),
+            time: self.text("time").map(str::to_owned),
+            noop,
+        })
+    }
+
+    /// The run's end. `console`: where reports are shown.
+    pub(crate) fn shape(&self, report: Option<&RunReport>, console: Option<&str>) -> Shaped {
+        let cancelled = self.is_true("cancelled");
+        let ended = cancelled || self.is_true("timed_out");
+        match self.status() {
+            Some(status) if !ended => self.reported(status, report, console),
+            _ => self.not_run(cancelled),
+        }
+    }
+
+    fn reported(&self, status: &str, report: Option<&RunReport>, console: Option<&str>) -> Shaped {
+        let nothing = RunReport::default();
+        let report = report.unwrap_or(&nothing);
+        let own = |key| self.text(key).map(str::to_owned);
+        let mut result = Map::new();
+        let hash = report.hash.clone().or_else(|| own("hash"));
+        let noop = match report.noop {
+            Some((noop, no_noop)) => json!({"noop": noop, "no_noop": no_noop}),
+            None => self.noop(),
+        };
+        let environment = report.environment.clone().or_else(|| own("environment"));
+        let version = report.configuration_version.clone();
+        let told = [
+            ("hash", json!(hash)),
+            ("status", json!(status)),
+            ("noop", noop),
+            ("environment", json!(environment)),
+            ("configuration_version", json!(version.or(self.version()))),
+            ("metrics", Value::Object(self.metrics())),
+            ("transaction_uuid", json!(self.text("transaction_uuid"))),
+        ];
+        result.extend(told.map(|(key, value)| (key.to_owned(), value)));
+        let url = hash.and_then(|hash| {
+            let console = console?.trim_end_matches('/');
+            Some(format!("{console}/#/cm/report/{hash}"))
+        });
+        let mut event = result.clone();
+        let mut details = Map::new();
+        for (key, value) in [
+            ("transaction_uuid", self.text("transaction_uuid")),
+            ("report-url", url.as_deref()),
+        ] {
+            if let Some(value) = value {
+                details.insert(key.to_owned(), value.into());
+            }
+        }
+        event.insert("report-url".to_owned(), json!(url));
+        for (key, value) in &self.said {
+            if !TOLD_ELSEWHERE.contains(&key.as_str()) && !result.contains_key(key) {
+                result.insert(key.clone(), value.clone());
+            }
+        }
+        let failed = status == "failed" || self.exit_code() != 0;
+        let message = if failed {
+            self.why_failed()
+        } else {
+            String::new()
+        };
+        if failed {
+            details.insert("message".to_owned(), message.as_str().into());
+            event.insert("message".to_owned(), message.as_str().into());
+        }
+        Shaped {
+            state: if failed {
+                RunState::Failed
+            } else {
+                RunState::Finished
+            },
+            result: Value::Object(result).to_string(),
+            details: Value::Object(details).to_string(),
+            message,
+            told: Some(Value::Object(event)),
+        }
+    }
+
+    /// Puppet did not run, or did not come to a report.
+    fn not_run(&self, cancelled: bool) -> Shaped {
+        let (state, kind, message) = match self.known.cancelling {
+            Some(CancelReason::Timeout) if cancelled => {
+                let seconds = self.known.timeout_seconds;
+                let message = format!("the time limit of {seconds} s passed and Puppet was ended");
+                (RunState::Errored, KIND_TIMEOUT, message)
+            }
+            _ if self.is_true("timed_out") => {
+                let message = "the agent's time limit passed and Puppet was ended".to_owned();
+                (RunState::Errored, KIND_TIMEOUT, message)
+            }
+            _ if cancelled => {
+                let message = "the job was stopped and Puppet was ended".to_owned();
+                (RunState::Failed, KIND_STOPPED, message)
+            }
+            _ => (RunState::Errored, KIND_EXECUTION, self.why_not_run()),
+        };
+        let mut about = Map::from_iter([("exit_code".to_owned(), self.exit_code().into())]);
+        for key in ["error_type", "cause", "errors"] {
+            if let Some(value) = self.said.get(key) {
+                about.insert(key.to_owned(), value.clone());
+            }
+        }
+        let error = json!({"kind": kind, "msg": message, "details": about});
+        Shaped {
+            state,
+            result: json!({ "_error": error }).to_string(),
+            details: json!({ "message": message }).to_string(),
+            told: Some(json!({"message": message, "kind": kind})),
+            message,
+        }
+    }
+
+    fn why_failed(&self) -> String {
+        let failed = self.metric("failed") + self.metric("failed_to_restart");
+        let logged = self.said.get("errors").and_then(|errors| errors.get(0));
+        let words = self.text("error").or(logged.and_then(Value::as_str));
+        match (failed, words) {
+            (1, _) => "1 resource failed".to_owned(),
+            (failed, _) if failed > 0 => format!("{failed} resources failed"),
+            (_, Some(words)) => clip(words).to_owned(),
+            _ => "the report says that the run failed".to_owned(),
+        }
+    }
+
+    /// How many resources noop held back and how many were touched; null where the agent does not
+    /// say whether it was noop at all.
+    fn noop(&self) -> Value {
+        if self.said.get("noop").and_then(Value::as_bool).is_none() {
+            return Value::Null;
+        }
+        let touched = self.metric("changed") + self.metric("failed");
+        let held_back = self.metric("out_of_sync").saturating_sub(touched);
+        json!({"noop": held_back, "no_noop": touched})
+    }
+
+    fn metric(&self, name: &str) -> u64 {
+        let metrics = self.said.get("metrics");
+        metrics
+            .and_then(|metrics| metrics.get(name)?.as_u64())
+            .unwrap_or(0)
+    }
+
+    /// The module's words, then those of whatever ran it.
+    fn why_not_run(&self) -> String {
+        let spoken = [self.said.get("error"), self.said.get("_error")];
+        let spoken = spoken.into_iter().flatten().find_map(|error| {
+            let words = error.as_str().or_else(|| error.get("msg")?.as_str())?;
+            (!words.is_empty()).then_some(words)
+        });
+        let stderr = self.text("stderr").map(str::trim);
+        match (spoken, stderr) {
+            (Some(words), _) => clip(words).to_owned(),
+            (None, Some(words)) if !words.is_empty() => clip(words).to_owned(),
+            _ => format!(
+                "Puppet left no report and ended with exit code {}",
+                self.exit_code()
+            ),
+        }
+    }
+
+    /// As the report has it; `None`: there is no report.
+    fn status(&self) -> Option<&str> {
+        let status = self.text("status")?;
+        ["changed", "unchanged", "failed"]
+            .contains(&status)
+            .then_some(status)
+    }
+
+    fn version(&self) -> Option<String> {
+        match self.said.get("configuration_version")? {
+            Value::String(text) if text != UNKNOWN => Some(text.clone()),
+            Value::Number(number) => Some(number.to_string()),
+            _ => None,
+        }
+    }
+
+    fn metrics(&self) -> Map<String, Value> {
+        let metrics = self.said.get("metrics").and_then(Value::as_object);
+        metrics.cloned().unwrap_or_default()
+    }
+
+    fn exit_code(&self) -> i64 {
+        self.said
+            .get("exitcode")
+            .and_then(Value::as_i64)
+            .unwrap_or(0)
+    }
+
+    fn is_true(&self, key: &str) -> bool {
+        self.said.get(key) == Some(&Value::Bool(true))
+    }
+
+    /// A text that is known.
+    fn text(&self, key: &str) -> Option<&str> {
+        let text = self.said.get(key)?.as_str()?;
+        (text != UNKNOWN && !text.is_empty()).then_some(text)
+    }
+}
+
+/// What of the agent's words is told elsewhere, or is of no use to anybody.
+const TOLD_ELSEWHERE: [&str; 11] = [
+    "time",
+    "version",
+    "exitcode",
+    "error",
+    "error_type",
+    "stdout",
+    "stderr",
+    "cancelled",
+    "timed_out",
+    "hash",
+    "kind",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KNOWN: Circumstances = Circumstances {
+        stock_agent: false,
+        cancelling: None,
+        timeout_seconds: 60,
+    };
+    const UUID: &str = "1b867bff-a1a0-4a02-8e5f-cbc6a4d6d8a8";
+
+    /// What the stock module says of a run that changed something.
+    fn changed() -> Value {
+        json!({
+            "time": "2026-11-21T20:00:00.000000000+00:00", "transaction_uuid": UUID,
+            "environment": "production", "status": "changed", "exitcode": 0, "version": 1,
+            "metrics": {"total": 9, "changed": 2, "failed": 0},
+        })
+    }
+
+    fn shaped(said: &Value, report: Option<&RunReport>) -> (RunState, Value, Value, String) {
+        let ran = read(&said.to_string(), KNOWN).unwrap();
+        let shaped = ran.shape(report, Some("https://console.example.com/"));
+        let json = |text: &str| serde_json::from_str(text).unwrap();
+        (
+            shaped.state,
+            json(&shaped.result),
+            json(&shaped.details),
+            shaped.message,
+        )
+    }
+
+    #[test]
+    fn a_run_with_a_report_has_the_shape_that_clients_know() {
+        let report = RunReport {
+            hash: Some("abc".to_owned()),
+            configuration_version: Some("17".to_owned()),
+            noop: Some((0, 2)),
+            ..RunReport::default()
+        };
+        let (state, result, details, message) = shaped(&changed(), Some(&report));
+        assert_eq!((state, message.as_str()), (RunState::Finished, ""));
+        let expected = json!({
+            "hash": "abc", "status": "changed", "noop": {"noop": 0, "no_noop": 2},
+            "environment": "production", "configuration_version": "17",
+            "metrics": {"total": 9, "changed": 2, "failed": 0}, "transaction_uuid": UUID,
+        });
+        assert_eq!(result, expected);
+        let url = "https://console.example.com/#/cm/report/abc";
+        assert_eq!(
+            details,
+            json!({"report-url": url, "transaction_uuid": UUID})
+        );
+    }
+
+    #[test]
+    fn without_a_report_of_the_inventory_the_agents_own_words_stand() {
+        let mut said = changed();
+        said["configuration_version"] = json!(1_763_760_000);
+        said["noop"] = true.into();
+        said["metrics"] = json!({"total": 9, "changed": 1, "out_of_sync": 4});
+        said["resources"] = json!([{"resource": "File[/x]", "status": "changed"}]);
+        let (state, result, details, _) = shaped(&said, None);
+        assert_eq!(state, RunState::Finished);
+        assert_eq!(result["hash"], Value::Null);
+        assert_eq!(result["noop"], json!({"noop": 3, "no_noop": 1}));
+        assert_eq!(result["configuration_version"], "1763760000");
+        assert_eq!(result["resources"], said["resources"], "more is told");
+        assert_eq!(details, json!({"transaction_uuid": UUID}));
+    }
+
+    #[test]
+    fn a_status_answer_of_the_stock_agent_holds_the_same_as_text() {
+        let wrapped = json!({"exitcode": 0, "stdout": changed().to_string()});
+        assert_eq!(shaped(&wrapped, None), shaped(&changed(), None));
+    }
+
+    #[test]
+    fn a_failed_run_is_failed_and_tells_how_many() {
+        let mut said = changed();
+        said["status"] = "failed".into();
+        said["metrics"]["failed"] = 3.into();
+        let (state, result, details, message) = shaped(&said, None);
+        assert_eq!(state, RunState::Failed);
+        assert_eq!(result["status"], "failed");
+        assert_eq!(message, "3 resources failed");
+        assert_eq!(details["message"], "3 resources failed");
+    }
+
+    #[test]
+    fn a_catalog_that_does_not_compile_has_a_report_and_is_failed() {
+        let mut said = changed();
+        said["status"] = "failed".into();
+        said["metrics"] = json!({});
+        said["exitcode"] = 1.into();
+        said["error_type"] = "agent_exit_non_zero".into();
+        said["error"] = "Puppet agent exited with a non 0 exitcode".into();
+        let (state, _, _, message) = shaped(&said, None);
+        assert_eq!(state, RunState::Failed);
+        assert!(message.contains("non 0"), "{message}");
+    }
+
+    #[test]
+    fn what_could_not_be_run_is_errored_with_the_modules_reason() {
+        let said = json!({
+            "time": "unknown", "transaction_uuid": "unknown", "environment": "unknown",
+            "status": "unknown", "metrics": {}, "exitcode": -1, "version": 1,
+            "error_type": "agent_disabled", "error": "Puppet agent is disabled: maintenance",
+        });
+        let (state, result, details, message) = shaped(&said, None);
+        assert_eq!(state, RunState::Errored);
+        assert_eq!(message, "Puppet agent is disabled: maintenance");
+        assert_eq!(details, json!({"message": message}));
+        let error = &result["_error"];
+        assert_eq!(error["kind"], KIND_EXECUTION);
+        let about = json!({"error_type": "agent_disabled", "exit_code": -1});
+        assert_eq!(error["details"], about);
+        let ran = read(&said.to_string(), KNOWN).unwrap();
+        assert_eq!(
+            ran.run(&"a".parse().unwrap(), JobNumber::new(1).unwrap(), false),
+            None
+        );
+    }
+
+    #[test]
+    fn an_agent_that_ran_nothing_is_errored_with_its_own_words() {
+        let inner = json!({"_error": {"kind": "x", "msg": "no such module"}}).to_string();
+        let (state, _, _, message) = shaped(&json!({"exitcode": 1, "stdout": inner}), None);
+        assert_eq!(
+            (state, message.as_str()),
+            (RunState::Errored, "no such module")
+        );
+        let (state, _, _, message) =
+            shaped(&json!({"exitcode": 127, "stderr": "not found\n"}), None);
+        assert_eq!((state, message.as_str()), (RunState::Errored, "not found"));
+        let (_, _, _, message) = shaped(&json!({"exitcode": 9}), None);
+        assert!(message.contains("exit code 9"), "{message}");
+    }
+
+    #[test]
+    fn what_is_no_result_is_an_error_and_odd_values_are_not() {
+        for nonsense in ["", "[]", "null", "{}", "{\"a\":1}"] {
+            assert!(read(nonsense, KNOWN).is_err(), "{nonsense}");
+        }
+        let odd = json!({"transaction_uuid": 5, "status": ["changed"], "metrics": "x",
+            "exitcode": "0", "error_type": {}});
+        let (state, ..) = shaped(&odd, None);
+        assert_eq!(state, RunState::Errored);
+    }
+
+    #[test]
+    fn a_run_that_was_ended_says_by_whom() {
+        let said = json!({"transaction_uuid": UUID, "status": "failed", "exitcode": 143,
+            "cancelled": true});
+        for (reason, state, kind) in [
+            (CancelReason::Timeout, RunState::Errored, KIND_TIMEOUT),
+            (CancelReason::Stop, RunState::Failed, KIND_STOPPED),
+        ] {
+            let known = Circumstances {
+                cancelling: Some(reason),
+                ..KNOWN
+            };
+            let shaped = read(&said.to_string(), known).unwrap().shape(None, None);
+            let result: Value = serde_json::from_str(&shaped.result).unwrap();
+            assert_eq!(
+                (shaped.state, &result["_error"]["kind"]),
+                (state, &kind.into())
+            );
+            assert!(
+                !crate::verdict::is_guess(&shaped.result),
+                "its end is known"
+            );
+        }
+    }
+}

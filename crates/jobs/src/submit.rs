@@ -1,0 +1,61 @@
+//! Handing a job over that has been checked: what can still go wrong.
+//!
+//! [`SubmitError`] is common to all commands that make a job.
+
+use store::StoreError;
+
+use crate::engine::NotRun;
+
+/// Why a job that was checked was not taken. Nothing was sent, and nothing stored unless said
+/// otherwise.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SubmitError {
+    /// The job could not be written down.
+    #[error("cannot store the job")]
+    Store(#[from] StoreError),
+    /// The store was lost while it wrote the job: the job may be there, and is withdrawn.
+    #[error("{}", in_doubt(*never_starts))]
+    InDoubt {
+        /// Why.
+        source: StoreError,
+        /// Nothing of it starts, not even after a restart of the server.
+        never_starts: bool,
+    },
+    /// The server went down while it wrote the job.
+    #[error(
+        "the server went down while it wrote the job; the job may run when the server is back: look \
+         at the list of jobs before you run it again"
+    )]
+    Unanswered,
+    /// The server is shutting down.
+    #[error("the server is shutting down; nothing was started")]
+    ShuttingDown,
+}
+
+fn in_doubt(never_starts: bool) -> &'static str {
+    if never_starts {
+        "the database was lost while it wrote the job; nothing was sent to any node, and nothing will \
+         be: if the job is in the list of jobs when the database is back, it is stopped there without \
+         having started. Run it again then"
+    } else {
+        "the database was lost while it wrote the job; nothing was sent to any node. Should the \
+         server be restarted before the database is back, the job may run: look at the list of jobs \
+         before you run it again"
+    }
+}
+
+impl From<NotRun> for SubmitError {
+    fn from(not_run: NotRun) -> Self {
+        match not_run {
+            NotRun::Store(error) => Self::Store(error),
+            NotRun::InDoubt {
+                source,
+                never_starts,
+            } => Self::InDoubt {
+                source,
+                never_starts,
+            },
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! From a scope to nodes, for every command: the one place.
+//!
+//! [`Scope`] is what was asked, [`targets`] what it comes to. The rule: nodes count once, in the
+//! order given, and a scope that gives none is refused.
+
+use std::collections::HashSet;
+
+use pcp::Certname;
+use serde_json::{Value, json};
+
+use crate::defaults::SCOPE_NODES;
+use crate::resolve::{Resolve, ResolveError};
+
+/// Which nodes.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Scope {
+    /// These; duplicates count once.
+    Nodes(Vec<Certname>),
+    /// Those that a query gives: a PQL string or an AST array.
+    Query(Value),
+    /// Those that match the rules of the node group with this UUID.
+    NodeGroup(String),
+    /// All of the environment.
+    WholeEnvironment,
+}
+
+/// Why a scope comes to no nodes.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ScopeError {
+    /// It gives no node.
+    #[error("the scope names no node")]
+    EmptyTarget,
+    /// The environment has no nodes.
+    #[error("no node is in the environment `{0}`")]
+    EmptyEnvironment(String),
+    /// It is larger than one job may be.
+    #[error("the scope names {0} nodes; one job takes at most {SCOPE_NODES}")]
+    TooManyNodes(usize),
+    /// All nodes of an environment that is not named.
+    #[error("whole_environment needs an environment")]
+    NoEnvironment,
+    /// Those who know nodes cannot answer.
+    #[error(transparent)]
+    Resolve(#[from] ResolveError),
+}
+
+/// The nodes of a scope.
+pub(crate) async fn targets(
+    scope: &Scope,
+    environment: &str,
+    resolve: &dyn Resolve,
+) -> Result<Vec<Certname>, ScopeError> {
+    let found = match scope {
+        Scope::Nodes(names) => return once(names.iter().cloned()),
+        Scope::Query(query) => resolve.query(query).await?,
+        Scope::NodeGroup(group) => resolve.node_group(group).await?,
+        Scope::WholeEnvironment if environment.is_empty() => {
+            return Err(ScopeError::NoEnvironment);
+        }
+        Scope::WholeEnvironment => resolve.whole_environment(environment).await?,
+    };
+    let nodes = once(found.iter().filter_map(|name| {
+        let parsed = name.parse::<Certname>();
+        if let Err(error) = &parsed {
+            tracing::warn!(name, %error, "a name from the inventory is no certname; left out");
+        }
+        parsed.ok()
+    }));
+    match (nodes, scope) {
+        (Err(ScopeError::EmptyTarget), Scope::WholeEnvironment) => {
+            Err(ScopeError::EmptyEnvironment(environment.to_owned()))
+        }
+        (nodes, _) => nodes,
+    }
+}
+
+fn once(names: impl Iterator<Item = Certname>) -> Result<Vec<Certname>, ScopeError> {
+    let mut seen = HashSet::new();
+    let nodes: Vec<Certname> = names.filter(|name| seen.insert(name.clone())).collect();
+    match nodes.len() {
+        0 => Err(ScopeError::EmptyTarget),
+        count if count > SCOPE_NODES => Err(ScopeError::TooManyNodes(count)),
+        _ => Ok(nodes),
+    }
+}
+
+// === impl Scope ===
+
+impl Scope {
+    /// As it stands in a job's options: as it was asked, names once.
+    pub(crate) fn shown(&self, nodes: &[Certname]) -> Value {
+        match self {
+            Self::Nodes(_) => json!({ "nodes": nodes }),
+            Self::Query(query) => json!({ "query": query }),
+            Self::NodeGroup(group) => json!({ "node_group": group }),
+            Self::WholeEnvironment => json!({ "whole_environment": true }),
+        }
+    }
+}
+
+impl Default for Scope {
+    fn default() -> Self {
+        Self::Nodes(Vec::new())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resolve::Nobody;
+
+    fn names(names: &[&str]) -> Vec<Certname> {
+        names.iter().map(|name| name.parse().unwrap()).collect()
+    }
+
+    #[tokio::test]
+    async fn names_count_once_in_their_order() {
+        let scope = Scope::Nodes(names(&["b", "a", "b"]));
+        let nodes = targets(&scope, "", &Nobody).await.unwrap();
+        assert_eq!(nodes, names(&["b", "a"]));
+        assert_eq!(scope.shown(&nodes), json!({"nodes": ["b", "a"]}));
+    }
+
+    #[tokio::test]
+    async fn nothing_and_too_much_are_refused() {
+        let none = targets(&Scope::default(), "", &Nobody).await;
+        assert_eq!(none, Err(ScopeError::EmptyTarget));
+        let all: Vec<Certname> = (0..=SCOPE_NODES)
+            .map(|n| format!("n{n}").parse().unwrap())
+            .collect();
+        let many = targets(&Scope::Nodes(all), "", &Nobody).await;
+        assert_eq!(many, Err(ScopeError::TooManyNodes(SCOPE_NODES + 1)));
+    }
+
+    #[tokio::test]
+    async fn whole_environment_needs_one() {
+        let refused = targets(&Scope::WholeEnvironment, "", &Nobody).await;
+        assert_eq!(refused, Err(ScopeError::NoEnvironment));
+        let refused = targets(&Scope::WholeEnvironment, "production", &Nobody).await;
+        assert!(matches!(refused, Err(ScopeError::Resolve(_))));
+    }
+}

@@ -1,0 +1,267 @@
+//! A job and its runs in the traces: [`JobTrace`], [`RunTrace`].
+//!
+//! The rules: a job's place in its trace stands sealed in its row, so that a restarted engine goes
+//! on with the same trace; of a huge job only every n-th run has spans, so that memory and the
+//! queue to the collector stay bounded; and no span holds a parameter, an output or an error's words.
+
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use store::JobNumber;
+use telemetry::{Begun, Span, SpanId, SpanKind, Tracer};
+
+use crate::defaults::TRACED_RUNS;
+use crate::over_ssh::Via;
+use crate::state::{JobState, RunState};
+
+/// A job that is traced, from its command to the commit of its end.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(try_from = "Kept", into = "Kept")]
+pub(crate) struct JobTrace {
+    begun: Begun,
+    kind: String,
+    nodes: usize,
+    /// How it ended.
+    state: Option<JobState>,
+}
+
+/// As it stands in the sealed part of a job's row.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    traceparent: String,
+    parent: Option<SpanId>,
+    start_us: u64,
+    kind: String,
+    nodes: usize,
+}
+
+/// A run that is traced, from its mark to the commit of its end.
+#[derive(Debug)]
+pub(crate) struct RunTrace {
+    begun: Begun,
+    accepted: Option<SystemTime>,
+    told: Option<SystemTime>,
+    decided: Option<(SystemTime, RunState)>,
+}
+
+// === impl JobTrace ===
+
+impl JobTrace {
+    /// Within the span of whoever gives the command; a job of nobody's begins a trace.
+    pub(crate) fn begin(tracer: &Tracer, kind: &str, nodes: usize) -> Option<Self> {
+        let begun = tracer.begin(telemetry::current())?;
+        Some(Self {
+            begun,
+            kind: kind.to_owned(),
+            nodes,
+            state: None,
+        })
+    }
+
+    /// Adds the trace's id to what is shown of a job's options.
+    pub(crate) fn note(trace: Option<&Self>, options: &mut Value) {
+        if let Some(trace) = trace {
+            options["trace_id"] = json!(trace.begun.context.trace_id());
+        }
+    }
+
+    /// The job's commit, and with it its first marks.
+    pub(crate) fn committed(&self, since: SystemTime) -> Span {
+        Begun::within(self.begun.context, since).ended("commit job", SystemTime::now())
+    }
+
+    /// The trace of the run at this place of the job's, if it has one: all runs of a job of up to
+    /// [`TRACED_RUNS`] nodes, else every n-th.
+    pub(crate) fn run(&self, index: usize, start: SystemTime) -> Option<RunTrace> {
+        let every = self.nodes.div_ceil(TRACED_RUNS).max(1);
+        index.is_multiple_of(every).then(|| RunTrace {
+            begun: Begun::within(self.begun.context, start),
+            accepted: None,
+            told: None,
+            decided: None,
+        })
+    }
+
+    pub(crate) fn decided(&mut self, state: JobState) {
+        self.state = Some(state);
+    }
+
+    /// The whole job; its end is durable.
+    pub(crate) fn ended(self, number: JobNumber) -> Span {
+        let state = self.state.unwrap_or(JobState::Failed);
+        let mut span = self
+            .begun
+            .ended("job", SystemTime::now())
+            .with("tutti.job", number.to_string())
+            .with("tutti.job.kind", self.kind)
+            .with("tutti.job.nodes", self.nodes)
+            .with("tutti.job.nodes_traced", self.nodes.min(TRACED_RUNS))
+            .with("tutti.job.state", state.as_str());
+        span.failed = state != JobState::Finished;
+        span
+    }
+}
+
+impl TryFrom<Kept> for JobTrace {
+    type Error = telemetry::InvalidTraceparent;
+
+    fn try_from(kept: Kept) -> Result<Self, Self::Error> {
+        Ok(Self {
+            begun: Begun {
+                context: kept.traceparent.parse()?,
+                parent: kept.parent,
+                start: SystemTime::UNIX_EPOCH + Duration::from_micros(kept.start_us),
+            },
+            kind: kept.kind,
+            nodes: kept.nodes,
+            state: None,
+        })
+    }
+}
+
+impl From<JobTrace> for Kept {
+    fn from(trace: JobTrace) -> Self {
+        let since_epoch = trace.begun.start.duration_since(SystemTime::UNIX_EPOCH);
+        let start_us = since_epoch.unwrap_or_default().as_micros();
+        Self {
+            traceparent: trace.begun.context.to_string(),
+            parent: trace.begun.parent,
+            start_us: u64::try_from(start_us).unwrap_or(u64::MAX),
+            kind: trace.kind,
+            nodes: trace.nodes,
+        }
+    }
+}
+
+// === impl RunTrace ===
+
+impl RunTrace {
+    /// The agent says that it has the request.
+    pub(crate) fn accepted(&mut self) {
+        self.accepted.get_or_insert_with(SystemTime::now);
+    }
+
+    /// The agent's outcome is here.
+    pub(crate) fn told(&mut self) {
+        self.told.get_or_insert_with(SystemTime::now);
+    }
+
+    /// How the run ended is known, and not durable yet.
+    pub(crate) fn decided(&mut self, state: RunState) {
+        self.decided = Some((SystemTime::now(), state));
+    }
+
+    /// The run, the agent's part in it, and the commit of its end, which is durable now. The
+    /// agent's part is as this server saw it, from its acceptance of the request to its outcome:
+    /// agents do not tell times, and clocks of nodes differ.
+    pub(crate) fn ended(self, job: JobNumber, certname: &str, via: Via) -> Vec<Span> {
+        let now = SystemTime::now();
+        let (decided, state) = self.decided.unwrap_or((now, RunState::Errored));
+        let whole = self.begun.context;
+        let mut run = self
+            .begun
+            .ended("run", now)
+            .with("tutti.job", job.to_string())
+            .with("tutti.certname", certname)
+            .with("tutti.run.state", state.as_str());
+        run.failed = state != RunState::Finished;
+        let mut spans = vec![run];
+        if let Some(told) = self.told {
+            let since = self.accepted.unwrap_or(self.begun.start);
+            let mut agent = Begun::within(whole, since)
+                .ended(agent_name(via), told)
+                .with("tutti.certname", certname);
+            agent.kind = SpanKind::Client;
+            spans.push(agent);
+        }
+        spans.push(Begun::within(whole, decided).ended("commit result", now));
+        spans
+    }
+}
+
+fn agent_name(via: Via) -> &'static str {
+    match via {
+        Via::Agent => "agent",
+        Via::Ssh => "ssh",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use telemetry::{Context, Sink, TraceId};
+
+    use super::*;
+
+    struct Nowhere;
+
+    impl Sink for Nowhere {
+        fn samples(&self, _: Option<&Context>, _: &TraceId) -> bool {
+            true
+        }
+
+        fn take(&self, _: Span) {}
+    }
+
+    fn number(number: i64) -> JobNumber {
+        number.to_string().parse().unwrap()
+    }
+
+    fn trace(nodes: usize) -> JobTrace {
+        let tracer = Tracer::new(Arc::new(Nowhere));
+        JobTrace::begin(&tracer, "task", nodes).unwrap()
+    }
+
+    #[test]
+    fn a_huge_job_has_a_bounded_number_of_traced_runs() {
+        for nodes in [1, 255, 256, 257, 10_000, 100_000] {
+            let trace = trace(nodes);
+            let now = SystemTime::now();
+            let traced = (0..nodes).filter(|&index| trace.run(index, now).is_some());
+            let count = traced.count();
+            assert!(
+                count <= TRACED_RUNS && count >= nodes.min(TRACED_RUNS / 2),
+                "{nodes}: {count}"
+            );
+        }
+    }
+
+    #[test]
+    fn after_a_restart_it_is_the_same_trace() {
+        let before = trace(3);
+        let kept = serde_json::to_string(&before).unwrap();
+        let after: JobTrace = serde_json::from_str(&kept).unwrap();
+        let (before, after) = (before.ended(number(1)), after.ended(number(1)));
+        assert_eq!(before.context, after.context);
+        assert_eq!(before.parent, after.parent);
+        let gap = before.start.duration_since(after.start).unwrap_or_default();
+        assert!(gap < Duration::from_micros(1), "{gap:?}");
+    }
+
+    #[test]
+    fn the_agents_part_lies_between_its_acceptance_and_its_outcome() {
+        let mut run = trace(1).run(0, SystemTime::now()).unwrap();
+        run.accepted();
+        run.told();
+        run.decided(RunState::Failed);
+        let spans = run.ended(number(7), "web1", Via::Agent);
+        let [run, agent, commit] = spans.as_slice() else {
+            panic!("{spans:?}");
+        };
+        assert!(run.failed);
+        assert_eq!(agent.parent, Some(run.context.span));
+        assert_eq!(commit.parent, Some(run.context.span));
+        assert!(run.start <= agent.start && agent.end <= commit.start && commit.end <= run.end);
+    }
+
+    #[test]
+    fn a_run_that_was_given_up_has_no_part_of_an_agent() {
+        let mut run = trace(1).run(0, SystemTime::now()).unwrap();
+        run.decided(RunState::Errored);
+        let names = run.ended(number(7), "web1", Via::Ssh);
+        let names: Vec<_> = names.iter().map(|span| span.name.as_ref()).collect();
+        assert_eq!(names, ["run", "commit result"]);
+    }
+}

@@ -1,0 +1,454 @@
+//! On-demand Puppet runs: what nodes are asked, what comes of it, and who does not run.
+
+use std::sync::Arc;
+
+use jobs::{
+    DeployError, DeployRequest, JobsConfig, PuppetFlags, ResolveError, RunReport, Scope, ScopeError,
+};
+use pcp::Certname;
+use pxp::action::ActionResult;
+use serde_json::{Value, json};
+use store::JobNumber;
+
+use crate::resolve::Oracle;
+use crate::sim::Manner;
+use crate::world::{World, names, patient, quick, request};
+
+const UUID: &str = "5f5a1b2c-0000-4000-8000-000000000001";
+
+fn deploy(nodes: &[Certname]) -> DeployRequest {
+    DeployRequest {
+        environment: "production".to_owned(),
+        scope: Some(Scope::Nodes(nodes.to_vec())),
+        enforce_environment: true,
+        owner: "admin".to_owned(),
+        ..DeployRequest::default()
+    }
+}
+
+async fn run(world: &World, request: DeployRequest) -> JobNumber {
+    world.jobs().deploy(request).await.unwrap()
+}
+
+async fn world(config: JobsConfig, oracle: Oracle) -> (World, Arc<Oracle>) {
+    let oracle = Arc::new(oracle);
+    let config = JobsConfig {
+        resolve: oracle.clone(),
+        console_url: Some("https://console.example.com".to_owned()),
+        ..config
+    };
+    (World::with(config).await, oracle)
+}
+
+async fn states(world: &World, job: JobNumber) -> Vec<String> {
+    let rows = world.store.job_states(job).await.unwrap();
+    rows.into_iter().map(|row| row.state).collect()
+}
+
+async fn details(world: &World, job: JobNumber) -> Value {
+    let run = world.runs(job).await.pop().unwrap();
+    serde_json::from_str(&run.details.unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn nodes_are_asked_by_the_stock_module_with_flags_and_the_jobs_number() {
+    for stock in [false, true] {
+        let world = World::new().await;
+        let manner = Manner {
+            stock,
+            ..Manner::default()
+        };
+        let nodes = world.agents(3, &manner);
+        let job = run(
+            &world,
+            DeployRequest {
+                flags: PuppetFlags {
+                    noop: true,
+                    tags: Some("web".to_owned()),
+                    ..PuppetFlags::default()
+                },
+                ..deploy(&nodes)
+            },
+        )
+        .await;
+        let events = world.over(job).await;
+        assert_eq!(world.state(job).await, "finished");
+        let expected = ["new", "ready", "running", "finished"];
+        assert_eq!(states(&world, job).await, expected);
+        let flags = ["--environment", "production", "--strict_environment_mode"];
+        let flags = [&flags[..], &["--noop", "--tags", "web"]].concat();
+        let asked = json!({"env": [], "flags": flags, "job": job.to_string()});
+        assert_eq!(world.sim.seen_puppet(), vec![asked; 3]);
+        let node = &nodes[0];
+        let message = format!("Started puppet run on {node} ...");
+        assert!(events.iter().any(|event| event.message == message));
+    }
+}
+
+#[tokio::test]
+async fn the_result_has_the_shape_that_clients_know_with_what_the_report_adds() {
+    let oracle = Oracle {
+        report: Some(RunReport {
+            hash: Some("abc123".to_owned()),
+            configuration_version: Some("42".to_owned()),
+            ..RunReport::default()
+        }),
+        ..Oracle::default()
+    };
+    let (world, oracle) = world(patient(), oracle).await;
+    let nodes = world.agents(1, &Manner::default());
+    let job = run(&world, deploy(&nodes)).await;
+    let events = world.over(job).await;
+    let (state, result) = world.only_run(job).await;
+    assert_eq!(state, "finished");
+    let expected = json!({
+        "hash": "abc123", "status": "unchanged", "noop": null, "environment": "production",
+        "configuration_version": "42", "metrics": {"total": 7}, "transaction_uuid": UUID,
+    });
+    assert_eq!(result, expected);
+    let url = "https://console.example.com/#/cm/report/abc123";
+    let kept = json!({"report-url": url, "transaction_uuid": UUID});
+    assert_eq!(details(&world, job).await, kept);
+    let event = events.iter().find(|event| event.kind == "node_finished");
+    let event = event.unwrap();
+    let message = format!("Finished puppet run on {} - Success!", nodes[0]);
+    assert_eq!(event.message, message);
+    let told: Value = serde_json::from_str(&event.details).unwrap();
+    assert_eq!(told["node"], nodes[0].as_str());
+    assert_eq!(told["detail"]["hash"], "abc123");
+    assert_eq!(told["detail"]["report-url"], url);
+    let reported = oracle.reported.lock().unwrap();
+    assert_eq!(reported.len(), 1);
+    assert_eq!(reported[0].transaction_uuid, UUID);
+    assert_eq!(reported[0].certname, nodes[0]);
+}
+
+#[tokio::test]
+async fn who_keeps_reports_and_fails_costs_the_report_and_not_the_outcome() {
+    let oracle = Oracle {
+        refuses: Some(ResolveError::Unreachable("connection refused".to_owned())),
+        ..Oracle::default()
+    };
+    let (world, _) = world(patient(), oracle).await;
+    let nodes = world.agents(1, &Manner::default());
+    let request = DeployRequest {
+        environment: String::new(),
+        enforce_environment: false,
+        ..deploy(&nodes)
+    };
+    let job = run(&world, request).await;
+    world.over(job).await;
+    let (state, result) = world.only_run(job).await;
+    assert_eq!(state, "finished");
+    assert_eq!(result["hash"], Value::Null);
+    assert_eq!(result["status"], "unchanged");
+    let flags = world.sim.seen_puppet()[0]["flags"].clone();
+    assert_eq!(flags, json!([]), "each node in its own environment");
+}
+
+#[tokio::test]
+async fn while_the_report_is_looked_up_the_run_is_neither_asked_about_nor_given_up() {
+    let (go, late) = tokio::sync::watch::channel(false);
+    let oracle = Oracle {
+        late: Some(late),
+        report: Some(RunReport::default()),
+        ..Oracle::default()
+    };
+    let (world, oracle) = world(quick(), oracle).await;
+    let nodes = world.agents(1, &Manner::default());
+    let request = DeployRequest {
+        timeout: Some(std::time::Duration::from_millis(50)),
+        ..deploy(&nodes)
+    };
+    let job = run(&world, request).await;
+    let is_asked = |_: &World| !oracle.reported.lock().unwrap().is_empty();
+    world.until("the report is asked for", is_asked).await;
+    // Longer than its time limit and than several polls; the agent says its outcome meanwhile.
+    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    assert_eq!(world.state(job).await, "running");
+    go.send_replace(true);
+    world.over(job).await;
+    assert_eq!(world.only_run(job).await.0, "finished");
+    let asked = oracle.reported.lock().unwrap().len();
+    assert_eq!(asked, 1, "once, however often the agent says it");
+}
+
+#[tokio::test]
+async fn failed_resources_fail_the_run_and_what_could_not_run_is_errored() {
+    let world = World::new().await;
+    let nodes = names(2);
+    let failed = json!({"transaction_uuid": UUID, "status": "failed", "exitcode": 0,
+        "environment": "production", "metrics": {"total": 7, "failed": 2}});
+    let disabled = json!({"transaction_uuid": "unknown", "status": "unknown", "exitcode": 1,
+        "metrics": {}, "error_type": "agent_disabled", "error": "disabled: maintenance"});
+    for (node, said) in nodes.iter().zip([failed, disabled]) {
+        let manner = Manner {
+            puppet: Some(said),
+            ..Manner::default()
+        };
+        world.sim.add(node, manner);
+    }
+    let job = run(&world, deploy(&nodes)).await;
+    let events = world.over(job).await;
+    assert_eq!(world.state(job).await, "failed");
+    let runs = world.runs(job).await;
+    assert_eq!(runs[0].state, "failed");
+    assert_eq!(runs[1].state, "errored");
+    let message = |kind: &str| {
+        let event = events.iter().find(|event| event.kind == kind).unwrap();
+        event.message.clone()
+    };
+    let [first, second] = [&nodes[0], &nodes[1]];
+    let expected = format!("Finished puppet run on {first} - Failure! 2 resources failed");
+    assert_eq!(message("node_failed"), expected);
+    let expected = format!("Error running puppet on {second}: disabled: maintenance");
+    assert_eq!(message("node_errored"), expected);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn compiles_are_bounded_over_all_jobs_and_tasks_do_not_wait_for_them() {
+    let config = JobsConfig {
+        global_concurrent_compiles: 2,
+        ..patient()
+    };
+    let world = World::with(config).await;
+    let manner = Manner {
+        held: true,
+        ..Manner::default()
+    };
+    let nodes = world.agents(5, &manner);
+    let first = run(&world, deploy(&nodes)).await;
+    let second = run(&world, deploy(&nodes)).await;
+    let task = world.run(request(&nodes)).await;
+    world
+        .until("all slots are taken", |world| {
+            world.sim.requests().len() == 2 + 5
+        })
+        .await;
+    assert_eq!(
+        world.sim.seen_puppet().len(),
+        2,
+        "of one job, none of the other"
+    );
+    world.sim.let_go();
+    for job in [first, second, task] {
+        world.over(job).await;
+        assert_eq!(world.state(job).await, "finished");
+    }
+    assert_eq!(world.sim.seen_puppet().len(), 10);
+    assert!(world.sim.executions().values().all(|count| *count == 1));
+}
+
+#[tokio::test]
+async fn a_node_of_another_environment_does_not_run_where_the_environment_is_enforced() {
+    let nodes = names(3);
+    let environments = [(&nodes[0], "production"), (&nodes[1], "test")];
+    let oracle = Oracle {
+        environments: environments
+            .map(|(node, environment)| (node.to_string(), environment.to_owned()))
+            .into(),
+        ..Oracle::default()
+    };
+    let (world, _) = world(patient(), oracle).await;
+    world.agents(3, &Manner::default());
+    let job = run(&world, deploy(&nodes)).await;
+    world.over(job).await;
+    let runs = world.runs(job).await;
+    let states: Vec<&str> = runs.iter().map(|run| run.state.as_str()).collect();
+    assert_eq!(states, ["finished", "errored", "finished"]);
+    let why = runs[1].result.as_deref().unwrap();
+    assert!(
+        why.contains("`test`") && why.contains("`production`"),
+        "{why}"
+    );
+    assert_eq!(world.sim.seen_puppet().len(), 2, "it was not asked");
+
+    let free = DeployRequest {
+        enforce_environment: false,
+        ..deploy(&nodes)
+    };
+    let job = run(&world, free).await;
+    world.over(job).await;
+    assert_eq!(world.state(job).await, "finished");
+}
+
+#[tokio::test]
+async fn every_scope_comes_to_nodes_and_stands_in_the_options_as_asked() {
+    let all = names(2);
+    let oracle = Oracle {
+        nodes: all
+            .iter()
+            .chain(&all[..1])
+            .map(ToString::to_string)
+            .collect(),
+        ..Oracle::default()
+    };
+    let (world, oracle) = world(patient(), oracle).await;
+    world.agents(2, &Manner::default());
+    let query = json!(["=", "certname", "x"]);
+    for (scope, shown, asked) in [
+        (
+            Some(Scope::Query(query.clone())),
+            json!({"query": query}),
+            query.clone(),
+        ),
+        (
+            Some(Scope::NodeGroup("g".to_owned())),
+            json!({"node_group": "g"}),
+            "g".into(),
+        ),
+        (
+            None,
+            json!({"whole_environment": true}),
+            "production".into(),
+        ),
+    ] {
+        let job = run(
+            &world,
+            DeployRequest {
+                scope,
+                ..deploy(&[])
+            },
+        )
+        .await;
+        world.over(job).await;
+        assert_eq!(world.runs(job).await.len(), 2, "a node counts once");
+        let options = world.store.job(job).await.unwrap().unwrap().options;
+        let options: Value = serde_json::from_str(&options).unwrap();
+        assert_eq!(options["scope"], shown);
+        assert_eq!(oracle.asked.lock().unwrap().last(), Some(&asked));
+    }
+    let task = jobs::TaskRequest {
+        scope: Scope::Query(query.clone()),
+        ..request(&[])
+    };
+    let job = world.run(task).await;
+    world.over(job).await;
+    assert_eq!(world.runs(job).await.len(), 2, "tasks resolve the same way");
+}
+
+#[tokio::test]
+async fn what_cannot_be_run_is_refused_and_nothing_is_stored() {
+    let (world, _) = world(patient(), Oracle::default()).await;
+    let nodes = world.agents(1, &Manner::default());
+    let refused = |change: fn(&mut DeployRequest)| {
+        let mut request = deploy(&nodes);
+        change(&mut request);
+        let jobs = world.jobs().clone();
+        async move { jobs.deploy(request).await.unwrap_err() }
+    };
+    let error = refused(|request| request.environment.clear()).await;
+    assert!(matches!(error, DeployError::NothingToEnforce), "{error}");
+    let error = refused(|request| {
+        request.environment.clear();
+        request.enforce_environment = false;
+        request.scope = None;
+    })
+    .await;
+    assert!(matches!(error, DeployError::Nowhere), "{error}");
+    let error = refused(|request| request.environment = "../x".to_owned()).await;
+    assert!(
+        matches!(error, DeployError::EnvironmentName { .. }),
+        "{error}"
+    );
+    let error = refused(|request| request.environment = "nowhere".to_owned()).await;
+    assert!(matches!(error, DeployError::Code(_)), "{error}");
+    let error = refused(|request| (request.flags.noop, request.flags.no_noop) = (true, true)).await;
+    assert!(matches!(error, DeployError::Flag(_)), "{error}");
+    let error = refused(|request| request.concurrency = Some(0)).await;
+    assert!(matches!(error, DeployError::Limit(_)), "{error}");
+    let error = refused(|request| request.scope = Some(Scope::Query("nodes{}".into()))).await;
+    let empty = DeployError::Scope(ScopeError::EmptyTarget);
+    assert_eq!(error.to_string(), empty.to_string());
+    let error = refused(|request| request.scope = None).await;
+    assert!(
+        matches!(&error, DeployError::Scope(ScopeError::EmptyEnvironment(name)) if name == "production"),
+        "{error}"
+    );
+    let (_, total) = world
+        .store
+        .jobs(&Default::default(), Default::default())
+        .await
+        .unwrap();
+    assert_eq!(total, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_a_crash_puppet_runs_go_on_and_none_runs_twice() {
+    let config = JobsConfig {
+        global_concurrent_compiles: 2,
+        ..quick()
+    };
+    let mut world = World::with(config).await;
+    let manner = Manner {
+        held: true,
+        ..Manner::default()
+    };
+    let nodes = world.agents(4, &manner);
+    let job = run(&world, deploy(&nodes)).await;
+    world
+        .until("two are under way", |world| {
+            world.sim.executions().len() == 2
+        })
+        .await;
+    world.kill().await;
+    world.sim.let_go();
+    world.start().await;
+    world.over(job).await;
+    assert_eq!(world.state(job).await, "finished");
+    assert!(world.sim.executions().values().all(|count| *count == 1));
+    assert_eq!(world.sim.executions().len(), 4);
+    let asked = world.sim.seen_puppet();
+    assert!(asked.iter().all(|asked| asked["job"] == job.to_string()));
+    for run in world.runs(job).await {
+        let result: Value = serde_json::from_str(&run.result.unwrap()).unwrap();
+        assert_eq!(result["status"], "unchanged");
+    }
+}
+
+#[tokio::test]
+async fn a_stock_agent_that_says_its_outcome_once_in_vain_is_asked() {
+    let world = World::with(quick()).await;
+    let nodes = world.agents(
+        1,
+        &Manner {
+            stock: true,
+            loses_outcomes: 100,
+            ..Manner::default()
+        },
+    );
+    let job = run(&world, deploy(&nodes)).await;
+    world.over(job).await;
+    let (state, result) = world.only_run(job).await;
+    assert_eq!(state, "finished");
+    assert_eq!(result["status"], "unchanged");
+}
+
+#[tokio::test]
+async fn a_stopped_deploy_skips_what_waits_and_ends_what_runs() {
+    let config = JobsConfig {
+        global_concurrent_compiles: 1,
+        ..quick()
+    };
+    let world = World::with(config).await;
+    let manner = Manner {
+        held: true,
+        result: Some(ActionResult::default()),
+        ..Manner::default()
+    };
+    let nodes = world.agents(2, &manner);
+    let job = run(&world, deploy(&nodes)).await;
+    world
+        .until("one is under way", |world| {
+            world.sim.executions().len() == 1
+        })
+        .await;
+    world.jobs().stop(job, true).await.unwrap();
+    world.over(job).await;
+    assert_eq!(world.state(job).await, "stopped");
+    let runs = world.runs(job).await;
+    let mut states: Vec<&str> = runs.iter().map(|run| run.state.as_str()).collect();
+    states.sort_unstable();
+    assert_eq!(states, ["failed", "skipped"]);
+    assert_eq!(world.sim.seen_puppet().len(), 1);
+}

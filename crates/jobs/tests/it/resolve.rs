@@ -1,0 +1,68 @@
+//! Those who know nodes, as the test tells them.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use async_trait::async_trait;
+use jobs::{PuppetRun, Resolve, ResolveError, RunReport};
+use pcp::Certname;
+use serde_json::Value;
+
+/// Everybody that a test needs to know.
+#[derive(Debug, Default)]
+pub(crate) struct Oracle {
+    pub(crate) nodes: Vec<String>,
+    pub(crate) environments: HashMap<String, String>,
+    pub(crate) refuses: Option<ResolveError>,
+    /// What a report adds; `None`: no report ever comes.
+    pub(crate) report: Option<RunReport>,
+    /// Reports wait for this.
+    pub(crate) late: Option<tokio::sync::watch::Receiver<bool>>,
+    pub(crate) reported: Mutex<Vec<PuppetRun>>,
+    pub(crate) asked: Mutex<Vec<Value>>,
+}
+
+impl Oracle {
+    fn answer(&self, asked: Value) -> Result<Vec<String>, ResolveError> {
+        self.asked.lock().unwrap().push(asked);
+        match &self.refuses {
+            Some(error) => Err(error.clone()),
+            None => Ok(self.nodes.clone()),
+        }
+    }
+}
+
+#[async_trait]
+impl Resolve for Oracle {
+    async fn query(&self, query: &Value) -> Result<Vec<String>, ResolveError> {
+        self.answer(query.clone())
+    }
+
+    async fn node_group(&self, group: &str) -> Result<Vec<String>, ResolveError> {
+        self.answer(group.into())
+    }
+
+    async fn whole_environment(&self, environment: &str) -> Result<Vec<String>, ResolveError> {
+        self.answer(environment.into())
+    }
+
+    async fn environments(&self, nodes: &[Certname]) -> Result<Vec<Option<String>>, ResolveError> {
+        if let Some(error) = &self.refuses {
+            return Err(error.clone());
+        }
+        let of = |node: &Certname| self.environments.get(node.as_str()).cloned();
+        Ok(nodes.iter().map(of).collect())
+    }
+
+    async fn report(&self, run: &PuppetRun) -> Result<Option<RunReport>, ResolveError> {
+        self.reported.lock().unwrap().push(run.clone());
+        if let Some(late) = &self.late {
+            // A sender that is gone lets everything go.
+            let _ = late.clone().wait_for(|go| *go).await;
+        }
+        match &self.refuses {
+            Some(error) => Err(error.clone()),
+            None => Ok(self.report.clone()),
+        }
+    }
+}

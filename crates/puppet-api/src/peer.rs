@@ -1,26 +1,36 @@
 //! The caller of a request: [`Caller`].
 
 use std::convert::Infallible;
+use std::net::{IpAddr, SocketAddr};
 
-use axum::extract::FromRequestParts;
+use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::request::Parts;
 use https::PeerCertificate;
 
-/// The verified client certificate of the connection, or nobody.
+/// Who calls.
 #[derive(Debug, Clone)]
-pub(crate) struct Caller(pub(crate) PeerCertificate);
+pub(crate) struct Caller {
+    /// The verified client certificate of the connection, or nobody.
+    pub(crate) certificate: PeerCertificate,
+    /// From where.
+    pub(crate) address: Option<IpAddr>,
+}
 
 impl<S: Sync> FromRequestParts<S> for Caller {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Infallible> {
         // Without the listener's extension there was no verified handshake.
-        Ok(Self(parts.extensions.get().cloned().unwrap_or_default()))
+        let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
+        Ok(Self {
+            certificate: parts.extensions.get().cloned().unwrap_or_default(),
+            address: peer.map(|ConnectInfo(address)| address.ip()),
+        })
     }
 }
 
 impl Caller {
     pub(crate) fn certname(&self) -> Option<&str> {
-        self.0.certname()
+        self.certificate.certname()
     }
 }

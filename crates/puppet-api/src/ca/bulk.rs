@@ -3,13 +3,18 @@
 
 use axum::Json;
 use axum::extract::State;
+use pki::CertificateAuthority;
 use pki::ca::SignOptions;
 use serde::{Deserialize, Serialize};
 
 use super::body::WholeBody;
 use super::failure::CaFailure;
 use super::service::{CaService, certname};
+use super::trail::{self, Deed, Route};
 use crate::peer::Caller;
+
+const SIGN: Route = "POST /puppet-ca/v1/sign";
+const CLEAN: Route = "PUT /puppet-ca/v1/clean";
 
 #[derive(Debug, Deserialize)]
 struct Names {
@@ -31,20 +36,19 @@ pub(super) async fn sign(
     caller: Caller,
     WholeBody(body): WholeBody,
 ) -> Result<Json<Signed>, CaFailure> {
-    service.authorize(&caller)?;
+    service.authorize(&caller, Deed::Sign, SIGN).await?;
     let mut outcome = Signed::default();
     for name in names(&body)? {
         let certname = certname(&name)?;
-        let signed = service
-            .run(
-                move |ca| match ca.sign(certname.as_str(), &SignOptions::default()) {
-                    Ok(_) => Ok(true),
-                    Err(pki::CaError::NoRequest { .. }) => Ok(false),
-                    Err(error) => Err(error),
-                },
-            )
-            .await;
-        match signed {
+        let act = Deed::Sign.act(trail::actor(&caller), SIGN, Some(&name));
+        let sign = move |ca: &CertificateAuthority| match ca
+            .sign(certname.as_str(), &SignOptions::default())
+        {
+            Ok(_) => Ok(true),
+            Err(pki::CaError::NoRequest { .. }) => Ok(false),
+            Err(error) => Err(error),
+        };
+        match service.command(act, sign).await {
             Ok(true) => outcome.signed.push(name),
             Ok(false) => outcome.no_csr.push(name),
             Err(failure) => {
@@ -61,11 +65,13 @@ pub(super) async fn clean(
     caller: Caller,
     WholeBody(body): WholeBody,
 ) -> Result<String, CaFailure> {
-    service.authorize(&caller)?;
+    service.authorize(&caller, Deed::Clean, CLEAN).await?;
     let mut unknown = Vec::new();
     for name in names(&body)? {
         let certname = certname(&name)?;
-        if !service.run(move |ca| ca.clean(certname.as_str())).await? {
+        let act = Deed::Clean.act(trail::actor(&caller), CLEAN, Some(&name));
+        let clean = move |ca: &CertificateAuthority| ca.clean(certname.as_str());
+        if !service.command(act, clean).await? {
             unknown.push(name);
         }
     }

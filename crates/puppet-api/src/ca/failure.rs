@@ -50,6 +50,18 @@ impl CaFailure {
         }
     }
 
+    /// The audit takes no entry, so nothing was done.
+    pub(super) fn unaudited(error: &(dyn std::error::Error + 'static)) -> Self {
+        tracing::error!(error, "the CA does nothing, since the audit takes no entry");
+        Self {
+            status: StatusCode::SERVICE_UNAVAILABLE,
+            message:
+                "the entry of the audit cannot be written, and without one nothing is done; try \
+                      again later"
+                    .to_owned(),
+        }
+    }
+
     /// The cause goes to the log: it names paths of this host.
     pub(super) fn internal(error: &(dyn std::error::Error + 'static)) -> Self {
         tracing::error!(error, "the CA failed");
@@ -57,6 +69,10 @@ impl CaFailure {
             status: StatusCode::INTERNAL_SERVER_ERROR,
             message: "the certificate authority failed; see the server's log".to_owned(),
         }
+    }
+
+    pub(super) fn status(&self) -> StatusCode {
+        self.status
     }
 
     pub(super) fn message(&self) -> &str {

@@ -13,6 +13,8 @@
 //! the certnames that the configuration lists. Requests that ask for alternative
 //! names or for rights are never signed through this API: that takes a person at
 //! the server (`tutti ca sign`).
+//!
+//! What administrators do, what they are refused, and what is signed unasked stands in the audit.
 
 mod autosign;
 mod body;
@@ -23,6 +25,7 @@ mod request;
 mod revocation_list;
 mod service;
 mod status;
+mod trail;
 
 use axum::Router;
 use axum::routing::{get, post, put};

@@ -2,12 +2,17 @@
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use pki::ca::{SignOptions, Submitted};
+use pki::ca::{Entry, SignOptions, Submitted};
+use pki::{CaError, CertificateAuthority};
 
 use super::body::WholeBody;
 use super::failure::CaFailure;
 use super::service::{CaService, certname};
+use super::trail::{self, Deed, Route};
 use crate::peer::Caller;
+
+const SUBMIT: Route = "PUT /puppet-ca/v1/certificate_request/{name}";
+const DELETE: Route = "DELETE /puppet-ca/v1/certificate_request/{name}";
 
 pub(super) async fn fetch(
     State(service): State<CaService>,
@@ -26,28 +31,51 @@ pub(super) async fn fetch(
 pub(super) async fn submit(
     State(service): State<CaService>,
     Path(name): Path<String>,
+    caller: Caller,
     WholeBody(body): WholeBody,
 ) -> Result<StatusCode, CaFailure> {
     let certname = certname(&name)?;
     let autosign = service.signs_unasked(&name);
-    let submitted = service.run(move |ca| {
+    let submitting = service.run(move |ca| {
         let submitted = ca.submit(certname.as_str(), &body)?;
-        let waits = submitted != Submitted::AlreadySigned;
-        if waits && autosign {
-            match ca.sign(certname.as_str(), &SignOptions::default()) {
-                Ok(_) => {}
-                // It waits for a person: that is what was asked for.
-                Err(error @ (pki::CaError::AltNames { .. } | pki::CaError::Authorization { .. })) => {
-                    tracing::warn!(certname = certname.as_str(), %error, "not signed automatically");
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(submitted)
+        let sign = autosign && submitted != Submitted::AlreadySigned;
+        let plain = sign
+            && ca
+                .entry(certname.as_str())?
+                .is_some_and(|entry| is_plain(&entry));
+        Ok((submitted, plain))
     });
-    let submitted = submitted.await?;
+    let (submitted, sign) = submitting.await?;
     tracing::info!(certname = name, ?submitted, "certificate request received");
+    if sign {
+        sign_unasked(&service, &caller, &name).await?;
+    } else if autosign && submitted != Submitted::AlreadySigned {
+        tracing::warn!(
+            certname = name,
+            "not signed automatically: it asks for names or rights of its own"
+        );
+    }
     Ok(StatusCode::OK)
+}
+
+async fn sign_unasked(service: &CaService, caller: &Caller, name: &str) -> Result<(), CaFailure> {
+    let certname = certname(name)?;
+    let sign = move |ca: &CertificateAuthority| {
+        match ca.sign(certname.as_str(), &SignOptions::default()) {
+            // Two requests of one node at once: the other one was signed.
+            Err(CaError::NoRequest { .. } | CaError::CertificateExists { .. }) => Ok(()),
+            signed => signed.map(drop),
+        }
+    };
+    let act = Deed::Sign.unasked(caller, SUBMIT, name);
+    service.command(act, sign).await
+}
+
+/// Whether a request asks for nothing but its name. Anything else waits for a person: signing it
+/// would be refused, and everybody could fill the audit with that.
+fn is_plain(request: &Entry) -> bool {
+    let own = format!("DNS:{}", request.certname);
+    request.authorization_extensions.is_empty() && request.alt_names.iter().all(|name| *name == own)
 }
 
 pub(super) async fn delete(
@@ -55,12 +83,13 @@ pub(super) async fn delete(
     Path(name): Path<String>,
     caller: Caller,
 ) -> Result<StatusCode, CaFailure> {
-    service.authorize(&caller)?;
+    service
+        .authorize(&caller, Deed::DeleteRequest, DELETE)
+        .await?;
     let certname = certname(&name)?;
-    match service
-        .run(move |ca| ca.delete_request(certname.as_str()))
-        .await?
-    {
+    let act = Deed::DeleteRequest.act(trail::actor(&caller), DELETE, Some(&name));
+    let delete = move |ca: &CertificateAuthority| ca.delete_request(certname.as_str());
+    match service.command(act, delete).await? {
         true => Ok(StatusCode::NO_CONTENT),
         false => Err(CaFailure::not_found(format!(
             "Could not find certificate_request {name}"

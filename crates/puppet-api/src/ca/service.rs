@@ -3,13 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use audit::{Act, Audit};
 use pcp::Certname;
 use pki::CaError;
 use pki::CertificateAuthority;
+use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
 use super::autosign::Autosign;
 use super::failure::CaFailure;
+use super::trail::{self, Deed, Route};
 use crate::defaults::{CA_WAIT, CA_WORK_AT_ONCE};
 use crate::peer::Caller;
 
@@ -18,6 +21,7 @@ use crate::peer::Caller;
 pub struct CaService {
     ca: CertificateAuthority,
     policy: Arc<Policy>,
+    audit: Audit,
     /// Who has a permit may occupy a blocking thread.
     turns: Arc<Semaphore>,
 }
@@ -33,12 +37,14 @@ struct Policy {
 impl CaService {
     /// `administrators` may use the API like holders of `pp_cli_auth`. Neither their names nor
     /// the `reserved` ones (the server, its brokers), in any case, are ever signed unasked:
-    /// whoever got such a certificate first would be trusted.
+    /// whoever got such a certificate first would be trusted. What is done is told to `audit`
+    /// first; what that does not take is not done.
     pub fn new(
         ca: CertificateAuthority,
         autosign: Autosign,
         administrators: Vec<Certname>,
         reserved: &[Certname],
+        audit: Audit,
     ) -> Self {
         let reserved = administrators.iter().chain(reserved);
         let reserved = reserved.map(|name| name.as_str().to_lowercase()).collect();
@@ -49,6 +55,7 @@ impl CaService {
                 administrators,
                 reserved,
             }),
+            audit,
             turns: Arc::new(Semaphore::new(CA_WORK_AT_ONCE)),
         }
     }
@@ -68,9 +75,25 @@ impl CaService {
         !is_reserved
     }
 
-    /// Refuses everybody but administrators.
-    pub(super) fn authorize(&self, caller: &Caller) -> Result<(), CaFailure> {
-        let Some(peer) = &caller.0.0 else {
+    /// Refuses everybody but administrators, and writes down who was refused.
+    pub(super) async fn authorize(
+        &self,
+        caller: &Caller,
+        deed: Deed,
+        route: Route,
+    ) -> Result<(), CaFailure> {
+        let refused = match self.is_administrator(caller) {
+            Ok(()) => return Ok(()),
+            Err(refused) => refused,
+        };
+        // No certname: whoever is refused could name any.
+        let act = deed.act(trail::actor(caller), route, None);
+        self.audit.refused(&act, &trail::denied(&refused)).await;
+        Err(refused)
+    }
+
+    fn is_administrator(&self, caller: &Caller) -> Result<(), CaFailure> {
+        let Some(peer) = &caller.certificate.0 else {
             return Err(CaFailure::forbidden("a client certificate is required"));
         };
         let listed = self
@@ -84,6 +107,24 @@ impl CaService {
         tracing::warn!(certname = peer.certname, "use of the CA API denied");
         let message = format!("{} may not administer the CA", peer.certname);
         Err(CaFailure::forbidden(message))
+    }
+
+    /// Does what `act` says, between its two entries: the first is durable before `work` begins,
+    /// the second tells its result even if the client goes away meanwhile.
+    pub(super) async fn command<T: Send + 'static>(
+        &self,
+        act: Act,
+        work: impl FnOnce(&CertificateAuthority) -> Result<T, CaError> + Send + 'static,
+    ) -> Result<T, CaFailure> {
+        let intent = self.audit.intent(act).await;
+        let intent = intent.map_err(|error| CaFailure::unaudited(&error))?;
+        let runtime = Handle::current();
+        let told = move |ca: &CertificateAuthority| {
+            let done = work(ca).map_err(CaFailure::from);
+            runtime.block_on(intent.finish(trail::outcome(&done)));
+            Ok(done)
+        };
+        self.run(told).await?
     }
 
     /// Runs `work` where it may block on the disk, when its turn comes.
@@ -132,7 +173,7 @@ mod tests {
 
     use super::*;
 
-    fn service(autosign: Autosign) -> (tempfile::TempDir, CaService) {
+    async fn service(autosign: Autosign) -> (tempfile::TempDir, CaService) {
         let dir = tempfile::tempdir().unwrap();
         let options = InitOptions {
             common_name: "Puppet CA: test".to_owned(),
@@ -143,13 +184,16 @@ mod tests {
             names.iter().map(|name| name.parse().unwrap()).collect()
         };
         let reserved = names(&["Server.Example", "broker2.example"]);
-        let service = CaService::new(ca, autosign, names(&["admin"]), &reserved);
+        let store = store::StoreConfig::sqlite(dir.path().join("tutti.db"));
+        let store = store::Store::open(&store).await.unwrap();
+        let audit = Audit::open(store, audit::AuditConfig::default()).await;
+        let service = CaService::new(ca, autosign, names(&["admin"]), &reserved, audit);
         (dir, service)
     }
 
     #[tokio::test]
     async fn names_with_rights_are_never_signed_unasked() {
-        let (_dir, service) = service(Autosign::All);
+        let (_dir, service) = service(Autosign::All).await;
         assert!(service.signs_unasked("web1.example"));
         for name in [
             "server.example",
@@ -163,7 +207,7 @@ mod tests {
 
     #[tokio::test]
     async fn work_waits_its_turn_and_not_for_ever() {
-        let (_dir, service) = service(Autosign::Off);
+        let (_dir, service) = service(Autosign::Off).await;
         let (entered, mut entries) = mpsc::unbounded_channel();
         let (go, wait) = std::sync::mpsc::channel::<()>();
         let wait = Arc::new(std::sync::Mutex::new(wait));

@@ -7,14 +7,21 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
+use pki::CertificateAuthority;
 use pki::ca::{Entry, SignOptions, State as CertState};
 use serde::{Deserialize, Serialize};
 
 use super::body::WholeBody;
 use super::failure::CaFailure;
 use super::service::{CaService, certname};
+use super::trail::{self, Deed, Route};
 use crate::defaults::MAX_CERT_TTL_SECONDS;
 use crate::peer::Caller;
+
+const FETCH: Route = "GET /puppet-ca/v1/certificate_status/{name}";
+const LIST: Route = "GET /puppet-ca/v1/certificate_statuses/{any}";
+const CHANGE: Route = "PUT /puppet-ca/v1/certificate_status/{name}";
+const CLEAN: Route = "DELETE /puppet-ca/v1/certificate_status/{name}";
 
 /// A certificate or request as puppetserver describes it.
 #[derive(Debug, Serialize)]
@@ -52,7 +59,7 @@ pub(super) async fn fetch(
     Path(name): Path<String>,
     caller: Caller,
 ) -> Result<Json<Status>, CaFailure> {
-    service.authorize(&caller)?;
+    service.authorize(&caller, Deed::Read, FETCH).await?;
     Ok(Json(Status::from(entry(&service, &name).await?)))
 }
 
@@ -61,7 +68,7 @@ pub(super) async fn list(
     Query(filter): Query<Filter>,
     caller: Caller,
 ) -> Result<Json<Vec<Status>>, CaFailure> {
-    service.authorize(&caller)?;
+    service.authorize(&caller, Deed::Read, LIST).await?;
     let entries = service.run(|ca| ca.list()).await?;
     let wanted = |status: &Status| filter.state.as_deref().is_none_or(|s| s == status.state);
     Ok(Json(
@@ -79,20 +86,22 @@ pub(super) async fn change(
     caller: Caller,
     WholeBody(body): WholeBody,
 ) -> Result<StatusCode, CaFailure> {
-    service.authorize(&caller)?;
+    // Which of the two it is to be, the body says; who may not is not read.
+    service.authorize(&caller, Deed::Change, CHANGE).await?;
     let change: Change = serde_json::from_slice(&body)
         .map_err(|error| CaFailure::bad_request(format!("the body is not understood: {error}")))?;
+    let act = |deed: Deed| deed.act(trail::actor(&caller), CHANGE, Some(&name));
     let certname = certname(&name)?;
     entry(&service, &name).await?;
     match change.desired_state.as_str() {
         "signed" => {
             let options = sign_options(change.cert_ttl)?;
-            service
-                .run(move |ca| ca.sign(certname.as_str(), &options))
-                .await?;
+            let sign = move |ca: &CertificateAuthority| ca.sign(certname.as_str(), &options);
+            service.command(act(Deed::Sign), sign).await?;
         }
         "revoked" => {
-            service.run(move |ca| ca.revoke(certname.as_str())).await?;
+            let revoke = move |ca: &CertificateAuthority| ca.revoke(certname.as_str());
+            service.command(act(Deed::Revoke), revoke).await?;
         }
         other => {
             return Err(CaFailure::bad_request(format!(
@@ -109,9 +118,11 @@ pub(super) async fn clean(
     Path(name): Path<String>,
     caller: Caller,
 ) -> Result<StatusCode, CaFailure> {
-    service.authorize(&caller)?;
+    service.authorize(&caller, Deed::Clean, CLEAN).await?;
     let certname = certname(&name)?;
-    match service.run(move |ca| ca.clean(certname.as_str())).await? {
+    let act = Deed::Clean.act(trail::actor(&caller), CLEAN, Some(&name));
+    let clean = move |ca: &CertificateAuthority| ca.clean(certname.as_str());
+    match service.command(act, clean).await? {
         true => Ok(StatusCode::NO_CONTENT),
         false => Err(unknown(&name)),
     }

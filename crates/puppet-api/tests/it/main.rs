@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 
+mod audit;
 mod authority;
 mod autosign;
 mod bootstrap;

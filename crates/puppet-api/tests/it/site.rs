@@ -4,11 +4,13 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use audit::{Audit, AuditConfig};
 use deploy::{Blobs, EnvironmentDir};
 use pki::ca::{GenerateOptions, InitOptions};
 use pki::{CertificateAuthority, ClientAuth, ClientTls, KeyType, ServerTls, TlsFiles};
 use puppet_api::{Autosign, CaService, State};
 use reqwest::{Method, Response, StatusCode};
+use store::{Store, StoreConfig};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -19,6 +21,8 @@ pub(crate) struct Site {
     pub(crate) blobs: Blobs,
     pub(crate) tls: Arc<ServerTls>,
     pub(crate) address: SocketAddr,
+    pub(crate) store: Store,
+    pub(crate) audit: Audit,
     stop: CancellationToken,
 }
 
@@ -49,6 +53,9 @@ impl Site {
         let tls = Arc::new(ServerTls::load(files, ClientAuth::Optional).unwrap());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
+        let store = StoreConfig::sqlite(dir.path().join("tutti.db"));
+        let store = Store::open(&store).await.unwrap();
+        let audit = Audit::open(store.clone(), AuditConfig::default()).await;
         let state = State {
             code: Arc::new(EnvironmentDir::new(dir.path().join("code"))),
             blobs: blobs.clone(),
@@ -57,6 +64,7 @@ impl Site {
                 autosign,
                 vec!["listed".parse().unwrap()],
                 &["localhost".parse().unwrap(), "Broker2".parse().unwrap()],
+                audit.clone(),
             )),
         };
         let stop = CancellationToken::new();
@@ -74,6 +82,8 @@ impl Site {
             blobs,
             tls,
             address,
+            store,
+            audit,
             stop,
         }
     }

@@ -22,6 +22,7 @@ async fn a_body_that_never_arrives_is_given_up_on_every_route() {
             Autosign::Off,
             Vec::new(),
             &[],
+            site.audit.clone(),
         )),
     });
     for (method, path) in [

@@ -1,0 +1,103 @@
+//! What the audit learns of the CA: [`Deed`].
+//!
+//! The rule: no certificate is signed, revoked or forgotten before its entry is durable, and a
+//! request that is refused leaves one. No entry holds a key, a request or a certificate.
+
+use audit::{Act, Actor, Object, Outcome};
+use serde_json::json;
+
+use super::failure::CaFailure;
+use crate::peer::Caller;
+
+/// Something that the CA does for somebody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Deed {
+    Read,
+    /// Asked for, before it is known whether it is to sign or to revoke.
+    Change,
+    Sign,
+    Revoke,
+    Clean,
+    DeleteRequest,
+}
+
+/// On which route a deed was asked for.
+pub(super) type Route = &'static str;
+
+// === impl Deed ===
+
+impl Deed {
+    /// As it stands in entries.
+    fn action(self) -> &'static str {
+        match self {
+            Self::Read => "certificate_status",
+            Self::Change => "change_certificate_status",
+            Self::Sign => "sign_certificate",
+            Self::Revoke => "revoke_certificate",
+            Self::Clean => "clean_certificate",
+            Self::DeleteRequest => "delete_certificate_request",
+        }
+    }
+
+    /// The deed of somebody, on a certname if one was named.
+    pub(super) fn act(self, actor: Actor, route: Route, certname: Option<&str>) -> Act {
+        Act {
+            actor,
+            service: "ca".to_owned(),
+            action: self.action().to_owned(),
+            object: certname
+                .map_or_else(Object::default, |name| Object::named("certificate", name)),
+            route: route.to_owned(),
+            ..Act::default()
+        }
+    }
+
+    /// What the server does by itself, since the configuration says so.
+    pub(super) fn unasked(self, caller: &Caller, route: Route, certname: &str) -> Act {
+        let mut actor = Actor::server();
+        actor.address = caller.address;
+        let mut act = self.act(actor, route, Some(certname));
+        act.details.insert("autosign".to_owned(), json!(true));
+        act
+    }
+}
+
+/// Who calls, as far as is known.
+pub(super) fn actor(caller: &Caller) -> Actor {
+    let actor = caller.certname().map(Actor::certificate);
+    Actor {
+        address: caller.address,
+        ..actor.unwrap_or_default()
+    }
+}
+
+/// What came of a deed. The words of a failure are not kept: they may quote a request.
+pub(super) fn outcome<T>(done: &Result<T, CaFailure>) -> Outcome {
+    match done {
+        Ok(_) => Outcome::default(),
+        Err(failure) => Outcome {
+            status: Some(failure.status().as_u16()),
+            error: Some(kind(failure).to_owned()),
+            ..Outcome::default()
+        },
+    }
+}
+
+/// Refused before anything was looked at.
+pub(super) fn denied(failure: &CaFailure) -> Outcome {
+    Outcome {
+        status: Some(failure.status().as_u16()),
+        denied: Some(String::new()),
+        ..Outcome::default()
+    }
+}
+
+fn kind(failure: &CaFailure) -> &'static str {
+    match failure.status().as_u16() {
+        404 => "unknown",
+        409 => "conflict",
+        503 => "unavailable",
+        400..500 => "refused",
+        _ => "failed",
+    }
+}

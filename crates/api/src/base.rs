@@ -41,6 +41,11 @@ impl FromRequestParts<Shared> for Base {
 }
 
 impl Base {
+    /// A URL below the root of this server.
+    pub(crate) fn below(&self, path: &str) -> String {
+        format!("{}/{path}", self.0)
+    }
+
     /// A URL below `/orchestrator/v1/`.
     pub(crate) fn at(&self, path: &str) -> String {
         format!("{}/orchestrator/v1/{path}", self.0)

@@ -1,16 +1,28 @@
 //! Reading a request body: bounded in size, time and, over all requests, in memory.
+//!
+//! The rules: the memory of a body is counted until the request is handled; and a body may take
+//! its time, so who sent it is asked for again when it is there.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use api_types::{ApiError, kinds, strict};
-use axum::body::{Body, Bytes};
+use axum::body::{Body, Bytes, HttpBody as _};
 use axum::extract::{FromRequest, Request};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use crate::Shared;
-use crate::defaults::{BODY_BUDGET_BYTES, BODY_TIME, DISCARD_BYTES, DISCARD_TIME};
+use crate::budget::{Exhausted, Share};
+use crate::defaults::{
+    BODY_RETRY_SECONDS, BODY_TIME, BODY_WAIT, DISCARD_BYTES, DISCARD_TIME, SMALL_BODY_BYTES,
+    SMALL_BODY_TIME,
+};
 use crate::failure::{Failure, chain};
+use crate::guard::Pass;
 
 /// A body that was read strictly. The content type does not matter: real clients send none, or
 /// one that is wrong.
@@ -19,9 +31,18 @@ pub(crate) struct Strict<T>(pub(crate) T);
 /// A body that may be absent.
 pub(crate) struct Optional<T>(pub(crate) Option<T>);
 
-/// How large the body of this request may be; from its route.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct MaxBody(pub(crate) usize);
+/// What the door says about the body of a request.
+#[derive(Clone)]
+pub(crate) struct Terms {
+    /// How large it may be; from the route.
+    pub(crate) max_bytes: usize,
+    /// Whose memory it takes.
+    pub(crate) who: String,
+    /// Asked again when the body is there.
+    pub(crate) pass: Pass,
+    /// The memory of the body. The door has it too, until the request is handled.
+    pub(crate) share: Arc<OnceLock<Share>>,
+}
 
 impl<T: DeserializeOwned> FromRequest<Shared> for Strict<T> {
     type Rejection = Failure;
@@ -44,31 +65,74 @@ impl<T: DeserializeOwned> FromRequest<Shared> for Optional<T> {
     }
 }
 
-async fn read(request: Request, api: &Shared) -> Result<Bytes, Failure> {
-    let limit = request.extensions().get::<MaxBody>().map_or(0, |max| max.0);
-    let announced = announced_bytes(request.headers());
-    let asks_first = request.headers().contains_key(header::EXPECT);
-    let mut body = request.into_body();
+/// The request with its body read already, and the body. Its caller is as he is now.
+pub(crate) async fn buffered(request: Request, api: &Shared) -> Result<(Request, Bytes), Failure> {
+    let (mut parts, body) = request.into_parts();
+    let bytes = take(&mut parts, body, api).await?;
+    let request = Request::from_parts(parts, Body::from(bytes.clone()));
+    Ok((request, bytes))
+}
+
+pub(crate) async fn read(request: Request, api: &Shared) -> Result<Bytes, Failure> {
+    let (mut parts, body) = request.into_parts();
+    take(&mut parts, body, api).await
+}
+
+async fn take(parts: &mut Parts, body: Body, api: &Shared) -> Result<Bytes, Failure> {
+    let Some(terms) = parts.extensions.get::<Terms>().cloned() else {
+        return Err(too_large(0).into());
+    };
+    if terms.share.get().is_some() {
+        // It is in memory already.
+        return arrived(body, terms.max_bytes, Duration::MAX).await;
+    }
+    let bytes = Box::pin(received(parts, body, &terms, api)).await?;
+    if let Some(caller) = terms.pass.check(api).await? {
+        parts.extensions.insert(caller);
+    }
+    Ok(bytes)
+}
+
+/// Takes the body from the connection when there is memory for it.
+async fn received(
+    parts: &Parts,
+    mut body: Body,
+    terms: &Terms,
+    api: &Shared,
+) -> Result<Bytes, Failure> {
+    let limit = terms.max_bytes;
+    let exact = body.size_hint().exact();
+    let announced = announced_bytes(&parts.headers).or(exact.and_then(|n| n.try_into().ok()));
+    // Who asks before sending has sent nothing yet.
+    let sends = !parts.headers.contains_key(header::EXPECT);
     if announced.is_some_and(|bytes| bytes > limit) {
-        // Who asks before sending has sent nothing yet.
-        if !asks_first {
+        if sends {
             discard(&mut body).await;
         }
         return Err(too_large(limit).into());
     }
     // Who does not say how much comes may send as much as is allowed.
-    let kilobytes = announced
-        .unwrap_or(limit)
-        .min(BODY_BUDGET_BYTES)
-        .div_ceil(1024);
-    let kilobytes = u32::try_from(kilobytes).expect("the budget in KiB fits");
-    let _share = api
-        .bodies
-        .acquire_many(kilobytes)
-        .await
-        .map_err(|_| shutting_down())?;
+    let expected = announced.unwrap_or(limit);
+    match api.bodies.share(&terms.who, expected, BODY_WAIT).await {
+        // There is one reader at a time.
+        Ok(share) => _ = terms.share.set(share),
+        Err(exhausted) => {
+            if sends {
+                discard(&mut body).await;
+            }
+            return Err(busy(exhausted).into());
+        }
+    }
+    let time = match expected <= SMALL_BODY_BYTES {
+        true => SMALL_BODY_TIME,
+        false => BODY_TIME,
+    };
+    arrived(body, limit, time).await
+}
+
+async fn arrived(mut body: Body, limit: usize, time: Duration) -> Result<Bytes, Failure> {
     let whole = Limited::new(&mut body, limit).collect();
-    match tokio::time::timeout(BODY_TIME, whole).await {
+    match tokio::time::timeout(time, whole).await {
         Ok(Ok(whole)) => Ok(whole.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => {
             discard(&mut body).await;
@@ -80,7 +144,7 @@ async fn read(request: Request, api: &Shared) -> Result<Bytes, Failure> {
             Err(ApiError::new(kinds::VALIDATION, msg).into())
         }
         Err(_) => {
-            let seconds = BODY_TIME.as_secs();
+            let seconds = time.as_secs();
             let msg = format!("the request's body did not arrive within {seconds} seconds");
             Err(ApiError::new(kinds::REQUEST_TIMEOUT, msg).into())
         }
@@ -118,9 +182,14 @@ fn too_large(limit: usize) -> ApiError {
     ApiError::new(kinds::TOO_LARGE, msg).with("max_bytes", json!(limit))
 }
 
-fn shutting_down() -> ApiError {
-    ApiError::new(
-        kinds::UNAVAILABLE,
-        "the server is shutting down; try again in a moment",
-    )
+fn busy(exhausted: Exhausted) -> ApiError {
+    let whose = match exhausted {
+        Exhausted::Own => "yours",
+        Exhausted::All => "others'",
+    };
+    let msg = format!(
+        "the server has no memory left for this request's body: {whose} are still being read; \
+         try again in a moment"
+    );
+    ApiError::new(kinds::UNAVAILABLE, msg).with("retry_after_seconds", json!(BODY_RETRY_SECONDS))
 }

@@ -2,12 +2,34 @@
 
 use std::time::Duration;
 
-/// Memory for request bodies that are being read, all together: four of the largest commands.
-/// Whoever comes then waits.
+/// Memory for large request bodies, until their requests are handled, all together: four of the
+/// largest commands. Whoever comes then waits.
 pub const BODY_BUDGET_BYTES: usize = 256 * 1024 * 1024;
+
+/// How much of it one user, program or address may have: one of the largest commands.
+pub const BODY_IDENTITY_BYTES: usize = 64 * 1024 * 1024;
+
+/// The largest body that is small: as all are that are not commands. Small ones have their own
+/// memory, so that nobody waits for catalogs in order to log in.
+pub const SMALL_BODY_BYTES: usize = 1024 * 1024;
+
+/// Memory for small request bodies, all together: 64 of the largest, or 4,096 logins.
+pub const SMALL_BODY_BUDGET_BYTES: usize = 64 * 1024 * 1024;
+
+/// How much of it one user, program or address may have: a quarter.
+pub const SMALL_BODY_IDENTITY_BYTES: usize = 16 * 1024 * 1024;
+
+/// How long a request waits for memory for its body: 64 MiB arrive in less at 100 Mbit/s.
+pub const BODY_WAIT: Duration = Duration::from_secs(10);
+
+/// When somebody may come again for whose body there was no memory.
+pub const BODY_RETRY_SECONDS: u64 = 10;
 
 /// How long a body may take to arrive: 64 MiB at 5 Mbit/s.
 pub const BODY_TIME: Duration = Duration::from_secs(120);
+
+/// How long a small one may take: 1 MiB at 280 kbit/s.
+pub const SMALL_BODY_TIME: Duration = Duration::from_secs(30);
 
 /// How much of a body that is too large is still taken and thrown away, so that its sender reads
 /// the refusal: a mistake is rarely larger; a sender of more may see its connection reset.
@@ -30,6 +52,13 @@ pub const PING_NODES: usize = 10_000;
 /// How many event streams may be open. Each holds a job's bounded queue of output.
 pub const STREAMS: usize = 256;
 
+/// How many of them one user or program may have: a quarter, more than a browser's tabs.
+pub const STREAMS_EACH: usize = 64;
+
+/// How often a stream asks whether its caller may still see it: how long one goes on whose token
+/// was revoked. 256 streams ask the cache of tokens 51 times a second.
+pub const STREAM_RECHECK: Duration = Duration::from_secs(5);
+
 /// How often the stream of all jobs looks for new events: a read of one row.
 pub const STREAM_POLL: Duration = Duration::from_millis(500);
 
@@ -44,3 +73,9 @@ pub const BROKER_SILENCE: Duration = Duration::from_secs(60);
 
 /// Characters of a request's path in the log. Our own longest are about 100; hyper would take 64 KiB.
 pub const LOGGED_PATH_CHARS: usize = 200;
+
+/// Characters of results in one list of plan jobs: as the largest result that a plan can have.
+pub const PLAN_RESULTS_CHARS: u64 = 64 * 1024 * 1024;
+
+/// Bytes of a text that a plan printed, in a list of events; as Puppet Enterprise cuts them.
+pub const OUT_MESSAGE_BYTES: usize = 1_024;

@@ -13,6 +13,8 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use store::StoreError;
 
+use crate::audit::Refused;
+
 /// An error on its way out of a handler.
 #[derive(Debug)]
 pub(crate) struct Failure(pub(crate) ApiError);
@@ -50,7 +52,12 @@ impl IntoResponse for Failure {
             .details
             .get("retry_after_seconds")
             .and_then(Value::as_u64);
+        let refused = Refused {
+            kind: body.kind.clone(),
+            permission: body.details.get("permission").and_then(text),
+        };
         let mut response = (status, Json(json!(body))).into_response();
+        response.extensions_mut().insert(refused);
         if let Some(seconds) = wait {
             response
                 .headers_mut()
@@ -58,6 +65,10 @@ impl IntoResponse for Failure {
         }
         response
     }
+}
+
+fn text(value: &Value) -> Option<String> {
+    value.as_str().map(str::to_owned)
 }
 
 /// What the server lacks, if that is the cause: no mistake of its own, and it passes.

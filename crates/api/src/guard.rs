@@ -2,19 +2,24 @@
 //!
 //! The rules: who is asked for a token shows a valid one before a byte of the body is read; the
 //! token comes in `X-Authentication`, in `Authorization: Bearer`, or as `?token=`, and is never
-//! logged; which permissions an identity has, [`access::Access::authorize`] alone says.
+//! logged; without one, a verified client certificate of the allow-list counts as one; which
+//! permissions an identity has, [`access::Access::authorize`] alone says.
 
-use access::{Identity, Instance, Permission};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use access::{Denied, Identity, Instance, Permission};
 use api_types::{ApiError, Policy, Route, kinds, routes};
-use axum::extract::{FromRequestParts, Query, Request, State};
-use axum::http::header;
+use axum::extract::{ConnectInfo, FromRequestParts, Query, Request, State};
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, Uri, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use https::PeerCertificate;
 
 use crate::Shared;
-use crate::body::MaxBody;
+use crate::audit;
+use crate::body::Terms;
 use crate::failure::Failure;
 
 /// What the door of one route knows.
@@ -22,7 +27,14 @@ pub(crate) type Door = (Shared, &'static Route);
 
 /// Who sent the request; only behind a policy that asks for a token.
 #[derive(Clone, Debug)]
-pub(crate) struct Caller(pub(crate) Identity);
+pub(crate) struct Caller(pub(crate) Arc<Identity>);
+
+/// With what a request came to the door, and to which: good for asking again.
+#[derive(Clone)]
+pub(crate) struct Pass {
+    route: &'static Route,
+    shown: Arc<Shown>,
+}
 
 /// Lets a request through to its handler, or not.
 pub(crate) async fn guard(
@@ -30,33 +42,26 @@ pub(crate) async fn guard(
     mut request: Request,
     next: Next,
 ) -> Result<Response, Failure> {
-    match route.policy {
-        Policy::Public => {}
-        Policy::Authenticated if is_open(&api, route) => {}
-        Policy::Authenticated => {
-            let caller = authenticate(&api, token(&request)).await?;
-            request.extensions_mut().insert(caller);
-        }
-        Policy::Permission {
-            object_type,
-            action,
-        } => {
-            let caller = authenticate(&api, token(&request)).await?;
-            let permission = Permission {
-                object_type,
-                action,
-                instance: Instance::Any,
-            };
-            api.access.authorize(&caller.0, permission)?;
-            request.extensions_mut().insert(caller);
-        }
-        Policy::Broker => {
-            crate::controller::admit(&api, request.extensions().get::<PeerCertificate>())?;
-        }
+    let pass = Pass {
+        route,
+        shown: Arc::new(Shown::by(&request)),
+    };
+    let caller = pass.caller(&api).await?;
+    let terms = Terms {
+        max_bytes: route.max_body_bytes,
+        who: pass.who(caller.as_ref()),
+        pass: pass.clone(),
+        share: Arc::default(),
+    };
+    if let Some(caller) = caller {
+        audit::met(&request, &caller);
+        pass.authorize(&api, &caller)?;
+        request.extensions_mut().insert(caller);
     }
-    request
-        .extensions_mut()
-        .insert(MaxBody(route.max_body_bytes));
+    // Kept here until the request is handled: what a handler makes of a body takes memory too.
+    let _share = Arc::clone(&terms.share);
+    request.extensions_mut().insert(terms);
+    request.extensions_mut().insert(pass);
     Ok(next.run(request).await)
 }
 
@@ -65,18 +70,54 @@ fn is_open(api: &Shared, route: &Route) -> bool {
     api.info.metrics_open && route.operation_id == routes::METRICS.operation_id
 }
 
-async fn authenticate(api: &Shared, token: Option<String>) -> Result<Caller, Failure> {
-    let token = token.ok_or_else(|| {
-        let msg = "this needs a token: get one with `tutti login` or POST \
-                   /rbac-api/v1/auth/token, and send it in the header X-Authentication";
-        ApiError::new(kinds::UNAUTHENTICATED, msg)
-    })?;
-    Ok(Caller(api.access.authenticate(&token).await?))
+/// What a request shows of who sent it.
+struct Shown {
+    token: Option<String>,
+    peer: Option<PeerCertificate>,
+    address: Option<IpAddr>,
+}
+
+impl Shown {
+    fn by(request: &Request) -> Self {
+        let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
+        Self {
+            token: token(request.headers(), request.uri()),
+            peer: request.extensions().get().cloned(),
+            address: peer.map(|ConnectInfo(address)| address.ip()),
+        }
+    }
+}
+
+async fn authenticate(api: &Shared, shown: &Shown) -> Result<Caller, Failure> {
+    let Some(token) = &shown.token else {
+        return program(api, shown.peer.as_ref()).ok_or_else(|| {
+            let msg = "this needs a token: get one with `tutti login` or POST \
+                       /rbac-api/v1/auth/token, and send it in the header X-Authentication";
+            ApiError::new(kinds::UNAUTHENTICATED, msg).into()
+        });
+    };
+    Ok(Caller(api.access.authenticate(token).await?))
+}
+
+/// A program that shows a certificate of the allow-list. It is verified and not revoked, or the
+/// connection would not be there.
+fn program(api: &Shared, peer: Option<&PeerCertificate>) -> Option<Caller> {
+    let certname = peer?.certname()?;
+    let allowed = &api.info.allowed_certnames;
+    let listed = allowed.iter().any(|name| name.as_str() == certname);
+    listed.then(|| Caller(api.access.api_user()))
+}
+
+/// By the names of the service that the route belongs to.
+fn refusal(route: &Route, denied: Denied) -> Failure {
+    match route.path.starts_with("/rbac-api/") {
+        true => crate::rbac::refusal::denied(&denied),
+        false => denied.into(),
+    }
 }
 
 /// The token of a request. An empty one is none.
-fn token(request: &Request) -> Option<String> {
-    let (headers, uri) = (request.headers(), request.uri());
+pub(crate) fn token(headers: &HeaderMap, uri: &Uri) -> Option<String> {
     let header = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let bearer = || header(header::AUTHORIZATION.as_str())?.strip_prefix("Bearer ");
     let given = header("x-authentication")
@@ -94,12 +135,75 @@ fn token(request: &Request) -> Option<String> {
         .filter(|token| !token.is_empty())
 }
 
-impl Caller {
-    /// Whether the caller may do `action` on the instance `name`.
-    pub(crate) fn may(&self, api: &Shared, object_type: &str, action: &str, name: &str) -> bool {
-        self.demand(api, object_type, action, name).is_ok()
+impl Pass {
+    /// Who is let in with it now; `None` where nobody is asked.
+    pub(crate) async fn check(&self, api: &Shared) -> Result<Option<Caller>, Failure> {
+        let caller = self.caller(api).await?;
+        if let Some(caller) = &caller {
+            self.authorize(api, caller)?;
+        }
+        Ok(caller)
     }
 
+    /// Whose part of the server's memory a request takes.
+    pub(crate) fn who(&self, caller: Option<&Caller>) -> String {
+        let Shown {
+            token,
+            peer,
+            address,
+        } = &*self.shown;
+        let certname = peer.as_ref().and_then(PeerCertificate::certname);
+        match (caller, token, certname) {
+            (Some(caller), Some(_), _) => format!("user {}", caller.0.user_id),
+            (_, _, Some(certname)) => format!("program {certname}"),
+            _ => address.map_or_else(String::new, |address| format!("address {address}")),
+        }
+    }
+
+    async fn caller(&self, api: &Shared) -> Result<Option<Caller>, Failure> {
+        let asked = match self.route.policy {
+            Policy::Public => false,
+            Policy::Authenticated => !is_open(api, self.route),
+            Policy::Permission { .. } => true,
+            Policy::Broker => {
+                crate::controller::admit(api, self.shown.peer.as_ref())?;
+                false
+            }
+        };
+        match asked {
+            true => Ok(Some(authenticate(api, &self.shown).await?)),
+            false => Ok(None),
+        }
+    }
+
+    fn authorize(&self, api: &Shared, caller: &Caller) -> Result<(), Failure> {
+        let Policy::Permission {
+            object_type,
+            action,
+        } = self.route.policy
+        else {
+            return Ok(());
+        };
+        let permission = Permission {
+            object_type,
+            action,
+            instance: Instance::Any,
+        };
+        let allowed = api.access.authorize(&caller.0, permission);
+        allowed.map_err(|denied| refusal(self.route, denied))
+    }
+}
+
+impl FromRequestParts<Shared> for Pass {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Failure> {
+        let pass = parts.extensions.get::<Self>().cloned();
+        pass.ok_or_else(|| ApiError::new(kinds::UNAUTHENTICATED, "no door was passed").into())
+    }
+}
+
+impl Caller {
     /// Refuses a caller who may not.
     pub(crate) fn demand(
         &self,

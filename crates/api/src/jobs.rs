@@ -1,20 +1,21 @@
 //! `GET jobs` and `GET jobs/:id`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use api_types::{
-    ApiError, EnvironmentRef, Job, JobList, JobStatus, JobsOrder, JobsQuery, Object, Order, Owner,
-    Pagination, PreciseTimestamp, Timestamp, kinds,
+    ApiError, EnvironmentRef, Job, JobList, JobStatus, JobsOrder, JobsQuery, Object, Order,
+    Pagination, Timestamp, kinds,
 };
 use axum::Json;
 use axum::extract::State;
 use serde_json::json;
-use store::{JobFilter, JobNumber, JobOrder, JobRow, JobStateRow, Page, StoreError};
+use store::{JobFilter, JobNumber, JobOrder, JobRow, JobStateRow, Page};
 
 use crate::Shared;
 use crate::base::Base;
 use crate::failure::Failure;
 use crate::given::{Given, Variables, job_number};
+use crate::owners::Owners;
 
 pub(crate) async fn list(
     State(api): State<Shared>,
@@ -29,7 +30,8 @@ pub(crate) async fn list(
     let (rows, total) = api.store.jobs(&filter(&query), page).await?;
     let numbers: Vec<_> = rows.iter().map(|row| row.number).collect();
     let mut states = api.store.node_states(&numbers).await?;
-    let owners = owners(&api, &rows).await?;
+    let logins = rows.iter().map(|row| row.owner.clone()).collect();
+    let owners = Owners::of(&api, logins).await?;
     let items = rows.into_iter().map(|row| {
         let states = states.remove(&row.number).unwrap_or_default();
         job(&base, row, states, &owners, None)
@@ -62,7 +64,7 @@ pub(crate) async fn show(
         .await?
         .remove(&row.number);
     let history = api.store.job_states(row.number).await?;
-    let owners = owners(&api, std::slice::from_ref(&row)).await?;
+    let owners = Owners::of(&api, vec![row.owner.clone()]).await?;
     Ok(Json(job(
         &base,
         row,
@@ -110,40 +112,8 @@ fn filter(query: &JobsQuery) -> JobFilter {
 }
 
 /// Times are shown without their milliseconds: what is shown as this second is included.
-fn end_of_second(time: Timestamp) -> i64 {
+pub(crate) fn end_of_second(time: Timestamp) -> i64 {
     time.as_ms().div_euclid(1_000) * 1_000 + 999
-}
-
-type Owners = HashMap<String, Owner>;
-
-/// The owners of jobs, each looked up once; of a user who is gone, the login is left.
-async fn owners(api: &Shared, rows: &[JobRow]) -> Result<Owners, StoreError> {
-    let mut owners = Owners::new();
-    for row in rows {
-        if owners.contains_key(&row.owner) {
-            continue;
-        }
-        let login = row.owner.clone();
-        let owner = match api.store.user_by_login(&login).await? {
-            Some(user) => Owner {
-                id: user.id,
-                login: user.login,
-                email: user.email,
-                display_name: user.display_name,
-                last_login: user.last_login_ms.map(PreciseTimestamp::from_ms),
-                is_revoked: user.is_revoked,
-                is_superuser: user.is_superuser,
-                ..Owner::default()
-            },
-            None => Owner {
-                login: login.clone(),
-                is_revoked: true,
-                ..Owner::default()
-            },
-        };
-        owners.insert(login, owner);
-    }
-    Ok(owners)
 }
 
 fn job(
@@ -157,6 +127,9 @@ fn job(
     let until = row
         .finished_ms
         .unwrap_or_else(|| jiff::Timestamp::now().as_millisecond());
+    let mut options = object(&row.options);
+    // Kept there by the engine; nobody submitted it.
+    let trace_id = options.shift_remove("trace_id");
     let part = |name: &str| base.link(&format!("jobs/{}/{name}", row.number));
     Job {
         nodes: part("nodes"),
@@ -164,9 +137,10 @@ fn job(
         events: part("events"),
         id: address.id,
         name: address.name,
-        options: object(&row.options),
+        options,
+        trace_id: trace_id.and_then(|id| id.as_str().map(str::to_owned)),
         userdata: object(&row.userdata),
-        owner: owners.get(&row.owner).cloned().unwrap_or_default(),
+        owner: owners.get(&row.owner),
         environment: EnvironmentRef {
             name: row.environment,
         },
@@ -186,7 +160,7 @@ fn job(
 }
 
 /// Every state with its end, which is the begin of the next.
-fn statuses(history: &[JobStateRow]) -> Vec<JobStatus> {
+pub(crate) fn statuses(history: &[JobStateRow]) -> Vec<JobStatus> {
     let ends = history
         .iter()
         .skip(1)
@@ -200,6 +174,6 @@ fn statuses(history: &[JobStateRow]) -> Vec<JobStatus> {
     history.iter().zip(ends).map(status).collect()
 }
 
-fn object(json: &str) -> Object {
+pub(crate) fn object(json: &str) -> Object {
     serde_json::from_str(json).unwrap_or_default()
 }

@@ -90,6 +90,7 @@ pub(crate) async fn metrics(State(api): State<Shared>) -> impl IntoResponse {
     for (name, help, gauge) in gauges {
         figure(&mut text, &format!("tutti_{name}"), "gauge", help, gauge);
     }
+    engines(&mut text, &api);
     let connected = AtomicU64::new(api.fabric.connected().len() as u64);
     figure(
         &mut text,
@@ -102,6 +103,84 @@ pub(crate) async fn metrics(State(api): State<Shared>) -> impl IntoResponse {
         text.push_str(&source.text());
     }
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text)
+}
+
+/// The counters of the engines beside the jobs.
+fn engines(text: &mut String, api: &Shared) {
+    let (access, audit) = (api.access.metrics(), api.audit.metrics());
+    let (webhooks, fired) = (api.webhooks.metrics(), &api.fired);
+    let counters: [(&str, &str, &AtomicU64); 13] = [
+        ("logins", "Logins that succeeded.", &access.logins),
+        (
+            "failed_logins",
+            "Logins that did not, lockouts among them.",
+            &access.failed_logins,
+        ),
+        (
+            "lockouts",
+            "Logins refused because of earlier failures.",
+            &access.lockouts,
+        ),
+        (
+            "token_cache_hits",
+            "Tokens known from memory.",
+            &access.cache_hits,
+        ),
+        (
+            "token_cache_misses",
+            "Tokens that the store was asked about.",
+            &access.cache_misses,
+        ),
+        (
+            "audit_entries",
+            "Entries of the audit that were written.",
+            &audit.entries,
+        ),
+        (
+            "audit_failures",
+            "Times that entries of the audit could not be written.",
+            &audit.failures,
+        ),
+        (
+            "webhook_deliveries",
+            "Messages that a receiver took.",
+            &webhooks.delivered,
+        ),
+        (
+            "webhook_failures",
+            "Attempts to tell a receiver that failed.",
+            &webhooks.failures,
+        ),
+        (
+            "schedules_launched",
+            "Jobs that the clock started.",
+            &fired.launched,
+        ),
+        (
+            "schedules_late",
+            "Of these, more than a minute late.",
+            &fired.late,
+        ),
+        (
+            "schedules_refused",
+            "Slots whose job was refused; the audit says why.",
+            &fired.refused,
+        ),
+        (
+            "schedules_skipped",
+            "Times that slots were left out.",
+            &fired.skipped,
+        ),
+    ];
+    for (name, help, counter) in counters {
+        figure(
+            text,
+            &format!("tutti_{name}_total"),
+            "counter",
+            help,
+            counter,
+        );
+    }
 }
 
 fn figure(text: &mut String, name: &str, kind: &str, help: &str, value: &AtomicU64) {

@@ -3,7 +3,7 @@
 //! The rule: a handler gets a path only from a [`Route`], which has a policy by type; and every
 //! route of the list has a handler, or the router is not made.
 
-use api_types::{ApiError, Method, Route, kinds, routes};
+use api_types::{ApiError, Method, Route, Trail, kinds, routes};
 use axum::Router;
 use axum::handler::Handler;
 use axum::http::Uri;
@@ -12,6 +12,7 @@ use axum::routing::{MethodFilter, on};
 use serde_json::json;
 
 use crate::Shared;
+use crate::audit;
 use crate::failure::Failure;
 use crate::guard::guard;
 
@@ -40,12 +41,18 @@ impl Mount {
         let method = match route.method {
             Method::Get => MethodFilter::GET,
             Method::Post => MethodFilter::POST,
+            Method::Put => MethodFilter::PUT,
             Method::Delete => MethodFilter::DELETE,
         };
-        let door = from_fn_with_state((self.api.clone(), route), guard);
-        self.router = self
-            .router
-            .route(route.path, on(method, handler).route_layer(door));
+        let state = (self.api.clone(), route);
+        let mut served = on(method, handler);
+        if route.trail != Trail::Nothing {
+            served = served.route_layer(from_fn_with_state(state.clone(), audit::keep));
+        }
+        let served = served
+            .route_layer(from_fn_with_state(state.clone(), guard))
+            .route_layer(from_fn_with_state(state, audit::watch));
+        self.router = self.router.route(route.path, served);
         self.mounted.push(route.operation_id);
         self
     }

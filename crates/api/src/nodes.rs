@@ -1,12 +1,24 @@
 //! The nodes of a job: `GET jobs/:id/nodes` and `GET jobs/:id/report`.
+//!
+//! The rule: however many nodes and however large their results, only some results at a time are in
+//! memory; the list is sent as it is read. When the store fails in the middle, the connection is
+//! cut, so that half a list is no JSON.
+
+use std::collections::VecDeque;
 
 use api_types::{
     JobNode, JobNodes, NodesOrder, NodesQuery, Object, Order, Report, ReportItem, Timestamp,
 };
+use axum::BoxError;
 use axum::Json;
+use axum::body::Body;
 use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
 use serde_json::Value;
-use store::{Page, RunFilter, RunOrder, RunRow};
+use store::defaults::RUNS_TOGETHER;
+use store::{JobNumber, Page, RunFilter, RunOrder, RunRow, Store};
 
 use crate::Shared;
 use crate::base::Base;
@@ -20,7 +32,7 @@ pub(crate) async fn list(
     base: Base,
     Variables(job): Variables<String>,
     Given(given): Given,
-) -> Result<Json<JobNodes>, Failure> {
+) -> Result<Response, Failure> {
     let query = NodesQuery::read(given)?;
     let job = existing(&api, &job).await?;
     // Read before the nodes: a change in between is then told by the events, perhaps twice.
@@ -29,12 +41,66 @@ pub(crate) async fn list(
         limit: query.page.limit,
         offset: query.page.offset,
     };
-    let (rows, _) = api.store.runs(job.number, &filter(&query), page).await?;
-    let items = rows.into_iter().map(node).collect();
-    Ok(Json(JobNodes {
+    let store = &api.store;
+    let names = store.run_names(job.number, &filter(&query), page).await?;
+    let empty = JobNodes {
         next_events: next_events(&base, job.number, next),
-        items,
-    }))
+        items: Vec::new(),
+    };
+    let frame = serde_json::to_string(&empty)
+        .map_err(|error| Failure::internal("write the nodes", &error))?;
+    let parts = Parts {
+        store: store.clone(),
+        job: job.number,
+        begin: Some(frame.strip_suffix(END).unwrap_or(&frame).to_owned()),
+        names: VecDeque::from(names),
+        first: true,
+        over: false,
+    };
+    let body = Body::from_stream(stream::try_unfold(parts, Parts::next));
+    Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
+}
+
+/// What stands behind the last item.
+const END: &str = "]}";
+
+/// A list of nodes that is being sent.
+struct Parts {
+    store: Store,
+    job: JobNumber,
+    /// What stands before the first item; `None`: sent.
+    begin: Option<String>,
+    names: VecDeque<String>,
+    /// No item was sent yet.
+    first: bool,
+    over: bool,
+}
+
+impl Parts {
+    /// The next piece of the text.
+    async fn next(mut self) -> Result<Option<(String, Self)>, BoxError> {
+        if self.over {
+            return Ok(None);
+        }
+        let mut text = self.begin.take().unwrap_or_default();
+        let count = self.names.len().min(RUNS_TOGETHER);
+        let names: Vec<String> = self.names.drain(..count).collect();
+        let rows = self.store.runs_named(self.job, &names).await;
+        let rows = rows.inspect_err(|error| {
+            tracing::error!(%error, "cannot read more of a job's nodes; the answer is cut off");
+        })?;
+        for item in rows.into_iter().map(node) {
+            if !std::mem::take(&mut self.first) {
+                text.push(',');
+            }
+            text.push_str(&serde_json::to_string(&item)?);
+        }
+        if self.names.is_empty() {
+            text.push_str(END);
+            self.over = true;
+        }
+        Ok(Some((text, self)))
+    }
 }
 
 pub(crate) async fn report(
@@ -44,14 +110,13 @@ pub(crate) async fn report(
 ) -> Result<Json<Report>, Failure> {
     given.finish()?;
     let job = existing(&api, &job).await?;
-    let (rows, _) = api
-        .store
-        .runs(job.number, &RunFilter::default(), Page::default())
-        .await?;
-    let items = rows
-        .iter()
-        .map(|row| report_item(row, job.created_ms))
-        .collect();
+    let (filter, all) = (RunFilter::default(), Page::default());
+    let names = api.store.run_names(job.number, &filter, all).await?;
+    let mut items = Vec::with_capacity(names.len());
+    for names in names.chunks(RUNS_TOGETHER) {
+        let rows = api.store.runs_named(job.number, names).await?;
+        items.extend(rows.iter().map(|row| report_item(row, job.created_ms)));
+    }
     Ok(Json(Report { items }))
 }
 
@@ -71,32 +136,47 @@ fn filter(query: &NodesQuery) -> RunFilter {
 
 fn node(row: RunRow) -> JobNode {
     let ended = row.started_ms.zip(row.finished_ms);
+    let kept = details(row.details.as_deref());
     JobNode {
         name: row.certname,
         state: row.state,
-        transport: "pcp".to_owned(),
+        transport: transport(&kept),
         start_timestamp: row.started_ms.map(Timestamp::from_ms),
         finish_timestamp: row.finished_ms.map(Timestamp::from_ms),
         duration: ended.map(|(start, end)| seconds(start, end)),
         timestamp: row.finished_ms.or(row.started_ms).map(Timestamp::from_ms),
-        transaction_uuid: None,
+        transaction_uuid: transaction_uuid(&kept),
         latest_event_id: row.latest_event_id,
-        details: details(row.details.as_deref()),
+        details: told(kept),
         result: row
             .result
             .map(|json| serde_json::from_str(&json).unwrap_or(Value::String(json))),
     }
 }
 
-/// What clients are told of a run's details: why it was not run, or what it wrote to standard error
-/// (which Puppet Enterprise does not show). The engine keeps notes of its own beside them.
-const DETAILS_TOLD: [&str; 3] = ["message", "stderr", "stderr_bytes"];
+/// What clients are told of a run's details: why it was not run, where the report of a Puppet run is
+/// shown, or what it wrote to standard error (which Puppet Enterprise does not show). The engine keeps
+/// notes of its own beside them.
+const DETAILS_TOLD: [&str; 4] = ["message", "report-url", "stderr", "stderr_bytes"];
 
 fn details(json: Option<&str>) -> Object {
-    let all: Object = json
-        .and_then(|json| serde_json::from_str(json).ok())
-        .unwrap_or_default();
-    all.into_iter()
+    json.and_then(|json| serde_json::from_str(json).ok())
+        .unwrap_or_default()
+}
+
+/// How the run's node was reached.
+fn transport(kept: &Object) -> String {
+    let told = kept.get("transport").and_then(Value::as_str);
+    told.unwrap_or("pcp").to_owned()
+}
+
+/// Of a Puppet run, once its agent has told it.
+fn transaction_uuid(kept: &Object) -> Option<String> {
+    kept.get("transaction_uuid")?.as_str().map(str::to_owned)
+}
+
+fn told(kept: Object) -> Object {
+    kept.into_iter()
         .filter(|(key, _)| DETAILS_TOLD.contains(&key.as_str()))
         .collect()
 }

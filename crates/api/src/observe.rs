@@ -4,28 +4,47 @@ use std::panic::AssertUnwindSafe;
 use std::time::Instant;
 
 use api_types::{ApiError, kinds};
-use axum::extract::Request;
-use axum::http::Method;
+use axum::extract::{Request, State};
+use axum::http::header::{self, Entry};
+use axum::http::{HeaderMap, HeaderValue, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::FutureExt as _;
+use telemetry::Tracer;
 
 use crate::defaults::LOGGED_PATH_CHARS;
 use crate::failure::Failure;
+use crate::traces;
+
+/// A token follows, which nobody may read in a log.
+const TOKEN_PATH: &str = "/rbac-api/v2/tokens/";
 
 /// Logs method, path and outcome; the query is left out, since it may have a token. A panic in a
 /// handler becomes a 500.
-pub(crate) async fn observe(request: Request, next: Next) -> Response {
+pub(crate) async fn observe(
+    State(tracer): State<Tracer>,
+    request: Request,
+    next: Next,
+) -> Response {
     let method = request.method().clone();
-    let path = clipped(request.uri().path()).to_owned();
+    let path = loggable(request.uri().path()).to_owned();
     let started = Instant::now();
-    let handled = AssertUnwindSafe(next.run(request)).catch_unwind().await;
-    let response = handled.unwrap_or_else(|_| {
+    let traced = traces::begin(&tracer, &request);
+    let handling = AssertUnwindSafe(next.run(request)).catch_unwind();
+    let handled = match &traced {
+        Some(traced) => Box::pin(telemetry::within(traced.context(), handling)).await,
+        None => handling.await,
+    };
+    let mut response = handled.unwrap_or_else(|_| {
         // The panic hook has written where and why.
         tracing::error!(%method, path, "a request handler panicked");
         let msg = "the server made a mistake; its log has the place";
         Failure(ApiError::new(kinds::UNKNOWN, msg)).into_response()
     });
+    harmless(response.headers_mut());
+    if let Some(traced) = traced {
+        traces::end(&tracer, traced, response.status());
+    }
     let (status, duration_ms) = (response.status().as_u16(), started.elapsed().as_millis());
     // Clients poll with GET every second or so.
     if method == Method::GET && status < 500 {
@@ -34,6 +53,34 @@ pub(crate) async fn observe(request: Request, next: Next) -> Response {
         tracing::info!(%method, path, status, duration_ms, "request");
     }
     response
+}
+
+/// Whatever an answer contains, a browser runs nothing of it, frames it nowhere, keeps it nowhere
+/// and tells nobody where it was: output of tasks and facts come from machines that may be hostile.
+fn harmless(headers: &mut HeaderMap) {
+    for (name, value) in [
+        (
+            header::CONTENT_SECURITY_POLICY,
+            "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+        ),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CACHE_CONTROL, "no-store"),
+    ] {
+        // A handler may know better.
+        if let Entry::Vacant(place) = headers.entry(name) {
+            place.insert(HeaderValue::from_static(value));
+        }
+    }
+}
+
+/// A path without the token that one route has in it, and not too long.
+fn loggable(path: &str) -> &str {
+    match path.strip_prefix(TOKEN_PATH) {
+        Some(_) => TOKEN_PATH,
+        None => clipped(path),
+    }
 }
 
 /// The start of a path: the log is not a client's to fill.
@@ -47,6 +94,12 @@ fn clipped(path: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_token_in_a_path_is_left_out() {
+        assert_eq!(loggable("/rbac-api/v2/tokens/secret"), TOKEN_PATH);
+        assert_eq!(loggable("/rbac-api/v2/tokens"), "/rbac-api/v2/tokens");
+    }
 
     #[test]
     fn a_long_path_is_clipped_between_characters() {

@@ -3,12 +3,35 @@
 use std::sync::LazyLock;
 
 use api_types::root::{Info, License};
-use api_types::{Root, openapi};
+use api_types::{Root, openapi, routes};
 use axum::Json;
 use axum::http::header;
 use axum::response::IntoResponse;
 
 use crate::base::Base;
+
+/// By the paths below `/orchestrator/v1/`.
+const COLLECTIONS: &[(&str, &str)] = &[
+    ("environments", "environments"),
+    ("inventory", "inventory"),
+    ("jobs", "jobs"),
+    ("plan_jobs", "plan_jobs"),
+    ("plans", "plans"),
+    ("scheduled_jobs", "scheduled_jobs/environment_jobs"),
+    ("task_targets", "scopes/task_targets"),
+    ("tasks", "tasks"),
+    ("usage", "usage"),
+];
+
+/// Every command of the list of routes.
+fn commands() -> impl Iterator<Item = &'static str> {
+    let mut names: Vec<_> = routes::ALL
+        .iter()
+        .filter_map(|route| route.path.strip_prefix("/orchestrator/v1/command/"))
+        .collect();
+    names.sort_unstable();
+    names.into_iter()
+}
 
 pub(crate) async fn root(base: Base) -> Json<Root> {
     let info = Info {
@@ -25,10 +48,11 @@ pub(crate) async fn root(base: Base) -> Json<Root> {
     Json(Root {
         info,
         status: base.named("status", "status"),
-        collections: ["inventory", "jobs", "tasks"]
-            .map(|name| base.named(name, name))
-            .to_vec(),
-        commands: ["ping", "stop", "task"].map(command).to_vec(),
+        collections: COLLECTIONS
+            .iter()
+            .map(|(name, path)| base.named(name, path))
+            .collect(),
+        commands: commands().map(command).collect(),
     })
 }
 

@@ -4,15 +4,21 @@ use std::fmt;
 use std::sync::Arc;
 
 use access::Access;
+use audit::Audit;
+use classifier::Classifier;
 use deploy::Code;
 use fabric::Fabric;
+use inventory::Inventory;
 use jobs::Jobs;
 use pcp::Certname;
+use schedules::Schedules;
 use store::Store;
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
+use webhooks::Webhooks;
 
-use crate::defaults::{BODY_BUDGET_BYTES, STREAMS};
+use crate::budget::{Bodies, Budget};
+use crate::defaults::{STREAMS, STREAMS_EACH};
+use crate::{Clockwork, Elsewhere};
 
 /// The engines.
 #[derive(Clone)]
@@ -23,10 +29,24 @@ pub struct ApiState {
     pub store: Store,
     /// Who is connected.
     pub fabric: Fabric,
+    /// What is known of nodes.
+    pub inventory: Inventory,
+    /// The node groups.
+    pub classifier: Classifier,
+    /// How nodes without an agent are reached.
+    pub connections: ssh::Connections,
     /// The tasks.
     pub code: Arc<dyn Code>,
     /// Who may do what.
     pub access: Access,
+    /// Users who are not of this server.
+    pub elsewhere: Elsewhere,
+    /// Who did what.
+    pub audit: Audit,
+    /// What starts by itself.
+    pub clock: Clockwork,
+    /// Whom to tell about events.
+    pub webhooks: Webhooks,
     /// About this server.
     pub info: Info,
 }
@@ -44,6 +64,10 @@ pub struct Info {
     pub metrics: Vec<Arc<dyn MetricsSource>>,
     /// Certnames of the brokers on other machines that may connect to `/server`.
     pub brokers: Vec<Certname>,
+    /// Certnames of programs that may do everything without a token, as `api_user`.
+    pub allowed_certnames: Vec<Certname>,
+    /// Who is told what belongs to which request.
+    pub tracer: telemetry::Tracer,
     /// Cancelled when the server begins to shut down: event streams end then.
     pub stopping: CancellationToken,
 }
@@ -62,13 +86,21 @@ pub(crate) struct Inner {
     pub(crate) jobs: Jobs,
     pub(crate) store: Store,
     pub(crate) fabric: Fabric,
+    pub(crate) inventory: Inventory,
+    pub(crate) classifier: Classifier,
+    pub(crate) connections: ssh::Connections,
     pub(crate) code: Arc<dyn Code>,
     pub(crate) access: Access,
+    pub(crate) elsewhere: Elsewhere,
+    pub(crate) audit: Audit,
+    pub(crate) schedules: Schedules,
+    pub(crate) fired: Arc<crate::schedules::Fired>,
+    pub(crate) webhooks: Webhooks,
     pub(crate) info: Info,
-    /// KiB of request bodies that may be read now.
-    pub(crate) bodies: Semaphore,
-    /// Event streams that may be opened now.
-    pub(crate) streams: Arc<Semaphore>,
+    /// Memory for the bodies of requests.
+    pub(crate) bodies: Bodies,
+    /// Event streams.
+    pub(crate) streams: Budget,
 }
 
 impl From<ApiState> for Inner {
@@ -77,18 +109,33 @@ impl From<ApiState> for Inner {
             jobs,
             store,
             fabric,
+            inventory,
+            classifier,
+            connections,
             code,
             access,
+            elsewhere,
+            audit,
+            clock,
+            webhooks,
             info,
         } = state;
-        let bodies = Semaphore::new(BODY_BUDGET_BYTES / 1_024);
-        let streams = Arc::new(Semaphore::new(STREAMS));
+        let bodies = Bodies::new();
+        let streams = Budget::new(STREAMS, STREAMS_EACH);
         Self {
             jobs,
             store,
             fabric,
+            inventory,
+            classifier,
+            connections,
             code,
             access,
+            elsewhere,
+            audit,
+            schedules: clock.schedules,
+            fired: clock.fired,
+            webhooks,
             info,
             bodies,
             streams,

@@ -4,7 +4,8 @@
 //! data; `Last-Event-ID` goes on behind it. The stream of one job adds the result to the event that
 //! ends a node (`details.result`), so that a watcher need not ask for each. Output is the event `output`, without an id: it is not
 //! kept, so a client that comes back gets it from the result. The rule: nothing is read that the
-//! client has not made room for, so a slow client slows down the agents and fills no memory here.
+//! client has not made room for, so a slow client slows down the agents and fills no memory here;
+//! and nobody sees more than he may now, so a stream ends soon after its token.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -20,19 +21,22 @@ use futures_util::stream::{self, Stream, StreamExt as _};
 use jobs::{LiveEvent, LiveSubscription};
 use serde_json::json;
 use store::{EventRow, StoreError};
-use tokio::sync::OwnedSemaphorePermit;
 
 use crate::Shared;
-use crate::defaults::{EVENTS, STREAM_KEEP_ALIVE, STREAM_POLL};
+use crate::budget::{Exhausted, Share};
+use crate::defaults::{EVENTS, STREAM_KEEP_ALIVE, STREAM_POLL, STREAM_RECHECK};
 use crate::events::event;
 use crate::failure::{Failure, chain};
 use crate::given::Given;
+use crate::guard::{Caller, Pass};
 use crate::jobs::existing;
 
 type Messages = Pin<Box<dyn Stream<Item = Result<Message, Infallible>> + Send>>;
 
 pub(crate) async fn stream(
     State(api): State<Shared>,
+    caller: Caller,
+    pass: Pass,
     Given(given): Given,
     headers: HeaderMap,
 ) -> Result<Sse<KeepAliveStream<Messages>>, Failure> {
@@ -41,11 +45,7 @@ pub(crate) async fn stream(
         .start
         .map(|start| i64::try_from(start).unwrap_or(i64::MAX));
     let from = resumption(&headers)?.or(start);
-    let slot = api.streams.clone().try_acquire_owned().map_err(|_| {
-        let msg = "as many event streams are open as the server allows; close one, or poll \
-                   jobs/:id/events";
-        ApiError::new(kinds::UNAVAILABLE, msg)
-    })?;
+    let slot = api.streams.one(&pass.who(Some(&caller))).map_err(full)?;
     let messages: Messages = match query.job {
         Some(number) => {
             let job = existing(&api, &number.to_string()).await?.number;
@@ -60,11 +60,41 @@ pub(crate) async fn stream(
             Box::pin(of_all(api.clone(), from, slot))
         }
     };
-    // Open streams would keep a server that shuts down from ending.
-    let messages: Messages =
-        Box::pin(messages.take_until(api.info.stopping.clone().cancelled_owned()));
+    let messages: Messages = Box::pin(messages.take_until(over(api, pass)));
     let keep_alive = KeepAlive::new().interval(STREAM_KEEP_ALIVE);
     Ok(Sse::new(messages).keep_alive(keep_alive))
+}
+
+/// Ends when the caller may no longer see the stream, or when the server shuts down, which open
+/// streams would keep from ending.
+async fn over(api: Shared, pass: Pass) {
+    let stopping = api.info.stopping.clone();
+    let refused = async {
+        loop {
+            tokio::time::sleep(STREAM_RECHECK).await;
+            if pass.check(&api).await.is_err() {
+                return;
+            }
+        }
+    };
+    tokio::select! {
+        () = stopping.cancelled() => {}
+        () = refused => {}
+    }
+}
+
+fn full(exhausted: Exhausted) -> ApiError {
+    let msg = match exhausted {
+        Exhausted::Own => {
+            "you have as many event streams open as one may have; close one, or \
+                           poll jobs/:id/events"
+        }
+        Exhausted::All => {
+            "as many event streams are open as the server allows; close one, or \
+                           poll jobs/:id/events"
+        }
+    };
+    ApiError::new(kinds::UNAVAILABLE, msg)
 }
 
 /// The first event that a client has not seen, when it comes back.
@@ -86,7 +116,7 @@ fn resumption(headers: &HeaderMap) -> Result<Option<i64>, ApiError> {
 fn of_job(
     api: Shared,
     live: LiveSubscription,
-    slot: OwnedSemaphorePermit,
+    slot: Share,
 ) -> impl Stream<Item = Result<Message, Infallible>> + Send {
     stream::unfold(Some((live, slot)), move |state| {
         let api = api.clone();
@@ -94,7 +124,7 @@ fn of_job(
     })
 }
 
-type OfJob = Option<(LiveSubscription, OwnedSemaphorePermit)>;
+type OfJob = Option<(LiveSubscription, Share)>;
 
 async fn next_of_job(api: Shared, state: OfJob) -> Option<(Result<Message, Infallible>, OfJob)> {
     let (mut live, slot) = state?;
@@ -130,13 +160,13 @@ struct Log {
     api: Shared,
     next: i64,
     read: std::vec::IntoIter<EventRow>,
-    _slot: OwnedSemaphorePermit,
+    _slot: Share,
 }
 
 fn of_all(
     api: Shared,
     next: i64,
-    slot: OwnedSemaphorePermit,
+    slot: Share,
 ) -> impl Stream<Item = Result<Message, Infallible>> + Send {
     let log = Log {
         api,

@@ -14,9 +14,13 @@ use serde_json::Value;
 use crate::Shared;
 use crate::base::Base;
 use crate::body::Strict;
+use crate::connections::over_ssh;
 use crate::failure::Failure;
 use crate::guard::Caller;
+use crate::plans;
+use crate::refusals::{scope_refusal, submit_refusal};
 use crate::scope::engine_scope;
+use crate::task_rights::{Permitted, permitted};
 use crate::tasks::code_refusal;
 
 pub(crate) async fn run(
@@ -25,28 +29,47 @@ pub(crate) async fn run(
     caller: Caller,
     Strict(command): Strict<TaskCommand>,
 ) -> Result<(StatusCode, Json<JobCreated>), Failure> {
+    if command.plan_job.is_some() {
+        let what = "only command/plan_task takes this key";
+        return Err(ApiError::invalid("plan_job", what).into());
+    }
+    let (request, dropped) = Box::pin(prepared(&api, &caller, command)).await?;
+    let number = api.jobs.run_task(request).await.map_err(refusal)?;
+    let created = JobCreated {
+        job: base.job(number),
+        not_permitted: dropped,
+    };
+    Ok((StatusCode::ACCEPTED, Json(created)))
+}
+
+/// What the engine is asked for, on the nodes where the caller may; and the others.
+pub(crate) async fn prepared(
+    api: &Shared,
+    caller: &Caller,
+    mut command: TaskCommand,
+) -> Result<(TaskRequest, Vec<String>), Failure> {
     command.check()?;
     // Asked about the name in its one form: `package::init` is `package`.
     let name: TaskName = command
         .task
         .parse()
         .map_err(|error| ApiError::invalid("task", error))?;
-    caller.demand(&api, "tasks", "run", name.as_str())?;
-    let request = request(command, &caller)?;
-    let number = api.jobs.run_task(request).await.map_err(refusal)?;
-    let created = JobCreated {
-        job: base.job(number),
-        not_permitted: Vec::new(),
-    };
-    Ok((StatusCode::ACCEPTED, Json(created)))
+    let targets = std::mem::take(&mut command.targets);
+    let mut request = request(api, caller, command)?;
+    let Permitted { nodes, dropped } =
+        permitted(api, caller, &name, &request.environment, &request.scope).await?;
+    request.nodes = nodes;
+    over_ssh(api, caller, &name, &mut request, targets).await?;
+    Ok((request, dropped))
 }
 
-fn request(command: TaskCommand, caller: &Caller) -> Result<TaskRequest, ApiError> {
+fn request(api: &Shared, caller: &Caller, command: TaskCommand) -> Result<TaskRequest, Failure> {
+    let scope = command.scope.into_kind()?;
     Ok(TaskRequest {
         environment: command.environment,
         task: command.task,
         params: command.params,
-        scope: engine_scope(command.scope)?,
+        scope: engine_scope(api, caller, scope)?,
         noop: command.noop,
         description: command.description,
         userdata: command.userdata,
@@ -60,7 +83,7 @@ fn request(command: TaskCommand, caller: &Caller) -> Result<TaskRequest, ApiErro
 }
 
 /// 0 is no limit, which the engine does not know: the longest one.
-fn timeout(seconds: u64) -> Duration {
+pub(crate) fn timeout(seconds: u64) -> Duration {
     Duration::from_secs(if seconds == 0 {
         TIMEOUT_SECONDS
     } else {
@@ -68,7 +91,7 @@ fn timeout(seconds: u64) -> Duration {
     })
 }
 
-fn refusal(error: RunTaskError) -> Failure {
+pub(crate) fn refusal(error: RunTaskError) -> Failure {
     let text = error.to_string();
     let invalid = |place: &str| ApiError::invalid(place, &text);
     let refused = match error {
@@ -77,14 +100,14 @@ fn refusal(error: RunTaskError) -> Failure {
         RunTaskError::UnknownEnvironment(error)
         | RunTaskError::UnknownTask(error)
         | RunTaskError::Code(error) => return code_refusal(error),
-        RunTaskError::EmptyTarget => ApiError::new(kinds::EMPTY_TARGET, &text),
-        RunTaskError::TooManyNodes(_) => invalid("scope.nodes"),
+        RunTaskError::Scope(error) => return scope_refusal(&error),
         RunTaskError::Parameters { problems, .. } => {
             invalid("params").with("params", listed(&problems))
         }
         RunTaskError::NoopUnsupported(_) => invalid("noop"),
         RunTaskError::Limit(_) => ApiError::new(kinds::VALIDATION, &text),
-        RunTaskError::ShuttingDown => ApiError::new(kinds::UNAVAILABLE, &text),
+        RunTaskError::Plan(error) => return plans::refusal(error),
+        RunTaskError::Submit(error) => return submit_refusal(&error),
         _ => return Failure::internal("run the task", &error),
     };
     Failure(refused)

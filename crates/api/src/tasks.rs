@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use access::TaskScope;
 use api_types::tasks::{EnvironmentParam, TasksQuery};
 use api_types::{
     ApiError, EnvironmentCode, Object, TaskDetail, TaskFile, TaskFileUri, TaskList, TaskListItem,
@@ -28,13 +29,20 @@ pub(crate) async fn list(
 ) -> Result<Json<TaskList>, Failure> {
     let query = TasksQuery::read(given)?;
     let (environment, tasks) = read(&api, query, |code| code.tasks()).await?;
-    let item = |name: &TaskName| TaskListItem {
-        id: address(&base, name),
-        name: name.to_string(),
-        permitted: caller.may(&api, "tasks", "run", name.as_str()),
+    // Read once, not for each task.
+    let targets = api.access.permitted_targets(&caller.0).await?;
+    let may_run = |name: &TaskName| {
+        let scope = api.access.scope_of(&caller.0, &targets, name.as_str());
+        scope != TaskScope::None
     };
-    let shown = tasks.iter().filter(|task| !task.private);
-    let items = shown.map(|task| item(&task.name)).collect();
+    let public = tasks.into_iter().filter(|task| !task.private);
+    let items = public.map(|task| TaskListItem {
+        id: address(&base, &task.name),
+        name: task.name.to_string(),
+        permitted: may_run(&task.name),
+        description: task.description,
+    });
+    let items = items.collect();
     Ok(Json(TaskList { environment, items }))
 }
 
@@ -53,7 +61,7 @@ pub(crate) async fn show(
         name: name.to_string(),
         metadata: metadata(&task),
         files: files(&task, &environment.name),
-        permitted: caller.may(&api, "tasks", "run", name.as_str()),
+        permitted: may_run(&api, &caller, &name).await?,
         environment,
     }))
 }
@@ -68,8 +76,14 @@ pub(crate) async fn permitted(
     let asked = name.clone();
     read(&api, query, move |code| code.task(&asked)).await?;
     Ok(Json(TaskPermitted {
-        permitted: caller.may(&api, "tasks", "run", name.as_str()),
+        permitted: may_run(&api, &caller, &name).await?,
     }))
+}
+
+/// Whether there are nodes on which the caller may run the task.
+async fn may_run(api: &Shared, caller: &Caller, name: &TaskName) -> Result<bool, Failure> {
+    let scope = api.access.task_scope(&caller.0, name.as_str()).await?;
+    Ok(scope != TaskScope::None)
 }
 
 /// Reads from the present version of the environment, on a thread that may block.

@@ -12,6 +12,7 @@ use fabric::{BrokerLink, BrokerPort, Fabric, SendError};
 use pcp::{Certname, Message, PcpUri};
 use pxp::action::{self, ActionResult};
 use pxp::{Body, Capabilities, Output, Request, Response, Stream, TransactionId};
+use serde_json::Value;
 use tokio::sync::watch;
 
 /// What every task of an agent does.
@@ -23,6 +24,8 @@ pub(crate) struct Manner {
     pub(crate) writes: Vec<u8>,
     /// It ends only when [`Agents::let_go`] says so.
     pub(crate) held: bool,
+    /// What a Puppet run says.
+    pub(crate) puppet: Option<Value>,
 }
 
 #[derive(Clone)]
@@ -63,6 +66,7 @@ impl Agents {
             live_output: true,
             acknowledged_results: true,
             cancel: true,
+            facts: false,
             spool_id: None,
         };
         self.port()
@@ -98,7 +102,8 @@ impl Agents {
         self.say(&certname, Body::BlockingResponse(response)).await;
     }
 
-    async fn run(self, certname: Certname, manner: Manner, transaction_id: TransactionId) {
+    async fn run(self, certname: Certname, manner: Manner, request: Request) {
+        let transaction_id = request.transaction_id;
         let id = transaction_id.clone();
         self.say(&certname, Body::ProvisionalResponse { transaction_id: id })
             .await;
@@ -109,7 +114,10 @@ impl Agents {
                 .await
                 .expect("the sender lives as long");
         }
-        let results = action::encode(&manner.result);
+        let results = match &manner.puppet {
+            Some(said) if request.module == "pxp-module-puppet" => action::encode(said),
+            _ => action::encode(&manner.result),
+        };
         let response = Response {
             transaction_id,
             results,
@@ -168,7 +176,7 @@ impl BrokerLink for Link {
                 tokio::spawn(self.0.clone().blocking(certname, request));
             }
             Body::NonBlockingRequest(request) => {
-                tokio::spawn(self.0.clone().run(certname, manner, request.transaction_id));
+                tokio::spawn(self.0.clone().run(certname, manner, request));
             }
             Body::OutputCredit {
                 transaction_id,

@@ -11,7 +11,7 @@ use crate::world::World;
 const URL: &str = "https://tutti.example.com:8143/orchestrator/v1";
 
 /// With everything that differs from run to run replaced by what it is.
-fn plain(mut value: Value) -> Value {
+pub(crate) fn plain(mut value: Value) -> Value {
     strip(&mut value);
     value
 }
@@ -94,25 +94,6 @@ async fn world_with_a_job() -> (World, Vec<String>) {
     assert_eq!(number, "1");
     world.over(&number).await;
     (world, nodes)
-}
-
-#[tokio::test]
-async fn the_root_says_what_is_here() {
-    let world = World::new().await;
-    let named = |name: &str, path: &str| json!({"name": name, "id": format!("{URL}/{path}")});
-    let expected = json!({
-        "info": {
-            "title": "Tutti", "description": "Orchestration for Puppet and OpenVox fleets.",
-            "warning": "", "version": "0.1",
-            "license": {"name": "Apache-2.0", "url": "https://www.apache.org/licenses/LICENSE-2.0"}
-        },
-        "status": named("status", "status"),
-        "collections": [named("inventory", "inventory"), named("jobs", "jobs"), named("tasks", "tasks")],
-        "commands": [named("ping", "command/ping"), named("stop", "command/stop"),
-            named("task", "command/task")]
-    });
-    assert_eq!(world.ok("/orchestrator").await, expected);
-    assert_eq!(world.ok("/orchestrator/v1").await, expected);
 }
 
 #[tokio::test]
@@ -332,6 +313,31 @@ async fn nodes_are_filtered_and_say_why_they_could_not_run() {
 }
 
 #[tokio::test]
+async fn more_nodes_than_are_read_at_a_time_are_listed_in_their_order() {
+    let world = World::new().await;
+    let count = 20;
+    assert!(usize::from(count) > store::defaults::RUNS_TOGETHER);
+    let nodes = world.nodes(count, &Manner::default());
+    let number = world.run(&nodes).await;
+    world.over(&number).await;
+    for (query, expected) in [
+        ("", "abcdefghijklmnopqrst"),
+        ("?order=desc", "tsrqponmlkjihgfedcba"),
+        ("?limit=17&offset=2", "cdefghijklmnopqrs"),
+        ("?state=errored", ""),
+    ] {
+        let list = world
+            .ok(&format!("/orchestrator/v1/jobs/1/nodes{query}"))
+            .await;
+        let names = list["items"].as_array().unwrap().iter();
+        let names: String = names.map(|item| item["name"].as_str().unwrap()).collect();
+        assert_eq!(names, expected, "{query}");
+    }
+    let report = world.ok("/orchestrator/v1/jobs/1/report").await;
+    assert_eq!(report["items"].as_array().unwrap().len(), nodes.len());
+}
+
+#[tokio::test]
 async fn the_report_of_a_job() {
     let (world, _) = world_with_a_job().await;
     let reply = plain(world.ok("/orchestrator/v1/jobs/1/report").await);
@@ -389,11 +395,13 @@ async fn tasks_of_an_environment() {
         .ok("/orchestrator/v1/tasks?environment=production")
         .await;
     let item = |name: &str, path: &str| json!({"id": format!("{URL}/tasks/{path}"), "name": name, "permitted": true});
+    let mut described = item("test", "test/init");
+    described["description"] = json!("does nothing");
     assert_eq!(
         list,
         json!({
             "environment": {"name": "production", "code_id": null},
-            "items": [item("test", "test/init"), item("test::typed", "test/typed")]
+            "items": [described, item("test::typed", "test/typed")]
         })
     );
     assert_eq!(world.ok("/orchestrator/v1/tasks").await, list);
@@ -494,7 +502,7 @@ async fn tokens_are_made_used_and_revoked() {
     assert_eq!(
         user,
         json!({"id": "<uuid>", "login": "admin", "email": "",
-        "display_name": "Administrator", "role_ids": [], "is_group": false, "is_remote": false,
+        "display_name": "Administrator", "role_ids": [], "inherited_role_ids": [], "group_ids": [], "is_group": false, "is_remote": false,
         "is_superuser": true, "is_revoked": false, "last_login": "<time.ms>"})
     );
     let delete = |path: String, body: Value| {

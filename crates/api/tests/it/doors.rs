@@ -11,24 +11,85 @@ use store::{NewToken, NewUser};
 use crate::agents::Manner;
 use crate::world::{Reply, World};
 
+const FRED: &str = "00000000-0000-4000-8000-00000000f12d";
+
+/// Routes that anybody with a token reaches, and where the handler asks for a permission for each
+/// part of the change, or for the present password.
+pub(crate) const HANDLER_ASKS: &[&str] = &[
+    "user_update",
+    "user_group_update",
+    "role_update",
+    "user_password",
+];
+
 /// A request that is right in everything but the token: path with query, and body.
 fn sample(route: &Route) -> (&'static str, String) {
+    if let Some(sample) = crate::rbac_samples::sample(route) {
+        return sample;
+    }
+    if let Some(sample) = crate::classifier::sample(route) {
+        return sample;
+    }
+    if let Some(sample) = crate::schedules::sample(route) {
+        return sample;
+    }
+    if let Some(sample) = crate::query::sample(route) {
+        return sample;
+    }
+    if let Some(sample) = crate::connections::sample(route) {
+        return sample;
+    }
+    if let Some(sample) = crate::directories::sample(route) {
+        return sample;
+    }
+    if let Some(sample) = crate::webhooks::sample(route) {
+        return sample;
+    }
     let body = match route.operation_id {
         "command_task" => json!({"task": "test", "scope": {"nodes": ["a"]}}),
+        "command_deploy" => json!({"environment": "production", "scope": {"nodes": ["a"]}}),
         "command_stop" => json!({"job": "1"}),
+        "command_plan_start" => json!({"plan_name": "app::deploy"}),
+        "command_plan_task" => {
+            json!({"task": "test", "scope": {"nodes": ["a"]}, "plan_job": "<plan_job>"})
+        }
+        "command_plan_finish" => json!({"plan_job": "<plan_job>", "status": "success"}),
+        "command_stop_plan" => json!({"plan_job": "<plan_job>"}),
+        "command_plan_run" | "command_environment_plan_run" => {
+            json!({"plan_name": "app::deploy", "params": {}})
+        }
         "command_ping" | "inventory_query" => json!({"nodes": ["a"]}),
         "auth_token" => json!({"login": "admin", "password": "<password>"}),
-        "tokens_revoke" => json!({"revoke_tokens": ["none that is"]}),
+        "tokens_revoke" => json!({"revoke_tokens": ["<spare>"]}),
         _ => json!(null),
     };
     let path = match route.operation_id {
         "root" => "/orchestrator",
         "root_v1" => "/orchestrator/v1",
+        "root_v1_slash" => "/orchestrator/v1/",
         "orchestrator_status" => "/orchestrator/v1/status",
         "openapi_document" => "/orchestrator/v1/swagger.json",
         "command_task" => "/orchestrator/v1/command/task",
+        "command_deploy" => "/orchestrator/v1/command/deploy",
         "command_stop" => "/orchestrator/v1/command/stop",
         "command_ping" => "/orchestrator/v1/command/ping",
+        "command_plan_start" => "/orchestrator/v1/command/plan_start",
+        "command_plan_task" => "/orchestrator/v1/command/plan_task",
+        "command_plan_finish" => "/orchestrator/v1/command/plan_finish",
+        "command_stop_plan" => "/orchestrator/v1/command/stop_plan",
+        "command_plan_run" => "/orchestrator/v1/command/plan_run",
+        "command_environment_plan_run" => "/orchestrator/v1/command/environment_plan_run",
+        "code_environments" => "/orchestrator/v1/environments",
+        "code_environment" => "/orchestrator/v1/environments/production",
+        "applications" => "/orchestrator/v1/environments/production/applications",
+        "instances" => "/orchestrator/v1/environments/production/instances",
+        "usage" => "/orchestrator/v1/usage",
+        "plans" => "/orchestrator/v1/plans",
+        "plan" => "/orchestrator/v1/plans/app/deploy",
+        "plan_jobs" => "/orchestrator/v1/plan_jobs",
+        "plan_job" => "/orchestrator/v1/plan_jobs/<plan_job>",
+        "plan_job_events" => "/orchestrator/v1/plan_jobs/<plan_job>/events",
+        "plan_job_event" => "/orchestrator/v1/plan_jobs/<plan_job>/event/<plan_event>",
         "jobs" => "/orchestrator/v1/jobs",
         "job" => "/orchestrator/v1/jobs/1",
         "job_nodes" => "/orchestrator/v1/jobs/1/nodes",
@@ -48,6 +109,11 @@ fn sample(route: &Route) -> (&'static str, String) {
         "simple" => "/status/v1/simple",
         "simple_service" => "/status/v1/simple/broker-service",
         "metrics" => "/metrics",
+        "activity_events_v1" => "/activity-api/v1/events",
+        "activity_csv_v1" => "/activity-api/v1/events.csv",
+        "activity_events_v2" => "/activity-api/v2/events",
+        "activity_csv_v2" => "/activity-api/v2/events.csv",
+        "audit_entries" => "/audit/v1/entries",
         "controller" => "/server",
         "controller_server" => "/server/server",
         other => panic!("the route {other} has no sample request: write one"),
@@ -67,23 +133,28 @@ async fn world() -> World {
     let nodes = world.nodes(1, &Manner::default());
     let job = world.run(&nodes).await;
     world.over(&job).await;
+    crate::classifier::check_in(&world).await;
+    crate::schedules::prepare(&world).await;
     world
 }
 
 /// The token `text` of `user`, written as the store has it.
-async fn token(world: &World, text: &str, user_id: &str, expires_ms: i64) {
+pub(crate) async fn token(world: &World, text: &str, user_id: &str, expires_ms: i64) {
     let token = NewToken {
         hash: Sha256::digest(text).into(),
         user_id: user_id.to_owned(),
-        label: None,
-        created_ms: 0,
         expires_ms: Some(expires_ms),
+        ..NewToken::default()
     };
     world.store.insert_token(token).await.expect("written");
 }
 
-async fn ask(world: &World, route: &Route, token: Option<&str>) -> Reply {
+pub(crate) async fn ask(world: &World, route: &Route, token: Option<&str>) -> Reply {
     let (path, body) = sample(route);
+    let (path, body) = crate::rbac_samples::filled(world, path, body, token).await;
+    let (path, body) = crate::plans::filled(world, path, body, token).await;
+    let path = crate::webhooks::filled(world, path).await;
+    let (path, body) = crate::directories::filled(world, path, body).await;
     let request = Request::builder()
         .method(route.method.to_string().as_str())
         .uri(path);
@@ -91,7 +162,6 @@ async fn ask(world: &World, route: &Route, token: Option<&str>) -> Reply {
         Some(token) => request.header("X-Authentication", token),
         None => request,
     };
-    let body = body.replace("<password>", &world.password());
     world
         .send(request.body(body.into()).expect("a request"))
         .await
@@ -105,7 +175,7 @@ fn asks_for_a_token(route: &Route) -> bool {
 }
 
 /// Asks for a certificate, which no token replaces.
-fn asks_for_a_certificate(route: &Route) -> bool {
+pub(crate) fn asks_for_a_certificate(route: &Route) -> bool {
     matches!(route.policy, Policy::Broker)
 }
 
@@ -123,7 +193,11 @@ async fn without_a_token_or_with_a_wrong_one_only_public_routes_answer() {
                     "{route:?}"
                 );
             } else {
-                assert_eq!(reply.status.as_u16(), route.success(), "{route:?}");
+                assert_eq!(
+                    reply.status.as_u16(),
+                    crate::plans::opened(route),
+                    "{route:?}"
+                );
             }
         }
     }
@@ -133,7 +207,9 @@ async fn without_a_token_or_with_a_wrong_one_only_public_routes_answer() {
 async fn an_expired_token_is_told_so() {
     let world = world().await;
     let admin = world.store.user_by_login("admin").await.unwrap().unwrap();
-    token(&world, "old", &admin.id, 1).await;
+    // Long ago it would be swept away.
+    let ended = jiff::Timestamp::now().as_millisecond() - 1;
+    token(&world, "old", &admin.id, ended).await;
     for route in routes::ALL.iter().filter(|route| asks_for_a_token(route)) {
         let reply = ask(&world, route, Some("old")).await;
         assert_eq!(reply.status, StatusCode::UNAUTHORIZED, "{route:?}");
@@ -152,7 +228,7 @@ async fn a_valid_token_opens_every_route() {
         }
         assert_eq!(
             reply.status.as_u16(),
-            route.success(),
+            crate::plans::opened(route),
             "{route:?}: {}",
             reply.text()
         );
@@ -163,16 +239,17 @@ async fn a_valid_token_opens_every_route() {
 async fn who_lacks_a_permission_is_refused_by_exactly_the_routes_that_ask_for_one() {
     let world = world().await;
     let fred = NewUser {
-        id: "fred's id".to_owned(),
+        id: FRED.to_owned(),
         login: "fred".to_owned(),
         display_name: String::new(),
         email: String::new(),
         password_hash: None,
         is_superuser: false,
+        is_remote: false,
         created_ms: 0,
     };
     world.store.insert_user(fred).await.unwrap();
-    token(&world, "freds", "fred's id", i64::MAX).await;
+    token(&world, "freds", FRED, i64::MAX).await;
     for route in routes::ALL {
         let reply = ask(&world, route, Some("freds")).await;
         if let Policy::Permission {
@@ -181,19 +258,26 @@ async fn who_lacks_a_permission_is_refused_by_exactly_the_routes_that_ask_for_on
         } = route.policy
         {
             assert_eq!(reply.status, StatusCode::FORBIDDEN, "{route:?}");
-            assert_eq!(
-                reply.kind(),
-                "puppetlabs.orchestrator/not-permitted",
-                "{route:?}"
-            );
+            let kind = match route.path.starts_with("/rbac-api/") {
+                true => "puppetlabs.rbac/permission-denied",
+                false => "puppetlabs.orchestrator/not-permitted",
+            };
+            assert_eq!(reply.kind(), kind, "{route:?}");
             let permission = &reply.json()["details"]["permission"];
             assert_eq!(*permission, format!("{object_type}:{action}"), "{route:?}");
         } else if asks_for_a_certificate(route) {
             assert_eq!(reply.status, StatusCode::UNAUTHORIZED, "{route:?}");
+        } else if HANDLER_ASKS.contains(&route.operation_id) {
+            assert_eq!(reply.status, StatusCode::FORBIDDEN, "{route:?}");
+            assert_eq!(
+                reply.kind(),
+                "puppetlabs.rbac/permission-denied",
+                "{route:?}"
+            );
         } else {
             assert_eq!(
                 reply.status.as_u16(),
-                route.success(),
+                crate::plans::opened(route),
                 "{route:?}: {}",
                 reply.text()
             );

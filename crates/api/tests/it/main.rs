@@ -1,4 +1,5 @@
 //! The API over real engines: SQLite, the job engine, code in a directory, agents in memory.
+#![cfg(test)]
 #![allow(
     clippy::large_futures,
     reason = "a test has few tasks, and their size is nobody's memory"
@@ -6,10 +7,28 @@
 
 mod agents;
 mod answers;
+mod audit;
+mod bodies;
 mod brokers;
+mod classifier;
 mod clients;
+mod connections;
+mod decisions;
+mod deploys;
+mod directories;
 mod doors;
+mod golden;
+mod hostile;
+mod kinds;
+mod matrix;
+mod plans;
+mod query;
+mod rbac;
+mod rbac_samples;
 mod refusals;
+mod schedules;
 mod site;
 mod streams;
+mod task_rights;
+mod webhooks;
 mod world;

@@ -102,6 +102,25 @@ impl Site {
         Ok(broker)
     }
 
+    /// `GET` without a token, with a certificate of this name.
+    pub(crate) async fn get_as(&self, certname: &str, path: &str) -> (StatusCode, Value) {
+        let files = files(&self.dir, &self.ca, certname);
+        let tls = pki::ClientTls::load(&files).expect("TLS");
+        let socket = TcpStream::connect(self.address).await.expect("connected");
+        let name = ServerName::try_from("localhost").expect("a name");
+        let connector = tokio_rustls::TlsConnector::from(tls);
+        let stream = connector.connect(name, socket).await.expect("TLS");
+        let (mut sender, connection) = handshake(TokioIo::new(stream)).await.expect("HTTP");
+        tokio::spawn(connection);
+        let request = Request::get(path).header(header::HOST, "localhost:8143");
+        let request = request.body(Full::new(Bytes::new())).expect("a request");
+        let response = sender.send_request(request).await.expect("answered");
+        let status = response.status();
+        let body = response.into_body().collect().await.expect("a body");
+        let body = serde_json::from_slice(&body.to_bytes()).expect("JSON");
+        (status, body)
+    }
+
     /// Revokes the certificates of this name, and has the server know it.
     pub(crate) fn revoke(&self, certname: &str) {
         self.ca.revoke(certname).expect("revoked");

@@ -317,13 +317,73 @@ async fn a_nonsense_last_event_id_is_refused() {
 
 #[tokio::test]
 async fn so_many_streams_and_no_more() {
-    let world = World::new().await;
+    let mut world = World::new().await;
+    let admin = world.token.clone();
     let mut open = Vec::new();
-    for _ in 0..api::defaults::STREAMS {
-        open.push(Reader::open(&world, "", None).await);
+    for user in 0..api::defaults::STREAMS / api::defaults::STREAMS_EACH {
+        world.token = superuser(&world, user).await;
+        for _ in 0..api::defaults::STREAMS_EACH {
+            open.push(Reader::open(&world, "", None).await);
+        }
+        let refused = world.get("/orchestrator/v1/events/stream").await;
+        assert_eq!(refused.status, StatusCode::SERVICE_UNAVAILABLE);
+        assert!(refused.text().contains("you have"), "{}", refused.text());
     }
+    world.token = admin;
     let refused = world.get("/orchestrator/v1/events/stream").await;
     assert_eq!(refused.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert!(refused.text().contains("the server"), "{}", refused.text());
     open.pop();
     Reader::open(&world, "", None).await;
+}
+
+/// A user who may do everything, and his token.
+async fn superuser(world: &World, number: usize) -> String {
+    use sha2::{Digest as _, Sha256};
+    let id = format!("5f1c9f3e-0000-4000-8000-{number:012}");
+    let user = store::NewUser {
+        id: id.clone(),
+        login: format!("user-{number}"),
+        display_name: String::new(),
+        email: String::new(),
+        password_hash: None,
+        is_superuser: true,
+        is_remote: false,
+        created_ms: 0,
+    };
+    world.store.insert_user(user).await.unwrap();
+    let token = format!("token-{number}");
+    let row = store::NewToken {
+        hash: Sha256::digest(&token).into(),
+        id: token.clone(),
+        user_id: id,
+        ..store::NewToken::default()
+    };
+    world.store.insert_token(row).await.unwrap();
+    token
+}
+
+#[tokio::test]
+async fn a_stream_ends_soon_after_its_token() {
+    let mut world = World::new().await;
+    let manner = Manner {
+        held: true,
+        ..Manner::default()
+    };
+    let nodes = world.nodes(1, &manner);
+    world.run(&nodes).await;
+    let admin = world.token.clone();
+    let goes_on = Reader::open(&world, "", None).await;
+    world.token = superuser(&world, 1).await;
+    let of_job = Reader::open(&world, "?job=1", None).await;
+    let of_all = Reader::open(&world, "", None).await;
+    let access = &world.state.access;
+    let admin = access.authenticate(&admin).await.unwrap();
+    access.revoke_one(&admin, &world.token).await.unwrap();
+    let messages = of_job.rest().await;
+    assert!(!events(&messages).contains(&"job_finished"));
+    of_all.rest().await;
+    // That of a good token outlived the check that ended the others.
+    let mut rest = Box::pin(goes_on.rest());
+    assert!(futures_util::poll!(&mut rest).is_pending());
 }

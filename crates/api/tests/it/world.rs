@@ -7,6 +7,7 @@ use access::Access;
 use api::{ApiState, Info};
 use axum::Router;
 use axum::body::Body;
+use classifier::Classifier;
 use deploy::{Blobs, EnvironmentDir};
 use fabric::Fabric;
 use http::{HeaderMap, Request, StatusCode, header};
@@ -45,6 +46,11 @@ impl World {
     }
 
     pub(crate) async fn with(info: Info) -> Self {
+        Box::pin(Self::knowing(info, Arc::new(jobs::Nobody))).await
+    }
+
+    /// A server with others who know nodes.
+    pub(crate) async fn knowing(info: Info, resolve: Arc<dyn jobs::Resolve>) -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         write_code(dir.path());
         let store = Store::open(&StoreConfig::sqlite(dir.path().join("tutti.db"))).await;
@@ -56,6 +62,8 @@ impl World {
         let seal = SealKey::open_or_create(&dir.path().join("seal")).expect("a key");
         let config = JobsConfig {
             prune_after: None,
+            resolve,
+            console_url: Some("https://console.example.com".to_owned()),
             ..JobsConfig::default()
         };
         let jobs = Jobs::start(
@@ -71,17 +79,47 @@ impl World {
         let access = Access::open(store.clone(), dir.path())
             .await
             .expect("access");
+        let classifier = Classifier::open(store.clone()).await.expect("groups");
+        let audit = audit::Audit::open(store.clone(), audit::AuditConfig::default()).await;
+        let key = SealKey::open_or_create(&dir.path().join("seal")).expect("a key");
+        let clock = api::Clockwork::start(
+            Arc::new(schedules::SystemClock),
+            store.clone(),
+            key,
+            audit.clone(),
+        );
         let agents = Agents::attach(&fabric);
+        let inventory = inventory::Inventory::embedded(store.clone()).await;
+        let inventory = inventory.expect("the inventory");
         let info = Info {
             version: "1.2.3".to_owned(),
             ..info
         };
+        let key = SealKey::open_or_create(&dir.path().join("seal")).expect("a key");
+        let connections = ssh::Connections::open(store.clone(), key).await;
+        let connections = connections.expect("connections");
+        let seal = SealKey::open_or_create(&dir.path().join("seal")).expect("a key");
+        let webhooks = webhooks::Webhooks::open(store.clone(), seal).await;
+        let webhooks = webhooks.expect("webhooks");
+        let seal = SealKey::open_or_create(&dir.path().join("seal")).expect("a key");
+        let directories = access_directory::Directories::open(store.clone(), seal, Vec::new());
+        let elsewhere = api::Elsewhere {
+            directories: directories.await.expect("directories"),
+            oidc: None,
+        };
         let state = ApiState {
+            elsewhere,
+            connections,
             jobs,
             store: store.clone(),
             fabric,
+            inventory,
+            classifier,
             code,
             access,
+            audit,
+            clock,
+            webhooks,
             info,
         };
         let router = api::router(state.clone());
@@ -107,7 +145,7 @@ impl World {
         let token = self
             .state
             .access
-            .login("admin", password, Default::default(), None, None)
+            .login("admin", password, Default::default(), None)
             .await;
         token.expect("logged in").expose_secret().to_owned()
     }

@@ -1,0 +1,260 @@
+//! `GET /activity-api/v1|v2/events`, the same as tables, and `GET /audit/v1/entries`.
+
+use api_types::activity::{
+    ActivityCommitV1, ActivityCommitV2, ActivityEvent, ActivityMessage, ActivityName,
+    ActivityObject, ActivityPagination, ActivityQuery, ActivityV1, ActivityV2,
+};
+use api_types::audit::{AuditEntries, AuditHead, AuditQuery};
+use api_types::{Timestamp, routes};
+use audit::HexHash;
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderName, header};
+use store::{AuditFilter, AuditRow, Page};
+
+use crate::Shared;
+use crate::failure::Failure;
+use crate::given::Given;
+
+const HEADING: &str = "Submit Time,Subject Type,Subject Id,Subject Name,Object Type,Object Id,\
+                       Object Name,Type,What,Description,Message";
+
+/// A media type and text.
+type Table = ([(HeaderName, &'static str); 1], String);
+
+pub(crate) async fn v1(
+    State(api): State<Shared>,
+    Given(given): Given,
+) -> Result<Json<ActivityV1>, Failure> {
+    let query = ActivityQuery::read_v1(given)?;
+    let (rows, total_rows) = list(&api, &query).await?;
+    Ok(Json(ActivityV1 {
+        commits: rows.into_iter().map(commit_v1).collect(),
+        total_rows,
+        limit: query.limit,
+        offset: query.offset,
+    }))
+}
+
+pub(crate) async fn v2(
+    State(api): State<Shared>,
+    Given(given): Given,
+) -> Result<Json<ActivityV2>, Failure> {
+    let query = ActivityQuery::read_v2(given)?;
+    let (rows, total) = list(&api, &query).await?;
+    Ok(Json(ActivityV2 {
+        commits: rows.into_iter().map(commit_v2).collect(),
+        pagination: ActivityPagination {
+            total,
+            limit: query.limit,
+            offset: query.offset,
+        },
+    }))
+}
+
+pub(crate) async fn csv_v1(
+    State(api): State<Shared>,
+    Given(given): Given,
+) -> Result<Table, Failure> {
+    let query = ActivityQuery::read_v1(given)?;
+    let (rows, _) = list(&api, &query).await?;
+    Ok(table(HEADING.to_owned(), rows.iter().map(cells)))
+}
+
+pub(crate) async fn csv_v2(
+    State(api): State<Shared>,
+    Given(given): Given,
+) -> Result<Table, Failure> {
+    let query = ActivityQuery::read_v2(given)?;
+    let (rows, _) = list(&api, &query).await?;
+    let cells = rows.iter().map(|row| {
+        let mut cells = cells(row);
+        cells.push(row.entry.address.clone().unwrap_or_default());
+        cells
+    });
+    Ok(table(format!("{HEADING},Ip Address"), cells))
+}
+
+/// The head is read after the entries: whoever gets it here finds it at the next look.
+pub(crate) async fn entries(
+    State(api): State<Shared>,
+    Given(given): Given,
+) -> Result<Json<AuditEntries>, Failure> {
+    let query = AuditQuery::read(given)?;
+    let rows = api.store.audit_entries(query.start, query.limit).await?;
+    let head = api.store.audit_head().await?;
+    Ok(Json(AuditEntries {
+        head: AuditHead {
+            seq: head.seq,
+            hash: HexHash(head.hash).to_string(),
+        },
+        items: rows.into_iter().map(audit::wire::entry).collect(),
+    }))
+}
+
+async fn list(api: &Shared, query: &ActivityQuery) -> Result<(Vec<AuditRow>, u64), Failure> {
+    let filter = AuditFilter {
+        service: query.service.clone(),
+        actor_type: query.subject_type.clone(),
+        actor_ids: query.subject_ids.clone(),
+        object_type: query.object_type.clone(),
+        object_ids: query.object_ids.clone(),
+        address: query.ip_address.clone(),
+        start_ms: query.start.map(Timestamp::as_ms),
+        end_ms: query.end.map(Timestamp::as_ms),
+        descending: !query.ascending,
+    };
+    let page = Page {
+        limit: Some(query.limit),
+        offset: query.offset,
+    };
+    Ok(api.store.audit_list(&filter, page).await?)
+}
+
+fn commit_v1(row: AuditRow) -> ActivityCommitV1 {
+    let message = message(&row);
+    let entry = row.entry;
+    ActivityCommitV1 {
+        object: ActivityName {
+            id: entry.object_id,
+            name: entry.object_name,
+        },
+        subject: ActivityName {
+            id: entry.actor_id,
+            name: entry.actor_name,
+        },
+        timestamp: Timestamp::from_ms(entry.at_ms),
+        events: vec![ActivityMessage { message }],
+    }
+}
+
+fn commit_v2(row: AuditRow) -> ActivityCommitV2 {
+    let message = message(&row);
+    let entry = row.entry;
+    let object = ActivityObject {
+        id: entry.object_id,
+        name: entry.object_name,
+        kind: entry.object_type.clone(),
+    };
+    ActivityCommitV2 {
+        objects: Some(object)
+            .filter(|object| !(object.id.is_empty() && object.kind.is_empty()))
+            .into_iter()
+            .collect(),
+        subject: ActivityName {
+            id: entry.actor_id,
+            name: entry.actor_name,
+        },
+        timestamp: Timestamp::from_ms(entry.at_ms),
+        ip_address: entry.address,
+        events: vec![ActivityEvent {
+            description: description(&entry.action).to_owned(),
+            kind: entry.action,
+            what: entry.object_type,
+            message,
+        }],
+    }
+}
+
+/// What an operation does, as the list of routes has it.
+fn description(action: &str) -> &str {
+    let route = routes::ALL
+        .iter()
+        .find(|route| route.operation_id == action);
+    route.map_or(action, |route| route.summary)
+}
+
+fn message(row: &AuditRow) -> String {
+    let entry = &row.entry;
+    let mut parts = vec![description(&entry.action).to_owned()];
+    if let Ok(details) = serde_json::from_str::<serde_json::Value>(&entry.details)
+        && let Some(task) = details.get("task").and_then(|task| task.as_str())
+        && entry.object_type != "task"
+    {
+        parts.push(format!(": task \"{task}\""));
+    }
+    if !entry.object_id.is_empty() {
+        let through = if entry.object_type == "job" {
+            "through"
+        } else {
+            "on"
+        };
+        let (kind, name) = (&entry.object_type, &entry.object_name);
+        parts.push(format!(" {through} {kind} {name}"));
+    }
+    parts.push(end(row));
+    if entry.times > 1 {
+        parts.push(format!(", {} times", entry.times));
+    }
+    parts.concat()
+}
+
+/// How it ended, if not well.
+fn end(row: &AuditRow) -> String {
+    let entry = &row.entry;
+    match (entry.decision.as_str(), entry.status) {
+        ("denied", _) => match &entry.permission {
+            Some(permission) => format!(": denied (lacks {permission})"),
+            None => ": denied".to_owned(),
+        },
+        (_, Some(status)) if status >= 400 => format!(": failed with HTTP {status}"),
+        (_, None) if entry.phase == "result" => ": broke off, outcome not known".to_owned(),
+        _ => String::new(),
+    }
+}
+
+fn cells(row: &AuditRow) -> Vec<String> {
+    let entry = &row.entry;
+    vec![
+        Timestamp::from_ms(entry.at_ms).to_string(),
+        entry.actor_type.clone(),
+        entry.actor_id.clone(),
+        entry.actor_name.clone(),
+        entry.object_type.clone(),
+        entry.object_id.clone(),
+        entry.object_name.clone(),
+        entry.action.clone(),
+        entry.object_type.clone(),
+        description(&entry.action).to_owned(),
+        message(row),
+    ]
+}
+
+fn table(heading: String, rows: impl Iterator<Item = Vec<String>>) -> Table {
+    let mut text = heading;
+    text.push('\n');
+    for row in rows {
+        let cells: Vec<_> = row.iter().map(|cell| quoted(cell)).collect();
+        text += &cells.join(",");
+        text.push('\n');
+    }
+    ([(header::CONTENT_TYPE, "text/csv; charset=utf-8")], text)
+}
+
+/// In quotation marks where CSV needs them. A cell that a spreadsheet would take for a formula
+/// gets an apostrophe: logins are whatever somebody typed.
+fn quoted(cell: &str) -> String {
+    let formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let cell = if formula {
+        format!("'{cell}")
+    } else {
+        cell.to_owned()
+    };
+    if cell.contains(['"', ',', '\n', '\r']) {
+        return format!("\"{}\"", cell.replace('"', "\"\""));
+    }
+    cell
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_takes_no_formulas_and_no_new_rows_from_names() {
+        assert_eq!(quoted("ann"), "ann");
+        assert_eq!(quoted("a,\"b\"\n"), "\"a,\"\"b\"\"\n\"");
+        assert_eq!(quoted("=HYPERLINK(\"x\")"), "\"'=HYPERLINK(\"\"x\"\")\"");
+        assert_eq!(quoted("@SUM(1)"), "'@SUM(1)");
+    }
+}

@@ -1,0 +1,406 @@
+//! What of a request is kept: [`of_body`], [`of_query`], [`variables`].
+//!
+//! The rule: a value is kept only under a key of [`KEPT`]; of parameters only the names are, since
+//! which of them are sensitive is not known here; of an address only where it leads, since the
+//! rest may be a password; and of a query, which may have a token, only what [`KEPT_QUERY`] lists.
+
+use std::collections::BTreeMap;
+
+use api_types::routes;
+use audit::{Act, Object};
+use axum::extract::Query;
+use axum::http::Uri;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+/// Keys whose values say what is asked for and are nobody's secret.
+const KEPT: &[&str] = &[
+    "action",
+    "all_tasks",
+    "application",
+    "certnames",
+    "concurrency",
+    "display_name",
+    "duplicates",
+    "enabled",
+    "enforce_environment",
+    "environment",
+    "events",
+    "force",
+    "group_id",
+    "group_ids",
+    "id",
+    "instance",
+    "is_revoked",
+    "job",
+    "label",
+    "lifetime",
+    "login",
+    "name",
+    "no_noop",
+    "node_group",
+    "node_groups",
+    "nodes",
+    "noop",
+    "object_type",
+    "parent",
+    "permissions",
+    "plan",
+    "plan_job",
+    "plan_name",
+    "pql_query",
+    "query",
+    "revoke_tokens_by_ids",
+    "revoke_tokens_by_labels",
+    "revoke_tokens_by_usernames",
+    "role_id",
+    "role_ids",
+    "rule",
+    "scheduled_time",
+    "scope",
+    "task",
+    "tasks",
+    "timeout",
+    "type",
+    "user_id",
+    "user_ids",
+    "version",
+];
+
+/// Arguments of a query that are kept; lists with commas. Never `token` or `revoke_tokens`.
+const KEPT_QUERY: &[&str] = &[
+    "nodes",
+    "revoke_tokens_by_ids",
+    "revoke_tokens_by_labels",
+    "revoke_tokens_by_usernames",
+];
+
+/// Keys of which the names below are kept, and no values.
+const NAMES_ONLY: &[&str] = &["params", "parameters", "vars", "variables", "classes"];
+
+/// Parts of a path that are secrets themselves.
+const SECRET_VARIABLES: &[&str] = &["token"];
+
+/// Items of a list, and names of parameters, that are kept.
+const ITEMS: usize = 20;
+
+/// How deep values are looked into; scopes and permissions are three deep.
+const DEPTH: usize = 4;
+
+/// The largest value that is looked into: a scope of 10,000 nodes.
+const VALUE_BYTES: usize = 512 * 1_024;
+
+/// Characters of a text that are kept.
+const TEXT_CHARS: usize = 256;
+
+type Body<'a> = BTreeMap<String, &'a RawValue>;
+
+/// Adds what the body says. A body that is not a JSON object says nothing: no handler acts on it.
+pub(crate) fn of_body(act: &mut Act, bytes: &[u8]) {
+    let Ok(body) = serde_json::from_slice::<Body<'_>>(bytes) else {
+        return;
+    };
+    let mut others = 0;
+    for (key, raw) in &body {
+        match of_value(key, raw) {
+            Some(value) => _ = act.details.insert(key.clone(), value),
+            None => others += 1,
+        }
+    }
+    if act.action == routes::CREATE_CONNECTION.operation_id
+        && let Some(hostname) = body.get("parameters").and_then(|raw| hostname(raw))
+    {
+        act.details.insert("hostname".to_owned(), json!(hostname));
+    }
+    if others > 0 {
+        act.details
+            .insert("keys_left_out".to_owned(), json!(others));
+    }
+    if act.object.kind.is_empty() {
+        act.object = ["task", "plan_name", "plan", "job", "plan_job", "login"]
+            .into_iter()
+            .find_map(|kind| {
+                Some(Object::named(
+                    kind.trim_end_matches("_name"),
+                    act.details.get(kind)?.as_str()?,
+                ))
+            })
+            .unwrap_or_default();
+    }
+}
+
+/// Adds what the query says. One that is no query says nothing: no handler acts on it.
+pub(crate) fn of_query(act: &mut Act, uri: &Uri) {
+    let Ok(Query(pairs)) = Query::<Vec<(String, String)>>::try_from_uri(uri) else {
+        return;
+    };
+    for (name, text) in pairs {
+        if KEPT_QUERY.contains(&name.as_str()) {
+            let items = text.split(',').map(|item| json!(item)).collect();
+            act.details.insert(name, shown(Value::Array(items), DEPTH));
+        }
+    }
+}
+
+/// The login that somebody tries.
+pub(crate) fn login(bytes: &[u8]) -> Option<String> {
+    let body: Body<'_> = serde_json::from_slice(bytes).ok()?;
+    serde_json::from_str(body.get("login")?.get()).ok()
+}
+
+/// The variable parts of a path by their names, as they were sent.
+pub(crate) fn variables(template: &str, path: &str) -> Vec<(String, Value)> {
+    let parts = template.split('/').zip(path.split('/'));
+    let named = parts.filter_map(|(name, part)| {
+        let name = name.strip_prefix('{')?.strip_suffix('}')?;
+        let shown = if SECRET_VARIABLES.contains(&name) {
+            "…"
+        } else {
+            part
+        };
+        Some((name.to_owned(), json!(clipped(shown))))
+    });
+    named.collect()
+}
+
+/// What a path is about: its last variable part.
+pub(crate) fn object(variables: &[(String, Value)]) -> Object {
+    let last = variables.last();
+    last.map_or_else(Object::default, |(name, value)| {
+        Object::named(name, value.as_str().unwrap_or_default())
+    })
+}
+
+/// The service that a route belongs to, by Puppet Enterprise's names.
+pub(crate) fn service(path: &str) -> &str {
+    let first = path.trim_start_matches('/').split('/').next();
+    match first.unwrap_or_default() {
+        "rbac-api" => "rbac",
+        "classifier-api" => "classifier",
+        "activity-api" => "activity",
+        "pdb" => "puppetdb",
+        "inventory" => "orchestrator",
+        other => other,
+    }
+}
+
+fn of_value(key: &str, raw: &RawValue) -> Option<Value> {
+    let text = raw.get();
+    let names_only = NAMES_ONLY.contains(&key);
+    if key == "url" {
+        let url: String = serde_json::from_str(text).ok()?;
+        return Some(json!(clipped(origin(&url)?)));
+    }
+    if !names_only && !KEPT.contains(&key) {
+        return None;
+    }
+    if text.len() > VALUE_BYTES {
+        return Some(json!({ "bytes": text.len() }));
+    }
+    let value = serde_json::from_str(text).ok()?;
+    Some(if names_only {
+        names(&value)
+    } else {
+        shown(value, DEPTH)
+    })
+}
+
+/// Where an address leads: `hooks.example:8080`, without names, passwords and what comes behind.
+fn origin(url: &str) -> Option<&str> {
+    let (_, rest) = url.split_once("://")?;
+    let authority = rest.split(['/', '\\', '?', '#']).next()?;
+    Some(
+        authority
+            .rsplit_once('@')
+            .map_or(authority, |(_, host)| host),
+    )
+}
+
+/// Where a connection leads, which its parameters say.
+fn hostname(parameters: &RawValue) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Parameters {
+        hostname: Option<String>,
+    }
+    if parameters.get().len() > VALUE_BYTES {
+        return None;
+    }
+    let read: Parameters = serde_json::from_str(parameters.get()).ok()?;
+    read.hostname.map(|name| clipped(&name).to_owned())
+}
+
+fn names(value: &Value) -> Value {
+    let names = value.as_object().into_iter().flat_map(Map::keys);
+    names.take(ITEMS).map(|name| json!(clipped(name))).collect()
+}
+
+fn shown(value: Value, depth: usize) -> Value {
+    match value {
+        Value::String(text) => json!(clipped(&text)),
+        Value::Array(_) | Value::Object(_) if depth == 0 => json!("…"),
+        Value::Array(items) => {
+            let count = items.len();
+            let kept = items.into_iter().take(ITEMS);
+            let mut kept: Vec<_> = kept.map(|item| shown(item, depth - 1)).collect();
+            if count > ITEMS {
+                kept.push(json!(format!("… {count} in all")));
+            }
+            Value::Array(kept)
+        }
+        Value::Object(fields) => {
+            let kept = fields.into_iter().filter_map(|(key, value)| {
+                let value = match key.as_str() {
+                    key if NAMES_ONLY.contains(&key) => names(&value),
+                    key if KEPT.contains(&key) => shown(value, depth - 1),
+                    _ => return None,
+                };
+                Some((key, value))
+            });
+            Value::Object(kept.collect())
+        }
+        plain => plain,
+    }
+}
+
+fn clipped(text: &str) -> &str {
+    let end = text.char_indices().nth(TEXT_CHARS);
+    end.map_or(text, |(end, _)| &text[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(body: &Value) -> Act {
+        let mut act = Act::default();
+        of_body(&mut act, body.to_string().as_bytes());
+        act
+    }
+
+    #[test]
+    fn a_command_is_told_by_its_task_and_scope_and_never_by_its_values() {
+        let act = kept(&json!({
+            "task": "package", "environment": "production", "noop": true,
+            "params": {"name": "openssl", "password": "CANARY"},
+            "scope": {"nodes": ["a.example", "b.example"], "CANARY": "CANARY"},
+            "targets": [{"hostnames": ["c"], "password": "CANARY", "private-key-content": "CANARY"}],
+            "description": "CANARY", "userdata": {"x": "CANARY"},
+            "input": {"params": {"x": "CANARY"}},
+        }));
+        assert_eq!(act.object, Object::named("task", "package"));
+        assert_eq!(act.details["params"], json!(["name", "password"]));
+        assert_eq!(
+            act.details["scope"],
+            json!({"nodes": ["a.example", "b.example"]})
+        );
+        assert_eq!(act.details["keys_left_out"], json!(4));
+        assert!(!Value::Object(act.details).to_string().contains("CANARY"));
+    }
+
+    #[test]
+    fn passwords_and_tokens_are_not_kept() {
+        let act = kept(
+            &json!({"login": "ann", "password": "CANARY", "token": "CANARY",
+            "current_password": "CANARY", "reset_token": "CANARY", "revoke_tokens": ["CANARY"]}),
+        );
+        assert_eq!(act.object, Object::named("login", "ann"));
+        assert!(!format!("{act:?}").contains("CANARY"));
+        let path = "/rbac-api/v2/tokens/CANARY";
+        let variables = variables("/rbac-api/v2/tokens/{token}", path);
+        assert_eq!(variables, [("token".to_owned(), json!("…"))]);
+    }
+
+    #[test]
+    fn what_was_changed_is_told_and_no_secret_with_it() {
+        let body = json!({
+            "certnames": ["a"], "type": "ssh", "duplicates": "replace",
+            "parameters": {"hostname": "a.example", "user": "CANARY", "password": "CANARY"},
+            "sensitive_parameters": {"password": "CANARY"},
+        });
+        let mut act = Act {
+            action: "create_connection".to_owned(),
+            ..Act::default()
+        };
+        of_body(&mut act, body.to_string().as_bytes());
+        assert_eq!(act.details["certnames"], json!(["a"]));
+        assert_eq!(act.details["duplicates"], "replace");
+        assert_eq!(act.details["hostname"], "a.example");
+        assert!(!format!("{act:?}").contains("CANARY"));
+        // In a task, a parameter of that name is nobody's business.
+        let act = kept(&json!({"task": "x", "parameters": {"hostname": "CANARY"}}));
+        assert!(!format!("{act:?}").contains("CANARY"));
+        let act = kept(&json!({
+            "url": "https://CANARY:CANARY@hooks.example:8443/CANARY?token=CANARY#CANARY",
+            "events": ["job_finished"], "enabled": false, "secret": "CANARY",
+            "is_revoked": true, "rule": ["or", ["=", "name", "a"]],
+            "tasks": ["package"], "all_tasks": false, "node_groups": ["g"],
+            "pql_query": "nodes {}",
+        }));
+        assert_eq!(act.details["url"], "hooks.example:8443");
+        assert_eq!(act.details["events"], json!(["job_finished"]));
+        assert_eq!(act.details["rule"], json!(["or", ["=", "name", "a"]]));
+        assert_eq!(act.details["enabled"], false);
+        assert_eq!(act.details["is_revoked"], true);
+        assert_eq!(act.details["all_tasks"], false);
+        assert_eq!(act.details["node_groups"], json!(["g"]));
+        assert_eq!(act.details["pql_query"], "nodes {}");
+        assert!(!format!("{act:?}").contains("CANARY"));
+        for url in ["CANARY", "", "mailto:CANARY@x", "https:CANARY"] {
+            let act = kept(&json!({ "url": url }));
+            assert!(!format!("{act:?}").contains("CANARY"), "{url}");
+        }
+    }
+
+    #[test]
+    fn of_a_query_only_names_are_kept() {
+        let mut act = Act::default();
+        let uri = "/x?revoke_tokens_by_usernames=ann,bob&revoke_tokens=CANARY&token=CANARY\
+                   &nodes=a%2Cb&revoke_tokens_by_labels=ci&revoke_tokens_by_ids=1&x=CANARY";
+        of_query(&mut act, &uri.parse().unwrap());
+        assert_eq!(
+            act.details["revoke_tokens_by_usernames"],
+            json!(["ann", "bob"])
+        );
+        assert_eq!(act.details["nodes"], json!(["a", "b"]));
+        assert_eq!(act.details["revoke_tokens_by_labels"], json!(["ci"]));
+        assert_eq!(act.details["revoke_tokens_by_ids"], json!(["1"]));
+        assert!(!format!("{act:?}").contains("CANARY"));
+    }
+
+    #[test]
+    fn a_long_list_is_cut_and_counted() {
+        let nodes: Vec<_> = (0..10_000).map(|i| i.to_string()).collect();
+        let act = kept(&json!({"scope": {"nodes": nodes}}));
+        let shown = act.details["scope"]["nodes"].as_array().unwrap();
+        assert_eq!(shown.len(), ITEMS + 1);
+        assert_eq!(shown[ITEMS], "… 10000 in all");
+    }
+
+    #[test]
+    fn hostile_bodies_say_nothing() {
+        let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
+        for bad in [
+            "",
+            "null",
+            "[]",
+            "{",
+            "\u{0}",
+            &deep,
+            &format!("{{\"scope\":{deep}}}"),
+        ] {
+            let mut act = Act::default();
+            of_body(&mut act, bad.as_bytes());
+            assert_eq!(act.object, Object::default());
+        }
+    }
+
+    #[test]
+    fn a_path_tells_its_variables_and_its_service() {
+        let path = "/orchestrator/v1/tasks/package/init";
+        let variables = variables("/orchestrator/v1/tasks/{module}/{task}", path);
+        assert_eq!(object(&variables), Object::named("task", "init"));
+        assert_eq!(service(path), "orchestrator");
+        assert_eq!(service("/rbac-api/v1/roles"), "rbac");
+    }
+}

@@ -1,0 +1,211 @@
+//! The audit of every request, around the door and behind it.
+//!
+//! [`watch`] stands outside of the door and writes refusals; [`keep`] stands behind it and writes
+//! what is done. The rules: a command acts only when its entry is durable, and where that cannot
+//! be written it is refused; it gets a second entry with its result; and nothing of a request is
+//! kept but what [`facts`] lists. Which routes are commands, [`api_types::Trail`] says.
+
+pub(crate) mod activity;
+mod facts;
+mod outcome;
+
+pub(crate) use outcome::Refused;
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use api_types::{ApiError, Policy, Route, Trail, kinds};
+use audit::{Act, Actor, ActorKind, AuditError};
+use axum::extract::{ConnectInfo, Request, State};
+use axum::http::Uri;
+use axum::middleware::Next;
+use axum::response::Response;
+use https::PeerCertificate;
+
+use crate::Shared;
+use crate::body;
+use crate::failure::Failure;
+use crate::guard::{Caller, Door};
+
+/// In the response of a login whose body does not say for whom it was.
+#[derive(Clone, Debug)]
+pub(crate) struct LoggedIn(pub(crate) String);
+
+/// What the two sides of the door tell each other of one request.
+#[derive(Debug, Default)]
+struct Witness {
+    caller: OnceLock<Caller>,
+    /// It has its entries.
+    told: AtomicBool,
+}
+
+/// Where a request comes from.
+struct Origin {
+    address: Option<IpAddr>,
+    certname: Option<String>,
+    uri: Uri,
+}
+
+/// The door tells who came, before it says whether he may.
+pub(crate) fn met(request: &Request, caller: &Caller) {
+    if let Some(witness) = request.extensions().get::<Arc<Witness>>() {
+        // There is one door.
+        let _ = witness.caller.set(caller.clone());
+    }
+}
+
+/// Writes an entry for a request that is refused.
+pub(crate) async fn watch(
+    State((api, route)): State<Door>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let witness = Arc::new(Witness::default());
+    request.extensions_mut().insert(Arc::clone(&witness));
+    let origin = Origin::of(&request);
+    let response = next.run(request).await;
+    if !witness.told.load(Ordering::Relaxed)
+        && let Some(outcome) = outcome::refusal(&response)
+    {
+        let act = act(route, &origin, witness.caller.get());
+        api.audit.refused(&act, &outcome).await;
+    }
+    response
+}
+
+/// Writes the entries of a request that the door let through.
+pub(crate) async fn keep(
+    State((api, route)): State<Door>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Failure> {
+    match route.trail {
+        Trail::Nothing => Ok(next.run(request).await),
+        Trail::Command => Box::pin(command(api, route, request, next)).await,
+        Trail::Login => Box::pin(login(api, route, request, next)).await,
+    }
+}
+
+async fn command(
+    api: Shared,
+    route: &'static Route,
+    request: Request,
+    next: Next,
+) -> Result<Response, Failure> {
+    let origin = Origin::of(&request);
+    let mut act = act(route, &origin, request.extensions().get());
+    facts::of_query(&mut act, &origin.uri);
+    let request = match route.reads_body() {
+        true => {
+            let (request, bytes) = body::buffered(request, &api).await?;
+            facts::of_body(&mut act, &bytes);
+            request
+        }
+        false => request,
+    };
+    let witness = request.extensions().get::<Arc<Witness>>().cloned();
+    let intent = api.audit.intent(act).await.map_err(unwritable)?;
+    tell(witness.as_ref());
+    let (response, outcome) = outcome::of(next.run(request).await).await;
+    intent.finish(outcome).await;
+    Ok(response)
+}
+
+/// Whoever logs in is known only afterwards, so this entry comes after the deed and before the
+/// answer: without it nobody learns the token.
+async fn login(
+    api: Shared,
+    route: &'static Route,
+    request: Request,
+    next: Next,
+) -> Result<Response, Failure> {
+    let origin = Origin::of(&request);
+    let witness = request.extensions().get::<Arc<Witness>>().cloned();
+    let (request, bytes) = body::buffered(request, &api).await?;
+    let mut act = act(route, &origin, None);
+    facts::of_body(&mut act, &bytes);
+    act.actor.name = facts::login(&bytes).unwrap_or_default();
+    let response = next.run(request).await;
+    // Only here is it known for whom.
+    if let Some(LoggedIn(login)) = response.extensions().get() {
+        act.actor.name.clone_from(login);
+    }
+    if let Some(outcome) = outcome::refusal(&response) {
+        tell(witness.as_ref());
+        api.audit.refused(&act, &outcome).await;
+        return Ok(response);
+    }
+    if !response.status().is_success() {
+        return Ok(response);
+    }
+    let user = api.store.user_by_login(&act.actor.name).await?;
+    act.actor.kind = ActorKind::User;
+    act.actor.id = user.map(|user| user.id).unwrap_or_default();
+    let outcome = outcome::success(&response);
+    api.audit.login(&act, &outcome).await.map_err(unwritable)?;
+    Ok(response)
+}
+
+/// The request has its entries.
+fn tell(witness: Option<&Arc<Witness>>) {
+    if let Some(witness) = witness {
+        witness.told.store(true, Ordering::Relaxed);
+    }
+}
+
+fn unwritable(error: AuditError) -> Failure {
+    let what = "write the entry of the audit, and without one nothing is done";
+    let Failure(told) = Failure::internal(what, &error);
+    ApiError::new(kinds::UNAVAILABLE, told.body.msg).into()
+}
+
+fn act(route: &'static Route, origin: &Origin, caller: Option<&Caller>) -> Act {
+    let variables = facts::variables(route.path, origin.uri.path());
+    Act {
+        actor: origin.actor(caller),
+        service: facts::service(route.path).to_owned(),
+        action: route.operation_id.to_owned(),
+        object: facts::object(&variables),
+        route: format!("{} {}", route.method, route.path),
+        permission: match route.policy {
+            Policy::Permission {
+                object_type,
+                action,
+            } => Some(format!("{object_type}:{action}")),
+            _ => None,
+        },
+        details: variables.into_iter().collect(),
+    }
+}
+
+// === impl Origin ===
+
+impl Origin {
+    fn of(request: &Request) -> Self {
+        let extensions = request.extensions();
+        let peer = extensions.get::<ConnectInfo<SocketAddr>>();
+        let certificate = extensions.get::<PeerCertificate>();
+        let certname = certificate.and_then(PeerCertificate::certname);
+        Self {
+            address: peer.map(|ConnectInfo(address)| address.ip()),
+            certname: certname.map(ToString::to_string),
+            uri: request.uri().clone(),
+        }
+    }
+
+    fn actor(&self, caller: Option<&Caller>) -> Actor {
+        let mut actor = match (caller, &self.certname) {
+            (Some(caller), _) => Actor {
+                kind: ActorKind::User,
+                id: caller.0.user_id.clone(),
+                name: caller.0.login.clone(),
+                address: None,
+            },
+            (None, Some(certname)) => Actor::certificate(certname),
+            (None, None) => Actor::default(),
+        };
+        actor.address = self.address;
+        actor
+    }
+}

@@ -1,0 +1,143 @@
+//! What came of a request: [`of`], [`refusal`].
+//!
+//! The rule: of a reply that may hold a token, nothing is read but the number of a job and the id
+//! of what was made.
+
+use audit::{Object, Outcome};
+use axum::body::{Body, HttpBody as _};
+use axum::http::{StatusCode, header};
+use axum::response::Response;
+use http_body_util::BodyExt as _;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The largest reply that is looked into. Those with a job number have some hundred bytes.
+const REPLY_BYTES: u64 = 64 * 1_024;
+
+/// Left in a response by [`crate::failure::Failure`]: the kind of the error, and the permission
+/// that was missing.
+#[derive(Clone, Debug)]
+pub(crate) struct Refused {
+    pub(crate) kind: String,
+    pub(crate) permission: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Reply {
+    job: Option<Named>,
+    id: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Named {
+    name: String,
+}
+
+/// The outcome of a command; the response comes back whole.
+pub(crate) async fn of(response: Response) -> (Response, Outcome) {
+    if !response.status().is_success() {
+        let outcome = failure(&response);
+        return (response, outcome);
+    }
+    let mut outcome = success(&response);
+    if outcome.object.is_some() || !is_short_json(&response) {
+        return (response, outcome);
+    }
+    let status = response.status();
+    let (parts, body) = response.into_parts();
+    // A body that is in memory already.
+    let Ok(whole) = body.collect().await else {
+        return (Response::from_parts(parts, Body::empty()), outcome);
+    };
+    let bytes = whole.to_bytes();
+    outcome.object = object(status, &bytes);
+    (Response::from_parts(parts, Body::from(bytes)), outcome)
+}
+
+/// The outcome of a request that was not let through; `None`: it was, or it failed otherwise.
+pub(crate) fn refusal(response: &Response) -> Option<Outcome> {
+    let refused = [
+        StatusCode::UNAUTHORIZED,
+        StatusCode::FORBIDDEN,
+        StatusCode::TOO_MANY_REQUESTS,
+    ];
+    refused
+        .contains(&response.status())
+        .then(|| failure(response))
+}
+
+/// The outcome of a request that succeeded, less what its body says.
+pub(crate) fn success(response: &Response) -> Outcome {
+    let location = response.headers().get(header::LOCATION);
+    let location = location.and_then(|location| location.to_str().ok());
+    Outcome {
+        status: Some(response.status().as_u16()),
+        object: location.and_then(made_at),
+        ..Outcome::default()
+    }
+}
+
+fn failure(response: &Response) -> Outcome {
+    let refused = response.extensions().get::<Refused>();
+    let denied = [StatusCode::FORBIDDEN, StatusCode::UNAUTHORIZED].contains(&response.status());
+    Outcome {
+        status: Some(response.status().as_u16()),
+        error: refused.map(|refused| refused.kind.clone()),
+        denied: denied.then(|| {
+            let permission = refused.and_then(|refused| refused.permission.clone());
+            permission.unwrap_or_default()
+        }),
+        ..Outcome::default()
+    }
+}
+
+fn is_short_json(response: &Response) -> bool {
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    let kind = kind.and_then(|kind| kind.to_str().ok());
+    let exact = response.body().size_hint().exact();
+    kind.is_some_and(|kind| kind.starts_with("application/json"))
+        && exact.is_some_and(|bytes| bytes <= REPLY_BYTES)
+}
+
+fn object(status: StatusCode, bytes: &[u8]) -> Option<Object> {
+    let reply: Reply = serde_json::from_slice(bytes).ok()?;
+    if let Some(job) = reply.job {
+        return Some(Object::named("job", &job.name));
+    }
+    if status != StatusCode::CREATED {
+        return None;
+    }
+    match reply.id? {
+        Value::String(id) => Some(Object::named("", &id)),
+        Value::Number(id) => Some(Object::named("", &id.to_string())),
+        _ => None,
+    }
+}
+
+/// `…/roles/7` is a role with the id 7.
+fn made_at(location: &str) -> Option<Object> {
+    let mut parts = location.trim_end_matches('/').rsplit('/');
+    let (id, kinds) = (parts.next()?, parts.next()?);
+    let kind = kinds.strip_suffix('s').unwrap_or(kinds);
+    Some(Object::named(kind, id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reply_tells_a_job_or_what_was_made_and_no_token() {
+        let job = br#"{"job":{"id":"https://x/jobs/7","name":"7"}}"#;
+        let named = object(StatusCode::ACCEPTED, job);
+        assert_eq!(named, Some(Object::named("job", "7")));
+        assert_eq!(
+            object(StatusCode::OK, br#"{"token":"CANARY","id":"x"}"#),
+            None
+        );
+        assert_eq!(
+            made_at("/rbac-api/v1/roles/7"),
+            Some(Object::named("role", "7"))
+        );
+    }
+}

@@ -1,0 +1,146 @@
+//! What a node gets, and why: `POST classified/nodes/:node`.
+
+use api_types::Object;
+use api_types::classifier::{
+    ClassificationExplanation, Classified, ClassifiedByName, ClassifyNode,
+};
+use axum::Json;
+use axum::extract::State;
+use classifier::{Explanation, Gift, GroupId, NodeFacts, Right};
+use serde_json::{Map, Value, json};
+
+use super::body::{AnyJson, certname};
+use super::caller::demand_on_group;
+use super::{refusal, shown};
+use crate::Shared;
+use crate::failure::Failure;
+use crate::given::Variables;
+use crate::guard::Caller;
+
+pub(crate) async fn classify(
+    State(api): State<Shared>,
+    caller: Caller,
+    Variables(name): Variables<String>,
+    body: AnyJson,
+) -> Result<Json<Classified>, Failure> {
+    let given = given_to(&api, &caller, &name, body).await?;
+    Ok(Json(shown::classified(&name, &given)))
+}
+
+pub(crate) async fn classify_v2(
+    State(api): State<Shared>,
+    caller: Caller,
+    Variables(name): Variables<String>,
+    body: AnyJson,
+) -> Result<Json<ClassifiedByName>, Failure> {
+    let given = given_to(&api, &caller, &name, body).await?;
+    Ok(Json(shown::by_name(&given)))
+}
+
+pub(crate) async fn explain(
+    State(api): State<Shared>,
+    caller: Caller,
+    Variables(name): Variables<String>,
+    body: AnyJson,
+) -> Result<Json<ClassificationExplanation>, Failure> {
+    let body = body.typed::<ClassifyNode>()?.unwrap_or_default();
+    let node = node(&api, &caller, &name, &body).await?;
+    let explanation = api.classifier.explain(&node);
+    Ok(Json(ClassificationExplanation(explained(
+        &node,
+        explanation,
+    ))))
+}
+
+async fn given_to(
+    api: &Shared,
+    caller: &Caller,
+    name: &str,
+    body: AnyJson,
+) -> Result<classifier::Classification, Failure> {
+    let body = body.typed::<ClassifyNode>()?.unwrap_or_default();
+    let node = node(api, caller, name, &body).await?;
+    if let Some(transaction) = body.transaction_uuid {
+        check_in(api, &node, Some(transaction)).await;
+    }
+    let classified = api.classifier.classify(&node);
+    classified.map_err(|error| refusal::conflict(&error))
+}
+
+/// Keeps a check-in. A node is not left without its classes because that fails.
+pub(super) async fn check_in(api: &Shared, node: &NodeFacts, transaction: Option<String>) {
+    let transaction = transaction.map(|text| text.chars().take(64).collect());
+    if let Err(error) = api.classifier.check_in(node, transaction).await {
+        tracing::warn!(%error, certname = %node.certname, "the check-in is not kept");
+    }
+}
+
+/// The node of a request: what groups give to it is told to those who may see all groups.
+pub(super) async fn node(
+    api: &Shared,
+    caller: &Caller,
+    name: &str,
+    body: &ClassifyNode,
+) -> Result<NodeFacts, Failure> {
+    demand_on_group(api, caller, Right::View, GroupId::ROOT)?;
+    let certname = certname(name)?;
+    let mut node = match (&body.fact, &body.trusted) {
+        (None, None) => {
+            let known = api.classifier.facts_of(&certname).await;
+            known.map_err(|error| refusal::no_facts(&error))?
+        }
+        (fact, trusted) => NodeFacts {
+            fact: Value::Object(fact.clone().unwrap_or_default()),
+            trusted: Value::Object(trusted.clone().unwrap_or_default()),
+            ..NodeFacts::named(certname)
+        },
+    };
+    if body.requested_environment.is_some() {
+        node.requested_environment
+            .clone_from(&body.requested_environment);
+    }
+    Ok(node)
+}
+
+fn explained(node: &NodeFacts, explanation: Explanation) -> Object {
+    let name = node.certname.as_str();
+    let leaves = explanation.leaves.iter();
+    let leaves: Map<String, Value> = leaves
+        .map(|group| (group.id.to_string(), json!(shown::group(group))))
+        .collect();
+    let inherited = explanation.inherited.iter();
+    let inherited: Map<String, Value> = inherited
+        .map(|(id, gift)| (id.to_string(), gift_shown(gift)))
+        .collect();
+    let mut all = Object::new();
+    let received = json!({"name": name, "fact": node.fact, "trusted": node.trusted});
+    all.insert("node_as_received".to_owned(), received);
+    all.insert("match_explanations".to_owned(), json!(explanation.matches));
+    all.insert("leaf_groups".to_owned(), Value::Object(leaves));
+    all.insert(
+        "inherited_classifications".to_owned(),
+        Value::Object(inherited),
+    );
+    match explanation.outcome {
+        Ok(given) => {
+            let given = shown::classified(name, &given);
+            let last = json!({
+                "environment": given.environment, "classes": given.classes,
+                "config_data": given.config_data, "variables": given.parameters,
+            });
+            all.insert("final_classification".to_owned(), last);
+            all.insert("classification_sources".to_owned(), explanation.sources);
+        }
+        Err(conflict) => {
+            all.insert("conflicts".to_owned(), json!(conflict));
+        }
+    }
+    all
+}
+
+fn gift_shown(gift: &Gift) -> Value {
+    json!({
+        "environment": gift.environment, "classes": gift.classes,
+        "config_data": gift.config_data, "variables": gift.variables,
+    })
+}

@@ -1,0 +1,67 @@
+//! Commands on many groups, and a group that is only looked at.
+
+use api_types::classifier::{NodeGroup, UnpinnedGroup, UnpinnedNode, UnpinnedNodes};
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use classifier::{Group, GroupInput, Right, Unpinned, imported};
+
+use super::body::{AnyJson, nodes, parsed};
+use super::caller::{Rights, demand_on_group};
+use super::{refusal, shown};
+use crate::Shared;
+use crate::failure::Failure;
+use crate::given::Given;
+use crate::guard::Caller;
+
+/// From every group whose rule the caller may edit.
+pub(crate) async fn unpin_from_all(
+    State(api): State<Shared>,
+    caller: Caller,
+    Given(given): Given,
+    body: AnyJson,
+) -> Result<Json<UnpinnedNodes>, Failure> {
+    let nodes = nodes(given, body)?;
+    let rights = Rights::new(&api, &caller);
+    let unpinned = api.classifier.unpin_from_all(nodes, rights).await;
+    let group = |group: &Group| UnpinnedGroup {
+        id: group.id.to_string(),
+        name: group.name.clone(),
+        environment: group.environment.clone(),
+    };
+    let node = |node: Unpinned| UnpinnedNode {
+        name: node.certname,
+        groups: node.groups.iter().map(|one| group(one)).collect(),
+    };
+    let nodes = unpinned.map_err(refusal::edit)?;
+    Ok(Json(UnpinnedNodes {
+        nodes: nodes.into_iter().map(node).collect(),
+    }))
+}
+
+pub(crate) async fn import(
+    State(api): State<Shared>,
+    caller: Caller,
+    body: AnyJson,
+) -> Result<StatusCode, Failure> {
+    let body = body.required()?;
+    let now_ms = jiff::Timestamp::now().as_millisecond();
+    let groups = parsed(&body, |json| imported(json, now_ms))?;
+    let rights = Rights::new(&api, &caller);
+    let done = api.classifier.import(groups, rights).await;
+    done.map_err(refusal::edit)?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+pub(crate) async fn validate(
+    State(api): State<Shared>,
+    caller: Caller,
+    body: AnyJson,
+) -> Result<Json<NodeGroup>, Failure> {
+    let body = body.required()?;
+    let input = parsed(&body, GroupInput::parse)?;
+    // Who may not see the place of the group learns nothing about it.
+    demand_on_group(&api, &caller, Right::View, input.parent)?;
+    let group = api.classifier.validate(input).await;
+    Ok(Json(shown::group(&group.map_err(refusal::edit)?)))
+}

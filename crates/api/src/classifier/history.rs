@@ -1,0 +1,68 @@
+//! How nodes were classified lately: `GET nodes`.
+
+use api_types::PreciseTimestamp;
+use api_types::classifier::{CheckIn, CheckInList, CheckIns};
+use axum::Json;
+use axum::extract::State;
+use classifier::{GroupId, Right};
+
+use super::body::{certname, count};
+use super::caller::demand_on_group;
+use super::refusal::not_found;
+use crate::Shared;
+use crate::failure::Failure;
+use crate::given::{Given, Variables};
+use crate::guard::Caller;
+
+/// How many nodes a list has when nobody says, and at most: with five check-ins of some kilobytes
+/// each, some ten megabytes.
+const NODES: u32 = 1_000;
+
+pub(crate) async fn list(
+    State(api): State<Shared>,
+    caller: Caller,
+    Given(mut given): Given,
+) -> Result<Json<CheckInList>, Failure> {
+    let limit = count(&mut given, "limit")?.unwrap_or(NODES).min(NODES);
+    let offset = count(&mut given, "offset")?.unwrap_or(0);
+    given.finish()?;
+    demand_on_group(&api, &caller, Right::View, GroupId::ROOT)?;
+    let mut all: Vec<CheckIns> = Vec::new();
+    for one in api.classifier.check_ins(limit, offset).await? {
+        match all.last_mut().filter(|last| last.name == one.certname) {
+            Some(last) => last.check_ins.push(shown(one)),
+            None => all.push(CheckIns {
+                name: one.certname.clone(),
+                transaction_uuid: one.transaction_uuid.clone(),
+                check_ins: vec![shown(one)],
+            }),
+        }
+    }
+    Ok(Json(CheckInList(all)))
+}
+
+pub(crate) async fn show(
+    State(api): State<Shared>,
+    caller: Caller,
+    Variables(node): Variables<String>,
+) -> Result<Json<CheckIns>, Failure> {
+    demand_on_group(&api, &caller, Right::View, GroupId::ROOT)?;
+    let name = certname(&node)?;
+    let check_ins = api.classifier.check_ins_of(&name).await?;
+    let Some(newest) = check_ins.first() else {
+        return Err(not_found("node", &node));
+    };
+    Ok(Json(CheckIns {
+        name: node,
+        transaction_uuid: newest.transaction_uuid.clone(),
+        check_ins: check_ins.into_iter().map(shown).collect(),
+    }))
+}
+
+fn shown(one: classifier::CheckIn) -> CheckIn {
+    CheckIn {
+        time: PreciseTimestamp::from_ms(one.at_ms),
+        explanation: one.explanation,
+        transaction_uuid: one.transaction_uuid,
+    }
+}

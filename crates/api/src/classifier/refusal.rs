@@ -1,0 +1,136 @@
+//! What a client is told when the classifier says no.
+
+use api_types::{ApiError, kinds};
+use classifier::{
+    Conflict, EditError, FactSourceError, GroupId, HierarchyError, Right, SchemaError, UnknownGroup,
+};
+use serde_json::{Value, json};
+
+use super::shown::group;
+use crate::failure::Failure;
+
+/// A right that is missing.
+pub(super) fn not_permitted(right: Right, group: GroupId) -> Failure {
+    let permission = format!("node_groups:{}:{group}", right.action());
+    let msg = format!("this needs the permission {permission}, or the same on a group above");
+    let refused = ApiError::new(kinds::NOT_PERMITTED, msg);
+    refused.with("permission", json!(permission)).into()
+}
+
+/// A body of another shape.
+pub(super) fn schema(error: &SchemaError, submitted: &Value) -> Failure {
+    let refused = ApiError::new(kinds::SCHEMA_VIOLATION, error.to_string());
+    refused
+        .with("path", json!(error.place))
+        .with("error", json!(error.what))
+        .with("submitted", shortened(submitted))
+        .into()
+}
+
+/// Something that is not there.
+pub(super) fn not_found(what: &str, name: &str) -> Failure {
+    let name: String = name.chars().take(200).collect();
+    let msg = format!("there is no {what} {name:?}");
+    ApiError::new(kinds::CLASSIFIER_NOT_FOUND, msg)
+        .with(what, json!(name))
+        .into()
+}
+
+pub(super) fn unknown(error: UnknownGroup) -> Failure {
+    let refused = ApiError::new(kinds::CLASSIFIER_NOT_FOUND, error.to_string());
+    refused.with("group", json!(error.0)).into()
+}
+
+/// Groups that do not agree.
+pub(super) fn conflict(conflict: &Conflict) -> Failure {
+    let mut refused = ApiError::new(kinds::CLASSIFICATION_CONFLICT, conflict.to_string());
+    if let Value::Object(details) = json!(conflict) {
+        refused.body.details = details;
+    }
+    refused.into()
+}
+
+/// Nobody has the facts now.
+pub(super) fn no_facts(error: &FactSourceError) -> Failure {
+    tracing::warn!(error = %crate::failure::chain(error), "no facts to classify with");
+    ApiError::new(kinds::FACTS_UNAVAILABLE, format!("{error}; try again")).into()
+}
+
+/// An edit that is refused.
+pub(super) fn edit(error: EditError) -> Failure {
+    let text = error.to_string();
+    let refused = match &error {
+        EditError::Unknown(group) => return unknown(*group),
+        EditError::NotPermitted { right, group } => return not_permitted(*right, *group),
+        EditError::ConflictingIds {
+            submitted,
+            addressed,
+        } => ApiError::new(kinds::CONFLICTING_IDS, text)
+            .with("submitted", json!(submitted))
+            .with("fromUrl", json!(addressed)),
+        EditError::Serial { given, current } => ApiError::new(kinds::SERIAL_NUMBER_CONFLICT, text)
+            .with("submitted", json!(given))
+            .with("current", json!(current)),
+        EditError::RootRule | EditError::RootStays => ApiError::new(kinds::ROOT_GROUP, text),
+        EditError::ChildrenPresent {
+            group: parent,
+            children,
+        } => {
+            let children: Vec<_> = children.iter().map(|child| group(child)).collect();
+            ApiError::new(kinds::CHILDREN_PRESENT, text)
+                .with("group", json!(group(parent)))
+                .with("children", json!(children))
+        }
+        EditError::Unreachable { names } => {
+            ApiError::new(kinds::UNREACHABLE_GROUPS, text).with("groups", json!(names))
+        }
+        EditError::TooManyPins => ApiError::new(kinds::GROUP_LIMIT, text),
+        EditError::Hierarchy(error) => hierarchy(error),
+        EditError::Stale => ApiError::new(kinds::SERIAL_NUMBER_CONFLICT, text),
+        EditError::Store(_) | EditError::Reload(_) | EditError::Stopped(_) => {
+            return Failure::internal("write the node groups", &error);
+        }
+    };
+    refused.into()
+}
+
+fn hierarchy(error: &HierarchyError) -> ApiError {
+    let text = error.to_string();
+    match error {
+        HierarchyError::SameName { name, environment } => {
+            ApiError::new(kinds::UNIQUENESS_VIOLATION, text)
+                .with(
+                    "conflict",
+                    json!({"name": name, "environment": environment}),
+                )
+                .with("constraintName", json!("node_groups_name_environment"))
+        }
+        HierarchyError::SameId(id) => ApiError::new(kinds::UNIQUENESS_VIOLATION, text)
+            .with("conflict", json!({"id": id}))
+            .with("constraintName", json!("node_groups_id")),
+        HierarchyError::MissingParent { id, parent, .. } => {
+            ApiError::new(kinds::MISSING_PARENT, text)
+                .with("group", json!(id))
+                .with("parent", json!(parent))
+        }
+        HierarchyError::Cycle { ids, names } => ApiError::new(kinds::INHERITANCE_CYCLE, text)
+            .with("groups", json!(ids))
+            .with("names", json!(names)),
+        HierarchyError::NoRoot => ApiError::new(kinds::UNREACHABLE_GROUPS, text),
+        HierarchyError::TooMany | HierarchyError::TooDeep(_) => {
+            ApiError::new(kinds::GROUP_LIMIT, text)
+        }
+        HierarchyError::Pattern { .. } => ApiError::new(kinds::SCHEMA_VIOLATION, text),
+    }
+}
+
+/// What was submitted, unless it is long: an answer must not be as large as a hostile question.
+fn shortened(submitted: &Value) -> Value {
+    /// Two screens.
+    const SHOWN_BYTES: usize = 4_096;
+    let text = submitted.to_string();
+    match text.len() {
+        0..=SHOWN_BYTES => submitted.clone(),
+        length => json!(format!("{length} bytes")),
+    }
+}

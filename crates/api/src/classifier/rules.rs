@@ -1,0 +1,91 @@
+//! Pins, and rules in other forms.
+
+use api_types::classifier::{NodeGroupRules, RuleCondition, TranslatedRules};
+use api_types::{ApiError, kinds};
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use classifier::{Format, Right, Rule, SchemaError, Untranslatable};
+use serde_json::{Value, json};
+
+use super::body::{AnyJson, group_id, nodes, parsed};
+use super::caller::{Rights, demand_on_group};
+use super::refusal;
+use crate::Shared;
+use crate::failure::Failure;
+use crate::given::{Given, Variables};
+use crate::guard::Caller;
+
+pub(crate) async fn pin(
+    State(api): State<Shared>,
+    caller: Caller,
+    Variables(id): Variables<String>,
+    Given(given): Given,
+    body: AnyJson,
+) -> Result<StatusCode, Failure> {
+    let (id, nodes) = (group_id(&id)?, nodes(given, body)?);
+    let rights = Rights::new(&api, &caller);
+    let done = api.classifier.pin(id, nodes, rights).await;
+    done.map_err(refusal::edit)?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+pub(crate) async fn unpin(
+    State(api): State<Shared>,
+    caller: Caller,
+    Variables(id): Variables<String>,
+    Given(given): Given,
+    body: AnyJson,
+) -> Result<StatusCode, Failure> {
+    let (id, nodes) = (group_id(&id)?, nodes(given, body)?);
+    let rights = Rights::new(&api, &caller);
+    let done = api.classifier.unpin(id, nodes, rights).await;
+    done.map_err(refusal::edit)?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+pub(crate) async fn show(
+    State(api): State<Shared>,
+    caller: Caller,
+    Variables(id): Variables<String>,
+) -> Result<Json<NodeGroupRules>, Failure> {
+    let id = group_id(&id)?;
+    let rule = api.classifier.rule_of(id).map_err(refusal::unknown)?;
+    demand_on_group(&api, &caller, Right::View, id)?;
+    let json = |rule: Option<Rule>| rule.map(|rule| rule.to_json());
+    let query = |query: Option<Result<Value, Untranslatable>>| query.and_then(Result::ok);
+    Ok(Json(NodeGroupRules {
+        rule: json(rule.own),
+        rule_with_inherited: json(rule.with_inherited),
+        translated: TranslatedRules {
+            nodes_query_format: query(rule.nodes_query),
+            inventory_query_format: query(rule.inventory_query),
+        },
+    }))
+}
+
+pub(crate) async fn translate(
+    Given(mut given): Given,
+    body: AnyJson,
+) -> Result<Json<RuleCondition>, Failure> {
+    let format = match given.text("format").as_deref() {
+        None | Some("nodes") => Format::Nodes,
+        Some("inventory") => Format::Inventory,
+        Some(_) => return Err(ApiError::invalid("format", "`nodes` or `inventory`").into()),
+    };
+    given.finish()?;
+    let body = body.required()?;
+    let rule = parsed(&body, |json| {
+        Rule::parse(json).map_err(|error| SchemaError {
+            place: error.place,
+            what: error.what,
+        })
+    })?;
+    let query = rule.to_puppetdb(format).map_err(|error| {
+        let refused = ApiError::new(kinds::UNTRANSLATABLE_RULE, error.to_string());
+        refused
+            .with("condition", error.condition)
+            .with("rule", json!(rule))
+    });
+    Ok(Json(RuleCondition(query?)))
+}

@@ -1,0 +1,142 @@
+//! Nodes without an agent: `/inventory/v1`.
+//!
+//! The rule: secrets go into a [`Connection`] at once, and come out only for whoever may see them.
+
+mod targets;
+
+use std::collections::HashSet;
+
+use api_types::connections::check_transport;
+use api_types::{
+    ApiError, ConnectionCreated, ConnectionItem, ConnectionList, ConnectionsQuery,
+    CreateConnection, DeleteConnection, kinds,
+};
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use pcp::Certname;
+use serde_json::json;
+use ssh::{Connection, CreateError, Duplicates, Shown};
+
+use crate::Shared;
+use crate::body::Strict;
+use crate::failure::Failure;
+use crate::given::Given;
+use crate::guard::Caller;
+
+pub(crate) use self::targets::over_ssh;
+
+pub(crate) async fn create(
+    State(api): State<Shared>,
+    Strict(command): Strict<CreateConnection>,
+) -> Result<(StatusCode, Json<ConnectionCreated>), Failure> {
+    check_transport("type", &command.kind)?;
+    let certnames = certnames(&command.certnames)?;
+    let duplicates = duplicates(command.duplicates.as_deref())?;
+    let parameters = command.parameters.into_object("parameters")?;
+    let sensitive = command
+        .sensitive_parameters
+        .into_object("sensitive_parameters")?;
+    let connection = Connection::read(&parameters, &sensitive).map_err(|error| {
+        let of = match ssh::SENSITIVE_PARAMETERS.contains(&error.key.as_str()) {
+            true => "sensitive_parameters",
+            false => "parameters",
+        };
+        ApiError::invalid(&format!("{of}.{}", error.key), error.why)
+    })?;
+    let created = api.connections.create(&certnames, connection, duplicates);
+    let connection_id = created.await.map_err(refusal)?;
+    let created = ConnectionCreated { connection_id };
+    Ok((StatusCode::CREATED, Json(created)))
+}
+
+pub(crate) async fn delete(
+    State(api): State<Shared>,
+    Strict(command): Strict<DeleteConnection>,
+) -> Result<StatusCode, Failure> {
+    let certnames = certnames(&command.certnames)?;
+    api.connections.delete(&certnames).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+pub(crate) async fn list(
+    State(api): State<Shared>,
+    caller: Caller,
+    Given(given): Given,
+) -> Result<Json<ConnectionList>, Failure> {
+    answer(&api, &caller, &ConnectionsQuery::from_parameters(given)?)
+}
+
+pub(crate) async fn query(
+    State(api): State<Shared>,
+    caller: Caller,
+    Strict(asked): Strict<ConnectionsQuery>,
+) -> Result<Json<ConnectionList>, Failure> {
+    answer(&api, &caller, &asked)
+}
+
+fn answer(
+    api: &Shared,
+    caller: &Caller,
+    asked: &ConnectionsQuery,
+) -> Result<Json<ConnectionList>, Failure> {
+    asked.check()?;
+    if asked.sensitive {
+        caller.demand(api, "nodes", "view_inventory_sensitive", "*")?;
+    }
+    let names = asked.certnames.as_deref().map(certnames).transpose()?;
+    let found = api.connections.query(names.as_deref(), asked.sensitive);
+    let items = found.into_iter().map(|shown| item(shown, asked)).collect();
+    Ok(Json(ConnectionList { items }))
+}
+
+fn item(shown: Shown, asked: &ConnectionsQuery) -> ConnectionItem {
+    let names = shown.certnames.iter().map(ToString::to_string).collect();
+    let with_secrets = asked.sensitive && asked.wants("sensitive_parameters");
+    ConnectionItem {
+        connection_id: shown.id,
+        certnames: asked.wants("certnames").then_some(names),
+        kind: asked.wants("type").then(|| "ssh".to_owned()),
+        parameters: asked.wants("parameters").then_some(shown.parameters),
+        sensitive_parameters: with_secrets.then_some(shown.sensitive),
+    }
+}
+
+fn certnames(names: &[String]) -> Result<Vec<Certname>, ApiError> {
+    let mut seen = HashSet::new();
+    let mut certnames = Vec::with_capacity(names.len());
+    for (place, name) in names.iter().enumerate() {
+        let certname: Certname = name
+            .parse()
+            .map_err(|error| ApiError::invalid(&format!("certnames[{place}]"), error))?;
+        if seen.insert(certname.clone()) {
+            certnames.push(certname);
+        }
+    }
+    if certnames.is_empty() {
+        return Err(ApiError::invalid("certnames", "at least one is needed"));
+    }
+    Ok(certnames)
+}
+
+fn duplicates(text: Option<&str>) -> Result<Duplicates, ApiError> {
+    match text {
+        None | Some("error") => Ok(Duplicates::Error),
+        Some("replace") => Ok(Duplicates::Replace),
+        Some(_) => {
+            let what = "this is none of error, replace";
+            Err(ApiError::invalid("duplicates", what))
+        }
+    }
+}
+
+fn refusal(error: CreateError) -> Failure {
+    let text = error.to_string();
+    match error {
+        CreateError::Connection(_) => ApiError::new(kinds::VALIDATION, text).into(),
+        CreateError::Duplicates(names) => ApiError::new(kinds::DUPLICATE_CERTNAMES, text)
+            .with("certnames", json!(names))
+            .into(),
+        CreateError::Store(error) => Failure::internal("store the connection", &error),
+    }
+}

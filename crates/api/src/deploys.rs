@@ -1,0 +1,97 @@
+//! `POST command/deploy`: run Puppet on nodes.
+
+use access::Permission;
+use api_types::{ApiError, DeployCommand, JobCreated, ScopeKind, kinds};
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use jobs::{DeployError, DeployRequest, PuppetFlags};
+
+use crate::Shared;
+use crate::base::Base;
+use crate::body::Strict;
+use crate::failure::Failure;
+use crate::guard::Caller;
+use crate::refusals::{resolve_refusal, scope_refusal, submit_refusal};
+use crate::scope::engine_scope;
+use crate::task::timeout;
+use crate::tasks::code_refusal;
+
+pub(crate) async fn run(
+    State(api): State<Shared>,
+    base: Base,
+    caller: Caller,
+    Strict(command): Strict<DeployCommand>,
+) -> Result<(StatusCode, Json<JobCreated>), Failure> {
+    command.check()?;
+    let request = request(&api, &caller, command)?;
+    let number = api.jobs.deploy(request).await.map_err(refusal)?;
+    let created = JobCreated {
+        job: base.job(number),
+        not_permitted: Vec::new(),
+    };
+    Ok((StatusCode::ACCEPTED, Json(created)))
+}
+
+/// As the route of the command asks.
+pub(crate) fn may_run(api: &Shared, caller: &Caller) -> Result<(), Failure> {
+    let permission = Permission::any("puppet_agent", "run");
+    Ok(api.access.authorize(&caller.0, permission)?)
+}
+
+pub(crate) fn request(
+    api: &Shared,
+    caller: &Caller,
+    command: DeployCommand,
+) -> Result<DeployRequest, Failure> {
+    let scope = command
+        .scope
+        .map_or(Ok(ScopeKind::WholeEnvironment), |scope| scope.into_kind())?;
+    Ok(DeployRequest {
+        scope: Some(engine_scope(api, caller, scope)?),
+        nodes: None,
+        environment: command.environment,
+        enforce_environment: command.enforce_environment,
+        flags: PuppetFlags {
+            noop: command.noop,
+            no_noop: command.no_noop,
+            debug: command.debug,
+            trace: command.trace,
+            evaltrace: command.evaltrace,
+            use_cached_catalog: command.use_cached_catalog,
+            usecacheonfailure: command.usecacheonfailure,
+            filetimeout: command.filetimeout,
+            http_connect_timeout: command.http_connect_timeout,
+            http_keepalive_timeout: command.http_keepalive_timeout,
+            http_read_timeout: command.http_read_timeout,
+            ordering: command.ordering,
+            tags: command.tags,
+            skip_tags: command.skip_tags,
+        },
+        concurrency: command
+            .concurrency
+            .and_then(|nodes| usize::try_from(nodes).ok()),
+        timeout: command.timeout.map(timeout),
+        description: command.description,
+        userdata: command.userdata,
+        owner: caller.0.login.clone(),
+        slot: None,
+    })
+}
+
+pub(crate) fn refusal(error: DeployError) -> Failure {
+    let text = error.to_string();
+    let refused = match error {
+        DeployError::EnvironmentName { .. } => ApiError::invalid("environment", text),
+        DeployError::NothingToEnforce => ApiError::invalid("enforce_environment", text),
+        DeployError::Nowhere => ApiError::invalid("scope", text),
+        DeployError::Code(error) => return code_refusal(error),
+        DeployError::Flag(flag) => ApiError::invalid(flag.option, flag.problem),
+        DeployError::Scope(error) => return scope_refusal(&error),
+        DeployError::Classify(error) => return resolve_refusal("enforce_environment", &error),
+        DeployError::Limit(_) => ApiError::new(kinds::VALIDATION, text),
+        DeployError::Submit(error) => return submit_refusal(&error),
+        _ => return Failure::internal("run Puppet", &error),
+    };
+    Failure(refused)
+}

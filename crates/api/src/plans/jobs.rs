@@ -1,0 +1,163 @@
+//! `GET plan_jobs` and `GET plan_jobs/:id`.
+
+use std::collections::BTreeMap;
+
+use api_types::{
+    ApiError, JobStatus, Order, Pagination, PlanJob, PlanJobList, PlanJobsOrder, PlanJobsQuery,
+    Timestamp,
+};
+use axum::Json;
+use axum::extract::State;
+use serde_json::Value;
+use store::{JobStateRow, Page, PlanJobFilter, PlanJobOrder, PlanJobRow, PlanStepState};
+
+use crate::Shared;
+use crate::base::Base;
+use crate::defaults::PLAN_RESULTS_CHARS;
+use crate::failure::Failure;
+use crate::given::{Given, Variables, job_number};
+use crate::jobs::{end_of_second, object, seconds, statuses};
+use crate::owners::Owners;
+use crate::plans::refusal;
+
+pub(crate) async fn list(
+    State(api): State<Shared>,
+    base: Base,
+    Given(given): Given,
+) -> Result<Json<PlanJobList>, Failure> {
+    let query = PlanJobsQuery::read(given)?;
+    let page = Page {
+        limit: query.page.limit,
+        offset: query.page.offset,
+    };
+    let mut filter = filter(&query);
+    let (mut rows, mut total) = api.store.plan_jobs(&filter, page).await?;
+    if query.results {
+        bounded(&rows)?;
+        filter.results = true;
+        (rows, total) = api.store.plan_jobs(&filter, page).await?;
+    }
+    let logins = rows.iter().map(|row| row.owner.clone()).collect();
+    let owners = Owners::of(&api, logins).await?;
+    let items = rows.into_iter().map(|row| {
+        let (number, result) = (row.number, row.result.clone());
+        let mut item = item(&base, row, &owners);
+        item.result = query.results.then(|| parsed(number, result.as_deref()));
+        item
+    });
+    let pagination = Pagination {
+        limit: query.page.limit,
+        offset: query.page.offset,
+        order_by: query.order_by.as_str().to_owned(),
+        order: query.order,
+        total,
+        kind: String::new(),
+    };
+    Ok(Json(PlanJobList {
+        items: items.collect(),
+        pagination,
+    }))
+}
+
+pub(crate) async fn show(
+    State(api): State<Shared>,
+    base: Base,
+    Variables(number): Variables<String>,
+    Given(given): Given,
+) -> Result<Json<PlanJob>, Failure> {
+    given.finish()?;
+    let row = existing(&api, &number).await?;
+    let steps = api.store.plan_steps(row.number).await?;
+    let owners = Owners::of(&api, vec![row.owner.clone()]).await?;
+    let result = parsed(row.number, row.result.as_deref());
+    let timestamp = Timestamp::from_ms(row.changed_ms);
+    Ok(Json(PlanJob {
+        result: Some(result),
+        timestamp: Some(timestamp),
+        status: Some(by_step(&steps)),
+        ..item(&base, row, &owners)
+    }))
+}
+
+/// The plan job that a path names.
+pub(crate) async fn existing(api: &Shared, number: &str) -> Result<PlanJobRow, Failure> {
+    let number = job_number("plan_job", number)?.get();
+    let row = api.store.plan_job(number).await?;
+    row.ok_or_else(|| refusal(jobs::PlanJobError::Unknown(number)))
+}
+
+/// What was stored as JSON.
+pub(crate) fn parsed(number: i64, json: Option<&str>) -> Value {
+    let Some(json) = json else {
+        return Value::Null;
+    };
+    serde_json::from_str(json).unwrap_or_else(|error| {
+        tracing::error!(number, %error, "the result of this plan job is not JSON in the database");
+        Value::Null
+    })
+}
+
+/// Refuses a list whose results do not fit into memory together with those of others.
+fn bounded(rows: &[PlanJobRow]) -> Result<(), ApiError> {
+    let chars: u64 = rows.iter().map(|row| row.result_chars).sum();
+    if chars <= PLAN_RESULTS_CHARS {
+        return Ok(());
+    }
+    let what = format!(
+        "the results of these plan jobs have {chars} characters together, more than \
+         {PLAN_RESULTS_CHARS}: ask for fewer, or with results=exclude"
+    );
+    Err(ApiError::invalid("limit", what))
+}
+
+fn filter(query: &PlanJobsQuery) -> PlanJobFilter {
+    PlanJobFilter {
+        min_finish_ms: query.min_finish_timestamp.map(Timestamp::as_ms),
+        max_finish_ms: query.max_finish_timestamp.map(end_of_second),
+        order_by: match query.order_by {
+            PlanJobsOrder::Name => PlanJobOrder::Number,
+            PlanJobsOrder::Owner => PlanJobOrder::Owner,
+            PlanJobsOrder::Timestamp => PlanJobOrder::Changed,
+            PlanJobsOrder::Environment => PlanJobOrder::Environment,
+            PlanJobsOrder::State => PlanJobOrder::State,
+        },
+        descending: query.order == Order::Desc,
+        results: false,
+    }
+}
+
+/// As in the list, without the result.
+fn item(base: &Base, row: PlanJobRow, owners: &Owners) -> PlanJob {
+    let now = || jiff::Timestamp::now().as_millisecond();
+    let until = row.finished_ms.unwrap_or_else(now);
+    let number = row.number;
+    PlanJob {
+        id: base.at(&format!("plan_jobs/{number}")),
+        name: number.to_string(),
+        state: row.state,
+        options: object(&row.options),
+        result: None,
+        owner: owners.get(&row.owner),
+        timestamp: None,
+        created_timestamp: Timestamp::from_ms(row.created_ms),
+        finished_timestamp: row.finished_ms.map(Timestamp::from_ms),
+        duration: Some(seconds(row.created_ms, until)),
+        events: base.link(&format!("plan_jobs/{number}/events")),
+        userdata: object(&row.userdata),
+        status: None,
+    }
+}
+
+fn by_step(states: &[PlanStepState]) -> BTreeMap<String, Vec<JobStatus>> {
+    let steps = states.chunk_by(|one, next| one.job == next.job);
+    let history = |state: &PlanStepState| JobStateRow {
+        state: state.state.clone(),
+        enter_ms: state.enter_ms,
+    };
+    steps
+        .filter_map(|states| {
+            let rows: Vec<_> = states.iter().map(history).collect();
+            Some((states.first()?.job.to_string(), statuses(&rows)))
+        })
+        .collect()
+}

@@ -1,0 +1,94 @@
+//! What is known of nodes: `/pdb/query/v4`, as PuppetDB's own clients ask it.
+
+use api_types::{ApiError, PuppetDbQuery, kinds};
+use axum::Json;
+use axum::extract::State;
+use inventory::{Fault, Paging, Query, QueryError};
+use serde_json::{Value, json};
+
+use crate::Shared;
+use crate::body::Strict;
+use crate::failure::Failure;
+use crate::given::{Given, Variables};
+
+pub(crate) async fn get(
+    State(api): State<Shared>,
+    Given(given): Given,
+) -> Result<Json<Vec<Value>>, Failure> {
+    answer(&api, PuppetDbQuery::from_parameters(given)?, None).await
+}
+
+pub(crate) async fn post(
+    State(api): State<Shared>,
+    Strict(asked): Strict<PuppetDbQuery>,
+) -> Result<Json<Vec<Value>>, Failure> {
+    answer(&api, asked, None).await
+}
+
+pub(crate) async fn get_entity(
+    State(api): State<Shared>,
+    Variables(entity): Variables<String>,
+    Given(given): Given,
+) -> Result<Json<Vec<Value>>, Failure> {
+    answer(&api, PuppetDbQuery::from_parameters(given)?, Some(entity)).await
+}
+
+pub(crate) async fn post_entity(
+    State(api): State<Shared>,
+    Variables(entity): Variables<String>,
+    Strict(asked): Strict<PuppetDbQuery>,
+) -> Result<Json<Vec<Value>>, Failure> {
+    answer(&api, asked, Some(entity)).await
+}
+
+async fn answer(
+    api: &Shared,
+    asked: PuppetDbQuery,
+    entity: Option<String>,
+) -> Result<Json<Vec<Value>>, Failure> {
+    let query = match (asked.query, entity) {
+        (None, None) => {
+            let what = "give a query, for example nodes[certname] { certname ~ \"^web\" }";
+            return Err(ApiError::invalid("query", what).into());
+        }
+        (None, Some(entity)) => Query::everything(plain(entity)?),
+        (Some(query), entity) => {
+            let query =
+                Query::from_json(query).map_err(|error| ApiError::invalid("query", error))?;
+            match entity {
+                Some(entity) => query.on(plain(entity)?),
+                None => query,
+            }
+        }
+    };
+    let paging = Paging {
+        limit: asked.limit,
+        offset: asked.offset,
+        order_by: asked.order_by,
+    };
+    let rows = api.inventory.query(&query.paged(paging)).await;
+    rows.map(Json).map_err(failure)
+}
+
+/// An entity's name goes into a query as it is.
+fn plain(entity: String) -> Result<String, ApiError> {
+    let fits = |c: char| c.is_ascii_lowercase() || matches!(c, '-' | '_');
+    match entity.len() <= 64 && entity.chars().all(fits) {
+        true => Ok(entity),
+        false => Err(ApiError::invalid("entity", "not the name of an entity")),
+    }
+}
+
+/// An error of the inventory, by whose fault it is.
+pub(crate) fn failure(error: QueryError) -> Failure {
+    let kind = match error.fault() {
+        Fault::Query => kinds::QUERY,
+        Fault::PuppetDb => kinds::PUPPETDB,
+        Fault::Server => return Failure::internal("ask the inventory", &error),
+    };
+    let told = ApiError::new(kind, error.to_string());
+    match &error {
+        QueryError::Unsupported(invalid) => told.with("place", json!(invalid.place)).into(),
+        _ => told.into(),
+    }
+}

@@ -1,0 +1,95 @@
+//! Bodies and ids of these routes: read strictly, refused by the names of RBAC.
+
+use api_types::{ApiError, kinds};
+use axum::extract::{FromRequest, Request};
+use axum::http::{HeaderName, header};
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+use crate::Shared;
+use crate::body::Strict;
+use crate::failure::Failure;
+
+/// A body that was read strictly.
+pub(crate) struct Form<T>(pub(crate) T);
+
+impl<T: DeserializeOwned> FromRequest<Shared> for Form<T> {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, api: &Shared) -> Result<Self, Failure> {
+        match Strict::<T>::from_request(request, api).await {
+            Ok(Strict(body)) => Ok(Self(body)),
+            Err(Failure(error)) => Err(renamed(error).into()),
+        }
+    }
+}
+
+/// A validation error under the name that it has in RBAC.
+fn renamed(error: ApiError) -> ApiError {
+    if error.body.kind != kinds::VALIDATION.name {
+        return error;
+    }
+    let has_place = error.body.details.contains_key("path");
+    let kind = match has_place {
+        true => kinds::RBAC_SCHEMA,
+        false => kinds::RBAC_MALFORMED,
+    };
+    let msg = error.body.msg.clone();
+    let (submitted, schema) = parts(&msg);
+    let mut refused = ApiError::new(kind, msg.clone());
+    refused.body.details = error.body.details;
+    refused
+        .with("submitted", json!(submitted))
+        .with("schema", json!(schema))
+        .with("error", json!(msg))
+}
+
+/// What was given and what was expected, in serde's "place: invalid type: given, expected what".
+fn parts(msg: &str) -> (Option<&str>, Option<&str>) {
+    let Some((given, expected)) = msg.split_once(", expected ") else {
+        return (None, None);
+    };
+    let given = given.rsplit_once(": ").map_or(given, |(_, given)| given);
+    (Some(given), Some(expected))
+}
+
+/// The id of a user or group at `place`.
+pub(crate) fn id(place: &str, text: &str) -> Result<String, ApiError> {
+    // Ids of this server are UUIDs in their usual form; nothing else is looked for.
+    let hex = |(i, c): (usize, char)| match i {
+        8 | 13 | 18 | 23 => c == '-',
+        _ => c.is_ascii_hexdigit(),
+    };
+    if text.len() == 36 && text.chars().enumerate().all(hex) {
+        return Ok(text.to_ascii_lowercase());
+    }
+    let shown: String = text.chars().take(40).collect();
+    let msg = format!("{place}: {shown:?} is not a UUID");
+    Err(ApiError::new(kinds::INVALID_UUID, msg).with("path", json!(place)))
+}
+
+pub(crate) fn ids(place: &str, texts: &[String]) -> Result<Vec<String>, ApiError> {
+    texts.iter().map(|text| id(place, text)).collect()
+}
+
+/// The number of a role in a path.
+pub(crate) fn role_id(text: &str) -> Result<i64, ApiError> {
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = text.parse().ok().filter(|_| digits);
+    let shown: String = text.chars().take(40).collect();
+    number.ok_or_else(|| super::refusal::schema("role", &format!("{shown:?} is no role's number")))
+}
+
+/// The id of the body is that of the path.
+pub(crate) fn same_id(path: &str, body: &str) -> Result<(), ApiError> {
+    if path == body {
+        return Ok(());
+    }
+    let msg = "the id in the body is not the one in the path";
+    Err(ApiError::new(kinds::INCONSISTENT_ID, msg))
+}
+
+/// Where a new object is.
+pub(crate) fn location(kind: &str, id: &str) -> [(HeaderName, String); 1] {
+    [(header::LOCATION, format!("/rbac-api/v1/{kind}/{id}"))]
+}

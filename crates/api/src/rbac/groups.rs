@@ -1,0 +1,111 @@
+//! Groups of users.
+
+use access::{GroupSpec, GroupView};
+use api_types::rbac::{Group, GroupImport, GroupUpdate};
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+
+use super::body::{Form, id, location, same_id};
+use super::directories;
+use super::refusal::schema;
+use crate::Shared;
+use crate::failure::Failure;
+use crate::given::Variables;
+use crate::guard::Caller;
+
+pub(crate) async fn list(State(api): State<Shared>) -> Result<Json<Vec<Group>>, Failure> {
+    let groups = api.access.groups().await?;
+    Ok(Json(groups.into_iter().map(group).collect()))
+}
+
+pub(crate) async fn create(
+    State(api): State<Shared>,
+    caller: Caller,
+    Form(asked): Form<GroupImport>,
+) -> Result<impl IntoResponse, Failure> {
+    check_exists(&api, &asked).await?;
+    let spec = GroupSpec {
+        login: asked.login,
+        display_name: asked.display_name,
+        role_ids: asked.role_ids,
+    };
+    let id = Box::pin(api.access.create_group(&caller.0, spec)).await?;
+    let made = group(api.access.group(&id).await?);
+    Ok((StatusCode::CREATED, location("groups", &id), Json(made)))
+}
+
+/// Asks the directories for the group, unless `validate` says no. A group may be of the identity
+/// provider, which cannot be asked: where there is one, `validate` has to say yes.
+async fn check_exists(api: &Shared, asked: &GroupImport) -> Result<(), Failure> {
+    let usual = api.elsewhere.oidc.is_none();
+    if !asked.validate.unwrap_or(usual) {
+        return Ok(());
+    }
+    match Box::pin(api.elsewhere.directories.has_group(&asked.login)).await {
+        Ok(Some(true) | None) => Ok(()),
+        Ok(Some(false)) => Err(directories::no_such_group(&asked.login).into()),
+        Err(error) => Err(directories::unavailable(&error).into()),
+    }
+}
+
+pub(crate) async fn show(
+    State(api): State<Shared>,
+    Variables(given): Variables<String>,
+) -> Result<Json<Group>, Failure> {
+    let id = id("group", &given)?;
+    Ok(Json(group(api.access.group(&id).await?)))
+}
+
+pub(crate) async fn update(
+    State(api): State<Shared>,
+    caller: Caller,
+    Variables(given): Variables<String>,
+    Form(asked): Form<GroupUpdate>,
+) -> Result<Json<Group>, Failure> {
+    let id = id("group", &given)?;
+    same_id(&id, &asked.id)?;
+    // Who may change nothing learns nothing about which groups there are.
+    let members = access::Permission::any("user_roles", "edit_members");
+    let import = access::Permission::any("user_groups", "import");
+    if api.access.authorize(&caller.0, members).is_err()
+        && let Err(denied) = api.access.authorize(&caller.0, import)
+    {
+        return Err(super::refusal::denied(&denied));
+    }
+    let present = api.access.group(&id).await?;
+    if asked.login != present.row.login {
+        return Err(schema("login", "the login is the directory's and cannot change").into());
+    }
+    let spec = GroupSpec {
+        login: asked.login,
+        display_name: asked.display_name,
+        role_ids: asked.role_ids,
+    };
+    Box::pin(api.access.update_group(&caller.0, &id, spec)).await?;
+    Ok(Json(group(api.access.group(&id).await?)))
+}
+
+pub(crate) async fn delete(
+    State(api): State<Shared>,
+    caller: Caller,
+    Variables(given): Variables<String>,
+) -> Result<StatusCode, Failure> {
+    let id = id("group", &given)?;
+    api.access.delete_group(&caller.0, &id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+fn group(view: GroupView) -> Group {
+    Group {
+        id: view.row.id,
+        login: view.row.login,
+        display_name: view.row.display_name,
+        role_ids: view.role_ids,
+        user_ids: view.user_ids,
+        is_group: true,
+        is_remote: true,
+        is_superuser: false,
+    }
+}

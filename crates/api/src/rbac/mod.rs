@@ -1,0 +1,20 @@
+//! Routes under `/rbac-api`, and task targets: users, groups, roles, passwords, tokens. Handlers
+//! read, ask `access`, write; which rights a change needs, `access` says.
+
+pub(crate) mod auth;
+pub(crate) mod body;
+pub(crate) mod directories;
+mod elsewhere;
+pub(crate) mod groups;
+pub(crate) mod members;
+pub(crate) mod oidc;
+pub(crate) mod passwords;
+pub(crate) mod permitted;
+pub(crate) mod refusal;
+pub(crate) mod roles;
+pub(crate) mod settings;
+pub(crate) mod task_targets;
+pub(crate) mod tokens;
+pub(crate) mod users;
+
+pub use elsewhere::Elsewhere;

@@ -1,0 +1,116 @@
+//! What a client is told when a command makes no job: the parts that all commands share.
+
+use api_types::{ApiError, kinds};
+use jobs::{ResolveError, ScopeError, SubmitError};
+use serde_json::json;
+
+use crate::failure::Failure;
+
+/// A job that was checked and not taken.
+pub(crate) fn submit_refusal(error: &SubmitError) -> Failure {
+    let text = error.to_string();
+    let refused = match error {
+        SubmitError::InDoubt { never_starts, .. } => {
+            ApiError::new(kinds::OUTCOME_UNKNOWN, text).with("never_starts", json!(never_starts))
+        }
+        SubmitError::Unanswered => {
+            ApiError::new(kinds::OUTCOME_UNKNOWN, text).with("never_starts", json!(false))
+        }
+        SubmitError::ShuttingDown => ApiError::new(kinds::UNAVAILABLE, text),
+        _ => return Failure::internal("store the job", error),
+    };
+    Failure(refused)
+}
+
+/// A scope that comes to no nodes.
+pub(crate) fn scope_refusal(error: &ScopeError) -> Failure {
+    let text = error.to_string();
+    let refused = match error {
+        ScopeError::EmptyTarget => ApiError::new(kinds::EMPTY_TARGET, text),
+        ScopeError::EmptyEnvironment(environment) => {
+            ApiError::new(kinds::EMPTY_ENVIRONMENT, text).with("environment", json!(environment))
+        }
+        ScopeError::TooManyNodes(_) => ApiError::invalid("scope.nodes", text),
+        ScopeError::NoEnvironment => ApiError::invalid("scope.whole_environment", text),
+        ScopeError::Resolve(error) => return resolve_refusal("scope", error),
+        _ => return Failure::internal("resolve the scope", error),
+    };
+    Failure(refused)
+}
+
+/// Those who know nodes did not answer a question about `place`.
+pub(crate) fn resolve_refusal(place: &str, error: &ResolveError) -> Failure {
+    let text = error.to_string();
+    let refused = match error {
+        ResolveError::Query(_) => ApiError::new(kinds::QUERY, text),
+        ResolveError::Unreachable(_) => ApiError::new(kinds::PUPPETDB, text),
+        ResolveError::UnknownGroup(group) | ResolveError::NoRules(group) => {
+            ApiError::invalid("scope.node_group", text).with("node_group", json!(group))
+        }
+        ResolveError::Missing(_) => ApiError::invalid(place, text),
+        _ => return Failure::internal("look nodes up", error),
+    };
+    Failure(refused)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use store::StoreError;
+
+    use super::*;
+
+    fn kind(Failure(told): &Failure) -> (u16, &str) {
+        let name = told.body.kind.rsplit('/').next();
+        (told.status, name.unwrap_or_default())
+    }
+
+    #[test]
+    fn a_command_that_may_have_been_kept_is_told_as_such() {
+        let lost: store::Source = Arc::new(std::io::Error::other("gone"));
+        for never_starts in [true, false] {
+            let source = StoreError::OutcomeUnknown(Arc::clone(&lost));
+            let Failure(told) = submit_refusal(&SubmitError::InDoubt {
+                source,
+                never_starts,
+            });
+            assert_eq!(told.body.kind, "tutti/outcome-unknown");
+            assert_eq!(told.body.details["never_starts"], never_starts);
+            assert!(told.body.msg.contains("list of jobs"), "{}", told.body.msg);
+        }
+        let Failure(told) = submit_refusal(&SubmitError::Unanswered);
+        assert_eq!(told.body.details["never_starts"], false);
+    }
+
+    #[test]
+    fn every_reason_for_no_nodes_has_its_kind() {
+        let text = || "x".to_owned();
+        for (error, expected) in [
+            (ScopeError::EmptyTarget, (400, "empty-target")),
+            (
+                ScopeError::EmptyEnvironment(text()),
+                (400, "empty-environment"),
+            ),
+            (ScopeError::TooManyNodes(7), (400, "validation-error")),
+            (ScopeError::NoEnvironment, (400, "validation-error")),
+            (ResolveError::Query(text()).into(), (400, "query-error")),
+            (
+                ResolveError::Unreachable(text()).into(),
+                (400, "puppetdb-error"),
+            ),
+            (
+                ResolveError::UnknownGroup(text()).into(),
+                (400, "validation-error"),
+            ),
+            (
+                ResolveError::NoRules(text()).into(),
+                (400, "validation-error"),
+            ),
+            (ResolveError::Missing("x").into(), (400, "validation-error")),
+            (ResolveError::Broken(text()).into(), (500, "unknown-error")),
+        ] {
+            assert_eq!(kind(&scope_refusal(&error)), expected, "{error}");
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The audit of what the clock starts: [`AuditRecord`].
+//!
+//! The rule: nothing starts without a durable entry, and what came of it is a second one. Who acts
+//! is the owner, by way of the clock.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use async_trait::async_trait;
+use audit::{Act, Actor, ActorKind, Audit, Object};
+use schedules::{Firing, Outcome, Record};
+use serde_json::{Map, json};
+
+/// Writes entries into the audit, and counts.
+#[derive(Clone, Debug)]
+pub(super) struct AuditRecord(pub(super) Audit, pub(super) Arc<Fired>);
+
+/// What came of slots since the start of the server; the counters only grow.
+#[derive(Debug, Default)]
+pub(crate) struct Fired {
+    pub(crate) launched: AtomicU64,
+    pub(crate) late: AtomicU64,
+    pub(crate) refused: AtomicU64,
+    pub(crate) skipped: AtomicU64,
+}
+
+/// A slot that is launched later than this is late: the server was away, or launches waited. The
+/// clock is looked at within seconds.
+const LATE_MS: i64 = 60_000;
+
+// === impl Fired ===
+
+impl Fired {
+    fn count(&self, firing: &Firing, outcome: &Outcome) {
+        let counter = match outcome {
+            Outcome::Launched(_) => &self.launched,
+            Outcome::Refused(_) => &self.refused,
+            Outcome::Skipped(_) => &self.skipped,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+        let now_ms = jiff::Timestamp::now().as_millisecond();
+        let is_late = now_ms.saturating_sub(firing.slot.slot_ms) > LATE_MS;
+        if matches!(outcome, Outcome::Launched(_)) && is_late {
+            self.late.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+#[async_trait]
+impl Record for AuditRecord {
+    async fn firing(&self, firing: &Firing) -> Result<(), String> {
+        let entry = act(firing, "scheduled_job_start");
+        let recorded = self.0.record(&entry, &audit::Outcome::default()).await;
+        recorded.map(|_| ()).map_err(|error| error.to_string())
+    }
+
+    async fn fired(&self, firing: &Firing, outcome: &Outcome) {
+        self.1.count(firing, outcome);
+        let (entry, result) = match outcome {
+            Outcome::Launched(number) => {
+                let result = audit::Outcome {
+                    status: Some(202),
+                    object: Some(Object::named("job", &number.to_string())),
+                    ..audit::Outcome::default()
+                };
+                (act(firing, "scheduled_job_started"), result)
+            }
+            Outcome::Refused(error) => {
+                let result = audit::Outcome {
+                    error: Some(error.kind.clone()),
+                    ..audit::Outcome::default()
+                };
+                (act(firing, "scheduled_job_refused"), result)
+            }
+            Outcome::Skipped(skip) => {
+                let mut entry = act(firing, "scheduled_job_skipped");
+                let reason = json!(skip.reason.as_str());
+                entry.details.insert("reason".to_owned(), reason);
+                (entry, audit::Outcome::default())
+            }
+        };
+        if let Err(error) = self.0.record(&entry, &result).await {
+            tracing::error!(%error, slot = ?firing.slot, "cannot record what came of a slot");
+        }
+    }
+}
+
+fn act(firing: &Firing, action: &str) -> Act {
+    let id = firing.slot.schedule.to_string();
+    Act {
+        actor: Actor {
+            kind: ActorKind::User,
+            id: firing.owner_id.clone(),
+            name: firing.owner.clone(),
+            address: None,
+        },
+        service: "orchestrator".to_owned(),
+        action: action.to_owned(),
+        object: Object {
+            kind: "scheduled_job".to_owned(),
+            id,
+            name: firing.name.clone(),
+        },
+        details: Map::from_iter([
+            (
+                "slot".to_owned(),
+                json!(api_types::Timestamp::from_ms(firing.slot.slot_ms)),
+            ),
+            ("type".to_owned(), json!(firing.kind.as_str())),
+        ]),
+        ..Act::default()
+    }
+}

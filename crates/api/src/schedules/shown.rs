@@ -1,0 +1,98 @@
+//! A scheduled job as the API shows it.
+
+use api_types::schedules::{LastRun, LastRunJob, LastSkip, NextRun, ScheduledJob, ScheduledType};
+use api_types::{ErrorBody, Object, Owner, Timestamp};
+use schedules::{Kind, Scheduled};
+use serde_json::{Value, json};
+
+use super::times::schedule;
+use crate::base::Base;
+
+pub(super) fn job(base: &Base, job: Scheduled, owner: Owner) -> ScheduledJob {
+    let schedule = schedule(&job.timetable);
+    let at = |at_ms: i64| NextRun {
+        time: Timestamp::from_ms(at_ms),
+    };
+    let last_run = job.last.map(|last| LastRun {
+        time: Timestamp::from_ms(last.at_ms),
+        job: match last.outcome {
+            Ok(number) => LastRunJob {
+                id: Some(base.job(number).id),
+                name: Some(number.get()),
+                submission_error: None,
+            },
+            Err(error) => LastRunJob {
+                id: None,
+                name: None,
+                submission_error: Some(ErrorBody {
+                    kind: error.kind,
+                    msg: error.msg,
+                    details: error.details,
+                }),
+            },
+        },
+    });
+    let last_skip = job.skipped.map(|skip| LastSkip {
+        time: Timestamp::from_ms(skip.first_ms),
+        until: Timestamp::from_ms(skip.last_ms),
+        reason: reason(skip.reason),
+        msg: skip.reason.as_str().to_owned(),
+    });
+    ScheduledJob {
+        id: address(base, job.id),
+        name: job.id.to_string(),
+        enabled: job.enabled,
+        environment: job.environment,
+        owner,
+        description: job.description,
+        kind: shown_kind(job.kind),
+        input: input(job.kind, job.name, job.input, &job.sensitive),
+        userdata: job.userdata,
+        schedule,
+        next_run: job.next_ms.map(at),
+        last_run,
+        runs: job.runs,
+        queued: job.queued_ms.map(at),
+        last_skip,
+        upcoming: Vec::new(),
+    }
+}
+
+/// The absolute URL.
+pub(super) fn address(base: &Base, id: i64) -> String {
+    base.at(&format!("scheduled_jobs/environment_jobs/{id}"))
+}
+
+/// Name first, then parameters as plain values and the names of the secret ones.
+fn input(kind: Kind, name: String, mut rest: Object, sensitive: &[String]) -> Object {
+    let mut input = Object::new();
+    if kind == Kind::Deploy {
+        return rest;
+    }
+    let parameters = rest.remove("parameters").unwrap_or_default();
+    let plain: Object = match parameters {
+        Value::Object(parameters) => parameters
+            .into_iter()
+            .map(|(name, value)| (name, value.get("value").cloned().unwrap_or_default()))
+            .collect(),
+        _ => Object::new(),
+    };
+    input.insert("name".to_owned(), json!(name));
+    input.insert("parameters".to_owned(), Value::Object(plain));
+    input.insert("sensitive_parameters".to_owned(), json!(sensitive));
+    input.extend(rest);
+    input
+}
+
+fn reason(reason: schedules::SkipReason) -> String {
+    let word = serde_json::to_value(reason).unwrap_or_default();
+    word.as_str().unwrap_or_default().to_owned()
+}
+
+pub(super) fn shown_kind(kind: Kind) -> ScheduledType {
+    match kind {
+        Kind::Task => ScheduledType::Task,
+        Kind::Deploy => ScheduledType::Deploy,
+        Kind::Plan => ScheduledType::Plan,
+    }
+}

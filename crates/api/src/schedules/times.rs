@@ -1,0 +1,325 @@
+//! Between the `schedule` of the API and the timetable of the engine.
+
+use api_types::schedules::{BlackoutWindow, CalendarDays, Interval, Schedule};
+use api_types::{ApiError, Timestamp};
+use jiff::civil::Time;
+use schedules::{Blackout, Calendar, Day, Missed, Overlap, Rule, Timetable};
+
+/// `grace_seconds` where it is not given.
+const GRACE_SECONDS: u64 = 3_600;
+
+const DAYS: [(&str, Day); 7] = [
+    ("mon", Day::Mon),
+    ("tue", Day::Tue),
+    ("wed", Day::Wed),
+    ("thu", Day::Thu),
+    ("fri", Day::Fri),
+    ("sat", Day::Sat),
+    ("sun", Day::Sun),
+];
+
+const OVERLAPS: [(&str, Overlap); 3] = [
+    ("skip", Overlap::Skip),
+    ("queue", Overlap::Queue),
+    ("allow", Overlap::Allow),
+];
+
+/// The timetable; `now_ms` is the start where none is needed.
+pub(super) fn timetable(schedule: Schedule, now_ms: i64) -> Result<Timetable, ApiError> {
+    let zone = schedule.timezone.unwrap_or_else(|| "UTC".to_owned());
+    let repeats = [
+        schedule.interval.is_some(),
+        schedule.cron.is_some(),
+        schedule.calendar.is_some(),
+    ];
+    if repeats.into_iter().filter(|given| *given).count() > 1 {
+        let what = "only one of interval, cron and calendar may be given";
+        return Err(ApiError::invalid("schedule", what));
+    }
+    let rule = match (schedule.interval, schedule.cron, schedule.calendar) {
+        (Some(interval), ..) => every(&interval)?,
+        (_, Some(text), _) => Rule::Cron {
+            text,
+            timezone: zone.clone(),
+        },
+        (.., Some(days)) => Rule::Calendar(calendar(days, zone.clone())?),
+        (None, None, None) => Rule::Once,
+    };
+    let start_ms = match (schedule.start_time, &rule) {
+        (Some(time), _) => time.as_ms().div_euclid(1_000) * 1_000,
+        (None, Rule::Cron { .. } | Rule::Calendar(_)) => now_ms.div_euclid(1_000) * 1_000,
+        (None, _) => {
+            let what = "is missing; give a time like 2026-11-21T08:30:00+01:00";
+            return Err(ApiError::invalid("schedule.start_time", what));
+        }
+    };
+    let blackouts = schedule.blackouts.into_iter().enumerate();
+    let blackouts = blackouts.map(|(i, window)| blackout(i, window, &zone));
+    let missed = schedule.missed.as_deref();
+    Ok(Timetable {
+        start_ms,
+        rule,
+        spread_seconds: schedule.spread_seconds.unwrap_or(0),
+        blackouts: blackouts.collect::<Result<_, _>>()?,
+        overlap: match schedule.overlap {
+            Some(name) => one_of("schedule.overlap", &name, &OVERLAPS)?,
+            None => Overlap::default(),
+        },
+        missed: match missed.unwrap_or("skip") {
+            "skip" if schedule.grace_seconds.is_some() => {
+                let what = "is for \"missed\": \"run_once\"";
+                return Err(ApiError::invalid("schedule.grace_seconds", what));
+            }
+            "skip" => Missed::Skip,
+            "run_once" => Missed::RunOnce {
+                grace_seconds: schedule.grace_seconds.unwrap_or(GRACE_SECONDS),
+            },
+            _ => {
+                return Err(ApiError::invalid(
+                    "schedule.missed",
+                    "is none of skip, run_once",
+                ));
+            }
+        },
+        end_ms: schedule.end_time.map(Timestamp::as_ms),
+        max_runs: schedule.max_runs,
+    })
+}
+
+fn every(interval: &Interval) -> Result<Rule, ApiError> {
+    if interval.units != "seconds" {
+        return Err(ApiError::invalid(
+            "schedule.interval.units",
+            "must be seconds",
+        ));
+    }
+    Ok(Rule::Every {
+        seconds: interval.value,
+    })
+}
+
+fn calendar(days: CalendarDays, timezone: String) -> Result<Calendar, ApiError> {
+    let place = "schedule.calendar.times";
+    let times = days.times.iter().map(|text| time(place, text));
+    Ok(Calendar {
+        timezone,
+        times: times.collect::<Result<_, _>>()?,
+        weekdays: weekdays("schedule.calendar.weekdays", &days.weekdays)?,
+        month_days: days.month_days,
+        months: days.months,
+        every_weeks: days.every_weeks.unwrap_or(0),
+    })
+}
+
+fn blackout(index: usize, window: BlackoutWindow, zone: &str) -> Result<Blackout, ApiError> {
+    let place = format!("schedule.blackouts[{index}]");
+    let moments = (window.from.parse(), window.until.parse());
+    if let (Ok(from), Ok(until)) = moments {
+        let (from, until): (jiff::Timestamp, jiff::Timestamp) = (from, until);
+        if !window.weekdays.is_empty() || window.timezone.is_some() {
+            let what = "weekdays and timezone are for windows of times of day";
+            return Err(ApiError::invalid(&place, what));
+        }
+        return Ok(Blackout::Once {
+            from_ms: from.as_millisecond(),
+            until_ms: until.as_millisecond(),
+        });
+    }
+    Ok(Blackout::Weekly {
+        weekdays: weekdays(&place, &window.weekdays)?,
+        from: time(&place, &window.from)?,
+        until: time(&place, &window.until)?,
+        timezone: window.timezone.unwrap_or_else(|| zone.to_owned()),
+    })
+}
+
+fn weekdays(place: &str, names: &[String]) -> Result<Vec<Day>, ApiError> {
+    names
+        .iter()
+        .map(|name| one_of(place, name, &DAYS))
+        .collect()
+}
+
+fn time(place: &str, text: &str) -> Result<Time, ApiError> {
+    let shown: String = text.chars().take(40).collect();
+    let what = || format!("{shown:?} is not a time of day like \"02:30\"");
+    text.parse().map_err(|_| ApiError::invalid(place, what()))
+}
+
+fn one_of<T: Copy>(place: &str, name: &str, values: &[(&str, T)]) -> Result<T, ApiError> {
+    let found = values.iter().find(|(value, _)| *value == name);
+    found.map(|(_, meaning)| *meaning).ok_or_else(|| {
+        let names: Vec<_> = values.iter().map(|(value, _)| *value).collect();
+        let shown: String = name.chars().take(40).collect();
+        ApiError::invalid(place, format!("{shown:?} is none of {}", names.join(", ")))
+    })
+}
+
+fn name_of<T: Copy + PartialEq>(meaning: T, values: &[(&'static str, T)]) -> String {
+    let found = values.iter().find(|(_, value)| *value == meaning);
+    found.map_or_else(String::new, |(name, _)| (*name).to_owned())
+}
+
+/// The same as it is shown; what has its default is left out.
+pub(super) fn schedule(timetable: &Timetable) -> Schedule {
+    let (mut interval, mut cron, mut days, mut zone) = (None, None, None, None);
+    match &timetable.rule {
+        Rule::Once => {}
+        Rule::Every { seconds } => {
+            interval = Some(Interval {
+                units: "seconds".to_owned(),
+                value: *seconds,
+            });
+        }
+        Rule::Cron { text, timezone } => {
+            cron = Some(text.clone());
+            zone = Some(timezone.clone());
+        }
+        Rule::Calendar(calendar) => {
+            days = Some(shown_days(calendar));
+            zone = Some(calendar.timezone.clone());
+        }
+    }
+    let grace = match timetable.missed {
+        Missed::Skip => None,
+        Missed::RunOnce { grace_seconds } => Some(grace_seconds),
+    };
+    let blackouts = timetable.blackouts.iter().map(shown_blackout);
+    Schedule {
+        start_time: Some(Timestamp::from_ms(timetable.start_ms)),
+        interval,
+        cron,
+        calendar: days,
+        timezone: zone,
+        spread_seconds: Some(timetable.spread_seconds).filter(|seconds| *seconds > 0),
+        overlap: Some(timetable.overlap)
+            .filter(|overlap| *overlap != Overlap::default())
+            .map(|overlap| name_of(overlap, &OVERLAPS)),
+        missed: grace.map(|_| "run_once".to_owned()),
+        grace_seconds: grace,
+        blackouts: blackouts.collect(),
+        end_time: timetable.end_ms.map(Timestamp::from_ms),
+        max_runs: timetable.max_runs,
+    }
+}
+
+fn shown_days(calendar: &Calendar) -> CalendarDays {
+    CalendarDays {
+        times: calendar.times.iter().map(ToString::to_string).collect(),
+        weekdays: shown_weekdays(&calendar.weekdays),
+        month_days: calendar.month_days.clone(),
+        months: calendar.months.clone(),
+        every_weeks: Some(calendar.every_weeks).filter(|weeks| *weeks > 0),
+    }
+}
+
+fn shown_weekdays(days: &[Day]) -> Vec<String> {
+    days.iter().map(|day| name_of(*day, &DAYS)).collect()
+}
+
+fn shown_blackout(blackout: &Blackout) -> BlackoutWindow {
+    match blackout {
+        Blackout::Once { from_ms, until_ms } => BlackoutWindow {
+            from: Timestamp::from_ms(*from_ms).to_string(),
+            until: Timestamp::from_ms(*until_ms).to_string(),
+            weekdays: Vec::new(),
+            timezone: None,
+        },
+        Blackout::Weekly {
+            weekdays,
+            from,
+            until,
+            timezone,
+        } => BlackoutWindow {
+            from: from.to_string(),
+            until: until.to_string(),
+            weekdays: shown_weekdays(weekdays),
+            timezone: Some(timezone.clone()),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shown_can_be_put_back() {
+        let given = serde_json::json!({
+            "start_time": "2026-05-01T10:00:00+02:00",
+            "interval": null,
+            "calendar": {"times": ["02:30:00"], "weekdays": ["mon", "fri"], "every_weeks": 2},
+            "timezone": "Europe/Berlin",
+            "spread_seconds": 300,
+            "overlap": "queue",
+            "missed": "run_once",
+            "grace_seconds": 900,
+            "blackouts": [
+                {"from": "2026-12-24T00:00:00Z", "until": "2026-12-27T00:00:00Z"},
+                {"from": "22:00:00", "until": "05:00:00", "weekdays": ["sat"], "timezone": "UTC"},
+            ],
+            "end_time": "2027-01-01T00:00:00Z",
+            "max_runs": 9,
+        });
+        let read: Schedule = serde_json::from_value(given.clone()).unwrap();
+        let timetable = timetable(read, 0).unwrap();
+        let shown = serde_json::to_value(schedule(&timetable)).unwrap();
+        let mut expected = given;
+        expected["start_time"] = "2026-05-01T08:00:00Z".into();
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn a_plain_schedule_is_shown_as_puppet_enterprise_does() {
+        let given = serde_json::json!({
+            "start_time": "2026-05-01T10:00:00Z",
+            "interval": {"units": "seconds", "value": 86_400},
+        });
+        let read: Schedule = serde_json::from_value(given.clone()).unwrap();
+        let shown = schedule(&timetable(read, 0).unwrap());
+        assert_eq!(serde_json::to_value(shown).unwrap(), given);
+    }
+
+    #[test]
+    fn every_mistake_names_its_place() {
+        for (given, place) in [
+            (serde_json::json!({}), "schedule.start_time"),
+            (
+                serde_json::json!({"cron": "* * * * *", "interval": {"units": "seconds", "value": 1}}),
+                "schedule",
+            ),
+            (
+                serde_json::json!({"interval": {"units": "days", "value": 1}}),
+                "schedule.interval.units",
+            ),
+            (
+                serde_json::json!({"calendar": {"times": ["25:00"]}}),
+                "schedule.calendar.times",
+            ),
+            (
+                serde_json::json!({"calendar": {"times": ["02:00"], "weekdays": ["someday"]}}),
+                "schedule.calendar.weekdays",
+            ),
+            (
+                serde_json::json!({"cron": "* * * * *", "overlap": "maybe"}),
+                "schedule.overlap",
+            ),
+            (
+                serde_json::json!({"cron": "* * * * *", "missed": "maybe"}),
+                "schedule.missed",
+            ),
+            (
+                serde_json::json!({"cron": "* * * * *", "grace_seconds": 5}),
+                "schedule.grace_seconds",
+            ),
+            (
+                serde_json::json!({"cron": "* * * * *", "blackouts": [{"from": "x", "until": "y"}]}),
+                "schedule.blackouts[0]",
+            ),
+        ] {
+            let read: Schedule = serde_json::from_value(given).unwrap();
+            let error = timetable(read, 0).unwrap_err();
+            assert_eq!(error.body.details["path"], place);
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! `POST scheduled_jobs/environment_jobs` and `PUT …/:id`.
+//!
+//! The rule: values of secret parameters go into the sealed part of the draft and nowhere else.
+
+use api_types::schedules::{
+    CreateScheduledJob, ScheduledInput, ScheduledJobRef, ScheduledJobReply, ScheduledType,
+    UpdateScheduledJob,
+};
+use api_types::{ApiError, Object, kinds};
+use axum::Json;
+use axum::extract::State;
+use schedules::{Draft, Kind, ScheduleError, Scheduled};
+use serde_json::{Value, json};
+
+use super::check::check;
+use super::number;
+use super::shown::{address, shown_kind};
+use super::times::timetable;
+use crate::Shared;
+use crate::base::Base;
+use crate::body::Strict;
+use crate::failure::Failure;
+use crate::guard::Caller;
+
+pub(crate) async fn create(
+    State(api): State<Shared>,
+    base: Base,
+    caller: Caller,
+    Strict(asked): Strict<CreateScheduledJob>,
+) -> Result<Json<ScheduledJobReply>, Failure> {
+    let id = Box::pin(created(&api, &caller, asked)).await?;
+    Ok(Json(reply(address(&base, id), id)))
+}
+
+/// Makes a scheduled job of the caller's.
+pub(super) async fn created(
+    api: &Shared,
+    caller: &Caller,
+    asked: CreateScheduledJob,
+) -> Result<i64, Failure> {
+    asked.check()?;
+    let kind = engine_kind(asked.kind);
+    let wanted = Wanted {
+        kind: asked.kind,
+        input: asked.input,
+        environment: asked.environment,
+        description: asked.description,
+        userdata: asked.userdata,
+    };
+    let timetable = timetable(asked.schedule, now_ms())?;
+    let draft = wanted.draft(api, caller, timetable, Vec::new()).await?;
+    let owner = &caller.0;
+    let made = api
+        .schedules
+        .create(kind, &owner.login, &owner.user_id, draft);
+    Ok(Box::pin(made).await?)
+}
+
+pub(crate) async fn update(
+    State(api): State<Shared>,
+    base: Base,
+    caller: Caller,
+    crate::given::Variables(id): crate::given::Variables<String>,
+    Strict(asked): Strict<UpdateScheduledJob>,
+) -> Result<Json<ScheduledJobReply>, Failure> {
+    asked.check()?;
+    let id = number(&id)?;
+    let read = api.schedules.get(id).await?;
+    if asked.enabled == Some(false) {
+        disable(&api, &caller, &read).await?;
+        return Ok(Json(reply(address(&base, id), id)));
+    }
+    if read.owner_id != caller.0.user_id {
+        return Err(not_owner(&read).into());
+    }
+    if !read.enabled {
+        return Err(ScheduleError::Disabled(id).into());
+    }
+    Box::pin(replace(&api, &caller, &read, asked)).await?;
+    Ok(Json(reply(address(&base, id), id)))
+}
+
+async fn replace(
+    api: &Shared,
+    caller: &Caller,
+    read: &Scheduled,
+    asked: UpdateScheduledJob,
+) -> Result<(), Failure> {
+    let old = api.schedules.draft(read.id).await?;
+    // Once secret, always secret: the task's metadata may say less now.
+    let secret = old.secrets.keys().cloned().collect();
+    let new_times = asked.schedule.is_some();
+    let timetable = match asked.schedule {
+        Some(schedule) => timetable(schedule, now_ms())?,
+        None => old.timetable.clone(),
+    };
+    let wanted = Wanted {
+        kind: shown_kind(read.kind),
+        input: asked
+            .input
+            .unwrap_or_else(|| whole_input(read.kind, &old.name, &old.input, &old.secrets)),
+        environment: asked.environment.unwrap_or(old.environment),
+        description: asked.description.unwrap_or(old.description),
+        userdata: asked.userdata.unwrap_or(old.userdata),
+    };
+    let draft = wanted.draft(api, caller, timetable, secret).await?;
+    Ok(api.schedules.replace(read, draft, new_times).await?)
+}
+
+/// Deletes a scheduled job: the caller's own, or another's with the right to.
+pub(super) async fn disable(
+    api: &Shared,
+    caller: &Caller,
+    read: &Scheduled,
+) -> Result<(), Failure> {
+    if read.owner_id != caller.0.user_id {
+        caller.demand(api, "scheduled_jobs", "delete", &read.owner_id)?;
+    }
+    Ok(api.schedules.disable(read.id).await?)
+}
+
+fn not_owner(read: &Scheduled) -> ApiError {
+    let msg = format!(
+        "the scheduled job {} runs with the rights of {}, who alone may change it; others may delete \
+         it with the permission scheduled_jobs:delete",
+        read.id, read.owner
+    );
+    ApiError::new(kinds::NOT_PERMITTED, msg).with("owner", json!(read.owner))
+}
+
+/// What is to be scheduled, before it is checked.
+struct Wanted {
+    kind: ScheduledType,
+    input: Object,
+    environment: String,
+    description: String,
+    userdata: Object,
+}
+
+impl Wanted {
+    /// Checked, with its secrets apart: those of the task's metadata, and `secret`.
+    async fn draft(
+        self,
+        api: &Shared,
+        caller: &Caller,
+        timetable: schedules::Timetable,
+        secret: Vec<String>,
+    ) -> Result<Draft, Failure> {
+        let input = ScheduledInput::read(
+            self.kind,
+            self.input.clone(),
+            &self.environment,
+            &self.description,
+            &self.userdata,
+        )?;
+        let sensitive = check(api, caller, input, &self.environment).await?;
+        let mut input = self.input;
+        let name = match input.remove("name") {
+            Some(Value::String(name)) => name,
+            _ => String::new(),
+        };
+        let mut secrets = Object::new();
+        if let Some(Value::Object(parameters)) = input.get_mut("parameters") {
+            for name in sensitive.into_iter().chain(secret) {
+                if let Some(Value::Object(mut parameter)) = parameters.remove(&name) {
+                    let value = parameter.remove("value").unwrap_or_default();
+                    secrets.insert(name, value);
+                }
+            }
+        }
+        Ok(Draft {
+            name,
+            environment: self.environment,
+            description: self.description,
+            userdata: self.userdata,
+            input,
+            secrets,
+            timetable,
+        })
+    }
+}
+
+/// The `input` as it was posted: name and secrets in their places again.
+pub(super) fn whole_input(kind: Kind, name: &str, input: &Object, secrets: &Object) -> Object {
+    let mut whole = input.clone();
+    if kind == Kind::Deploy {
+        return whole;
+    }
+    whole.insert("name".to_owned(), json!(name));
+    let parameters = whole.entry("parameters").or_insert_with(|| json!({}));
+    if let Value::Object(parameters) = parameters {
+        for (name, value) in secrets {
+            parameters.insert(name.clone(), json!({ "value": value }));
+        }
+    }
+    whole
+}
+
+pub(super) fn reply(id: String, number: i64) -> ScheduledJobReply {
+    ScheduledJobReply {
+        scheduled_job: ScheduledJobRef {
+            id,
+            name: number.to_string(),
+        },
+    }
+}
+
+fn engine_kind(kind: ScheduledType) -> Kind {
+    match kind {
+        ScheduledType::Task => Kind::Task,
+        ScheduledType::Deploy => Kind::Deploy,
+        ScheduledType::Plan => Kind::Plan,
+    }
+}
+
+fn now_ms() -> i64 {
+    jiff::Timestamp::now().as_millisecond()
+}

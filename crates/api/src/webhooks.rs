@@ -1,0 +1,136 @@
+//! Whom to tell about events: `/tutti/v1/webhooks`.
+
+use api_types::{
+    ApiError, NewWebhook, Timestamp, Webhook, WebhookEdit, WebhookList, WebhookTest,
+    WebhookWithSecret, kinds,
+};
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde_json::json;
+use uuid::Uuid;
+use webhooks::{Hook, HookChange, HookError, NewHook, WebhookError};
+
+use crate::Shared;
+use crate::body::Strict;
+use crate::failure::Failure;
+use crate::given::Variables;
+use crate::guard::Caller;
+
+pub(crate) async fn list(State(api): State<Shared>) -> Result<Json<WebhookList>, Failure> {
+    let hooks = api.webhooks.list().await.map_err(refusal)?;
+    let items = hooks.into_iter().map(shown).collect::<Result<_, _>>()?;
+    Ok(Json(WebhookList { items }))
+}
+
+pub(crate) async fn show(
+    State(api): State<Shared>,
+    variables: Variables<String>,
+) -> Result<Json<Webhook>, Failure> {
+    let hook = api.webhooks.get(id(variables)?).await.map_err(refusal)?;
+    Ok(Json(shown(hook)?))
+}
+
+pub(crate) async fn create(
+    State(api): State<Shared>,
+    caller: Caller,
+    Strict(asked): Strict<NewWebhook>,
+) -> Result<(StatusCode, Json<WebhookWithSecret>), Failure> {
+    let new = NewHook {
+        url: asked.url,
+        events: asked.events,
+        description: asked.description,
+        secret: asked.secret.map(Into::into),
+        created_by: caller.0.login.clone(),
+    };
+    let (hook, secret) = api.webhooks.create(new).await.map_err(refusal)?;
+    let created = WebhookWithSecret {
+        webhook: shown(hook)?,
+        secret: Some(secret.expose().to_owned()),
+    };
+    Ok((StatusCode::CREATED, Json(created)))
+}
+
+pub(crate) async fn edit(
+    State(api): State<Shared>,
+    variables: Variables<String>,
+    Strict(asked): Strict<WebhookEdit>,
+) -> Result<Json<WebhookWithSecret>, Failure> {
+    let change = HookChange {
+        url: asked.url,
+        events: asked.events,
+        description: asked.description,
+        is_enabled: asked.enabled,
+        renew_secret: asked.renew_secret,
+    };
+    let changed = api.webhooks.change(id(variables)?, change).await;
+    let (hook, secret) = changed.map_err(refusal)?;
+    Ok(Json(WebhookWithSecret {
+        webhook: shown(hook)?,
+        secret: secret.map(|secret| secret.expose().to_owned()),
+    }))
+}
+
+pub(crate) async fn delete(
+    State(api): State<Shared>,
+    variables: Variables<String>,
+) -> Result<StatusCode, Failure> {
+    let deleted = api.webhooks.delete(id(variables)?).await;
+    deleted.map_err(refusal)?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+pub(crate) async fn test(
+    State(api): State<Shared>,
+    variables: Variables<String>,
+) -> Result<Json<WebhookTest>, Failure> {
+    let told = api.webhooks.test(id(variables)?).await.map_err(refusal)?;
+    Ok(Json(WebhookTest {
+        delivered: told.is_ok(),
+        error: told.err().map(|error| error.to_string()),
+    }))
+}
+
+fn id(Variables(text): Variables<String>) -> Result<Uuid, ApiError> {
+    text.parse()
+        .map_err(|_| ApiError::invalid("webhook", "the id of a webhook is a UUID"))
+}
+
+fn shown(hook: Hook) -> Result<Webhook, Failure> {
+    Ok(Webhook {
+        id: hook.id.to_string(),
+        url: hook.url,
+        events: hook.events,
+        description: hook.description,
+        enabled: hook.is_enabled,
+        created_by: hook.created_by,
+        created_timestamp: Timestamp::from_ms(hook.created_ms),
+        delivered: hook.delivered,
+        given_up: hook.given_up,
+        failing_since: hook.failing_ms.map(Timestamp::from_ms),
+        last_error: hook.last_error,
+    })
+}
+
+fn refusal(error: WebhookError) -> Failure {
+    let text = error.to_string();
+    match error {
+        WebhookError::Invalid(error) => ApiError::invalid(place(&error), text).into(),
+        WebhookError::Unknown(id) => ApiError::new(kinds::UNKNOWN_WEBHOOK, text)
+            .with("webhook", json!(id))
+            .into(),
+        WebhookError::TooMany => ApiError::new(kinds::TOO_MANY_WEBHOOKS, text).into(),
+        error @ (WebhookError::Sealed | WebhookError::Store(_)) => {
+            Failure::internal("read or write webhooks", &error)
+        }
+    }
+}
+
+fn place(error: &HookError) -> &'static str {
+    match error {
+        HookError::Url(_) => "url",
+        HookError::Secret(_) => "secret",
+        HookError::Events(_) => "events",
+        HookError::Description => "description",
+    }
+}

@@ -1,0 +1,144 @@
+//! Who may run what where: task targets, queries, groups, Puppet runs.
+
+use std::sync::Arc;
+
+use api::Info;
+use async_trait::async_trait;
+use http::{Request, StatusCode, header};
+use jobs::{Nobody, PuppetRun, Resolve, ResolveError, RunReport};
+use pcp::Certname;
+use serde_json::{Value, json};
+
+use crate::agents::Manner;
+use crate::world::{Reply, World};
+
+const GROUP: &str = "0e6d1f9c-1111-4222-8333-444455556666";
+
+/// The group has the node `b`; a query gives `c`.
+#[derive(Debug)]
+struct Oracle;
+
+#[async_trait]
+impl Resolve for Oracle {
+    async fn query(&self, _: &Value) -> Result<Vec<String>, ResolveError> {
+        Ok(vec!["c".to_owned()])
+    }
+
+    async fn node_group(&self, group: &str) -> Result<Vec<String>, ResolveError> {
+        match group {
+            GROUP => Ok(vec!["b".to_owned()]),
+            other => Err(ResolveError::UnknownGroup(other.to_owned())),
+        }
+    }
+
+    async fn whole_environment(&self, environment: &str) -> Result<Vec<String>, ResolveError> {
+        Nobody.whole_environment(environment).await
+    }
+
+    async fn environments(&self, nodes: &[Certname]) -> Result<Vec<Option<String>>, ResolveError> {
+        Nobody.environments(nodes).await
+    }
+
+    async fn report(&self, run: &PuppetRun) -> Result<Option<RunReport>, ResolveError> {
+        Nobody.report(run).await
+    }
+}
+
+/// A world with the nodes `a` to `d`, and somebody with these rights, whose token the world has.
+pub(crate) async fn as_somebody(rights: impl Fn(&str) -> Value) -> World {
+    let mut world = Box::pin(World::knowing(Info::default(), Arc::new(Oracle))).await;
+    world.nodes(4, &Manner::default());
+    let target = json!({"display_name": "tests", "tasks": ["test"], "nodes": ["a"],
+        "node_groups": [GROUP, "0e6d1f9c-1111-4222-8333-00000000ffff"],
+        "pql_query": "nodes[certname] { }"});
+    let made = post(&world, "/orchestrator/v1/command/task_target", &target).await;
+    let target = made.json()["task_target"]["name"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let role = json!({"display_name": "somebody", "description": "", "user_ids": [],
+        "group_ids": [], "permissions": rights(&target)});
+    let role = post(&world, "/rbac-api/v1/roles", &role).await;
+    let place = role.headers[header::LOCATION].to_str().unwrap();
+    let role: i64 = place.rsplit('/').next().unwrap().parse().unwrap();
+    let user = json!({"login": "somebody", "display_name": "Somebody", "email": "",
+        "password": "a password of somebody", "role_ids": [role]});
+    let user = post(&world, "/rbac-api/v1/users", &user).await;
+    assert!(user.status.is_success(), "{}", user.text());
+    let login = json!({"login": "somebody", "password": "a password of somebody"}).to_string();
+    let request = Request::post("/rbac-api/v1/auth/token").body(login.into());
+    let reply = world.send(request.unwrap()).await;
+    world.token = reply.json()["token"].as_str().unwrap().to_owned();
+    world
+}
+
+async fn post(world: &World, path: &str, body: &Value) -> Reply {
+    let reply = world.post(path, body.to_string()).await;
+    assert!(reply.status.as_u16() < 500, "{path}: {}", reply.text());
+    reply
+}
+
+pub(crate) fn right(object_type: &str, action: &str, instance: &str) -> Value {
+    json!({"object_type": object_type, "action": action, "instance": instance})
+}
+
+async fn run(world: &World, task: &str, scope: Value) -> Reply {
+    let body = json!({"environment": "production", "task": task, "params": {}, "scope": scope});
+    post(world, "/orchestrator/v1/command/task", &body).await
+}
+
+#[tokio::test]
+async fn a_task_runs_on_the_permitted_nodes_and_the_others_are_named() {
+    let world = as_somebody(|target| {
+        json!([
+            right("tasks", "run_with_constraints", target),
+            right("orchestrator", "view", "*"),
+        ])
+    })
+    .await;
+    let reply = run(&world, "test", json!({"nodes": ["d", "c", "b", "a"]})).await;
+    assert_eq!(reply.status, StatusCode::ACCEPTED, "{}", reply.text());
+    let made = reply.json();
+    assert_eq!(made["not_permitted"], json!(["d"]));
+    let number = made["job"]["name"].as_str().unwrap();
+    world.over(number).await;
+    let job = world.ok(&format!("/orchestrator/v1/jobs/{number}")).await;
+    assert_eq!(job["node_states"], json!({"finished": 3}));
+    for (task, scope) in [
+        ("test", json!({"nodes": ["d"]})),
+        ("test::typed", json!({"nodes": ["a"]})),
+    ] {
+        let refused = run(&world, task, scope).await;
+        assert_eq!(refused.status, StatusCode::FORBIDDEN, "{task}");
+        assert_eq!(refused.kind(), "puppetlabs.orchestrator/not-permitted");
+    }
+}
+
+#[tokio::test]
+async fn queries_groups_and_puppet_runs_need_their_own_rights() {
+    let world = as_somebody(|_| json!([right("tasks", "run", "test")])).await;
+    let query = run(&world, "test", json!({"query": "nodes{}"})).await;
+    assert_eq!(query.status, StatusCode::BAD_REQUEST);
+    assert_eq!(query.kind(), "puppetlabs.orchestrator/query-error");
+    let group = run(&world, "test", json!({"node_group": GROUP})).await;
+    assert_eq!(group.status, StatusCode::FORBIDDEN);
+    assert_eq!(group.kind(), "puppetlabs.orchestrator/not-permitted");
+    let body = json!({"environment": "production", "scope": {"nodes": ["a"]}});
+    let deploy = post(&world, "/orchestrator/v1/command/deploy", &body).await;
+    assert_eq!(deploy.status, StatusCode::FORBIDDEN);
+    assert_eq!(deploy.kind(), "puppetlabs.orchestrator/not-permitted");
+
+    let world = as_somebody(|_| {
+        json!([
+            right("nodes", "view_data", "*"),
+            right("node_groups", "view", GROUP),
+            right("puppet_agent", "run", "*"),
+        ])
+    })
+    .await;
+    for scope in [json!({"query": "nodes{}"}), json!({"node_group": GROUP})] {
+        let body = json!({"environment": "production", "scope": scope});
+        let deploy = post(&world, "/orchestrator/v1/command/deploy", &body).await;
+        assert_eq!(deploy.status, StatusCode::ACCEPTED, "{}", deploy.text());
+    }
+}

@@ -4,19 +4,19 @@
 //! else: not in the URL, not in an error.
 
 use std::error::Error as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use reqwest::{Method, RequestBuilder, Response, Url};
-use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject as _;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::Failure;
 use crate::defaults::{CONNECT_TIMEOUT, REQUEST_TIMEOUT};
-use crate::settings::{Connection, Settings, read_limited};
+use crate::settings::{Connection, Identity, Settings, read_limited};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
@@ -24,6 +24,9 @@ pub(crate) struct Client {
     base: String,
     cacert: PathBuf,
     token: Option<SecretString>,
+    /// What the files say of jobs.
+    pub(crate) environment: Option<String>,
+    pub(crate) noop: bool,
 }
 
 // === impl Client ===
@@ -32,21 +35,28 @@ impl Client {
     /// A client with the token of the token file.
     pub(crate) fn with_token(connection: &Connection) -> Result<Self, Failure> {
         let settings = connection.settings()?;
-        let token = match read_limited(&settings.token_file) {
-            Ok(text) if !text.trim().is_empty() => SecretString::from(text.trim().to_owned()),
-            Ok(_) => return Err(Failure::NoToken(settings.token_file)),
-            Err(Failure::Read { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
-                return Err(Failure::NoToken(settings.token_file));
-            }
-            Err(failure) => return Err(failure),
-        };
+        let token = token(&settings.token_file)?;
         let mut client = Self::without_token(&settings)?;
         client.token = Some(token);
         Ok(client)
     }
 
+    /// A client that shows its certificate, and the token if there is one.
+    pub(crate) fn with_identity(settings: &Settings) -> Result<Self, Failure> {
+        let mut client = Self::without_token(settings)?;
+        client.token = match token(&settings.token_file) {
+            Ok(token) => Some(token),
+            Err(Failure::NoToken(_)) => None,
+            Err(failure) => return Err(failure),
+        };
+        Ok(client)
+    }
+
     /// For `login`, which gets the token.
     pub(crate) fn without_token(settings: &Settings) -> Result<Self, Failure> {
+        if !settings.color {
+            anstream::ColorChoice::Never.write_global();
+        }
         let http = reqwest::Client::builder()
             .tls_backend_preconfigured(tls(settings)?)
             .https_only(true)
@@ -61,6 +71,8 @@ impl Client {
             base: settings.service_url.clone(),
             cacert: settings.cacert.clone().unwrap_or_default(),
             token: None,
+            environment: settings.environment.clone(),
+            noop: settings.noop,
         })
     }
 
@@ -76,16 +88,63 @@ impl Client {
         decode(self.send(request).await?).await
     }
 
+    /// A response that is text.
+    pub(crate) async fn text(&self, path: &[&str]) -> Result<String, Failure> {
+        let request = self.request(Method::GET, path)?.timeout(REQUEST_TIMEOUT);
+        let response = refuse(self.send(request).await?).await?;
+        response.text().await.map_err(unreachable)
+    }
+
     pub(crate) async fn post<T: DeserializeOwned>(
         &self,
         path: &[&str],
         body: &impl Serialize,
     ) -> Result<T, Failure> {
-        let request = self
-            .request(Method::POST, path)?
-            .json(body)
-            .timeout(REQUEST_TIMEOUT);
+        decode(self.with_body(Method::POST, path, body).await?).await
+    }
+
+    /// A command that is its path and nothing else.
+    pub(crate) async fn post_empty<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+    ) -> Result<T, Failure> {
+        let request = self.request(Method::POST, path)?.timeout(REQUEST_TIMEOUT);
         decode(self.send(request).await?).await
+    }
+
+    pub(crate) async fn put<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        body: &impl Serialize,
+    ) -> Result<T, Failure> {
+        decode(self.with_body(Method::PUT, path, body).await?).await
+    }
+
+    /// A command whose answer is that it was done.
+    pub(crate) async fn done(
+        &self,
+        method: Method,
+        path: &[&str],
+        body: &impl Serialize,
+    ) -> Result<(), Failure> {
+        refuse(self.with_body(method, path, body).await?).await?;
+        Ok(())
+    }
+
+    pub(crate) async fn delete(&self, path: &[&str]) -> Result<(), Failure> {
+        let request = self.request(Method::DELETE, path)?.timeout(REQUEST_TIMEOUT);
+        refuse(self.send(request).await?).await?;
+        Ok(())
+    }
+
+    async fn with_body(
+        &self,
+        method: Method,
+        path: &[&str],
+        body: &impl Serialize,
+    ) -> Result<Response, Failure> {
+        let request = self.request(method, path)?;
+        self.send(request.json(body).timeout(REQUEST_TIMEOUT)).await
     }
 
     /// A response that goes on for as long as the job does.
@@ -158,6 +217,18 @@ impl Client {
     }
 }
 
+/// What the token file holds.
+pub(crate) fn token(path: &Path) -> Result<SecretString, Failure> {
+    match read_limited(path) {
+        Ok(text) if !text.trim().is_empty() => Ok(SecretString::from(text.trim().to_owned())),
+        Ok(_) => Err(Failure::NoToken(path.to_owned())),
+        Err(Failure::Read { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+            Err(Failure::NoToken(path.to_owned()))
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
 fn tls(settings: &Settings) -> Result<rustls::ClientConfig, Failure> {
     let Some(path) = &settings.cacert else {
         return Err(Failure::Usage(
@@ -191,9 +262,36 @@ fn tls(settings: &Settings) -> Result<rustls::ClientConfig, Failure> {
     let config = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| invalid(error.to_string()))?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    Ok(config)
+        .with_root_certificates(roots);
+    match &settings.identity {
+        None => Ok(config.with_no_client_auth()),
+        Some(identity) => {
+            let (chain, key) = pair(identity)?;
+            let invalid = |error: rustls::Error| Failure::Content {
+                place: identity.cert.display().to_string(),
+                what: error.to_string(),
+            };
+            config.with_client_auth_cert(chain, key).map_err(invalid)
+        }
+    }
+}
+
+/// A client certificate with its chain, and its key.
+fn pair(
+    identity: &Identity,
+) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), Failure> {
+    let invalid = |path: &Path, error: rustls_pki_types::pem::Error| Failure::Content {
+        place: path.display().to_string(),
+        what: error.to_string(),
+    };
+    let text = read_limited(&identity.cert)?;
+    let chain = CertificateDer::pem_slice_iter(text.as_bytes())
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| invalid(&identity.cert, error))?;
+    let text = SecretString::from(read_limited(&identity.key)?);
+    let key = PrivateKeyDer::from_pem_slice(text.expose_secret().as_bytes())
+        .map_err(|error| invalid(&identity.key, error))?;
+    Ok((chain, key))
 }
 
 /// The innermost cause: "connection refused" says more than "error sending request".

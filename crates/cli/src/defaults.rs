@@ -35,3 +35,15 @@ pub(crate) const FILE_BYTES: u64 = 64 << 20;
 /// Width when the terminal does not tell, and the narrowest that output is fitted to.
 pub(crate) const WIDTH: usize = 100;
 pub(crate) const WIDTH_MIN: usize = 40;
+
+/// Entries shown by `audit list`.
+pub(crate) const AUDIT_SHOWN: u64 = 50;
+
+/// Entries of the audit fetched in one request: at the largest 10 MB.
+pub(crate) const AUDIT_PAGE: u64 = 1_000;
+
+/// A line of an exported audit: an entry has 8 KiB of details, which JSON may double, and names.
+pub(crate) const AUDIT_LINE_BYTES: u64 = 256 << 10;
+
+/// Between two looks at a plan job: what Puppet's own client waits between looks at a job.
+pub(crate) const PLAN_POLL: Duration = Duration::from_secs(1);

@@ -99,10 +99,11 @@ impl Failure {
     pub(crate) fn shown(&self) -> String {
         match self {
             Self::Refused { status, kind, msg } => {
+                let kind = terminal::harmless(kind);
                 let code = terminal::dim(format!("({kind}, HTTP {status})"));
                 format!("{} {code}", terminal::harmless(msg))
             }
-            other => other.to_string(),
+            other => terminal::harmless(&other.to_string()),
         }
     }
 }

@@ -7,28 +7,43 @@
 #[macro_use]
 mod say;
 
+mod absent;
+mod access;
+pub mod audit;
 mod client;
+mod connection;
 mod defaults;
+mod enc;
 mod failure;
 mod follow;
 mod generate;
 mod job;
-mod login;
+pub mod names;
 mod node;
+mod node_group;
 mod params;
+mod plan;
+mod query;
+mod rbac;
+mod schedule;
 mod settings;
 mod shown;
+mod span;
 mod stream;
 mod table;
 mod targets;
 mod task;
 mod terminal;
+#[cfg(test)]
+mod tests;
 mod values;
+mod webhook;
 
 use std::process::ExitCode;
 
 pub use failure::Failure;
 pub use generate::{Shell, completions, man_pages};
+pub use names::Name;
 pub use say::print_line;
 pub use settings::Connection;
 pub use terminal::harmless;
@@ -41,16 +56,55 @@ pub const EXIT_NODES_FAILED: u8 = 1;
 pub const EXIT_ERROR: u8 = 2;
 
 /// What the client can do.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one is made in the life of the process, and moved once"
+)]
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
     /// Get a token for the API and keep it in the token file
+    #[command(after_long_help = "Example:\n  tutti login admin --lifetime 8h")]
     Login(Login),
+    /// Get, show and delete tokens, as `puppet access` does
+    Access(Over<access::Verb>),
     /// Run tasks on nodes, and see which there are
     Task(Over<task::Verb>),
-    /// See, follow and stop jobs
+    /// Run Puppet on nodes; see, follow and stop jobs
+    #[command(alias = "jobs")]
     Job(Over<job::Verb>),
+    /// Print what a node gets from its groups, as Puppet's node terminus exec reads it
+    #[command(after_long_help = "Example:\n  tutti enc web1.example.com")]
+    Enc(Enc),
+    /// See who did what, and whether the record of it is whole
+    Audit(Over<audit::Verb>),
     /// See which nodes are connected
     Node(Over<node::Verb>),
+    /// Run plans, and see which there are
+    Plan(Over<plan::Verb>),
+    /// Ask what is known of nodes, in PuppetDB's query language
+    Query(Query),
+    /// Run tasks and Puppet by the clock
+    Schedule(Over<schedule::Verb>),
+    /// Make, change and explain the groups that classify nodes
+    NodeGroup(Over<node_group::Verb>),
+    /// Say how nodes without an agent are reached
+    Connection(Over<connection::Verb>),
+    /// Tell other programs about events
+    Webhook(Over<webhook::Verb>),
+    /// See, make and change users
+    User(Over<rbac::user::Verb>),
+    /// See, make and change roles
+    Role(Over<rbac::role::Verb>),
+    /// See, make and revoke tokens
+    Token(Over<rbac::token::Verb>),
+    /// See, import and forget groups of users
+    Group(Over<rbac::group::Verb>),
+    /// Deploy code: not there yet
+    #[command(hide = true, disable_help_flag = true)]
+    Code(absent::Rest),
+    /// Show applications: not there yet
+    #[command(hide = true, disable_help_flag = true)]
+    App(absent::Rest),
 }
 
 /// Verbs that go to the API.
@@ -66,7 +120,29 @@ pub struct Over<V: clap::Subcommand> {
 #[derive(Debug, clap::Args)]
 pub struct Login {
     #[command(flatten)]
-    options: login::Options,
+    options: access::login::Options,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// `query` goes to the API, or to a `PuppetDB`.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "Examples:
+  tutti query 'nodes[certname] { certname ~ \"^web\" }'
+  tutti query 'facts[certname, value] { name = \"os\" }' --format json
+  tutti query @query.pql --limit 10")]
+pub struct Query {
+    #[command(flatten)]
+    options: query::Options,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// `enc` goes to the API too.
+#[derive(Debug, clap::Args)]
+pub struct Enc {
+    #[command(flatten)]
+    options: enc::Options,
     #[command(flatten)]
     connection: Connection,
 }
@@ -82,21 +158,48 @@ pub enum Format {
 }
 
 /// Does what `command` says and answers the exit code.
-pub async fn run(command: Command) -> ExitCode {
-    let done = match command {
-        Command::Login(Login {
-            options,
-            connection,
-        }) => Box::pin(login::run(options, &connection)).await,
-        Command::Task(Over { verb, connection }) => Box::pin(task::run(verb, &connection)).await,
-        Command::Job(Over { verb, connection }) => Box::pin(job::run(verb, &connection)).await,
-        Command::Node(Over { verb, connection }) => Box::pin(node::run(verb, &connection)).await,
-    };
-    match done {
+pub async fn run(command: Command, name: Name) -> ExitCode {
+    match Box::pin(done(command, name)).await {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
             anstream::eprintln!("{} {}", terminal::bad("error:"), failure.shown());
             ExitCode::from(EXIT_ERROR)
         }
+    }
+}
+
+async fn done(command: Command, name: Name) -> Result<u8, Failure> {
+    match command {
+        Command::Login(Login {
+            options,
+            connection,
+        }) => {
+            let settings = connection.settings()?;
+            Box::pin(access::login::run(options, &settings)).await
+        }
+        Command::Enc(Enc {
+            options,
+            connection,
+        }) => Box::pin(enc::run(options, &connection)).await,
+        Command::Query(Query {
+            options,
+            connection,
+        }) => Box::pin(query::run(&options, &connection, name)).await,
+        Command::Access(over) => Box::pin(access::run(over.verb, &over.connection)).await,
+        Command::Task(over) => Box::pin(task::run(over.verb, &over.connection)).await,
+        Command::Job(over) => Box::pin(job::run(over.verb, &over.connection)).await,
+        Command::Audit(over) => Box::pin(audit::run(over.verb, &over.connection)).await,
+        Command::Node(over) => Box::pin(node::run(over.verb, &over.connection)).await,
+        Command::Plan(over) => Box::pin(plan::run(over.verb, &over.connection)).await,
+        Command::Schedule(over) => Box::pin(schedule::run(over.verb, &over.connection)).await,
+        Command::NodeGroup(over) => Box::pin(node_group::run(over.verb, &over.connection)).await,
+        Command::Connection(over) => Box::pin(connection::run(over.verb, &over.connection)).await,
+        Command::Webhook(over) => Box::pin(webhook::run(over.verb, &over.connection)).await,
+        Command::User(over) => Box::pin(rbac::user::run(over.verb, &over.connection)).await,
+        Command::Role(over) => Box::pin(rbac::role::run(over.verb, &over.connection)).await,
+        Command::Token(over) => Box::pin(rbac::token::run(over.verb, &over.connection)).await,
+        Command::Group(over) => Box::pin(rbac::group::run(over.verb, &over.connection)).await,
+        Command::Code(_) => Err(absent::code()),
+        Command::App(_) => Err(absent::app()),
     }
 }

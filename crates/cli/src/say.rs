@@ -22,6 +22,10 @@ macro_rules! say {
     reason = "nobody reads the output any more; println! would panic here"
 )]
 pub fn print_line(text: Arguments<'_>) {
+    #[cfg(test)]
+    if tests::caught(text) {
+        return;
+    }
     let mut stdout = anstream::stdout().lock();
     let written = writeln!(stdout, "{text}").and_then(|()| stdout.flush());
     let Err(error) = written else { return };
@@ -29,4 +33,35 @@ pub fn print_line(text: Arguments<'_>) {
         anstream::eprintln!("error: cannot write to standard output: {error}");
     }
     std::process::exit(EXIT_ERROR.into());
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::cell::RefCell;
+    use std::fmt::Arguments;
+
+    thread_local! {
+        static CAUGHT: RefCell<Option<String>> = const { RefCell::new(None) };
+    }
+
+    pub(super) fn caught(text: Arguments<'_>) -> bool {
+        CAUGHT.with_borrow_mut(|caught| match caught {
+            Some(all) => {
+                all.push_str(&anstream::adapter::strip_str(&text.to_string()).to_string());
+                all.push('\n');
+                true
+            }
+            None => false,
+        })
+    }
+
+    /// From now on, what this thread prints is kept.
+    pub(crate) fn catch() {
+        CAUGHT.set(Some(String::new()));
+    }
+
+    /// What was printed since, without colours.
+    pub(crate) fn printed() -> String {
+        CAUGHT.take().unwrap_or_default()
+    }
 }

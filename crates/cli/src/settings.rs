@@ -19,11 +19,14 @@ pub struct Connection {
     #[arg(long, global = true, value_name = "URL")]
     service_url: Option<String>,
     /// The CA's certificate that the server is checked against [env: TUTTI_CACERT]
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, alias = "ca-cert", global = true, value_name = "FILE")]
     cacert: Option<PathBuf>,
     /// Where the token is kept [env: TUTTI_TOKEN_FILE] [default: ~/.puppetlabs/token]
-    #[arg(long, short = 't', global = true, value_name = "FILE")]
+    #[arg(long, short = 't', aliases = ["token", "token-path"], global = true, value_name = "FILE")]
     token_file: Option<PathBuf>,
+    /// Read this file instead of those in ~/.puppetlabs/client-tools and /etc/puppetlabs/client-tools
+    #[arg(long, short = 'c', global = true, value_name = "FILE")]
+    config_file: Option<PathBuf>,
 }
 
 /// What is in force after all places were read.
@@ -32,66 +35,204 @@ pub(crate) struct Settings {
     pub service_url: String,
     pub cacert: Option<PathBuf>,
     pub token_file: PathBuf,
+    /// Where code is taken from when nobody says.
+    pub environment: Option<String>,
+    /// Whether jobs are noop when nobody says.
+    pub noop: bool,
+    /// False: no colours, ever.
+    pub color: bool,
+    /// A client certificate and its key; only for `PuppetDB` itself.
+    pub identity: Option<Identity>,
 }
 
+/// A client certificate and its key, by file.
+#[derive(Clone, Debug)]
+pub(crate) struct Identity {
+    pub cert: PathBuf,
+    pub key: PathBuf,
+}
+
+/// Whose files are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tool {
+    /// `orchestrator.conf`.
+    Orchestrator,
+    /// `puppet-access.conf`, and `orchestrator.conf` for what is not there.
+    Access,
+}
+
+/// Where files are.
+struct Places<'a> {
+    home: &'a Path,
+    machine: &'a Path,
+}
+
+/// `orchestrator.conf` has its keys below `options`, `puppet-access.conf` has them at the top; keys of
+/// other tools are none of our business and ignored.
 #[derive(Debug, Default, Deserialize)]
 struct File {
-    #[serde(default)]
-    options: Options,
+    options: Option<Options>,
+    #[serde(flatten)]
+    top: Options,
 }
 
-/// `orchestrator.conf`; keys of other tools are none of our business and ignored.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 struct Options {
     service_url: Option<String>,
+    #[serde(alias = "certificate-file")]
     cacert: Option<PathBuf>,
     token_file: Option<PathBuf>,
+    environment: Option<String>,
+    noop: Option<bool>,
+    color: Option<bool>,
 }
 
 /// Where Puppet's agent keeps the CA's certificate.
 const PUPPET_CACERT: &str = "/etc/puppetlabs/puppet/ssl/certs/ca.pem";
-const MACHINE_FILE: &str = "/etc/puppetlabs/client-tools/orchestrator.conf";
-const USER_FILE: &str = ".puppetlabs/client-tools/orchestrator.conf";
+/// Where the files of the machine are.
+const MACHINE: &str = "/etc/puppetlabs/client-tools";
+/// Where the user's are, below the home directory.
+const USER: &str = ".puppetlabs/client-tools";
 const USER_TOKEN: &str = ".puppetlabs/token";
+const ORCHESTRATOR_FILE: &str = "orchestrator.conf";
+const ACCESS_FILE: &str = "puppet-access.conf";
+
+/// What Puppet Enterprise's files have behind the address, and this client puts there itself.
+const SERVICE_PATHS: [&str; 3] = ["/rbac-api", "/orchestrator/v1", "/orchestrator"];
 
 // === impl Connection ===
 
 impl Connection {
+    /// What is in force for most verbs.
     pub(crate) fn settings(&self) -> Result<Settings, Failure> {
-        let home = std::env::home_dir();
-        let user = match &home {
-            Some(home) => read(&home.join(USER_FILE))?,
-            None => Options::default(),
+        self.settings_of(Tool::Orchestrator)
+    }
+
+    /// What is in force for the verbs of `tool`.
+    pub(crate) fn settings_of(&self, tool: Tool) -> Result<Settings, Failure> {
+        let home = std::env::home_dir().unwrap_or_default();
+        let places = Places {
+            home: &home,
+            machine: Path::new(MACHINE),
         };
-        let machine = read(Path::new(MACHINE_FILE))?;
+        self.settings_at(tool, &places)
+    }
+
+    fn settings_at(&self, tool: Tool, places: &Places<'_>) -> Result<Settings, Failure> {
+        let file = self.files(tool, places)?;
         let default_cacert = || Some(PathBuf::from(PUPPET_CACERT)).filter(|path| path.exists());
-        let default_token = || home.unwrap_or_default().join(USER_TOKEN);
         let flags = self.clone();
         let url = flags
             .service_url
             .or_else(|| variable("TUTTI_SERVICE_URL"))
-            .or(user.service_url)
-            .or(machine.service_url);
+            .or(file.service_url)
+            .unwrap_or_else(|| SERVICE_URL.to_owned());
         Ok(Settings {
-            service_url: url
-                .unwrap_or_else(|| SERVICE_URL.to_owned())
-                .trim_end_matches('/')
-                .to_owned(),
+            service_url: base(&url),
             cacert: flags
                 .cacert
                 .or_else(|| variable("TUTTI_CACERT").map(PathBuf::from))
-                .or(user.cacert)
-                .or(machine.cacert)
+                .or(file.cacert)
                 .or_else(default_cacert),
             token_file: flags
                 .token_file
                 .or_else(|| variable("TUTTI_TOKEN_FILE").map(PathBuf::from))
-                .or(user.token_file)
-                .or(machine.token_file)
-                .unwrap_or_else(default_token),
+                .or(file.token_file)
+                .unwrap_or_else(|| places.home.join(USER_TOKEN)),
+            environment: file.environment,
+            noop: file.noop.unwrap_or(false),
+            color: file.color.unwrap_or(true),
+            identity: None,
         })
     }
+
+    /// All files as one; the one named first counts.
+    fn files(&self, tool: Tool, places: &Places<'_>) -> Result<Options, Failure> {
+        if let Some(path) = &self.config_file {
+            return parse(path, &read_limited(path)?);
+        }
+        let names: &[&str] = match tool {
+            Tool::Orchestrator => &[ORCHESTRATOR_FILE],
+            Tool::Access => &[ACCESS_FILE, ORCHESTRATOR_FILE],
+        };
+        let mut all = Options::default();
+        for name in names {
+            for path in places.of(name) {
+                all = all.or(read(&path)?);
+            }
+        }
+        Ok(all)
+    }
+
+    /// What `puppetdb.conf` says, which has a form of its own: the file that was named, or the user's,
+    /// or the machine's.
+    pub(crate) fn text_of(&self, name: &str) -> Result<Option<(PathBuf, String)>, Failure> {
+        if let Some(path) = &self.config_file {
+            return Ok(Some((path.clone(), read_limited(path)?)));
+        }
+        let home = std::env::home_dir().unwrap_or_default();
+        let places = Places {
+            home: &home,
+            machine: Path::new(MACHINE),
+        };
+        for path in places.of(name) {
+            if let Some(text) = read_if_there(&path)? {
+                return Ok(Some((path, text)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether somebody typed which CA counts.
+    pub(crate) fn names_a_ca(&self) -> bool {
+        self.cacert.is_some()
+    }
+
+    /// A file that was named, and nothing else.
+    #[cfg(test)]
+    pub(crate) fn reading(path: &Path) -> Self {
+        Self {
+            config_file: Some(path.to_owned()),
+            ..Self::default()
+        }
+    }
+
+    /// Whether somebody typed where the API is.
+    pub(crate) fn names_a_service(&self) -> bool {
+        self.service_url.is_some()
+    }
+}
+
+// === impl Places ===
+
+impl Places<'_> {
+    /// The user's file, then the machine's.
+    fn of(&self, name: &str) -> [PathBuf; 2] {
+        [self.home.join(USER).join(name), self.machine.join(name)]
+    }
+}
+
+// === impl Options ===
+
+impl Options {
+    fn or(self, other: Self) -> Self {
+        Self {
+            service_url: self.service_url.or(other.service_url),
+            cacert: self.cacert.or(other.cacert),
+            token_file: self.token_file.or(other.token_file),
+            environment: self.environment.or(other.environment),
+            noop: self.noop.or(other.noop),
+            color: self.color.or(other.color),
+        }
+    }
+}
+
+/// The address without what Puppet Enterprise's files have behind it.
+fn base(url: &str) -> String {
+    let url = url.trim_end_matches('/');
+    let path = SERVICE_PATHS.iter().find_map(|path| url.strip_suffix(path));
+    path.unwrap_or(url).trim_end_matches('/').to_owned()
 }
 
 /// A variable that is set to nothing counts as not set.
@@ -100,15 +241,26 @@ fn variable(name: &str) -> Option<String> {
 }
 
 fn read(path: &Path) -> Result<Options, Failure> {
+    match read_if_there(path)? {
+        Some(text) => parse(path, &text),
+        None => Ok(Options::default()),
+    }
+}
+
+fn parse(path: &Path, text: &str) -> Result<Options, Failure> {
+    serde_json::from_str::<File>(text)
+        .map(|file| file.options.unwrap_or_default().or(file.top))
+        .map_err(|error| Failure::Content {
+            place: path.display().to_string(),
+            what: error.to_string(),
+        })
+}
+
+fn read_if_there(path: &Path) -> Result<Option<String>, Failure> {
     match read_limited(path) {
-        Ok(text) => serde_json::from_str::<File>(&text)
-            .map(|file| file.options)
-            .map_err(|error| Failure::Content {
-                place: path.display().to_string(),
-                what: error.to_string(),
-            }),
+        Ok(text) => Ok(Some(text)),
         Err(Failure::Read { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
-            Ok(Options::default())
+            Ok(None)
         }
         Err(failure) => Err(failure),
     }
@@ -140,16 +292,100 @@ pub(crate) fn read_limited(path: &Path) -> Result<String, Failure> {
 mod tests {
     use super::*;
 
+    /// The settings where the user's and the machine's files have these texts.
+    fn settings(tool: Tool, connection: &Connection, files: &[(&str, &str)]) -> Settings {
+        let directory = tempfile::tempdir().unwrap();
+        let (home, machine) = (
+            directory.path().join("home"),
+            directory.path().join("machine"),
+        );
+        for (path, text) in files {
+            let path = match path.strip_prefix("user/") {
+                Some(name) => home.join(USER).join(name),
+                None => machine.join(path.trim_start_matches("machine/")),
+            };
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let places = Places {
+            home: &home,
+            machine: &machine,
+        };
+        connection.settings_at(tool, &places).unwrap()
+    }
+
+    const ORCHESTRATOR: &str = r#"{"options":{"service-url":"https://o:8143","token-file":"/o",
+        "environment":"test","noop":true,"color":false,"other":[1]}}"#;
+    const ACCESS: &str = r#"{"service-url":"https://a:4433/rbac-api","token-file":"/a",
+        "certificate-file":"/a.pem"}"#;
+
     #[test]
     fn a_flag_beats_everything_and_slashes_do_not_matter() {
         let connection = Connection {
             service_url: Some("https://tutti.example:8143/".to_owned()),
             cacert: Some("/ca.pem".into()),
             token_file: Some("/token".into()),
+            config_file: None,
         };
-        let settings = connection.settings().unwrap();
+        let settings = settings(
+            Tool::Orchestrator,
+            &connection,
+            &[("user/orchestrator.conf", ORCHESTRATOR)],
+        );
         assert_eq!(settings.service_url, "https://tutti.example:8143");
         assert_eq!(settings.token_file, Path::new("/token"));
+        assert_eq!(settings.environment.as_deref(), Some("test"));
+        assert!(settings.noop && !settings.color);
+    }
+
+    #[test]
+    fn the_users_file_beats_the_machines_key_by_key() {
+        let user = r#"{"options":{"service-url":"https://u:8143/orchestrator/v1/"}}"#;
+        let files = [
+            ("user/orchestrator.conf", user),
+            ("machine/orchestrator.conf", ORCHESTRATOR),
+        ];
+        let settings = settings(Tool::Orchestrator, &Connection::default(), &files);
+        assert_eq!(settings.service_url, "https://u:8143");
+        assert_eq!(settings.token_file, Path::new("/o"));
+    }
+
+    #[test]
+    fn puppet_access_has_a_file_of_its_own() {
+        let files = [
+            ("machine/puppet-access.conf", ACCESS),
+            ("user/orchestrator.conf", ORCHESTRATOR),
+        ];
+        let access = settings(Tool::Access, &Connection::default(), &files);
+        assert_eq!(access.service_url, "https://a:4433");
+        assert_eq!(access.cacert.as_deref(), Some(Path::new("/a.pem")));
+        let other = settings(Tool::Orchestrator, &Connection::default(), &files);
+        assert_eq!(other.service_url, "https://o:8143");
+        let neither = settings(Tool::Access, &Connection::default(), &files[1..]);
+        assert_eq!(neither.token_file, Path::new("/o"));
+    }
+
+    #[test]
+    fn a_file_that_is_named_replaces_all_others_and_must_be_there() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x.conf");
+        std::fs::write(&path, ACCESS).unwrap();
+        let mut connection = Connection {
+            config_file: Some(path),
+            ..Connection::default()
+        };
+        let files = [("user/orchestrator.conf", ORCHESTRATOR)];
+        let settings = settings(Tool::Orchestrator, &connection, &files);
+        assert_eq!(settings.token_file, Path::new("/a"));
+        assert_eq!(settings.environment, None);
+        connection.config_file = Some("/nonexistent/x.conf".into());
+        assert!(
+            connection
+                .settings()
+                .unwrap_err()
+                .to_string()
+                .contains("/nonexistent/x.conf")
+        );
     }
 
     #[test]
@@ -161,18 +397,6 @@ mod tests {
         assert!(
             said.contains("orchestrator.conf") && said.contains("line 2"),
             "{said}"
-        );
-    }
-
-    #[test]
-    fn keys_of_the_client_tools_are_read_and_others_are_ignored() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("orchestrator.conf");
-        let text = r#"{"options":{"service-url":"https://x:8143","color":true,"noop":false}}"#;
-        std::fs::write(&path, text).unwrap();
-        assert_eq!(
-            read(&path).unwrap().service_url.as_deref(),
-            Some("https://x:8143")
         );
     }
 }

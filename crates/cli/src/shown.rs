@@ -4,10 +4,10 @@ use crate::Format;
 
 /// The option that every showing verb has.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Shown {
+pub struct Shown {
     /// How to print
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
-    pub format: Format,
+    pub(crate) format: Format,
 }
 
 /// Prints one JSON document.

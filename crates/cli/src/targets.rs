@@ -1,19 +1,20 @@
-//! Which nodes a command is for. Main type: [`Targets`].
+//! Which nodes a command is for. Main types: [`Targets`] for jobs, [`Names`] for everything else.
 
 use std::io::Read as _;
 use std::path::Path;
 
-use api_types::InventoryList;
+use api_types::{InventoryList, Scope};
+use serde_json::Value;
 
-use crate::Failure;
 use crate::client::Client;
 use crate::defaults::FILE_BYTES;
 use crate::settings::read_limited;
+use crate::{Failure, node_group, terminal};
 
 /// Exactly one of the two.
 #[derive(Clone, Debug, clap::Args)]
 #[group(required = true, multiple = false)]
-pub(crate) struct Targets {
+pub(crate) struct Names {
     /// Certnames, separated by commas; or @FILE with one on each line (@- is stdin)
     #[arg(long, short = 'n', value_name = "NODES")]
     nodes: Option<String>,
@@ -22,19 +23,115 @@ pub(crate) struct Targets {
     all: bool,
 }
 
-// === impl Targets ===
+/// Exactly one of them.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct Targets {
+    /// Certnames, separated by commas; or @FILE with one on each line (@- is stdin)
+    #[arg(long, short = 'n', value_name = "NODES")]
+    nodes: Option<String>,
+    /// The nodes that a query finds: PQL or AST, or @FILE with it
+    #[arg(long, short = 'q', value_name = "QUERY")]
+    query: Option<String>,
+    /// The nodes of a node group: its UUID or its name
+    #[arg(long, value_name = "GROUP")]
+    node_group: Option<String>,
+    /// Every node that is connected now
+    #[arg(long)]
+    all: bool,
+    /// The nodes of an application
+    #[arg(long, short = 'a', value_name = "APPLICATION", hide = true)]
+    application: Option<String>,
+}
 
-impl Targets {
+// === impl Names ===
+
+impl Names {
     pub(crate) async fn resolve(&self, client: &Client) -> Result<Vec<String>, Failure> {
         if self.all {
-            let inventory: InventoryList = client
-                .get(&["orchestrator", "v1", "inventory"], &[])
-                .await?;
-            let connected = inventory.items.into_iter().filter(|item| item.connected);
-            return Ok(connected.map(|item| item.name).collect());
+            return connected(client).await;
         }
         parse(self.nodes.as_deref().unwrap_or_default())
     }
+}
+
+// === impl Targets ===
+
+impl Targets {
+    /// As commands have it. A query and a group are the server's to resolve.
+    pub(crate) async fn scope(&self, client: &Client) -> Result<Scope, Failure> {
+        if let Some(query) = &self.query {
+            let query = Some(query_value(query)?);
+            return Ok(Scope {
+                query,
+                ..Scope::default()
+            });
+        }
+        if let Some(group) = &self.node_group {
+            let node_group = Some(node_group::find::id(client, group).await?);
+            return Ok(Scope {
+                node_group,
+                ..Scope::default()
+            });
+        }
+        if let Some(application) = &self.application {
+            let application = Some(application.clone());
+            return Ok(Scope {
+                application,
+                ..Scope::default()
+            });
+        }
+        if !self.all {
+            return Ok(Scope::nodes(parse(
+                self.nodes.as_deref().unwrap_or_default(),
+            )?));
+        }
+        let nodes = connected(client).await?;
+        if nodes.is_empty() {
+            let what = "no node is connected; see `tutti node list`";
+            return Err(Failure::Usage(what.to_owned()));
+        }
+        Ok(Scope::nodes(nodes))
+    }
+
+    /// For the line that announces a job.
+    pub(crate) fn told(&self, scope: &Scope) -> String {
+        match (&scope.nodes, &self.query, &self.node_group) {
+            (Some(nodes), ..) if nodes.len() == 1 => "1 node".to_owned(),
+            (Some(nodes), ..) => format!("{} nodes", nodes.len()),
+            (_, Some(_), _) => "the nodes of a query".to_owned(),
+            (.., Some(group)) => format!("node group {}", terminal::harmless(group)),
+            _ => "an application".to_owned(),
+        }
+    }
+}
+
+async fn connected(client: &Client) -> Result<Vec<String>, Failure> {
+    let inventory: InventoryList = client
+        .get(&["orchestrator", "v1", "inventory"], &[])
+        .await?;
+    let connected = inventory.items.into_iter().filter(|item| item.connected);
+    Ok(connected.map(|item| item.name).collect())
+}
+
+/// PQL is a text, an AST is an array; both may come from a file.
+pub(crate) fn query_value(text: &str) -> Result<Value, Failure> {
+    let (place, text) = match text.strip_prefix('@') {
+        Some("-") => ("standard input".to_owned(), read_stdin()?),
+        Some(path) => (path.to_owned(), read_limited(Path::new(path))?),
+        None => ("--query".to_owned(), text.to_owned()),
+    };
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(Failure::Usage(format!("there is no query in {place}")));
+    }
+    if !text.starts_with('[') {
+        return Ok(Value::String(text.to_owned()));
+    }
+    serde_json::from_str(text).map_err(|error| Failure::Content {
+        place,
+        what: format!("it begins with [ and is no JSON array: {error}"),
+    })
 }
 
 /// `a,b` or `@FILE`.
@@ -58,7 +155,7 @@ fn split(text: &str) -> Vec<String> {
         .collect()
 }
 
-fn read_stdin() -> Result<String, Failure> {
+pub(crate) fn read_stdin() -> Result<String, Failure> {
     let mut text = String::new();
     let read = std::io::stdin()
         .lock()
@@ -78,6 +175,16 @@ mod tests {
     #[test]
     fn commas_blanks_lines_and_comments() {
         assert_eq!(split("a, b,\nc\n# no\n\n"), ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn a_query_is_text_or_an_array() {
+        assert_eq!(query_value(" nodes{} ").unwrap(), Value::from("nodes{}"));
+        let ast = serde_json::json!(["from", "nodes"]);
+        assert_eq!(query_value(&ast.to_string()).unwrap(), ast);
+        for bad in ["", "  ", "[\"from\"", "@/nonexistent"] {
+            assert!(query_value(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

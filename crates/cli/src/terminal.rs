@@ -29,7 +29,8 @@ pub(crate) fn room() -> Option<usize> {
 
 /// Whether a person looks at stdout.
 pub(crate) fn is_interactive() -> bool {
-    std::io::stdout().is_terminal()
+    // What a test sees must not depend on who runs it.
+    !cfg!(test) && std::io::stdout().is_terminal()
 }
 
 pub(crate) fn good(text: impl Display) -> String {
@@ -53,6 +54,11 @@ pub(crate) fn name(text: impl Display) -> String {
     text.cyan().to_string()
 }
 
+/// What would have changed.
+pub(crate) fn noop(text: impl Display) -> String {
+    text.magenta().to_string()
+}
+
 pub(crate) fn dim(text: impl Display) -> String {
     text.dimmed().to_string()
 }
@@ -64,10 +70,10 @@ pub(crate) fn heading(text: impl Display) -> String {
 /// A state in its colour.
 pub(crate) fn state(state: &str) -> String {
     match state {
-        "finished" => good(state),
-        "failed" | "errored" => bad(state),
+        "finished" | "success" => good(state),
+        "failed" | "errored" | "failure" => bad(state),
         "skipped" | "stopped" | "stopping" => warn(state),
-        _ => name(state),
+        _ => name(harmless(state)),
     }
 }
 

@@ -15,6 +15,12 @@ pub(crate) fn duration(seconds: f64) -> String {
     }
 }
 
+/// `1 row`, `2 rows`.
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}
+
 /// A result as lines of `key : value`; plain output as it is; nested values as JSON.
 pub(crate) fn result_lines(result: &Value) -> Vec<String> {
     let Value::Object(fields) = result else {

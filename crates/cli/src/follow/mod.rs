@@ -5,6 +5,7 @@
 
 mod lines;
 mod progress;
+pub(crate) mod puppet;
 
 use api_types::events::ends_job;
 use api_types::{Event, Job, JobNode, JobNodes, LiveOutput, StopCommand, StopReply};
@@ -19,6 +20,7 @@ use crate::{EXIT_ERROR, EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, termin
 
 use lines::Lines;
 use progress::Progress;
+use puppet::Ran;
 
 /// Failed nodes named again at the end; more are a matter for `job show`.
 const FAILED_SHOWN: usize = 20;
@@ -31,7 +33,7 @@ pub(crate) async fn follow(client: &Client, number: &str, format: Format) -> Res
     let job: Job = client
         .get(&["orchestrator", "v1", "jobs", number], &[])
         .await?;
-    let mut view = View::new(job.node_count, format);
+    let mut view = View::new(&job, format);
     let mut stream = EventStream::new(client, number);
     // One for the whole time: a Ctrl-C between two waits is not lost.
     let interrupt = signal(SignalKind::interrupt());
@@ -90,6 +92,8 @@ async fn stop(client: &Client, number: &str, view: &View, interrupt: &mut Signal
 /// What is on the screen while the job runs.
 struct View {
     human: bool,
+    /// Puppet runs have lines of their own.
+    puppet: bool,
     lines: Lines,
     progress: Progress,
 }
@@ -97,12 +101,13 @@ struct View {
 // === impl View ===
 
 impl View {
-    fn new(nodes: u64, format: Format) -> Self {
+    fn new(job: &Job, format: Format) -> Self {
         let human = format == Format::Human;
         Self {
             human,
+            puppet: is_puppet(job),
             lines: Lines::default(),
-            progress: Progress::new(nodes, human),
+            progress: Progress::new(job.node_count, human),
         }
     }
 
@@ -127,11 +132,19 @@ impl View {
             .and_then(Value::as_str)
             .unwrap_or_default();
         match event.kind.as_str() {
-            "node_running" => self.progress.started(),
+            "node_running" => {
+                self.progress.started();
+                if self.human && self.puppet {
+                    self.progress.above(|| say!("{}", puppet::started(node)));
+                }
+            }
             "node_finished" | "node_failed" | "node_errored" | "node_skipped" => {
                 let succeeded = event.kind == "node_finished";
                 self.progress.ended(succeeded);
-                if self.human {
+                if self.human && self.puppet {
+                    let lines = Ran::of_event(node, event).lines();
+                    self.progress.above(|| say!("{}", lines.join("\n")));
+                } else if self.human {
                     self.node_ended(node, event, succeeded);
                 }
             }
@@ -171,6 +184,11 @@ impl View {
     }
 }
 
+/// Whether Puppet runs are what a job does.
+pub(crate) fn is_puppet(job: &Job) -> bool {
+    job.command == "deploy"
+}
+
 /// Says how the job ended, as a person or a program wants it.
 pub(crate) async fn summary(client: &Client, number: &str, format: Format) -> Result<u8, Failure> {
     let job: Job = client
@@ -199,7 +217,7 @@ async fn for_people(client: &Client, job: &Job) -> Result<(), Failure> {
     let took = duration(job.duration.unwrap_or(0.0));
     say!(
         "\nJob {} {word}: {good} of {} nodes succeeded in {took}",
-        job.name,
+        terminal::harmless(&job.name),
         job.node_count
     );
     let other: Vec<_> = states
@@ -244,7 +262,8 @@ async fn name_the_failed(
         }
     }
     if room == 0 {
-        say!("  … all of them: tutti job show {}", job.name);
+        let name = terminal::harmless(&job.name);
+        say!("  … all of them: tutti job show {name}");
     }
     Ok(())
 }

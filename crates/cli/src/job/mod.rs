@@ -1,6 +1,9 @@
 //! `tutti job …`. Main type: [`Verb`].
 
 mod list;
+mod plan;
+pub(crate) mod puppet;
+mod run;
 mod show;
 mod stop;
 
@@ -11,19 +14,39 @@ use crate::settings::Connection;
 /// What can be done with jobs.
 #[derive(Debug, clap::Subcommand)]
 pub enum Verb {
+    /// Run Puppet on nodes and watch it
+    #[command(after_long_help = "Examples:
+  tutti job run --nodes web1.example.com,web2.example.com
+  tutti job run --query 'nodes[certname] { certname ~ \"^web\" }' --noop
+  tutti job run --node-group 'Web servers' --environment production --concurrency 5
+
+Ctrl-C asks the server to stop the job; a second Ctrl-C leaves it alone.")]
+    Run(run::Options),
+    /// Show where `job run` would run, and start nothing
+    #[command(after_long_help = "Example:
+  tutti job plan --query 'nodes[certname] { certname ~ \"^web\" }'")]
+    Plan(plan::Options),
     /// List the newest jobs
+    #[command(after_long_help = "Example:\n  tutti job list --type deploy --limit 5")]
     List(list::Options),
-    /// Show one job with its nodes and their results
+    /// Show one job with its nodes and their results; without a number, list the newest jobs
+    #[command(after_long_help = "Examples:
+  tutti job show 81
+  tutti job show 81 --follow
+  tutti job show 81 --format json | jq -r '.items[] | select(.state == \"failed\") | .name'")]
     Show(show::Options),
     /// Stop a job: nothing new starts; with --force the running actions are ended too
+    #[command(after_long_help = "Example:\n  tutti job stop 81 --force")]
     Stop(stop::Options),
 }
 
 pub(crate) async fn run(verb: Verb, connection: &Connection) -> Result<u8, Failure> {
     let client = Client::with_token(connection)?;
     match verb {
+        Verb::Run(options) => Box::pin(run::run(options, &client)).await,
+        Verb::Plan(options) => plan::run(&options, &client).await,
         Verb::List(options) => list::run(&options, &client).await,
-        Verb::Show(options) => show::run(&options, &client).await,
+        Verb::Show(options) => Box::pin(show::run(&options, &client)).await,
         Verb::Stop(options) => stop::run(options, &client).await,
     }
 }

@@ -3,8 +3,11 @@
 use api_types::{Job, JobNode};
 use serde_json::Value;
 
+use super::list;
 use crate::client::Client;
-use crate::follow::{all_nodes, follow};
+use crate::defaults::JOBS_SHOWN;
+use crate::follow::puppet::Ran;
+use crate::follow::{all_nodes, follow, is_puppet};
 use crate::shown::{Shown, json};
 use crate::values::{duration, result_lines};
 use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, table, terminal};
@@ -12,23 +15,26 @@ use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, table, terminal};
 /// Which job.
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// The job's number
-    job: String,
+    /// The job's number; absent: the newest jobs are listed
+    job: Option<String>,
     /// Watch it until it ends
-    #[arg(long, short = 'f')]
+    #[arg(long, short = 'f', requires = "job")]
     follow: bool,
     #[command(flatten)]
     shown: Shown,
 }
 
 pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
+    let Some(number) = &options.job else {
+        return list::show(client, JOBS_SHOWN, None, options.shown.format).await;
+    };
     if options.follow {
-        return follow(client, &options.job, options.shown.format).await;
+        return follow(client, number, options.shown.format).await;
     }
     let job: Job = client
-        .get(&["orchestrator", "v1", "jobs", &options.job], &[])
+        .get(&["orchestrator", "v1", "jobs", number], &[])
         .await?;
-    let nodes = all_nodes(client, &options.job).await?;
+    let nodes = all_nodes(client, number).await?;
     match options.shown.format {
         Format::Json => json(&serde_json::json!({"job": job, "items": nodes})),
         Format::Human => print(&job, &nodes),
@@ -51,47 +57,114 @@ fn print(job: &Job, nodes: &[JobNode]) {
     };
     let time = |time: Option<api_types::Timestamp>| time.map_or("-".to_owned(), |t| t.to_string());
     let mut fields = vec![
-        ("job", job.name.clone()),
+        ("job", terminal::harmless(&job.name)),
         ("status", terminal::state(&job.state)),
-        ("task", text("task")),
-        (
-            "parameters",
-            terminal::harmless(&option("params").to_string()),
-        ),
-        ("environment", terminal::harmless(&job.environment.name)),
+        ("type", terminal::harmless(&job.kind)),
+    ];
+    if !job.description.is_empty() {
+        fields.push(("description", terminal::harmless(&job.description)));
+    }
+    let puppet = is_puppet(job);
+    if puppet {
+        fields.push(("environment", environment(job)));
+        let flags = flags(job);
+        fields.extend((!flags.is_empty()).then(|| ("flags", flags.join(" "))));
+    } else {
+        let params = terminal::harmless(&option("params").to_string());
+        fields.push(("task", text("task")));
+        fields.push(("parameters", params));
+        fields.push(("environment", terminal::harmless(&job.environment.name)));
+    }
+    if option("noop") == Value::Bool(true) {
+        fields.push(("noop", "yes".to_owned()));
+    }
+    fields.extend([
+        ("target", list::target(job)),
         ("owner", terminal::harmless(&job.owner.login)),
         ("created", time(job.created_timestamp)),
         ("finished", time(job.finished_timestamp)),
         ("took", job.duration.map_or("-".to_owned(), duration)),
         ("nodes", job.node_count.to_string()),
-    ];
-    if !job.description.is_empty() {
-        fields.insert(2, ("description", terminal::harmless(&job.description)));
-    }
-    if option("noop") == Value::Bool(true) {
-        fields.insert(4, ("noop", "yes".to_owned()));
-    }
+    ]);
     table::fields(&fields);
     for node in nodes {
-        print_node(node);
+        print_node(node, puppet);
     }
 }
 
-fn print_node(node: &JobNode) {
-    let took = node
-        .duration
-        .map_or_else(String::new, |seconds| format!("  {}", duration(seconds)));
+fn environment(job: &Job) -> String {
+    let enforced = job.options.get("enforce_environment") != Some(&Value::Bool(false));
+    match job.environment.name.as_str() {
+        "" => "each node's own".to_owned(),
+        name if enforced => terminal::harmless(name),
+        name => format!("{} (not enforced)", terminal::harmless(name)),
+    }
+}
+
+/// What of Puppet's flags was set.
+fn flags(job: &Job) -> Vec<String> {
+    let flags = FLAGS.iter().filter_map(|key| {
+        let name = key.replace('_', "-");
+        match job.options.get(*key)? {
+            Value::Bool(true) => Some(format!("--{name}")),
+            Value::Null | Value::Bool(false) => None,
+            Value::String(text) => Some(format!("--{name} {}", terminal::harmless(text))),
+            other => Some(format!(
+                "--{name} {}",
+                terminal::harmless(&other.to_string())
+            )),
+        }
+    });
+    flags.collect()
+}
+
+/// Options of a Puppet run that are told where they are set.
+const FLAGS: [&str; 13] = [
+    "no_noop",
+    "debug",
+    "trace",
+    "evaltrace",
+    "use_cached_catalog",
+    "usecacheonfailure",
+    "tags",
+    "skip_tags",
+    "ordering",
+    "filetimeout",
+    "concurrency",
+    "timeout",
+    "http_read_timeout",
+];
+
+fn print_node(node: &JobNode, puppet: bool) {
+    let took = match (node.duration, node.start_timestamp) {
+        (Some(seconds), _) => format!("  {}", duration(seconds)),
+        (None, Some(start)) => {
+            let since = jiff::Timestamp::now().duration_since(start.0);
+            format!("  for {}", duration(since.as_secs_f64()))
+        }
+        (None, None) => String::new(),
+    };
     let name = terminal::name(terminal::harmless(&node.name));
     say!(
         "\n{name}  {}{}",
         terminal::state(&node.state),
         terminal::dim(took)
     );
+    let message = node.details.get("message").and_then(Value::as_str);
+    if puppet {
+        if let Some(message) = message {
+            say!("    {}", terminal::harmless(message));
+        }
+        for line in Ran::of_node(node).details() {
+            say!("    {line}");
+        }
+        return;
+    }
     if let Some(result) = &node.result {
         for line in result_lines(result) {
             say!("    {line}");
         }
-    } else if let Some(message) = node.details.get("message").and_then(Value::as_str) {
+    } else if let Some(message) = message {
         say!("    {}", terminal::harmless(message));
     }
     let stderr = node.details.get("stderr").and_then(Value::as_str);

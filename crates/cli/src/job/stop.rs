@@ -3,7 +3,7 @@
 use api_types::{StopCommand, StopReply};
 
 use crate::client::Client;
-use crate::{EXIT_SUCCESS, Failure};
+use crate::{EXIT_SUCCESS, Failure, terminal};
 
 /// Which job.
 #[derive(Debug, clap::Args)]
@@ -24,13 +24,14 @@ pub(crate) async fn run(options: Options, client: &Client) -> Result<u8, Failure
         .post(&["orchestrator", "v1", "command", "stop"], &command)
         .await?;
     let nodes = reply.job.nodes;
+    let name = terminal::harmless(&reply.job.name);
     if nodes.running + nodes.new == 0 {
-        say!("Job {}: no node is waiting or running", reply.job.name);
+        say!("Job {name}: no node is waiting or running");
         return Ok(EXIT_SUCCESS);
     }
     say!(
         "Stopping job {}{}: {} running, {} not started, {} finished, {} failed, {} errored, {} skipped",
-        reply.job.name,
+        name,
         if options.force { " by force" } else { "" },
         nodes.running,
         nodes.new,

@@ -12,10 +12,15 @@ use crate::settings::Connection;
 #[derive(Debug, clap::Subcommand)]
 pub enum Verb {
     /// List the connected nodes
+    #[command(after_long_help = "Example:\n  tutti node list")]
     List(list::Options),
     /// Show whether and how a node is connected
+    #[command(after_long_help = "Example:\n  tutti node show web1.example.com")]
     Show(show::Options),
     /// Ask agents for an answer through the broker, and time it
+    #[command(
+        after_long_help = "Examples:\n  tutti node ping --nodes web1.example.com\n  tutti node ping --all"
+    )]
     Ping(ping::Options),
 }
 

@@ -4,14 +4,14 @@ use api_types::{PingCommand, PingItem, PingReply};
 
 use crate::client::Client;
 use crate::shown::{Shown, json};
-use crate::targets::Targets;
+use crate::targets::Names;
 use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, terminal};
 
 /// Whom.
 #[derive(Debug, clap::Args)]
 pub struct Options {
     #[command(flatten)]
-    targets: Targets,
+    targets: Names,
     #[command(flatten)]
     shown: Shown,
 }

@@ -16,20 +16,40 @@ pub struct Options {
     shown: Shown,
 }
 
+/// Which tasks are listed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Which {
+    All,
+    Permitted,
+}
+
 pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
-    let environment = options.environment.environment.as_str();
-    let list: TaskList = client
-        .get(
-            &["orchestrator", "v1", "tasks"],
-            &[("environment", environment)],
-        )
-        .await?;
-    if options.shown.format == Format::Json {
+    let environment = options.environment.of(client);
+    show(client, &environment, Which::All, options.shown.format).await
+}
+
+/// Lists the tasks of `environment`.
+pub(super) async fn show(
+    client: &Client,
+    environment: &str,
+    which: Which,
+    format: Format,
+) -> Result<u8, Failure> {
+    let path = ["orchestrator", "v1", "tasks"];
+    let query = [("environment", environment)];
+    let mut list: TaskList = client.get(&path, &query).await?;
+    list.items
+        .retain(|task| which == Which::All || task.permitted);
+    if format == Format::Json {
         json(&list);
         return Ok(EXIT_SUCCESS);
     }
     if list.items.is_empty() {
-        say!("No tasks in environment {environment}.");
+        let more = match which {
+            Which::All => "",
+            Which::Permitted => " that you may run; --all shows the others",
+        };
+        say!("No tasks in environment {environment}{more}.");
     }
     for task in list.items {
         let mark = if task.permitted {
@@ -37,7 +57,8 @@ pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
         } else {
             "  (not permitted)"
         };
-        say!("{}{}", terminal::name(&task.name), terminal::dim(mark));
+        let name = terminal::harmless(&task.name);
+        say!("{}{}", terminal::name(name), terminal::dim(mark));
     }
     Ok(EXIT_SUCCESS)
 }

@@ -4,6 +4,9 @@ mod list;
 mod run;
 mod show;
 
+use api_types::TaskDetail;
+use serde_json::Value;
+
 use crate::Failure;
 use crate::client::Client;
 use crate::settings::Connection;
@@ -12,20 +15,37 @@ use crate::settings::Connection;
 #[derive(Debug, clap::Subcommand)]
 pub enum Verb {
     /// Run a task and watch it
+    #[command(after_long_help = "Examples:
+  tutti task run package -n web1.example.com,web2.example.com action=status name=openssl
+  tutti task run facts --query 'nodes[certname] { certname ~ \"^web\" }' --format json
+  tutti task run service --node-group 'Web servers' --params '{\"name\":\"nginx\",\"action\":\"restart\"}'")]
     Run(run::Options),
-    /// Show one task: what it does, its parameters, its files
+    /// Show one task: what it does, its parameters, its files; without a name, list the tasks
+    #[command(after_long_help = "Examples:\n  tutti task show\n  tutti task show package")]
     Show(show::Options),
     /// List the tasks of an environment
+    #[command(after_long_help = "Example:\n  tutti task list --environment test")]
     List(list::Options),
 }
 
 /// Where the task's code is.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Environment {
-    /// The environment whose code is used
-    #[arg(long, short = 'e', default_value = "production", value_name = "NAME")]
-    environment: String,
+    /// The environment whose code is used [default: that of orchestrator.conf, or production]
+    #[arg(long, short = 'e', value_name = "NAME")]
+    environment: Option<String>,
 }
+
+impl Environment {
+    /// The one that counts.
+    pub(crate) fn of(&self, client: &Client) -> String {
+        let named = self.environment.as_ref().or(client.environment.as_ref());
+        named.map_or_else(|| PRODUCTION.to_owned(), Clone::clone)
+    }
+}
+
+/// Where code is when nobody says otherwise.
+const PRODUCTION: &str = "production";
 
 pub(crate) async fn run(verb: Verb, connection: &Connection) -> Result<u8, Failure> {
     let client = Client::with_token(connection)?;
@@ -37,6 +57,56 @@ pub(crate) async fn run(verb: Verb, connection: &Connection) -> Result<u8, Failu
 }
 
 /// `module::task` as the two segments of its route.
-fn segments(task: &str) -> (&str, &str) {
+pub(crate) fn segments(task: &str) -> (&str, &str) {
     task.split_once("::").unwrap_or((task, "init"))
+}
+
+/// What the server knows of a task.
+pub(crate) async fn detail(
+    client: &Client,
+    task: &str,
+    environment: &str,
+) -> Result<TaskDetail, Failure> {
+    let (module, name) = segments(task);
+    let path = ["orchestrator", "v1", "tasks", module, name];
+    client.get(&path, &[("environment", environment)]).await
+}
+
+/// Whether the task wants text here, so that `version=1.10` is not read as a number.
+pub(crate) fn is_text(detail: &TaskDetail, key: &str) -> bool {
+    let declared = detail
+        .metadata
+        .get("parameters")
+        .and_then(|parameters| parameters.get(key));
+    let declared = declared
+        .and_then(|parameter| parameter.get("type"))
+        .and_then(Value::as_str);
+    declared.is_some_and(|declared| {
+        let inner = declared
+            .trim()
+            .trim_start_matches("Optional[")
+            .trim_start_matches("Sensitive[");
+        ["String", "Enum", "Pattern"]
+            .iter()
+            .any(|text| inner.starts_with(text))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn declared_text_is_known() {
+        let detail: TaskDetail = serde_json::from_value(json!({
+            "id": "", "name": "t", "environment": {"name": "production"},
+            "metadata": {"parameters": {
+                "a": {"type": "Optional[String[1]]"}, "b": {"type": "Integer"}, "c": {}
+            }}
+        }))
+        .unwrap();
+        assert!(is_text(&detail, "a"));
+        assert!(!is_text(&detail, "b") && !is_text(&detail, "c") && !is_text(&detail, "d"));
+    }
 }

@@ -1,13 +1,15 @@
 //! `tutti task run TASK -n NODES key=value …`. Main type: [`Options`].
 
-use api_types::{JobCreated, Scope, TaskCommand, TaskDetail};
-use serde_json::Value;
+use api_types::{JobCreated, TaskCommand};
 
-use super::{Environment, segments};
+use super::{Environment, detail, is_text};
 use crate::client::Client;
 use crate::shown::Shown;
 use crate::targets::Targets;
 use crate::{EXIT_SUCCESS, Failure, Format, follow, params, terminal};
+
+/// Nodes that are named when they were left out.
+const NODES_NAMED: usize = 10;
 
 /// What to run where.
 #[derive(Debug, clap::Args)]
@@ -44,32 +46,31 @@ pub struct Options {
 }
 
 pub(crate) async fn run(options: Options, client: &Client) -> Result<u8, Failure> {
-    let nodes = options.targets.resolve(client).await?;
-    if nodes.is_empty() {
-        return Err(Failure::Usage(
-            "no node is connected; see `tutti node list`".to_owned(),
-        ));
-    }
-    let environment = options.environment.environment;
-    let detail = task(client, &options.task, &environment).await?;
+    let scope = options.targets.scope(client).await?;
+    let told = options.targets.told(&scope);
+    let environment = options.environment.of(client);
+    let detail = detail(client, &options.task, &environment).await?;
     let params = params::parse(&options.pairs, options.params.as_deref(), |key| {
         is_text(&detail, key)
     })?;
+    let noop = options.noop || client.noop;
     let command = TaskCommand {
         environment,
         task: options.task.clone(),
         params,
-        scope: Scope::nodes(&nodes),
+        scope,
         targets: Vec::new(),
-        noop: options.noop,
+        noop,
         description: options.description.unwrap_or_default(),
         userdata: api_types::Object::new(),
         timeout: options.timeout,
         concurrency: options.concurrency,
+        plan_job: None,
     };
     let created: JobCreated = client
         .post(&["orchestrator", "v1", "command", "task"], &command)
         .await?;
+    left_out(&created);
     let number = created.job.name;
     if options.no_wait {
         say!("{number}");
@@ -77,61 +78,35 @@ pub(crate) async fn run(options: Options, client: &Client) -> Result<u8, Failure
     }
     let format = options.shown.format;
     if format == Format::Human {
-        announce(&options.task, nodes.len(), &number, options.noop);
+        announce(&options.task, &told, &number, noop);
     }
     follow::follow(client, &number, format).await
 }
 
-fn announce(task: &str, nodes: usize, number: &str, noop: bool) {
+fn announce(task: &str, told: &str, number: &str, noop: bool) {
     let (task, mode) = (terminal::heading(task), if noop { " (noop)" } else { "" });
-    let plural = if nodes == 1 { "node" } else { "nodes" };
     say!(
-        "Job {}: {task}{mode} on {nodes} {plural}\n",
+        "Job {}: {task}{mode} on {told}\n",
         terminal::heading(number)
     );
 }
 
-async fn task(client: &Client, task: &str, environment: &str) -> Result<TaskDetail, Failure> {
-    let (module, name) = segments(task);
-    let path = ["orchestrator", "v1", "tasks", module, name];
-    client.get(&path, &[("environment", environment)]).await
-}
-
-/// Whether the task wants text here, so that `version=1.10` is not read as a number.
-fn is_text(detail: &TaskDetail, key: &str) -> bool {
-    let declared = detail
-        .metadata
-        .get("parameters")
-        .and_then(|parameters| parameters.get(key));
-    let declared = declared
-        .and_then(|parameter| parameter.get("type"))
-        .and_then(Value::as_str);
-    declared.is_some_and(|declared| {
-        let inner = declared
-            .trim()
-            .trim_start_matches("Optional[")
-            .trim_start_matches("Sensitive[");
-        ["String", "Enum", "Pattern"]
-            .iter()
-            .any(|text| inner.starts_with(text))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn declared_text_is_known() {
-        let detail: TaskDetail = serde_json::from_value(json!({
-            "id": "", "name": "t", "environment": {"name": "production"},
-            "metadata": {"parameters": {
-                "a": {"type": "Optional[String[1]]"}, "b": {"type": "Integer"}, "c": {}
-            }}
-        }))
-        .unwrap();
-        assert!(is_text(&detail, "a"));
-        assert!(!is_text(&detail, "b") && !is_text(&detail, "c") && !is_text(&detail, "d"));
+/// Nodes that the user may not run the task on are not part of the job.
+fn left_out(created: &JobCreated) {
+    let count = created.not_permitted.len();
+    if count == 0 {
+        return;
     }
+    let names: Vec<_> = created
+        .not_permitted
+        .iter()
+        .take(NODES_NAMED)
+        .map(|name| terminal::harmless(name))
+        .collect();
+    let more = if count > NODES_NAMED { ", …" } else { "" };
+    let text = format!(
+        "you may not run this task on {count} of the nodes, which were left out: {}{more}",
+        names.join(", ")
+    );
+    anstream::eprintln!("{}", terminal::warn(text));
 }

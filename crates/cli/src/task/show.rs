@@ -3,6 +3,7 @@
 use api_types::TaskDetail;
 use serde_json::Value;
 
+use super::list::{self, Which};
 use super::{Environment, segments};
 use crate::client::Client;
 use crate::shown::{Shown, json};
@@ -12,8 +13,11 @@ use crate::{EXIT_SUCCESS, Failure, Format};
 /// Which task.
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// The task, such as package or service::restart
-    task: String,
+    /// The task, such as package or service::restart; absent: all
+    task: Option<String>,
+    /// Also tasks that you may not run
+    #[arg(long, conflicts_with = "task")]
+    all: bool,
     #[command(flatten)]
     environment: Environment,
     #[command(flatten)]
@@ -21,9 +25,18 @@ pub struct Options {
 }
 
 pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
-    let (module, task) = segments(&options.task);
+    let environment = options.environment.of(client);
+    let Some(task) = &options.task else {
+        let which = if options.all {
+            Which::All
+        } else {
+            Which::Permitted
+        };
+        return list::show(client, &environment, which, options.shown.format).await;
+    };
+    let (module, task) = segments(task);
     let path = ["orchestrator", "v1", "tasks", module, task];
-    let query = [("environment", options.environment.environment.as_str())];
+    let query = [("environment", environment.as_str())];
     let detail: TaskDetail = client.get(&path, &query).await?;
     match options.shown.format {
         Format::Json => json(&detail),
@@ -41,7 +54,7 @@ fn print(detail: &TaskDetail) {
             .map(harmless)
     };
     let description = text("description").unwrap_or_default();
-    say!("{}  {description}\n", heading(&detail.name));
+    say!("{}  {description}\n", heading(harmless(&detail.name)));
     let parameters = detail.metadata.get("parameters").and_then(Value::as_object);
     let needed = parameters
         .into_iter()
@@ -52,7 +65,7 @@ fn print(detail: &TaskDetail) {
         .collect();
     say!(
         "  tutti task run {} -n NODES{}\n",
-        detail.name,
+        harmless(&detail.name),
         needed.concat()
     );
     for (key, about) in parameters.into_iter().flatten() {
@@ -64,7 +77,11 @@ fn print(detail: &TaskDetail) {
     for file in &detail.files {
         say!(
             "{}",
-            dim(format!("{}  {} bytes", file.filename, file.size_bytes))
+            dim(format!(
+                "{}  {} bytes",
+                harmless(&file.filename),
+                file.size_bytes
+            ))
         );
     }
 }
@@ -73,7 +90,7 @@ fn parameter(key: &str, about: &Value) {
     let kind = about["type"].as_str().unwrap_or("Any");
     let mut notes = vec![harmless(kind)];
     if let Some(default) = about.get("default") {
-        notes.push(format!("default {default}"));
+        notes.push(format!("default {}", harmless(&default.to_string())));
     }
     if is_needed(about) {
         notes.push("required".to_owned());

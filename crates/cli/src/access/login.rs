@@ -1,4 +1,4 @@
-//! `tutti login`. Main type: [`Options`].
+//! `tutti login` and `tutti access login`. Main type: [`Options`].
 
 use std::io::{BufRead as _, IsTerminal as _};
 use std::path::Path;
@@ -7,12 +7,12 @@ use api_types::{LoginRequest, TokenReply};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::client::Client;
-use crate::settings::Connection;
+use crate::settings::Settings;
 use crate::{EXIT_SUCCESS, Failure, terminal};
 
 /// Who, and for how long.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Options {
+pub struct Options {
     /// The login; asked for when absent
     user: Option<String>,
     /// How long the token is good, such as 30m, 4h, 7d
@@ -27,18 +27,20 @@ pub(crate) struct Options {
     /// Read the password from this file (its first line), as the server writes `admin-password`
     #[arg(long, value_name = "FILE")]
     password_file: Option<std::path::PathBuf>,
+    /// Taken for the sake of scripts, and without effect: it would print the password
+    #[arg(long, hide = true)]
+    debug: bool,
 }
 
-pub(crate) async fn run(options: Options, connection: &Connection) -> Result<u8, Failure> {
-    let settings = connection.settings()?;
-    let client = Client::without_token(&settings)?;
+pub(crate) async fn run(options: Options, settings: &Settings) -> Result<u8, Failure> {
+    let client = Client::without_token(settings)?;
     let login = match options.user {
         Some(user) => user,
         None => ask("Login")?,
     };
     let password = match &options.password_file {
-        Some(path) => first_line(&crate::settings::read_limited(path)?),
-        None => ask_password()?,
+        Some(path) => first_line(path)?,
+        None => ask_password("Password")?,
     };
     let request = LoginRequest {
         login: login.clone(),
@@ -72,13 +74,12 @@ fn ask(what: &str) -> Result<String, Failure> {
     asked.map_err(|error| Failure::Usage(format!("cannot ask for the login: {error}")))
 }
 
-fn ask_password() -> Result<SecretString, Failure> {
+/// From the terminal, or a line of standard input.
+pub(crate) fn ask_password(what: &str) -> Result<SecretString, Failure> {
     if !std::io::stdin().is_terminal() {
         return Ok(SecretString::from(read_line()?));
     }
-    let asked = dialoguer::Password::new()
-        .with_prompt("Password")
-        .interact();
+    let asked = dialoguer::Password::new().with_prompt(what).interact();
     let asked =
         asked.map_err(|error| Failure::Usage(format!("cannot ask for the password: {error}")));
     Ok(SecretString::from(asked?))
@@ -94,8 +95,11 @@ fn read_line() -> Result<String, Failure> {
     Ok(line.trim_end_matches(['\r', '\n']).to_owned())
 }
 
-fn first_line(text: &str) -> SecretString {
-    SecretString::from(text.lines().next().unwrap_or_default().to_owned())
+/// A password that a file holds in its first line.
+pub(crate) fn first_line(path: &Path) -> Result<SecretString, Failure> {
+    let text = SecretString::from(crate::settings::read_limited(path)?);
+    let line = text.expose_secret().lines().next().unwrap_or_default();
+    Ok(SecretString::from(line.to_owned()))
 }
 
 /// Only the owner may read it, from the first moment on; an old token is replaced whole.

@@ -1,0 +1,33 @@
+//! `puppet code` and `puppet app`: tools of Puppet Enterprise that there is nothing behind yet.
+//! Main type: [`Rest`].
+//!
+//! The rule: a script that calls one of them is told so at once, with exit code 2, and nothing else.
+
+use std::ffi::OsString;
+
+use crate::Failure;
+
+/// Whatever was typed.
+#[derive(Debug, clap::Args)]
+pub struct Rest {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    rest: Vec<OsString>,
+}
+
+/// `code deploy`, `status`, `print-config`.
+pub(crate) fn code() -> Failure {
+    Failure::Usage(
+        "Tutti does not deploy code yet: put the environments into the server's code_dir, with r10k \
+         or g10k as before"
+            .to_owned(),
+    )
+}
+
+/// `app show`.
+pub(crate) fn app() -> Failure {
+    Failure::Usage(
+        "Tutti does not orchestrate applications yet: name nodes, a query or a node group, as in \
+         `tutti job run --query …`"
+            .to_owned(),
+    )
+}

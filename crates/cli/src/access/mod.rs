@@ -1,0 +1,47 @@
+//! `tutti access …`: tokens and the file that keeps one, as `puppet access` has them.
+//! Main type: [`Verb`].
+
+pub(crate) mod login;
+
+use secrecy::ExposeSecret as _;
+
+use crate::settings::{Connection, Tool};
+use crate::{EXIT_SUCCESS, Failure, client};
+
+/// What can be done with the token file.
+#[derive(Debug, clap::Subcommand)]
+pub enum Verb {
+    /// Get a token for the API and keep it in the token file
+    #[command(after_long_help = "Examples:
+  tutti access login admin --lifetime 8h
+  printf '%s\\n' \"$LOGIN\" \"$PASSWORD\" | tutti access login")]
+    Login(login::Options),
+    /// Print the token of the token file
+    #[command(after_long_help = "Example:\n  curl -H \"X-Authentication: $(tutti access show)\" …")]
+    Show,
+    /// Delete the token file; the token itself stays good, see `tutti token revoke`
+    #[command(after_long_help = "Example:\n  tutti access delete-token-file")]
+    DeleteTokenFile,
+}
+
+pub(crate) async fn run(verb: Verb, connection: &Connection) -> Result<u8, Failure> {
+    let settings = connection.settings_of(Tool::Access)?;
+    match verb {
+        Verb::Login(options) => login::run(options, &settings).await,
+        Verb::Show => {
+            say!("{}", client::token(&settings.token_file)?.expose_secret());
+            Ok(EXIT_SUCCESS)
+        }
+        Verb::DeleteTokenFile => {
+            let path = settings.token_file;
+            match std::fs::remove_file(&path) {
+                Ok(()) => say!("Deleted {}", path.display()),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    say!("There is no token file {}", path.display());
+                }
+                Err(source) => return Err(Failure::Write { path, source }),
+            }
+            Ok(EXIT_SUCCESS)
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! `tutti audit export`. Main type: [`Options`].
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use super::pages;
+use crate::client::Client;
+use crate::{EXIT_SUCCESS, Failure};
+
+/// Where to.
+#[derive(Debug, clap::Args)]
+pub struct Options {
+    /// The file to make; standard output when absent. `tutti audit verify --file` checks it
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// The first entry
+    #[arg(long, default_value_t = 1, value_name = "SEQ")]
+    start: u32,
+}
+
+pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
+    let mut start = i64::from(options.start);
+    let Some(path) = &options.out else {
+        loop {
+            let page = pages::next(client, start).await?;
+            let Some(last) = page.items.last() else {
+                return Ok(EXIT_SUCCESS);
+            };
+            start = last.seq + 1;
+            for entry in &page.items {
+                say!("{}", serde_json::json!(entry));
+            }
+        }
+    };
+    let mut file = BufWriter::new(create(path)?);
+    let failed = |source| Failure::Write {
+        path: path.clone(),
+        source,
+    };
+    loop {
+        let page = pages::next(client, start).await?;
+        let Some(last) = page.items.last() else {
+            break;
+        };
+        start = last.seq + 1;
+        for entry in &page.items {
+            writeln!(file, "{}", serde_json::json!(entry)).map_err(failed)?;
+        }
+    }
+    let file = file
+        .into_inner()
+        .map_err(|error| failed(error.into_error()))?;
+    file.sync_all().map_err(failed)?;
+    Ok(EXIT_SUCCESS)
+}
+
+/// Never over another file: an export is evidence.
+fn create(path: &Path) -> Result<File, Failure> {
+    File::create_new(path).map_err(|source| Failure::Write {
+        path: path.to_owned(),
+        source,
+    })
+}

@@ -1,0 +1,317 @@
+//! `tutti audit verify`. Main type: [`Options`].
+//!
+//! The rule: the hashes are computed here; the service, the file or the store is believed in
+//! nothing but its rows.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+
+use audit::{Expected, Fault, Head, HexHash, Report, Verifier};
+use store::{Store, StoreConfig};
+
+use super::pages;
+use crate::client::Client;
+use crate::defaults::AUDIT_LINE_BYTES;
+use crate::settings::Connection;
+use crate::shown::{Shown, json};
+use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, table, terminal};
+
+/// What to check against.
+#[derive(Debug, clap::Args)]
+pub struct Options {
+    /// A head that an earlier check printed, SEQ:HASH or HASH: the entry must still be there
+    #[arg(long, value_name = "HEAD", value_parser = head)]
+    expect_head: Vec<Noted>,
+    /// Check a file of `tutti audit export` instead of the service
+    #[arg(long, value_name = "FILE", conflicts_with = "offline")]
+    file: Option<PathBuf>,
+    /// Check the store itself, beside a server or without one; it is only read
+    #[arg(long)]
+    offline: bool,
+    /// With --offline: the server's configuration, which says where the store is
+    #[arg(
+        long,
+        env = "TUTTI_CONFIG",
+        default_value = "/etc/tutti/tutti.toml",
+        value_name = "FILE"
+    )]
+    config: PathBuf,
+    #[command(flatten)]
+    shown: Shown,
+}
+
+/// What somebody wrote down.
+#[derive(Clone, Copy, Debug)]
+enum Noted {
+    Head(Head),
+    Hash([u8; 32]),
+}
+
+// === impl Options ===
+
+impl Options {
+    pub(super) fn offline(&self) -> Option<&Path> {
+        self.offline.then_some(self.config.as_path())
+    }
+
+    fn expected(&self) -> Result<Expected, Failure> {
+        let mut expected = Expected::default();
+        for noted in &self.expect_head {
+            match noted {
+                Noted::Head(head) => expected.heads.push(*head),
+                Noted::Hash(hash) if expected.hash.is_none() => expected.hash = Some(*hash),
+                Noted::Hash(_) => {
+                    let what = "--expect-head takes one hash without a number";
+                    return Err(Failure::Usage(what.to_owned()));
+                }
+            }
+        }
+        Ok(expected)
+    }
+}
+
+pub(super) async fn run(options: &Options, connection: &Connection) -> Result<u8, Failure> {
+    let verifier = Verifier::new(options.expected()?);
+    let verified = match &options.file {
+        Some(path) => file(verifier, path)?,
+        None => service(verifier, &Client::with_token(connection)?).await?,
+    };
+    Ok(tell(options, verified))
+}
+
+/// Without a server.
+pub(super) async fn store(options: &Options, url: String, head_file: &Path) -> Result<u8, Failure> {
+    let mut expected = options.expected()?;
+    let failed = |error: &dyn std::error::Error| Failure::Usage(chain(error));
+    let beside = Head::read(head_file).map_err(|error| failed(&error))?;
+    expected.heads.extend(beside);
+    let store = Store::open_read_only(&StoreConfig::new(url)).await;
+    let store = store.map_err(|error| failed(&error))?;
+    let verified = audit::verify(&store, expected).await;
+    store.close().await;
+    let verified = verified.map_err(|error| failed(&error))?;
+    if beside.is_none() {
+        anstream::eprintln!(
+            "{} there is no {}, so only the database says where the chain ends",
+            terminal::warn("warning:"),
+            head_file.display()
+        );
+    }
+    Ok(tell(options, verified))
+}
+
+async fn service(
+    mut verifier: Verifier,
+    client: &Client,
+) -> Result<Result<Report, Fault>, Failure> {
+    let answer = |what: String| Failure::Answer {
+        url: "/audit/v1/entries".to_owned(),
+        what,
+    };
+    let first = pages::page(client, 0, 0).await?;
+    let head = |page: &api_types::audit::AuditHead| {
+        audit::wire::head(page).map_err(|error| answer(error.to_string()))
+    };
+    verifier.expect(head(&first.head)?);
+    let mut from = 0;
+    loop {
+        let page = pages::next(client, from).await?;
+        let head = head(&page.head)?;
+        if page.items.is_empty() {
+            return Ok(verifier.finish(head));
+        }
+        for entry in page.items {
+            let row = audit::wire::row(entry).map_err(|error| answer(error.to_string()))?;
+            if let Err(fault) = verifier.feed(&row) {
+                return Ok(Err(fault));
+            }
+        }
+        verifier.expect(head);
+        from = verifier.next();
+    }
+}
+
+/// A file has no head of its own: what was cut off its end is found with `--expect-head` alone.
+fn file(mut verifier: Verifier, path: &Path) -> Result<Result<Report, Fault>, Failure> {
+    let read = |source| Failure::Read {
+        path: path.to_owned(),
+        source,
+    };
+    let mut reader = BufReader::new(File::open(path).map_err(read)?);
+    let mut last = Head {
+        seq: 0,
+        hash: [0; 32],
+    };
+    let mut line = String::new();
+    for number in 1_u64.. {
+        line.clear();
+        let mut one = reader.by_ref().take(AUDIT_LINE_BYTES);
+        let bytes = one.read_line(&mut line).map_err(read)?;
+        if bytes == 0 {
+            break;
+        }
+        let content = |what: String| Failure::Content {
+            place: format!("line {number} of {}", path.display()),
+            what,
+        };
+        let entry = serde_json::from_str(&line).map_err(|error| content(error.to_string()))?;
+        let row = audit::wire::row(entry).map_err(|error| content(error.to_string()))?;
+        if let Err(fault) = verifier.feed(&row) {
+            return Ok(Err(fault));
+        }
+        last = Head {
+            seq: row.seq,
+            hash: row.hash,
+        };
+    }
+    Ok(verifier.finish(last))
+}
+
+fn tell(options: &Options, verified: Result<Report, Fault>) -> u8 {
+    let shown = options.shown.format;
+    match verified {
+        Ok(report) if shown == Format::Json => {
+            json(&serde_json::json!({ "whole": true, "report": report }));
+            EXIT_SUCCESS
+        }
+        Ok(report) => {
+            print(&report);
+            EXIT_SUCCESS
+        }
+        Err(fault) => {
+            if shown == Format::Json {
+                json(&serde_json::json!({ "whole": false, "fault": fault.to_string() }));
+            } else {
+                say!("{} {fault}", terminal::bad("The chain is not whole:"));
+            }
+            EXIT_NODES_FAILED
+        }
+    }
+}
+
+fn print(report: &Report) {
+    say!("{}", terminal::good("The chain is whole."));
+    let mut fields = vec![
+        (
+            "entries",
+            format!("{} ({} to {})", report.entries, report.first, report.last),
+        ),
+        ("refusals", report.denied.to_string()),
+        ("without result", without_result(report)),
+        ("head", report.head.clone()),
+    ];
+    if report.heads_pruned > 0 {
+        let what = format!(
+            "{} not compared: older than what was kept",
+            report.heads_pruned
+        );
+        fields.push(("other heads", what));
+    }
+    table::fields(&fields);
+}
+
+fn without_result(report: &Report) -> String {
+    let count = report.without_result;
+    if count == 0 {
+        return "0 commands".to_owned();
+    }
+    let named: Vec<_> = report
+        .without_result_first
+        .iter()
+        .map(i64::to_string)
+        .collect();
+    let more = if count > named.len() as u64 {
+        ", …"
+    } else {
+        ""
+    };
+    format!(
+        "{count} commands (entries {}{more}): under way, or the server was killed",
+        named.join(", ")
+    )
+}
+
+fn head(text: &str) -> Result<Noted, String> {
+    let invalid = || "expected SEQ:HASH or HASH, as `tutti audit verify` prints it".to_owned();
+    match text.split_once(':') {
+        Some((seq, hash)) => {
+            let HexHash(hash) = hash.parse().map_err(|_| invalid())?;
+            let seq = seq.parse().map_err(|_| invalid())?;
+            Ok(Noted::Head(Head { seq, hash }))
+        }
+        None => {
+            let HexHash(hash) = text.parse().map_err(|_| invalid())?;
+            Ok(Noted::Hash(hash))
+        }
+    }
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_head_is_read_as_it_is_printed() {
+        let hash = "0f".repeat(32);
+        assert!(matches!(head(&hash), Ok(Noted::Hash([15, ..]))));
+        let printed = head(&format!("7:{hash}"));
+        assert!(matches!(printed, Ok(Noted::Head(Head { seq: 7, .. }))));
+        for bad in ["", "7", "7:", ":0f", "x:0f", "0g"] {
+            assert!(head(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_export_that_was_changed_is_not_whole() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("audit.jsonl");
+        let mut rows = Vec::new();
+        let mut prev = [0; 32];
+        for seq in 1..=3 {
+            let entry = store::NewAudit {
+                phase: "event".to_owned(),
+                times: 1,
+                ..store::NewAudit::default()
+            };
+            let hash = entry.hash(store::AUDIT_VERSION, seq, &prev);
+            let version = store::AUDIT_VERSION;
+            let row = store::AuditRow {
+                seq,
+                version,
+                entry,
+                prev,
+                hash,
+            };
+            prev = row.hash;
+            rows.push(row);
+        }
+        let written = |rows: &[store::AuditRow]| {
+            let entries = rows.iter().cloned().map(audit::wire::entry);
+            let lines: Vec<_> = entries
+                .map(|entry| serde_json::json!(entry).to_string())
+                .collect();
+            std::fs::write(&path, lines.join("\n")).unwrap();
+            file(Verifier::new(Expected::default()), &path).unwrap()
+        };
+        assert_eq!(written(&rows).unwrap().entries, 3);
+        rows.swap(1, 2);
+        assert_eq!(written(&rows), Err(Fault::Missing { seq: 2, next: 3 }));
+        rows.swap(1, 2);
+        rows[1].entry.times = 7;
+        assert_eq!(written(&rows), Err(Fault::Edited { seq: 2 }));
+        std::fs::write(&path, "{}\n").unwrap();
+        let said = file(Verifier::new(Expected::default()), &path).unwrap_err();
+        assert!(said.to_string().contains("line 1 of"), "{said}");
+    }
+}

@@ -1,0 +1,235 @@
+//! `tutti connection …`: nodes without an agent and how they are reached. Main type: [`Verb`].
+//!
+//! The rule: secrets come from files or standard input, and are not shown again.
+
+use std::path::{Path, PathBuf};
+
+use api_types::connections::Guarded;
+use api_types::{
+    ConnectionCreated, ConnectionItem, ConnectionList, ConnectionsQuery, CreateConnection,
+    DeleteConnection, Object,
+};
+use reqwest::Method;
+use secrecy::ExposeSecret as _;
+use serde_json::Value;
+
+use crate::access::login::first_line;
+use crate::client::Client;
+use crate::settings::{self, read_limited};
+use crate::shown::{Shown, json};
+use crate::terminal::{self, harmless};
+use crate::{EXIT_SUCCESS, Failure, Format, table, targets, values};
+
+/// What can be done with connections.
+#[derive(Debug, clap::Subcommand)]
+pub enum Verb {
+    /// List the nodes that are reached without an agent
+    #[command(after_long_help = "Examples:
+  tutti connection list
+  tutti connection list -n switch1.example.com --format json")]
+    List(List),
+    /// Say how nodes are reached over SSH; tasks run there from then on
+    #[command(
+        visible_alias = "create",
+        after_long_help = "Examples:
+  tutti connection add switch1.example.com --user admin --private-key ~/.ssh/id_ed25519
+  tutti connection add @hosts.txt --user deploy --password-file /root/deploy --run-as root"
+    )]
+    Add(Add),
+    /// Forget how nodes are reached, and their secrets
+    #[command(after_long_help = "Example:\n  tutti connection delete switch1.example.com")]
+    Delete(Delete),
+}
+
+/// Which.
+#[derive(Debug, clap::Args)]
+pub struct List {
+    /// Certnames, separated by commas; or @FILE with one on each line; absent: all
+    #[arg(long, short = 'n', value_name = "NODES")]
+    nodes: Option<String>,
+    #[command(flatten)]
+    shown: Shown,
+}
+
+/// How.
+#[derive(Debug, clap::Args)]
+pub struct Add {
+    /// Certnames, or @FILE with one on each line (@- is stdin)
+    #[arg(required = true)]
+    nodes: Vec<String>,
+    /// The user to log in as
+    #[arg(long)]
+    user: String,
+    /// Where the node is, when its certname does not say
+    #[arg(long, value_name = "HOST")]
+    hostname: Option<String>,
+    /// The port [default: 22]
+    #[arg(long)]
+    port: Option<u16>,
+    /// The first line of this file is the password
+    #[arg(long, value_name = "FILE", required_unless_present = "private_key")]
+    password_file: Option<PathBuf>,
+    /// The file of the private key
+    #[arg(long, value_name = "FILE")]
+    private_key: Option<PathBuf>,
+    /// Run as this user, by sudo
+    #[arg(long, value_name = "USER")]
+    run_as: Option<String>,
+    /// The first line of this file is the password that sudo asks for
+    #[arg(long, value_name = "FILE", requires = "run_as")]
+    sudo_password_file: Option<PathBuf>,
+    /// Seconds that connecting may take
+    #[arg(long, value_name = "SECONDS")]
+    connect_timeout: Option<u64>,
+    /// Where files are put on the node
+    #[arg(long, value_name = "DIRECTORY")]
+    tmpdir: Option<String>,
+    /// Ask for a terminal on the node
+    #[arg(long)]
+    tty: bool,
+    /// Replace the connections that the nodes have already
+    #[arg(long)]
+    replace: bool,
+}
+
+/// Which.
+#[derive(Debug, clap::Args)]
+pub struct Delete {
+    /// Certnames, or @FILE with one on each line (@- is stdin)
+    #[arg(required = true)]
+    nodes: Vec<String>,
+}
+
+pub(crate) async fn run(verb: Verb, connection: &settings::Connection) -> Result<u8, Failure> {
+    let client = Client::with_token(connection)?;
+    match verb {
+        Verb::List(options) => list(&options, &client).await,
+        Verb::Add(options) => add(&options, &client).await,
+        Verb::Delete(options) => delete(&options, &client).await,
+    }
+}
+
+async fn list(options: &List, client: &Client) -> Result<u8, Failure> {
+    let query = ConnectionsQuery {
+        certnames: options.nodes.as_deref().map(targets::parse).transpose()?,
+        ..ConnectionsQuery::default()
+    };
+    let path = ["inventory", "v1", "query", "connections"];
+    let list: ConnectionList = client.post(&path, &query).await?;
+    if options.shown.format == Format::Json {
+        json(&list);
+        return Ok(EXIT_SUCCESS);
+    }
+    if list.items.is_empty() {
+        say!("No node is reached without an agent; `tutti connection add` changes that.");
+        return Ok(EXIT_SUCCESS);
+    }
+    let rows = list.items.iter().flat_map(rows).collect();
+    table::print(&["NODE", "TYPE", "USER", "HOST", "PORT", "RUN AS"], rows);
+    Ok(EXIT_SUCCESS)
+}
+
+/// One row for each node of a connection.
+fn rows(item: &ConnectionItem) -> Vec<Vec<String>> {
+    let parameters = item.parameters.as_ref();
+    let parameter = |key: &str| match parameters.and_then(|parameters| parameters.get(key)) {
+        None | Some(Value::Null) => "-".to_owned(),
+        Some(Value::String(text)) => harmless(text),
+        Some(other) => harmless(&other.to_string()),
+    };
+    let names = item.certnames.iter().flatten().map(|name| {
+        vec![
+            terminal::name(harmless(name)),
+            harmless(item.kind.as_deref().unwrap_or_default()),
+            parameter("user"),
+            parameter("hostname"),
+            parameter("port"),
+            parameter("run-as"),
+        ]
+    });
+    names.collect()
+}
+
+async fn add(options: &Add, client: &Client) -> Result<u8, Failure> {
+    let certnames = names(&options.nodes)?;
+    let count = certnames.len();
+    let duplicates = if options.replace { "replace" } else { "error" };
+    let command = CreateConnection {
+        certnames,
+        kind: "ssh".to_owned(),
+        parameters: Guarded(Value::Object(parameters(options))),
+        sensitive_parameters: Guarded(Value::Object(secrets(options)?)),
+        duplicates: Some(duplicates.to_owned()),
+    };
+    let path = ["inventory", "v1", "command", "create-connection"];
+    let created: ConnectionCreated = client.post(&path, &command).await?;
+    let nodes = values::counted(count, "node");
+    say!(
+        "Made connection {} of {nodes}",
+        harmless(&created.connection_id)
+    );
+    Ok(EXIT_SUCCESS)
+}
+
+fn parameters(options: &Add) -> Object {
+    let text = |text: &Option<String>| text.clone().map(Value::from);
+    let given = [
+        ("user", Some(options.user.clone().into())),
+        ("hostname", text(&options.hostname)),
+        ("port", options.port.map(Value::from)),
+        ("run-as", text(&options.run_as)),
+        ("connect-timeout", options.connect_timeout.map(Value::from)),
+        ("tmpdir", text(&options.tmpdir)),
+        ("tty", options.tty.then_some(Value::Bool(true))),
+    ];
+    let given = given.into_iter();
+    given
+        .filter_map(|(key, value)| Some((key.to_owned(), value?)))
+        .collect()
+}
+
+fn secrets(options: &Add) -> Result<Object, Failure> {
+    let line = |path: &Path| first_line(path).map(|line| line.expose_secret().to_owned());
+    let given = [
+        (
+            "password",
+            options.password_file.as_deref().map(line).transpose()?,
+        ),
+        (
+            "private-key-content",
+            options
+                .private_key
+                .as_deref()
+                .map(read_limited)
+                .transpose()?,
+        ),
+        (
+            "sudo-password",
+            options
+                .sudo_password_file
+                .as_deref()
+                .map(line)
+                .transpose()?,
+        ),
+    ];
+    let given = given.into_iter();
+    Ok(given
+        .filter_map(|(key, value)| Some((key.to_owned(), value?.into())))
+        .collect())
+}
+
+async fn delete(options: &Delete, client: &Client) -> Result<u8, Failure> {
+    let certnames = names(&options.nodes)?;
+    let nodes = values::counted(certnames.len(), "node");
+    let path = ["inventory", "v1", "command", "delete-connection"];
+    client
+        .done(Method::POST, &path, &DeleteConnection { certnames })
+        .await?;
+    say!("Forgot the connections of {nodes}");
+    Ok(EXIT_SUCCESS)
+}
+
+fn names(given: &[String]) -> Result<Vec<String>, Failure> {
+    let names: Result<Vec<_>, _> = given.iter().map(|given| targets::parse(given)).collect();
+    Ok(names?.concat())
+}

@@ -1,0 +1,360 @@
+//! What is said of a node on which Puppet ran. Main type: [`Ran`].
+//!
+//! The rule: every word of a report is a node's word, and is made harmless before it is shown.
+
+use api_types::{Event, JobNode};
+use serde_json::Value;
+
+use crate::terminal::{self, dim, harmless};
+
+/// Resources that are told of one node while a job runs; `job show` tells all that there are.
+const RESOURCES_LIVE: usize = 10;
+/// Error messages of a run that are told.
+const ERRORS: usize = 5;
+
+/// A node that ended, from an event or from the list of a job's nodes.
+#[derive(Debug)]
+pub(crate) struct Ran<'a> {
+    node: &'a str,
+    state: &'a str,
+    /// The result, or what the event says in its place.
+    result: &'a Value,
+    report_url: Option<&'a str>,
+    message: Option<&'a str>,
+    resources: usize,
+}
+
+/// The line of a node that begins.
+pub(crate) fn started(node: &str) -> String {
+    format!(
+        "Started puppet run on {} ...",
+        terminal::name(harmless(node))
+    )
+}
+
+// === impl Ran ===
+
+impl<'a> Ran<'a> {
+    pub(crate) fn of_event(node: &'a str, event: &'a Event) -> Self {
+        let detail = event.details.get("detail").unwrap_or(&Value::Null);
+        let message = ["message", "reason"]
+            .iter()
+            .find_map(|key| detail[key].as_str());
+        Self {
+            node,
+            state: event.kind.strip_prefix("node_").unwrap_or(&event.kind),
+            result: event.details.get("result").unwrap_or(detail),
+            report_url: detail["report-url"].as_str(),
+            message: message
+                .or(Some(event.message.as_str()))
+                .filter(|text| !text.is_empty()),
+            resources: RESOURCES_LIVE,
+        }
+    }
+
+    pub(crate) fn of_node(node: &'a JobNode) -> Self {
+        let detail = |key| node.details.get(key).and_then(Value::as_str);
+        Self {
+            node: &node.name,
+            state: &node.state,
+            result: node.result.as_ref().unwrap_or(&Value::Null),
+            report_url: detail("report-url"),
+            message: detail("message"),
+            resources: usize::MAX,
+        }
+    }
+
+    /// How it ended, and below that what there is to know.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let mut lines = vec![self.headline()];
+        lines.extend(self.details().into_iter().map(|line| format!("    {line}")));
+        lines
+    }
+
+    fn headline(&self) -> String {
+        let node = terminal::name(harmless(self.node));
+        let why = match self.message {
+            Some(message) => format!(": {}", harmless(message)),
+            None => String::new(),
+        };
+        match self.state {
+            "finished" => format!(
+                "{} Finished node {node} - {} ({})",
+                terminal::good("✓"),
+                terminal::good("SUCCESS!"),
+                harmless(self.result["status"].as_str().unwrap_or("no status")),
+            ),
+            "failed" => format!(
+                "{} Finished node {node} - {}{why}",
+                terminal::bad("✗"),
+                terminal::bad("FAILURE!")
+            ),
+            "errored" => format!("{} Error running puppet on {node}{why}", terminal::bad("✗")),
+            _ => format!("{} Skipped node {node}{why}", terminal::warn("-")),
+        }
+    }
+
+    /// Everything but the headline.
+    pub(crate) fn details(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        lines.extend(self.identity());
+        lines.extend(self.counts());
+        lines.extend(
+            self.report_url
+                .map(|url| format!("Report: {}", harmless(url))),
+        );
+        lines.extend(self.errors());
+        lines.extend(self.resources());
+        lines
+    }
+
+    fn identity(&self) -> Option<String> {
+        let known = [
+            ("Environment", "environment"),
+            ("Configuration version", "configuration_version"),
+            ("Transaction UUID", "transaction_uuid"),
+        ];
+        let known = known.iter().filter_map(|(name, key)| {
+            let text = match &self.result[key] {
+                Value::String(text) => text.clone(),
+                Value::Number(number) => number.to_string(),
+                _ => return None,
+            };
+            Some(format!("{name}: {}", harmless(&text)))
+        });
+        let known: Vec<_> = known.collect();
+        (!known.is_empty()).then(|| known.join("  "))
+    }
+
+    fn counts(&self) -> Option<String> {
+        let metrics = self.result["metrics"]
+            .as_object()
+            .filter(|metrics| !metrics.is_empty())?;
+        let count = |key: &str| metrics.get(key).and_then(Value::as_u64).unwrap_or(0);
+        let (total, failed) = (count("total"), count("failed"));
+        let (changed, skipped) = (count("changed"), count("skipped"));
+        let noop = self.result["noop"]["noop"].as_u64().unwrap_or(0);
+        let other = [failed, changed, skipped, noop]
+            .iter()
+            .fold(0, |sum: u64, n| sum.saturating_add(*n));
+        let kinds = [
+            ("failed", failed),
+            ("changed", changed),
+            ("unchanged", total.saturating_sub(other)),
+            ("skipped", skipped),
+            ("noop", noop),
+        ];
+        let told: Vec<_> = kinds
+            .iter()
+            .map(|(kind, count)| counted(kind, *count))
+            .collect();
+        Some(format!("Resource events: {}", told.join("  ")))
+    }
+
+    /// What Puppet itself complained of, less what the headline has told.
+    fn errors(&self) -> Vec<String> {
+        let of_run = &self.result["errors"];
+        let of_error = &self.result["_error"]["details"]["errors"];
+        let errors = of_run.as_array().or_else(|| of_error.as_array());
+        let texts = errors.into_iter().flatten().filter_map(Value::as_str);
+        let told = self.message.unwrap_or_default();
+        let new = texts.filter(|text| !told.contains(text));
+        new.take(ERRORS)
+            .flat_map(str::lines)
+            .map(|line| terminal::error_output(harmless(line)))
+            .collect()
+    }
+
+    fn resources(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let all = self.result["resources"]
+            .as_array()
+            .map_or(&[][..], Vec::as_slice);
+        for resource in all.iter().take(self.resources) {
+            let text = |key: &str| harmless(resource[key].as_str().unwrap_or_default());
+            let status = text("status");
+            lines.push(format!(
+                "{}  {}[{}]{}",
+                coloured(&status, &format!("{status:<7}")),
+                text("type"),
+                text("title"),
+                dim(place(resource)),
+            ));
+            let messages = resource["messages"].as_array().into_iter().flatten();
+            for line in messages.filter_map(Value::as_str).flat_map(str::lines) {
+                lines.push(format!("           {}", harmless(line)));
+            }
+        }
+        let omitted = self.result["resources_omitted"].as_object();
+        let omitted = omitted
+            .into_iter()
+            .flatten()
+            .filter_map(|(_, count)| count.as_u64());
+        let rest = omitted.sum::<u64>() + all.len().saturating_sub(self.resources) as u64;
+        if rest > 0 {
+            lines.push(dim(format!("… and {rest} more resources")));
+        }
+        lines
+    }
+}
+
+/// Where a resource is declared.
+fn place(resource: &Value) -> String {
+    match (resource["file"].as_str(), resource["line"].as_u64()) {
+        (Some(file), Some(line)) => format!("  {}:{line}", harmless(file)),
+        (Some(file), None) => format!("  {}", harmless(file)),
+        _ => String::new(),
+    }
+}
+
+fn counted(kind: &str, count: u64) -> String {
+    let text = format!("{count} {kind}");
+    if count == 0 {
+        dim(text)
+    } else {
+        coloured(kind, &text)
+    }
+}
+
+/// The colour that a kind of resource event has.
+fn coloured(kind: &str, text: &str) -> String {
+    match kind {
+        "failed" => terminal::bad(text),
+        "changed" => terminal::name(text),
+        "unchanged" => terminal::good(text),
+        "skipped" => terminal::warn(text),
+        "noop" => terminal::noop(text),
+        _ => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn told(kind: &str, details: Value, message: &str) -> Vec<String> {
+        let event: Event = serde_json::from_value(json!({
+            "id": "1", "type": kind, "timestamp": "2026-11-21T20:00:00Z",
+            "details": details, "message": message
+        }))
+        .unwrap();
+        plain(Ran::of_event("web1", &event).lines())
+    }
+
+    fn plain(lines: Vec<String>) -> Vec<String> {
+        let lines = lines.iter();
+        lines
+            .map(|line| anstream::adapter::strip_str(line).to_string())
+            .collect()
+    }
+
+    fn result() -> Value {
+        json!({
+            "status": "changed", "environment": "production", "configuration_version": "42",
+            "transaction_uuid": "5f5a1b2c-0000-4000-8000-000000000001",
+            "metrics": {"total": 30, "changed": 2, "failed": 1, "skipped": 3},
+            "noop": {"noop": 4, "no_noop": 3},
+            "resources": [
+                {"type": "File", "title": "/etc/motd", "status": "changed",
+                 "file": "/code/site.pp", "line": 3, "messages": ["content changed"]},
+                {"type": "Exec", "title": "x", "status": "failed", "messages": ["no such file"]},
+            ],
+            "resources_omitted": {"changed": 1, "failed": 0, "noop": 4},
+        })
+    }
+
+    #[test]
+    fn a_success_tells_its_versions_counts_and_resources() {
+        let url = "https://console.example.com/#/cm/report/abc";
+        let lines = told(
+            "node_finished",
+            json!({"node": "web1", "detail": {"report-url": url}, "result": result()}),
+            "",
+        );
+        let expected = [
+            "✓ Finished node web1 - SUCCESS! (changed)",
+            "    Environment: production  Configuration version: 42  Transaction UUID: \
+             5f5a1b2c-0000-4000-8000-000000000001",
+            "    Resource events: 1 failed  2 changed  20 unchanged  3 skipped  4 noop",
+            "    Report: https://console.example.com/#/cm/report/abc",
+            "    changed  File[/etc/motd]  /code/site.pp:3",
+            "               content changed",
+            "    failed   Exec[x]",
+            "               no such file",
+            "    … and 5 more resources",
+        ];
+        assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn a_failure_an_error_and_a_skip_tell_why() {
+        let detail = json!({"node": "web1", "detail": {"message": "1 resource failed"}});
+        assert_eq!(
+            told("node_failed", detail, "long")[0],
+            "✗ Finished node web1 - FAILURE!: 1 resource failed"
+        );
+        let errors =
+            json!({"_error": {"msg": "no", "details": {"errors": ["no", "line 1\nline 2"]}}});
+        let detail = json!({"node": "web1", "detail": {"message": "no"}, "result": errors});
+        assert_eq!(
+            told("node_errored", detail, ""),
+            [
+                "✗ Error running puppet on web1: no",
+                "    line 1",
+                "    line 2"
+            ]
+        );
+        let detail = json!({"node": "web1", "detail": {"reason": "stopped"}});
+        assert_eq!(
+            told("node_skipped", detail, ""),
+            ["- Skipped node web1: stopped"]
+        );
+    }
+
+    #[test]
+    fn nothing_that_a_report_says_moves_the_cursor() {
+        let evil = "\u{1b}[2J\r\u{202e}";
+        let mut result = result();
+        for key in [
+            "environment",
+            "configuration_version",
+            "transaction_uuid",
+            "status",
+        ] {
+            result[key] = evil.into();
+        }
+        let resource = json!({"type": evil, "title": evil, "status": evil, "file": evil,
+            "line": 1, "messages": [evil]});
+        result["resources"] = json!([resource]);
+        result["errors"] = json!([evil]);
+        let detail = json!({"report-url": evil, "message": evil});
+        for kind in [
+            "node_finished",
+            "node_failed",
+            "node_errored",
+            "node_skipped",
+            evil,
+        ] {
+            let details = json!({"detail": detail, "result": result});
+            let event: Event = serde_json::from_value(json!({
+                "id": "1", "type": kind, "timestamp": "2026-11-21T20:00:00Z",
+                "details": details, "message": evil
+            }))
+            .unwrap();
+            for line in Ran::of_event(evil, &event).lines() {
+                let shown = anstream::adapter::strip_str(&line).to_string();
+                assert!(!shown.contains(['\u{1b}', '\r', '\u{202e}']), "{shown:?}");
+                assert!(!line.contains("\u{1b}[2J"), "{line:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn odd_values_are_left_out() {
+        let odd = json!({"metrics": "x", "resources": {}, "errors": 5, "noop": null,
+            "configuration_version": [], "transaction_uuid": null});
+        let lines = told("node_finished", json!({"node": "web1", "result": odd}), "");
+        assert_eq!(lines, ["✓ Finished node web1 - SUCCESS! (no status)"]);
+    }
+}

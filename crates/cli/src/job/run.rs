@@ -1,0 +1,74 @@
+//! `tutti job run`: run Puppet on nodes. Main type: [`Options`].
+
+use api_types::{DeployCommand, JobCreated};
+
+use super::puppet::{Flags, Where};
+use crate::client::Client;
+use crate::shown::Shown;
+use crate::{EXIT_SUCCESS, Failure, Format, follow, terminal};
+
+/// Where to run Puppet, and how.
+#[derive(Debug, clap::Args)]
+pub struct Options {
+    #[command(flatten)]
+    place: Where,
+    #[command(flatten)]
+    flags: Flags,
+    /// How many nodes at once [default: the server's limit]
+    #[arg(long, value_name = "N")]
+    concurrency: Option<u32>,
+    /// Seconds that one node may take
+    #[arg(long, value_name = "SECONDS")]
+    timeout: Option<u64>,
+    /// Why; kept with the job
+    #[arg(long)]
+    description: Option<String>,
+    /// Print the job's number and do not wait
+    #[arg(long)]
+    no_wait: bool,
+    #[command(flatten)]
+    shown: Shown,
+}
+
+pub(crate) async fn run(options: Options, client: &Client) -> Result<u8, Failure> {
+    let scope = options.place.targets.scope(client).await?;
+    let told = options.place.targets.told(&scope);
+    let (environment, enforce_environment) = options.place.environment(client);
+    let command = DeployCommand {
+        concurrency: options.concurrency,
+        timeout: options.timeout,
+        description: options.description.unwrap_or_default(),
+        ..options
+            .flags
+            .command(client, &environment, enforce_environment, scope)
+    };
+    let path = ["orchestrator", "v1", "command", "deploy"];
+    let created: JobCreated = client.post(&path, &command).await?;
+    let number = created.job.name;
+    if options.no_wait {
+        say!("{number}");
+        return Ok(EXIT_SUCCESS);
+    }
+    let format = options.shown.format;
+    if format == Format::Human {
+        announce(&command, &told, &number);
+    }
+    follow::follow(client, &number, format).await
+}
+
+fn announce(command: &DeployCommand, told: &str, number: &str) {
+    let mode = match (command.noop, command.no_noop) {
+        (true, _) => " (noop)",
+        (_, true) => " (not noop)",
+        _ => "",
+    };
+    let environment = match command.environment.as_str() {
+        "" => "each node in its own environment".to_owned(),
+        name => format!("environment {}", terminal::harmless(name)),
+    };
+    say!(
+        "Job {}: {}{mode} on {told}, {environment}\n",
+        terminal::heading(number),
+        terminal::heading("Puppet run"),
+    );
+}

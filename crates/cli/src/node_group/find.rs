@@ -1,0 +1,47 @@
+//! Node groups by what people call them. Main function: [`id`].
+//!
+//! The rule: a UUID is taken as it is; a name must be that of exactly one group.
+
+use api_types::classifier::NodeGroup;
+use uuid::Uuid;
+
+use crate::Failure;
+use crate::client::Client;
+
+pub(crate) const GROUPS: [&str; 3] = ["classifier-api", "v1", "groups"];
+
+/// The id of the group that `called` is the id or the name of.
+pub(crate) async fn id(client: &Client, called: &str) -> Result<String, Failure> {
+    if Uuid::parse_str(called).is_ok() {
+        return Ok(called.to_owned());
+    }
+    one(all(client).await?, called).map(|group| group.id)
+}
+
+/// The same, with the whole group.
+pub(crate) async fn group(client: &Client, called: &str) -> Result<NodeGroup, Failure> {
+    if Uuid::parse_str(called).is_err() {
+        return one(all(client).await?, called);
+    }
+    let [service, version, groups] = GROUPS;
+    client.get(&[service, version, groups, called], &[]).await
+}
+
+/// Every group that the user may see.
+pub(crate) async fn all(client: &Client) -> Result<Vec<NodeGroup>, Failure> {
+    client.get(&GROUPS, &[]).await
+}
+
+fn one(groups: Vec<NodeGroup>, called: &str) -> Result<NodeGroup, Failure> {
+    let mut fitting = groups.into_iter().filter(|group| group.name == called);
+    match (fitting.next(), fitting.next()) {
+        (Some(group), None) => Ok(group),
+        (None, _) => Err(Failure::Usage(format!(
+            "there is no node group `{called}` that you may see; `tutti node-group list` shows them"
+        ))),
+        (Some(_), Some(_)) => Err(Failure::Usage(format!(
+            "several node groups are called `{called}`; name one by its id, as in \
+             `tutti node-group list --ids`"
+        ))),
+    }
+}

@@ -1,0 +1,125 @@
+//! `tutti node-group pin`, `unpin`, `unpin-from-all` and `explain`.
+
+use api_types::classifier::{
+    ClassificationExplanation, Classified, ClassifyNode, PinNodes, UnpinnedNodes,
+};
+use reqwest::Method;
+use serde_json::Value;
+
+use super::find;
+use crate::client::Client;
+use crate::shown::{Shown, json};
+use crate::terminal::{self, harmless};
+use crate::{EXIT_SUCCESS, Failure, Format, table, targets};
+
+/// A group and nodes.
+#[derive(Debug, clap::Args)]
+pub struct Pins {
+    /// The group's name or id
+    group: String,
+    /// Certnames, or @FILE with one on each line (@- is stdin)
+    #[arg(required = true)]
+    nodes: Vec<String>,
+}
+
+/// Nodes alone.
+#[derive(Debug, clap::Args)]
+pub struct Nodes {
+    /// Certnames, or @FILE with one on each line (@- is stdin)
+    #[arg(required = true)]
+    nodes: Vec<String>,
+}
+
+/// One node.
+#[derive(Debug, clap::Args)]
+pub struct Explain {
+    /// The node's certname
+    node: String,
+    #[command(flatten)]
+    shown: Shown,
+}
+
+/// `command` is `pin` or `unpin`.
+pub(super) async fn pin(pins: &Pins, command: &str, client: &Client) -> Result<u8, Failure> {
+    let nodes = names(&pins.nodes)?;
+    let id = find::id(client, &pins.group).await?;
+    let count = nodes.len();
+    let [service, version, groups] = find::GROUPS;
+    let path = [service, version, groups, id.as_str(), command];
+    client
+        .done(Method::POST, &path, &PinNodes { nodes })
+        .await?;
+    let plural = if count == 1 { "node" } else { "nodes" };
+    let group = harmless(&pins.group);
+    match command {
+        "pin" => say!("Pinned {count} {plural} to {group}"),
+        _ => say!("Unpinned {count} {plural} from {group}"),
+    }
+    Ok(EXIT_SUCCESS)
+}
+
+pub(super) async fn unpin_from_all(options: &Nodes, client: &Client) -> Result<u8, Failure> {
+    let nodes = names(&options.nodes)?;
+    let path = ["classifier-api", "v1", "commands", "unpin-from-all"];
+    let done: UnpinnedNodes = client.post(&path, &PinNodes { nodes }).await?;
+    for node in &done.nodes {
+        let groups: Vec<_> = node
+            .groups
+            .iter()
+            .map(|group| harmless(&group.name))
+            .collect();
+        let told = match groups.is_empty() {
+            true => "was pinned nowhere".to_owned(),
+            false => format!("unpinned from {}", groups.join(", ")),
+        };
+        say!("{}  {told}", terminal::name(harmless(&node.name)));
+    }
+    Ok(EXIT_SUCCESS)
+}
+
+pub(super) async fn explain(options: &Explain, client: &Client) -> Result<u8, Failure> {
+    let node = options.node.as_str();
+    let path = ["classifier-api", "v1", "classified", "nodes", node];
+    let known = ClassifyNode::default();
+    if options.shown.format == Format::Json {
+        let path: Vec<_> = path.into_iter().chain(["explanation"]).collect();
+        let told: ClassificationExplanation = client.post(&path, &known).await?;
+        json(&told);
+        return Ok(EXIT_SUCCESS);
+    }
+    let groups = find::all(client).await?;
+    let told: Classified = client.post(&path, &known).await?;
+    let name = |id: &String| {
+        let group = groups.iter().find(|group| group.id == *id);
+        harmless(group.map_or(id.as_str(), |group| group.name.as_str()))
+    };
+    let in_groups: Vec<_> = told.groups.iter().map(name).collect();
+    table::fields(&[
+        ("node", terminal::name(harmless(node))),
+        ("environment", harmless(&told.environment)),
+        ("groups", in_groups.join(", ")),
+    ]);
+    let classes = serde_json::to_value(&told.classes).unwrap_or_default();
+    let variables = serde_json::to_value(&told.parameters).unwrap_or_default();
+    for (title, parts) in [("Classes", classes), ("Variables", variables)] {
+        let Value::Object(parts) = parts else {
+            continue;
+        };
+        if !parts.is_empty() {
+            say!("\n{}", terminal::heading(title));
+        }
+        for (key, value) in &parts {
+            let value = harmless(&value.to_string());
+            say!("  {}  {value}", terminal::name(harmless(key)));
+        }
+    }
+    Ok(EXIT_SUCCESS)
+}
+
+fn names(given: &[String]) -> Result<Vec<String>, Failure> {
+    let mut names = Vec::with_capacity(given.len());
+    for given in given {
+        names.extend(targets::parse(given)?);
+    }
+    Ok(names)
+}

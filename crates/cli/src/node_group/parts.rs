@@ -1,0 +1,90 @@
+//! Parts of a group from the command line: rules, classes, variables.
+//! Main functions: [`rule`], [`class`], [`variable`].
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::Failure;
+use crate::settings::read_limited;
+use crate::terminal::harmless;
+
+/// A rule as JSON, or `@FILE` with it.
+pub(super) fn rule(text: &str) -> Result<Value, Failure> {
+    let (place, text) = match text.strip_prefix('@') {
+        Some(path) => (path.to_owned(), read_limited(Path::new(path))?),
+        None => ("--rule".to_owned(), text.to_owned()),
+    };
+    let rule: Value = json(&place, &text)?;
+    match rule {
+        Value::Array(_) => Ok(rule),
+        _ => Err(Failure::Content {
+            place,
+            what: r#"a rule is an array, as in ["~", "name", "^web"]"#.to_owned(),
+        }),
+    }
+}
+
+/// `NAME`, or `NAME={"parameter": value}`.
+pub(super) fn class(text: &str) -> Result<(String, Value), Failure> {
+    let Some((name, parameters)) = text.split_once('=') else {
+        return Ok((text.to_owned(), Value::Object(serde_json::Map::new())));
+    };
+    match json("--class", parameters)? {
+        parameters @ Value::Object(_) => Ok((name.to_owned(), parameters)),
+        _ => Err(Failure::Content {
+            place: "--class".to_owned(),
+            what: format!("the parameters of {} must be a JSON object", harmless(name)),
+        }),
+    }
+}
+
+/// `NAME=VALUE`: what is JSON is taken as JSON, the rest as text.
+pub(super) fn variable(text: &str) -> Result<(String, Value), Failure> {
+    let Some((name, value)) = text.split_once('=').filter(|(name, _)| !name.is_empty()) else {
+        let what = format!("`{}` is no variable; write name=value", harmless(text));
+        return Err(Failure::Usage(what));
+    };
+    let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
+    Ok((name.to_owned(), value))
+}
+
+fn json(place: &str, text: &str) -> Result<Value, Failure> {
+    serde_json::from_str(text).map_err(|error| Failure::Content {
+        place: place.to_owned(),
+        what: error.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn parts_are_read() {
+        assert_eq!(
+            rule(r#"["=", "name", "a"]"#).unwrap(),
+            json!(["=", "name", "a"])
+        );
+        assert_eq!(class("ntp").unwrap(), ("ntp".to_owned(), json!({})));
+        let with = class(r#"a::b={"x": "y=z"}"#).unwrap();
+        assert_eq!(with, ("a::b".to_owned(), json!({"x": "y=z"})));
+        assert_eq!(variable("n=1").unwrap().1, json!(1));
+        assert_eq!(variable("n=a=b").unwrap().1, json!("a=b"));
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        assert!(rule("{}").unwrap_err().to_string().contains("array"));
+        assert!(rule("[").unwrap_err().to_string().contains("--rule"));
+        assert!(class("a=1").unwrap_err().to_string().contains("object"));
+        assert!(
+            variable("x")
+                .unwrap_err()
+                .to_string()
+                .contains("name=value")
+        );
+        assert!(rule("@/nonexistent").is_err());
+    }
+}

@@ -1,0 +1,211 @@
+//! `tutti node-group list`, `show` and `rules`.
+
+use std::collections::{HashMap, HashSet};
+
+use api_types::classifier::{NodeGroup, NodeGroupRules};
+use serde_json::Value;
+
+use super::find;
+use crate::client::Client;
+use crate::shown::{Shown, json};
+use crate::terminal::{self, harmless};
+use crate::{EXIT_SUCCESS, Failure, Format, table};
+
+/// How to show them.
+#[derive(Debug, clap::Args)]
+pub struct List {
+    /// With the ids of the groups
+    #[arg(long)]
+    ids: bool,
+    #[command(flatten)]
+    shown: Shown,
+}
+
+/// Which.
+#[derive(Debug, clap::Args)]
+pub struct Show {
+    /// The group's name or id
+    group: String,
+    #[command(flatten)]
+    shown: Shown,
+}
+
+pub(super) async fn list(options: &List, client: &Client) -> Result<u8, Failure> {
+    let groups = find::all(client).await?;
+    if options.shown.format == Format::Json {
+        json(&groups);
+        return Ok(EXIT_SUCCESS);
+    }
+    let mut heading = vec!["GROUP", "ENVIRONMENT", "CLASSES", "RULE"];
+    heading.extend(options.ids.then_some("ID"));
+    let rows = tree(&groups).into_iter().map(|(depth, group)| {
+        let name = terminal::name(harmless(&group.name));
+        let trumps = if group.environment_trumps {
+            " (trumps)"
+        } else {
+            ""
+        };
+        let classes: Vec<_> = keys(&group.classes).collect();
+        let mut row = vec![
+            format!("{}{name}", "  ".repeat(depth)),
+            format!("{}{trumps}", harmless(&group.environment)),
+            classes.join(", "),
+            text(group.rule.as_ref()),
+        ];
+        row.extend(options.ids.then(|| harmless(&group.id)));
+        row
+    });
+    table::print(&heading, rows.collect());
+    Ok(EXIT_SUCCESS)
+}
+
+/// Each group behind its parent, with its depth. A group whose parent is not to be seen, or that is
+/// its own, is at the left; each comes once, whatever the parents say.
+fn tree(groups: &[NodeGroup]) -> Vec<(usize, &NodeGroup)> {
+    let ids: HashSet<&str> = groups.iter().map(|group| group.id.as_str()).collect();
+    let mut below: HashMap<&str, Vec<&NodeGroup>> = HashMap::new();
+    let mut open = Vec::new();
+    let mut sorted: Vec<_> = groups.iter().collect();
+    sorted.sort_by(|one, other| other.name.cmp(&one.name));
+    for group in sorted {
+        if group.parent == group.id || !ids.contains(group.parent.as_str()) {
+            open.push((0, group));
+        } else {
+            below.entry(&group.parent).or_default().push(group);
+        }
+    }
+    let mut tree = Vec::with_capacity(groups.len());
+    while let Some((depth, group)) = open.pop() {
+        tree.push((depth, group));
+        let children = below.remove(group.id.as_str()).unwrap_or_default();
+        open.extend(children.into_iter().map(|child| (depth + 1, child)));
+    }
+    // What is left is below itself by way of others; a server has no such groups.
+    tree.extend(below.into_values().flatten().map(|group| (0, group)));
+    tree
+}
+
+pub(super) async fn show(options: &Show, client: &Client) -> Result<u8, Failure> {
+    let group = find::group(client, &options.group).await?;
+    if options.shown.format == Format::Json {
+        json(&group);
+        return Ok(EXIT_SUCCESS);
+    }
+    let trumps = if group.environment_trumps {
+        " (trumps)"
+    } else {
+        ""
+    };
+    let mut fields = vec![
+        ("group", terminal::heading(harmless(&group.name))),
+        ("id", harmless(&group.id)),
+        ("parent", harmless(&group.parent)),
+        (
+            "environment",
+            format!("{}{trumps}", harmless(&group.environment)),
+        ),
+        ("rule", text(group.rule.as_ref())),
+        (
+            "edited",
+            format!("{} ({} times)", group.last_edited, group.serial_number),
+        ),
+    ];
+    if let Some(description) = &group.description {
+        fields.insert(3, ("description", harmless(description)));
+    }
+    table::fields(&fields);
+    for (title, parts) in [
+        ("Classes", &group.classes),
+        ("Configuration data", &group.config_data),
+        ("Variables", &group.variables),
+    ] {
+        let parts = parts.as_object().filter(|parts| !parts.is_empty());
+        if let Some(parts) = parts {
+            say!("\n{}", terminal::heading(title));
+            for (name, value) in parts {
+                say!(
+                    "  {}  {}",
+                    terminal::name(harmless(name)),
+                    text(Some(value))
+                );
+            }
+        }
+    }
+    Ok(EXIT_SUCCESS)
+}
+
+pub(super) async fn rules(options: &Show, client: &Client) -> Result<u8, Failure> {
+    let id = find::id(client, &options.group).await?;
+    let [service, version, groups] = find::GROUPS;
+    let path = [service, version, groups, id.as_str(), "rules"];
+    let rules: NodeGroupRules = client.get(&path, &[]).await?;
+    if options.shown.format == Format::Json {
+        json(&rules);
+        return Ok(EXIT_SUCCESS);
+    }
+    table::fields(&[
+        ("rule", text(rules.rule.as_ref())),
+        ("with those above", text(rules.rule_with_inherited.as_ref())),
+        (
+            "as a query of nodes",
+            text(rules.translated.nodes_query_format.as_ref()),
+        ),
+        (
+            "of the inventory",
+            text(rules.translated.inventory_query_format.as_ref()),
+        ),
+    ]);
+    Ok(EXIT_SUCCESS)
+}
+
+fn keys(value: &Value) -> impl Iterator<Item = String> {
+    let keys = value.as_object().into_iter().flatten();
+    keys.map(|(key, _)| harmless(key))
+}
+
+/// JSON in one line; `-` where there is nothing.
+fn text(value: Option<&Value>) -> String {
+    match value {
+        None | Some(Value::Null) => "-".to_owned(),
+        Some(value) => harmless(&value.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn group(id: &str, parent: &str) -> NodeGroup {
+        serde_json::from_value(json!({
+            "name": id, "id": id, "environment": "production", "environment_trumps": false,
+            "parent": parent, "rule": null, "classes": {}, "config_data": {}, "variables": {},
+            "last_edited": "2026-11-21T20:00:00.000Z", "serial_number": 1
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn every_group_comes_once_behind_its_parent() {
+        let groups = [
+            ("b", "root"),
+            ("root", "root"),
+            ("a", "root"),
+            ("c", "b"),
+            ("x", "unseen"),
+        ];
+        let groups = groups.map(|(id, parent)| group(id, parent));
+        let tree: Vec<_> = tree(&groups)
+            .iter()
+            .map(|(n, g)| (*n, g.name.clone()))
+            .collect();
+        let expected = [(0, "root"), (1, "a"), (1, "b"), (2, "c"), (0, "x")];
+        assert_eq!(tree, expected.map(|(depth, name)| (depth, name.to_owned())));
+    }
+
+    #[test]
+    fn a_cycle_ends() {
+        let groups = [group("a", "b"), group("b", "a"), group("c", "a")];
+        assert_eq!(tree(&groups).len(), 3);
+    }
+}

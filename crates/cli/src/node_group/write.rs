@@ -1,0 +1,211 @@
+//! `tutti node-group create`, `edit`, `delete` and `import`.
+
+use std::path::{Path, PathBuf};
+
+use api_types::Object;
+use api_types::classifier::{NodeGroup, NodeGroupDelta, NodeGroupInput};
+use reqwest::Method;
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::{find, parts};
+use crate::client::Client;
+use crate::settings::read_limited;
+use crate::terminal::harmless;
+use crate::{EXIT_SUCCESS, Failure};
+
+/// The group above all, in every classifier.
+const ROOT: &str = "00000000-0000-4000-8000-000000000000";
+
+/// What comes.
+#[derive(Debug, clap::Args)]
+pub struct Create {
+    /// The group's name
+    name: String,
+    /// The group above, by its name or id [default: All Nodes]
+    #[arg(long, value_name = "GROUP")]
+    parent: Option<String>,
+    /// Beat the environments of other groups
+    #[arg(long)]
+    environment_trumps: bool,
+    #[command(flatten)]
+    parts: Parts,
+}
+
+/// What changes.
+#[derive(Debug, clap::Args)]
+pub struct Edit {
+    /// The group's name or id
+    group: String,
+    /// Another name
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Another group above, by its name or id
+    #[arg(long, value_name = "GROUP")]
+    parent: Option<String>,
+    /// Whether its environment beats those of other groups
+    #[arg(long, value_name = "BOOL")]
+    environment_trumps: Option<bool>,
+    /// Take the rule away
+    #[arg(long, conflicts_with = "rule")]
+    no_rule: bool,
+    /// Take a class away; may be given several times
+    #[arg(long = "no-class", value_name = "CLASS")]
+    no_classes: Vec<String>,
+    /// Take a variable away; may be given several times
+    #[arg(long = "no-variable", value_name = "NAME")]
+    no_variables: Vec<String>,
+    #[command(flatten)]
+    parts: Parts,
+}
+
+/// What a group consists of.
+#[derive(Debug, clap::Args)]
+struct Parts {
+    /// What its nodes run under
+    #[arg(long, short = 'e', value_name = "NAME")]
+    environment: Option<String>,
+    /// What it is for
+    #[arg(long)]
+    description: Option<String>,
+    /// Which nodes: a rule as JSON, or @FILE with it
+    #[arg(long, value_name = "JSON")]
+    rule: Option<String>,
+    /// A class, with its parameters as a JSON object or without; may be given several times
+    #[arg(long = "class", value_name = "CLASS[=JSON]")]
+    classes: Vec<String>,
+    /// A top-scope variable; may be given several times
+    #[arg(long = "variable", value_name = "NAME=VALUE")]
+    variables: Vec<String>,
+}
+
+/// One group.
+#[derive(Debug, clap::Args)]
+pub struct One {
+    /// The group's name or id
+    group: String,
+}
+
+/// From where.
+#[derive(Debug, clap::Args)]
+pub struct Import {
+    /// The file: an array of groups
+    file: PathBuf,
+}
+
+pub(super) async fn create(options: Create, client: &Client) -> Result<u8, Failure> {
+    let parent = match &options.parent {
+        Some(called) => find::id(client, called).await?,
+        None => ROOT.to_owned(),
+    };
+    let parts = options.parts;
+    let variables = objects(&parts.variables, parts::variable)?;
+    let id = Uuid::new_v4().to_string();
+    let input = NodeGroupInput {
+        name: options.name,
+        parent,
+        classes: objects(&parts.classes, parts::class)?,
+        id: Some(id.clone()),
+        description: parts.description,
+        environment: parts.environment,
+        environment_trumps: options.environment_trumps.then_some(true),
+        rule: parts.rule.as_deref().map(parts::rule).transpose()?,
+        config_data: None,
+        variables: (!variables.is_empty()).then_some(variables),
+        serial_number: None,
+    };
+    let group: NodeGroup = client.put(&path(&id), &input).await?;
+    say!(
+        "Made node group {} ({})",
+        harmless(&group.name),
+        harmless(&group.id)
+    );
+    Ok(EXIT_SUCCESS)
+}
+
+pub(super) async fn edit(options: Edit, client: &Client) -> Result<u8, Failure> {
+    let id = find::id(client, &options.group).await?;
+    let mut delta = Object::new();
+    let mut set = |key: &str, value: Option<Value>| {
+        delta.extend(value.map(|value| (key.to_owned(), value)));
+    };
+    let parts = options.parts;
+    set("name", options.name.map(Value::from));
+    set("environment", parts.environment.map(Value::from));
+    set("description", parts.description.map(Value::from));
+    set(
+        "environment_trumps",
+        options.environment_trumps.map(Value::from),
+    );
+    if let Some(parent) = &options.parent {
+        set("parent", Some(find::id(client, parent).await?.into()));
+    }
+    match parts.rule {
+        Some(rule) => set("rule", Some(parts::rule(&rule)?)),
+        None => set("rule", options.no_rule.then_some(Value::Null)),
+    }
+    let mut classes = objects(&parts.classes, parts::class)?;
+    classes.extend(
+        options
+            .no_classes
+            .into_iter()
+            .map(|name| (name, Value::Null)),
+    );
+    let mut variables = objects(&parts.variables, parts::variable)?;
+    variables.extend(
+        options
+            .no_variables
+            .into_iter()
+            .map(|name| (name, Value::Null)),
+    );
+    for (key, object) in [("classes", classes), ("variables", variables)] {
+        set(key, (!object.is_empty()).then_some(Value::Object(object)));
+    }
+    if delta.is_empty() {
+        return Err(Failure::Usage(
+            "say what is to change; see --help".to_owned(),
+        ));
+    }
+    let group: NodeGroup = client.post(&path(&id), &NodeGroupDelta(delta)).await?;
+    say!("Changed node group {}", harmless(&group.name));
+    Ok(EXIT_SUCCESS)
+}
+
+pub(super) async fn delete(one: &One, client: &Client) -> Result<u8, Failure> {
+    let id = find::id(client, &one.group).await?;
+    client.delete(&path(&id)).await?;
+    say!("Deleted node group {}", harmless(&one.group));
+    Ok(EXIT_SUCCESS)
+}
+
+pub(super) async fn import(options: &Import, client: &Client) -> Result<u8, Failure> {
+    let groups = groups(&options.file)?;
+    let path = ["classifier-api", "v1", "import-hierarchy"];
+    client.done(Method::POST, &path, &groups).await?;
+    say!(
+        "All groups are replaced by the {} of {}",
+        groups.len(),
+        options.file.display()
+    );
+    Ok(EXIT_SUCCESS)
+}
+
+fn groups(file: &Path) -> Result<Vec<Value>, Failure> {
+    serde_json::from_str(&read_limited(file)?).map_err(|error| Failure::Content {
+        place: file.display().to_string(),
+        what: format!("it must be an array of groups: {error}"),
+    })
+}
+
+/// `part` of each text.
+fn objects(
+    texts: &[String],
+    part: impl Fn(&str) -> Result<(String, Value), Failure>,
+) -> Result<Object, Failure> {
+    texts.iter().map(|text| part(text)).collect()
+}
+
+fn path(id: &str) -> [&str; 4] {
+    let [service, version, groups] = find::GROUPS;
+    [service, version, groups, id]
+}

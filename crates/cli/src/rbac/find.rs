@@ -1,0 +1,122 @@
+//! Users, roles and groups by what people call them. Main functions: [`user`], [`role`], [`group`].
+//!
+//! The rule: an id is taken as it is, a name must fit exactly; nothing is guessed.
+
+use std::collections::HashMap;
+
+use api_types::User;
+use api_types::rbac::{Group, Role};
+use uuid::Uuid;
+
+use crate::client::Client;
+use crate::{Failure, terminal};
+
+/// The segments of a route of version 1.
+pub(crate) fn v1<const N: usize>(rest: [&str; N]) -> Vec<&str> {
+    ["rbac-api", "v1"].into_iter().chain(rest).collect()
+}
+
+pub(crate) async fn users(client: &Client) -> Result<Vec<User>, Failure> {
+    client.get(&v1(["users"]), &[]).await
+}
+
+/// Whose token it is.
+pub(crate) async fn myself(client: &Client) -> Result<User, Failure> {
+    client.get(&v1(["users", "current"]), &[]).await
+}
+
+/// The user with this login or id. Oneself is found without the right to see others.
+pub(crate) async fn user(client: &Client, called: &str) -> Result<User, Failure> {
+    if Uuid::parse_str(called).is_ok() {
+        return client.get(&v1(["users", called]), &[]).await;
+    }
+    let myself = myself(client).await?;
+    if myself.login == called {
+        return Ok(myself);
+    }
+    let found = users(client)
+        .await?
+        .into_iter()
+        .find(|user| user.login == called);
+    found.ok_or_else(|| unknown("user", called))
+}
+
+pub(crate) async fn roles(client: &Client) -> Result<Vec<Role>, Failure> {
+    client.get(&v1(["roles"]), &[]).await
+}
+
+/// The role with this number or name.
+pub(crate) async fn role(client: &Client, called: &str) -> Result<Role, Failure> {
+    one_role(&roles(client).await?, called).cloned()
+}
+
+/// The numbers of these roles.
+pub(crate) async fn role_ids(client: &Client, called: &[String]) -> Result<Vec<i64>, Failure> {
+    if called.is_empty() {
+        return Ok(Vec::new());
+    }
+    let roles = roles(client).await?;
+    let ids = called
+        .iter()
+        .map(|called| one_role(&roles, called).map(|role| role.id));
+    ids.collect()
+}
+
+fn one_role<'a>(roles: &'a [Role], called: &str) -> Result<&'a Role, Failure> {
+    let number = called.parse::<i64>().ok();
+    let fits = |role: &&Role| Some(role.id) == number || role.display_name == called;
+    roles
+        .iter()
+        .find(fits)
+        .ok_or_else(|| unknown("role", called))
+}
+
+pub(crate) async fn groups(client: &Client) -> Result<Vec<Group>, Failure> {
+    client.get(&v1(["groups"]), &[]).await
+}
+
+/// The group of users with this name or id.
+pub(crate) async fn group(client: &Client, called: &str) -> Result<Group, Failure> {
+    if Uuid::parse_str(called).is_ok() {
+        return client.get(&v1(["groups", called]), &[]).await;
+    }
+    let found = groups(client)
+        .await?
+        .into_iter()
+        .find(|group| group.login == called);
+    found.ok_or_else(|| unknown("group", called))
+}
+
+/// What the roles are called; a number where the user may not see roles.
+#[derive(Debug, Default)]
+pub(crate) struct RoleNames(HashMap<i64, String>);
+
+impl RoleNames {
+    pub(crate) async fn read(client: &Client) -> Result<Self, Failure> {
+        match roles(client).await {
+            Ok(roles) => Ok(Self::of(roles)),
+            Err(Failure::Refused { status: 403, .. }) => Ok(Self::default()),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    pub(crate) fn of(roles: Vec<Role>) -> Self {
+        let names = roles.into_iter().map(|role| (role.id, role.display_name));
+        Self(names.collect())
+    }
+
+    pub(crate) fn shown(&self, ids: &[i64]) -> String {
+        let names = ids.iter().map(|id| match self.0.get(id) {
+            Some(name) => terminal::harmless(name),
+            None => id.to_string(),
+        });
+        names.collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn unknown(kind: &str, called: &str) -> Failure {
+    let called = terminal::harmless(called);
+    Failure::Usage(format!(
+        "there is no {kind} `{called}` that you may see; `tutti {kind} list` shows them"
+    ))
+}

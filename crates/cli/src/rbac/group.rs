@@ -1,0 +1,170 @@
+//! `tutti group …`: groups of users, from a directory. Main type: [`Verb`].
+
+use api_types::rbac::{Group, GroupImport, GroupUpdate};
+
+use super::find::{self, RoleNames, v1};
+use crate::client::Client;
+use crate::settings::Connection;
+use crate::shown::{Shown, json};
+use crate::terminal::{self, harmless};
+use crate::{EXIT_SUCCESS, Failure, Format, table};
+
+/// What can be done with groups of users.
+#[derive(Debug, clap::Subcommand)]
+pub enum Verb {
+    /// List the groups
+    #[command(after_long_help = "Example:\n  tutti group list")]
+    List(Shown),
+    /// Show one group, its roles and its members
+    #[command(after_long_help = "Example:\n  tutti group show linux-admins")]
+    Show(Show),
+    /// Import a group of the directory; its members get its roles from their next login on
+    #[command(
+        visible_alias = "create",
+        after_long_help = "Example:\n  tutti group import linux-admins --role Operators"
+    )]
+    Import(Import),
+    /// Change a group's name for people; roles come with `tutti role add-group`
+    #[command(after_long_help = "Example:\n  tutti group edit linux-admins --name 'Linux admins'")]
+    Edit(Edit),
+    /// Forget a group; its members lose the roles that they had by it
+    #[command(after_long_help = "Example:\n  tutti group delete linux-admins")]
+    Delete(One),
+}
+
+/// Which.
+#[derive(Debug, clap::Args)]
+pub struct Show {
+    /// The directory's name for the group, or its id
+    group: String,
+    #[command(flatten)]
+    shown: Shown,
+}
+
+/// What comes.
+#[derive(Debug, clap::Args)]
+pub struct Import {
+    /// The directory's name for the group
+    group: String,
+    /// The name for people
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "",
+        hide_default_value = true
+    )]
+    name: String,
+    /// A role by its name or number; may be given several times
+    #[arg(long = "role", value_name = "ROLE")]
+    roles: Vec<String>,
+}
+
+/// What changes.
+#[derive(Debug, clap::Args)]
+pub struct Edit {
+    /// The directory's name for the group, or its id
+    group: String,
+    /// The name for people
+    #[arg(long, value_name = "NAME")]
+    name: String,
+}
+
+/// One group.
+#[derive(Debug, clap::Args)]
+pub struct One {
+    /// The directory's name for the group, or its id
+    group: String,
+}
+
+pub(crate) async fn run(verb: Verb, connection: &Connection) -> Result<u8, Failure> {
+    let client = Client::with_token(connection)?;
+    match verb {
+        Verb::List(shown) => list(&shown, &client).await,
+        Verb::Show(options) => show(&options, &client).await,
+        Verb::Import(options) => import(options, &client).await,
+        Verb::Edit(options) => edit(options, &client).await,
+        Verb::Delete(one) => {
+            let group = find::group(&client, &one.group).await?;
+            client.delete(&v1(["groups", &group.id])).await?;
+            say!("Forgot group {}", harmless(&group.login));
+            Ok(EXIT_SUCCESS)
+        }
+    }
+}
+
+async fn list(shown: &Shown, client: &Client) -> Result<u8, Failure> {
+    let groups = find::groups(client).await?;
+    if shown.format == Format::Json {
+        json(&groups);
+        return Ok(EXIT_SUCCESS);
+    }
+    if groups.is_empty() {
+        say!("No groups yet; `tutti group import` takes one of the directory.");
+        return Ok(EXIT_SUCCESS);
+    }
+    let roles = RoleNames::read(client).await?;
+    let rows = groups.iter().map(|group| {
+        vec![
+            terminal::name(harmless(&group.login)),
+            harmless(&group.display_name),
+            roles.shown(&group.role_ids),
+            group.user_ids.len().to_string(),
+        ]
+    });
+    table::print(&["GROUP", "NAME", "ROLES", "USERS"], rows.collect());
+    Ok(EXIT_SUCCESS)
+}
+
+async fn show(options: &Show, client: &Client) -> Result<u8, Failure> {
+    let group = find::group(client, &options.group).await?;
+    if options.shown.format == Format::Json {
+        json(&group);
+        return Ok(EXIT_SUCCESS);
+    }
+    let roles = RoleNames::read(client).await?;
+    let users = find::users(client).await?.into_iter();
+    let users = users.filter(|user| group.user_ids.contains(&user.id));
+    let users: Vec<_> = users.map(|user| harmless(&user.login)).collect();
+    table::fields(&[
+        ("group", terminal::heading(harmless(&group.login))),
+        ("id", harmless(&group.id)),
+        ("name", harmless(&group.display_name)),
+        ("roles", roles.shown(&group.role_ids)),
+        ("users", users.join(", ")),
+    ]);
+    Ok(EXIT_SUCCESS)
+}
+
+async fn import(options: Import, client: &Client) -> Result<u8, Failure> {
+    let body = GroupImport {
+        login: options.group,
+        display_name: options.name,
+        role_ids: find::role_ids(client, &options.roles).await?,
+        identity_provider_id: None,
+        validate: None,
+    };
+    let group: Group = client.post(&v1(["groups"]), &body).await?;
+    say!(
+        "Imported group {} ({})",
+        harmless(&group.login),
+        harmless(&group.id)
+    );
+    Ok(EXIT_SUCCESS)
+}
+
+async fn edit(options: Edit, client: &Client) -> Result<u8, Failure> {
+    let group = find::group(client, &options.group).await?;
+    let update = GroupUpdate {
+        id: group.id.clone(),
+        login: group.login,
+        display_name: options.name,
+        role_ids: group.role_ids,
+        user_ids: Vec::new(),
+        is_group: true,
+        is_remote: true,
+        is_superuser: false,
+    };
+    let group: Group = client.put(&v1(["groups", &group.id]), &update).await?;
+    say!("Changed group {}", harmless(&group.login));
+    Ok(EXIT_SUCCESS)
+}

@@ -1,0 +1,177 @@
+//! `tutti role create`, `edit`, `delete`, and what adds to a role or takes away.
+
+use api_types::rbac::{NewRole, Role, RoleGroups, RolePermissions, RoleUpdate, RoleUsers};
+use reqwest::Method;
+
+use super::permission;
+use crate::client::Client;
+use crate::rbac::find::{self, v1};
+use crate::terminal::harmless;
+use crate::{EXIT_SUCCESS, Failure};
+
+/// What comes.
+#[derive(Debug, clap::Args)]
+pub struct Create {
+    /// The role's name
+    name: String,
+    /// What it is for
+    #[arg(long, default_value = "", hide_default_value = true)]
+    description: String,
+    /// What it permits: type:action or type:action:instance; may be given several times
+    #[arg(long = "permission", value_name = "PERMISSION")]
+    permissions: Vec<String>,
+    /// Who has it, by login; may be given several times
+    #[arg(long = "user", value_name = "USER")]
+    users: Vec<String>,
+}
+
+/// What changes.
+#[derive(Debug, clap::Args)]
+pub struct Edit {
+    /// The role's name or number
+    role: String,
+    /// Another name
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Another description
+    #[arg(long)]
+    description: Option<String>,
+}
+
+/// One role.
+#[derive(Debug, clap::Args)]
+pub struct One {
+    /// The role's name or number
+    role: String,
+}
+
+/// A role and permissions.
+#[derive(Debug, clap::Args)]
+pub struct Permissions {
+    /// The role's name or number
+    role: String,
+    /// Permissions: type:action or type:action:instance
+    #[arg(required = true)]
+    permissions: Vec<String>,
+}
+
+/// A role and who has it.
+#[derive(Debug, clap::Args)]
+pub struct Members {
+    /// The role's name or number
+    role: String,
+    /// Who, by login, name or id
+    #[arg(required = true)]
+    members: Vec<String>,
+}
+
+pub(super) async fn create(options: Create, client: &Client) -> Result<u8, Failure> {
+    let new = NewRole {
+        display_name: options.name,
+        description: options.description,
+        permissions: permission::parse_all(&options.permissions)?,
+        user_ids: user_ids(client, &options.users).await?,
+        group_ids: Vec::new(),
+    };
+    let role: Role = client.post(&v1(["roles"]), &new).await?;
+    say!(
+        "Made role {} (number {})",
+        harmless(&role.display_name),
+        role.id
+    );
+    Ok(EXIT_SUCCESS)
+}
+
+pub(super) async fn edit(options: Edit, client: &Client) -> Result<u8, Failure> {
+    let role = find::role(client, &options.role).await?;
+    let update = RoleUpdate {
+        id: role.id,
+        display_name: options.name.unwrap_or(role.display_name),
+        description: options.description.unwrap_or(role.description),
+        permissions: role.permissions,
+        user_ids: role.user_ids,
+        group_ids: role.group_ids,
+    };
+    let number = role.id.to_string();
+    let role: Role = client.put(&v1(["roles", &number]), &update).await?;
+    changed(&role);
+    Ok(EXIT_SUCCESS)
+}
+
+pub(super) async fn delete(one: &One, client: &Client) -> Result<u8, Failure> {
+    let role = find::role(client, &one.role).await?;
+    client.delete(&v1(["roles", &role.id.to_string()])).await?;
+    say!("Deleted role {}", harmless(&role.display_name));
+    Ok(EXIT_SUCCESS)
+}
+
+/// `command` is `add-permissions` or `remove-permissions`.
+pub(super) async fn permit(
+    given: Permissions,
+    command: &str,
+    client: &Client,
+) -> Result<u8, Failure> {
+    let permissions = permission::parse_all(&given.permissions)?;
+    let role = find::role(client, &given.role).await?;
+    let body = RolePermissions {
+        role_id: role.id,
+        permissions,
+    };
+    client
+        .done(Method::POST, &v1(["command", "roles", command]), &body)
+        .await?;
+    changed(&role);
+    Ok(EXIT_SUCCESS)
+}
+
+/// `command` is `add-users` or `remove-users`.
+pub(super) async fn users(
+    members: &Members,
+    command: &str,
+    client: &Client,
+) -> Result<u8, Failure> {
+    let role = find::role(client, &members.role).await?;
+    let body = RoleUsers {
+        role_id: role.id,
+        user_ids: user_ids(client, &members.members).await?,
+    };
+    client
+        .done(Method::POST, &v1(["command", "roles", command]), &body)
+        .await?;
+    changed(&role);
+    Ok(EXIT_SUCCESS)
+}
+
+/// `command` is `add-groups` or `remove-groups`.
+pub(super) async fn groups(
+    members: &Members,
+    command: &str,
+    client: &Client,
+) -> Result<u8, Failure> {
+    let role = find::role(client, &members.role).await?;
+    let mut group_ids = Vec::with_capacity(members.members.len());
+    for called in &members.members {
+        group_ids.push(find::group(client, called).await?.id);
+    }
+    let body = RoleGroups {
+        role_id: role.id,
+        group_ids,
+    };
+    client
+        .done(Method::POST, &v1(["command", "roles", command]), &body)
+        .await?;
+    changed(&role);
+    Ok(EXIT_SUCCESS)
+}
+
+fn changed(role: &Role) {
+    say!("Changed role {}", harmless(&role.display_name));
+}
+
+async fn user_ids(client: &Client, called: &[String]) -> Result<Vec<String>, Failure> {
+    let mut ids = Vec::with_capacity(called.len());
+    for called in called {
+        ids.push(find::user(client, called).await?.id);
+    }
+    Ok(ids)
+}

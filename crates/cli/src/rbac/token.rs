@@ -1,0 +1,191 @@
+//! `tutti token …`. Main type: [`Verb`].
+
+use api_types::rbac::{AuthenticateToken, NewToken, TokenFacts, TokenItem, TokenList};
+use api_types::{RevokeTokens, TokenReply};
+use reqwest::Method;
+use secrecy::ExposeSecret as _;
+
+use super::find::{self, RoleNames, v1};
+use crate::client::{self, Client};
+use crate::settings::Connection;
+use crate::shown::{Shown, json};
+use crate::terminal::{self, harmless};
+use crate::{EXIT_SUCCESS, Failure, Format, table};
+
+/// What can be done with tokens.
+#[derive(Debug, clap::Subcommand)]
+pub enum Verb {
+    /// Make another token for yourself and print it
+    #[command(after_long_help = "Example:
+  tutti token create --lifetime 30d --label ci > /run/secrets/tutti-token")]
+    Create(Create),
+    /// List the tokens of a user; without a name, your own
+    #[command(after_long_help = "Examples:\n  tutti token list\n  tutti token list anna")]
+    List(List),
+    /// Show whose the token of the token file is, and what it is good for
+    #[command(after_long_help = "Example:\n  tutti token show")]
+    Show(Shown),
+    /// Revoke tokens; what was revoked can never be used again
+    #[command(after_long_help = "Examples:
+  tutti token revoke --label ci
+  tutti token revoke --user anna
+  tutti token revoke --this && tutti access delete-token-file")]
+    Revoke(Revoke),
+}
+
+/// What it is for.
+#[derive(Debug, clap::Args)]
+pub struct Create {
+    /// How long it is good, such as 30m, 4h, 7d; 0 is the longest [default: 1h]
+    #[arg(long, short = 'l', value_name = "TIME")]
+    lifetime: Option<String>,
+    /// A name to revoke it by
+    #[arg(long)]
+    label: Option<String>,
+    /// What it is for
+    #[arg(long)]
+    description: Option<String>,
+}
+
+/// Whose.
+#[derive(Debug, clap::Args)]
+pub struct List {
+    /// The user's login or id; absent: yourself
+    user: Option<String>,
+    #[command(flatten)]
+    shown: Shown,
+}
+
+/// Which. Tokens themselves are never arguments, which everybody on the machine could read.
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = true)]
+pub struct Revoke {
+    /// A token by its id; may be given several times
+    #[arg(long = "id", value_name = "ID")]
+    ids: Vec<String>,
+    /// A token of yours by its label; may be given several times
+    #[arg(long = "label", value_name = "LABEL")]
+    labels: Vec<String>,
+    /// All tokens of a user, by login; may be given several times
+    #[arg(long = "user", value_name = "LOGIN")]
+    users: Vec<String>,
+    /// The token of the token file
+    #[arg(long)]
+    this: bool,
+}
+
+pub(crate) async fn run(verb: Verb, connection: &Connection) -> Result<u8, Failure> {
+    let client = Client::with_token(connection)?;
+    match verb {
+        Verb::Create(options) => create(options, &client).await,
+        Verb::List(options) => list(&options, &client).await,
+        Verb::Show(shown) => show(&shown, &client, connection).await,
+        Verb::Revoke(options) => revoke(options, &client, connection).await,
+    }
+}
+
+async fn create(options: Create, client: &Client) -> Result<u8, Failure> {
+    let new = NewToken {
+        lifetime: options.lifetime,
+        label: options.label,
+        description: options.description,
+        client: Some(concat!("tutti/", env!("CARGO_PKG_VERSION")).to_owned()),
+    };
+    let reply: TokenReply = client.post(&v1(["tokens"]), &new).await?;
+    say!("{}", reply.token);
+    Ok(EXIT_SUCCESS)
+}
+
+async fn list(options: &List, client: &Client) -> Result<u8, Failure> {
+    let user = match &options.user {
+        Some(called) => find::user(client, called).await?,
+        None => find::myself(client).await?,
+    };
+    let tokens: TokenList = client.get(&v1(["users", &user.id, "tokens"]), &[]).await?;
+    if options.shown.format == Format::Json {
+        json(&tokens);
+        return Ok(EXIT_SUCCESS);
+    }
+    if tokens.items.is_empty() {
+        say!("User {} has no tokens.", harmless(&user.login));
+        return Ok(EXIT_SUCCESS);
+    }
+    let rows = tokens.items.iter().map(row).collect();
+    let heading = [
+        "ID",
+        "LABEL",
+        "ENDS",
+        "LAST USED",
+        "MADE",
+        "CLIENT",
+        "DESCRIPTION",
+    ];
+    table::print(&heading, rows);
+    Ok(EXIT_SUCCESS)
+}
+
+fn row(token: &TokenItem) -> Vec<String> {
+    let text = |text: &Option<String>| harmless(text.as_deref().unwrap_or_default());
+    let ends = token.expiration_date;
+    vec![
+        terminal::name(harmless(&token.id)),
+        text(&token.label),
+        ends.map_or_else(|| "never".to_owned(), |time| time.to_string()),
+        token.last_active_date.to_string(),
+        token.creation_date.to_string(),
+        text(&token.client),
+        text(&token.description),
+    ]
+}
+
+async fn show(shown: &Shown, client: &Client, connection: &Connection) -> Result<u8, Failure> {
+    let token = client::token(&connection.settings()?.token_file)?;
+    let body = AuthenticateToken {
+        token: token.expose_secret().to_owned(),
+        update_last_activity: false,
+    };
+    let path = ["rbac-api", "v2", "auth", "token", "authenticate"];
+    let facts: TokenFacts = client.post(&path, &body).await?;
+    if shown.format == Format::Json {
+        json(&facts);
+        return Ok(EXIT_SUCCESS);
+    }
+    let roles = RoleNames::read(client).await?;
+    let ends = facts.expiration;
+    let mut fields = vec![
+        ("login", terminal::name(harmless(&facts.login))),
+        ("roles", roles.shown(&facts.role_ids)),
+        ("id", harmless(&facts.id)),
+        ("made", facts.creation.to_string()),
+        (
+            "ends",
+            ends.map_or_else(|| "never".to_owned(), |time| time.to_string()),
+        ),
+    ];
+    fields.extend(facts.label.iter().map(|label| ("label", harmless(label))));
+    fields.extend(
+        facts
+            .description
+            .iter()
+            .map(|text| ("description", harmless(text))),
+    );
+    table::fields(&fields);
+    Ok(EXIT_SUCCESS)
+}
+
+async fn revoke(options: Revoke, client: &Client, connection: &Connection) -> Result<u8, Failure> {
+    let mut body = RevokeTokens {
+        revoke_tokens: Vec::new(),
+        revoke_tokens_by_labels: options.labels,
+        revoke_tokens_by_usernames: options.users,
+        revoke_tokens_by_ids: options.ids,
+    };
+    if options.this {
+        let token = client::token(&connection.settings()?.token_file)?;
+        body.revoke_tokens.push(token.expose_secret().to_owned());
+    }
+    let path = ["rbac-api", "v2", "tokens"];
+    client.done(Method::DELETE, &path, &body).await?;
+    say!("Revoked");
+    Ok(EXIT_SUCCESS)
+}

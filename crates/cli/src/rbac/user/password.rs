@@ -1,0 +1,89 @@
+//! `tutti user password`, `reset` and `set-password`.
+//!
+//! The rule: a password and a reset token are asked for or come from a file or standard input; they
+//! are never an argument, which everybody on the machine could read.
+
+use std::path::PathBuf;
+
+use api_types::rbac::{OwnPassword, PasswordReset, ResetToken};
+use reqwest::Method;
+use secrecy::{ExposeSecret as _, SecretString};
+
+use crate::access::login::{ask_password, first_line};
+use crate::client::Client;
+use crate::rbac::find::{self, v1};
+use crate::settings::Connection;
+use crate::{EXIT_SUCCESS, Failure};
+
+/// Where the passwords are.
+#[derive(Debug, clap::Args)]
+pub struct Own {
+    /// The first line of this file is the present password
+    #[arg(long, value_name = "FILE")]
+    current_password_file: Option<PathBuf>,
+    /// The first line of this file is the new password
+    #[arg(long, value_name = "FILE")]
+    password_file: Option<PathBuf>,
+}
+
+/// Whose.
+#[derive(Debug, clap::Args)]
+pub struct Reset {
+    /// The user's login or id
+    user: String,
+}
+
+/// Where the token and the password are.
+#[derive(Debug, clap::Args)]
+pub struct Set {
+    /// The first line of this file is the reset token
+    #[arg(long, value_name = "FILE")]
+    reset_token_file: Option<PathBuf>,
+    /// The first line of this file is the new password
+    #[arg(long, value_name = "FILE")]
+    password_file: Option<PathBuf>,
+}
+
+pub(super) async fn own(options: &Own, client: &Client) -> Result<u8, Failure> {
+    let current = secret(options.current_password_file.as_ref(), "Present password")?;
+    let password = secret(options.password_file.as_ref(), "New password")?;
+    let body = OwnPassword {
+        current_password: current.expose_secret().to_owned(),
+        password: password.expose_secret().to_owned(),
+    };
+    let path = v1(["users", "current", "password"]);
+    client.done(Method::PUT, &path, &body).await?;
+    say!("Your password is changed; your other tokens are no good any more.");
+    Ok(EXIT_SUCCESS)
+}
+
+pub(super) async fn reset(options: &Reset, client: &Client) -> Result<u8, Failure> {
+    let user = find::user(client, &options.user).await?;
+    let path = v1(["users", &user.id, "password", "reset"]);
+    let ResetToken(token) = client.post_empty(&path).await?;
+    say!("{token}");
+    Ok(EXIT_SUCCESS)
+}
+
+pub(super) async fn set(options: &Set, connection: &Connection) -> Result<u8, Failure> {
+    let client = Client::without_token(&connection.settings()?)?;
+    let token = secret(options.reset_token_file.as_ref(), "Reset token")?;
+    let password = secret(options.password_file.as_ref(), "New password")?;
+    let body = PasswordReset {
+        token: token.expose_secret().trim().to_owned(),
+        password: password.expose_secret().to_owned(),
+    };
+    client
+        .done(Method::POST, &v1(["auth", "reset"]), &body)
+        .await?;
+    say!("The password is set; `tutti login` takes it.");
+    Ok(EXIT_SUCCESS)
+}
+
+/// From a file, from the terminal, or a line of standard input.
+fn secret(file: Option<&PathBuf>, what: &str) -> Result<SecretString, Failure> {
+    match file {
+        Some(path) => first_line(path),
+        None => ask_password(what),
+    }
+}

@@ -1,0 +1,148 @@
+//! `tutti schedule task` and `tutti schedule run`.
+
+use api_types::schedules::{CreateScheduledJob, ScheduledJob, ScheduledJobReply, ScheduledType};
+use api_types::{DeployCommand, Object};
+use serde_json::{Value, json};
+
+use super::{SCHEDULED, path};
+use crate::client::Client;
+use crate::job::puppet::{Flags, Where};
+use crate::targets::Targets;
+use crate::terminal::heading;
+use crate::{EXIT_SUCCESS, Failure, params, task};
+
+/// A task by the clock.
+#[derive(Debug, clap::Args)]
+pub struct Task {
+    /// The task, such as package or service::restart
+    task: String,
+    /// Parameters: what is JSON is taken as JSON, the rest as text
+    #[arg(value_name = "KEY=VALUE")]
+    pairs: Vec<String>,
+    /// All parameters as a JSON object, or @FILE
+    #[arg(long, value_name = "JSON")]
+    params: Option<String>,
+    #[command(flatten)]
+    targets: Targets,
+    #[command(flatten)]
+    environment: task::Environment,
+    /// Let the task say what it would do; only for tasks that can
+    #[arg(long)]
+    noop: bool,
+    #[command(flatten)]
+    bounds: Bounds,
+    #[command(flatten)]
+    when: super::when::When,
+}
+
+/// Puppet by the clock.
+#[derive(Debug, clap::Args)]
+pub struct Run {
+    #[command(flatten)]
+    place: Where,
+    #[command(flatten)]
+    bounds: Bounds,
+    #[command(flatten)]
+    flags: Flags,
+    #[command(flatten)]
+    when: super::when::When,
+}
+
+/// What both have.
+#[derive(Debug, clap::Args)]
+struct Bounds {
+    /// How many nodes at once [default: the server's limit]
+    #[arg(long, value_name = "N")]
+    concurrency: Option<u32>,
+    /// Seconds that one node may take
+    #[arg(long, value_name = "SECONDS")]
+    timeout: Option<u64>,
+    /// Why; kept with each job
+    #[arg(long)]
+    description: Option<String>,
+}
+
+pub(super) async fn task(options: Task, client: &Client) -> Result<u8, Failure> {
+    let environment = options.environment.of(client);
+    let schedule = options.when.schedule(jiff::Timestamp::now())?;
+    let scope = options.targets.scope(client).await?;
+    let detail = task::detail(client, &options.task, &environment).await?;
+    let given = params::parse(&options.pairs, options.params.as_deref(), |key| {
+        task::is_text(&detail, key)
+    })?;
+    let parameters: Object = given
+        .into_iter()
+        .map(|(name, value)| (name, json!({ "value": value })))
+        .collect();
+    let input = json!({
+        "name": options.task,
+        "parameters": parameters,
+        "scope": scope,
+        "noop": options.noop || client.noop,
+        "concurrency": options.bounds.concurrency,
+        "timeout": options.bounds.timeout,
+    });
+    let job = CreateScheduledJob {
+        kind: ScheduledType::Task,
+        input: object(input),
+        environment,
+        schedule,
+        description: options.bounds.description.unwrap_or_default(),
+        userdata: Object::new(),
+    };
+    create(&job, client).await
+}
+
+pub(super) async fn run(options: Run, client: &Client) -> Result<u8, Failure> {
+    let schedule = options.when.schedule(jiff::Timestamp::now())?;
+    let scope = options.place.targets.scope(client).await?;
+    let (environment, enforce_environment) = options.place.environment(client);
+    let Bounds {
+        concurrency,
+        timeout,
+        description,
+    } = options.bounds;
+    let command = DeployCommand {
+        concurrency,
+        timeout,
+        ..options
+            .flags
+            .command(client, &environment, enforce_environment, scope)
+    };
+    let mut input = object(serde_json::to_value(&command).unwrap_or_default());
+    // They stand beside the input.
+    for key in ["environment", "description", "userdata"] {
+        input.remove(key);
+    }
+    let job = CreateScheduledJob {
+        kind: ScheduledType::Deploy,
+        input,
+        environment,
+        schedule,
+        description: description.unwrap_or_default(),
+        userdata: Object::new(),
+    };
+    create(&job, client).await
+}
+
+async fn create(job: &CreateScheduledJob, client: &Client) -> Result<u8, Failure> {
+    let reply: ScheduledJobReply = client.post(&SCHEDULED, job).await?;
+    let number = reply.scheduled_job.name;
+    let made: ScheduledJob = client.get(&path(&number), &[]).await?;
+    let next = made
+        .next_run
+        .map(|next| format!("; it starts first at {}", next.time));
+    say!(
+        "Scheduled job {}{}",
+        heading(&number),
+        next.unwrap_or_else(|| "; it never starts".to_owned())
+    );
+    Ok(EXIT_SUCCESS)
+}
+
+fn object(value: Value) -> Object {
+    match value {
+        Value::Object(object) => object,
+        _ => Object::new(),
+    }
+}

@@ -1,0 +1,78 @@
+//! `tutti schedule …`: jobs that start by the clock. Main type: [`Verb`].
+
+mod create;
+mod read;
+mod when;
+
+use api_types::schedules::UpdateScheduledJob;
+use serde_json::Value;
+
+use crate::client::Client;
+use crate::settings::Connection;
+use crate::terminal::harmless;
+use crate::{EXIT_SUCCESS, Failure};
+
+/// The route.
+const SCHEDULED: [&str; 4] = ["orchestrator", "v1", "scheduled_jobs", "environment_jobs"];
+
+/// What can be done with scheduled jobs.
+#[derive(Debug, clap::Subcommand)]
+pub enum Verb {
+    /// Run a task by the clock
+    #[command(after_long_help = "Examples:
+  tutti schedule task package --at 2027-01-10T02:00:00+01:00 -n web1.example.com \\
+    action=upgrade name=openssl
+  tutti schedule task backup --cron '30 2 * * 1-5' --timezone Europe/Berlin \\
+    --node-group Databases --spread 15m")]
+    Task(create::Task),
+    /// Run Puppet by the clock
+    #[command(after_long_help = "Examples:
+  tutti schedule run --every 1d --query 'nodes[certname] { certname ~ \"^web\" }' --noop
+  tutti schedule run --times 02:00,14:00 --weekdays sat,sun --blackout 12:00/13:00 \\
+    --node-group 'Web servers'")]
+    Run(create::Run),
+    /// List the scheduled jobs, the next to start first
+    #[command(after_long_help = "Example:\n  tutti schedule list")]
+    List(read::List),
+    /// Show one scheduled job
+    #[command(after_long_help = "Example:\n  tutti schedule show 3")]
+    Show(read::Show),
+    /// Show when a scheduled job starts next
+    #[command(after_long_help = "Example:\n  tutti schedule preview 3")]
+    Preview(read::Show),
+    /// Delete a scheduled job for ever; jobs that it has started go on
+    #[command(after_long_help = "Example:\n  tutti schedule delete 3")]
+    Delete(One),
+}
+
+/// Which.
+#[derive(Debug, clap::Args)]
+pub struct One {
+    /// The scheduled job's number
+    schedule: String,
+}
+
+pub(crate) async fn run(verb: Verb, connection: &Connection) -> Result<u8, Failure> {
+    let client = Client::with_token(connection)?;
+    match verb {
+        Verb::Task(options) => Box::pin(create::task(options, &client)).await,
+        Verb::Run(options) => Box::pin(create::run(options, &client)).await,
+        Verb::List(options) => read::list(&options, &client).await,
+        Verb::Show(options) => read::show(&options, &client).await,
+        Verb::Preview(options) => read::preview(&options, &client).await,
+        Verb::Delete(one) => {
+            let change = UpdateScheduledJob {
+                enabled: Some(false),
+                ..UpdateScheduledJob::default()
+            };
+            let _: Value = client.put(&path(&one.schedule), &change).await?;
+            say!("Deleted scheduled job {}", harmless(&one.schedule));
+            Ok(EXIT_SUCCESS)
+        }
+    }
+}
+
+fn path(number: &str) -> [&str; 5] {
+    let [service, version, jobs, of] = SCHEDULED;
+    [service, version, jobs, of, number]
+}

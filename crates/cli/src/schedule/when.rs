@@ -1,0 +1,290 @@
+//! When a scheduled job starts, from the command line. Main type: [`When`].
+
+use api_types::Timestamp;
+use api_types::schedules::{BlackoutWindow, CalendarDays, Interval, Schedule};
+
+use crate::terminal::harmless;
+use crate::{Failure, span};
+
+/// Once, again and again, by cron or by a calendar.
+#[derive(Debug, Default, clap::Args)]
+#[command(next_help_heading = "When")]
+pub(super) struct When {
+    /// The first start, with its offset, such as 2027-01-10T02:00:00+01:00; alone: the only one
+    #[arg(long, value_name = "TIME", required_unless_present_any = ["every", "cron", "times"])]
+    at: Option<String>,
+    /// Start again after this time, such as 30m, 4h, 1d, 2w; without --at the first start is that far off
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["cron", "times"])]
+    every: Option<String>,
+    /// Start by a cron text of five fields, or of six with seconds first
+    #[arg(long, value_name = "CRON", conflicts_with = "times")]
+    cron: Option<String>,
+    /// Start at these times of day, such as 02:30,14:30
+    #[arg(long, value_name = "TIMES", value_delimiter = ',')]
+    times: Vec<String>,
+    /// With --times: only on these days, such as mon,fri
+    #[arg(long, value_name = "DAYS", value_delimiter = ',', requires = "times")]
+    weekdays: Vec<String>,
+    /// With --times: only on these days of the month; -1 is the last one
+    #[arg(
+        long,
+        value_name = "DAYS",
+        value_delimiter = ',',
+        requires = "times",
+        allow_hyphen_values = true
+    )]
+    month_days: Vec<i8>,
+    /// With --times: only in these months, 1 to 12
+    #[arg(long, value_name = "MONTHS", value_delimiter = ',', requires = "times")]
+    months: Vec<i8>,
+    /// With --times: only every so many weeks
+    #[arg(long, value_name = "N", requires = "times")]
+    every_weeks: Option<u32>,
+    /// The time zone of --cron, --times and --blackout, such as Europe/Berlin [default: UTC]
+    #[arg(long, value_name = "ZONE")]
+    timezone: Option<String>,
+    /// Start each time up to so much later, so that not all start at once
+    #[arg(long, value_name = "TIME")]
+    spread: Option<String>,
+    /// Nothing starts in this window: FROM/UNTIL, times of day or whole times; may be given several times
+    #[arg(long = "blackout", value_name = "FROM/UNTIL")]
+    blackouts: Vec<String>,
+    /// What happens to a start while the run before it goes on: skip, queue or allow [default: skip]
+    #[arg(long, value_name = "WHAT")]
+    overlap: Option<String>,
+    /// What happens to starts that the server missed: skip or run_once [default: skip]
+    #[arg(long, value_name = "WHAT")]
+    missed: Option<String>,
+    /// With --missed run_once: how late it may be [default: 1h]
+    #[arg(long, value_name = "TIME")]
+    grace: Option<String>,
+    /// Nothing starts after this
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
+    /// Start no more often than this
+    #[arg(long, value_name = "N")]
+    max_runs: Option<u64>,
+}
+
+// === impl When ===
+
+impl When {
+    /// As the API has it. `now` is when the first of the starts after `--every` is counted from.
+    pub(super) fn schedule(self, now: jiff::Timestamp) -> Result<Schedule, Failure> {
+        let every = self.every.as_deref().map(span::seconds).transpose()?;
+        let start_time = match (&self.at, every) {
+            (Some(at), _) => Some(time("--at", at)?),
+            (None, Some(seconds)) => Some(later(now, seconds)?),
+            (None, None) => None,
+        };
+        let calendar = (!self.times.is_empty()).then_some(CalendarDays {
+            times: self.times,
+            weekdays: self.weekdays,
+            month_days: self.month_days,
+            months: self.months,
+            every_weeks: self.every_weeks,
+        });
+        let interval = every.map(|value| Interval {
+            units: "seconds".to_owned(),
+            value,
+        });
+        Ok(Schedule {
+            start_time,
+            interval,
+            cron: self.cron,
+            calendar,
+            timezone: self.timezone,
+            spread_seconds: self.spread.as_deref().map(span::seconds).transpose()?,
+            overlap: self.overlap,
+            missed: self.missed,
+            grace_seconds: self.grace.as_deref().map(span::seconds).transpose()?,
+            blackouts: self
+                .blackouts
+                .iter()
+                .map(|text| blackout(text))
+                .collect::<Result<_, _>>()?,
+            end_time: self
+                .until
+                .as_deref()
+                .map(|text| time("--until", text))
+                .transpose()?,
+            max_runs: self.max_runs,
+        })
+    }
+}
+
+fn time(option: &str, text: &str) -> Result<Timestamp, Failure> {
+    text.parse().map(Timestamp).map_err(|error| {
+        let text = harmless(text);
+        Failure::Usage(format!(
+            "{option} {text} is no time with an offset, as in 2027-01-10T02:00:00Z: {error}"
+        ))
+    })
+}
+
+fn later(now: jiff::Timestamp, seconds: u64) -> Result<Timestamp, Failure> {
+    let seconds = i64::try_from(seconds).ok();
+    let then = seconds.and_then(|seconds| {
+        now.checked_add(jiff::SignedDuration::from_secs(seconds))
+            .ok()
+    });
+    then.map(Timestamp)
+        .ok_or_else(|| Failure::Usage("--every is too far off".to_owned()))
+}
+
+fn blackout(text: &str) -> Result<BlackoutWindow, Failure> {
+    let Some((from, until)) = text.split_once('/') else {
+        let text = harmless(text);
+        return Err(Failure::Usage(format!(
+            "--blackout {text} is no window; write 22:00/06:00"
+        )));
+    };
+    Ok(BlackoutWindow {
+        from: from.to_owned(),
+        until: until.to_owned(),
+        weekdays: Vec::new(),
+        timezone: None,
+    })
+}
+
+/// A schedule in one line.
+pub(super) fn told(schedule: &Schedule) -> String {
+    let mut parts = Vec::new();
+    if let Some(interval) = &schedule.interval {
+        parts.push(format!("every {}", length(interval.value)));
+    }
+    parts.extend(schedule.cron.iter().map(|cron| format!("cron {cron}")));
+    if let Some(days) = &schedule.calendar {
+        parts.push(format!("at {}", days.times.join(", ")));
+        parts.extend(
+            (!days.weekdays.is_empty()).then(|| format!("on {}", days.weekdays.join(", "))),
+        );
+        let numbers = |numbers: &[i8]| {
+            let numbers: Vec<_> = numbers.iter().map(ToString::to_string).collect();
+            numbers.join(", ")
+        };
+        parts.extend(
+            (!days.month_days.is_empty()).then(|| format!("on days {}", numbers(&days.month_days))),
+        );
+        parts.extend(
+            (!days.months.is_empty()).then(|| format!("in months {}", numbers(&days.months))),
+        );
+        parts.extend(days.every_weeks.map(|weeks| format!("every {weeks} weeks")));
+    }
+    if parts.is_empty() {
+        parts.push("once".to_owned());
+    }
+    parts.extend(schedule.timezone.iter().map(|zone| format!("({zone})")));
+    harmless(&parts.join(" "))
+}
+
+/// The largest unit that fits without a rest.
+fn length(seconds: u64) -> String {
+    let units = [(86_400, "d"), (3_600, "h"), (60, "min")];
+    let unit = units
+        .iter()
+        .find(|(unit, _)| seconds >= *unit && seconds.is_multiple_of(*unit));
+    match unit {
+        Some((unit, name)) => format!("{} {name}", seconds / unit),
+        None => format!("{seconds} s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn now() -> jiff::Timestamp {
+        "2026-11-21T20:00:00Z".parse().unwrap()
+    }
+
+    fn schedule(when: When) -> Schedule {
+        when.schedule(now()).unwrap()
+    }
+
+    #[test]
+    fn an_interval_without_a_start_begins_one_interval_from_now() {
+        let every = When {
+            every: Some("4h".to_owned()),
+            ..When::default()
+        };
+        let schedule = schedule(every);
+        assert_eq!(
+            schedule.start_time.unwrap().to_string(),
+            "2026-11-22T00:00:00Z"
+        );
+        assert_eq!(told(&schedule), "every 4 h");
+    }
+
+    #[test]
+    fn a_time_keeps_its_moment() {
+        let at = When {
+            at: Some("2027-01-10T02:00:00+01:00".to_owned()),
+            ..When::default()
+        };
+        let schedule = schedule(at);
+        assert_eq!(
+            schedule.start_time.unwrap().to_string(),
+            "2027-01-10T01:00:00Z"
+        );
+        assert_eq!(told(&schedule), "once");
+    }
+
+    #[test]
+    fn a_calendar_and_its_windows_are_told() {
+        let when = When {
+            times: vec!["02:00".to_owned()],
+            weekdays: vec!["sat".to_owned()],
+            timezone: Some("Europe/Berlin".to_owned()),
+            blackouts: vec!["22:00/06:00".to_owned()],
+            spread: Some("15m".to_owned()),
+            ..When::default()
+        };
+        let schedule = schedule(when);
+        assert_eq!(schedule.spread_seconds, Some(900));
+        assert_eq!(
+            (schedule.blackouts[0].from.as_str(), schedule.start_time),
+            ("22:00", None)
+        );
+        assert_eq!(told(&schedule), "at 02:00 on sat (Europe/Berlin)");
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let said = |when: When| when.schedule(now()).unwrap_err().to_string();
+        let bad = || Some("soon".to_owned());
+        assert!(
+            said(When {
+                at: bad(),
+                ..When::default()
+            })
+            .contains("--at soon")
+        );
+        assert!(
+            said(When {
+                until: bad(),
+                ..When::default()
+            })
+            .contains("--until soon")
+        );
+        assert!(
+            said(When {
+                every: bad(),
+                ..When::default()
+            })
+            .contains("soon")
+        );
+        assert!(
+            said(When {
+                blackouts: vec!["22:00".to_owned()],
+                ..When::default()
+            })
+            .contains("22:00/06:00")
+        );
+        let endless = When {
+            every: Some("99999999999w".to_owned()),
+            ..When::default()
+        };
+        assert!(said(endless).contains("too far off"));
+    }
+}

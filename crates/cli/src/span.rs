@@ -1,0 +1,66 @@
+//! Lengths of time as people write them. Main function: [`seconds`].
+
+use crate::Failure;
+use crate::terminal::harmless;
+
+const UNITS: [(char, u64); 5] = [
+    ('s', 1),
+    ('m', 60),
+    ('h', 3_600),
+    ('d', 86_400),
+    ('w', 604_800),
+];
+
+/// `30s`, `15m`, `4h`, `1d`, `2w`, or seconds without a letter.
+pub(crate) fn seconds(text: &str) -> Result<u64, Failure> {
+    let bad = || {
+        let text = harmless(text);
+        Failure::Usage(format!(
+            "`{text}` is no length of time; write 90, 15m, 4h, 1d or 2w"
+        ))
+    };
+    let (digits, unit) = match text.char_indices().last() {
+        Some((at, letter)) if letter.is_ascii_alphabetic() => {
+            let unit = UNITS
+                .iter()
+                .find(|(name, _)| *name == letter)
+                .ok_or_else(bad)?;
+            (&text[..at], unit.1)
+        }
+        _ => (text, 1),
+    };
+    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(bad());
+    }
+    let number: u64 = digits.parse().map_err(|_| bad())?;
+    number.checked_mul(unit).ok_or_else(bad)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_are_read() {
+        let read = ["90", "30s", "15m", "4h", "1d", "2w", "0"].map(|text| seconds(text).unwrap());
+        assert_eq!(read, [90, 30, 900, 14_400, 86_400, 1_209_600, 0]);
+    }
+
+    #[test]
+    fn anything_else_is_refused() {
+        for text in [
+            "",
+            "h",
+            "1y",
+            "-1h",
+            "+1h",
+            "1.5h",
+            "1 h",
+            "ä",
+            "99999999999999999999",
+            "9999999999999999999w",
+        ] {
+            assert!(seconds(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! `job run`, `job plan`, `job show`, `job list`: what is asked, what is printed, how it ends.
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use super::fake::{Answers, Fake, TOKEN, stream};
+
+const DEPLOY: &str = "POST /orchestrator/v1/command/deploy";
+const UUID: &str = "5f5a1b2c-0000-4000-8000-000000000001";
+const GROUP: &str = "0e6d1f9c-1111-4222-8333-444455556666";
+
+fn job(state: &str, states: Value) -> Value {
+    let link = json!({"id": ""});
+    json!({
+        "id": "https://localhost/orchestrator/v1/jobs/81", "name": "81", "state": state,
+        "command": "deploy", "type": "deploy",
+        "options": {"environment": "production", "enforce_environment": true, "noop": true,
+            "scope": {"nodes": ["web1", "web2"]}, "tags": "web", "debug": true},
+        "owner": {"login": "anna"}, "description": "ticket 7", "environment": {"name": "production"},
+        "timestamp": "2026-11-21T20:00:09Z", "created_timestamp": "2026-11-21T20:00:00Z",
+        "started_timestamp": "2026-11-21T20:00:01Z", "finished_timestamp": "2026-11-21T20:00:09Z",
+        "duration": "9.0", "node_count": 2, "node_states": states,
+        "nodes": link, "report": link, "events": link, "userdata": {}
+    })
+}
+
+fn result(status: &str) -> Value {
+    if status == "unchanged" {
+        return json!({"hash": "def", "status": status, "environment": "production",
+            "configuration_version": "42", "transaction_uuid": UUID,
+            "metrics": {"total": 12, "changed": 0}, "noop": null});
+    }
+    json!({
+        "hash": "abc", "status": status, "environment": "production",
+        "configuration_version": "42", "transaction_uuid": UUID,
+        "metrics": {"total": 12, "changed": 1, "failed": 0, "skipped": 0},
+        "noop": {"noop": 0, "no_noop": 1},
+        "resources": [{"type": "File", "title": "/etc/motd", "status": "changed",
+            "file": "/code/site.pp", "line": 3, "messages": ["content changed"]}],
+    })
+}
+
+fn event(id: u32, kind: &str, details: Value) -> Value {
+    json!({"id": id.to_string(), "type": kind, "timestamp": "2026-11-21T20:00:01Z",
+        "details": details, "message": ""})
+}
+
+fn events(second: Value) -> Value {
+    let url = "https://console.example.com/#/cm/report/abc";
+    stream(&[
+        event(
+            1,
+            "node_running",
+            json!({"node": "web1", "detail": {"noop": true}}),
+        ),
+        event(
+            2,
+            "node_running",
+            json!({"node": "web2", "detail": {"noop": true}}),
+        ),
+        event(
+            3,
+            "node_finished",
+            json!({"node": "web1", "detail": {"report-url": url},
+            "result": result("changed")}),
+        ),
+        second,
+        event(5, "job_finished", json!({})),
+    ])
+}
+
+fn nodes() -> Value {
+    let node = |name: &str, state: &str, details: Value, result: Value| {
+        json!({"name": name, "state": state, "transport": "pcp", "duration": 4.2,
+            "start_timestamp": "2026-11-21T20:00:01Z", "finish_timestamp": "2026-11-21T20:00:05Z",
+            "latest-event-id": 4, "details": details, "result": result})
+    };
+    let error = json!({"_error": {"kind": "x", "msg": "disabled", "details": {}}});
+    json!({"next-events": {"id": "", "event": "6"}, "items": [
+        node("web1", "finished", json!({"report-url": "https://c/#/cm/report/abc"}), result("changed")),
+        node("web2", "errored", json!({"message": "Puppet agent is disabled: maintenance"}), error),
+    ]})
+}
+
+fn answers(state: &str, states: Value, second: Value) -> Answers {
+    vec![
+        (DEPLOY, 202, json!({"job": {"id": "", "name": "81"}})),
+        ("GET /orchestrator/v1/jobs/81", 200, job(state, states)),
+        ("GET /orchestrator/v1/jobs/81/nodes", 200, nodes()),
+        ("GET /orchestrator/v1/events/stream", 200, events(second)),
+    ]
+}
+
+fn all_well() -> Answers {
+    let second = json!({"node": "web2", "detail": {}, "result": result("unchanged")});
+    answers(
+        "finished",
+        json!({"finished": 2}),
+        event(4, "node_finished", second),
+    )
+}
+
+fn one_errored() -> Answers {
+    let why = "Puppet agent is disabled: maintenance";
+    let second = json!({"node": "web2", "detail": {"message": why}});
+    let states = json!({"finished": 1, "errored": 1});
+    answers("failed", states, event(4, "node_errored", second))
+}
+
+#[tokio::test]
+async fn a_run_is_followed_to_its_end() {
+    let fake = Fake::start(all_well()).await;
+    let ran = fake
+        .run(&[
+            "tutti",
+            "job",
+            "run",
+            "-n",
+            "web1,web2",
+            "--noop",
+            "-e",
+            "production",
+        ])
+        .await;
+    assert_eq!((ran.code, ran.error.as_str()), (0, ""));
+    assert_snapshot!("job_run", ran.printed);
+}
+
+#[tokio::test]
+async fn a_node_that_cannot_run_puppet_ends_with_1_and_its_reason() {
+    let fake = Fake::start(one_errored()).await;
+    let ran = fake.run(&["puppet-job", "run", "-n", "web1,web2"]).await;
+    assert_eq!((ran.code, ran.error.as_str()), (1, ""));
+    assert_snapshot!("job_run_errored", ran.printed);
+}
+
+#[tokio::test]
+async fn json_is_one_document() {
+    let fake = Fake::start(one_errored()).await;
+    let words = ["tutti", "job", "run", "-n", "web1,web2", "--format", "json"];
+    let ran = fake.run(&words).await;
+    assert_eq!(ran.code, 1);
+    let document: Value = serde_json::from_str(&ran.printed).unwrap();
+    assert_eq!(document["job"]["name"], "81");
+    assert_eq!(document["items"][1]["state"], "errored");
+}
+
+#[tokio::test]
+async fn every_flag_reaches_the_server() {
+    let fake = Fake::start(all_well()).await;
+    let words = "tutti job run --query nodes{} -e test --no-enforce-environment --no-noop --tags a,b \
+                 --skip-tags c --debug --trace --evaltrace --use-cached-catalog --usecacheonfailure \
+                 --ordering random --filetimeout 1 --http-connect-timeout 2 \
+                 --http-keepalive-timeout 3 --http-read-timeout 4 --concurrency 5 --timeout 6 \
+                 --description why --no-wait";
+    let words: Vec<_> = words.split_whitespace().collect();
+    let ran = fake.run(&words).await;
+    assert_eq!((ran.code, ran.printed.as_str()), (0, "81\n"));
+    let body = json!({
+        "environment": "test", "scope": {"query": "nodes{}"}, "enforce_environment": false,
+        "noop": false, "no_noop": true, "debug": true, "trace": true, "evaltrace": true,
+        "use_cached_catalog": true, "usecacheonfailure": true, "filetimeout": 1,
+        "http_connect_timeout": 2, "http_keepalive_timeout": 3, "http_read_timeout": 4,
+        "ordering": "random", "tags": "a,b", "skip_tags": "c", "concurrency": 5, "timeout": 6,
+        "description": "why", "userdata": {}
+    });
+    assert_eq!(fake.body(DEPLOY), body);
+    assert_eq!(fake.asked()[0].token.as_deref(), Some(TOKEN));
+}
+
+#[tokio::test]
+async fn without_an_environment_each_node_runs_in_its_own() {
+    let fake = Fake::start(all_well()).await;
+    fake.run(&["tutti", "job", "run", "-n", "web1", "--no-wait"])
+        .await;
+    let body = fake.body(DEPLOY);
+    assert_eq!(
+        (&body["environment"], &body["enforce_environment"]),
+        (&json!(""), &json!(false))
+    );
+}
+
+#[tokio::test]
+async fn the_file_makes_an_environment_and_noop_the_habit() {
+    let fake = Fake::start(all_well()).await;
+    let conf = r#"{"options":{"environment":"test","noop":true}}"#;
+    let conf = fake.file("orchestrator.conf", conf);
+    let words = [
+        "puppet-job",
+        "run",
+        "-n",
+        "web1",
+        "--no-wait",
+        "--config-file",
+        &conf,
+    ];
+    fake.run(&words).await;
+    let body = fake.body(DEPLOY);
+    assert_eq!(
+        (&body["environment"], &body["noop"]),
+        (&json!("test"), &json!(true))
+    );
+    let fake = Fake::start(all_well()).await;
+    let conf = fake.file("orchestrator.conf", r#"{"options":{"noop":true}}"#);
+    let words = [
+        "tutti",
+        "job",
+        "run",
+        "-n",
+        "web1",
+        "--no-wait",
+        "--no-noop",
+        "-c",
+        &conf,
+    ];
+    fake.run(&words).await;
+    assert_eq!(fake.body(DEPLOY)["noop"], false);
+}
+
+#[tokio::test]
+async fn a_node_group_is_found_by_its_name() {
+    let group = |name: &str, id: &str| {
+        json!({"name": name, "id": id, "environment": "production", "environment_trumps": false,
+            "parent": id, "rule": null, "classes": {}, "config_data": {}, "variables": {},
+            "last_edited": "2026-11-21T20:00:00.000Z", "serial_number": 1})
+    };
+    let groups = json!([
+        group("Web", GROUP),
+        group("Twice", "a"),
+        group("Twice", "b")
+    ]);
+    let mut all = all_well();
+    all.push(("GET /classifier-api/v1/groups", 200, groups));
+    let fake = Fake::start(all).await;
+    let run = |name| ["tutti", "job", "run", "--no-wait", "--node-group", name];
+    assert_eq!(fake.run(&run("Web")).await.code, 0);
+    assert_eq!(fake.body(DEPLOY)["scope"], json!({"node_group": GROUP}));
+    for (name, why) in [("Twice", "several"), ("None", "no node group")] {
+        let ran = fake.run(&run(name)).await;
+        assert_eq!(ran.code, 2);
+        assert!(ran.error.contains(why), "{}", ran.error);
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_of_the_server_ends_with_2_and_its_words() {
+    let error =
+        json!({"kind": "puppetlabs.orchestrator/empty-target", "msg": "no nodes", "details": {}});
+    let fake = Fake::start(vec![(DEPLOY, 400, error)]).await;
+    let ran = fake.run(&["tutti", "job", "run", "-q", "nodes{}"]).await;
+    assert_eq!(ran.code, 2);
+    assert_eq!(
+        ran.error,
+        "no nodes (puppetlabs.orchestrator/empty-target, HTTP 400)"
+    );
+}
+
+#[tokio::test]
+async fn a_plan_shows_where_it_would_run_and_starts_nothing() {
+    let known = json!({"items": [
+        {"name": "web1", "connected": true, "broker": "pcp://b/server",
+         "timestamp": "2026-11-21T20:00:00.000Z"},
+        {"name": "web2", "connected": false},
+    ]});
+    let rows = json!([{"certname": "web2"}, {"certname": "web1"}, {"certname": "web1"}]);
+    let fake = Fake::start(vec![
+        ("POST /orchestrator/v1/inventory", 200, known),
+        ("POST /pdb/query/v4", 200, rows),
+    ])
+    .await;
+    let ran = fake
+        .run(&["tutti", "job", "plan", "-q", "nodes[certname]{}"])
+        .await;
+    assert_eq!(ran.code, 1, "web2 is not connected");
+    assert_snapshot!("job_plan", ran.printed);
+    let asked = fake.body("POST /orchestrator/v1/inventory");
+    assert_eq!(asked, json!({"nodes": ["web1", "web2"]}));
+}
+
+#[tokio::test]
+async fn a_job_is_shown_with_its_nodes() {
+    let fake = Fake::start(one_errored()).await;
+    let ran = fake.run(&["tutti", "job", "show", "81"]).await;
+    assert_eq!(ran.code, 1);
+    assert_snapshot!("job_show", ran.printed);
+}
+
+#[tokio::test]
+async fn jobs_are_listed_with_a_mark_where_the_environment_is_not_enforced() {
+    let mut other = job("running", json!({"running": 2}));
+    other["name"] = "82".into();
+    other["options"] = json!({"environment": "", "enforce_environment": false,
+        "scope": {"query": "nodes{}"}});
+    other["environment"]["name"] = "".into();
+    let items = json!({"items": [other, job("finished", json!({"finished": 2}))],
+        "pagination": {"limit": 50, "offset": 0, "order": "desc", "order_by": "name", "total": 2,
+            "type": ""}});
+    let fake = Fake::start(vec![("GET /orchestrator/v1/jobs", 200, items)]).await;
+    let ran = fake
+        .run(&["tutti", "job", "list", "--type", "deploy"])
+        .await;
+    assert_eq!((ran.code, ran.error.as_str()), (0, ""));
+    assert_snapshot!("job_list", ran.printed);
+    assert_eq!(
+        fake.asked()[0].query,
+        "order_by=name&order=desc&limit=50&type=deploy"
+    );
+    let show = fake.run(&["puppet-job", "show"]).await;
+    assert_eq!(show.printed, ran.printed);
+}

@@ -1,0 +1,20 @@
+//! Verbs against a server that says what the test wants.
+
+mod access;
+mod fake;
+mod help;
+mod hostile;
+mod jobs;
+mod names;
+mod rbac;
+mod sites;
+
+use clap::Parser;
+
+/// The command line as the program has it.
+#[derive(Debug, Parser)]
+#[command(name = "tutti")]
+struct Arguments {
+    #[command(subcommand)]
+    command: crate::Command,
+}

@@ -1,0 +1,120 @@
+//! Puppet Enterprise's names: each takes its own flags, and is the same verb.
+
+use clap::{CommandFactory as _, Parser as _};
+
+use super::Arguments;
+use super::fake::Fake;
+use crate::names::{self, TOOLS};
+
+/// As a script of Puppet Enterprise has them.
+const LINES: &[&str] = &[
+    "puppet-access login anna --lifetime 4h --print -t /t --ca-cert /ca -c /conf --debug \
+     --service-url https://c:4433/rbac-api",
+    "puppet-access show --token-path /t",
+    "puppet-access delete-token-file --token-path /t",
+    "puppet-job run --nodes a,b --noop -e production --no-enforce-environment --description x \
+     --concurrency 5",
+    "puppet-job run -q nodes{} --no-noop",
+    "puppet-job run --query @file --environment production",
+    "puppet-job run --node-group 0e6d1f9c-1111-4222-8333-444455556666",
+    "puppet-job run -a App[x]",
+    "puppet-job plan -n a",
+    "puppet-job show",
+    "puppet-job show 81",
+    "puppet-job list",
+    "puppet-job stop 81",
+    "puppet-task run package name=openssl action=status -n a --noop -e production",
+    "puppet-task run package --params {} --query nodes{} --description x --format json",
+    "puppet-task run package --params @file --node-group x --concurrency 5",
+    "puppet-task show",
+    "puppet-task show --all -e test",
+    "puppet-task show package --format json",
+    "puppet-plan run deploy a=1 --params {} -e test --description x",
+    "puppet-plan show --all",
+    "puppet-plan show deploy",
+    "puppet-query nodes{} --urls https://p:8081 --cacert /ca --cert /c --key /k --token /t",
+    "puppet-code deploy production --wait --dry-run --format json -t /t --service-url https://s",
+    "puppet-code deploy --all",
+    "puppet-code status",
+    "puppet-code print-config",
+    "puppet-app show",
+    "puppet-app show App[x]",
+];
+
+fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
+
+#[test]
+fn the_flags_of_puppet_enterprise_are_taken() {
+    for line in LINES {
+        let (_, read) = names::read(words(line).into_iter().map(Into::into));
+        if let Err(error) = Arguments::try_parse_from(read) {
+            panic!("{line}\n{error}");
+        }
+    }
+    for tool in TOOLS {
+        let name = format!("puppet-{tool} ");
+        assert!(
+            LINES.iter().any(|line| line.starts_with(&name)),
+            "{tool} is not tried"
+        );
+        assert!(
+            Arguments::command().find_subcommand(tool).is_some(),
+            "{tool} is no verb"
+        );
+    }
+}
+
+#[test]
+fn wrong_usage_is_refused_under_the_name_that_was_called() {
+    for line in [
+        "puppet-job run",
+        "puppet-job run -n a -q b",
+        "puppet-job run -n a --noop --no-noop",
+        "puppet-job run -n a --node-group b",
+        "puppet-job fly",
+        "puppet-task run",
+        "puppet-query",
+        "puppet-query nodes{} --cert /c",
+    ] {
+        let (_, read) = names::read(words(line).into_iter().map(Into::into));
+        let error = Arguments::try_parse_from(read).expect_err(line);
+        assert_eq!(error.exit_code(), 2, "{line}");
+        let text = error.to_string();
+        assert!(text.contains("Usage: puppet "), "{line}\n{text}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_there_yet_says_so_and_asks_nobody() {
+    let fake = Fake::start(Vec::new()).await;
+    for line in [
+        "puppet-code deploy --all --wait",
+        "puppet-code status",
+        "puppet-app show",
+        "puppet-app --help",
+    ] {
+        let ran = fake.run_alone(&words(line)).await;
+        assert_eq!((ran.code, ran.printed.as_str()), (2, ""), "{line}");
+        assert!(ran.error.contains("yet"), "{}", ran.error);
+    }
+    assert!(fake.asked().is_empty());
+}
+
+#[tokio::test]
+async fn a_plan_that_the_server_does_not_have_is_its_answer() {
+    let fake = Fake::start(Vec::new()).await;
+    for line in ["puppet-plan run deploy a=1", "puppet-plan show deploy"] {
+        let ran = fake.run(&words(line)).await;
+        assert_eq!((ran.code, ran.printed.as_str()), (2, ""), "{line}");
+        assert!(
+            ran.error.contains("test/unknown, HTTP 404"),
+            "{}",
+            ran.error
+        );
+    }
+    let body = fake.body("POST /orchestrator/v1/command/plan_run");
+    assert_eq!(body["plan_name"], "deploy");
+    assert_eq!(body["params"], serde_json::json!({"a": 1}));
+}

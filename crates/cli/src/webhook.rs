@@ -1,0 +1,254 @@
+//! `tutti webhook …`: whom to tell about events. Main type: [`Verb`].
+
+use api_types::{NewWebhook, Webhook, WebhookEdit, WebhookList, WebhookTest, WebhookWithSecret};
+use secrecy::ExposeSecret as _;
+
+use crate::access::login::first_line;
+use crate::client::Client;
+use crate::settings::Connection;
+use crate::shown::{Shown, json};
+use crate::terminal::{self, harmless};
+use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, table};
+
+/// The route.
+const WEBHOOKS: [&str; 3] = ["tutti", "v1", "webhooks"];
+
+/// What can be done with webhooks.
+#[derive(Debug, clap::Subcommand)]
+pub enum Verb {
+    /// List the webhooks
+    #[command(after_long_help = "Example:\n  tutti webhook list")]
+    List(Shown),
+    /// Show one webhook, and how it fares
+    #[command(after_long_help = "Example:
+  tutti webhook show 6f1c2f6e-52a4-4f1d-9c1e-0d1d7c0f8a11")]
+    Show(Show),
+    /// Tell somebody about events; the key that signs is shown once
+    #[command(after_long_help = "Example:
+  tutti webhook create https://ci.example.com/tutti --event job_finished --event node_failed")]
+    Create(Create),
+    /// Change a webhook, turn it off or on, or give it a new key
+    #[command(after_long_help = "Examples:
+  tutti webhook edit 6f1c2f6e-52a4-4f1d-9c1e-0d1d7c0f8a11 --disable
+  tutti webhook edit 6f1c2f6e-52a4-4f1d-9c1e-0d1d7c0f8a11 --renew-secret")]
+    Edit(Edit),
+    /// Tell no more
+    #[command(after_long_help = "Example:
+  tutti webhook delete 6f1c2f6e-52a4-4f1d-9c1e-0d1d7c0f8a11")]
+    Delete(One),
+    /// Send a test message now and say whether it was taken
+    #[command(after_long_help = "Example:
+  tutti webhook test 6f1c2f6e-52a4-4f1d-9c1e-0d1d7c0f8a11")]
+    Test(One),
+}
+
+/// One webhook.
+#[derive(Debug, clap::Args)]
+pub struct One {
+    /// The webhook's id
+    id: String,
+}
+
+/// Which.
+#[derive(Debug, clap::Args)]
+pub struct Show {
+    /// The webhook's id
+    id: String,
+    #[command(flatten)]
+    shown: Shown,
+}
+
+/// What comes.
+#[derive(Debug, clap::Args)]
+pub struct Create {
+    /// Where to
+    url: String,
+    /// A type of events, such as job_finished; may be given several times [default: all]
+    #[arg(long = "event", value_name = "TYPE")]
+    events: Vec<String>,
+    /// What it is for
+    #[arg(long, default_value = "", hide_default_value = true)]
+    description: String,
+    /// The first line of this file is the key that signs (whsec_ and base64) [default: a new one]
+    #[arg(long, value_name = "FILE")]
+    secret_file: Option<std::path::PathBuf>,
+}
+
+/// What changes.
+#[derive(Debug, clap::Args)]
+pub struct Edit {
+    /// The webhook's id
+    id: String,
+    /// Where to
+    #[arg(long)]
+    url: Option<String>,
+    /// A type of events; may be given several times; all that were named before go
+    #[arg(long = "event", value_name = "TYPE", conflicts_with = "all_events")]
+    events: Vec<String>,
+    /// Tell about events of every type
+    #[arg(long)]
+    all_events: bool,
+    /// What it is for
+    #[arg(long)]
+    description: Option<String>,
+    /// Send again
+    #[arg(long, conflicts_with = "disable")]
+    enable: bool,
+    /// Send nothing
+    #[arg(long)]
+    disable: bool,
+    /// Make a new key and show it
+    #[arg(long)]
+    renew_secret: bool,
+}
+
+pub(crate) async fn run(verb: Verb, connection: &Connection) -> Result<u8, Failure> {
+    let client = Client::with_token(connection)?;
+    match verb {
+        Verb::List(shown) => list(&shown, &client).await,
+        Verb::Show(options) => show(&options, &client).await,
+        Verb::Create(options) => create(options, &client).await,
+        Verb::Edit(options) => edit(options, &client).await,
+        Verb::Delete(one) => {
+            client.delete(&path(&one.id)).await?;
+            say!("Deleted webhook {}", harmless(&one.id));
+            Ok(EXIT_SUCCESS)
+        }
+        Verb::Test(one) => test(&one, &client).await,
+    }
+}
+
+async fn list(shown: &Shown, client: &Client) -> Result<u8, Failure> {
+    let list: WebhookList = client.get(&WEBHOOKS, &[]).await?;
+    if shown.format == Format::Json {
+        json(&list);
+        return Ok(EXIT_SUCCESS);
+    }
+    if list.items.is_empty() {
+        say!("No webhooks yet; `tutti webhook create` makes one.");
+        return Ok(EXIT_SUCCESS);
+    }
+    let rows = list.items.iter().map(|hook| {
+        vec![
+            terminal::name(harmless(&hook.id)),
+            state(hook),
+            harmless(&hook.url),
+            events(hook),
+            hook.delivered.to_string(),
+            harmless(&hook.description),
+        ]
+    });
+    let heading = ["ID", "STATE", "URL", "EVENTS", "DELIVERED", "DESCRIPTION"];
+    table::print(&heading, rows.collect());
+    Ok(EXIT_SUCCESS)
+}
+
+async fn show(options: &Show, client: &Client) -> Result<u8, Failure> {
+    let hook: Webhook = client.get(&path(&options.id), &[]).await?;
+    if options.shown.format == Format::Json {
+        json(&hook);
+        return Ok(EXIT_SUCCESS);
+    }
+    let mut fields = vec![
+        ("webhook", harmless(&hook.id)),
+        ("state", state(&hook)),
+        ("url", harmless(&hook.url)),
+        ("events", events(&hook)),
+        ("description", harmless(&hook.description)),
+        (
+            "made",
+            format!(
+                "{} by {}",
+                hook.created_timestamp,
+                harmless(&hook.created_by)
+            ),
+        ),
+        ("delivered", hook.delivered.to_string()),
+        ("given up", hook.given_up.to_string()),
+    ];
+    fields.extend(
+        hook.failing_since
+            .map(|time| ("failing since", time.to_string())),
+    );
+    fields.extend(
+        hook.last_error
+            .as_ref()
+            .map(|why| ("last error", harmless(why))),
+    );
+    table::fields(&fields);
+    Ok(EXIT_SUCCESS)
+}
+
+async fn create(options: Create, client: &Client) -> Result<u8, Failure> {
+    let secret = options.secret_file.as_deref().map(first_line).transpose()?;
+    let new = NewWebhook {
+        url: options.url,
+        events: options.events,
+        description: options.description,
+        secret: secret.map(|secret| secret.expose_secret().to_owned()),
+    };
+    let made: WebhookWithSecret = client.post(&WEBHOOKS, &new).await?;
+    say!("Made webhook {}", harmless(&made.webhook.id));
+    tell_secret(&made);
+    Ok(EXIT_SUCCESS)
+}
+
+async fn edit(options: Edit, client: &Client) -> Result<u8, Failure> {
+    let events = options.all_events || !options.events.is_empty();
+    let change = WebhookEdit {
+        url: options.url,
+        events: events.then_some(options.events),
+        description: options.description,
+        enabled: (options.enable || options.disable).then_some(options.enable),
+        renew_secret: options.renew_secret,
+    };
+    let changed: WebhookWithSecret = client.put(&path(&options.id), &change).await?;
+    say!("Changed webhook {}", harmless(&changed.webhook.id));
+    tell_secret(&changed);
+    Ok(EXIT_SUCCESS)
+}
+
+async fn test(one: &One, client: &Client) -> Result<u8, Failure> {
+    let [service, version, hooks, id] = path(&one.id);
+    let path = [service, version, hooks, id, "test"];
+    let outcome: WebhookTest = client.post_empty(&path).await?;
+    if outcome.delivered {
+        say!("{} the receiver took the message", terminal::good("✓"));
+        return Ok(EXIT_SUCCESS);
+    }
+    let why = outcome
+        .error
+        .unwrap_or_else(|| "no reason is known".to_owned());
+    say!(
+        "{} the message was not taken: {}",
+        terminal::bad("✗"),
+        harmless(&why)
+    );
+    Ok(EXIT_NODES_FAILED)
+}
+
+fn path(id: &str) -> [&str; 4] {
+    let [service, version, hooks] = WEBHOOKS;
+    [service, version, hooks, id]
+}
+
+fn tell_secret(hook: &WebhookWithSecret) {
+    if let Some(secret) = &hook.secret {
+        say!("Its key, which is not shown again: {}", harmless(secret));
+    }
+}
+
+fn state(hook: &Webhook) -> String {
+    match (hook.enabled, hook.failing_since) {
+        (false, _) => terminal::warn("off"),
+        (true, Some(_)) => terminal::bad("failing"),
+        (true, None) => terminal::good("on"),
+    }
+}
+
+fn events(hook: &Webhook) -> String {
+    match hook.events.is_empty() {
+        true => "all".to_owned(),
+        false => harmless(&hook.events.join(", ")),
+    }
+}

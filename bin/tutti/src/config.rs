@@ -33,7 +33,23 @@ pub(crate) struct Config {
     #[serde(default)]
     pub code: Code,
     #[serde(default)]
+    pub audit: Audit,
+    #[serde(default)]
     pub jobs: Jobs,
+    #[serde(default)]
+    pub telemetry: crate::telemetry_export::Telemetry,
+    #[serde(default)]
+    pub access: crate::access::Access,
+    #[serde(default)]
+    pub directories: crate::directories::Directories,
+    /// A real PuppetDB.
+    #[serde(default)]
+    pub puppetdb: Option<crate::inventory::PuppetDb>,
+    /// The embedded inventory, where there is no PuppetDB.
+    #[serde(default)]
+    pub inventory: crate::inventory::Embedded,
+    #[serde(default)]
+    pub ssh: crate::ssh::Ssh,
 }
 
 /// Certificate files, as Puppet lays them out.
@@ -121,10 +137,22 @@ pub(crate) struct Code {
 pub(crate) struct Jobs {
     /// Nodes that run tasks at once, over all jobs.
     pub task_concurrency: usize,
+    /// Nodes that run Puppet at once, over all jobs: each has a catalog compiled first.
+    pub global_concurrent_compiles: usize,
+    /// `https://HOST`, where the reports of Puppet runs are shown.
+    pub console_url: Option<String>,
     /// How long one node may take, unless the job says otherwise.
     pub node_timeout_s: u64,
     /// Finished jobs older than this are deleted.
     pub keep_days: u32,
+}
+
+/// Who did what.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Audit {
+    /// Entries older than this are deleted; absent: they are kept for ever.
+    pub keep_days: Option<u32>,
 }
 
 /// Why a configuration cannot be used.
@@ -264,13 +292,32 @@ impl Config {
                     .map_err(|error| error.to_string())?;
             }
         }
+        if let Some(puppetdb) = &self.puppetdb {
+            puppetdb.check()?;
+        }
+        self.inventory.check()?;
+        self.ssh.check()?;
+        self.directories.check()?;
         if self.jobs.task_concurrency == 0 {
             return Err("jobs.task_concurrency must be at least 1".to_owned());
+        }
+        if self.jobs.global_concurrent_compiles == 0 {
+            return Err("jobs.global_concurrent_compiles must be at least 1".to_owned());
+        }
+        if let Some(url) = &self.jobs.console_url
+            && !(url.starts_with("https://") || url.starts_with("http://"))
+        {
+            return Err("jobs.console_url must begin with https:// or http://".to_owned());
         }
         if !(1..=NODE_TIMEOUT_MAX_S).contains(&self.jobs.node_timeout_s) {
             return Err(format!(
                 "jobs.node_timeout_s must be from 1 to {NODE_TIMEOUT_MAX_S} (30 days)"
             ));
+        }
+        if self.audit.keep_days == Some(0) {
+            return Err(
+                "audit.keep_days must be at least 1; without it entries are kept".to_owned(),
+            );
         }
         if self.jobs.keep_days < 2 {
             return Err("jobs.keep_days must be at least 2".to_owned());
@@ -285,6 +332,11 @@ impl Config {
         if let Some(tls) = &mut self.tls {
             paths.extend([&mut tls.cert, &mut tls.key, &mut tls.ca]);
             paths.extend(tls.crl.as_mut());
+        }
+        paths.extend(self.ssh.known_hosts.as_mut());
+        paths.extend(self.directories.paths());
+        if let Some(puppetdb) = &mut self.puppetdb {
+            paths.extend(puppetdb.paths());
         }
         for path in paths {
             *path = base.join(&path);
@@ -349,6 +401,8 @@ impl Default for Jobs {
     fn default() -> Self {
         Self {
             task_concurrency: 250,
+            global_concurrent_compiles: 8,
+            console_url: None,
             node_timeout_s: 24 * 60 * 60,
             keep_days: 30,
         }

@@ -3,13 +3,22 @@
 //! The rule: this file only picks what to run; a start that cannot work ends with exit code 64 and a
 //! message that says what to change.
 
+mod access;
+mod audit;
 mod broker;
 mod ca;
+mod classifier;
 mod config;
+mod directories;
+mod inventory;
 mod modules;
 mod quickstart;
+mod schedules;
 mod server;
 mod services;
+mod ssh;
+mod telemetry_export;
+mod webhooks;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -39,7 +48,7 @@ struct Arguments {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     #[command(flatten)]
-    Client(cli::Command),
+    Client(Box<cli::Command>),
     Quickstart(quickstart::Options),
     /// Serve: orchestrator, broker, CA and APIs in one process, until SIGTERM or Ctrl-C
     Server(services::Options),
@@ -61,9 +70,10 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let Arguments { command } = Arguments::parse();
+    let (name, arguments) = cli::names::read(std::env::args_os());
+    let Arguments { command } = Arguments::parse_from(arguments);
     match command {
-        Command::Client(command) => client(command),
+        Command::Client(command) => client(*command, name),
         Command::Quickstart(options) => starting(quickstart::run(&options)),
         Command::Server(options) => starting(services::run(&options, |config, stop| {
             server::run(config, stop)
@@ -90,12 +100,19 @@ fn main() -> ExitCode {
     }
 }
 
-fn client(command: cli::Command) -> ExitCode {
+fn client(command: cli::Command, name: cli::Name) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
     match runtime {
-        Ok(runtime) => runtime.block_on(Box::pin(cli::run(command))),
+        Ok(runtime) => runtime.block_on(async {
+            match &command {
+                cli::Command::Audit(audit) if audit.offline().is_some() => {
+                    Box::pin(audit::verify_store(audit)).await
+                }
+                _ => Box::pin(cli::run(command, name)).await,
+            }
+        }),
         Err(error) => complain(&error.into(), cli::EXIT_ERROR),
     }
 }

@@ -14,6 +14,13 @@ macro_rules! shipped {
 }
 
 const FILES: &[(&str, &[u8])] = shipped![
+    "bolt_shim/files/shim.py",
+    "bolt_shim/tasks/command.json",
+    "bolt_shim/tasks/command.py",
+    "bolt_shim/tasks/script.json",
+    "bolt_shim/tasks/script.py",
+    "bolt_shim/tasks/upload.json",
+    "bolt_shim/tasks/upload.py",
     "exec/tasks/init.json",
     "exec/tasks/init.sh",
     "facts/tasks/init.json",

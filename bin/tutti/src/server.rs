@@ -16,6 +16,7 @@ use pcp::{Certname, PcpUri};
 use pki::seal::SealKey;
 use pki::{ClientAuth, ServerTls};
 use store::{Store, StoreConfig};
+use telemetry::Tracer;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -40,10 +41,14 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
     let stop_background = CancellationToken::new();
     background.spawn(Arc::clone(&tls).watch(stop_background.clone()));
 
-    let engines = Engines::start(&config).await?;
+    let traces = crate::telemetry_export::start(&config.telemetry)?;
+    let tracer = traces.tracer();
+    let engines = Box::pin(Engines::start(&config, &tracer)).await?;
     let broker = start_broker(&config, &tls, &engines.fabric)?;
+    let collector =
+        crate::inventory::collect(&config, &engines.inventory, &engines.fabric, &engines.jobs);
     let faces = TaskTracker::new();
-    let api = api::router(engines.api_state(&config, &stop)?);
+    let api = api::router(engines.api_state(&config, tracer, &stop)?);
     let api = serve(config.api.listen, api, &tls, &faces, &stop).await?;
     let mut listening = format!("API on {api}");
     if let Some(broker) = &broker {
@@ -62,6 +67,8 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
     };
     stop.cancel();
     services::stopping();
+    // First: a launch needs everything else.
+    engines.clock.shutdown().await;
     faces.close();
     if tokio::time::timeout(services::DRAIN_DEADLINE, faces.wait())
         .await
@@ -69,11 +76,22 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
     {
         tracing::warn!("some requests did not end in time and are cut");
     }
+    if let Some(collector) = collector {
+        collector.shutdown().await;
+    }
     engines.jobs.shutdown().await;
+    engines.ssh.shutdown().await;
+    // Behind the jobs, so that it tells their last events if it can.
+    engines.webhooks.shutdown().await;
     if let Some(broker) = broker {
         broker.shutdown().await;
     }
+    engines.recheck.shutdown().await;
+    engines.access.shutdown().await;
+    engines.audit.shutdown().await;
     engines.store.close().await;
+    // Last: everybody above may have had something to tell.
+    traces.shutdown().await;
     stop_background.cancel();
     background.close();
     background.wait().await;
@@ -91,52 +109,104 @@ struct Engines {
     code: Arc<dyn Code>,
     blobs: Blobs,
     jobs: Jobs,
+    inventory: inventory::Inventory,
     access: access::Access,
+    elsewhere: api::Elsewhere,
+    recheck: access_directory::Recheck,
+    audit: audit::Audit,
+    clock: api::Clockwork,
+    classifier: classifier::Classifier,
+    connections: ssh::Connections,
+    ssh: ssh::SshRunner,
+    webhooks: webhooks::Webhooks,
 }
 
 // === impl Engines ===
 
 impl Engines {
-    async fn start(config: &Config) -> Result<Self> {
+    async fn start(config: &Config, tracer: &Tracer) -> Result<Self> {
         let store = Store::open(&StoreConfig::new(config.store_url())).await?;
         let seal = SealKey::open_or_create(&config.data_dir.join("seal.key"))?;
         let blobs = Blobs::open(config.data_dir.join("blobs"))?;
         let code: Arc<dyn Code> = Arc::new(EnvironmentDir::new(&config.code.codedir));
         let certname: Certname = config.certname.parse()?;
         let (fabric, inbox) = Fabric::new(PcpUri::server(&certname));
-        let access = access::Access::open(store.clone(), &config.data_dir).await?;
+        let inventory = crate::inventory::open(config, store.clone()).await?;
+        let elsewhere = Box::pin(crate::directories::open(config, store.clone())).await?;
+        let access = access::Access::open_with(
+            store.clone(),
+            &config.data_dir,
+            crate::access::settings(config, &elsewhere),
+        );
+        let access = Box::pin(access).await?;
+        let recheck = crate::directories::recheck(config, &access, &elsewhere);
+        let audit = crate::audit::open(config, store.clone()).await;
+        let classifier = crate::classifier::open(store.clone(), &inventory).await?;
+        let fleet = jobs::Fleet::new(inventory.clone(), classifier.clone());
+        let connections = crate::ssh::connections(config, store.clone()).await?;
+        let ssh = crate::ssh::start(config, &fabric, &connections, &blobs);
         let jobs = Jobs::start(
-            jobs_config(config),
+            JobsConfig {
+                tracer: tracer.clone(),
+                ..jobs_config(config, fleet)
+            },
             store.clone(),
             fabric.clone(),
             inbox,
             Arc::clone(&code),
             blobs.clone(),
             seal,
-        )
-        .await
-        .context("cannot take up the jobs of before")?;
+        );
+        let jobs = Box::pin(jobs)
+            .await
+            .context("cannot take up the jobs of before")?;
+        let webhooks = crate::webhooks::start(config, store.clone()).await?;
+        let clock = crate::schedules::start(config, store.clone(), audit.clone())?;
         Ok(Self {
             store,
             fabric,
             code,
             blobs,
             jobs,
+            inventory,
             access,
+            elsewhere,
+            recheck,
+            audit,
+            clock,
+            classifier,
+            connections,
+            ssh,
+            webhooks,
         })
     }
 
-    fn api_state(&self, config: &Config, stopping: &CancellationToken) -> Result<api::ApiState> {
+    fn api_state(
+        &self,
+        config: &Config,
+        tracer: Tracer,
+        stopping: &CancellationToken,
+    ) -> Result<api::ApiState> {
         let brokers = remote_brokers(config)?;
         Ok(api::ApiState {
             jobs: self.jobs.clone(),
             store: self.store.clone(),
             fabric: self.fabric.clone(),
+            inventory: self.inventory.clone(),
+            classifier: self.classifier.clone(),
+            connections: self.connections.clone(),
             code: Arc::clone(&self.code),
             access: self.access.clone(),
+            elsewhere: self.elsewhere.clone(),
+            audit: self.audit.clone(),
+            clock: self.clock.clone(),
+            webhooks: self.webhooks.clone(),
             info: api::Info {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 brokers,
+                allowed_certnames: crate::access::allowed_certnames(config)?,
+                metrics: vec![Arc::new(crate::ssh::Figures(self.ssh.clone()))],
+                tracer,
                 stopping: stopping.clone(),
                 ..api::Info::default()
             },
@@ -161,7 +231,8 @@ impl Engines {
             code: Arc::clone(&self.code),
             blobs: self.blobs.clone(),
             ca: authority.map(|authority| {
-                puppet_api::CaService::new(authority, autosign, administrators, &reserved)
+                let audit = self.audit.clone();
+                puppet_api::CaService::new(authority, autosign, administrators, &reserved, audit)
             }),
         })
     }
@@ -175,12 +246,16 @@ fn remote_brokers(config: &Config) -> Result<Vec<Certname>> {
         .context("broker.remote_brokers of the configuration")
 }
 
-fn jobs_config(config: &Config) -> JobsConfig {
+fn jobs_config(config: &Config, fleet: jobs::Fleet) -> JobsConfig {
     let day = Duration::from_secs(24 * 60 * 60);
     JobsConfig {
         task_concurrency: config.jobs.task_concurrency,
+        global_concurrent_compiles: config.jobs.global_concurrent_compiles,
+        resolve: Arc::new(fleet),
+        console_url: config.jobs.console_url.clone(),
         run_timeout: Duration::from_secs(config.jobs.node_timeout_s),
         prune_after: Some(day * config.jobs.keep_days),
+        withdrawals: Some(config.data_dir.join("withdrawn")),
         ..JobsConfig::default()
     }
 }

@@ -5,34 +5,43 @@ use owo_colors::OwoColorize as _;
 
 use super::place::Place;
 
-/// One of each kind: a shell task with live output, a multi-file Python task, a structured result,
-/// and noop.
-const COMMANDS: [&[&str]; 5] = [
-    &["node", "list"],
-    &[
+/// A command, and the program on the nodes without which it cannot work.
+struct Shown {
+    arguments: &'static [&'static str],
+    needs: Option<&'static str>,
+}
+
+/// One of each kind: a shell task with live output, a multi-file Python task with a structured
+/// result, a question to the package manager, and noop.
+const COMMANDS: [Shown; 5] = [
+    anywhere(&["node", "list"]),
+    anywhere(&[
         "task",
         "run",
         "exec",
         "--all",
         "command=for i in 1 2 3; do echo \"step $i on $(hostname)\"; done",
-    ],
-    &[
-        "task",
-        "run",
-        "facts",
-        "-n",
-        "anna.quickstart",
-        "only=[\"os\",\"processors\"]",
-    ],
-    &[
+    ]),
+    Shown {
+        arguments: &[
+            "task",
+            "run",
+            "facts",
+            "-n",
+            "anna.quickstart",
+            "only=[\"os\",\"processors\"]",
+        ],
+        needs: Some("python3"),
+    },
+    anywhere(&[
         "task",
         "run",
         "package",
         "--all",
         "name=bash",
         "action=status",
-    ],
-    &[
+    ]),
+    anywhere(&[
         "task",
         "run",
         "reboot",
@@ -40,14 +49,29 @@ const COMMANDS: [&[&str]; 5] = [
         "ben.quickstart",
         "--noop",
         "timeout=60",
-    ],
+    ]),
 ];
+
+const fn anywhere(arguments: &'static [&'static str]) -> Shown {
+    Shown {
+        arguments,
+        needs: None,
+    }
+}
 
 /// Runs the commands, each shown as one would type it.
 pub(super) async fn run(place: &Place, agents: usize) -> Result<()> {
     cli::say!("\n{agents} agents are connected. Let them play:");
-    for arguments in COMMANDS {
+    for Shown { arguments, needs } in COMMANDS {
         cli::say!("\n{} {}", "$".dimmed(), typed(arguments).bold());
+        if let Some(program) = needs.filter(|program| !is_installed(program)) {
+            cli::say!(
+                "{} this task is written for {program}, which is not on this machine; install it \
+                 and type the command yourself (quickstart --keep)",
+                "left out:".yellow()
+            );
+            continue;
+        }
         let status = place
             .client()
             .args(arguments)
@@ -61,6 +85,12 @@ pub(super) async fn run(place: &Place, agents: usize) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// Whether the agents, which have our environment, find the program.
+fn is_installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
 }
 
 /// Where things are and what to type next.

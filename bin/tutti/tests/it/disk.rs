@@ -182,6 +182,15 @@ async fn an_agent_whose_spool_is_full_says_so_and_works_again_when_it_is_not() {
             output.len() == 300_000 || info["truncated"] == true,
             "{info}"
         );
+    } else {
+        let told = run.to_string();
+        for part in [
+            "the file system of the spool",
+            spool.to_str().unwrap(),
+            "was full",
+        ] {
+            assert!(told.contains(part), "{part}: {told}");
+        }
     }
     filler.free();
     let ledger = world.root().join("slow-begun.ledger");

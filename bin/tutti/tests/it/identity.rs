@@ -91,6 +91,7 @@ async fn expired_and_foreign_certificates_do_not_come_in() {
     world.stop().await;
 }
 
+/// A79
 #[tokio::test]
 async fn agents_that_share_a_certificate_raise_an_alarm_and_run_nothing_twice() {
     let world = World::start(&[NODES[0]]).await;

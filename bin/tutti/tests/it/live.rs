@@ -72,6 +72,7 @@ async fn a_stream_goes_on_behind_the_last_event_after_the_server_was_killed() {
     world.stop().await;
 }
 
+/// A71, A73
 #[tokio::test]
 async fn a_task_of_ten_seconds_goes_on_while_its_agent_restarts() {
     let mut world = World::start(&[NODE]).await;
@@ -209,6 +210,7 @@ async fn every_end_of_a_task_is_told_truly() {
     world.stop().await;
 }
 
+/// A12, A34
 #[tokio::test]
 async fn output_that_is_no_text_is_carried_and_said() {
     let world = World::start(&[NODE]).await;

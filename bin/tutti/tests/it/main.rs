@@ -3,6 +3,7 @@
 
 mod brokers;
 mod disk;
+mod facts;
 mod fleet;
 mod hostile;
 mod identity;
@@ -10,8 +11,10 @@ mod kill;
 mod live;
 mod metrics;
 mod postgres;
+mod puppet_runs;
 mod sse;
 mod tasks;
+mod traces;
 mod world;
 
 use testkit::installation::{Installation, Programs};

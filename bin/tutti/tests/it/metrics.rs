@@ -35,8 +35,18 @@ async fn a_job_shows_in_the_figures() {
         ("tutti_commit_failures_total", 0),
         ("tutti_refused_changes_total", 0),
         ("tutti_nodes_connected", 1),
+        ("tutti_logins_total", 1),
+        ("tutti_failed_logins_total", 0),
+        ("tutti_lockouts_total", 0),
+        ("tutti_audit_failures_total", 0),
+        ("tutti_webhook_failures_total", 0),
+        ("tutti_schedules_launched_total", 0),
+        ("tutti_ssh_runs_total", 0),
     ] {
         assert_eq!(figure(&text, name), Some(wanted), "{name} in {text}");
         assert!(text.contains(&format!("# HELP {name} ")), "{name}");
+    }
+    for name in ["tutti_audit_entries_total", "tutti_token_cache_hits_total"] {
+        assert!(figure(&text, name) > Some(0), "{name} in {text}");
     }
 }

@@ -66,6 +66,7 @@ fn shell(installation: &Installation, name: &str, metadata: &Value, script: &str
         .unwrap();
 }
 
+/// A44, A45, A46
 #[tokio::test]
 async fn every_input_method_brings_the_parameters() {
     let running = start(1).await;
@@ -102,6 +103,7 @@ async fn every_input_method_brings_the_parameters() {
     running.stop().await;
 }
 
+/// A65
 #[tokio::test]
 async fn seventy_megabytes_of_output_end_well_and_are_said_to_be_cut() {
     let running = start(1).await;
@@ -170,6 +172,7 @@ async fn a_forced_stop_leaves_no_process_behind() {
     running.stop().await;
 }
 
+/// A71, A73
 #[tokio::test]
 async fn a_task_goes_on_while_server_and_agent_are_killed_and_its_result_arrives() {
     let mut running = start(1).await;

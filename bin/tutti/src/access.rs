@@ -1,0 +1,56 @@
+//! The section `[access]` of the configuration: how logins are guarded, and which programs need
+//! none. Main type: [`Access`].
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use pcp::Certname;
+use serde::Deserialize;
+
+use crate::config::Config;
+
+/// How logins are guarded.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Access {
+    /// Certnames of programs that may do everything without a token, as `api_user`.
+    pub certificate_allowlist: Vec<String>,
+    /// Wrong passwords in a row that lock a user until somebody reinstates him; 0 = never.
+    pub failed_logins_lock: u32,
+    /// Seconds without use after which a token ends; 0 = never.
+    pub token_inactivity_s: u64,
+}
+
+impl Default for Access {
+    fn default() -> Self {
+        Self {
+            certificate_allowlist: Vec::new(),
+            failed_logins_lock: access::defaults::FAILED_LOGINS,
+            token_inactivity_s: 0,
+        }
+    }
+}
+
+/// What `access` is told.
+pub(crate) fn settings(config: &Config, elsewhere: &api::Elsewhere) -> access::Settings {
+    let Access {
+        failed_logins_lock,
+        token_inactivity_s,
+        ..
+    } = config.access;
+    access::Settings {
+        failed_logins_lock: (failed_logins_lock > 0).then_some(failed_logins_lock),
+        token_inactivity: (token_inactivity_s > 0).then(|| Duration::from_secs(token_inactivity_s)),
+        directory: Some(Arc::new(elsewhere.directories.clone())),
+    }
+}
+
+/// The programs that need no token.
+pub(crate) fn allowed_certnames(config: &Config) -> Result<Vec<Certname>> {
+    let names = config.access.certificate_allowlist.iter();
+    names
+        .map(|name| name.parse())
+        .collect::<Result<_, _>>()
+        .context("access.certificate_allowlist of the configuration")
+}

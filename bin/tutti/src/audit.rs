@@ -1,0 +1,37 @@
+//! The audit of a server: [`open`], and where its head is kept beside the database.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use store::Store;
+
+use crate::config::Config;
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Starts it.
+pub(crate) async fn open(config: &Config, store: Store) -> audit::Audit {
+    let settings = audit::AuditConfig {
+        head_file: Some(head_file(config)),
+        keep: config.audit.keep_days.map(|days| DAY * days),
+    };
+    Box::pin(audit::Audit::open(store, settings)).await
+}
+
+/// Not in the database: whoever can change that one may not be able to change this.
+pub(crate) fn head_file(config: &Config) -> PathBuf {
+    config.data_dir.join("audit-head")
+}
+
+/// `tutti audit verify --offline`: reads the store that the configuration names.
+pub(crate) async fn verify_store(verb: &cli::Over<cli::audit::Verb>) -> ExitCode {
+    let path = verb.offline().unwrap_or(Path::new(crate::DEFAULT_CONFIG));
+    match Config::read(path) {
+        Ok(config) => {
+            verb.verify_store(config.store_url(), &head_file(&config))
+                .await
+        }
+        Err(error) => crate::complain(&error.into(), cli::EXIT_ERROR),
+    }
+}

@@ -1,0 +1,232 @@
+//! What is known of nodes: [`open`] makes the inventory that the configuration names, and
+//! [`collect`] keeps an embedded one by what agents tell.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ::inventory::{
+    AskNode, Collector, CollectorConfig, ConnectedNode, FleetNews, Inventory, PuppetDbConfig,
+};
+use anyhow::{Context as _, Result};
+use async_trait::async_trait;
+use fabric::{Fabric, Presence, PresenceChange};
+use jobs::Jobs;
+use pcp::Certname;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use store::Store;
+use tokio::sync::mpsc;
+
+use crate::config::Config;
+
+/// A real PuppetDB. Without this section, agents tell this server what they are.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PuppetDb {
+    /// `https://HOST:8081`, tried in this order.
+    #[serde(default)]
+    pub server_urls: Vec<String>,
+    /// A `puppetdb.conf` of Puppet's own tools, instead of `server_urls`.
+    pub conf: Option<PathBuf>,
+    /// The server's own certificate files where they are absent.
+    pub cacert: Option<PathBuf>,
+    pub cert: Option<PathBuf>,
+    pub key: Option<PathBuf>,
+    /// How long a question may take, over all servers.
+    #[serde(default)]
+    pub timeout_s: Option<u64>,
+}
+
+/// The embedded inventory.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Embedded {
+    /// Whether agents are asked for facts.
+    pub collect_facts: bool,
+    /// Between two collections from a node.
+    pub facts_interval_s: u64,
+}
+
+impl Default for Embedded {
+    fn default() -> Self {
+        Self {
+            collect_facts: true,
+            facts_interval_s: ::inventory::defaults::FACTS_INTERVAL.as_secs(),
+        }
+    }
+}
+
+// === configuration ===
+
+impl PuppetDb {
+    pub(crate) fn check(&self) -> Result<(), String> {
+        match (&self.conf, self.server_urls.is_empty()) {
+            (None, true) => Err(
+                "puppetdb.server_urls is empty; name a PuppetDB, or leave the section \
+                 [puppetdb] out"
+                    .to_owned(),
+            ),
+            (Some(_), false) => {
+                Err("puppetdb.conf and puppetdb.server_urls contradict each other".to_owned())
+            }
+            _ if self.timeout_s == Some(0) => {
+                Err("puppetdb.timeout_s must be at least 1".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn paths(&mut self) -> impl Iterator<Item = &mut PathBuf> {
+        let own = [
+            &mut self.conf,
+            &mut self.cacert,
+            &mut self.cert,
+            &mut self.key,
+        ];
+        own.into_iter().flatten()
+    }
+
+    fn settings(&self, mut tls: pki::TlsFiles) -> Result<PuppetDbConfig> {
+        let or = |path: &Option<PathBuf>, own: &Path| path.as_deref().unwrap_or(own).to_owned();
+        tls.cert = or(&self.cert, &tls.cert);
+        tls.key = or(&self.key, &tls.key);
+        if let Some(ca) = &self.cacert {
+            tls.ca.clone_from(ca);
+            // The list of another CA says nothing about this one's certificates.
+            tls.crl = None;
+        }
+        let mut settings = match &self.conf {
+            Some(file) => PuppetDbConfig::from_file(file, tls),
+            None => PuppetDbConfig::new(&self.server_urls, tls),
+        }
+        .context("[puppetdb] of the configuration")?;
+        if let Some(seconds) = self.timeout_s {
+            settings.total_timeout = Duration::from_secs(seconds);
+        }
+        Ok(settings)
+    }
+}
+
+impl Embedded {
+    pub(crate) fn check(&self) -> Result<(), String> {
+        match self.facts_interval_s {
+            60.. => Ok(()),
+            _ => Err("inventory.facts_interval_s must be at least 60".to_owned()),
+        }
+    }
+}
+
+// === wiring ===
+
+/// The inventory that the configuration names. A PuppetDB that is away does not hinder the start.
+pub(crate) async fn open(config: &Config, store: Store) -> Result<Inventory> {
+    match &config.puppetdb {
+        Some(puppetdb) => Ok(Inventory::puppetdb(puppetdb.settings(config.tls_files())?)),
+        None => Inventory::embedded(store)
+            .await
+            .context("cannot read the inventory"),
+    }
+}
+
+/// Keeps an embedded inventory. `None`: a PuppetDB has it all.
+pub(crate) fn collect(
+    config: &Config,
+    inventory: &Inventory,
+    fabric: &Fabric,
+    jobs: &Jobs,
+) -> Option<Collector> {
+    if !inventory.is_embedded() {
+        return None;
+    }
+    let asker: Option<Arc<dyn AskNode>> = match config.inventory.collect_facts {
+        true => Some(Arc::new(Asker(jobs.clone()))),
+        false => None,
+    };
+    let settings = CollectorConfig {
+        interval: Duration::from_secs(config.inventory.facts_interval_s),
+        ..CollectorConfig::default()
+    };
+    let fabric = fabric.clone();
+    let feed = move |news| follow(fabric, news);
+    Some(Collector::start(settings, inventory.clone(), asker, feed))
+}
+
+/// Hands presence on until nobody listens.
+async fn follow(fabric: Fabric, news: mpsc::Sender<FleetNews>) {
+    let mut changes = fabric.watch();
+    let all = || {
+        let nodes = fabric.connected().into_iter();
+        FleetNews::All(
+            nodes
+                .map(|(name, presence)| node(name, &presence))
+                .collect(),
+        )
+    };
+    if news.send(all()).await.is_err() {
+        return;
+    }
+    loop {
+        let change = tokio::select! {
+            change = changes.next() => change,
+            () = news.closed() => return,
+        };
+        let told = match change {
+            Ok(Some(PresenceChange::Connected(name, presence))) => {
+                FleetNews::Came(node(name, &presence))
+            }
+            Ok(Some(PresenceChange::Disconnected(name))) => FleetNews::Went(name),
+            Err(_missed) => all(),
+            Ok(None) => return,
+        };
+        if news.send(told).await.is_err() {
+            return;
+        }
+    }
+}
+
+fn node(certname: Certname, presence: &Presence) -> ConnectedNode {
+    let announced = presence.capabilities.as_ref();
+    ConnectedNode {
+        certname,
+        tells_facts: announced.is_some_and(|capabilities| capabilities.facts),
+    }
+}
+
+/// Asks through the job engine, which has the broker's messages.
+struct Asker(Jobs);
+
+#[async_trait]
+impl AskNode for Asker {
+    async fn ask(
+        &self,
+        certname: &Certname,
+        module: &str,
+        action: &str,
+        params: Value,
+        timeout: Duration,
+    ) -> Result<Value, String> {
+        let asked = self.0.ask(certname, module, action, &params, timeout);
+        asked.await.map_err(|error| error.to_string())
+    }
+
+    /// The broker has verified the certname; of the rest of the certificate it keeps nothing.
+    fn trusted(&self, certname: &Certname) -> Map<String, Value> {
+        let name = certname.as_str();
+        let (hostname, domain) = match name.split_once('.') {
+            Some((hostname, domain)) => (hostname, Some(domain)),
+            None => (name, None),
+        };
+        let trusted = json!({
+            "authenticated": "remote",
+            "certname": name,
+            "hostname": hostname,
+            "domain": domain,
+            "extensions": {},
+        });
+        match trusted {
+            Value::Object(trusted) => trusted,
+            _ => Map::new(),
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! Jobs that start by the clock, over the engines of this server.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use api::Clockwork;
+use audit::Audit;
+use pki::seal::SealKey;
+use schedules::SystemClock;
+use store::Store;
+
+use crate::config::Config;
+
+/// Starts to look at the clock.
+pub(crate) fn start(config: &Config, store: Store, audit: Audit) -> Result<Clockwork> {
+    let seal = SealKey::open_or_create(&config.data_dir.join("seal.key"))?;
+    Ok(Clockwork::start(Arc::new(SystemClock), store, seal, audit))
+}

@@ -1,0 +1,190 @@
+//! Sends traces to a collector, over OTLP. Main type: [`Traces`].
+//!
+//! The rules: nobody waits for a collector (the queue is bounded, and what does not fit in is
+//! lost); that it cannot be reached is said once, and once that it can again; the environment
+//! (`OTEL_*`) counts before the file, as everywhere with OpenTelemetry.
+
+mod client;
+mod quiet;
+mod sampling;
+
+use std::env;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use opentelemetry::trace::{
+    SpanContext, SpanId, SpanKind, Status, TraceFlags, TraceId, TraceState,
+};
+use opentelemetry::{InstrumentationScope, Key, KeyValue};
+use opentelemetry_otlp::{Protocol, WithExportConfig as _, WithHttpConfig as _};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::trace::{
+    BatchSpanProcessor, SpanData, SpanEvents, SpanLinks, SpanProcessor as _,
+};
+use serde::Deserialize;
+use telemetry::{Context, Sink, Span, Tracer, Value};
+
+use self::client::Client;
+use self::quiet::Quiet;
+use self::sampling::Sampling;
+
+/// How long the end of the process waits for what was not sent yet.
+const SHUTDOWN: Duration = Duration::from_secs(5);
+
+/// Where traces go.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Telemetry {
+    /// `http://HOST:4318`, to which `/v1/traces` is added; absent: nowhere.
+    pub otlp_endpoint: Option<String>,
+}
+
+/// What sends them, if anything does.
+#[derive(Debug)]
+pub(crate) struct Traces(Option<Arc<Exporter>>);
+
+#[derive(Debug)]
+struct Exporter {
+    processor: BatchSpanProcessor,
+    sampling: Sampling,
+    scope: InstrumentationScope,
+}
+
+/// Starts sending, if a collector is named. To be called within the runtime.
+pub(crate) fn start(config: &Telemetry) -> Result<Traces> {
+    let Some(endpoint) = endpoint(config) else {
+        return Ok(Traces(None));
+    };
+    let client = Client::new().context("cannot make an HTTP client for traces")?;
+    let builder = opentelemetry_otlp::SpanExporter::builder()
+        .with_http()
+        .with_http_client(client)
+        .with_protocol(Protocol::HttpBinary);
+    let builder = match &endpoint {
+        Endpoint::File(url) => builder.with_endpoint(url),
+        Endpoint::Environment => builder,
+    };
+    let exporter = builder
+        .build()
+        .context("telemetry.otlp_endpoint, or the environment's OTEL_EXPORTER_OTLP_ENDPOINT")?;
+    let mut processor = BatchSpanProcessor::builder(Quiet::new(exporter)).build();
+    processor.set_resource(&resource());
+    tracing::info!("traces are sent to a collector");
+    let scope = InstrumentationScope::builder("tutti")
+        .with_version(env!("CARGO_PKG_VERSION"))
+        .build();
+    Ok(Traces(Some(Arc::new(Exporter {
+        processor,
+        sampling: Sampling::from_environment(),
+        scope,
+    }))))
+}
+
+enum Endpoint {
+    /// The whole address.
+    File(String),
+    Environment,
+}
+
+fn endpoint(config: &Telemetry) -> Option<Endpoint> {
+    let is = |name: &str, value: &str| {
+        env::var(name).is_ok_and(|found| found.eq_ignore_ascii_case(value))
+    };
+    if is("OTEL_SDK_DISABLED", "true") || is("OTEL_TRACES_EXPORTER", "none") {
+        return None;
+    }
+    let names = [
+        "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+        "OTEL_EXPORTER_OTLP_ENDPOINT",
+    ];
+    let named = |name: &&str| env::var(name).is_ok_and(|value| !value.is_empty());
+    if names.iter().any(named) {
+        return Some(Endpoint::Environment);
+    }
+    let base = config.otlp_endpoint.as_ref()?;
+    let url = format!("{}/v1/traces", base.trim_end_matches('/'));
+    Some(Endpoint::File(url))
+}
+
+/// Whose spans these are: `service.name` is `tutti` unless the environment says otherwise.
+fn resource() -> Resource {
+    let service = Key::from_static_str("service.name");
+    let found = Resource::builder().build().get(&service);
+    let named = found.is_some_and(|name| !name.as_str().starts_with("unknown_service"));
+    let version = KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
+    let builder = Resource::builder().with_attribute(version);
+    match named {
+        true => builder.build(),
+        false => builder.with_service_name("tutti").build(),
+    }
+}
+
+// === impl Traces ===
+
+impl Traces {
+    pub(crate) fn tracer(&self) -> Tracer {
+        match &self.0 {
+            Some(exporter) => Tracer::new(Arc::clone(exporter) as Arc<dyn Sink>),
+            None => Tracer::default(),
+        }
+    }
+
+    /// Sends what was not sent yet, for a bounded time.
+    pub(crate) async fn shutdown(self) {
+        let Some(exporter) = self.0 else { return };
+        // It waits for its own thread.
+        let end = move || exporter.processor.shutdown_with_timeout(SHUTDOWN);
+        let ending = tokio::task::spawn_blocking(end);
+        match tokio::time::timeout(2 * SHUTDOWN, ending).await {
+            Ok(Ok(Ok(()))) => {}
+            _ => tracing::warn!("the last traces could not be sent in time"),
+        }
+    }
+}
+
+impl Sink for Exporter {
+    fn samples(&self, parent: Option<&Context>, trace: &telemetry::TraceId) -> bool {
+        self.sampling.samples(parent, trace)
+    }
+
+    fn take(&self, span: Span) {
+        self.processor.on_end(data(span, &self.scope));
+    }
+}
+
+fn data(span: Span, scope: &InstrumentationScope) -> SpanData {
+    let parent = span.parent.map(SpanId::from_bytes);
+    let attributes = span.attributes.into_iter().map(|(key, value)| match value {
+        Value::Text(text) => KeyValue::new(key, text),
+        Value::Number(number) => KeyValue::new(key, number),
+    });
+    SpanData {
+        span_context: SpanContext::new(
+            TraceId::from_bytes(span.context.trace),
+            SpanId::from_bytes(span.context.span),
+            TraceFlags::SAMPLED,
+            false,
+            TraceState::NONE,
+        ),
+        parent_span_id: parent.unwrap_or(SpanId::INVALID),
+        parent_span_is_remote: span.parent_is_remote,
+        span_kind: match span.kind {
+            telemetry::SpanKind::Server => SpanKind::Server,
+            telemetry::SpanKind::Client => SpanKind::Client,
+            telemetry::SpanKind::Internal => SpanKind::Internal,
+        },
+        name: span.name,
+        start_time: span.start,
+        end_time: span.end,
+        attributes: attributes.collect(),
+        dropped_attributes_count: 0,
+        events: SpanEvents::default(),
+        links: SpanLinks::default(),
+        status: match span.failed {
+            true => Status::error(""),
+            false => Status::Unset,
+        },
+        instrumentation_scope: scope.clone(),
+    }
+}

@@ -1,0 +1,111 @@
+//! Which traces are kept: [`Sampling`], by `OTEL_TRACES_SAMPLER` and `OTEL_TRACES_SAMPLER_ARG`.
+//!
+//! The rule: a share is chosen by the trace's id, so every program that is told the same share
+//! keeps the same traces.
+
+use std::env;
+
+use telemetry::{Context, TraceId};
+
+/// Keeps some traces.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Sampling {
+    /// What the client decided counts.
+    parent_based: bool,
+    /// Of those that begin here: 0 to 1.
+    share: f64,
+}
+
+// === impl Sampling ===
+
+impl Sampling {
+    const ALL: Self = Self {
+        parent_based: true,
+        share: 1.0,
+    };
+
+    pub(super) fn from_environment() -> Self {
+        let name = env::var("OTEL_TRACES_SAMPLER").unwrap_or_default();
+        let argument = env::var("OTEL_TRACES_SAMPLER_ARG").unwrap_or_default();
+        Self::parse(&name, &argument).unwrap_or_else(|| {
+            tracing::warn!(
+                sampler = name,
+                argument,
+                "OTEL_TRACES_SAMPLER is not understood; every trace is kept"
+            );
+            Self::ALL
+        })
+    }
+
+    fn parse(name: &str, argument: &str) -> Option<Self> {
+        if name.is_empty() {
+            return Some(Self::ALL);
+        }
+        let (parent_based, own) = match name.strip_prefix("parentbased_") {
+            Some(own) => (true, own),
+            None => (false, name),
+        };
+        let share = match own {
+            "always_on" => 1.0,
+            "always_off" => 0.0,
+            "traceidratio" if argument.is_empty() => 1.0,
+            "traceidratio" => argument.parse().ok()?,
+            _ => return None,
+        };
+        (0.0..=1.0).contains(&share).then_some(Self {
+            parent_based,
+            share,
+        })
+    }
+
+    pub(super) fn samples(self, parent: Option<&Context>, trace: &TraceId) -> bool {
+        if let (true, Some(parent)) = (self.parent_based, parent) {
+            return parent.sampled;
+        }
+        let [_, _, _, _, _, _, _, _, low @ ..] = *trace;
+        // 63 bits, as OpenTelemetry's own sampler takes them.
+        let place = u64::from_be_bytes(low) >> 1;
+        (place as f64) < self.share * (1_u64 << 63) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trace(low: u64) -> TraceId {
+        u128::from(low).to_be_bytes()
+    }
+
+    #[test]
+    fn the_clients_decision_counts_unless_told_otherwise() {
+        let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00";
+        let parent: Context = parent.parse().unwrap();
+        let one = trace(1);
+        assert!(!Sampling::ALL.samples(Some(&parent), &one));
+        assert!(Sampling::ALL.samples(None, &one));
+        let on = Sampling::parse("always_on", "").unwrap();
+        assert!(on.samples(Some(&parent), &one));
+        let off = Sampling::parse("always_off", "").unwrap();
+        assert!(!off.samples(None, &trace(0)));
+    }
+
+    #[test]
+    fn a_share_is_chosen_by_the_trace() {
+        let quarter = Sampling::parse("parentbased_traceidratio", "0.25").unwrap();
+        assert!(quarter.samples(None, &trace(u64::MAX / 4 - 1_000_000)));
+        assert!(!quarter.samples(None, &trace(u64::MAX / 4 + 1_000_000)));
+    }
+
+    #[test]
+    fn what_is_not_understood_is_told() {
+        for (name, argument) in [
+            ("jaeger_remote", ""),
+            ("traceidratio", "2"),
+            ("traceidratio", "x"),
+        ] {
+            assert_eq!(Sampling::parse(name, argument), None, "{name} {argument}");
+        }
+        assert_eq!(Sampling::parse("", ""), Some(Sampling::ALL));
+    }
+}

@@ -3,12 +3,13 @@
 use anyhow::Result;
 use cargo_metadata::MetadataCommand;
 
-use crate::run;
+use crate::{packages, run};
 
 /// Which figures.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// one-node, agent, fleet, broker or store; all without any
+    /// one-node, agent, fleet, api, lists, broker, store, scope or audit; all without any. Besides,
+    /// lists-postgres, where PostgreSQL is installed, and puppet-run, where the real Puppet peers are
     names: Vec<String>,
     /// Simulated agents in the large figures
     #[arg(long, default_value_t = 10_000)]
@@ -16,17 +17,41 @@ pub(crate) struct Options {
 }
 
 /// Figures of the whole, measured by the testkit's bench program with the real programs.
-const WHOLE: [&str; 3] = ["one-node", "agent", "fleet"];
+const WHOLE: [&str; 5] = ["one-node", "agent", "fleet", "api", "lists"];
+
+/// What is measured only where it is asked for by name.
+const ON_DEMAND: &str = "lists-postgres";
+
+/// A Puppet run on demand beside a bare `puppet agent`, against a real puppetserver.
+const PUPPET_RUN: &str = "puppet-run";
+
+/// Nodes of an embedded inventory, and whether they have few facts or many.
+const INVENTORIES: [[&str; 2]; 3] = [["10000", "small"], ["25000", "small"], ["10000", "large"]];
 
 /// Builds the release programs and measures what was asked for.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let wanted = |name: &str| options.names.is_empty() || options.names.iter().any(|n| n == name);
     let build = ["build", "--release", "--locked", "--bins", "--examples"];
-    let packages = ["tutti", "tutti-agent", "testkit", "broker", "store"];
+    let packages = [
+        "tutti",
+        "tutti-agent",
+        "testkit",
+        "broker",
+        "store",
+        "jobs",
+        "audit",
+    ];
     let packages = packages.iter().flat_map(|package| ["--package", package]);
     run::visible(run::cargo(&build).args(packages))?;
     let agents = options.agents.to_string();
-    let whole: Vec<_> = WHOLE.into_iter().filter(|name| wanted(name)).collect();
+    let mut whole: Vec<_> = WHOLE.into_iter().filter(|name| wanted(name)).collect();
+    whole.extend(
+        options
+            .names
+            .iter()
+            .map(String::as_str)
+            .filter(|name| *name == ON_DEMAND),
+    );
     if !whole.is_empty() {
         let program = [
             "--package",
@@ -45,26 +70,30 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         run::visible(bench.args(whole))?;
     }
     if wanted("broker") {
-        let program = [
-            "--package",
-            "broker",
-            "--example",
-            "idle_memory",
-            "--",
-            &agents,
-        ];
-        run::visible(measure().args(program))?;
+        example("broker", "idle_memory", &[&agents])?;
     }
     if wanted("store") {
+        example("store", "results_rate", &["target"])?;
+    }
+    if wanted("scope") {
+        for inventory in &INVENTORIES {
+            example("jobs", "scope", inventory)?;
+        }
+    }
+    if wanted("audit") {
+        example("audit", "intent_cost", &["target"])?;
+    }
+    if options.names.iter().any(|name| name == PUPPET_RUN) {
+        packages::ensure(packages::FOR_FULL_TESTS)?;
         let program = [
             "--package",
-            "store",
-            "--example",
-            "results_rate",
+            "conformance",
+            "--test",
+            "puppet",
             "--",
-            "target",
+            "overhead",
         ];
-        run::visible(measure().args(program))?;
+        run::visible(run::cargo(&["test", "--release", "--locked"]).args(program))?;
     }
     Ok(())
 }
@@ -88,6 +117,12 @@ fn packaged_agent() -> Result<std::path::PathBuf> {
         .target_directory
         .join("dist-agent/tutti-agent")
         .into())
+}
+
+/// Measures what needs no server.
+fn example(package: &str, name: &str, arguments: &[&str]) -> Result<()> {
+    let program = ["--package", package, "--example", name, "--"];
+    run::visible(measure().args(program).args(arguments))
 }
 
 fn measure() -> std::process::Command {

@@ -11,17 +11,32 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 use crate::run;
 
 const FLOORS: &[(u8, &[&str])] = &[
-    (0, &["hocon", "https", "pki", "ws"]),
+    (0, &["hocon", "https", "pki", "telemetry", "ws"]),
     (1, &["api-types", "pcp", "pxp"]),
     (
         3,
         &[
-            "access", "actions", "agent", "broker", "deploy", "fabric", "jobs", "store",
+            "access",
+            "access-directory",
+            "actions",
+            "agent",
+            "audit",
+            "broker",
+            "classifier",
+            "deploy",
+            "fabric",
+            "inventory",
+            "jobs",
+            "schedules",
+            "ssh",
+            "store",
+            "webhooks",
         ],
     ),
     (4, &["api", "cli", "puppet-api"]),
     (5, &["tutti", "tutti-agent"]),
     (6, &["testkit", "xtask"]),
+    (7, &["conformance"]),
 ];
 
 /// Edges inside one floor: (user, used).
@@ -29,11 +44,23 @@ const SIDEWAYS: &[(&str, &str)] = &[
     ("https", "pki"),
     ("pxp", "pcp"),
     ("access", "store"),
+    ("access-directory", "access"),
+    ("access-directory", "store"),
     ("agent", "actions"),
+    ("audit", "store"),
     ("broker", "fabric"),
+    ("inventory", "store"),
+    ("classifier", "store"),
+    ("jobs", "classifier"),
     ("jobs", "deploy"),
     ("jobs", "fabric"),
+    ("jobs", "inventory"),
     ("jobs", "store"),
+    ("ssh", "deploy"),
+    ("ssh", "fabric"),
+    ("ssh", "store"),
+    ("webhooks", "store"),
+    ("schedules", "store"),
 ];
 
 /// Fails on the first look at any edge that the house does not have.

@@ -2,9 +2,11 @@
 //!
 //! The rule: what is missing is installed when we are root on a Debian, and named otherwise.
 
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 
 use crate::run;
 
@@ -14,7 +16,7 @@ pub(crate) struct Needed {
     /// Looked for in PATH and in `beside`.
     program: &'static str,
     package: &'static str,
-    /// Directories outside PATH where Debian puts it; `*` stands for any version.
+    /// A directory outside PATH where Debian puts it; `*` stands for any version.
     beside: &'static str,
 }
 
@@ -57,6 +59,50 @@ pub(crate) const FOR_TESTS: &[Needed] = &[
     },
 ];
 
+/// What `cargo xtask test --full` uses beside it: the real peers.
+pub(crate) const FOR_FULL_TESTS: &[Needed] = &[
+    Needed {
+        program: "puppetserver",
+        package: "puppetserver",
+        beside: "",
+    },
+    Needed {
+        program: "puppetdb",
+        package: "puppetdb",
+        beside: "/usr/sbin",
+    },
+    Needed {
+        program: "puppet",
+        package: "puppet-agent",
+        beside: "",
+    },
+    Needed {
+        program: "puppetdb.rb",
+        package: "puppet-terminus-puppetdb",
+        beside: "/usr/lib/ruby/vendor_ruby/*/indirector/facts",
+    },
+    Needed {
+        program: "ruby",
+        package: "ruby",
+        beside: "",
+    },
+    Needed {
+        program: "slapd",
+        package: "slapd",
+        beside: "/usr/sbin",
+    },
+    Needed {
+        program: "ldapadd",
+        package: "ldap-utils",
+        beside: "",
+    },
+    Needed {
+        program: "sshd",
+        package: "openssh-server",
+        beside: "/usr/sbin",
+    },
+];
+
 /// Makes sure that every program is there.
 pub(crate) fn ensure(needed: &[Needed]) -> Result<()> {
     let mut packages: Vec<&str> = needed
@@ -75,6 +121,7 @@ pub(crate) fn ensure(needed: &[Needed]) -> Result<()> {
         bail!("the tests need these Debian packages; install them first: {list}");
     }
     println!("installing what the tests need: {list}");
+    let _quiet = NoServices::begin()?;
     run::visible(apt().args(["-q", "update"]))?;
     run::visible(
         apt()
@@ -112,7 +159,7 @@ fn find_in_path(program: &str) -> bool {
 
 fn found_beside(needed: &Needed) -> bool {
     let Some((before, after)) = needed.beside.split_once('*') else {
-        return false;
+        return Path::new(needed.beside).join(needed.program).is_file();
     };
     let Ok(versions) = std::fs::read_dir(before) else {
         return false;
@@ -121,4 +168,32 @@ fn found_beside(needed: &Needed) -> bool {
         let directory = version.path().join(after.trim_start_matches('/'));
         directory.join(needed.program).is_file()
     })
+}
+
+/// Keeps packages from starting their services while it lives: the tests start their own.
+struct NoServices {
+    /// Ours, to be taken away again; `None`: the machine has such a policy itself.
+    policy: Option<&'static Path>,
+}
+
+impl NoServices {
+    fn begin() -> Result<Self> {
+        let path = Path::new("/usr/sbin/policy-rc.d");
+        if path.exists() {
+            return Ok(Self { policy: None });
+        }
+        std::fs::write(path, "#!/bin/sh\nexit 101\n")
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755))?;
+        Ok(Self { policy: Some(path) })
+    }
+}
+
+impl Drop for NoServices {
+    fn drop(&mut self) {
+        if let Some(path) = self.policy {
+            // Nobody is left to be told; a policy that stays does no harm to tests.
+            let _ = std::fs::remove_file(path);
+        }
+    }
 }

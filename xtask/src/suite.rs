@@ -12,12 +12,18 @@ pub(crate) struct Options {
     /// Only the tests; skip format, lints and documentation
     #[arg(long)]
     tests_only: bool,
+    /// Also the tests against the real puppetserver, PuppetDB and puppet-agent
+    #[arg(long)]
+    full: bool,
 }
 
 /// Runs everything, stopping at the first failure.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let started = Instant::now();
     packages::ensure(packages::FOR_TESTS)?;
+    if options.full {
+        packages::ensure(packages::FOR_FULL_TESTS)?;
+    }
     if !options.tests_only {
         run::visible(&mut run::cargo(&["fmt", "--all", "--check"]))?;
         layers::run()?;
@@ -39,7 +45,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         "--bins",
         "--locked",
     ]))?;
-    run::visible(&mut run::cargo(&["test", "--workspace", "--locked"]))?;
+    let mut tests = run::cargo(&["test", "--workspace", "--locked"]);
+    if !options.full {
+        tests.args(["--exclude", "conformance"]);
+    }
+    run::visible(&mut tests)?;
     println!("all checks passed in {} s", started.elapsed().as_secs());
     Ok(())
 }

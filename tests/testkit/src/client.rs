@@ -45,6 +45,11 @@ impl Client {
         Ok(client)
     }
 
+    /// What it shows with every request.
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
     /// Runs a task and answers the job's number. Not tried again: whether the job was made is not
     /// known after a lost connection.
     pub async fn run_task(&self, task: &str, nodes: &[&str], params: Value) -> Result<u64> {
@@ -170,7 +175,8 @@ impl Client {
     }
 }
 
-fn http_client(ca: &Path) -> Result<reqwest::Client> {
+/// TLS that trusts this CA and shows no certificate.
+pub fn tls_config(ca: &Path) -> Result<rustls::ClientConfig> {
     use rustls_pki_types::pem::PemObject as _;
     let mut roots = rustls::RootCertStore::empty();
     for certificate in rustls_pki_types::CertificateDer::pem_file_iter(ca)? {
@@ -180,6 +186,11 @@ fn http_client(ca: &Path) -> Result<reqwest::Client> {
         .with_safe_default_protocol_versions()?
         .with_root_certificates(roots)
         .with_no_client_auth();
+    Ok(tls)
+}
+
+fn http_client(ca: &Path) -> Result<reqwest::Client> {
+    let tls = tls_config(ca)?;
     let builder = reqwest::Client::builder()
         .tls_backend_preconfigured(tls)
         .no_proxy();

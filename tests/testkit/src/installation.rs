@@ -87,6 +87,11 @@ impl Installation {
         Ok(installation)
     }
 
+    /// The program `tutti`.
+    pub fn tutti(&self) -> &Path {
+        &self.programs.tutti
+    }
+
     /// The directory of everything.
     pub fn root(&self) -> &Path {
         self.root.path()
@@ -208,8 +213,29 @@ impl Installation {
         Ok(())
     }
 
+    /// Adds sections to the server's configuration; a running server does not see them.
+    pub fn configure(&self, sections: &str) -> Result<()> {
+        let config = self.root().join("tutti.toml");
+        let text = std::fs::read_to_string(&config)?;
+        std::fs::write(config, text + sections)?;
+        Ok(())
+    }
+
+    /// Which program is `puppet` for the agent of this node.
+    pub fn puppet_program(&self, certname: &str, program: &Path) -> Result<()> {
+        self.puppet_settings(certname, &serde_json::json!({"puppet_bin": program}))
+    }
+
+    /// All of `pxp-module-puppet.conf` of this node; its next run reads it.
+    pub fn puppet_settings(&self, certname: &str, settings: &Value) -> Result<()> {
+        let modules = self.agent_home(certname).join("modules.d");
+        std::fs::create_dir_all(&modules)?;
+        std::fs::write(modules.join("pxp-module-puppet.conf"), settings.to_string())?;
+        Ok(())
+    }
+
     fn lay_out(&self, extra: &str) -> Result<()> {
-        let environment = self.root().join("code/environments/production");
+        let environment = self.code_dir().join("environments/production");
         std::fs::create_dir_all(environment.join("modules"))?;
         let Ports {
             api,
@@ -233,7 +259,35 @@ impl Installation {
         Ok(())
     }
 
-    fn certificate(&self, certname: &str) -> Result<(PathBuf, PathBuf)> {
+    /// Where the environments are.
+    pub fn code_dir(&self) -> PathBuf {
+        self.root().join("code")
+    }
+
+    /// A directory as Puppet's `ssldir`, with a certificate for `certname`.
+    pub fn ssl_dir(&self, certname: &str, directory: &Path) -> Result<()> {
+        for name in [
+            "certs",
+            "private_keys",
+            "public_keys",
+            "certificate_requests",
+        ] {
+            std::fs::create_dir_all(directory.join(name))?;
+        }
+        let (cert, key) = self.certificate(certname)?;
+        let name = format!("{certname}.pem");
+        std::fs::copy(cert, directory.join("certs").join(&name))?;
+        std::fs::copy(key, directory.join("private_keys").join(&name))?;
+        std::fs::copy(
+            self.ca_dir().join("ca_crt.pem"),
+            directory.join("certs/ca.pem"),
+        )?;
+        std::fs::copy(self.ca_dir().join("ca_crl.pem"), directory.join("crl.pem"))?;
+        Ok(())
+    }
+
+    /// A certificate of the installation's CA, good for localhost, and its key.
+    pub fn certificate(&self, certname: &str) -> Result<(PathBuf, PathBuf)> {
         let home = self.root().join("certificates");
         std::fs::create_dir_all(&home)?;
         let (cert, key) = (
@@ -256,7 +310,7 @@ impl Installation {
 }
 
 /// A port that nobody listens on now.
-fn free_port() -> Result<u16> {
+pub(crate) fn free_port() -> Result<u16> {
     // Test programs that run side by side have neighbouring ids: far apart for each.
     let start = std::process::id().wrapping_mul(PORTS_APART) % u32::from(PORTS);
     let start = u16::try_from(start)?;

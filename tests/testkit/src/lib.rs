@@ -7,11 +7,15 @@
 //! | [`client`] | a client of the API that lives through restarts |
 //! | [`fleet`] | simulated agents over real sockets, by the ten thousand, with faults |
 //! | [`postgres`] | a private PostgreSQL server |
+//! | [`door`] | a door in front of it that shuts at a commit |
+//! | [`peers`] | real puppetserver, PuppetDB and puppet agents |
 //!
 //! The rule: nothing here outlives its handle, and no load leaves the loopback addresses.
 
 pub mod client;
+pub mod door;
 pub mod fleet;
 pub mod installation;
+pub mod peers;
 pub mod postgres;
 pub mod service;

@@ -23,6 +23,8 @@ pub struct Postgres {
     account: Option<Account>,
     process: Mutex<Option<Process>>,
     databases: AtomicU64,
+    /// Its port on 127.0.0.1, if it has one.
+    tcp: Option<u16>,
 }
 
 /// The server's process and the thread that is its parent: the kernel's signal comes at the death
@@ -51,6 +53,9 @@ struct Account {
 /// Longer than any healthy machine needs, to end a broken test with a message.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Where clients look by default.
+const USUAL_PORT: u16 = 5432;
+
 static SHARED: Mutex<Weak<Postgres>> = Mutex::new(Weak::new());
 
 impl Postgres {
@@ -67,6 +72,15 @@ impl Postgres {
 
     /// A new server.
     pub fn start() -> Result<Self> {
+        Self::start_with(None)
+    }
+
+    /// A new server that also listens on 127.0.0.1, for those who cannot use a Unix socket.
+    pub fn start_on_tcp() -> Result<Self> {
+        Self::start_with(Some(crate::installation::free_port()?))
+    }
+
+    fn start_with(tcp: Option<u16>) -> Result<Self> {
         let programs = programs()?;
         let account = account()?;
         let directory = tempfile::Builder::new().prefix("pg-").tempdir()?;
@@ -80,6 +94,7 @@ impl Postgres {
             account,
             process: Mutex::new(None),
             databases: AtomicU64::new(0),
+            tcp,
         };
         let output = server
             .command("initdb", &[])
@@ -107,13 +122,25 @@ impl Postgres {
     pub fn create_database(&self) -> Result<String> {
         let name = format!("test_{}", self.databases.fetch_add(1, Ordering::Relaxed));
         self.psql("postgres", &format!("CREATE DATABASE {name}"))?;
-        let host = self
-            .directory
-            .path()
-            .display()
-            .to_string()
-            .replace('/', "%2F");
-        Ok(format!("postgresql://tutti@{host}/{name}"))
+        Ok(match self.tcp_place() {
+            Some(place) => format!("postgresql://tutti@{place}/{name}"),
+            None => url(self.directory(), &name),
+        })
+    }
+
+    /// `127.0.0.1:PORT`, if it listens there.
+    pub fn tcp_place(&self) -> Option<String> {
+        self.tcp.map(|port| format!("127.0.0.1:{port}"))
+    }
+
+    /// The port, which is also in the name of its Unix socket.
+    fn port(&self) -> u16 {
+        self.tcp.unwrap_or(USUAL_PORT)
+    }
+
+    /// Where its socket is.
+    pub(crate) fn directory(&self) -> &Path {
+        self.directory.path()
     }
 
     /// Runs SQL in a database, as the administrator; gives what it prints.
@@ -132,6 +159,7 @@ impl Postgres {
             ])
             .arg("-h")
             .arg(self.directory.path())
+            .args(["-p", &self.port().to_string()])
             .args(["-c", sql])
             .output()
             .context("cannot run psql")?;
@@ -179,14 +207,10 @@ impl Postgres {
             .arg(self.data())
             .arg("-k")
             .arg(self.directory.path());
-        command.args([
-            "-c",
-            "listen_addresses=",
-            "-c",
-            "fsync=on",
-            "-c",
-            "max_connections=200",
-        ]);
+        let address = if self.tcp.is_some() { "127.0.0.1" } else { "" };
+        command.args(["-c", &format!("listen_addresses={address}")]);
+        command.args(["-c", &format!("port={}", self.port())]);
+        command.args(["-c", "fsync=on", "-c", "max_connections=200"]);
         let log = std::fs::OpenOptions::new()
             .create(true)
             .append(true)
@@ -232,7 +256,7 @@ impl Postgres {
                 return Ok(false);
             }
             let ready = Command::new(self.programs.join("pg_isready"))
-                .args(["-q", "-U", "tutti", "-h"])
+                .args(["-q", "-p", &self.port().to_string(), "-U", "tutti", "-h"])
                 .arg(self.directory.path())
                 .status()
                 .context("cannot run pg_isready")?;
@@ -283,6 +307,12 @@ impl Postgres {
         command.current_dir(self.directory.path());
         command
     }
+}
+
+/// The URL of a database whose server has its socket in `directory`.
+pub(crate) fn url(directory: &Path, database: &str) -> String {
+    let host = directory.display().to_string().replace('/', "%2F");
+    format!("postgresql://tutti@{host}/{database}")
 }
 
 impl Drop for Postgres {

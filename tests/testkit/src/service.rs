@@ -1,6 +1,8 @@
 //! A real program as a child: started, awaited until ready, killed at will. Main type: [`Service`].
 //!
-//! The rule: readiness is heard on `NOTIFY_SOCKET`, never guessed, and no child outlives its handle.
+//! The rule: readiness is heard on `NOTIFY_SOCKET`, never guessed, and no child outlives its handle,
+//! nor the thread that started it: the kernel ends it even when the test is killed. So a service is
+//! started where a test runs, never on a thread that is lent for a moment.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::OpenOptions;
@@ -94,8 +96,11 @@ impl ServiceSpec {
     fn spawn_with(&self, notify: Option<&Path>) -> Result<Service> {
         let log = OpenOptions::new().create(true).append(true).open(&self.log);
         let log = log.with_context(|| format!("cannot write {}", self.log.display()))?;
-        let mut command = Command::new(&self.program);
+        // It becomes the program itself: the process id is that of the program.
+        let mut command = Command::new("setpriv");
         command
+            .args(["--pdeathsig", "KILL", "--"])
+            .arg(&self.program)
             .args(&self.arguments)
             .envs(self.environment.iter().cloned())
             .env_remove("NOTIFY_SOCKET")

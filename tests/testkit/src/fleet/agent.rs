@@ -107,6 +107,7 @@ impl SimulatedAgent {
             live_output: false,
             acknowledged_results: true,
             cancel: false,
+            facts: false,
             spool_id: Some(self.spool_id),
         }
         .to_string();

@@ -6,7 +6,9 @@
 #![expect(clippy::print_stdout, reason = "the figures are the output")]
 
 mod agent;
+mod api;
 mod fleet;
+mod lists;
 mod machine;
 mod one_node;
 
@@ -16,11 +18,12 @@ use anyhow::{Context as _, Result};
 use clap::Parser;
 use serde_json::{Value, json};
 use testkit::installation::{Installation, Programs};
+use testkit::postgres::Postgres;
 
 /// Which figures, and how large.
 #[derive(Debug, Parser)]
 struct Options {
-    /// Names of figures; all without any: fleet, one-node, agent
+    /// Names of figures; all without any: fleet, one-node, agent, api, lists; and lists-postgres
     names: Vec<String>,
     /// Simulated agents
     #[arg(long, default_value_t = 10_000)]
@@ -48,6 +51,21 @@ async fn main() -> Result<()> {
             programs.agent.clone_from(packaged);
         }
         agent::run(&Installation::new(programs, "")?).await?;
+    }
+    if wanted("api") {
+        api::run(&Installation::new(programs.clone(), "")?).await?;
+    }
+    if wanted("lists") {
+        let installation = Installation::new(programs.clone(), "")?;
+        lists::run(&installation, None, options.rounds).await?;
+    }
+    if options.names.iter().any(|name| name == "lists-postgres") {
+        let postgres = Postgres::start()?;
+        let database = postgres.create_database()?;
+        let installation = Installation::new(programs.clone(), "")?;
+        installation.configure(&format!("\n[store]\nurl = {database:?}\n"))?;
+        lists::run(&installation, Some(&database), options.rounds).await?;
+        postgres.stop()?;
     }
     if wanted("fleet") {
         fleet::run(&Installation::new(programs, "")?, options.agents).await?;

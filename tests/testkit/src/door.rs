@@ -1,0 +1,155 @@
+//! A door in front of PostgreSQL that shuts at a commit.
+//!
+//! [`Door`] passes bytes between clients and the server. The rule: when it shuts, every connection
+//! through it is cut, and none is let in until it is opened again; so the server is away for the
+//! client at exactly that moment.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::postgres::{self, Postgres};
+
+/// The name of the socket at PostgreSQL's default port.
+const SOCKET: &str = ".s.PGSQL.5432";
+/// The message "simple query" with this one word.
+const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
+
+/// What the door does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Open,
+    /// Shuts at the next commit.
+    Until(Moment),
+    Shut,
+}
+
+/// When it shuts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// The server never sees the commit.
+    BeforeCommit,
+    /// The server has committed, and the client does not learn it.
+    AfterCommit,
+}
+
+/// The door; it goes with its handle.
+#[derive(Debug)]
+pub struct Door {
+    directory: tempfile::TempDir,
+    way: Arc<watch::Sender<Way>>,
+    _doorkeeper: AbortOnDropHandle<()>,
+}
+
+// === impl Door ===
+
+impl Door {
+    /// An open door to the server.
+    pub fn to(server: &Postgres) -> Result<Self> {
+        let directory = tempfile::Builder::new().prefix("door-").tempdir()?;
+        let listener = UnixListener::bind(directory.path().join(SOCKET))
+            .context("cannot make the door's socket")?;
+        let way = Arc::new(watch::Sender::new(Way::Open));
+        let inside = server.directory().join(SOCKET);
+        let doorkeeper = tokio::spawn(keep(listener, inside, Arc::clone(&way)));
+        Ok(Self {
+            directory,
+            way,
+            _doorkeeper: AbortOnDropHandle::new(doorkeeper),
+        })
+    }
+
+    /// The way through the door to a database that [`Postgres::create_database`] made.
+    pub fn url(&self, database_url: &str) -> String {
+        let database = database_url.rsplit('/').next().unwrap_or_default();
+        postgres::url(self.directory.path(), database)
+    }
+
+    /// Shuts it at the next commit.
+    pub fn shut_at(&self, moment: Moment) {
+        self.way.send_replace(Way::Until(moment));
+    }
+
+    /// Lets everybody in again.
+    pub fn open(&self) {
+        self.way.send_replace(Way::Open);
+    }
+
+    /// Returns when it is shut.
+    pub async fn shut(&self) {
+        // The sender is here: it cannot be closed.
+        let _ = self.way.subscribe().wait_for(|way| *way == Way::Shut).await;
+    }
+}
+
+async fn keep(listener: UnixListener, inside: PathBuf, way: Arc<watch::Sender<Way>>) {
+    let mut guests = JoinSet::new();
+    while let Ok((client, _)) = listener.accept().await {
+        while guests.try_join_next().is_some() {}
+        if *way.borrow() == Way::Shut {
+            continue;
+        }
+        let (inside, way) = (inside.clone(), Arc::clone(&way));
+        guests.spawn(async move {
+            let mut shut = way.subscribe();
+            tokio::select! {
+                // However a connection ends, it is closed.
+                _ = pass(client, &inside, &way) => {}
+                _ = shut.wait_for(|way| *way == Way::Shut) => {}
+            }
+        });
+    }
+}
+
+async fn pass(client: UnixStream, inside: &Path, way: &watch::Sender<Way>) -> Result<()> {
+    let server = UnixStream::connect(inside).await?;
+    let (mut from_client, mut to_client) = client.into_split();
+    let (mut from_server, mut to_server) = server.into_split();
+    let (committed, mut watching) = watch::channel(false);
+    let out = async {
+        let mut buffer = vec![0; 64 * 1_024];
+        loop {
+            let count = from_client.read(&mut buffer).await?;
+            let bytes = &buffer[..count];
+            if count == 0 {
+                return anyhow::Ok(());
+            }
+            if bytes.windows(COMMIT.len()).any(|window| window == COMMIT) {
+                match *way.borrow() {
+                    Way::Until(Moment::BeforeCommit) => break,
+                    Way::Until(Moment::AfterCommit) => _ = committed.send_replace(true),
+                    Way::Open | Way::Shut => {}
+                }
+            }
+            to_server.write_all(bytes).await?;
+        }
+        way.send_replace(Way::Shut);
+        Ok(())
+    };
+    let back = async {
+        let mut buffer = vec![0; 64 * 1_024];
+        loop {
+            let count = from_server.read(&mut buffer).await?;
+            if count == 0 {
+                return anyhow::Ok(());
+            }
+            if *watching.borrow_and_update() {
+                // This is the answer to the commit.
+                break;
+            }
+            to_client.write_all(&buffer[..count]).await?;
+        }
+        way.send_replace(Way::Shut);
+        Ok(())
+    };
+    tokio::select! {
+        ended = out => ended,
+        ended = back => ended,
+    }
+}

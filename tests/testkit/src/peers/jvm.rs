@@ -1,0 +1,71 @@
+//! A trapperkeeper program (puppetserver, PuppetDB) as a child. Main function: [`start`].
+//!
+//! The rule: readiness is what the program itself writes into its restart file, never a guess.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::service::{Service, ServiceSpec};
+
+/// A start takes half a minute on an idle machine; this one may be compiling.
+const START_DEADLINE: Duration = Duration::from_secs(300);
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Starts `java arguments…` and waits until it has written `1` into `restart_file`.
+pub async fn start(
+    name: &str,
+    arguments: Vec<OsString>,
+    restart_file: &Path,
+    log: &Path,
+) -> Result<Service> {
+    // An old file would tell of an earlier life.
+    match std::fs::remove_file(restart_file) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
+        _ => {}
+    }
+    let mut service = ServiceSpec::new(name, Path::new("/usr/bin/java"), arguments, log).spawn()?;
+    let ended = tokio::select! {
+        ready = tokio::time::timeout(START_DEADLINE, ready(restart_file)) => match ready {
+            Ok(()) => return Ok(service),
+            Err(_) => None,
+        },
+        status = service.ended() => Some(status?),
+    };
+    let log = service.log_text();
+    match ended {
+        Some(status) => bail!("{name} ended: {status}; log:\n{log}"),
+        None => bail!("{name} did not get ready; log:\n{log}"),
+    }
+}
+
+/// The options for a JVM that shares two cores and little memory with a test.
+pub fn options(heap_mib: u32) -> Vec<OsString> {
+    [
+        format!("-Xmx{heap_mib}m"),
+        "-XX:+UseSerialGC".to_owned(),
+        "-Djava.security.egd=file:/dev/urandom".to_owned(),
+    ]
+    .map(OsString::from)
+    .to_vec()
+}
+
+/// Logging to standard output only; returns the file.
+pub(super) fn logging(directory: &Path) -> Result<std::path::PathBuf> {
+    let path = directory.join("logback.xml");
+    let text = "<configuration><appender name=\"STDOUT\" \
+                class=\"ch.qos.logback.core.ConsoleAppender\"><encoder><pattern>%d %-5p [%c{2}] \
+                %m%n</pattern></encoder></appender><root level=\"info\"><appender-ref \
+                ref=\"STDOUT\"/></root></configuration>\n";
+    std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(path)
+}
+
+async fn ready(restart_file: &Path) {
+    // The program offers nothing to wait on but this file.
+    while !std::fs::read(restart_file).is_ok_and(|bytes| bytes.starts_with(b"1")) {
+        tokio::time::sleep(LOOK).await;
+    }
+}

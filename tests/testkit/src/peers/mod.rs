@@ -1,0 +1,27 @@
+//! Real programs of the Puppet world, started on loopback with everything in one directory.
+//!
+//! | module | what for |
+//! |---|---|
+//! | [`puppetserver`] | compiles catalogs |
+//! | [`puppetdb`] | keeps facts, catalogs and reports, over a private PostgreSQL |
+//! | [`puppet_agent`] | the directories and settings of one node's `puppet agent` |
+//! | [`sshd`] | an OpenSSH server with one user |
+//! | [`slapd`] | an OpenLDAP server with a few users and groups |
+//! | [`jvm`] | how the two Java programs are started and awaited |
+//!
+//! The programs come from Debian's packages; `cargo xtask test --full` installs them. The rule:
+//! nothing here looks for updates or leaves the loopback addresses, and all of it ends with its
+//! handle.
+
+pub mod jvm;
+pub mod puppet_agent;
+pub mod puppetdb;
+pub mod puppetserver;
+pub mod slapd;
+pub mod sshd;
+
+pub use self::puppet_agent::PuppetAgent;
+pub use self::puppetdb::PuppetDb;
+pub use self::puppetserver::{Puppetserver, PuppetserverOptions};
+pub use self::slapd::Slapd;
+pub use self::sshd::Sshd;

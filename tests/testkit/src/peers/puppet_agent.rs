@@ -1,0 +1,109 @@
+//! One node's `puppet agent`: its directories and settings. Main type: [`PuppetAgent`].
+//!
+//! The rule: nodes on one machine share nothing, neither certificates nor state nor locks.
+
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use anyhow::{Context as _, Result};
+use tokio::process::Command;
+
+use crate::installation::Installation;
+
+/// Where Debian's package puts it.
+pub const PUPPET: &str = "/usr/bin/puppet";
+
+/// A node's `puppet agent`.
+#[derive(Clone, Debug)]
+pub struct PuppetAgent {
+    certname: String,
+    home: PathBuf,
+    server_port: u16,
+}
+
+// === impl PuppetAgent ===
+
+impl PuppetAgent {
+    /// Lays out a node of the installation whose server listens on `server_port` of localhost.
+    pub fn new(installation: &Installation, certname: &str, server_port: u16) -> Result<Self> {
+        let home = installation.agent_home(certname).join("puppet");
+        installation.ssl_dir(certname, &home.join("ssl"))?;
+        std::fs::create_dir_all(home.join("var/state"))?;
+        let agent = Self {
+            certname: certname.to_owned(),
+            home,
+            server_port,
+        };
+        agent.configure("usecacheonfailure = false\n")?;
+        agent.facts(&[])?;
+        Ok(agent)
+    }
+
+    /// Its certname.
+    pub fn certname(&self) -> &str {
+        &self.certname
+    }
+
+    /// Its configuration directory.
+    pub fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// Its state directory, where locks and the last report are.
+    pub fn state_dir(&self) -> PathBuf {
+        self.home.join("var/state")
+    }
+
+    /// A program that is `puppet` of this node: several nodes share one machine.
+    pub fn program(&self) -> PathBuf {
+        self.home.join("puppet")
+    }
+
+    /// Writes its `puppet.conf`, with `more` settings at the end of `[main]`.
+    pub fn configure(&self, more: &str) -> Result<()> {
+        let home = self.home.display();
+        let text = format!(
+            "[main]\ncertname = {certname}\nconfdir = {home}\nvardir = {home}/var\nssldir = \
+             {home}/ssl\nserver = localhost\nserverport = {port}\ncolor = false\n{more}",
+            certname = self.certname,
+            port = self.server_port,
+        );
+        std::fs::write(self.home.join("puppet.conf"), text)?;
+        Ok(())
+    }
+
+    /// Gives the node these facts, besides those of the machine. Names and values are simple words.
+    pub fn facts(&self, facts: &[(&str, &str)]) -> Result<()> {
+        let facts = facts.iter();
+        let exports: String = facts
+            .map(|(name, value)| format!("export FACTER_{name}={value}\n"))
+            .collect();
+        self.write_wrapper(&exports)
+    }
+
+    /// Runs `puppet arguments…` of this node to its end.
+    pub async fn run(&self, arguments: &[&str]) -> Result<Output> {
+        let output = Command::new(self.program())
+            .args(arguments)
+            .kill_on_drop(true)
+            .output();
+        output.await.context("cannot run puppet")
+    }
+
+    /// Debian's `puppet` takes its directories from the command line, after the subcommand.
+    fn write_wrapper(&self, exports: &str) -> Result<()> {
+        use std::os::unix::fs::PermissionsExt as _;
+        let home = self.home.display();
+        let text = format!(
+            "#!/bin/sh\n{exports}sub=$1; shift\nexec {PUPPET} \"$sub\" --confdir '{home}' --vardir \
+             '{home}/var' \"$@\"\n"
+        );
+        let program = self.program();
+        // A new file: one that is being executed cannot be written.
+        let new = self.home.join("puppet.new");
+        std::fs::write(&new, text)?;
+        std::fs::set_permissions(&new, std::fs::Permissions::from_mode(0o755))?;
+        std::fs::rename(new, program)?;
+        Ok(())
+    }
+}

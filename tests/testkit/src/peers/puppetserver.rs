@@ -1,0 +1,180 @@
+//! A real puppetserver that compiles the installation's code. Main type: [`Puppetserver`].
+//!
+//! It has no CA of its own: its certificate comes from the installation's CA, as on a compiler.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+
+use super::jvm;
+use crate::installation::{Installation, free_port};
+use crate::service::Service;
+
+/// What Debian's package installs.
+const JAR: &str = "/usr/share/puppetserver/puppetserver.jar";
+const SHIPPED: &str = "/etc/puppet/puppetserver";
+const HEAP_MIB: u32 = 768;
+
+/// What it works with.
+#[derive(Clone, Debug, Default)]
+pub struct PuppetserverOptions {
+    /// `https://…` of a PuppetDB for facts, catalogs and reports.
+    pub puppetdb: Option<String>,
+    /// An executable that is asked for each node's classes and environment.
+    pub external_nodes: Option<PathBuf>,
+}
+
+/// A running puppetserver.
+#[derive(Debug)]
+pub struct Puppetserver {
+    service: Option<Service>,
+    home: PathBuf,
+    port: u16,
+}
+
+// === impl Puppetserver ===
+
+impl Puppetserver {
+    /// Starts one, with the certificate `puppet.test`.
+    pub async fn start(installation: &Installation, options: &PuppetserverOptions) -> Result<Self> {
+        let home = installation.root().join("puppetserver");
+        let mut server = Self {
+            service: None,
+            home,
+            port: free_port()?,
+        };
+        server.lay_out(installation, options)?;
+        server.resume().await?;
+        Ok(server)
+    }
+
+    /// The port on localhost.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// What it logged.
+    pub fn log_text(&self) -> String {
+        std::fs::read_to_string(self.home.join("log")).unwrap_or_default()
+    }
+
+    /// Ends it at once.
+    pub async fn stop(&mut self) -> Result<()> {
+        match self.service.take() {
+            Some(service) => service.kill().await,
+            None => Ok(()),
+        }
+    }
+
+    /// Starts it (again).
+    pub async fn resume(&mut self) -> Result<()> {
+        let restart = self.home.join("restart");
+        let mut arguments = jvm::options(HEAP_MIB);
+        arguments.extend(
+            [
+                "-Djruby.logger.class=com.puppetlabs.jruby_utils.jruby.Slf4jLogger",
+                "-Djruby.lib=/usr/share/jruby/lib",
+                "-jar",
+                JAR,
+                "--config",
+            ]
+            .map(Into::into),
+        );
+        arguments.push(self.home.join("conf.d").into_os_string());
+        arguments.push("--bootstrap-config".into());
+        arguments.push(self.home.join("services.d").into_os_string());
+        arguments.push("--restart-file".into());
+        arguments.push(restart.clone().into_os_string());
+        let log = self.home.join("log");
+        self.service = Some(jvm::start("puppetserver", arguments, &restart, &log).await?);
+        Ok(())
+    }
+
+    fn lay_out(&self, installation: &Installation, options: &PuppetserverOptions) -> Result<()> {
+        for directory in ["conf.d", "services.d", "puppet", "var", "run", "logs"] {
+            std::fs::create_dir_all(self.home.join(directory))?;
+        }
+        installation.ssl_dir("puppet.test", &self.home.join("ssl"))?;
+        self.services()?;
+        self.settings(installation)?;
+        self.puppet_conf(installation, options)
+    }
+
+    /// The services of the package, but for the CA.
+    fn services(&self) -> Result<()> {
+        let shipped = Path::new(SHIPPED);
+        let (conf, services) = (self.home.join("conf.d"), self.home.join("services.d"));
+        std::fs::copy(shipped.join("conf.d/auth.conf"), conf.join("auth.conf"))
+            .context("puppetserver is not installed")?;
+        std::fs::copy(
+            shipped.join("services.d/bootstrap.cfg"),
+            services.join("bootstrap.cfg"),
+        )?;
+        let ca = "puppetlabs.services.ca.certificate-authority-disabled-service/\
+                  certificate-authority-disabled-service\n";
+        std::fs::write(services.join("ca.cfg"), ca)?;
+        let routes = std::fs::read_to_string(shipped.join("conf.d/web-routes.conf"))?;
+        let without_ca: Vec<_> = routes
+            .lines()
+            .filter(|line| !line.contains("certificate-authority"))
+            .collect();
+        std::fs::write(conf.join("web-routes.conf"), without_ca.join("\n"))?;
+        Ok(())
+    }
+
+    fn settings(&self, installation: &Installation) -> Result<()> {
+        let home = self.home.display();
+        let ssl = format!("{home}/ssl");
+        let settings = format!(
+            "global: {{ logging-config: {logging:?} }}\n\
+             product: {{ check-for-updates: false }}\n\
+             jruby-puppet: {{\n  ruby-load-path: [/usr/lib/puppetserver/ruby/vendor_ruby]\n  \
+             gem-home: \"{home}/var/jruby-gems\"\n  gem-path: [\"{home}/var/jruby-gems\", \
+             \"/usr/lib/puppetserver/vendored-jruby-gems\"]\n  server-conf-dir: \
+             \"{home}/puppet\"\n  server-code-dir: {code:?}\n  server-var-dir: \"{home}/var\"\n  \
+             server-run-dir: \"{home}/run\"\n  server-log-dir: \"{home}/logs\"\n  \
+             max-active-instances: 1\n}}\nhttp-client: {{}}\nprofiler: {{}}\n\
+             metrics: {{ server-id: localhost }}\n\
+             webserver: {{ client-auth: want, ssl-host: 127.0.0.1, ssl-port: {port}, ssl-cert: \
+             \"{ssl}/certs/puppet.test.pem\", ssl-key: \"{ssl}/private_keys/puppet.test.pem\", \
+             ssl-ca-cert: \"{ssl}/certs/ca.pem\", ssl-crl-path: \"{ssl}/crl.pem\" }}\n",
+            logging = jvm::logging(&self.home)?,
+            code = installation.code_dir(),
+            port = self.port,
+        );
+        std::fs::write(self.home.join("conf.d/settings.conf"), settings)?;
+        Ok(())
+    }
+
+    fn puppet_conf(
+        &self,
+        installation: &Installation,
+        options: &PuppetserverOptions,
+    ) -> Result<()> {
+        let puppet = self.home.join("puppet");
+        let mut text = format!(
+            "[main]\ncertname = puppet.test\nssldir = {home}/ssl\nvardir = {home}/var\ncodedir = \
+             {code}\n\n[server]\nenvironment_timeout = 0\n",
+            home = self.home.display(),
+            code = installation.code_dir().display(),
+        );
+        if let Some(url) = &options.puppetdb {
+            text.push_str(
+                "storeconfigs = true\nstoreconfigs_backend = puppetdb\nreports = puppetdb\n",
+            );
+            // As whoever wants runs to go on without PuppetDB has it.
+            let settings = format!("[main]\nserver_urls = {url}\nsoft_write_failure = true\n");
+            std::fs::write(puppet.join("puppetdb.conf"), settings)?;
+            let routes = "server:\n  facts:\n    terminus: puppetdb\n    cache: yaml\n";
+            std::fs::write(puppet.join("routes.yaml"), routes)?;
+        }
+        if let Some(program) = &options.external_nodes {
+            let program = program.display();
+            text += "node_terminus = exec\nexternal_nodes = ";
+            text += &program.to_string();
+            text.push('\n');
+        }
+        std::fs::write(puppet.join("puppet.conf"), text)?;
+        Ok(())
+    }
+}

@@ -32,6 +32,7 @@ mod postgres;
 mod prune;
 mod request;
 mod roles;
+mod run_names;
 mod runs;
 mod schedule_slots;
 mod schedules;
@@ -69,7 +70,8 @@ pub use plan_jobs::{
 };
 pub use prune::Pruned;
 pub use roles::{GrantRow, RoleRow};
-pub use runs::{RunFilter, RunOrder, RunRow};
+pub use run_names::{RunFilter, RunOrder};
+pub use runs::RunRow;
 pub use schedule_slots::{OpenSlot, SlotClaim, SlotKey};
 pub use schedules::{
     Advance, NewSchedule, ScheduleEdit, ScheduleFilter, ScheduleOrder, ScheduleRow, SlotRow,
@@ -91,6 +93,7 @@ pub use writing::runs::NewRun;
 pub fn every_statement() -> Vec<&'static str> {
     [
         jobs::STATEMENTS,
+        run_names::STATEMENTS,
         runs::STATEMENTS,
         events::STATEMENTS,
         inventory::STATEMENTS,

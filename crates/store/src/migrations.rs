@@ -70,6 +70,7 @@ pub(crate) const SQLITE: &[Migration] = migrations!("sqlite":
     9 "0009_webhooks",
     10 "0010_plan_steps",
     11 "0011_user_origins",
+    12 "0012_list_order",
 );
 
 pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
@@ -84,6 +85,7 @@ pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
     9 "0009_webhooks",
     10 "0010_plan_steps",
     11 "0011_user_origins",
+    12 "0012_list_order",
 );
 
 /// What is still to be applied, given what was.

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use crate::defaults::RUNS_TOGETHER;
-use crate::page::Page;
 use crate::store::Store;
 use crate::value::{ColumnError, Columns, FromRow, Value};
 use crate::{JobNumber, StoreError};
@@ -31,61 +30,11 @@ pub struct RunRow {
     pub latest_event_id: i64,
 }
 
-/// By what runs are ordered; ties are broken by certname.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RunOrder {
-    /// By the node's name.
-    #[default]
-    Certname,
-    /// By how long it took; runs that are not over come last.
-    Duration,
-    /// By the state's name.
-    State,
-    /// By its begin.
-    Started,
-    /// By its end.
-    Finished,
-}
-
-/// Which runs of a job.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RunFilter {
-    /// Only those in this state.
-    pub state: Option<String>,
-    /// By what.
-    pub order_by: RunOrder,
-    /// The other way round.
-    pub descending: bool,
-}
-
 /// The columns of [`RunRow`], in its order.
 macro_rules! columns {
     () => {
         "job, certname, transaction_id, state, started_ms, finished_ms, details, result, \
          latest_event_id"
-    };
-}
-
-macro_rules! page {
-    ($order:literal) => {
-        concat!(
-            "SELECT ",
-            columns!(),
-            " FROM runs WHERE job = $1 AND (CAST($2 AS TEXT) IS NULL OR state = $2) ORDER BY ",
-            $order,
-            " NULLS LAST, certname LIMIT $3 OFFSET $4"
-        )
-    };
-}
-
-macro_rules! names {
-    ($order:literal) => {
-        concat!(
-            "SELECT certname FROM runs WHERE job = $1 \
-             AND (CAST($2 AS TEXT) IS NULL OR state = $2) ORDER BY ",
-            $order,
-            " NULLS LAST, certname LIMIT $3 OFFSET $4"
-        )
     };
 }
 
@@ -96,9 +45,6 @@ const NAMED: &str = concat!(
     " FROM runs WHERE job = $1 AND certname IN ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, \
      $13, $14, $15, $16, $17)"
 );
-
-const COUNT: &str =
-    "SELECT COUNT(*) FROM runs WHERE job = $1 AND (CAST($2 AS TEXT) IS NULL OR state = $2)";
 
 const BY_TRANSACTION: &str = concat!(
     "SELECT ",
@@ -126,126 +72,11 @@ const STATES: &str = "SELECT job, state, COUNT(*) FROM runs WHERE job >= $1 AND 
 const SUMMED_UP: &str = "SELECT number, run_states FROM jobs WHERE number >= $1 AND number <= $2 \
      AND run_states IS NOT NULL";
 
-const PAGES: [(RunOrder, &str, &str); 5] = [
-    (
-        RunOrder::Certname,
-        page!("certname"),
-        page!("certname DESC"),
-    ),
-    (
-        RunOrder::Duration,
-        page!("(finished_ms - started_ms)"),
-        page!("(finished_ms - started_ms) DESC"),
-    ),
-    (RunOrder::State, page!("state"), page!("state DESC")),
-    (
-        RunOrder::Started,
-        page!("started_ms"),
-        page!("started_ms DESC"),
-    ),
-    (
-        RunOrder::Finished,
-        page!("finished_ms"),
-        page!("finished_ms DESC"),
-    ),
-];
-
-const NAMES: [(RunOrder, &str, &str); 5] = [
-    (
-        RunOrder::Certname,
-        names!("certname"),
-        names!("certname DESC"),
-    ),
-    (
-        RunOrder::Duration,
-        names!("(finished_ms - started_ms)"),
-        names!("(finished_ms - started_ms) DESC"),
-    ),
-    (RunOrder::State, names!("state"), names!("state DESC")),
-    (
-        RunOrder::Started,
-        names!("started_ms"),
-        names!("started_ms DESC"),
-    ),
-    (
-        RunOrder::Finished,
-        names!("finished_ms"),
-        names!("finished_ms DESC"),
-    ),
-];
-
-pub(crate) const STATEMENTS: &[&str] = &[
-    SUMMED_UP,
-    NAMED,
-    NAMES[0].1,
-    NAMES[0].2,
-    NAMES[1].1,
-    NAMES[1].2,
-    NAMES[2].1,
-    NAMES[2].2,
-    NAMES[3].1,
-    NAMES[3].2,
-    NAMES[4].1,
-    NAMES[4].2,
-    COUNT,
-    BY_TRANSACTION,
-    ONE,
-    UNFINISHED,
-    STATES,
-    PAGES[0].1,
-    PAGES[0].2,
-    PAGES[1].1,
-    PAGES[1].2,
-    PAGES[2].1,
-    PAGES[2].2,
-    PAGES[3].1,
-    PAGES[3].2,
-    PAGES[4].1,
-    PAGES[4].2,
-];
+pub(crate) const STATEMENTS: &[&str] = &[SUMMED_UP, NAMED, BY_TRANSACTION, ONE, UNFINISHED, STATES];
 
 // === impl Store ===
 
 impl Store {
-    /// Runs of a job and how many there are without paging. Results are included: page where
-    /// they may be large.
-    pub async fn runs(
-        &self,
-        job: JobNumber,
-        filter: &RunFilter,
-        page: Page,
-    ) -> Result<(Vec<RunRow>, u64), StoreError> {
-        let mut values = vec![
-            Value::Int(job.get()),
-            Value::opt_owned(filter.state.as_deref()),
-        ];
-        let total: Option<i64> = self.query_one(COUNT, values.clone()).await?;
-        values.extend([
-            Value::Int(page.limit_column()),
-            Value::Int(page.offset_column()),
-        ]);
-        let rows = self.query(filter.sql(&PAGES), values).await?;
-        Ok((rows, total.unwrap_or(0).unsigned_abs()))
-    }
-
-    /// The nodes of those runs, in their order: the results are then read some at a time, with
-    /// [`Store::runs_named`].
-    pub async fn run_names(
-        &self,
-        job: JobNumber,
-        filter: &RunFilter,
-        page: Page,
-    ) -> Result<Vec<String>, StoreError> {
-        let values = vec![
-            Value::Int(job.get()),
-            Value::opt_owned(filter.state.as_deref()),
-            Value::Int(page.limit_column()),
-            Value::Int(page.offset_column()),
-        ];
-        let rows: Vec<Name> = self.query(filter.sql(&NAMES), values).await?;
-        Ok(rows.into_iter().map(|Name(name)| name).collect())
-    }
-
     /// The runs on the first [`RUNS_TOGETHER`] of these nodes, in the order of the names; a node
     /// without a run (of a job that was deleted meanwhile) is left out.
     pub async fn runs_named(
@@ -320,14 +151,6 @@ fn ranges(jobs: &[JobNumber]) -> Vec<(i64, i64)> {
     ranges
 }
 
-struct Name(String);
-
-impl FromRow for Name {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
-        Ok(Self(row.text(0)?))
-    }
-}
-
 struct StateCount(JobNumber, String, u64);
 
 impl FromRow for StateCount {
@@ -349,22 +172,6 @@ impl FromRow for SummedUp {
         let counts =
             counts.filter_map(|(state, count)| Some((state.to_owned(), count.parse().ok()?)));
         Ok(Self(JobNumber::from_column(row.int(0)?), counts.collect()))
-    }
-}
-
-// === impl RunFilter ===
-
-impl RunFilter {
-    fn sql(&self, orders: &[(RunOrder, &'static str, &'static str); 5]) -> &'static str {
-        let (_, ascending, descending) = orders
-            .iter()
-            .find(|(order, ..)| *order == self.order_by)
-            .unwrap_or(&orders[0]);
-        if self.descending {
-            descending
-        } else {
-            ascending
-        }
     }
 }
 

@@ -11,6 +11,7 @@ both!(
     an_ended_run_never_changes_again,
     results_that_come_twice_change_nothing,
     lists_are_filtered_ordered_and_paged,
+    ties_are_broken_by_certname_and_one_state_is_listed_in_any_order,
     runs_are_read_some_at_a_time_in_any_order,
     a_run_is_found_by_its_transaction,
     states_are_counted_for_many_jobs,
@@ -115,6 +116,60 @@ async fn lists_are_filtered_ordered_and_paged(bench: Bench) {
         ..RunFilter::default()
     };
     assert_eq!(listed(failed, all).await, ("b".to_owned(), 1));
+}
+
+/// Capitals come before small letters and `_` between them, whatever language the database is in.
+async fn ties_are_broken_by_certname_and_one_state_is_listed_in_any_order(bench: Bench) {
+    let store = &bench.store;
+    let names = ["a-b", "a.b", "a_b", "B", "ab"];
+    let number = store.insert_job(job(&names)).await.unwrap();
+    let running = names[1..].iter().map(|name| (*name, "running", 10));
+    let ended = [("a_b", "failed", 30), ("ab", "failed", 30)];
+    for (node, state, at_ms) in running.chain(ended) {
+        assert!(applied(store, run_to(number, node, state, at_ms)).await);
+    }
+    let listed = async |state: Option<&str>, order_by, descending| {
+        let filter = RunFilter {
+            state: state.map(str::to_owned),
+            order_by,
+            descending,
+        };
+        let all = store.run_names(number, &filter, Page::default()).await;
+        let all = all.unwrap();
+        // Page by page it is the same list.
+        for offset in 0..=all.len() {
+            let page = Page {
+                limit: Some(2),
+                offset: offset as u64,
+            };
+            let some = store.run_names(number, &filter, page).await.unwrap();
+            assert_eq!(some, all[offset..all.len().min(offset + 2)]);
+        }
+        all.join(" ")
+    };
+    for (order_by, ascending, descending) in [
+        (RunOrder::Certname, "B a-b a.b a_b ab", "ab a_b a.b a-b B"),
+        (RunOrder::State, "a_b ab a-b B a.b", "a.b B a-b ab a_b"),
+        (RunOrder::Started, "B a.b a_b ab a-b", "B a.b a_b ab a-b"),
+        (RunOrder::Finished, "a_b ab B a-b a.b", "a_b ab B a-b a.b"),
+        (RunOrder::Duration, "a_b ab B a-b a.b", "a_b ab B a-b a.b"),
+    ] {
+        assert_eq!(listed(None, order_by, false).await, ascending);
+        assert_eq!(listed(None, order_by, true).await, descending);
+    }
+    for (order_by, ascending, descending) in [
+        (RunOrder::Certname, "a_b ab", "ab a_b"),
+        (RunOrder::State, "a_b ab", "ab a_b"),
+        (RunOrder::Started, "a_b ab", "a_b ab"),
+        (RunOrder::Finished, "a_b ab", "a_b ab"),
+        (RunOrder::Duration, "a_b ab", "a_b ab"),
+    ] {
+        let failed = Some("failed");
+        assert_eq!(listed(failed, order_by, false).await, ascending);
+        assert_eq!(listed(failed, order_by, true).await, descending);
+    }
+    let nowhere = listed(Some("no such"), RunOrder::State, true).await;
+    assert_eq!(nowhere, "");
 }
 
 async fn runs_are_read_some_at_a_time_in_any_order(bench: Bench) {

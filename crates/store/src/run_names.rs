@@ -1,0 +1,162 @@
+//! The nodes of a job in some order, without their results: [`RunFilter`] says which.
+//!
+//! The rule: a page by name or state is read from an index up to its end and nothing is sorted, so
+//! that the last page of a long list is nearly as quick as the first. Therefore what is asked of
+//! all runs and of those in one state are two texts, and a list by state ends as it begins: turned
+//! round, names go backwards too.
+
+use crate::page::Page;
+use crate::runs::RunRow;
+use crate::store::Store;
+use crate::value::Value;
+use crate::{JobNumber, StoreError};
+
+/// By what runs are ordered; ties are broken by certname.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RunOrder {
+    /// By the node's name.
+    #[default]
+    Certname,
+    /// By how long it took; runs that are not over come last.
+    Duration,
+    /// By the state's name; the other way round, ties are too.
+    State,
+    /// By its begin.
+    Started,
+    /// By its end.
+    Finished,
+}
+
+/// Which runs of a job.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunFilter {
+    /// Only those in this state.
+    pub state: Option<String>,
+    /// By what.
+    pub order_by: RunOrder,
+    /// The other way round.
+    pub descending: bool,
+}
+
+/// Of all runs, and of those in one state.
+type Texts = [&'static str; 2];
+
+macro_rules! names {
+    ($order:literal) => {
+        [
+            concat!(
+                "SELECT certname FROM runs WHERE job = $1 ORDER BY ",
+                $order,
+                " LIMIT $2 OFFSET $3"
+            ),
+            concat!(
+                "SELECT certname FROM runs WHERE job = $1 AND state = $4 ORDER BY ",
+                $order,
+                " LIMIT $2 OFFSET $3"
+            ),
+        ]
+    };
+}
+
+/// Each order and the other way round.
+const NAMES: [(RunOrder, Texts, Texts); 5] = [
+    (
+        RunOrder::Certname,
+        names!("certname"),
+        names!("certname DESC"),
+    ),
+    (
+        RunOrder::Duration,
+        names!("(finished_ms - started_ms) NULLS LAST, certname"),
+        names!("(finished_ms - started_ms) DESC NULLS LAST, certname"),
+    ),
+    (
+        RunOrder::State,
+        names!("state, certname"),
+        names!("state DESC, certname DESC"),
+    ),
+    (
+        RunOrder::Started,
+        names!("started_ms NULLS LAST, certname"),
+        names!("started_ms DESC NULLS LAST, certname"),
+    ),
+    (
+        RunOrder::Finished,
+        names!("finished_ms NULLS LAST, certname"),
+        names!("finished_ms DESC NULLS LAST, certname"),
+    ),
+];
+
+const COUNT: &str =
+    "SELECT COUNT(*) FROM runs WHERE job = $1 AND (CAST($2 AS TEXT) IS NULL OR state = $2)";
+
+pub(crate) const STATEMENTS: &[&str] = &{
+    let mut texts = [COUNT; 1 + 4 * NAMES.len()];
+    let mut at = 0;
+    while at < NAMES.len() {
+        let (_, ascending, descending) = NAMES[at];
+        texts[1 + 4 * at] = ascending[0];
+        texts[2 + 4 * at] = ascending[1];
+        texts[3 + 4 * at] = descending[0];
+        texts[4 + 4 * at] = descending[1];
+        at += 1;
+    }
+    texts
+};
+
+// === impl Store ===
+
+impl Store {
+    /// Runs of a job and how many there are without paging. Results are included: page where
+    /// they may be large.
+    pub async fn runs(
+        &self,
+        job: JobNumber,
+        filter: &RunFilter,
+        page: Page,
+    ) -> Result<(Vec<RunRow>, u64), StoreError> {
+        let state = Value::opt_owned(filter.state.as_deref());
+        let values = vec![Value::Int(job.get()), state];
+        let total: Option<i64> = self.query_one(COUNT, values).await?;
+        let names = self.run_names(job, filter, page).await?;
+        let mut rows = Vec::with_capacity(names.len());
+        for names in names.chunks(crate::defaults::RUNS_TOGETHER) {
+            rows.extend(self.runs_named(job, names).await?);
+        }
+        Ok((rows, total.unwrap_or(0).unsigned_abs()))
+    }
+
+    /// The nodes of those runs, in their order: the results are then read some at a time, with
+    /// [`Store::runs_named`].
+    pub async fn run_names(
+        &self,
+        job: JobNumber,
+        filter: &RunFilter,
+        page: Page,
+    ) -> Result<Vec<String>, StoreError> {
+        let mut values = vec![
+            Value::Int(job.get()),
+            Value::Int(page.limit_column()),
+            Value::Int(page.offset_column()),
+        ];
+        values.extend(filter.state.as_deref().map(Value::owned));
+        self.query(filter.sql(), values).await
+    }
+}
+
+// === impl RunFilter ===
+
+impl RunFilter {
+    fn sql(&self) -> &'static str {
+        let (_, ascending, descending) = NAMES
+            .iter()
+            .find(|(order, ..)| *order == self.order_by)
+            .unwrap_or(&NAMES[0]);
+        let texts = if self.descending {
+            descending
+        } else {
+            ascending
+        };
+        texts[usize::from(self.state.is_some())]
+    }
+}

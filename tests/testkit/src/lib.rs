@@ -6,6 +6,7 @@
 //! | [`installation`] | server, brokers and agents of an installation on loopback |
 //! | [`client`] | a client of the API that lives through restarts |
 //! | [`fleet`] | simulated agents over real sockets, by the ten thousand, with faults |
+//! | [`engine`] | a test's database, and one test on both engines |
 //! | [`postgres`] | a private PostgreSQL server |
 //! | [`door`] | a door in front of it that shuts at a commit |
 //! | [`peers`] | real puppetserver, PuppetDB and puppet agents |
@@ -14,6 +15,7 @@
 
 pub mod client;
 pub mod door;
+pub mod engine;
 pub mod fleet;
 pub mod installation;
 pub mod peers;

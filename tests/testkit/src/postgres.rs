@@ -171,6 +171,22 @@ impl Postgres {
         Ok(String::from_utf8(output.stdout)?.trim().to_owned())
     }
 
+    /// All that stands in a database, as SQL.
+    pub(crate) fn dump(&self, database: &str) -> Result<Vec<u8>> {
+        let output = Command::new(self.programs.join("pg_dump"))
+            .args(["-U", "tutti", "-d", database, "-h"])
+            .arg(self.directory.path())
+            .args(["-p", &self.port().to_string()])
+            .output()
+            .context("cannot run pg_dump")?;
+        ensure!(
+            output.status.success(),
+            "pg_dump: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        Ok(output.stdout)
+    }
+
     /// Ends the server as an administrator does: connections are cut, everything is on the disk.
     pub fn stop(&self) -> Result<()> {
         self.end(Stop::Fast)

@@ -17,6 +17,16 @@ use tokio::task::JoinSet;
 
 use crate::world::{PASSWORD, World};
 
+testkit::both!(
+    a_remote_user_has_the_roles_of_his_groups,
+    local_users_log_in_while_the_directory_is_down_and_are_never_its_own,
+    a_token_of_a_remote_user_begets_none_that_outlives_it,
+    other_spellings_of_a_remote_login_are_counted_as_one,
+    guesses_at_once_do_not_slip_through_while_the_directory_thinks,
+    right_passwords_of_a_slow_or_absent_directory_count_as_no_failures,
+    a_directory_is_asked_about_users_who_have_schedules_and_marks_who_is_gone,
+);
+
 /// Knows everybody whose password is `remote`.
 #[derive(Debug, Default)]
 struct Fake {
@@ -68,7 +78,6 @@ async fn with(fake: Fake) -> (World, Arc<Fake>) {
     (World::with(settings).await, fake)
 }
 
-#[tokio::test]
 async fn a_remote_user_has_the_roles_of_his_groups() {
     let (world, _) = world().await;
     let admin = world.access.api_user();
@@ -108,7 +117,6 @@ async fn a_remote_user_has_the_roles_of_his_groups() {
     ));
 }
 
-#[tokio::test]
 async fn local_users_log_in_while_the_directory_is_down_and_are_never_its_own() {
     let (world, fake) = world().await;
     world.user("fred", &[]).await;
@@ -132,7 +140,6 @@ async fn local_users_log_in_while_the_directory_is_down_and_are_never_its_own() 
     assert!(matches!(remote, Err(LoginError::Directory(_))));
 }
 
-#[tokio::test]
 async fn a_token_of_a_remote_user_begets_none_that_outlives_it() {
     let (world, _) = world().await;
     let ten_years = || TokenRequest {
@@ -154,7 +161,6 @@ async fn a_token_of_a_remote_user_begets_none_that_outlives_it() {
     }
 }
 
-#[tokio::test]
 async fn other_spellings_of_a_remote_login_are_counted_as_one() {
     let (world, fake) = world().await;
     // Once before the directory's user is known here, and once after.
@@ -190,7 +196,6 @@ async fn other_spellings_of_a_remote_login_are_counted_as_one() {
     assert!(matches!(locked, Err(LoginError::Locked)), "{locked:?}");
 }
 
-#[tokio::test]
 async fn guesses_at_once_do_not_slip_through_while_the_directory_thinks() {
     let slow = Fake {
         slow: Some(Semaphore::new(0)),
@@ -228,7 +233,6 @@ async fn guesses_at_once_do_not_slip_through_while_the_directory_thinks() {
     }
 }
 
-#[tokio::test]
 async fn right_passwords_of_a_slow_or_absent_directory_count_as_no_failures() {
     let (world, fake) = world().await;
     for _ in 0..FAILED_LOGINS * 2 {
@@ -268,7 +272,6 @@ fn schedule(owner_id: &str) -> NewSchedule {
     }
 }
 
-#[tokio::test]
 async fn a_directory_is_asked_about_users_who_have_schedules_and_marks_who_is_gone() {
     let (world, _) = world().await;
     let (access, store) = (&world.access, &world.store);

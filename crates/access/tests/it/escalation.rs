@@ -7,6 +7,20 @@ use access::{
 
 use crate::world::{PASSWORD, World};
 
+testkit::both!(
+    a4_nobody_gives_himself_or_others_a_right_that_he_lacks,
+    a4_nobody_becomes_a_user_with_more_rights,
+    a4_without_the_right_to_it_nobody_changes_roles_users_or_groups,
+    a4_an_edit_of_one_instance_is_no_edit_of_another,
+    a4_default_roles_keep_their_permissions,
+    a4_a_change_of_rights_counts_from_the_next_request,
+    a4_tokens_of_others_are_nobodys_business,
+    a4_a_task_target_permits_its_tasks_on_its_nodes_and_nothing_else,
+    a5_names_are_data_and_nothing_else,
+    a4_who_has_all_task_targets_makes_none_of_tasks_that_he_may_not_run,
+    a4_changes_of_a_role_at_once_lose_none_of_them,
+);
+
 const ADMINISTRATORS: i64 = 1;
 const VIEWERS: i64 = 3;
 
@@ -40,7 +54,6 @@ fn spec(name: &str, grants: &[(&str, &str, &str)]) -> RoleSpec {
     }
 }
 
-#[tokio::test]
 async fn a4_nobody_gives_himself_or_others_a_right_that_he_lacks() {
     let world = World::new().await;
     let access = &world.access;
@@ -120,7 +133,6 @@ async fn a4_nobody_gives_himself_or_others_a_right_that_he_lacks() {
     assert!(access.groups().await.unwrap().is_empty());
 }
 
-#[tokio::test]
 async fn a4_nobody_becomes_a_user_with_more_rights() {
     let world = World::new().await;
     let access = &world.access;
@@ -160,7 +172,6 @@ async fn a4_nobody_becomes_a_user_with_more_rights() {
     }
 }
 
-#[tokio::test]
 async fn a4_without_the_right_to_it_nobody_changes_roles_users_or_groups() {
     let world = World::new().await;
     let access = &world.access;
@@ -212,7 +223,6 @@ async fn a4_without_the_right_to_it_nobody_changes_roles_users_or_groups() {
     }
 }
 
-#[tokio::test]
 async fn a4_an_edit_of_one_instance_is_no_edit_of_another() {
     let world = World::new().await;
     let (mine, others) = (
@@ -243,7 +253,6 @@ async fn a4_an_edit_of_one_instance_is_no_edit_of_another() {
     ));
 }
 
-#[tokio::test]
 async fn a4_default_roles_keep_their_permissions() {
     let world = World::new().await;
     let access = &world.access;
@@ -269,7 +278,6 @@ async fn a4_default_roles_keep_their_permissions() {
     }
 }
 
-#[tokio::test]
 async fn a4_a_change_of_rights_counts_from_the_next_request() {
     let world = World::new().await;
     let access = &world.access;
@@ -310,7 +318,6 @@ async fn a4_a_change_of_rights_counts_from_the_next_request() {
     assert!(access.authenticate(&token).await.is_err());
 }
 
-#[tokio::test]
 async fn a4_tokens_of_others_are_nobodys_business() {
     let world = World::new().await;
     let access = &world.access;
@@ -340,7 +347,6 @@ async fn a4_tokens_of_others_are_nobodys_business() {
     assert!(access.authenticate(&token).await.is_ok());
 }
 
-#[tokio::test]
 async fn a4_a_task_target_permits_its_tasks_on_its_nodes_and_nothing_else() {
     let world = World::new().await;
     let access = &world.access;
@@ -409,7 +415,6 @@ async fn a4_a_task_target_permits_its_tasks_on_its_nodes_and_nothing_else() {
     assert_eq!(scope(&clerk, "package").await, TaskScope::None);
 }
 
-#[tokio::test]
 async fn a5_names_are_data_and_nothing_else() {
     let world = World::new().await;
     let access = &world.access;
@@ -451,7 +456,6 @@ async fn a5_names_are_data_and_nothing_else() {
     assert_eq!(access.users().await.unwrap().len(), 2 + 6);
 }
 
-#[tokio::test]
 async fn a4_who_has_all_task_targets_makes_none_of_tasks_that_he_may_not_run() {
     let world = World::new().await;
     let access = &world.access;
@@ -476,7 +480,6 @@ async fn a4_who_has_all_task_targets_makes_none_of_tasks_that_he_may_not_run() {
     make(Some(&["package"])).await.unwrap();
 }
 
-#[tokio::test]
 async fn a4_changes_of_a_role_at_once_lose_none_of_them() {
     let world = World::new().await;
     let admin = world.access.api_user();

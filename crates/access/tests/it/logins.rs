@@ -5,7 +5,19 @@ use access::{AuthenticateError, LoginError, UserUpdate};
 
 use crate::world::{PASSWORD, World};
 
-#[tokio::test]
+testkit::both!(
+    a_wrong_password_and_an_unknown_user_look_the_same,
+    failures_lock_known_and_unknown_logins_alike,
+    an_attacker_locks_only_his_own_address_out,
+    attempts_at_once_do_not_slip_through_the_lock,
+    a_revoked_user_neither_logs_in_nor_uses_tokens,
+    ten_failures_lock_a_user_for_good_until_he_is_reinstated,
+    a_right_password_wipes_the_slate,
+    nobody_locks_the_administrator_out,
+    a_program_without_a_password_cannot_log_in,
+    a_user_is_revoked_and_reinstated_by_writing_him_too,
+);
+
 async fn a_wrong_password_and_an_unknown_user_look_the_same() {
     let world = World::new().await;
     let wrong = world.login("admin", "wrong").await.unwrap_err();
@@ -25,7 +37,6 @@ async fn a_wrong_password_and_an_unknown_user_look_the_same() {
     ));
 }
 
-#[tokio::test]
 async fn failures_lock_known_and_unknown_logins_alike() {
     let world = World::new().await;
     for login in ["admin", "nobody"] {
@@ -41,7 +52,6 @@ async fn failures_lock_known_and_unknown_logins_alike() {
     }
 }
 
-#[tokio::test]
 async fn an_attacker_locks_only_his_own_address_out() {
     let world = World::new().await;
     for _ in 0..=FAILED_LOGINS {
@@ -55,7 +65,6 @@ async fn an_attacker_locks_only_his_own_address_out() {
     admin.expect("the right password from elsewhere");
 }
 
-#[tokio::test]
 async fn attempts_at_once_do_not_slip_through_the_lock() {
     let world = World::new().await;
     let attempts = (0..40).map(|_| {
@@ -80,7 +89,6 @@ async fn attempts_at_once_do_not_slip_through_the_lock() {
     );
 }
 
-#[tokio::test]
 async fn a_revoked_user_neither_logs_in_nor_uses_tokens() {
     let world = World::new().await;
     let admin = world.admin().await;
@@ -109,7 +117,6 @@ async fn a_revoked_user_neither_logs_in_nor_uses_tokens() {
     world.login("fred", PASSWORD).await.unwrap();
 }
 
-#[tokio::test]
 async fn ten_failures_lock_a_user_for_good_until_he_is_reinstated() {
     let mut world = World::new().await;
     let admin = world.admin().await;
@@ -144,7 +151,6 @@ async fn ten_failures_lock_a_user_for_good_until_he_is_reinstated() {
     world.login("fred", PASSWORD).await.unwrap();
 }
 
-#[tokio::test]
 async fn a_right_password_wipes_the_slate() {
     let world = World::new().await;
     world.user("fred", &[]).await;
@@ -159,7 +165,6 @@ async fn a_right_password_wipes_the_slate() {
     assert!(world.login("fred", PASSWORD).await.is_ok());
 }
 
-#[tokio::test]
 async fn nobody_locks_the_administrator_out() {
     let world = World::new().await;
     for n in 0..FAILED_LOGINS * 2 {
@@ -170,7 +175,6 @@ async fn nobody_locks_the_administrator_out() {
     world.login("admin", &world.password()).await.unwrap();
 }
 
-#[tokio::test]
 async fn a_program_without_a_password_cannot_log_in() {
     let world = World::new().await;
     for password in ["", "api_user", "password"] {
@@ -191,7 +195,6 @@ async fn shown(world: &World, id: &str) -> UserUpdate {
     }
 }
 
-#[tokio::test]
 async fn a_user_is_revoked_and_reinstated_by_writing_him_too() {
     let world = World::new().await;
     let admin = world.access.api_user();

@@ -1,4 +1,4 @@
-//! Logins and tokens against a real SQLite store.
+//! Logins and tokens against real stores, on SQLite and on PostgreSQL.
 #![cfg(test)]
 
 mod directories;

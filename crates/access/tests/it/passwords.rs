@@ -5,9 +5,17 @@ use secrecy::ExposeSecret as _;
 
 use crate::world::{PASSWORD, World};
 
+testkit::both!(
+    ones_own_password_needs_the_present_one_and_ends_other_tokens,
+    guessing_the_present_password_is_a_failed_login,
+    a_reset_token_sets_a_password_once_and_reinstates_who_was_locked,
+    two_uses_of_a_reset_token_at_once_set_one_password,
+    a_reset_lets_nobody_in_who_was_revoked,
+    a_reset_token_ends_when_its_user_gets_more_rights,
+);
+
 const NEW: &str = "another good password";
 
-#[tokio::test]
 async fn ones_own_password_needs_the_present_one_and_ends_other_tokens() {
     let world = World::new().await;
     let old = world.password();
@@ -43,7 +51,6 @@ async fn ones_own_password_needs_the_present_one_and_ends_other_tokens() {
     world.login("admin", NEW).await.unwrap();
 }
 
-#[tokio::test]
 async fn guessing_the_present_password_is_a_failed_login() {
     let world = World::new().await;
     world.user("fred", &[]).await;
@@ -58,7 +65,6 @@ async fn guessing_the_present_password_is_a_failed_login() {
     assert!(locked);
 }
 
-#[tokio::test]
 async fn a_reset_token_sets_a_password_once_and_reinstates_who_was_locked() {
     let world = World::new().await;
     let admin = world.access.api_user();
@@ -94,7 +100,6 @@ async fn a_reset_token_sets_a_password_once_and_reinstates_who_was_locked() {
     world.login("fred", NEW).await.unwrap();
 }
 
-#[tokio::test]
 async fn two_uses_of_a_reset_token_at_once_set_one_password() {
     let world = World::new().await;
     let admin = world.access.api_user();
@@ -116,7 +121,6 @@ async fn two_uses_of_a_reset_token_at_once_set_one_password() {
     assert_eq!(good, 1);
 }
 
-#[tokio::test]
 async fn a_reset_lets_nobody_in_who_was_revoked() {
     let world = World::new().await;
     let admin = world.access.api_user();
@@ -133,7 +137,6 @@ async fn a_reset_lets_nobody_in_who_was_revoked() {
     ));
 }
 
-#[tokio::test]
 async fn a_reset_token_ends_when_its_user_gets_more_rights() {
     let world = World::new().await;
     let access = &world.access;

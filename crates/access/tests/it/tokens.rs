@@ -9,7 +9,18 @@ use store::NewToken;
 
 use crate::world::{PASSWORD, World};
 
-#[tokio::test]
+testkit::both!(
+    nonsense_is_no_token,
+    a_token_ends_with_its_lifetime,
+    a_token_that_is_remembered_ends_in_time_as_well,
+    a_token_that_is_not_used_times_out,
+    a_revoked_token_ends_at_once_and_others_stay,
+    a_label_names_one_token_of_its_user,
+    the_last_use_is_written_at_the_end_and_never_by_a_request,
+    a_token_that_ended_under_way_begets_no_other,
+    tokens_made_while_all_are_revoked_end_too,
+);
+
 async fn nonsense_is_no_token() {
     let world = World::new().await;
     for token in ["", "x", "' OR 1=1 --", &"x".repeat(100_000)] {
@@ -18,7 +29,6 @@ async fn nonsense_is_no_token() {
     }
 }
 
-#[tokio::test]
 async fn a_token_ends_with_its_lifetime() {
     let world = World::new().await;
     let request = TokenRequest {
@@ -44,7 +54,6 @@ async fn a_token_ends_with_its_lifetime() {
     assert!(matches!(refused, Err(AuthenticateError::Expired)));
 }
 
-#[tokio::test]
 async fn a_token_that_is_remembered_ends_in_time_as_well() {
     let world = World::new().await;
     let admin = world.admin().await;
@@ -67,7 +76,6 @@ async fn a_token_that_is_remembered_ends_in_time_as_well() {
     in_time.await.expect("it ends");
 }
 
-#[tokio::test]
 async fn a_token_that_is_not_used_times_out() {
     let settings = Settings {
         token_inactivity: Some(std::time::Duration::from_secs(60)),
@@ -95,7 +103,6 @@ async fn a_token_that_is_not_used_times_out() {
     }
 }
 
-#[tokio::test]
 async fn a_revoked_token_ends_at_once_and_others_stay() {
     let world = World::new().await;
     let admin = world.admin().await;
@@ -113,7 +120,6 @@ async fn a_revoked_token_ends_at_once_and_others_stay() {
     assert!(world.access.authenticate(&second).await.is_ok());
 }
 
-#[tokio::test]
 async fn a_label_names_one_token_of_its_user() {
     let world = World::new().await;
     let label = Label::parse("laptop").unwrap();
@@ -144,7 +150,6 @@ async fn a_label_names_one_token_of_its_user() {
     assert!(login().await.is_ok());
 }
 
-#[tokio::test]
 async fn the_last_use_is_written_at_the_end_and_never_by_a_request() {
     let mut world = World::new().await;
     let token = world.login("admin", &world.password()).await.unwrap();
@@ -169,7 +174,6 @@ async fn the_last_use_is_written_at_the_end_and_never_by_a_request() {
     assert!(row(&world).await.last_active_ms > Some(created));
 }
 
-#[tokio::test]
 async fn a_token_that_ended_under_way_begets_no_other() {
     let world = World::new().await;
     let admin = world.access.api_user();
@@ -203,7 +207,6 @@ async fn a_token_that_ended_under_way_begets_no_other() {
     assert!(world.store.tokens_of(&fred).await.unwrap().is_empty());
 }
 
-#[tokio::test]
 async fn tokens_made_while_all_are_revoked_end_too() {
     let world = World::new().await;
     let admin = world.access.api_user();

@@ -1,18 +1,19 @@
 //! A store in a directory of its own, and access to it.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use access::{Access, Grant, Identity, LoginError, RoleSpec, Settings, TokenRequest, UserSpec};
 use secrecy::{ExposeSecret as _, SecretString};
 use store::{Store, StoreConfig};
 use tempfile::TempDir;
+use testkit::engine::Database;
 
 /// Of every user that is made here.
 pub(crate) const PASSWORD: &str = "a good password";
 
 pub(crate) struct World {
     pub(crate) dir: TempDir,
+    pub(crate) database: Database,
     pub(crate) store: Store,
     pub(crate) access: Access,
 }
@@ -20,27 +21,39 @@ pub(crate) struct World {
 impl World {
     pub(crate) async fn new() -> Self {
         let dir = TempDir::new().expect("a directory");
-        let store = open_store(dir.path()).await;
+        let database = Database::empty().await.expect("a database");
+        let store = open_store(&database).await;
         let access = Access::open(store.clone(), dir.path())
             .await
             .expect("access opens");
-        Self { dir, store, access }
+        Self {
+            dir,
+            database,
+            store,
+            access,
+        }
     }
 
     pub(crate) async fn with(settings: Settings) -> Self {
         let dir = TempDir::new().expect("a directory");
-        let store = open_store(dir.path()).await;
+        let database = Database::empty().await.expect("a database");
+        let store = open_store(&database).await;
         let access = Access::open_with(store.clone(), dir.path(), settings)
             .await
             .expect("access opens");
-        Self { dir, store, access }
+        Self {
+            dir,
+            database,
+            store,
+            access,
+        }
     }
 
     /// Ends, and starts again.
     pub(crate) async fn reopen(&mut self) {
         self.access.shutdown().await;
         self.store.close().await;
-        self.store = open_store(self.dir.path()).await;
+        self.store = open_store(&self.database).await;
         let access = Access::open(self.store.clone(), self.dir.path()).await;
         self.access = access.expect("access opens");
     }
@@ -119,8 +132,8 @@ impl World {
     }
 }
 
-pub(crate) async fn open_store(dir: &Path) -> Store {
-    Store::open(&StoreConfig::sqlite(dir.join("tutti.db")))
+pub(crate) async fn open_store(database: &Database) -> Store {
+    Store::open(&StoreConfig::new(database.url()))
         .await
         .expect("the store opens")
 }

@@ -5,11 +5,20 @@ use serde_json::{Value, json};
 
 use crate::world::{ROOT, World, node};
 
+testkit::both!(
+    with_the_shipped_groups_every_node_is_in_production_without_classes,
+    children_inherit_and_win_and_rules_add_up,
+    a_group_without_a_rule_has_no_nodes_and_does_not_stand_in_its_childrens_way,
+    leaves_that_disagree_are_a_conflict_with_names,
+    trumping_environments_beat_others_and_each_other_not,
+    the_agent_chooses_where_its_group_says_so,
+    an_explanation_shows_every_value_and_where_it_comes_from,
+);
+
 fn names(groups: &[GroupRef]) -> Vec<&str> {
     groups.iter().map(|group| group.name.as_str()).collect()
 }
 
-#[tokio::test]
 async fn with_the_shipped_groups_every_node_is_in_production_without_classes() {
     let world = World::new().await;
     let given = world.classifier.classify(&node("web1", json!({}))).unwrap();
@@ -19,7 +28,6 @@ async fn with_the_shipped_groups_every_node_is_in_production_without_classes() {
     assert_eq!(world.classifier.groups().len(), 4);
 }
 
-#[tokio::test]
 async fn children_inherit_and_win_and_rules_add_up() {
     let world = World::new().await;
     let linux = world
@@ -85,7 +93,6 @@ async fn children_inherit_and_win_and_rules_add_up() {
     );
 }
 
-#[tokio::test]
 async fn a_group_without_a_rule_has_no_nodes_and_does_not_stand_in_its_childrens_way() {
     let world = World::new().await;
     let parent = world
@@ -113,7 +120,6 @@ async fn a_group_without_a_rule_has_no_nodes_and_does_not_stand_in_its_childrens
     );
 }
 
-#[tokio::test]
 async fn leaves_that_disagree_are_a_conflict_with_names() {
     let world = World::new().await;
     let everybody = json!(["~", "name", "."]);
@@ -157,7 +163,6 @@ async fn leaves_that_disagree_are_a_conflict_with_names() {
     );
 }
 
-#[tokio::test]
 async fn trumping_environments_beat_others_and_each_other_not() {
     let world = World::new().await;
     let everybody = json!(["~", "name", "."]);
@@ -181,7 +186,6 @@ async fn trumping_environments_beat_others_and_each_other_not() {
     assert_eq!(values, [json!("production"), json!("test")]);
 }
 
-#[tokio::test]
 async fn the_agent_chooses_where_its_group_says_so() {
     let world = World::new().await;
     let groups = world.classifier.groups();
@@ -208,7 +212,6 @@ async fn the_agent_chooses_where_its_group_says_so() {
     assert_eq!(given.environment.as_deref(), Some("production"));
 }
 
-#[tokio::test]
 async fn an_explanation_shows_every_value_and_where_it_comes_from() {
     let world = World::new().await;
     let rule = json!([

@@ -10,11 +10,22 @@ use serde_json::{Value, json};
 
 use crate::world::{ROOT, World, node};
 
+testkit::both!(
+    what_was_written_is_there_after_a_restart,
+    serial_numbers_count_edits_and_stop_the_second_of_two,
+    concurrent_edits_are_all_kept,
+    what_is_no_tree_is_refused_by_name_and_changes_nothing,
+    pins_come_and_go_from_one_group_or_all,
+    a_dump_replaces_all_groups_or_none,
+    each_kind_of_edit_needs_its_own_right,
+    creating_moving_pinning_and_importing_are_no_way_around,
+    check_ins_are_kept_and_bounded,
+);
+
 fn root() -> GroupId {
     ROOT.parse().unwrap()
 }
 
-#[tokio::test]
 async fn what_was_written_is_there_after_a_restart() {
     let world = World::new().await;
     let keys = json!({
@@ -36,7 +47,6 @@ async fn what_was_written_is_there_after_a_restart() {
     assert!(world.classifier.group(id).is_err());
 }
 
-#[tokio::test]
 async fn serial_numbers_count_edits_and_stop_the_second_of_two() {
     let world = World::new().await;
     let id = world.group("G", json!({})).await;
@@ -68,7 +78,6 @@ async fn serial_numbers_count_edits_and_stop_the_second_of_two() {
     assert_eq!(put.group.unwrap().serial_number, 2);
 }
 
-#[tokio::test]
 async fn concurrent_edits_are_all_kept() {
     let world = World::new().await;
     let id = world.group("G", json!({})).await;
@@ -89,7 +98,6 @@ async fn concurrent_edits_are_all_kept() {
     assert_eq!(world.classifier.group(id).unwrap().serial_number, 21);
 }
 
-#[tokio::test]
 async fn what_is_no_tree_is_refused_by_name_and_changes_nothing() {
     let world = World::new().await;
     let one = world.group("One", json!({})).await;
@@ -150,7 +158,6 @@ async fn what_is_no_tree_is_refused_by_name_and_changes_nothing() {
     assert_eq!(world.classifier.groups().len(), before.len() + 1);
 }
 
-#[tokio::test]
 async fn pins_come_and_go_from_one_group_or_all() {
     let world = World::new().await;
     let rule = json!(["=", ["fact", "x"], "1"]);
@@ -195,7 +202,6 @@ async fn pins_come_and_go_from_one_group_or_all() {
     assert_eq!(world.classifier.group(two).unwrap().rule, None);
 }
 
-#[tokio::test]
 async fn a_dump_replaces_all_groups_or_none() {
     let world = World::new().await;
     let id = "b5b53b94-5d0f-4a5c-a3a3-5f2c6d5a9b11";
@@ -253,7 +259,6 @@ impl Editor for Has {
     }
 }
 
-#[tokio::test]
 async fn each_kind_of_edit_needs_its_own_right() {
     let world = World::new().await;
     let parent = world.group("Parent", json!({})).await;
@@ -347,7 +352,6 @@ async fn each_kind_of_edit_needs_its_own_right() {
     }
 }
 
-#[tokio::test]
 async fn creating_moving_pinning_and_importing_are_no_way_around() {
     let world = World::new().await;
     let mine = world.group("Mine", json!({})).await;
@@ -425,7 +429,6 @@ async fn creating_moving_pinning_and_importing_are_no_way_around() {
     assert!(world.classifier.import(groups, all()).await.is_err());
 }
 
-#[tokio::test]
 async fn check_ins_are_kept_and_bounded() {
     let world = World::new().await;
     let a = node("a", json!({}));

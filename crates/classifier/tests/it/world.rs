@@ -5,10 +5,10 @@ use classifier::{
 };
 use serde_json::{Value, json};
 use store::{Store, StoreConfig};
-use tempfile::TempDir;
+use testkit::engine::Database;
 
 pub(crate) struct World {
-    dir: TempDir,
+    database: Database,
     pub(crate) store: Store,
     pub(crate) classifier: Classifier,
 }
@@ -17,29 +17,28 @@ pub(crate) const ROOT: &str = "00000000-0000-4000-8000-000000000000";
 
 impl World {
     pub(crate) async fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        Self::over(dir).await
+        Self::over(Database::empty().await.unwrap()).await
     }
 
     /// The same after a restart.
     pub(crate) async fn restarted(self) -> Self {
         let Self {
-            dir,
+            database,
             store,
             classifier,
         } = self;
         drop(classifier);
         store.close().await;
         drop(store);
-        Self::over(dir).await
+        Self::over(database).await
     }
 
-    async fn over(dir: TempDir) -> Self {
-        let config = StoreConfig::sqlite(dir.path().join("tutti.db"));
+    async fn over(database: Database) -> Self {
+        let config = StoreConfig::new(database.url());
         let store = Store::open(&config).await.unwrap();
         let classifier = Classifier::open(store.clone()).await.unwrap();
         Self {
-            dir,
+            database,
             store,
             classifier,
         }

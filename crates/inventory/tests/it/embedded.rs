@@ -7,7 +7,25 @@ use serde_json::{Value, json};
 
 use crate::site::{Site, certname, record, report};
 
-#[tokio::test]
+testkit::both!(
+    each_operator_selects_what_it_says,
+    and_binds_closer_than_or,
+    null_is_neither_equal_nor_different,
+    queries_inside_are_joined_by_certname,
+    rows_have_the_columns_that_were_asked_for,
+    rows_are_ordered_cut_and_counted,
+    the_ast_says_the_same_as_pql,
+    a_query_without_from_asks_the_entity_of_its_address,
+    what_is_not_supported_is_named_with_its_place,
+    certnames_of_an_answer_without_any_are_an_error,
+    environment_nodes_are_those_of_the_last_known_environment,
+    facts_and_reports_outlive_the_server,
+    late_facts_change_nothing,
+    a_report_that_comes_later_is_waited_for,
+    facts_and_reports_that_are_too_large_are_refused,
+    a_node_that_is_forgotten_is_gone,
+);
+
 async fn each_operator_selects_what_it_says() {
     let site = Site::small().await;
     for (query, expected) in [
@@ -79,7 +97,6 @@ async fn each_operator_selects_what_it_says() {
     }
 }
 
-#[tokio::test]
 async fn and_binds_closer_than_or() {
     let site = Site::small().await;
     let query = "nodes { certname = 'db' or certname = 'web1' and certname = 'web2' }";
@@ -90,7 +107,6 @@ async fn and_binds_closer_than_or() {
     assert_eq!(site.names(query).await, "");
 }
 
-#[tokio::test]
 async fn null_is_neither_equal_nor_different() {
     let site = Site::small().await;
     assert_eq!(
@@ -104,7 +120,6 @@ async fn null_is_neither_equal_nor_different() {
     );
 }
 
-#[tokio::test]
 async fn queries_inside_are_joined_by_certname() {
     let site = Site::small().await;
     for (query, expected) in [
@@ -130,7 +145,6 @@ async fn queries_inside_are_joined_by_certname() {
     }
 }
 
-#[tokio::test]
 async fn rows_have_the_columns_that_were_asked_for() {
     let site = Site::small().await;
     let query = "inventory[certname, facts.os.family] { certname = 'db' }";
@@ -151,7 +165,6 @@ async fn rows_have_the_columns_that_were_asked_for() {
     assert_eq!(rows[0].as_object().unwrap().len(), 17);
 }
 
-#[tokio::test]
 async fn rows_are_ordered_cut_and_counted() {
     let site = Site::small().await;
     let query = "nodes[certname] { order by certname desc limit 2 offset 1 }";
@@ -181,7 +194,6 @@ async fn rows_are_ordered_cut_and_counted() {
     );
 }
 
-#[tokio::test]
 async fn the_ast_says_the_same_as_pql() {
     let site = Site::small().await;
     for (ast, expected) in [
@@ -290,7 +302,6 @@ async fn the_ast_says_the_same_as_pql() {
     );
 }
 
-#[tokio::test]
 async fn a_query_without_from_asks_the_entity_of_its_address() {
     let site = Site::small().await;
     let query = Query::ast(json!(["~", "certname", "^web"])).on("nodes");
@@ -314,7 +325,6 @@ async fn a_query_without_from_asks_the_entity_of_its_address() {
     assert!(error.contains("from"), "{error}");
 }
 
-#[tokio::test]
 async fn what_is_not_supported_is_named_with_its_place() {
     let site = Site::small().await;
     for (query, place, words) in [
@@ -388,7 +398,6 @@ async fn what_is_not_supported_is_named_with_its_place() {
     }
 }
 
-#[tokio::test]
 async fn certnames_of_an_answer_without_any_are_an_error() {
     let site = Site::small().await;
     let query = Query::text("inventory[facts.kernel] { }");
@@ -396,7 +405,6 @@ async fn certnames_of_an_answer_without_any_are_an_error() {
     assert!(matches!(error, QueryError::NoCertname), "{error}");
 }
 
-#[tokio::test]
 async fn environment_nodes_are_those_of_the_last_known_environment() {
     let site = Site::small().await;
     let nodes = site.inventory.environment_nodes("test").await.unwrap();
@@ -412,7 +420,6 @@ async fn environment_nodes_are_those_of_the_last_known_environment() {
     assert_eq!(hostile.unwrap(), []);
 }
 
-#[tokio::test]
 async fn facts_and_reports_outlive_the_server() {
     let mut site = Site::small().await;
     for at in 0..8 {
@@ -467,7 +474,6 @@ async fn facts_and_reports_outlive_the_server() {
     );
 }
 
-#[tokio::test]
 async fn late_facts_change_nothing() {
     let site = Site::small().await;
     let name = certname("web1");
@@ -477,7 +483,6 @@ async fn late_facts_change_nothing() {
     assert_eq!(facts.facts["kernel"], "Linux");
 }
 
-#[tokio::test]
 async fn a_report_that_comes_later_is_waited_for() {
     let site = Site::small().await;
     let name = certname("db");
@@ -493,7 +498,6 @@ async fn a_report_that_comes_later_is_waited_for() {
     assert_eq!(found.status.as_deref(), Some("unchanged"));
 }
 
-#[tokio::test]
 async fn facts_and_reports_that_are_too_large_are_refused() {
     let site = Site::small().await;
     let name = certname("db");
@@ -511,7 +515,6 @@ async fn facts_and_reports_that_are_too_large_are_refused() {
     );
 }
 
-#[tokio::test]
 async fn a_node_that_is_forgotten_is_gone() {
     let mut site = Site::small().await;
     let name = certname("db");

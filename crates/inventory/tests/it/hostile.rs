@@ -6,6 +6,11 @@ use serde_json::{Value, json};
 
 use crate::site::Site;
 
+testkit::both!(
+    depth_size_and_cost_are_bounded,
+    a_list_of_50_000_names_is_a_query_like_any_other,
+);
+
 /// Words of the language in any order.
 fn soup() -> impl Strategy<Value = String> {
     let words = [
@@ -136,7 +141,6 @@ fn any_text_is_answered_or_refused_with_a_place() {
         .unwrap();
 }
 
-#[tokio::test]
 async fn depth_size_and_cost_are_bounded() {
     let site = Site::small().await;
     let not = "!".repeat(100_000);
@@ -186,7 +190,6 @@ async fn depth_size_and_cost_are_bounded() {
     assert!(error.contains("nested"), "{error}");
 }
 
-#[tokio::test]
 async fn a_list_of_50_000_names_is_a_query_like_any_other() {
     let site = Site::small().await;
     let names: Vec<String> = (0..50_000)

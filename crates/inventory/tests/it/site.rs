@@ -6,24 +6,25 @@ use inventory::{Inventory, NodeRecord, Query, QueryError, Report};
 use pcp::Certname;
 use serde_json::{Map, Value, json};
 use store::{Store, StoreConfig};
+use testkit::engine::Database;
 
 pub(crate) struct Site {
     pub(crate) inventory: Inventory,
     config: StoreConfig,
     store: Store,
-    _directory: tempfile::TempDir,
+    _database: Database,
 }
 
 impl Site {
     pub(crate) async fn empty() -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let config = StoreConfig::sqlite(directory.path().join("tutti.db"));
+        let database = Database::empty().await.unwrap();
+        let config = StoreConfig::new(database.url());
         let store = Store::open(&config).await.unwrap();
         Self {
             inventory: Inventory::embedded(store.clone()).await.unwrap(),
             config,
             store,
-            _directory: directory,
+            _database: database,
         }
     }
 

@@ -4,6 +4,11 @@ use schedules::{Missed, SkipReason, Timetable};
 
 use crate::world::{World, hourly, ms};
 
+testkit::both!(
+    a_clock_set_back_runs_nothing_again,
+    a_clock_set_forward_leaves_out_or_runs_once_and_tells,
+);
+
 const START: &str = "2026-01-01T01:00:00Z";
 const HOUR_MS: i64 = 3_600_000;
 
@@ -18,7 +23,6 @@ fn allowing(timetable: Timetable) -> Timetable {
     }
 }
 
-#[tokio::test]
 async fn a_clock_set_back_runs_nothing_again() {
     let world = World::at("2026-01-01T00:30:00Z").await;
     let id = world.create(allowing(hourly(START))).await;
@@ -35,7 +39,6 @@ async fn a_clock_set_back_runs_nothing_again() {
     assert_eq!(world.jobs().await, 2);
 }
 
-#[tokio::test]
 async fn a_clock_set_forward_leaves_out_or_runs_once_and_tells() {
     let world = World::at("2026-01-01T00:30:00Z").await;
     let skips = world.create(allowing(hourly(START))).await;

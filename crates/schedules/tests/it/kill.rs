@@ -11,11 +11,22 @@ use schedules::{
     Timetable,
 };
 use store::{JobFilter, JobNumber, Page, ScheduleFilter, SlotKey, Store, StoreConfig};
+use testkit::engine::Database;
 
 use crate::world::{Mood, World, draft, hourly, ms, new_job};
 
+testkit::both!(
+    claimed_and_cut_off_it_is_launched_when_the_server_is_soon_back,
+    claimed_and_cut_off_for_long_it_is_told_as_interrupted,
+    claimed_and_cut_off_for_long_it_runs_within_its_grace,
+    launched_and_cut_off_before_the_answer_it_does_not_run_again,
+    kills_at_random_moments_make_no_slot_run_twice_and_lose_none_silently,
+);
+
 const START: &str = "2026-01-01T01:00:00Z";
 const CHILD: &str = "TUTTI_SCHEDULES_KILL_TEST";
+/// For the child: a directory, and where its store is.
+const DATABASE: &str = "TUTTI_SCHEDULES_KILL_DATABASE";
 const KILLS: usize = 12;
 
 async fn cut_in(mood: Mood, back_after_s: i64, missed: Missed) -> (World, i64) {
@@ -48,7 +59,6 @@ fn ended(now: &schedules::Scheduled) -> bool {
     })
 }
 
-#[tokio::test]
 async fn claimed_and_cut_off_it_is_launched_when_the_server_is_soon_back() {
     let (mut world, id) = cut_in(Mood::Hangs, 5, Missed::Skip).await;
     let (_, slot) = world.launched.recv().await.unwrap();
@@ -58,7 +68,6 @@ async fn claimed_and_cut_off_it_is_launched_when_the_server_is_soon_back() {
     assert!(now.last.unwrap().outcome.is_ok());
 }
 
-#[tokio::test]
 async fn claimed_and_cut_off_for_long_it_is_told_as_interrupted() {
     let (world, id) = cut_in(Mood::Hangs, 600, Missed::Skip).await;
     let now = world.until(id, ended).await;
@@ -68,7 +77,6 @@ async fn claimed_and_cut_off_for_long_it_is_told_as_interrupted() {
     assert_eq!(world.jobs().await, 0);
 }
 
-#[tokio::test]
 async fn claimed_and_cut_off_for_long_it_runs_within_its_grace() {
     let grace = Missed::RunOnce { grace_seconds: 900 };
     let (world, id) = cut_in(Mood::Hangs, 600, grace).await;
@@ -77,7 +85,6 @@ async fn claimed_and_cut_off_for_long_it_runs_within_its_grace() {
     assert_eq!(world.jobs().await, 1);
 }
 
-#[tokio::test]
 async fn launched_and_cut_off_before_the_answer_it_does_not_run_again() {
     let (mut world, id) = cut_in(Mood::HangsAfterwards, 5, Missed::Skip).await;
     let now = world.until(id, ended).await;
@@ -109,7 +116,7 @@ async fn child() {
         return;
     };
     let directory = std::path::Path::new(&path);
-    let config = StoreConfig::sqlite(directory.join("tutti.db"));
+    let config = StoreConfig::new(std::env::var(DATABASE).unwrap());
     let store = Store::open(&config).await.unwrap();
     let seal = SealKey::open_or_create(&directory.join("seal.key")).unwrap();
     let launch = Arc::new(Printer(store.clone()));
@@ -134,15 +141,15 @@ async fn child() {
     std::future::pending::<()>().await;
 }
 
-#[tokio::test]
 async fn kills_at_random_moments_make_no_slot_run_twice_and_lose_none_silently() {
     let directory = tempfile::tempdir().unwrap();
+    let database = Database::empty().await.unwrap();
     let mut launched = 0;
     for round in 0..KILLS {
-        launched += killed_after(directory.path(), 1 + (round * 5) % 9);
+        launched += killed_after(directory.path(), database.url(), 1 + (round * 5) % 9);
     }
     assert!(launched > 0);
-    let config = StoreConfig::sqlite(directory.path().join("tutti.db"));
+    let config = StoreConfig::new(database.url());
     let store = Store::open(&config).await.unwrap();
     let (_, jobs) = store
         .jobs(&JobFilter::default(), Page::default())
@@ -151,19 +158,22 @@ async fn kills_at_random_moments_make_no_slot_run_twice_and_lose_none_silently()
     assert!(jobs >= launched, "{jobs} jobs, {launched} told");
     // Whatever is claimed has a job or is open for the next start to decide, never neither.
     let open = store.open_slots().await.unwrap();
-    store.close().await;
-    let database = rusqlite::Connection::open(directory.path().join("tutti.db")).unwrap();
-    let count = |sql: &str| -> i64 { database.query_row(sql, [], |row| row.get(0)).unwrap() };
-    let claimed = count("SELECT SUM(runs) FROM schedules").unsigned_abs();
+    let schedules = store
+        .schedules(&ScheduleFilter::default(), Page::default())
+        .await;
+    let (schedules, _) = schedules.unwrap();
+    let claimed: u64 = schedules.iter().map(|schedule| schedule.runs).sum();
     let without = u64::try_from(open.iter().filter(|slot| slot.job.is_none()).count()).unwrap();
     assert_eq!(claimed, jobs + without, "{without} are open");
+    store.close().await;
 }
 
 /// Starts the child, kills it after so many lines, and counts the launches that it told.
-fn killed_after(directory: &std::path::Path, lines: usize) -> u64 {
+fn killed_after(directory: &std::path::Path, database: &str, lines: usize) -> u64 {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["kill::child", "--exact", "--nocapture", "--test-threads=1"])
         .env(CHILD, directory)
+        .env(DATABASE, database)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()

@@ -11,6 +11,7 @@ use schedules::{
 };
 use serde_json::{Map, Value, json};
 use store::{JobFilter, JobNumber, NewJob, Page, SlotKey, Store, StoreConfig};
+use testkit::engine::Database;
 use tokio::sync::mpsc;
 
 pub(crate) fn ms(text: &str) -> i64 {
@@ -120,8 +121,14 @@ impl Record for Records {
     }
 }
 
+/// What outlives the server.
+struct Home {
+    database: Database,
+    directory: tempfile::TempDir,
+}
+
 pub(crate) struct World {
-    pub(crate) directory: Arc<tempfile::TempDir>,
+    home: Arc<Home>,
     pub(crate) store: Store,
     pub(crate) clock: Hand,
     pub(crate) launcher: Arc<Launcher>,
@@ -132,12 +139,16 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) async fn at(now: &str) -> Self {
-        Self::open(Arc::new(tempfile::tempdir().unwrap()), ms(now), Mood::Works).await
+        let home = Home {
+            database: Database::empty().await.unwrap(),
+            directory: tempfile::tempdir().unwrap(),
+        };
+        Self::open(Arc::new(home), ms(now), Mood::Works).await
     }
 
-    async fn open(directory: Arc<tempfile::TempDir>, now_ms: i64, mood: Mood) -> Self {
-        let path = directory.path().join("tutti.db");
-        let store = Store::open(&StoreConfig::sqlite(path)).await.unwrap();
+    async fn open(home: Arc<Home>, now_ms: i64, mood: Mood) -> Self {
+        let config = StoreConfig::new(home.database.url());
+        let store = Store::open(&config).await.unwrap();
         let clock = Hand(Arc::new(AtomicI64::new(now_ms)));
         let (seen, launched) = mpsc::unbounded_channel();
         let launcher = Arc::new(Launcher {
@@ -150,11 +161,11 @@ impl World {
             clock: Arc::new(clock.clone()),
             record: Arc::clone(&records) as Arc<dyn Record>,
         };
-        let seal = SealKey::open_or_create(&directory.path().join("seal.key")).unwrap();
+        let seal = SealKey::open_or_create(&home.directory.path().join("seal.key")).unwrap();
         let launch = Arc::clone(&launcher) as Arc<dyn Launch>;
         let schedules = Schedules::start(config, store.clone(), seal, launch);
         Self {
-            directory,
+            home,
             store,
             clock,
             launcher,
@@ -166,10 +177,14 @@ impl World {
 
     /// The process ends at once, as by a power cut, and starts again at `now_ms`.
     pub(crate) async fn cut(self, now_ms: i64, mood: Mood) -> Self {
-        let directory = Arc::clone(&self.directory);
+        let home = Arc::clone(&self.home);
         self.store.close().await;
         drop(self);
-        Self::open(directory, now_ms, mood).await
+        Self::open(home, now_ms, mood).await
+    }
+
+    pub(crate) fn database(&self) -> &Database {
+        &self.home.database
     }
 
     pub(crate) fn mood(&self, mood: Mood) {

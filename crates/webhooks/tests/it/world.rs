@@ -3,10 +3,12 @@
 use pki::seal::SealKey;
 use store::{NewEvent, NewJob, Store, StoreConfig};
 use tempfile::TempDir;
+use testkit::engine::Database;
 use webhooks::{Hook, NewHook, Webhooks};
 
 pub(crate) struct World {
     pub(crate) directory: TempDir,
+    pub(crate) database: Database,
     pub(crate) store: Store,
     pub(crate) webhooks: Webhooks,
 }
@@ -14,9 +16,11 @@ pub(crate) struct World {
 impl World {
     pub(crate) async fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let (store, webhooks) = open(&directory).await;
+        let database = Database::empty().await.unwrap();
+        let (store, webhooks) = open(&directory, &database).await;
         Self {
             directory,
+            database,
             store,
             webhooks,
         }
@@ -26,10 +30,15 @@ impl World {
     pub(crate) async fn restarted(self) -> Self {
         self.webhooks.shutdown().await;
         self.store.close().await;
-        let Self { directory, .. } = self;
-        let (store, webhooks) = open(&directory).await;
+        let Self {
+            directory,
+            database,
+            ..
+        } = self;
+        let (store, webhooks) = open(&directory, &database).await;
         Self {
             directory,
+            database,
             store,
             webhooks,
         }
@@ -78,8 +87,8 @@ impl World {
     }
 }
 
-async fn open(directory: &TempDir) -> (Store, Webhooks) {
-    let config = StoreConfig::sqlite(directory.path().join("tutti.db"));
+async fn open(directory: &TempDir, database: &Database) -> (Store, Webhooks) {
+    let config = StoreConfig::new(database.url());
     let store = Store::open(&config).await.unwrap();
     let seal = SealKey::open_or_create(&directory.path().join("seal.key")).unwrap();
     let webhooks = Webhooks::open(store.clone(), seal).await.unwrap();

@@ -95,11 +95,12 @@ const UPDATE: &str = "UPDATE users SET display_name = COALESCE($2, display_name)
 const FAILED: &str = "UPDATE users SET failed_logins = failed_logins + 1 WHERE id = $1";
 
 const BY_LOGIN: &str = concat!("SELECT ", columns!(), " FROM users WHERE login = $1");
-/// A directory takes its logins in any letters; a login of this server is as it is written.
+/// A directory takes its logins in any letters; a login of this server is as it is written. `$2` is
+/// in small letters already: PostgreSQL would make letters small as its database's language does.
 const TYPED: &str = concat!(
     "SELECT ",
     columns!(),
-    " FROM users WHERE login = $1 OR (remote = 1 AND LOWER(login) = LOWER($1)) \
+    " FROM users WHERE login = $1 OR (remote = 1 AND LOWER(login) = $2) \
      ORDER BY CASE WHEN login = $1 THEN 0 ELSE 1 END, login LIMIT 1"
 );
 const BY_ID: &str = concat!("SELECT ", columns!(), " FROM users WHERE id = $1");
@@ -155,7 +156,9 @@ impl Store {
     /// The user whom somebody means who types `login`: the one who is called so, else one of a
     /// directory who is called so in other (ASCII) letters.
     pub async fn user_by_typed_login(&self, login: &str) -> Result<Option<UserRow>, StoreError> {
-        self.query_one(TYPED, vec![Value::owned(login)]).await
+        let small = login.to_ascii_lowercase();
+        self.query_one(TYPED, vec![Value::owned(login), Value::owned(&small)])
+            .await
     }
 
     /// The user with this id.

@@ -103,6 +103,9 @@ impl Postgres {
                 "--username=tutti",
                 "--encoding=UTF8",
                 "--locale=C.UTF-8",
+                // Text is compared as people of some language do, unless the schema says otherwise.
+                "--locale-provider=icu",
+                "--icu-locale=en-US",
             ])
             .arg("--no-sync")
             .arg("-D")

@@ -6,6 +6,7 @@ use crate::engine::{Bench, both};
 
 both!(
     users_are_unique_and_change_in_parts,
+    a_login_of_a_directory_is_found_in_other_ascii_letters_and_no_others,
     tokens_are_kept_by_hash,
     a_revoked_token_stays_revoked,
     a_deleted_user_leaves_nothing,
@@ -50,6 +51,48 @@ async fn users_are_unique_and_change_in_parts(bench: Bench) {
     assert!(!format!("{row:?}{:?}", user("1", "x")).contains("argon2id"));
     assert_eq!(store.users().await.unwrap().len(), 2);
     assert_eq!(store.user("1").await.unwrap(), Some(row));
+}
+
+async fn a_login_of_a_directory_is_found_in_other_ascii_letters_and_no_others(bench: Bench) {
+    let store = &bench.store;
+    let remote = |id, login| NewUser {
+        is_remote: true,
+        ..user(id, login)
+    };
+    for new in [
+        user("local", "Ada"),
+        remote("small", "m\u{fc}ller"),
+        remote("capital", "\u{c4}nne"),
+        remote("other", "grace"),
+        remote("same", "Grace"),
+    ] {
+        assert!(store.insert_user(new).await.unwrap());
+    }
+    let typed = async |login: &str| {
+        let found = store.user_by_typed_login(login).await.unwrap();
+        found.map(|row| row.id)
+    };
+    for (login, expected) in [
+        ("Ada", Some("local")),
+        ("ada", None),
+        ("M\u{fc}LLER", Some("small")),
+        ("M\u{dc}LLER", None),
+        ("\u{c4}NNE", Some("capital")),
+        ("\u{e4}nne", None),
+        ("grace", Some("other")),
+        ("Grace", Some("same")),
+        ("GRACE", Some("same")),
+        ("", None),
+    ] {
+        assert_eq!(typed(login).await.as_deref(), expected, "{login}");
+    }
+    // Capitals before small letters, these before others.
+    let all = store.users().await.unwrap();
+    let logins: Vec<&str> = all.iter().map(|row| row.login.as_str()).collect();
+    assert_eq!(
+        logins,
+        ["Ada", "Grace", "grace", "m\u{fc}ller", "\u{c4}nne"]
+    );
 }
 
 async fn tokens_are_kept_by_hash(bench: Bench) {

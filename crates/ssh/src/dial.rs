@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use pcp::Certname;
 use russh::client::{self, AuthResult, Handle, KeyboardInteractiveAuthResponse};
-use russh::keys::{Algorithm, PrivateKeyWithHashAlg, PublicKeyOrCertificate};
+use russh::keys::{Algorithm, HashAlg, PrivateKeyWithHashAlg, PublicKeyOrCertificate};
 use russh::{Disconnect, MethodKind, Preferred};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::net::TcpStream;
@@ -18,6 +18,7 @@ use tokio::time::timeout;
 use crate::connection::Connection;
 use crate::defaults::{AUTH_TIMEOUT, KEEPALIVE, KEEPALIVE_UNANSWERED};
 use crate::host_keys::{HostKeyError, HostKeys, Recorded};
+use crate::key::UserKey;
 
 /// Rounds of questions that a host may ask before it decides on a password.
 const QUESTIONS: usize = 4;
@@ -177,12 +178,11 @@ async fn log_in(
     let mut tried = "its private key";
     if let Some(key) = &connection.private_key {
         let key = crate::key::parse(key).map_err(DialError::Key)?;
-        let key = PrivateKeyWithHashAlg::new(key, None);
-        match handle
-            .authenticate_publickey(user, key)
-            .await
-            .map_err(lost)?
-        {
+        let shown = show_key(handle, user, &key).await;
+        match shown.map_err(|why| DialError::Protocol {
+            place: place.to_owned(),
+            why,
+        })? {
             AuthResult::Success => return Ok(()),
             AuthResult::Failure {
                 remaining_methods, ..
@@ -225,6 +225,30 @@ async fn log_in(
             .filter(|takes| !takes.is_empty())
             .unwrap_or_else(|| "nothing more".to_owned()),
     })
+}
+
+/// Signs with the key, if the host knows it.
+async fn show_key(
+    handle: &mut Handle<Client>,
+    user: &str,
+    key: &UserKey,
+) -> Result<AuthResult, String> {
+    match key {
+        UserKey::Curve(key) => {
+            let key = PrivateKeyWithHashAlg::new(Arc::clone(key), None);
+            let shown = handle.authenticate_publickey(user, key).await;
+            shown.map_err(|error| error.to_string())
+        }
+        UserKey::Rsa(key) => {
+            // A host that names no kind of signature, or SHA-1 alone, is shown the strong one.
+            let best = handle.best_supported_rsa_hash().await;
+            let best = best.map_err(|error| error.to_string())?.flatten();
+            let hash = Some(best.unwrap_or(HashAlg::Sha512));
+            let mut signer = key.as_ref();
+            let shown = handle.authenticate_publickey_with(user, key.public(), hash, &mut signer);
+            shown.await.map_err(|error| error.to_string())
+        }
+    }
 }
 
 /// The password is the answer to one question that hides what is typed; any other question is not

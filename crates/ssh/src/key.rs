@@ -1,4 +1,4 @@
-//! Private keys of users.
+//! Private keys of users. Main type: [`UserKey`].
 //!
 //! The rule: a key that cannot be used is refused when it is given, with a reason and without a
 //! byte of it.
@@ -8,31 +8,62 @@ use std::sync::Arc;
 use russh::keys::{PrivateKey, decode_secret_key};
 use secrecy::{ExposeSecret, SecretString};
 
-/// Reads a key in OpenSSH's, PKCS#8's or SEC1's form.
-pub(crate) fn parse(text: &SecretString) -> Result<Arc<PrivateKey>, String> {
+use crate::rsa::RsaKey;
+
+/// A key that can be used.
+pub(crate) enum UserKey {
+    /// Ed25519 or ECDSA, which russh signs with itself.
+    Curve(Arc<PrivateKey>),
+    Rsa(Box<RsaKey>),
+}
+
+/// Reads a key in OpenSSH's, PKCS#1's, PKCS#8's or SEC1's form.
+pub(crate) fn parse(text: &SecretString) -> Result<UserKey, String> {
     let text = text.expose_secret();
+    if let Some(key) = RsaKey::from_pem(text) {
+        return Ok(UserKey::Rsa(Box::new(key?)));
+    }
     // The library's errors are not passed on: they might quote what they could not read.
     let key = decode_secret_key(text, None).map_err(|_| why_unreadable(text))?;
     if key.is_encrypted() {
         return Err(ENCRYPTED.to_owned());
     }
-    if key.algorithm().is_rsa() {
-        return Err(RSA.to_owned());
+    if let Some(key) = RsaKey::from_openssh(&key) {
+        return Ok(UserKey::Rsa(Box::new(key?)));
     }
-    Ok(Arc::new(key))
+    Ok(UserKey::Curve(Arc::new(key)))
 }
 
 const ENCRYPTED: &str =
     "is protected by a passphrase; store it without one (`ssh-keygen -p`), it is sealed here";
-const RSA: &str = "is an RSA key, which is not supported; use an Ed25519 or ECDSA key";
 
 fn why_unreadable(text: &str) -> String {
     let why = if text.contains("ENCRYPTED") {
         ENCRYPTED
-    } else if text.contains("BEGIN RSA") {
-        RSA
     } else {
         "is no private key in the form of OpenSSH or PKCS#8 (it begins with -----BEGIN)"
     };
     why.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str) -> String {
+        parse(&SecretString::from(text)).err().unwrap()
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_refused_with_its_reason() {
+        let pem = |tag: &str, der: &[u8]| pem::encode(&pem::Pem::new(tag, der));
+        for der in [&[][..], &[0x30, 0x80], &[0x30, 0x03, 2, 1, 0], &[0xff; 64]] {
+            assert_eq!(refused(&pem("RSA PRIVATE KEY", der)), crate::rsa::UNUSABLE);
+            assert!(refused(&pem("PRIVATE KEY", der)).contains("is no private key"));
+            assert!(refused(&pem("OPENSSH PRIVATE KEY", der)).contains("is no private key"));
+        }
+        let encrypted = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\
+             DEK-Info: AES-128-CBC,00\n\nAAAA\n-----END RSA PRIVATE KEY-----\n";
+        assert_eq!(refused(encrypted), ENCRYPTED);
+    }
 }

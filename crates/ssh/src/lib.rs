@@ -15,6 +15,7 @@ mod exec;
 mod host_keys;
 mod key;
 mod quote;
+mod rsa;
 mod runner;
 mod script;
 mod sudo;

@@ -30,6 +30,32 @@ async fn a_key_that_the_host_does_not_know_is_refused() {
 }
 
 #[tokio::test]
+async fn rsa_keys_of_every_form_let_in() {
+    let mut world = World::new().await;
+    for form in ["RFC4716", "PEM", "PKCS8"] {
+        let kind = ["-t", "rsa", "-b", "2048", "-m", form];
+        let key = world.sshd.other_private_key(&kind).unwrap();
+        let connection = world.connection(json!({"private-key-content": key}));
+        let result = world.command(&connection, "echo hello").await.result();
+        assert_eq!(result.stdout.as_deref(), Some("hello\n"), "{form}");
+    }
+    let log = world.sshd.log_text();
+    assert_eq!(log.matches("ssh2: RSA SHA256:").count(), 3, "{log}");
+}
+
+#[tokio::test]
+async fn a_key_of_another_curve_lets_in_in_every_form() {
+    let mut world = World::new().await;
+    for form in ["RFC4716", "PEM", "PKCS8"] {
+        let kind = ["-t", "ecdsa", "-b", "384", "-m", form];
+        let key = world.sshd.other_private_key(&kind).unwrap();
+        let connection = world.connection(json!({"private-key-content": key}));
+        let result = world.command(&connection, "echo hello").await.result();
+        assert_eq!(result.stdout.as_deref(), Some("hello\n"), "{form}");
+    }
+}
+
+#[tokio::test]
 async fn an_unknown_host_is_refused_before_anything_is_sent() {
     let mut world = World::with(HostKeyCheck::Strict).await;
     let connection = world.connection(json!({}));

@@ -14,7 +14,8 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use tempfile::TempDir;
 
 use crate::installation::free_port;
@@ -72,8 +73,8 @@ impl Sshd {
         let (user, switch) = account()?;
         let path = directory.path();
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755))?;
-        make_key(&path.join("host_key"))?;
-        make_key(&path.join("user_key"))?;
+        make_key(&path.join("host_key"), ED25519)?;
+        make_key(&path.join("user_key"), ED25519)?;
         std::fs::copy(path.join("user_key.pub"), path.join("authorized_keys"))?;
         std::fs::create_dir(path.join("bin"))?;
         std::fs::create_dir(path.join("tmp"))?;
@@ -107,6 +108,21 @@ impl Sshd {
         Ok(sshd)
     }
 
+    /// Makes one more key for the user and lets it in; `kind` is what `ssh-keygen` is told of it.
+    pub fn other_private_key(&self, kind: &[&str]) -> Result<String> {
+        let path = self.path("other_key");
+        for old in [&path, &path.with_extension("pub")] {
+            if old.exists() {
+                std::fs::remove_file(old)?;
+            }
+        }
+        make_key(&path, kind)?;
+        let known = std::fs::read_to_string(self.path("authorized_keys"))?;
+        let public = std::fs::read_to_string(path.with_extension("pub"))?;
+        std::fs::write(self.path("authorized_keys"), known + &public)?;
+        std::fs::read_to_string(&path).context("cannot read the key")
+    }
+
     /// Starts it again, on the same port with the same keys.
     pub fn resume(&mut self) -> Result<()> {
         let service = self.spec.spawn()?;
@@ -129,11 +145,8 @@ impl Sshd {
         };
         let mut sessions = Vec::new();
         find_sessions(service.pid(), &mut sessions);
-        // Those that ended meanwhile are not there.
-        let _ = kill_process(service.pid(), Signal::KILL);
-        for session in sessions {
-            let _ = kill_process(session, Signal::KILL);
-        }
+        kill_and_wait(service.pid());
+        sessions.into_iter().for_each(kill_and_wait);
     }
 
     /// Gives it another host key, as a host that was set up anew has; takes effect at the next
@@ -142,7 +155,7 @@ impl Sshd {
         let key = self.path("host_key");
         let owner = std::fs::metadata(&key)?;
         std::fs::remove_file(&key)?;
-        make_key(&key)?;
+        make_key(&key, ED25519)?;
         let (uid, gid) = (
             std::os::unix::fs::MetadataExt::uid(&owner),
             std::os::unix::fs::MetadataExt::gid(&owner),
@@ -205,9 +218,13 @@ fn configuration(path: &Path, port: u16) -> String {
     )
 }
 
-fn make_key(path: &Path) -> Result<()> {
+/// What `ssh-keygen` is told of a key.
+const ED25519: &[&str] = &["-t", "ed25519"];
+
+fn make_key(path: &Path, kind: &[&str]) -> Result<()> {
     let made = Command::new("ssh-keygen")
-        .args(["-q", "-t", "ed25519", "-N", "", "-C", "test", "-f"])
+        .args(kind)
+        .args(["-q", "-N", "", "-C", "test", "-f"])
         .arg(path)
         .output()
         .context("cannot run ssh-keygen; install openssh-client")?;
@@ -243,6 +260,16 @@ fn terminals() -> Result<Option<u32>> {
     let line = groups.lines().find(|line| line.starts_with("tty:"));
     let id = line.and_then(|line| line.split(':').nth(2));
     Ok(id.map(str::parse).transpose()?)
+}
+
+/// Until it is gone its port still takes connections.
+fn kill_and_wait(process: Pid) {
+    // One that ended meanwhile is not there.
+    let Ok(handle) = pidfd_open(process, PidfdFlags::empty()) else {
+        return;
+    };
+    let _ = kill_process(process, Signal::KILL);
+    let _ = poll(&mut [PollFd::new(&handle, PollFlags::IN)], None);
 }
 
 /// The server's own processes below one of them: a session has two, and its shell is none.

@@ -75,8 +75,9 @@ pub(crate) async fn tutti_is_the_node_terminus(site: &mut Site) {
     std::fs::write(manifests.join("web.pp"), class).unwrap();
     site.manifest("production", "notify { \"variable ${site_name}\": }");
     site.manifest("staging", "notify { 'staging': }");
-    site.give_fact(NODE3, "tutti_role", "web").await;
-    let web = json!({"name": "Web", "rule": ["=", ["fact", "tutti_role"], "web"],
+    // A fact of this scenario alone: nodes keep the facts that others gave them.
+    site.give_fact(NODE3, "terminus_role", "web").await;
+    let web = json!({"name": "Web", "rule": ["=", ["fact", "terminus_role"], "web"],
         "classes": {"role::web": {"greeting": "from the classifier"}},
         "variables": {"site_name": "zurich"}});
     let web = site.group("All Nodes", web).await;

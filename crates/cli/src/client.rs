@@ -16,7 +16,8 @@ use serde::de::DeserializeOwned;
 
 use crate::Failure;
 use crate::defaults::{CONNECT_TIMEOUT, REQUEST_TIMEOUT};
-use crate::settings::{Connection, Identity, Settings, read_limited};
+use crate::input::read_limited;
+use crate::settings::{Connection, Identity, Settings};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Client {

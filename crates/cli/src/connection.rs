@@ -15,7 +15,8 @@ use serde_json::Value;
 
 use crate::access::login::first_line;
 use crate::client::Client;
-use crate::settings::{self, read_limited};
+use crate::input::read_limited;
+use crate::settings;
 use crate::shown::{Shown, json};
 use crate::terminal::{self, harmless};
 use crate::{EXIT_SUCCESS, Failure, Format, table, targets, values};

@@ -17,6 +17,7 @@ mod enc;
 mod failure;
 mod follow;
 mod generate;
+mod input;
 mod job;
 pub mod names;
 mod node;

@@ -9,7 +9,7 @@ use api_types::Object;
 use serde_json::Value;
 
 use crate::Failure;
-use crate::settings::read_limited;
+use crate::input::read_limited;
 
 /// `pairs` or `json` (text, or `@FILE`), not both. `is_string` says whether the task declares the
 /// parameter as text, so that `version=1.10` stays "1.10".

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::client::Client;
 use crate::defaults::FILE_BYTES;
-use crate::settings::read_limited;
+use crate::input::read_limited;
 use crate::{Failure, node_group, terminal};
 
 /// Exactly one of the two.

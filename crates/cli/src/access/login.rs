@@ -97,7 +97,7 @@ fn read_line() -> Result<String, Failure> {
 
 /// A password that a file holds in its first line.
 pub(crate) fn first_line(path: &Path) -> Result<SecretString, Failure> {
-    let text = SecretString::from(crate::settings::read_limited(path)?);
+    let text = SecretString::from(crate::input::read_limited(path)?);
     let line = text.expose_secret().lines().next().unwrap_or_default();
     Ok(SecretString::from(line.to_owned()))
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::Failure;
-use crate::settings::read_limited;
+use crate::input::read_limited;
 use crate::terminal::harmless;
 
 /// A rule as JSON, or `@FILE` with it.

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::{find, parts};
 use crate::client::Client;
-use crate::settings::read_limited;
+use crate::input::read_limited;
 use crate::terminal::harmless;
 use crate::{EXIT_SUCCESS, Failure};
 

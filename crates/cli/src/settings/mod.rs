@@ -3,12 +3,16 @@
 //! The rule: a flag beats the environment, the environment beats the user's file, that beats the
 //! machine's file; the files are those of Puppet's client tools.
 
-use std::path::{Path, PathBuf};
+mod files;
 
-use serde::Deserialize;
+use std::path::PathBuf;
 
 use crate::Failure;
-use crate::defaults::{FILE_BYTES, SERVICE_URL};
+use crate::defaults::SERVICE_URL;
+use crate::input::read_limited;
+
+use files::Places;
+pub(crate) use files::Tool;
 
 /// Flags that every verb takes. The environment is read by [`Connection::settings`] and not by `clap`,
 /// which would print a variable that is set as if it had been typed.
@@ -52,52 +56,9 @@ pub(crate) struct Identity {
     pub key: PathBuf,
 }
 
-/// Whose files are read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tool {
-    /// `orchestrator.conf`.
-    Orchestrator,
-    /// `puppet-access.conf`, and `orchestrator.conf` for what is not there.
-    Access,
-}
-
-/// Where files are.
-struct Places<'a> {
-    home: &'a Path,
-    machine: &'a Path,
-}
-
-/// `orchestrator.conf` has its keys below `options`, `puppet-access.conf` has them at the top; keys of
-/// other tools are none of our business and ignored.
-#[derive(Debug, Default, Deserialize)]
-struct File {
-    options: Option<Options>,
-    #[serde(flatten)]
-    top: Options,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-struct Options {
-    service_url: Option<String>,
-    #[serde(alias = "certificate-file")]
-    cacert: Option<PathBuf>,
-    token_file: Option<PathBuf>,
-    environment: Option<String>,
-    noop: Option<bool>,
-    color: Option<bool>,
-}
-
 /// Where Puppet's agent keeps the CA's certificate.
 const PUPPET_CACERT: &str = "/etc/puppetlabs/puppet/ssl/certs/ca.pem";
-/// Where the files of the machine are.
-const MACHINE: &str = "/etc/puppetlabs/client-tools";
-/// Where the user's are, below the home directory.
-const USER: &str = ".puppetlabs/client-tools";
 const USER_TOKEN: &str = ".puppetlabs/token";
-const ORCHESTRATOR_FILE: &str = "orchestrator.conf";
-const ACCESS_FILE: &str = "puppet-access.conf";
-
 /// What Puppet Enterprise's files have behind the address, and this client puts there itself.
 const SERVICE_PATHS: [&str; 3] = ["/rbac-api", "/orchestrator/v1", "/orchestrator"];
 
@@ -111,16 +72,11 @@ impl Connection {
 
     /// What is in force for the verbs of `tool`.
     pub(crate) fn settings_of(&self, tool: Tool) -> Result<Settings, Failure> {
-        let home = std::env::home_dir().unwrap_or_default();
-        let places = Places {
-            home: &home,
-            machine: Path::new(MACHINE),
-        };
-        self.settings_at(tool, &places)
+        self.settings_at(tool, &Places::here())
     }
 
-    fn settings_at(&self, tool: Tool, places: &Places<'_>) -> Result<Settings, Failure> {
-        let file = self.files(tool, places)?;
+    fn settings_at(&self, tool: Tool, places: &Places) -> Result<Settings, Failure> {
+        let file = places.options(tool, self.config_file.as_deref())?;
         let default_cacert = || Some(PathBuf::from(PUPPET_CACERT)).filter(|path| path.exists());
         let flags = self.clone();
         let url = flags
@@ -147,41 +103,13 @@ impl Connection {
         })
     }
 
-    /// All files as one; the one named first counts.
-    fn files(&self, tool: Tool, places: &Places<'_>) -> Result<Options, Failure> {
-        if let Some(path) = &self.config_file {
-            return parse(path, &read_limited(path)?);
-        }
-        let names: &[&str] = match tool {
-            Tool::Orchestrator => &[ORCHESTRATOR_FILE],
-            Tool::Access => &[ACCESS_FILE, ORCHESTRATOR_FILE],
-        };
-        let mut all = Options::default();
-        for name in names {
-            for path in places.of(name) {
-                all = all.or(read(&path)?);
-            }
-        }
-        Ok(all)
-    }
-
     /// What `puppetdb.conf` says, which has a form of its own: the file that was named, or the user's,
     /// or the machine's.
     pub(crate) fn text_of(&self, name: &str) -> Result<Option<(PathBuf, String)>, Failure> {
-        if let Some(path) = &self.config_file {
-            return Ok(Some((path.clone(), read_limited(path)?)));
+        match &self.config_file {
+            Some(path) => Ok(Some((path.clone(), read_limited(path)?))),
+            None => Places::here().text(name),
         }
-        let home = std::env::home_dir().unwrap_or_default();
-        let places = Places {
-            home: &home,
-            machine: Path::new(MACHINE),
-        };
-        for path in places.of(name) {
-            if let Some(text) = read_if_there(&path)? {
-                return Ok(Some((path, text)));
-            }
-        }
-        Ok(None)
     }
 
     /// Whether somebody typed which CA counts.
@@ -191,7 +119,7 @@ impl Connection {
 
     /// A file that was named, and nothing else.
     #[cfg(test)]
-    pub(crate) fn reading(path: &Path) -> Self {
+    pub(crate) fn reading(path: &std::path::Path) -> Self {
         Self {
             config_file: Some(path.to_owned()),
             ..Self::default()
@@ -201,30 +129,6 @@ impl Connection {
     /// Whether somebody typed where the API is.
     pub(crate) fn names_a_service(&self) -> bool {
         self.service_url.is_some()
-    }
-}
-
-// === impl Places ===
-
-impl Places<'_> {
-    /// The user's file, then the machine's.
-    fn of(&self, name: &str) -> [PathBuf; 2] {
-        [self.home.join(USER).join(name), self.machine.join(name)]
-    }
-}
-
-// === impl Options ===
-
-impl Options {
-    fn or(self, other: Self) -> Self {
-        Self {
-            service_url: self.service_url.or(other.service_url),
-            cacert: self.cacert.or(other.cacert),
-            token_file: self.token_file.or(other.token_file),
-            environment: self.environment.or(other.environment),
-            noop: self.noop.or(other.noop),
-            color: self.color.or(other.color),
-        }
     }
 }
 
@@ -240,56 +144,11 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-fn read(path: &Path) -> Result<Options, Failure> {
-    match read_if_there(path)? {
-        Some(text) => parse(path, &text),
-        None => Ok(Options::default()),
-    }
-}
-
-fn parse(path: &Path, text: &str) -> Result<Options, Failure> {
-    serde_json::from_str::<File>(text)
-        .map(|file| file.options.unwrap_or_default().or(file.top))
-        .map_err(|error| Failure::Content {
-            place: path.display().to_string(),
-            what: error.to_string(),
-        })
-}
-
-fn read_if_there(path: &Path) -> Result<Option<String>, Failure> {
-    match read_limited(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(Failure::Read { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
-            Ok(None)
-        }
-        Err(failure) => Err(failure),
-    }
-}
-
-/// Reads a text file that a person named, but not without end.
-pub(crate) fn read_limited(path: &Path) -> Result<String, Failure> {
-    use std::io::Read as _;
-    let fail = |source| Failure::Read {
-        path: path.to_owned(),
-        source,
-    };
-    let mut text = String::new();
-    let file = std::fs::File::open(path).map_err(fail)?;
-    file.take(FILE_BYTES + 1)
-        .read_to_string(&mut text)
-        .map_err(fail)?;
-    if text.len() as u64 > FILE_BYTES {
-        let what = format!("it is larger than {} MiB", FILE_BYTES >> 20);
-        return Err(Failure::Content {
-            place: path.display().to_string(),
-            what,
-        });
-    }
-    Ok(text)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use super::files::USER;
     use super::*;
 
     /// The settings where the user's and the machine's files have these texts.
@@ -307,10 +166,7 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         }
-        let places = Places {
-            home: &home,
-            machine: &machine,
-        };
+        let places = Places { home, machine };
         connection.settings_at(tool, &places).unwrap()
     }
 
@@ -385,18 +241,6 @@ mod tests {
                 .unwrap_err()
                 .to_string()
                 .contains("/nonexistent/x.conf")
-        );
-    }
-
-    #[test]
-    fn a_broken_file_is_named_with_its_place() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("orchestrator.conf");
-        std::fs::write(&path, "{\n \"options\": 3}").unwrap();
-        let said = read(&path).unwrap_err().to_string();
-        assert!(
-            said.contains("orchestrator.conf") && said.contains("line 2"),
-            "{said}"
         );
     }
 }

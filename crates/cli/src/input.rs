@@ -1,0 +1,41 @@
+//! Text files that a person names. Main function: [`read_limited`].
+//!
+//! The rule: no file is read without end, and an error names the file.
+
+use std::path::Path;
+
+use crate::Failure;
+use crate::defaults::FILE_BYTES;
+
+/// Reads a text file that a person named, but not without end.
+pub(crate) fn read_limited(path: &Path) -> Result<String, Failure> {
+    use std::io::Read as _;
+    let fail = |source| Failure::Read {
+        path: path.to_owned(),
+        source,
+    };
+    let mut text = String::new();
+    let file = std::fs::File::open(path).map_err(fail)?;
+    file.take(FILE_BYTES + 1)
+        .read_to_string(&mut text)
+        .map_err(fail)?;
+    if text.len() as u64 > FILE_BYTES {
+        let what = format!("it is larger than {} MiB", FILE_BYTES >> 20);
+        return Err(Failure::Content {
+            place: path.display().to_string(),
+            what,
+        });
+    }
+    Ok(text)
+}
+
+/// The same; `None` where there is no such file.
+pub(crate) fn read_if_there(path: &Path) -> Result<Option<String>, Failure> {
+    match read_limited(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(Failure::Read { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+            Ok(None)
+        }
+        Err(failure) => Err(failure),
+    }
+}

@@ -77,6 +77,12 @@ impl Client {
         })
     }
 
+    /// The same client with a token that was just made.
+    pub(crate) fn showing(mut self, token: &str) -> Self {
+        self.token = Some(SecretString::from(token.to_owned()));
+        self
+    }
+
     pub(crate) async fn get<T: DeserializeOwned>(
         &self,
         path: &[&str],

@@ -47,3 +47,17 @@ pub(crate) const AUDIT_LINE_BYTES: u64 = 256 << 10;
 
 /// Between two looks at a plan job: what Puppet's own client waits between looks at a job.
 pub(crate) const PLAN_POLL: Duration = Duration::from_secs(1);
+
+/// How long somebody may take to log in at an identity provider: the server forgets a login that
+/// was begun ten minutes ago.
+pub(crate) const OIDC_WAIT: Duration = Duration::from_secs(600);
+
+/// One request of a browser on this machine, and the answer to it.
+pub(crate) const CALLBACK_REQUEST: Duration = Duration::from_secs(10);
+/// Its head: an address with a code (some 2 KiB) and cookies of other programs on 127.0.0.1.
+pub(crate) const CALLBACK_HEAD_BYTES: usize = 64 << 10;
+/// Browsers open up to six connections to a host; those beyond wait until one has ended.
+pub(crate) const CALLBACK_CONNECTIONS: usize = 16;
+
+/// A pasted address: a terminal hands over lines of at most 4 KiB, a pipe longer ones.
+pub(crate) const PASTED_BYTES: usize = 16 << 10;

@@ -80,6 +80,29 @@ pub enum Failure {
         /// What is wrong with it.
         what: String,
     },
+    /// A browser has nowhere to come back to.
+    #[error(
+        "cannot listen on 127.0.0.1:{port} for the browser that comes back: {source}; without --port a \
+         free port is taken"
+    )]
+    Listen {
+        /// Which; 0 is any.
+        port: u16,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The identity provider sent the browser back without a code.
+    #[error("the identity provider refuses the login: {0}")]
+    LoginRefused(String),
+    /// Nobody came back.
+    #[error(
+        "nobody came back from the identity provider within {minutes} minutes; run `tutti login --oidc` \
+         again"
+    )]
+    LoginTimeout {
+        /// How long it was waited.
+        minutes: u64,
+    },
     /// The event stream did not come back.
     #[error(
         "the events of job {job} broke off and did not come back: {cause}; the job goes on, see `tutti job show {job}`"

@@ -7,6 +7,7 @@
 //! | [`client`] | a client of the API that lives through restarts |
 //! | [`fleet`] | simulated agents over real sockets, by the ten thousand, with faults |
 //! | [`engine`] | a test's database, and one test on both engines |
+//! | [`identity_provider`] | an OpenID Connect provider |
 //! | [`postgres`] | a private PostgreSQL server |
 //! | [`door`] | a door in front of it that shuts at a commit |
 //! | [`peers`] | real puppetserver, PuppetDB and puppet agents |
@@ -17,6 +18,7 @@ pub mod client;
 pub mod door;
 pub mod engine;
 pub mod fleet;
+pub mod identity_provider;
 pub mod installation;
 pub mod peers;
 pub mod postgres;

@@ -10,6 +10,7 @@ mod identity;
 mod kill;
 mod live;
 mod metrics;
+mod oidc;
 mod postgres;
 mod puppet_runs;
 mod sse;

@@ -163,7 +163,8 @@ impl World {
         }
     }
 
-    fn command(&self) -> Command {
+    /// `tutti` with the address of this server and the token file of its own.
+    pub(crate) fn command(&self) -> Command {
         let url = format!("https://localhost:{}", self.installation.api_port());
         let mut command = Command::new(env!("CARGO_BIN_EXE_tutti"));
         command

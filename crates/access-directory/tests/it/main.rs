@@ -1,5 +1,4 @@
-//! The crate from outside, against an identity provider that is written for it.
+//! The crate from outside, against the identity provider of the testkit.
 #![cfg(test)]
 
 mod oidc;
-mod provider;

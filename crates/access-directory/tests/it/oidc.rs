@@ -9,8 +9,7 @@ use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
-
-use crate::provider::{Key, Provider};
+use testkit::identity_provider::{Key, Provider};
 
 const CALLBACK: &str = "http://127.0.0.1:49152/callback";
 

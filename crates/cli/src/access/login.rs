@@ -6,7 +6,10 @@ use std::path::Path;
 use api_types::{LoginRequest, TokenReply};
 use secrecy::{ExposeSecret as _, SecretString};
 
+use super::oidc::{self, Wanted};
+use super::pasted::Pasted;
 use crate::client::Client;
+use crate::rbac::find::myself;
 use crate::settings::Settings;
 use crate::{EXIT_SUCCESS, Failure, terminal};
 
@@ -27,6 +30,12 @@ pub struct Options {
     /// Read the password from this file (its first line), as the server writes `admin-password`
     #[arg(long, value_name = "FILE")]
     password_file: Option<std::path::PathBuf>,
+    /// Log in with a browser, at the identity provider that the server has
+    #[arg(long, conflicts_with_all = ["user", "password_file"])]
+    oidc: bool,
+    /// With --oidc: the browser comes back to this port of this machine; a free one when absent
+    #[arg(long, value_name = "PORT", requires = "oidc")]
+    port: Option<u16>,
     /// Taken for the sake of scripts, and without effect: it would print the password
     #[arg(long, hide = true)]
     debug: bool,
@@ -34,6 +43,47 @@ pub struct Options {
 
 pub(crate) async fn run(options: Options, settings: &Settings) -> Result<u8, Failure> {
     let client = Client::without_token(settings)?;
+    let print = options.print;
+    let (reply, login) = if options.oidc {
+        (with_browser(options, &client).await?, None)
+    } else {
+        let (reply, login) = with_password(options, &client).await?;
+        (reply, Some(login))
+    };
+    if print {
+        say!("{}", reply.token);
+        return Ok(EXIT_SUCCESS);
+    }
+    keep(&settings.token_file, &reply.token)?;
+    let login = match login {
+        Some(login) => login,
+        // The identity provider knows who it is, not who typed the command.
+        None => myself(&client.showing(&reply.token)).await?.login,
+    };
+    say!(
+        "{} as {}; the token is in {}",
+        terminal::good("Logged in"),
+        terminal::harmless(&login),
+        settings.token_file.display()
+    );
+    Ok(EXIT_SUCCESS)
+}
+
+async fn with_browser(options: Options, client: &Client) -> Result<TokenReply, Failure> {
+    let wanted = Wanted {
+        lifetime: options.lifetime,
+        label: options.label,
+    };
+    Box::pin(oidc::token(
+        client,
+        wanted,
+        options.port,
+        Pasted::from_stdin(),
+    ))
+    .await
+}
+
+async fn with_password(options: Options, client: &Client) -> Result<(TokenReply, String), Failure> {
     let login = match options.user {
         Some(user) => user,
         None => ask("Login")?,
@@ -50,20 +100,8 @@ pub(crate) async fn run(options: Options, settings: &Settings) -> Result<u8, Fai
         description: None,
         client: Some(concat!("tutti/", env!("CARGO_PKG_VERSION")).to_owned()),
     };
-    let reply: TokenReply = client
-        .post(&["rbac-api", "v1", "auth", "token"], &request)
-        .await?;
-    if options.print {
-        say!("{}", reply.token);
-    } else {
-        keep(&settings.token_file, &reply.token)?;
-        let path = settings.token_file.display();
-        say!(
-            "{} as {login}; the token is in {path}",
-            terminal::good("Logged in")
-        );
-    }
-    Ok(EXIT_SUCCESS)
+    let path = ["rbac-api", "v1", "auth", "token"];
+    Ok((client.post(&path, &request).await?, login))
 }
 
 fn ask(what: &str) -> Result<String, Failure> {

@@ -1,7 +1,10 @@
 //! `tutti access …`: tokens and the file that keeps one, as `puppet access` has them.
 //! Main type: [`Verb`].
 
+mod callback;
 pub(crate) mod login;
+mod oidc;
+mod pasted;
 
 use secrecy::ExposeSecret as _;
 

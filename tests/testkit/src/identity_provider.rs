@@ -1,14 +1,19 @@
 //! A small identity provider on loopback: [`Provider`]. It checks what a provider must: codes are
 //! good once, for the redirect URI and the PKCE challenge that they were given for.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a provider that cannot do as a test says is that test's failure"
+)]
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use aws_lc_rs::encoding::{AsDer as _, Pkcs8V1Der};
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::rsa::KeySize;
 use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, RsaKeyPair};
-use axum::extract::State;
+use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
@@ -20,29 +25,37 @@ use reqwest::Url;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-/// What a token is like before it is signed.
-pub(crate) type Twist = Arc<dyn Fn(&mut Value) + Send + Sync>;
+/// Changes what a token says before it is signed.
+pub type Twist = Arc<dyn Fn(&mut Value) + Send + Sync>;
 
-pub(crate) struct Provider {
-    pub(crate) issuer: String,
-    pub(crate) shared: Arc<Shared>,
+/// A running one; it ends with this.
+pub struct Provider {
+    /// Its address.
+    pub issuer: String,
+    /// What a test may change while it runs.
+    pub shared: Arc<Shared>,
     serving: tokio::task::JoinHandle<()>,
 }
 
 /// Makes a token of claims.
-pub(crate) type Forge = Arc<dyn Fn(&Value) -> String + Send + Sync>;
+pub type Forge = Arc<dyn Fn(&Value) -> String + Send + Sync>;
 
+/// What a provider knows and does.
 #[derive(Default)]
-pub(crate) struct Shared {
-    pub(crate) issuer: Mutex<String>,
-    pub(crate) keys: Mutex<Vec<Arc<Key>>>,
+pub struct Shared {
+    /// What it says that it is.
+    pub issuer: Mutex<String>,
+    /// What it signs with (the last one), and shows.
+    pub keys: Mutex<Vec<Arc<Key>>>,
     codes: Mutex<HashMap<String, Grant>>,
-    pub(crate) twist: Mutex<Option<Twist>>,
+    /// Done to every token.
+    pub twist: Mutex<Option<Twist>>,
     /// Instead of the signed token.
-    pub(crate) forge: Mutex<Option<Forge>>,
+    pub forge: Mutex<Option<Forge>>,
     /// The token endpoint sends elsewhere.
-    pub(crate) redirects: Mutex<Option<String>>,
-    pub(crate) key_requests: Mutex<usize>,
+    pub redirects: Mutex<Option<String>>,
+    /// How often its keys were asked for.
+    pub key_requests: Mutex<usize>,
 }
 
 struct Grant {
@@ -51,8 +64,10 @@ struct Grant {
     redirect_uri: String,
 }
 
-pub(crate) struct Key {
-    pub(crate) kid: String,
+/// A pair of keys with a name.
+pub struct Key {
+    /// The name.
+    pub kid: String,
     algorithm: Algorithm,
     encoding: EncodingKey,
 }
@@ -60,7 +75,8 @@ pub(crate) struct Key {
 // === impl Key ===
 
 impl Key {
-    pub(crate) fn es256(kid: &str) -> Arc<Self> {
+    /// An elliptic one.
+    pub fn es256(kid: &str) -> Arc<Self> {
         let random = SystemRandom::new();
         let pair = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random);
         Arc::new(Self {
@@ -70,7 +86,8 @@ impl Key {
         })
     }
 
-    pub(crate) fn rs256(kid: &str) -> Arc<Self> {
+    /// An RSA one.
+    pub fn rs256(kid: &str) -> Arc<Self> {
         let pair = RsaKeyPair::generate(KeySize::Rsa2048).unwrap();
         let der: Pkcs8V1Der<'_> = pair.as_der().unwrap();
         // PKCS#1 begins behind the head of PKCS#8, which is always as long for 2048 bits.
@@ -81,13 +98,15 @@ impl Key {
         })
     }
 
-    pub(crate) fn sign(&self, claims: &Value) -> String {
+    /// A token that says `claims`.
+    pub fn sign(&self, claims: &Value) -> String {
         let mut header = Header::new(self.algorithm);
         header.kid = Some(self.kid.clone());
         jsonwebtoken::encode(&header, claims, &self.encoding).unwrap()
     }
 
-    pub(crate) fn public(&self) -> Value {
+    /// What everybody may know of it, as a JWK.
+    pub fn public(&self) -> Value {
         let mut key = Jwk::from_encoding_key(&self.encoding, self.algorithm).unwrap();
         key.common.key_id = Some(self.kid.clone());
         serde_json::to_value(key).unwrap()
@@ -97,7 +116,8 @@ impl Key {
 // === impl Provider ===
 
 impl Provider {
-    pub(crate) async fn start(key: Arc<Key>) -> Self {
+    /// On a free port.
+    pub async fn start(key: Arc<Key>) -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let issuer = format!("http://{}", listener.local_addr().unwrap());
         let shared = Arc::new(Shared::default());
@@ -105,6 +125,7 @@ impl Provider {
         shared.keys.lock().unwrap().push(key);
         let router = Router::new()
             .route("/.well-known/openid-configuration", get(document))
+            .route("/authorize", get(authorize))
             .route("/keys", get(keys))
             .route("/token", post(token))
             .with_state(Arc::clone(&shared));
@@ -119,34 +140,68 @@ impl Provider {
     }
 
     /// What happens in the browser: somebody logs in at `url`, and comes back with a code.
-    pub(crate) fn browse(&self, url: &str) -> String {
+    pub fn browse(&self, url: &str) -> String {
         let url = Url::parse(url).unwrap();
-        let pairs: HashMap<String, String> = url.query_pairs().into_owned().collect();
         assert_eq!(url.path(), "/authorize");
-        assert_eq!(pairs["response_type"], "code");
-        assert_eq!(pairs["code_challenge_method"], "S256");
-        assert_eq!(pairs["client_id"], "tutti");
-        assert!(pairs["scope"].split(' ').any(|scope| scope == "openid"));
-        let mut codes = self.shared.codes.lock().unwrap();
+        self.shared.grant(&url.query_pairs().into_owned().collect())
+    }
+}
+
+// === impl Shared ===
+
+impl Shared {
+    fn grant(&self, asked: &HashMap<String, String>) -> String {
+        assert_eq!(asked["response_type"], "code");
+        assert_eq!(asked["code_challenge_method"], "S256");
+        assert_eq!(asked["client_id"], "tutti");
+        assert!(asked["scope"].split(' ').any(|scope| scope == "openid"));
+        let mut codes = self.codes.lock().unwrap();
         let code = format!("code&=+{}", codes.len());
         let grant = Grant {
-            nonce: pairs["nonce"].clone(),
-            challenge: pairs["code_challenge"].clone(),
-            redirect_uri: pairs["redirect_uri"].clone(),
+            nonce: asked["nonce"].clone(),
+            challenge: asked["code_challenge"].clone(),
+            redirect_uri: asked["redirect_uri"].clone(),
         };
         codes.insert(code.clone(), grant);
         code
-    }
-
-    pub(crate) fn stop(&self) {
-        self.serving.abort();
     }
 }
 
 impl Drop for Provider {
     fn drop(&mut self) {
-        self.stop();
+        self.serving.abort();
     }
+}
+
+impl fmt::Debug for Provider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Provider").field(&self.issuer).finish()
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Key").field(&self.kid).finish()
+    }
+}
+
+/// Everybody who comes is let in at once.
+async fn authorize(
+    State(shared): State<Arc<Shared>>,
+    Query(asked): Query<HashMap<String, String>>,
+) -> Response {
+    let code = shared.grant(&asked);
+    let mut back = Url::parse(&asked["redirect_uri"]).unwrap();
+    back.query_pairs_mut()
+        .append_pair("code", &code)
+        .append_pair("state", &asked["state"]);
+    (StatusCode::FOUND, [("location", back.to_string())]).into_response()
 }
 
 async fn document(State(shared): State<Arc<Shared>>) -> Json<Value> {

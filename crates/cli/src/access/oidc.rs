@@ -1,0 +1,142 @@
+//! `tutti login --oidc`: a login by the server's identity provider. Main function: [`token`].
+//!
+//! The rule: no browser is opened here. The address is shown, and whoever opens it, on this machine
+//! or another one, comes back by the loopback listener or by pasting where the browser ended.
+
+use api_types::TokenReply;
+use api_types::rbac::{OidcFinish, OidcStart, OidcStarted};
+use secrecy::ExposeSecret as _;
+use tokio::time::timeout;
+
+use super::callback::{Back, Browser, Listener, read};
+use super::pasted::Pasted;
+use crate::client::Client;
+use crate::defaults::OIDC_WAIT;
+use crate::{Failure, terminal};
+
+/// What the token is to be like.
+#[derive(Debug, Default)]
+pub(super) struct Wanted {
+    pub(super) lifetime: Option<String>,
+    pub(super) label: Option<String>,
+}
+
+/// Gets a token for whoever logs in at the provider.
+pub(super) async fn token(
+    client: &Client,
+    wanted: Wanted,
+    port: Option<u16>,
+    mut pasted: Pasted,
+) -> Result<TokenReply, Failure> {
+    let mut listener = Listener::open(port).await?;
+    let redirect_uri = listener.address();
+    let started: OidcStarted = client
+        .post(
+            &["rbac-api", "v1", "auth", "oidc", "start"],
+            &OidcStart { redirect_uri },
+        )
+        .await?;
+    tell(&started.authorization_url, &listener.address());
+    let (back, browser) = back(&mut listener, &mut pasted, &started.state).await?;
+    let reply = finish(client, started, back, wanted).await;
+    if let Some(browser) = browser {
+        browser.tell(reply.is_ok()).await;
+    }
+    reply
+}
+
+/// To standard error, so that `--print` has standard output for the token alone.
+fn tell(url: &str, address: &str) {
+    anstream::eprintln!(
+        "Log in with a browser, on this machine or another one, at this address:\n\n{}\n\n{}",
+        terminal::name(terminal::harmless(url)),
+        terminal::dim(format!(
+            "A browser on another machine cannot come back: it ends at {address}?…, with a page that \
+             does not load.\nCopy that whole address from it, paste it here and press Return."
+        ))
+    );
+}
+
+/// Waits for the browser or for what is pasted, whichever is first.
+async fn back(
+    listener: &mut Listener,
+    pasted: &mut Pasted,
+    state: &str,
+) -> Result<(Back, Option<Browser>), Failure> {
+    let waiting = async {
+        loop {
+            tokio::select! {
+                visit = listener.next(state) => {
+                    let (back, browser) = visit?;
+                    return Ok((back, Some(browser)));
+                }
+                line = pasted.next() => match read(&line, state) {
+                    Ok(back) => return Ok((back, None)),
+                    Err(_) if line.is_empty() => {}
+                    Err(why) => anstream::eprintln!("{}", terminal::warn(why)),
+                },
+            }
+        }
+    };
+    let minutes = OIDC_WAIT.as_secs() / 60;
+    let late = |_| Failure::LoginTimeout { minutes };
+    timeout(OIDC_WAIT, waiting).await.map_err(late)?
+}
+
+async fn finish(
+    client: &Client,
+    started: OidcStarted,
+    back: Back,
+    wanted: Wanted,
+) -> Result<TokenReply, Failure> {
+    let code = match back {
+        Back::Code(code) => code,
+        Back::Refused(why) => return Err(Failure::LoginRefused(why)),
+    };
+    let request = OidcFinish {
+        state: started.state,
+        handle: started.handle,
+        code: code.expose_secret().to_owned(),
+        lifetime: wanted.lifetime,
+        label: wanted.label,
+        description: None,
+        client: Some(concat!("tutti/", env!("CARGO_PKG_VERSION")).to_owned()),
+    };
+    client
+        .post(&["rbac-api", "v1", "auth", "oidc", "finish"], &request)
+        .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_does_not_come_back_is_not_waited_for_without_end() {
+        let mut listener = Listener::open(None).await.unwrap();
+        let (_writer, mut pasted) = Pasted::piped();
+        let began = tokio::time::Instant::now();
+        let said = back(&mut listener, &mut pasted, "s1")
+            .await
+            .unwrap_err()
+            .to_string();
+        assert_eq!(began.elapsed().as_secs(), OIDC_WAIT.as_secs());
+        assert!(
+            said.contains("10 minutes") && said.contains("tutti login --oidc"),
+            "{said}"
+        );
+    }
+
+    #[tokio::test]
+    async fn what_is_pasted_wrong_is_asked_for_again() {
+        use std::io::Write as _;
+        let mut listener = Listener::open(None).await.unwrap();
+        let (mut writer, mut pasted) = Pasted::piped();
+        let lines = "\nnonsense\nhttp://127.0.0.1:1/callback?code=old&state=s0\n\
+                     http://127.0.0.1:1/callback?code=new&state=s1\n";
+        writer.write_all(lines.as_bytes()).unwrap();
+        let (back, browser) = back(&mut listener, &mut pasted, "s1").await.unwrap();
+        assert!(matches!(back, Back::Code(code) if code.expose_secret() == "new"));
+        assert!(browser.is_none());
+    }
+}

@@ -23,6 +23,7 @@ mod webhooks;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::builder::PossibleValuesParser;
 use clap::{CommandFactory as _, Parser};
 use owo_colors::OwoColorize as _;
 
@@ -59,6 +60,9 @@ enum Command {
     Completions {
         /// Which shell
         shell: cli::Shell,
+        /// For a link to this program by the name of one of Puppet Enterprise's tools
+        #[arg(long, value_parser = PossibleValuesParser::new(cli::names::of_links()))]
+        name: Option<String>,
     },
     /// Write the man pages into a directory
     Man {
@@ -85,8 +89,9 @@ fn main() -> ExitCode {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => complain(&error, cli::EXIT_ERROR),
         },
-        Command::Completions { shell } => {
-            cli::completions(shell, Arguments::command());
+        Command::Completions { shell, name } => {
+            let script = cli::completions(shell, Arguments::command(), name.as_deref());
+            cli::say!("{}", script.trim_end());
             ExitCode::SUCCESS
         }
         Command::Man { directory } => match cli::man_pages(Arguments::command(), &directory) {

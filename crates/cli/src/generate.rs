@@ -3,13 +3,33 @@
 use std::path::Path;
 
 use crate::Failure;
+use crate::names::PREFIX;
 
 pub use clap_complete::Shell;
 
-/// The completion script for `shell`, to stdout.
-pub fn completions(shell: Shell, mut command: clap::Command) {
-    let name = command.get_name().to_owned();
-    clap_complete::generate(shell, &mut command, name, &mut std::io::stdout());
+/// The completion script for `shell`: of `command` itself, or of the tool of Puppet Enterprise that a
+/// link by the name of `tool` is.
+pub fn completions(shell: Shell, command: clap::Command, tool: Option<&str>) -> String {
+    let verb = tool.and_then(|tool| command.find_subcommand(tool.strip_prefix(PREFIX)?).cloned());
+    match (tool, verb) {
+        (Some(tool), Some(verb)) if shell == Shell::Bash => {
+            // `clap_complete` loses the verbs of a program with a hyphen in its name.
+            let name = tool.replace('-', "_");
+            let script = script(shell, verb.name(name.clone()), &name);
+            script.replace(&format!("default {name}\n"), &format!("default {tool}\n"))
+        }
+        (Some(tool), Some(verb)) => script(shell, verb.name(tool.to_owned()), tool),
+        _ => {
+            let name = command.get_name().to_owned();
+            script(shell, command, &name)
+        }
+    }
+}
+
+fn script(shell: Shell, mut command: clap::Command, name: &str) -> String {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut command, name, &mut script);
+    String::from_utf8_lossy(&script).into_owned()
 }
 
 /// One page per command and verb, into `directory`.

@@ -19,6 +19,14 @@ pub enum Name {
 /// Puppet Enterprise's tools. `job` is there as `puppet-job`, and so on.
 pub const TOOLS: [&str; 7] = ["access", "app", "code", "job", "plan", "query", "task"];
 
+/// What their names begin with.
+pub(crate) const PREFIX: &str = "puppet-";
+
+/// By which a link to this program is one of them.
+pub fn of_links() -> Vec<String> {
+    TOOLS.iter().map(|tool| format!("{PREFIX}{tool}")).collect()
+}
+
 /// The word for all of them, as in `tutti puppet job run`.
 const PUPPET: &str = "puppet";
 
@@ -43,7 +51,7 @@ pub fn read(arguments: impl IntoIterator<Item = OsString>) -> (Name, Vec<OsStrin
 /// `job` for `/usr/local/bin/puppet-job`.
 fn tool(program: &OsStr) -> Option<&'static str> {
     let name = Path::new(program).file_name()?.to_str()?;
-    let name = name.strip_prefix("puppet-")?;
+    let name = name.strip_prefix(PREFIX)?;
     TOOLS.into_iter().find(|tool| *tool == name)
 }
 

@@ -12,6 +12,15 @@ use serde_json::Value;
 
 use crate::terminal::{dim, error_output, harmless, name};
 
+/// How Puppet begins what it complains of.
+const ERROR: &str = "Error: ";
+/// How it begins what it says else.
+const NO_ERROR: [&str; 4] = ["Warning: ", "Notice: ", "Info: ", "Debug: "];
+/// Complaints of a node that are remembered; a report names four of them.
+const ERRORS_MAX: usize = 16;
+/// Bytes of one that are remembered; a report has 1 KiB of it.
+const ERROR_BYTES_MAX: usize = 4 << 10;
+
 /// A line without an end is printed in pieces of this size.
 const LINE_BYTES_MAX: usize = 4 << 10;
 
@@ -24,6 +33,8 @@ pub(crate) struct Lines {
 struct Node {
     stdout: Stream,
     stderr: Stream,
+    /// What was printed behind [`ERROR`].
+    errors: Vec<String>,
 }
 
 #[derive(Debug, Default)]
@@ -40,6 +51,8 @@ struct Stream {
 pub(crate) struct Rest {
     /// Its unfinished lines.
     pub lines: Vec<String>,
+    /// What it complained of, and is on the screen.
+    pub errors: Vec<String>,
     stdout_seen: Option<u64>,
 }
 
@@ -61,6 +74,9 @@ impl Lines {
             &mut node.stdout
         };
         let lines = stream.push(output.offset, &bytes);
+        for line in &lines {
+            remember(&mut node.errors, &String::from_utf8_lossy(line));
+        }
         lines
             .iter()
             .map(|line| labelled(&output.node, line, is_stderr))
@@ -71,6 +87,7 @@ impl Lines {
         let Some(state) = self.nodes.remove(node) else {
             return Rest {
                 lines: Vec::new(),
+                errors: Vec::new(),
                 stdout_seen: None,
             };
         };
@@ -82,7 +99,11 @@ impl Lines {
                 lines.push(labelled(node, &stream.partial, is_stderr));
             }
         }
-        Rest { lines, stdout_seen }
+        Rest {
+            lines,
+            errors: state.errors,
+            stdout_seen,
+        }
     }
 }
 
@@ -137,6 +158,25 @@ impl Rest {
     }
 }
 
+/// Keeps what a line complains of. What begins with none of Puppet's words goes on with the line before.
+fn remember(errors: &mut Vec<String>, line: &str) {
+    if let Some(text) = line.strip_prefix(ERROR) {
+        if errors.len() < ERRORS_MAX {
+            errors.push(text.trim_end().to_owned());
+        }
+    } else if NO_ERROR.iter().any(|word| line.starts_with(word)) {
+        // Whatever follows is not part of the complaint.
+        if errors.last().is_some_and(|last| !last.is_empty()) {
+            errors.push(String::new());
+        }
+    } else if let Some(last) = errors.last_mut().filter(|last| !last.is_empty())
+        && last.len() + line.len() < ERROR_BYTES_MAX
+    {
+        last.push('\n');
+        last.push_str(line.trim_end());
+    }
+}
+
 fn labelled(node: &str, line: &[u8], is_stderr: bool) -> String {
     let text = harmless(String::from_utf8_lossy(line).trim_end_matches('\r'));
     let text = if is_stderr { error_output(text) } else { text };
@@ -187,6 +227,22 @@ mod tests {
             rest.without_what_was_seen(&json!({"_output": "a\nb\n"})),
             json!({"_output": "a\nb\n"})
         );
+    }
+
+    #[test]
+    fn what_a_node_complained_of_is_remembered_within_bounds() {
+        let complained = |text: &str| {
+            let mut lines = Lines::default();
+            lines.push(&chunk(0, text));
+            lines.finish("n1").errors
+        };
+        let text = "Notice: x\nError: no light\nWrapped:\nno bulb\nNotice: y\nz\nError: dark\n";
+        let errors = complained(text);
+        let told: Vec<_> = errors.iter().filter(|error| !error.is_empty()).collect();
+        assert_eq!(told, ["no light\nWrapped:\nno bulb", "dark"]);
+        assert_eq!(complained(&"Error: more\n".repeat(100)).len(), ERRORS_MAX);
+        let long = complained(&("Error: more\n".to_owned() + &"x\n".repeat(10_000)));
+        assert!(long[0].len() <= ERROR_BYTES_MAX, "{}", long[0].len());
     }
 
     #[test]

@@ -142,7 +142,9 @@ impl View {
                 let succeeded = event.kind == "node_finished";
                 self.progress.ended(succeeded);
                 if self.human && self.puppet {
-                    let lines = Ran::of_event(node, event).lines();
+                    let rest = self.lines.finish(node);
+                    let ran = Ran::of_event(node, event).after(rest.errors);
+                    let lines = [rest.lines, ran.lines()].concat();
                     self.progress.above(|| say!("{}", lines.join("\n")));
                 } else if self.human {
                     self.node_ended(node, event, succeeded);

@@ -20,7 +20,9 @@ pub(crate) struct Ran<'a> {
     /// The result, or what the event says in its place.
     result: &'a Value,
     report_url: Option<&'a str>,
-    message: Option<&'a str>,
+    message: Option<String>,
+    /// What was on the screen before, and is not told again.
+    seen: Vec<String>,
     resources: usize,
 }
 
@@ -47,9 +49,29 @@ impl<'a> Ran<'a> {
             report_url: detail["report-url"].as_str(),
             message: message
                 .or(Some(event.message.as_str()))
-                .filter(|text| !text.is_empty()),
+                .filter(|text| !text.is_empty())
+                .map(str::to_owned),
+            seen: Vec::new(),
             resources: RESOURCES_LIVE,
         }
+    }
+
+    /// Less what the node itself complained of while somebody watched.
+    pub(crate) fn after(mut self, seen: Vec<String>) -> Self {
+        let mut message = self.message.take().unwrap_or_default();
+        for complaint in seen.iter().filter(|complaint| !complaint.is_empty()) {
+            // A run without a report is told by the first line of what it printed.
+            let first = complaint.lines().next().unwrap_or_default();
+            for text in [complaint, first] {
+                if message == text {
+                    message.clear();
+                }
+                message = message.replacen(&format!(": {text}"), "", 1);
+            }
+        }
+        self.message = Some(message).filter(|text| !text.is_empty());
+        self.seen = seen;
+        self
     }
 
     pub(crate) fn of_node(node: &'a JobNode) -> Self {
@@ -59,7 +81,8 @@ impl<'a> Ran<'a> {
             state: &node.state,
             result: node.result.as_ref().unwrap_or(&Value::Null),
             report_url: detail("report-url"),
-            message: detail("message"),
+            message: detail("message").map(str::to_owned),
+            seen: Vec::new(),
             resources: usize::MAX,
         }
     }
@@ -73,7 +96,7 @@ impl<'a> Ran<'a> {
 
     fn headline(&self) -> String {
         let node = terminal::name(harmless(self.node));
-        let why = match self.message {
+        let why = match &self.message {
             Some(message) => format!(": {}", harmless(message)),
             None => String::new(),
         };
@@ -116,7 +139,8 @@ impl<'a> Ran<'a> {
         ];
         let known = known.iter().filter_map(|(name, key)| {
             let text = match &self.result[key] {
-                Value::String(text) => text.clone(),
+                // A catalog that did not compile has no version.
+                Value::String(text) if !text.is_empty() => text.clone(),
                 Value::Number(number) => number.to_string(),
                 _ => return None,
             };
@@ -151,14 +175,16 @@ impl<'a> Ran<'a> {
         Some(format!("Resource events: {}", told.join("  ")))
     }
 
-    /// What Puppet itself complained of, less what the headline has told.
+    /// What Puppet itself complained of, less what was seen and what the headline has told.
     fn errors(&self) -> Vec<String> {
         let of_run = &self.result["errors"];
         let of_error = &self.result["_error"]["details"]["errors"];
         let errors = of_run.as_array().or_else(|| of_error.as_array());
         let texts = errors.into_iter().flatten().filter_map(Value::as_str);
-        let told = self.message.unwrap_or_default();
-        let new = texts.filter(|text| !told.contains(text));
+        let told = self.message.as_deref().unwrap_or_default();
+        let first = |text: &str| text.lines().next().unwrap_or_default().trim().to_owned();
+        let was_seen = |text: &str| self.seen.iter().any(|seen| first(seen) == first(text));
+        let new = texts.filter(|text| !told.contains(text) && !was_seen(text));
         new.take(ERRORS)
             .flat_map(str::lines)
             .map(|line| terminal::error_output(harmless(line)))
@@ -229,132 +255,4 @@ fn coloured(kind: &str, text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    fn told(kind: &str, details: Value, message: &str) -> Vec<String> {
-        let event: Event = serde_json::from_value(json!({
-            "id": "1", "type": kind, "timestamp": "2026-11-21T20:00:00Z",
-            "details": details, "message": message
-        }))
-        .unwrap();
-        plain(Ran::of_event("web1", &event).lines())
-    }
-
-    fn plain(lines: Vec<String>) -> Vec<String> {
-        let lines = lines.iter();
-        lines
-            .map(|line| anstream::adapter::strip_str(line).to_string())
-            .collect()
-    }
-
-    fn result() -> Value {
-        json!({
-            "status": "changed", "environment": "production", "configuration_version": "42",
-            "transaction_uuid": "5f5a1b2c-0000-4000-8000-000000000001",
-            "metrics": {"total": 30, "changed": 2, "failed": 1, "skipped": 3},
-            "noop": {"noop": 4, "no_noop": 3},
-            "resources": [
-                {"type": "File", "title": "/etc/motd", "status": "changed",
-                 "file": "/code/site.pp", "line": 3, "messages": ["content changed"]},
-                {"type": "Exec", "title": "x", "status": "failed", "messages": ["no such file"]},
-            ],
-            "resources_omitted": {"changed": 1, "failed": 0, "noop": 4},
-        })
-    }
-
-    #[test]
-    fn a_success_tells_its_versions_counts_and_resources() {
-        let url = "https://console.example.com/#/cm/report/abc";
-        let lines = told(
-            "node_finished",
-            json!({"node": "web1", "detail": {"report-url": url}, "result": result()}),
-            "",
-        );
-        let expected = [
-            "✓ Finished node web1 - SUCCESS! (changed)",
-            "    Environment: production  Configuration version: 42  Transaction UUID: \
-             5f5a1b2c-0000-4000-8000-000000000001",
-            "    Resource events: 1 failed  2 changed  20 unchanged  3 skipped  4 noop",
-            "    Report: https://console.example.com/#/cm/report/abc",
-            "    changed  File[/etc/motd]  /code/site.pp:3",
-            "               content changed",
-            "    failed   Exec[x]",
-            "               no such file",
-            "    … and 5 more resources",
-        ];
-        assert_eq!(lines, expected);
-    }
-
-    #[test]
-    fn a_failure_an_error_and_a_skip_tell_why() {
-        let detail = json!({"node": "web1", "detail": {"message": "1 resource failed"}});
-        assert_eq!(
-            told("node_failed", detail, "long")[0],
-            "✗ Finished node web1 - FAILURE!: 1 resource failed"
-        );
-        let errors =
-            json!({"_error": {"msg": "no", "details": {"errors": ["no", "line 1\nline 2"]}}});
-        let detail = json!({"node": "web1", "detail": {"message": "no"}, "result": errors});
-        assert_eq!(
-            told("node_errored", detail, ""),
-            [
-                "✗ Error running puppet on web1: no",
-                "    line 1",
-                "    line 2"
-            ]
-        );
-        let detail = json!({"node": "web1", "detail": {"reason": "stopped"}});
-        assert_eq!(
-            told("node_skipped", detail, ""),
-            ["- Skipped node web1: stopped"]
-        );
-    }
-
-    #[test]
-    fn nothing_that_a_report_says_moves_the_cursor() {
-        let evil = "\u{1b}[2J\r\u{202e}";
-        let mut result = result();
-        for key in [
-            "environment",
-            "configuration_version",
-            "transaction_uuid",
-            "status",
-        ] {
-            result[key] = evil.into();
-        }
-        let resource = json!({"type": evil, "title": evil, "status": evil, "file": evil,
-            "line": 1, "messages": [evil]});
-        result["resources"] = json!([resource]);
-        result["errors"] = json!([evil]);
-        let detail = json!({"report-url": evil, "message": evil});
-        for kind in [
-            "node_finished",
-            "node_failed",
-            "node_errored",
-            "node_skipped",
-            evil,
-        ] {
-            let details = json!({"detail": detail, "result": result});
-            let event: Event = serde_json::from_value(json!({
-                "id": "1", "type": kind, "timestamp": "2026-11-21T20:00:00Z",
-                "details": details, "message": evil
-            }))
-            .unwrap();
-            for line in Ran::of_event(evil, &event).lines() {
-                let shown = anstream::adapter::strip_str(&line).to_string();
-                assert!(!shown.contains(['\u{1b}', '\r', '\u{202e}']), "{shown:?}");
-                assert!(!line.contains("\u{1b}[2J"), "{line:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn odd_values_are_left_out() {
-        let odd = json!({"metrics": "x", "resources": {}, "errors": 5, "noop": null,
-            "configuration_version": [], "transaction_uuid": null});
-        let lines = told("node_finished", json!({"node": "web1", "result": odd}), "");
-        assert_eq!(lines, ["✓ Finished node web1 - SUCCESS! (no status)"]);
-    }
-}
+mod tests;

@@ -11,22 +11,26 @@ const GAP: usize = 2;
 /// Columns that are shown however narrow the terminal is.
 const COLUMNS_MIN: usize = 2;
 
-/// Prints rows under a bold heading. Columns are in the order of their weight: the last ones are left
-/// out where the terminal is too narrow for them, for cells broken over lines cannot be read. What goes
-/// into a pipe is whole.
+/// With less than this, a column that is cut says nothing.
+const CUT_MIN: usize = 12;
+
+/// Prints rows under a bold heading. Columns are in the order of their weight: where the terminal is too
+/// narrow, one is cut and those behind it are left out, for cells broken over lines cannot be read. What
+/// goes into a pipe is whole.
 pub(crate) fn print(heading: &[&str], rows: Vec<Vec<String>>) {
     say!("{}", render(heading, rows, terminal::room()));
 }
 
-fn render(heading: &[&str], rows: Vec<Vec<String>>, room: Option<usize>) -> String {
-    let mut table = Table::new();
-    table
-        .load_style(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Disabled)
-        .set_header(heading.iter().map(terminal::heading));
-    table.add_rows(rows);
-    let widths = table.column_max_content_widths();
-    let shown = room.map_or(widths.len(), |room| columns_that_fit(&widths, room));
+fn render(heading: &[&str], mut rows: Vec<Vec<String>>, room: Option<usize>) -> String {
+    let widths = table(heading, &rows).column_max_content_widths();
+    let (mut shown, left) = room.map_or((widths.len(), 0), |room| columns_that_fit(&widths, room));
+    if left >= CUT_MIN {
+        for cell in rows.iter_mut().filter_map(|row| row.get_mut(shown)) {
+            *cell = cut(cell, left);
+        }
+        shown += 1;
+    }
+    let mut table = table(heading, &rows);
     for (index, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, GAP as u16));
         if index >= shown {
@@ -38,13 +42,44 @@ fn render(heading: &[&str], rows: Vec<Vec<String>>, room: Option<usize>) -> Stri
     lines.join("\n")
 }
 
-fn columns_that_fit(widths: &[u16], room: usize) -> usize {
-    let mut used = 0;
-    let fitting = widths.iter().take_while(|width| {
-        used += usize::from(**width) + GAP;
-        used <= room + GAP
+fn table(heading: &[&str], rows: &[Vec<String>]) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Disabled)
+        .set_header(heading.iter().map(terminal::heading));
+    table.add_rows(rows);
+    table
+}
+
+/// How many columns fit whole, and how much room is left for a part of the next one.
+fn columns_that_fit(widths: &[u16], room: usize) -> (usize, usize) {
+    let (mut shown, mut used) = (0, 0);
+    for width in widths.iter().map(|width| usize::from(*width)) {
+        if used + width > room && shown >= COLUMNS_MIN {
+            return (shown, room.saturating_sub(used));
+        }
+        used += width + GAP;
+        shown += 1;
+    }
+    (shown, 0)
+}
+
+/// As much of a cell as fits. One that is cut loses its colour.
+fn cut(cell: &str, room: usize) -> String {
+    let plain = anstream::adapter::strip_str(cell).to_string();
+    // Letters that are no ASCII may be two columns wide.
+    let width = |letter: char| if letter.is_ascii() { 1 } else { 2 };
+    if plain.chars().map(width).sum::<usize>() <= room {
+        return cell.to_owned();
+    }
+    let mut used = 1;
+    let kept = plain.chars().take_while(|letter| {
+        used += width(*letter);
+        used <= room
     });
-    fitting.count().max(COLUMNS_MIN)
+    let kept: String = kept.collect();
+    format!("{}…", kept.trim_end())
 }
 
 /// `key : value` lines, the keys in one column.
@@ -52,6 +87,7 @@ pub(crate) fn fields(fields: &[(&str, String)]) {
     let width = fields.iter().map(|(key, _)| key.len()).max().unwrap_or(0);
     for (key, value) in fields {
         let pad = " ".repeat(width - key.len());
+        let value = if value.is_empty() { "-" } else { value };
         say!("{}{pad}  {value}", terminal::dim(key));
     }
 }
@@ -83,9 +119,26 @@ mod tests {
 
     #[test]
     fn a_narrow_terminal_loses_the_last_columns_and_breaks_no_cell() {
-        assert_eq!(rendered(Some(44)).len(), 3);
-        assert_eq!(rendered(Some(44))[0], "ID  STATUS    TASK");
-        assert_eq!(rendered(Some(41))[0], "ID  STATUS");
+        assert_eq!(
+            rendered(Some(44))[1],
+            format!("1   finished  {}", "x".repeat(30))
+        );
+        let cut = rendered(Some(41));
+        assert_eq!(cut.len(), 3);
+        assert_eq!(cut[1], format!("1   finished  {}…", "x".repeat(26)));
+        assert_eq!(
+            (cut[1].chars().count(), cut[2].as_str()),
+            (41, "12  大きさ    y")
+        );
+        assert_eq!(rendered(Some(25))[0], "ID  STATUS");
         assert_eq!(rendered(Some(5))[0], "ID  STATUS");
+    }
+
+    #[test]
+    fn wide_letters_are_cut_early_enough() {
+        assert_eq!(cut("大きさ", 6), "大きさ");
+        assert_eq!(cut("大きさ", 5), "大き…");
+        assert_eq!(cut("\u{1b}[36mname\u{1b}[0m", 4), "\u{1b}[36mname\u{1b}[0m");
+        assert_eq!(cut("\u{1b}[36mnames\u{1b}[0m", 4), "nam…");
     }
 }

@@ -33,6 +33,11 @@ pub(crate) fn is_interactive() -> bool {
     !cfg!(test) && std::io::stdout().is_terminal()
 }
 
+/// Whether he sees what moves on stderr, too.
+pub(crate) fn is_watched() -> bool {
+    is_interactive() && std::io::stderr().is_terminal()
+}
+
 pub(crate) fn good(text: impl Display) -> String {
     text.green().to_string()
 }

@@ -3,6 +3,7 @@
 //! The rule: the first Ctrl-C asks the server to stop the job, the second only leaves; the job
 //! belongs to the server and its outcome is the same whether somebody watches or not.
 
+mod last_line;
 mod lines;
 mod progress;
 pub(crate) mod puppet;

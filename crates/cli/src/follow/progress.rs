@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
+use super::last_line::LastLine;
 use crate::terminal;
 
 /// A bar for fewer nodes is more noise than news.
@@ -12,6 +13,9 @@ const NODES_FOR_A_BAR: u64 = 2;
 
 /// The time goes on while no node ends.
 const TICK: Duration = Duration::from_secs(1);
+
+/// Drawings in a second, as `indicatif` has them.
+const DRAWINGS: u8 = 20;
 
 /// Columns of the bar, where the terminal is wide enough: the text beside it needs about forty.
 const BAR: usize = 24;
@@ -27,9 +31,9 @@ pub(crate) struct Progress {
 
 impl Progress {
     pub(crate) fn new(nodes: u64, wanted: bool) -> Self {
-        let shown = wanted && nodes >= NODES_FOR_A_BAR && terminal::is_interactive();
+        let shown = wanted && nodes >= NODES_FOR_A_BAR && terminal::is_watched();
         let target = if shown {
-            ProgressDrawTarget::stderr()
+            ProgressDrawTarget::term_like_with_hz(Box::new(LastLine::default()), DRAWINGS)
         } else {
             ProgressDrawTarget::hidden()
         };

@@ -21,7 +21,7 @@ pub(crate) struct Options {
     #[arg(long, global = true, value_name = "DIR")]
     cadir: Option<PathBuf>,
     /// The server's configuration
-    #[arg(long, global = true, env = "TUTTI_CONFIG", default_value = crate::DEFAULT_CONFIG, value_name = "FILE")]
+    #[arg(long, global = true, env = "TUTTI_CONFIG", hide_env_values = true, default_value = crate::DEFAULT_CONFIG, value_name = "FILE")]
     config: PathBuf,
     #[command(subcommand)]
     verb: Verb,

@@ -22,10 +22,10 @@ const DEFAULT_LOG: &str = "info,pcp_access=warn";
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
     /// The configuration
-    #[arg(long, env = "TUTTI_CONFIG", default_value = crate::DEFAULT_CONFIG, value_name = "FILE")]
+    #[arg(long, env = "TUTTI_CONFIG", hide_env_values = true, default_value = crate::DEFAULT_CONFIG, value_name = "FILE")]
     config: PathBuf,
     /// What to log, such as jobs=debug,info; pcp_access=info is a line for every message
-    #[arg(long, env = "TUTTI_LOG", default_value = DEFAULT_LOG, value_name = "FILTER")]
+    #[arg(long, env = "TUTTI_LOG", hide_env_values = true, default_value = DEFAULT_LOG, value_name = "FILTER")]
     log: String,
     /// Log JSON objects instead of text
     #[arg(long)]

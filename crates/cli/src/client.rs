@@ -189,7 +189,7 @@ impl Client {
         let place = || format!("--service-url {}", self.base);
         let mut url = Url::parse(&self.base).map_err(|error| Failure::Content {
             place: place(),
-            what: error.to_string(),
+            what: format!("{error}; it looks like https://tutti.example.com:8143"),
         })?;
         if url.scheme() != "https" {
             return Err(Failure::Content {
@@ -239,7 +239,8 @@ pub(crate) fn token(path: &Path) -> Result<SecretString, Failure> {
 fn tls(settings: &Settings) -> Result<rustls::ClientConfig, Failure> {
     let Some(path) = &settings.cacert else {
         return Err(Failure::Usage(
-            "no CA certificate to check the server against: give --cacert FILE (the CA's ca.pem)"
+            "no CA certificate to check the server against: give --cacert FILE or set TUTTI_CACERT \
+             (on the server it is data_dir/ca/ca_crt.pem)"
                 .to_owned(),
         ));
     };
@@ -309,13 +310,25 @@ pub(crate) fn unreachable(error: reqwest::Error) -> Failure {
                 .port()
                 .map_or_else(String::new, |port| format!(":{port}"))
     });
+    Failure::Unreachable {
+        url,
+        cause: innermost(&error),
+    }
+}
+
+/// What rustls says of a connection without an end is a lecture.
+pub(crate) fn innermost(error: &reqwest::Error) -> String {
     let mut cause = error.to_string();
     let mut inner = error.source();
     while let Some(source) = inner {
+        let io = source.downcast_ref::<std::io::Error>();
+        if io.is_some_and(|io| io.kind() == std::io::ErrorKind::UnexpectedEof) {
+            return "the connection broke off".to_owned();
+        }
         cause = source.to_string();
         inner = source.source();
     }
-    Failure::Unreachable { url, cause }
+    cause
 }
 
 async fn refuse(response: Response) -> Result<Response, Failure> {
@@ -329,6 +342,9 @@ async fn refuse(response: Response) -> Result<Response, Failure> {
         Ok(error) => Err(Failure::Refused {
             status: status.as_u16(),
             kind: error.kind,
+            permission: (error.details.get("permission"))
+                .and_then(|permission| permission.as_str())
+                .map(str::to_owned),
             msg: error.msg,
         }),
         Err(_) => Err(Failure::Answer {

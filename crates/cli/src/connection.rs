@@ -163,13 +163,32 @@ async fn add(options: &Add, client: &Client) -> Result<u8, Failure> {
         duplicates: Some(duplicates.to_owned()),
     };
     let path = ["inventory", "v1", "command", "create-connection"];
-    let created: ConnectionCreated = client.post(&path, &command).await?;
+    let created: Result<ConnectionCreated, Failure> = client.post(&path, &command).await;
+    let created = created.map_err(with_the_way_out)?;
     let nodes = values::counted(count, "node");
     say!(
         "Made connection {} of {nodes}",
         harmless(&created.connection_id)
     );
     Ok(EXIT_SUCCESS)
+}
+
+/// The service does not know what its clients call it.
+fn with_the_way_out(failure: Failure) -> Failure {
+    match failure {
+        Failure::Refused {
+            status: status @ 409,
+            kind,
+            msg,
+            permission,
+        } => Failure::Refused {
+            status,
+            kind,
+            msg: format!("{msg}; --replace puts this one in its place"),
+            permission,
+        },
+        other => other,
+    }
 }
 
 fn parameters(options: &Add) -> Object {

@@ -69,6 +69,8 @@ pub enum Failure {
         kind: String,
         /// What the service says.
         msg: String,
+        /// The permission that is missing.
+        permission: Option<String>,
     },
     /// The service's answer cannot be understood.
     #[error(
@@ -121,10 +123,22 @@ impl Failure {
     /// The message for a terminal: what only programs and search engines want is dim.
     pub(crate) fn shown(&self) -> String {
         match self {
-            Self::Refused { status, kind, msg } => {
+            Self::Refused {
+                status,
+                kind,
+                msg,
+                permission,
+            } => {
                 let kind = terminal::harmless(kind);
                 let code = terminal::dim(format!("({kind}, HTTP {status})"));
-                format!("{} {code}", terminal::harmless(msg))
+                let next = permission.as_ref().map_or_else(String::new, |permission| {
+                    let permission = terminal::harmless(permission);
+                    format!(
+                        "; an administrator can put it into one of your roles: `tutti role \
+                         add-permission ROLE {permission}`"
+                    )
+                });
+                format!("{}{next} {code}", terminal::harmless(msg))
             }
             other => terminal::harmless(&other.to_string()),
         }

@@ -11,7 +11,7 @@ use bytes::BytesMut;
 use reqwest::Response;
 
 use crate::Failure;
-use crate::client::{Client, unreachable};
+use crate::client::{Client, innermost};
 use crate::defaults::{
     RECONNECT_ATTEMPTS, RECONNECT_FIRST, RECONNECT_MAX, STREAM_LINE_BYTES, STREAM_SILENCE,
 };
@@ -69,7 +69,7 @@ impl<'a> EventStream<'a> {
                     Err(cause) => cause,
                 },
                 Ok(Ok(None)) => "the server closed the stream".to_owned(),
-                Ok(Err(error)) => unreachable(error).to_string(),
+                Ok(Err(error)) => innermost(&error),
                 Err(_) => "the server went silent".to_owned(),
             };
             self.response = None;

@@ -142,7 +142,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<String>, Failure> {
         None => split(text),
     };
     if names.is_empty() {
-        return Err(Failure::Usage(format!("`{text}` names no node")));
+        return Err(Failure::Usage(format!("--nodes `{text}` names no node")));
     }
     Ok(names)
 }

@@ -32,7 +32,7 @@ pub enum Verb {
   tutti webhook edit 6f1c2f6e-52a4-4f1d-9c1e-0d1d7c0f8a11 --disable
   tutti webhook edit 6f1c2f6e-52a4-4f1d-9c1e-0d1d7c0f8a11 --renew-secret")]
     Edit(Edit),
-    /// Tell no more
+    /// Delete a webhook: nothing is told any more
     #[command(after_long_help = "Example:
   tutti webhook delete 6f1c2f6e-52a4-4f1d-9c1e-0d1d7c0f8a11")]
     Delete(One),

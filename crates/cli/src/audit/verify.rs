@@ -33,6 +33,7 @@ pub struct Options {
     #[arg(
         long,
         env = "TUTTI_CONFIG",
+        hide_env_values = true,
         default_value = "/etc/tutti/tutti.toml",
         value_name = "FILE"
     )]

@@ -43,7 +43,13 @@ pub(crate) async fn follow(client: &Client, number: &str, format: Format) -> Res
     let mut asked = false;
     loop {
         let item = tokio::select! {
-            item = stream.next() => item?,
+            item = stream.next() => match item {
+                Ok(item) => item,
+                Err(failure) => {
+                    view.finish();
+                    return Err(abandoned(failure, number));
+                }
+            },
             _ = interrupt.recv() => {
                 let leave = asked || stop(client, number, &view, &mut interrupt).await;
                 if leave {
@@ -56,13 +62,26 @@ pub(crate) async fn follow(client: &Client, number: &str, format: Format) -> Res
         };
         match item {
             Item::Output(output) => view.output(&output),
-            Item::Lost(cause) => view.note(&format!("{cause}; waiting for the server …")),
+            Item::Lost(cause) => view.note(&format!(
+                "{cause}; waiting for the server, the job goes on …"
+            )),
             Item::Event(event) if ends_job(&event.kind) => break,
             Item::Event(event) => view.event(&event),
         }
     }
     view.finish();
     summary(client, number, format).await
+}
+
+/// Whoever cannot watch any more is told that the job does not care.
+fn abandoned(failure: Failure, number: &str) -> Failure {
+    match failure {
+        lost @ Failure::StreamLost { .. } => lost,
+        other => Failure::StreamLost {
+            job: number.to_owned(),
+            cause: other.to_string(),
+        },
+    }
 }
 
 /// Asks the server to stop the job; true when Ctrl-C came again before it answered.

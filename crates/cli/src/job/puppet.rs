@@ -53,16 +53,16 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "ORDER")]
     pub(crate) ordering: Option<String>,
     /// How long file metadata is trusted on the node
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = crate::span::seconds)]
     pub(crate) filetimeout: Option<u64>,
     /// Puppet's setting
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = crate::span::seconds)]
     pub(crate) http_connect_timeout: Option<u64>,
     /// Puppet's setting
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = crate::span::seconds)]
     pub(crate) http_keepalive_timeout: Option<u64>,
     /// Puppet's setting
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = crate::span::seconds)]
     pub(crate) http_read_timeout: Option<u64>,
 }
 

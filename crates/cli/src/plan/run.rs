@@ -22,8 +22,8 @@ pub struct Options {
     params: Option<String>,
     #[command(flatten)]
     environment: task::Environment,
-    /// Seconds that the plan may take
-    #[arg(long, value_name = "SECONDS")]
+    /// How long the plan may take: seconds, or 15m, 4h, 1d
+    #[arg(long, value_name = "TIME", value_parser = crate::span::seconds)]
     timeout: Option<u64>,
     /// Why; kept with the plan job
     #[arg(long)]

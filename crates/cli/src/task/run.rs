@@ -32,8 +32,8 @@ pub struct Options {
     /// How many nodes at once [default: the server's limit]
     #[arg(long, value_name = "N")]
     concurrency: Option<u32>,
-    /// Seconds that one node may take
-    #[arg(long, value_name = "SECONDS")]
+    /// How long one node may take: seconds, or 15m, 4h, 1d
+    #[arg(long, value_name = "TIME", value_parser = crate::span::seconds)]
     timeout: Option<u64>,
     /// Why; kept with the job
     #[arg(long)]

@@ -256,6 +256,39 @@ async fn a_refusal_of_the_server_ends_with_2_and_its_words() {
 }
 
 #[tokio::test]
+async fn who_lacks_a_permission_is_told_how_to_get_it() {
+    let error = json!({"kind": "k/not-permitted", "msg": "anna lacks the permission a:b:c",
+        "details": {"permission": "a:b:c"}});
+    let fake = Fake::start(vec![(DEPLOY, 403, error)]).await;
+    let ran = fake.run(&["tutti", "job", "run", "-q", "nodes{}"]).await;
+    let told = "`tutti role add-permission ROLE a:b:c` (k/not-permitted, HTTP 403)";
+    assert!(ran.error.ends_with(told), "{}", ran.error);
+}
+
+#[tokio::test]
+async fn who_may_not_watch_any_more_is_told_that_the_job_goes_on() {
+    let expired = json!({"kind": "k/expired", "msg": "the token has expired", "details": {}});
+    let fake = Fake::start(vec![
+        (
+            "GET /orchestrator/v1/jobs/81",
+            200,
+            job("running", json!({})),
+        ),
+        ("GET /orchestrator/v1/events/stream", 401, expired),
+    ])
+    .await;
+    let ran = fake.run(&["tutti", "job", "show", "81", "--follow"]).await;
+    assert_eq!(ran.code, 2);
+    for words in [
+        "the token has expired",
+        "the job goes on",
+        "tutti job show 81",
+    ] {
+        assert!(ran.error.contains(words), "{words}: {}", ran.error);
+    }
+}
+
+#[tokio::test]
 async fn a_plan_shows_where_it_would_run_and_starts_nothing() {
     let known = json!({"items": [
         {"name": "web1", "connected": true, "broker": "pcp://b/server",

@@ -5,6 +5,8 @@
 //! `postgres` or `nobody`. The rule: the server ends with its handle, and with the test process,
 //! however that ends (it asks the kernel for a signal at its parent's death).
 
+mod place;
+
 use std::ffi::OsString;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
@@ -14,6 +16,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak, mpsc};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+
+use place::{Account, account, programs};
 
 /// A running server.
 #[derive(Debug)]
@@ -44,12 +48,6 @@ enum Stop {
     Kill,
 }
 
-#[derive(Clone, Debug)]
-struct Account {
-    uid: u32,
-    gid: u32,
-}
-
 /// Longer than any healthy machine needs, to end a broken test with a message.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -72,18 +70,26 @@ impl Postgres {
 
     /// A new server.
     pub fn start() -> Result<Self> {
-        Self::start_with(None)
+        Self::start_with(None, &std::env::temp_dir())
     }
 
     /// A new server that also listens on 127.0.0.1, for those who cannot use a Unix socket.
     pub fn start_on_tcp() -> Result<Self> {
-        Self::start_with(Some(crate::installation::free_port()?))
+        Self::start_with(
+            Some(crate::installation::free_port()?),
+            &std::env::temp_dir(),
+        )
     }
 
-    fn start_with(tcp: Option<u16>) -> Result<Self> {
+    /// A new server whose data, log and socket are in a directory below this one.
+    pub fn start_in(parent: &Path) -> Result<Self> {
+        Self::start_with(None, parent)
+    }
+
+    fn start_with(tcp: Option<u16>, parent: &Path) -> Result<Self> {
         let programs = programs()?;
         let account = account()?;
-        let directory = tempfile::Builder::new().prefix("pg-").tempdir()?;
+        let directory = tempfile::Builder::new().prefix("pg-").tempdir_in(parent)?;
         if let Some(Account { uid, gid, .. }) = account {
             std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o711))?;
             chown(directory.path(), Some(uid), Some(gid))?;
@@ -188,6 +194,24 @@ impl Postgres {
             String::from_utf8_lossy(&output.stderr)
         );
         Ok(output.stdout)
+    }
+
+    /// Kills whoever commits in this database just now, as the kernel does when memory is short; the
+    /// server then ends all other sessions too and recovers. Says whether there was one.
+    pub fn kill_committing(&self, database: &str) -> Result<bool> {
+        let found = self.psql(
+            "postgres",
+            &format!(
+                "SELECT pid FROM pg_stat_activity \
+                 WHERE datname = '{database}' AND state = 'active' AND query = 'COMMIT'"
+            ),
+        )?;
+        let pid = found.lines().next().map(str::parse).transpose()?;
+        let Some(pid) = pid.and_then(rustix::process::Pid::from_raw) else {
+            return Ok(false);
+        };
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL)?;
+        Ok(true)
     }
 
     /// Ends the server as an administrator does: connections are cut, everything is on the disk.
@@ -369,46 +393,4 @@ fn is_alive(pid: rustix::process::Pid) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
     // A child that ended and was not waited for is a zombie.
     stat.is_ok_and(|stat| !stat.contains(") Z "))
-}
-
-/// Debian keeps the server's programs out of the path, in a directory for each version.
-fn programs() -> Result<PathBuf> {
-    let mut directories: Vec<PathBuf> = std::env::var_os("PATH")
-        .iter()
-        .flat_map(std::env::split_paths)
-        .collect();
-    directories.push("/usr/local/bin".into());
-    let mut versions: Vec<PathBuf> = std::fs::read_dir("/usr/lib/postgresql")
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path().join("bin"))
-        .collect();
-    versions.sort();
-    directories.extend(versions.into_iter().rev());
-    directories
-        .into_iter()
-        .find(|directory| directory.join("initdb").is_file() && directory.join("psql").is_file())
-        .context("PostgreSQL is not installed: `apt install postgresql` (15 or newer)")
-}
-
-/// `None`: the present account is good.
-fn account() -> Result<Option<Account>> {
-    if !rustix::process::geteuid().is_root() {
-        return Ok(None);
-    }
-    let passwd = std::fs::read_to_string(Path::new("/etc/passwd"))?;
-    for name in ["postgres", "nobody"] {
-        let line = passwd
-            .lines()
-            .find(|line| line.split(':').next() == Some(name));
-        let fields: Vec<&str> = line.iter().flat_map(|line| line.split(':')).collect();
-        if let [_, _, uid, gid, ..] = fields.as_slice() {
-            return Ok(Some(Account {
-                uid: uid.parse()?,
-                gid: gid.parse()?,
-            }));
-        }
-    }
-    bail!("PostgreSQL refuses to run as root, and there is neither a user postgres nor nobody")
 }

@@ -141,7 +141,7 @@ impl Writer {
                 }
                 Err(Attempt::Lost(error)) => {
                     tracing::warn!(%error, "a transaction was lost with its connection; repeated");
-                    self.link = None;
+                    self.lost(errors::from_engine(error), deadline).await?;
                 }
                 Err(Attempt::InDoubt {
                     error,
@@ -159,6 +159,17 @@ impl Writer {
                 }
             }
         }
+    }
+
+    /// Gives the connection up and lets some time pass, if there is any left. A server that crashes
+    /// or that became a standby lets people in and then fails them.
+    async fn lost(&mut self, error: StoreError, deadline: Instant) -> Result<(), StoreError> {
+        self.link = None;
+        if Instant::now() >= deadline {
+            return Err(error);
+        }
+        tokio::time::sleep(POSTGRES_RETRY).await;
+        Ok(())
     }
 
     async fn roll_back(&mut self) {
@@ -201,18 +212,22 @@ impl Writer {
 
     /// Whether the transaction with this number was committed.
     async fn took_place(&mut self, commits: i64, deadline: Instant) -> Result<bool, StoreError> {
-        let epoch = self.epoch;
-        let link = self.link(deadline).await?;
-        let row = link
-            .client
-            .query_one(ledger::READ, &[])
-            .await
-            .map_err(errors::from_engine)?;
-        let ledger = Ledger::from_row(&row)?;
-        if ledger.epoch != epoch {
-            return Err(StoreError::Superseded);
+        loop {
+            let link = self.link(deadline).await?;
+            let row = link.client.query_one(ledger::READ, &[]).await;
+            let ledger = match row.map_err(errors::from_engine) {
+                Ok(row) => Ledger::from_row(&row)?,
+                Err(error @ StoreError::Unavailable(_)) => {
+                    self.lost(error, deadline).await?;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            if ledger.epoch != self.epoch {
+                return Err(StoreError::Superseded);
+            }
+            return Ok(ledger.commits >= commits);
         }
-        Ok(ledger.commits >= commits)
     }
 }
 

@@ -6,6 +6,7 @@
     reason = "in tests a panic is the report; clippy excuses only test functions"
 )]
 
+mod disk;
 mod engine;
 mod events;
 mod inventory;
@@ -16,9 +17,9 @@ mod node_groups;
 mod opening;
 mod outage;
 mod plan_jobs;
+mod postgres_session;
 mod prune;
 mod runs;
 mod sizes;
-mod sqlite_disk;
 mod statements;
 mod users;

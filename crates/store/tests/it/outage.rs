@@ -83,6 +83,35 @@ async fn what_became_of_a_job_whose_commit_was_not_answered_is_told_later() {
     store.close().await;
 }
 
+/// As after a fail-over to the wrong machine: everybody is let in and nobody may write.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_lets_nobody_write_is_not_waited_for_longer_than_told() {
+    let server = Postgres::shared().unwrap();
+    let url = server.create_database().unwrap();
+    let database = url.rsplit('/').next().unwrap().to_owned();
+    let config = StoreConfig {
+        patience: Duration::from_millis(300),
+        ..StoreConfig::new(url)
+    };
+    let store = Store::open(&config).await.unwrap();
+    assert_eq!(store.insert_job(job(&["a"])).await.unwrap().get(), 1);
+    let read_only = |setting: &str| {
+        let alter = format!("ALTER DATABASE {database} {setting}");
+        server.psql("postgres", &alter).unwrap();
+        let cut = format!(
+            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity \
+             WHERE datname = '{database}'"
+        );
+        server.psql("postgres", &cut).unwrap();
+    };
+    read_only("SET default_transaction_read_only = on");
+    let error = store.insert_job(job(&["a"])).await.unwrap_err();
+    assert!(matches!(error, StoreError::Unavailable(_)), "{error:?}");
+    read_only("RESET default_transaction_read_only");
+    assert_eq!(store.insert_job(job(&["a"])).await.unwrap().get(), 2);
+    store.close().await;
+}
+
 trait LastJob {
     async fn last_job(&self) -> i64;
 }

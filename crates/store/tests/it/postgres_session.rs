@@ -43,8 +43,13 @@ async fn what_was_acknowledged_survives_kills_of_the_session_at_its_commit() {
         // Something was written since the last one.
         seen.changed().await.unwrap();
         let (server, database) = (Arc::clone(&server), database.clone());
-        let kill = move || while !server.kill_committing(&database).unwrap() {};
+        let writing = writer.abort_handle();
+        // While it recovers it answers nobody.
+        let kill = move || {
+            while !writing.is_finished() && !server.kill_committing(&database).unwrap_or(false) {}
+        };
         tokio::task::spawn_blocking(kill).await.unwrap();
+        seen.mark_unchanged();
     }
     stop.send(true).unwrap();
     writer.await.unwrap();

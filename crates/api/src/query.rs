@@ -84,11 +84,24 @@ pub(crate) fn failure(error: QueryError) -> Failure {
     let kind = match error.fault() {
         Fault::Query => kinds::QUERY,
         Fault::PuppetDb => kinds::PUPPETDB,
+        Fault::Busy => kinds::UNAVAILABLE,
         Fault::Server => return Failure::internal("ask the inventory", &error),
     };
     let told = ApiError::new(kind, error.to_string());
     match &error {
         QueryError::Unsupported(invalid) => told.with("place", json!(invalid.place)).into(),
         _ => told.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_inventory_that_is_busy_is_asked_again_later() {
+        let Failure(refused) = failure(QueryError::Busy(inventory::defaults::PLACE_WAIT));
+        assert_eq!(refused.status, 503);
+        assert!(refused.body.msg.contains("try again"), "{refused:?}");
     }
 }

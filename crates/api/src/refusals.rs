@@ -44,6 +44,7 @@ pub(crate) fn resolve_refusal(place: &str, error: &ResolveError) -> Failure {
     let refused = match error {
         ResolveError::Query(_) => ApiError::new(kinds::QUERY, text),
         ResolveError::Unreachable(_) => ApiError::new(kinds::PUPPETDB, text),
+        ResolveError::Busy(_) => ApiError::new(kinds::UNAVAILABLE, text),
         ResolveError::UnknownGroup(group) | ResolveError::NoRules(group) => {
             ApiError::invalid("scope.node_group", text).with("node_group", json!(group))
         }
@@ -108,6 +109,10 @@ mod tests {
                 (400, "validation-error"),
             ),
             (ResolveError::Missing("x").into(), (400, "validation-error")),
+            (
+                ResolveError::Busy(text()).into(),
+                (503, "service-unavailable"),
+            ),
             (ResolveError::Broken(text()).into(), (500, "unknown-error")),
         ] {
             assert_eq!(kind(&scope_refusal(&error)), expected, "{error}");

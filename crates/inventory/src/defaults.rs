@@ -26,9 +26,17 @@ pub const MAX_REGEXES: usize = 64;
 /// Queries in one query: each is one walk over all nodes.
 pub const MAX_SELECTS: usize = 16;
 
-/// Queries of the embedded inventory that are evaluated at once: each keeps one core busy and may
+/// Queries of people that the embedded inventory evaluates at once: each keeps one core busy and may
 /// hold an answer.
 pub const EVALUATIONS: usize = 2;
+
+/// As many for the engine alone, which names nodes of jobs and holds no rows: whatever people ask,
+/// a job's start waits for other jobs' starts only.
+pub const ENGINE_EVALUATIONS: usize = 2;
+
+/// How long a query may wait for its place. Each query ahead takes [`EVALUATION_TIME`] at the most,
+/// so whoever waits longer stands behind four of the slowest that there may be.
+pub const PLACE_WAIT: Duration = Duration::from_secs(20);
 
 /// How long one evaluation may take. A query over 25,000 nodes takes some 30 ms.
 pub const EVALUATION_TIME: Duration = Duration::from_secs(10);
@@ -57,8 +65,12 @@ pub const SHOWN_BYTES: usize = 1_024;
 /// An error text is read up to here.
 pub const MAX_ERROR_BYTES: usize = 64 << 10;
 
-/// Questions on their way at once; PuppetDB itself has 25 connections to its database.
-pub const QUESTIONS: usize = 16;
+/// Questions of people on their way at once. With [`ENGINE_QUESTIONS`] they are 24; PuppetDB itself
+/// has 25 connections to its database.
+pub const QUESTIONS: usize = 8;
+
+/// Questions of the engine on their way at once: nodes of jobs, their facts, reports of their runs.
+pub const ENGINE_QUESTIONS: usize = 16;
 
 /// A server that failed is asked last for so long, so that not every question waits for it.
 pub const AVOID_FAILED: Duration = Duration::from_secs(30);

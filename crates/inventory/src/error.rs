@@ -74,6 +74,11 @@ pub enum QueryError {
     /// The query kept a core busy for too long.
     #[error("the query took more than {} s; ask for less", .0.as_secs())]
     Slow(Duration),
+    /// All places at which questions are answered stayed taken.
+    #[error(
+        "other queries kept the inventory busy for {} s; try again when they are answered", .0.as_secs()
+    )]
+    Busy(Duration),
     /// The answer has no column that names nodes.
     #[error(
         "the query's answer has no `certname`; ask for it, for example nodes[certname] {{ … }}"
@@ -97,6 +102,8 @@ pub enum Fault {
     Query,
     /// PuppetDB's or the way to it: `puppetdb-error`.
     PuppetDb,
+    /// Nobody's: too much is asked at once, and it passes.
+    Busy,
     /// This server's.
     Server,
 }
@@ -117,6 +124,7 @@ impl QueryError {
             | Self::Refused { .. }
             | Self::BadCertname(_)
             | Self::AllFailed(_) => Fault::PuppetDb,
+            Self::Busy(_) => Fault::Busy,
             Self::Store(_) | Self::ShuttingDown => Fault::Server,
         }
     }

@@ -13,6 +13,7 @@ use store::{Store, StoreError};
 
 use crate::defaults::REPORT_WAIT_MAX;
 use crate::embedded::{Embedded, Snapshot};
+use crate::places::Asker;
 use crate::puppetdb::{PuppetDb, PuppetDbConfig};
 use crate::{NodeRecord, Query, QueryError, RecordError, Report};
 
@@ -24,7 +25,7 @@ pub struct Inventory {
 
 enum Backend {
     PuppetDb(Box<PuppetDb>),
-    Embedded(Embedded),
+    Embedded(Box<Embedded>),
 }
 
 /// How the inventory is.
@@ -46,7 +47,8 @@ impl Inventory {
 
     /// What agents tell this server, kept in `store`.
     pub async fn embedded(store: Store) -> Result<Self, StoreError> {
-        Ok(Self::of(Backend::Embedded(Embedded::open(store).await?)))
+        let embedded = Embedded::open(store).await?;
+        Ok(Self::of(Backend::Embedded(Box::new(embedded))))
     }
 
     fn of(backend: Backend) -> Self {
@@ -60,10 +62,11 @@ impl Inventory {
         matches!(&*self.backend, Backend::Embedded(_))
     }
 
-    /// The rows of an answer.
+    /// The rows of an answer, for somebody who wants to see them. However many are asked for, the
+    /// engine's own questions (all below) have places of their own.
     pub async fn query(&self, query: &Query) -> Result<Vec<Value>, QueryError> {
         match &*self.backend {
-            Backend::PuppetDb(puppetdb) => puppetdb.query(query).await,
+            Backend::PuppetDb(puppetdb) => puppetdb.query(Asker::Person, query).await,
             Backend::Embedded(embedded) => embedded.query(query.clone()).await,
         }
     }
@@ -71,7 +74,9 @@ impl Inventory {
     /// Every top-level `certname` of the rows, each once, in the order of the answer.
     pub async fn certnames(&self, query: &Query) -> Result<Vec<Certname>, QueryError> {
         match &*self.backend {
-            Backend::PuppetDb(puppetdb) => certnames_of(puppetdb.query(query).await?),
+            Backend::PuppetDb(puppetdb) => {
+                certnames_of(puppetdb.query(Asker::Engine, query).await?)
+            }
             Backend::Embedded(embedded) => embedded.certnames(query.clone()).await,
         }
     }

@@ -13,6 +13,7 @@ mod handle;
 mod held;
 mod lang;
 mod node;
+mod places;
 mod puppetdb;
 mod query;
 mod report;

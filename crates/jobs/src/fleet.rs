@@ -188,6 +188,7 @@ impl From<QueryError> for ResolveError {
         match error.fault() {
             Fault::Query => Self::Query(error.to_string()),
             Fault::PuppetDb => Self::Unreachable(error.to_string()),
+            Fault::Busy => Self::Busy(error.to_string()),
             Fault::Server => Self::Broken(error.to_string()),
         }
     }

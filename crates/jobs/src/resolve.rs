@@ -98,6 +98,9 @@ pub enum ResolveError {
     /// PuppetDB does not answer.
     #[error("PuppetDB cannot be asked: {0}")]
     Unreachable(String),
+    /// Too much is asked of the inventory at once, which passes.
+    #[error("the nodes cannot be looked up now: {0}")]
+    Busy(String),
     /// No group has this id.
     #[error("there is no node group {0}")]
     UnknownGroup(String),

@@ -1,7 +1,8 @@
 //! The back end without a PuppetDB: [`Embedded`], what agents told this server.
 //!
 //! The rules: what is recorded is in the store before it is in memory; a query sees one moment;
-//! queries are evaluated on threads of their own, a bounded number at once.
+//! queries are evaluated on threads of their own, a bounded number at once, and those of people
+//! take no place from the engine's.
 
 mod fleet;
 mod load;
@@ -16,15 +17,17 @@ use jiff::Timestamp;
 use pcp::Certname;
 use serde_json::Value;
 use store::{InventoryFacts, InventoryReportRow, Store, StoreError};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 pub use fleet::{Node, Snapshot};
 
 use crate::defaults::{
-    EVALUATIONS, MAX_FACTS_BYTES, MAX_NODES, MAX_REPORT_BYTES, REPORTS_PER_NODE,
+    ENGINE_EVALUATIONS, EVALUATIONS, MAX_FACTS_BYTES, MAX_NODES, MAX_REPORT_BYTES, PLACE_WAIT,
+    REPORTS_PER_NODE,
 };
 use crate::lang::{self, Entity, Invalid, Select};
+use crate::places::{Asker, Places};
 use crate::query::Form;
 use crate::{NodeRecord, Query, QueryError, RecordError, Report};
 use fleet::Fleet;
@@ -34,7 +37,7 @@ use fleet::Fleet;
 pub(crate) struct Embedded {
     store: Store,
     fleet: Fleet,
-    evaluations: Arc<Semaphore>,
+    places: Places,
     /// Counts reports that came in, for those who wait for one.
     reports: watch::Sender<u64>,
 }
@@ -47,7 +50,7 @@ impl Embedded {
         Ok(Self {
             store,
             fleet,
-            evaluations: Arc::new(Semaphore::new(EVALUATIONS)),
+            places: Places::new(EVALUATIONS, ENGINE_EVALUATIONS),
             reports: watch::Sender::new(0),
         })
     }
@@ -56,13 +59,17 @@ impl Embedded {
         self.fleet.snapshot()
     }
 
+    /// The rows of an answer, for people.
     pub(crate) async fn query(&self, query: Query) -> Result<Vec<Value>, QueryError> {
-        self.evaluate(move |snapshot| select::answer(&snapshot, &read(&query)?))
-            .await
+        self.evaluate(Asker::Person, move |snapshot| {
+            select::answer(&snapshot, &read(&query)?)
+        })
+        .await
     }
 
+    /// The nodes of an answer, for the engine.
     pub(crate) async fn certnames(&self, query: Query) -> Result<Vec<Certname>, QueryError> {
-        self.evaluate(move |snapshot| {
+        self.evaluate(Asker::Engine, move |snapshot| {
             let names = select::certnames(&snapshot, &read(&query)?)?;
             let names = names.ok_or(QueryError::NoCertname)?;
             Ok(names
@@ -75,14 +82,14 @@ impl Embedded {
 
     async fn evaluate<T: Send + 'static>(
         &self,
+        asker: Asker,
         work: impl FnOnce(Snapshot) -> Result<T, QueryError> + Send + 'static,
     ) -> Result<T, QueryError> {
-        let permit = Arc::clone(&self.evaluations).acquire_owned().await;
-        let permit = permit.map_err(|_| QueryError::ShuttingDown)?;
+        let place = self.places.take(asker, PLACE_WAIT).await?;
         let snapshot = self.snapshot();
         let working = tokio::task::spawn_blocking(move || {
             let answer = work(snapshot);
-            drop(permit);
+            drop(place);
             answer
         });
         working.await.map_err(|_| QueryError::ShuttingDown)?
@@ -242,5 +249,36 @@ fn within(bytes: usize, limit: usize) -> Result<(), RecordError> {
     match bytes > limit {
         true => Err(RecordError::TooLarge { bytes, limit }),
         false => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use store::StoreConfig;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn jobs_find_their_nodes_while_people_keep_all_their_places() {
+        let directory = tempfile::tempdir().unwrap();
+        let config = StoreConfig::sqlite(directory.path().join("tutti.db"));
+        let store = Store::open(&config).await.unwrap();
+        let embedded = Embedded::open(store).await.unwrap();
+        let node: Certname = "web".parse().unwrap();
+        let nodes = std::slice::from_ref(&node);
+        embedded.connected(nodes).await.unwrap();
+        let mut slow = Vec::new();
+        for _ in 0..EVALUATIONS {
+            slow.push(embedded.places.take(Asker::Person, PLACE_WAIT).await);
+        }
+
+        // Nothing below waits for the disk.
+        tokio::time::pause();
+        let all = Query::text("nodes[certname] { }");
+        assert_eq!(embedded.certnames(all.clone()).await.unwrap(), nodes);
+        let refused = embedded.query(all.clone()).await.unwrap_err();
+        assert!(matches!(refused, QueryError::Busy(PLACE_WAIT)), "{refused}");
+        drop(slow);
+        assert_eq!(embedded.query(all).await.unwrap().len(), 1);
     }
 }

@@ -1,7 +1,7 @@
 //! Questions over HTTPS, with failover: [`Client`].
 //!
 //! The rules: servers are tried in the order of the configuration, those that failed lately last;
-//! one question has one deadline over all of them; no redirect is followed, since a certificate
+//! one question has one deadline over all of them and its wait for a place; no redirect is followed, since a certificate
 //! is shown on the way.
 
 use std::sync::{Mutex, PoisonError};
@@ -10,20 +10,20 @@ use std::time::{Duration, SystemTime};
 use pki::{ClientTls, TlsFiles};
 use reqwest::{StatusCode, Url};
 use serde_json::Value;
-use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use super::body::{self, BodyError};
 use super::conf::PuppetDbConfig;
 use super::failure::{chain, classify};
 use crate::QueryError;
-use crate::defaults::{AVOID_FAILED, MAX_ERROR_BYTES, QUESTIONS, SHOWN_BYTES};
+use crate::defaults::{AVOID_FAILED, ENGINE_QUESTIONS, MAX_ERROR_BYTES, QUESTIONS, SHOWN_BYTES};
+use crate::places::{Asker, Places};
 
 /// A client of all configured servers.
 #[derive(Debug)]
 pub(super) struct Client {
     config: PuppetDbConfig,
-    questions: Semaphore,
+    places: Places,
     http: Mutex<Option<Made>>,
     /// When each server failed last.
     failed: Mutex<Vec<Option<Instant>>>,
@@ -44,7 +44,7 @@ impl Client {
         let failed = vec![None; config.server_urls.len()];
         Self {
             config,
-            questions: Semaphore::new(QUESTIONS),
+            places: Places::new(QUESTIONS, ENGINE_QUESTIONS),
             http: Mutex::new(None),
             failed: Mutex::new(failed),
         }
@@ -57,16 +57,14 @@ impl Client {
     }
 
     /// Rows of an answer.
-    pub(super) async fn ask(&self, question: &Value) -> Result<Vec<Value>, QueryError> {
+    pub(super) async fn ask(
+        &self,
+        asker: Asker,
+        question: &Value,
+    ) -> Result<Vec<Value>, QueryError> {
         let started = Instant::now();
         let deadline = started + self.config.total_timeout;
-        let permit = tokio::time::timeout_at(deadline, self.questions.acquire()).await;
-        let _permit = permit
-            .map_err(|_| QueryError::Timeout {
-                url: self.place(),
-                after: self.config.total_timeout,
-            })?
-            .map_err(|_| QueryError::ShuttingDown)?;
+        let _place = self.places.take(asker, self.config.total_timeout).await?;
         let mut errors = Vec::new();
         for index in self.order() {
             if Instant::now() >= deadline {

@@ -19,6 +19,7 @@ use tokio::time::Instant;
 pub use conf::{ConfError, PuppetDbConfig};
 
 use crate::defaults::{REPORT_AWAY, REPORT_POLL_FIRST, REPORT_POLL_LAST};
+use crate::places::Asker;
 use crate::query::Form;
 use crate::{NodeRecord, Query, QueryError, Report};
 use client::Client;
@@ -62,9 +63,12 @@ impl PuppetDb {
         self.client.place()
     }
 
-    pub(crate) async fn query(&self, query: &Query) -> Result<Vec<Value>, QueryError> {
-        let question = question(query);
-        self.client.ask(&question).await
+    pub(crate) async fn query(
+        &self,
+        asker: Asker,
+        query: &Query,
+    ) -> Result<Vec<Value>, QueryError> {
+        self.client.ask(asker, &question(query)).await
     }
 
     pub(crate) async fn facts(
@@ -72,7 +76,7 @@ impl PuppetDb {
         certname: &Certname,
     ) -> Result<Option<NodeRecord>, QueryError> {
         let ast = json!(["from", "inventory", ["=", "certname", certname.as_str()]]);
-        let rows = self.client.ask(&json!({ "query": ast })).await?;
+        let rows = self.engine(&json!({ "query": ast })).await?;
         let Some(row) = rows.into_iter().next() else {
             return Ok(None);
         };
@@ -108,7 +112,7 @@ impl PuppetDb {
         let mut pause = REPORT_POLL_FIRST;
         let mut away_since = None;
         loop {
-            match self.client.ask(&question).await {
+            match self.engine(&question).await {
                 Ok(rows) => {
                     away_since = None;
                     if let Some(row) = rows.into_iter().next() {
@@ -137,7 +141,11 @@ impl PuppetDb {
     /// Whether it answers at all.
     pub(crate) async fn health(&self) -> Result<(), QueryError> {
         let ast = json!(["from", "nodes", ["extract", ["certname"]], ["limit", 1]]);
-        self.client.ask(&json!({ "query": ast })).await.map(drop)
+        self.engine(&json!({ "query": ast })).await.map(drop)
+    }
+
+    async fn engine(&self, question: &Value) -> Result<Vec<Value>, QueryError> {
+        self.client.ask(Asker::Engine, question).await
     }
 
     fn read<T: DeserializeOwned>(&self, row: Value) -> Result<T, QueryError> {
@@ -152,7 +160,7 @@ impl QueryError {
     /// It may be better soon.
     fn is_passing(&self) -> bool {
         match self {
-            Self::Unreachable { .. } | Self::Timeout { .. } => true,
+            Self::Unreachable { .. } | Self::Timeout { .. } | Self::Busy(_) => true,
             Self::Refused { status, .. } => *status >= 500,
             Self::AllFailed(errors) => errors.iter().any(Self::is_passing),
             _ => false,

@@ -51,6 +51,20 @@ async fn questions_are_handed_on_as_they_are() {
 }
 
 #[tokio::test]
+async fn the_engines_questions_do_not_stand_behind_those_of_people() {
+    let (_fake, inventory) = site(says(json!([{"certname": "a"}]))).await;
+    let query = Query::text(NODES);
+    // Each has its place, or waits for one, and goes no further as long as nobody polls it.
+    let mut asked: Vec<_> = (0..100)
+        .map(|_| Box::pin(inventory.query(&query)))
+        .collect();
+    for question in &mut asked {
+        assert!(futures_util::poll!(question).is_pending());
+    }
+    assert_eq!(inventory.certnames(&query).await.unwrap(), [certname("a")]);
+}
+
+#[tokio::test]
 async fn facts_of_a_node_are_read_from_its_inventory() {
     let row = json!([{"certname": "a", "environment": "test", "timestamp": "2026-11-21T06:00:00.5Z",
         "facts": {"kernel": "Linux"}, "trusted": {"certname": "a"}}]);

@@ -1,0 +1,83 @@
+//! Places at which questions are answered: [`Places`].
+//!
+//! The rules: people and the engine have places of their own, so that no question of the first
+//! holds up the start of a job; and whoever finds no place within a time is told so.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::QueryError;
+
+/// On whose behalf something is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asker {
+    /// Somebody who wants to see the answer.
+    Person,
+    /// The server itself: the nodes of a job, their environments, the report of a run.
+    Engine,
+}
+
+/// How many may be asked for at once, by [`Asker`].
+#[derive(Debug)]
+pub(crate) struct Places {
+    people: Arc<Semaphore>,
+    engine: Arc<Semaphore>,
+}
+
+impl Places {
+    pub(crate) fn new(people: usize, engine: usize) -> Self {
+        Self {
+            people: Arc::new(Semaphore::new(people)),
+            engine: Arc::new(Semaphore::new(engine)),
+        }
+    }
+
+    /// A place, held until it is dropped. First come, first served.
+    pub(crate) async fn take(
+        &self,
+        asker: Asker,
+        patience: Duration,
+    ) -> Result<OwnedSemaphorePermit, QueryError> {
+        let places = match asker {
+            Asker::Person => &self.people,
+            Asker::Engine => &self.engine,
+        };
+        let place = Arc::clone(places).acquire_owned();
+        match tokio::time::timeout(patience, place).await {
+            Ok(Ok(place)) => Ok(place),
+            Ok(Err(_)) => Err(QueryError::ShuttingDown),
+            Err(_) => Err(QueryError::Busy(patience)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Fault;
+
+    const PATIENCE: Duration = Duration::from_secs(5);
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_finds_no_place_is_told_and_the_others_places_are_free() {
+        for (asker, other) in [
+            (Asker::Person, Asker::Engine),
+            (Asker::Engine, Asker::Person),
+        ] {
+            let places = Places::new(2, 2);
+            let first = places.take(asker, PATIENCE).await.unwrap();
+            let _second = places.take(asker, PATIENCE).await.unwrap();
+            let began = tokio::time::Instant::now();
+            let refused = places.take(asker, PATIENCE).await.unwrap_err();
+            assert!(matches!(refused, QueryError::Busy(PATIENCE)), "{refused}");
+            assert_eq!(refused.fault(), Fault::Busy);
+            assert_eq!(began.elapsed(), PATIENCE);
+
+            drop(places.take(other, Duration::ZERO).await.unwrap());
+            drop(first);
+            drop(places.take(asker, Duration::ZERO).await.unwrap());
+        }
+    }
+}

@@ -43,6 +43,10 @@ pub const REPORT_WAIT: Duration = Duration::from_secs(30);
 /// 6 s.
 pub const LOOK_UPS: usize = 16;
 
+/// Classifications of all nodes of an embedded inventory at once, each on a thread of its own: 25,000
+/// nodes by a rule take one core some 50 ms, so the tenth that asks at the same time waits 250 ms.
+pub const CLASSIFICATIONS: usize = 2;
+
 /// How many times a request is sent again to an agent that proved it never got it.
 pub const RESEND_LIMIT: u8 = 10;
 /// A request is not sent again when it was first sent longer ago: an agent's spool may have been

@@ -2,16 +2,20 @@
 //!
 //! [`Fleet`] is [`Resolve`] over both. The rules: the classifier decides a node's environment only
 //! where somebody has made groups (the shipped ones would put every node into `production`); a rule
-//! is evaluated by PuppetDB where there is one, and here over the embedded inventory otherwise.
+//! is evaluated by PuppetDB where there is one, and here over the embedded inventory otherwise; what
+//! looks at every node does it on a thread of its own, a bounded number at once.
+
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use classifier::{Classifier, GroupId, NodeFacts, Subject};
 use futures_util::{StreamExt, TryStreamExt, stream};
-use inventory::{Fault, Inventory, Metric, NodeRecord, Query, QueryError, Report};
+use inventory::{Fault, Inventory, Metric, NodeRecord, Query, QueryError, Report, Snapshot};
 use pcp::Certname;
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 
-use crate::defaults::{LOOK_UPS, REPORT_WAIT};
+use crate::defaults::{CLASSIFICATIONS, LOOK_UPS, REPORT_WAIT};
 use crate::known::Known;
 use crate::resolve::{PuppetRun, Resolve, ResolveError, RunReport};
 
@@ -20,6 +24,8 @@ use crate::resolve::{PuppetRun, Resolve, ResolveError, RunReport};
 pub struct Fleet {
     inventory: Inventory,
     classifier: Classifier,
+    /// Who may look at every node now.
+    classifications: Arc<Semaphore>,
 }
 
 // === impl Fleet ===
@@ -30,25 +36,31 @@ impl Fleet {
         Self {
             inventory,
             classifier,
+            classifications: Arc::new(Semaphore::new(CLASSIFICATIONS)),
         }
+    }
+
+    /// Rules over every node keep a core busy for so long that no thread which answers others may
+    /// do it.
+    async fn apart<T: Send + 'static>(
+        &self,
+        known: Snapshot,
+        work: impl FnOnce(&Classifier, &Snapshot) -> T + Send + 'static,
+    ) -> Result<T, ResolveError> {
+        let broken = |what: &dyn std::fmt::Display| ResolveError::Broken(what.to_string());
+        let place = Arc::clone(&self.classifications).acquire_owned().await;
+        let place = place.map_err(|error| broken(&error))?;
+        let classifier = self.classifier.clone();
+        let working = tokio::task::spawn_blocking(move || {
+            let found = work(&classifier, &known);
+            drop(place);
+            found
+        });
+        working.await.map_err(|error| broken(&error))
     }
 
     async fn certnames(&self, query: &Query) -> Result<Vec<String>, ResolveError> {
         Ok(names(self.inventory.certnames(query).await?))
-    }
-
-    fn environment_of(&self, node: &impl Subject) -> Option<String> {
-        match self.classifier.classify(node) {
-            Ok(classification) => classification.environment,
-            // Its values may be secrets, so they stay out of the log.
-            Err(_) => {
-                // Its run will say so, in Puppet's words.
-                let certname = node.certname();
-                tracing::info!(%certname, "the node's groups do not agree; ask the classifier \
-                    for an explanation");
-                None
-            }
-        }
     }
 
     async fn record(&self, run: &PuppetRun) {
@@ -94,13 +106,16 @@ impl Resolve for Fleet {
             return Err(ResolveError::NoRules(group.to_owned()));
         }
         if let Some(known) = self.inventory.all_facts() {
-            let silent = rule.pinned.iter().filter(|name| known.get(name).is_none());
-            let silent = silent.map(|name| Known::new(name, None));
-            let nodes = known
-                .iter()
-                .map(|(name, node)| Known::new(name, Some(node)));
-            let found = self.classifier.matching(id, nodes.chain(silent));
-            return Ok(names(found.map_err(|_| unknown())?));
+            let pinned = rule.pinned;
+            let matching = move |classifier: &Classifier, known: &Snapshot| {
+                let silent = pinned.iter().filter(|name| known.get(name).is_none());
+                let silent = silent.map(|name| Known::new(name, None));
+                let nodes = known
+                    .iter()
+                    .map(|(name, node)| Known::new(name, Some(node)));
+                classifier.matching(id, nodes.chain(silent)).map(names)
+            };
+            return self.apart(known, matching).await?.map_err(|_| unknown());
         }
         let query = match (rule.nodes_query, rule.inventory_query) {
             (Some(Ok(query)), _) => json!(["from", "nodes", ["extract", ["certname"], query]]),
@@ -118,12 +133,16 @@ impl Resolve for Fleet {
     async fn whole_environment(&self, environment: &str) -> Result<Vec<String>, ResolveError> {
         let mut found = names(self.inventory.environment_nodes(environment).await?);
         if let Some(known) = self.inventory.all_facts() {
-            for (certname, node) in known.iter() {
-                let environment_of = self.environment_of(&Known::new(certname, Some(node)));
-                if environment_of.as_deref() == Some(environment) {
-                    found.push(certname.to_string());
-                }
-            }
+            let environment = environment.to_owned();
+            let classified = move |classifier: &Classifier, known: &Snapshot| {
+                let nodes = known.iter();
+                let nodes = nodes.filter(|(certname, node)| {
+                    let of = environment_of(classifier, &Known::new(certname, Some(node)));
+                    of.as_deref() == Some(&*environment)
+                });
+                nodes.map(|(name, _)| name.to_string()).collect::<Vec<_>>()
+            };
+            found.extend(self.apart(known, classified).await?);
         }
         Ok(found)
     }
@@ -133,13 +152,20 @@ impl Resolve for Fleet {
             return Ok(vec![None; nodes.len()]);
         }
         if let Some(known) = self.inventory.all_facts() {
-            let each = nodes.iter();
-            let each = each.map(|name| Known::new(name, known.get(name)));
-            return Ok(each.map(|node| self.environment_of(&node)).collect());
+            let nodes = nodes.to_vec();
+            let classified = move |classifier: &Classifier, known: &Snapshot| {
+                let each = nodes.iter();
+                let each = each.map(|name| Known::new(name, known.get(name)));
+                each.map(|node| environment_of(classifier, &node)).collect()
+            };
+            return self.apart(known, classified).await;
         }
         let look = |node: Certname| async move {
             let record = self.inventory.facts(&node).await?;
-            Ok(self.environment_of(&facts(&node, record.as_ref())))
+            Ok(environment_of(
+                &self.classifier,
+                &facts(&node, record.as_ref()),
+            ))
         };
         stream::iter(nodes.to_vec())
             .map(look)
@@ -161,6 +187,20 @@ impl Resolve for Fleet {
             environment: report.environment,
             noop: None,
         }))
+    }
+}
+
+fn environment_of(classifier: &Classifier, node: &impl Subject) -> Option<String> {
+    match classifier.classify(node) {
+        Ok(classification) => classification.environment,
+        // Its values may be secrets, so they stay out of the log.
+        Err(_) => {
+            // Its run will say so, in Puppet's words.
+            let certname = node.certname();
+            tracing::info!(%certname, "the node's groups do not agree; ask the classifier for an \
+                explanation");
+            None
+        }
     }
 }
 

@@ -141,3 +141,31 @@ async fn an_embedded_inventory_keeps_the_report_of_a_run() {
     let found = site.fleet.whole_environment("staging").await.unwrap();
     assert_eq!(found, ["web"], "its last catalog was of it");
 }
+
+/// With its only thread for long work taken, the classifier has to wait; and whoever waits for it
+/// lets others go on.
+#[test]
+fn nodes_are_classified_on_no_thread_that_answers_others() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .max_blocking_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let site = Site::new().await;
+        let group = site
+            .group("back", json!(["=", ["fact", "role"], "back"]))
+            .await;
+        let (release, held) = std::sync::mpsc::channel::<()>();
+        let taken = tokio::task::spawn_blocking(move || held.recv().unwrap());
+        let nodes = [certname("db")];
+        let mut environments = Box::pin(site.fleet.environments(&nodes));
+        let mut of_group = Box::pin(site.fleet.node_group(&group));
+        assert!(futures_util::poll!(&mut environments).is_pending());
+        assert!(futures_util::poll!(&mut of_group).is_pending());
+        release.send(()).unwrap();
+        taken.await.unwrap();
+        assert_eq!(environments.await.unwrap(), [Some("test".to_owned())]);
+        assert_eq!(of_group.await.unwrap(), ["db"]);
+    });
+}

@@ -17,7 +17,7 @@ use tokio::sync::Semaphore;
 
 use crate::defaults::{CLASSIFICATIONS, LOOK_UPS, REPORT_WAIT};
 use crate::known::Known;
-use crate::resolve::{PuppetRun, Resolve, ResolveError, RunReport};
+use crate::resolve::{Classified, PuppetRun, Resolve, ResolveError, RunReport};
 
 /// The inventory and the classifier. Cheap to clone.
 #[derive(Clone)]
@@ -134,38 +134,41 @@ impl Resolve for Fleet {
         let mut found = names(self.inventory.environment_nodes(environment).await?);
         if let Some(known) = self.inventory.all_facts() {
             let environment = environment.to_owned();
-            let classified = move |classifier: &Classifier, known: &Snapshot| {
+            let of_it = move |classifier: &Classifier, known: &Snapshot| {
                 let nodes = known.iter();
                 let nodes = nodes.filter(|(certname, node)| {
-                    let of = environment_of(classifier, &Known::new(certname, Some(node)));
-                    of.as_deref() == Some(&*environment)
+                    match classified(classifier, &Known::new(certname, Some(node))) {
+                        Classified::Into(own) => own == environment,
+                        Classified::Nowhere => false,
+                        Classified::Conflict(what) => {
+                            tracing::info!(what, "a node is in no environment");
+                            false
+                        }
+                    }
                 });
                 nodes.map(|(name, _)| name.to_string()).collect::<Vec<_>>()
             };
-            found.extend(self.apart(known, classified).await?);
+            found.extend(self.apart(known, of_it).await?);
         }
         Ok(found)
     }
 
-    async fn environments(&self, nodes: &[Certname]) -> Result<Vec<Option<String>>, ResolveError> {
+    async fn environments(&self, nodes: &[Certname]) -> Result<Vec<Classified>, ResolveError> {
         if self.classifier.is_as_shipped() {
-            return Ok(vec![None; nodes.len()]);
+            return Ok(vec![Classified::Nowhere; nodes.len()]);
         }
         if let Some(known) = self.inventory.all_facts() {
             let nodes = nodes.to_vec();
-            let classified = move |classifier: &Classifier, known: &Snapshot| {
+            let each = move |classifier: &Classifier, known: &Snapshot| {
                 let each = nodes.iter();
                 let each = each.map(|name| Known::new(name, known.get(name)));
-                each.map(|node| environment_of(classifier, &node)).collect()
+                each.map(|node| classified(classifier, &node)).collect()
             };
-            return self.apart(known, classified).await;
+            return self.apart(known, each).await;
         }
         let look = |node: Certname| async move {
             let record = self.inventory.facts(&node).await?;
-            Ok(environment_of(
-                &self.classifier,
-                &facts(&node, record.as_ref()),
-            ))
+            Ok(classified(&self.classifier, &facts(&node, record.as_ref())))
         };
         stream::iter(nodes.to_vec())
             .map(look)
@@ -190,17 +193,12 @@ impl Resolve for Fleet {
     }
 }
 
-fn environment_of(classifier: &Classifier, node: &impl Subject) -> Option<String> {
+fn classified(classifier: &Classifier, node: &impl Subject) -> Classified {
     match classifier.classify(node) {
-        Ok(classification) => classification.environment,
-        // Its values may be secrets, so they stay out of the log.
-        Err(_) => {
-            // Its run will say so, in Puppet's words.
-            let certname = node.certname();
-            tracing::info!(%certname, "the node's groups do not agree; ask the classifier for an \
-                explanation");
-            None
-        }
+        Ok(given) => given
+            .environment
+            .map_or(Classified::Nowhere, Classified::Into),
+        Err(conflict) => Classified::Conflict(conflict.without_values()),
     }
 }
 

@@ -53,8 +53,10 @@ pub use ping::Ping;
 pub use plan_jobs::{PlanEnd, PlanJobError, PlanJobs, PlanStart};
 pub use puppet::{DeployError, DeployRequest, FlagProblem, PuppetFlags};
 pub use request::{RunTaskError, TaskRequest};
-pub use resolve::{EnvironmentGraph, Nobody, PuppetRun, Resolve, ResolveError, RunReport};
+pub use resolve::{
+    Classified, EnvironmentGraph, Nobody, PuppetRun, Resolve, ResolveError, RunReport,
+};
 pub use state::{JobState, RunState};
 pub use submit::SubmitError;
 pub use targets::{Scope, ScopeError};
-pub use verdict::{KIND_EXECUTION, KIND_STOPPED, KIND_TIMEOUT, KIND_UNKNOWN};
+pub use verdict::{KIND_CONFLICT, KIND_EXECUTION, KIND_STOPPED, KIND_TIMEOUT, KIND_UNKNOWN};

@@ -23,9 +23,8 @@ pub trait Resolve: fmt::Debug + Send + Sync {
     /// The nodes of an environment.
     async fn whole_environment(&self, environment: &str) -> Result<Vec<String>, ResolveError>;
 
-    /// The environment that each node is classified into, in the order asked; `None`: nobody says,
-    /// and the agent's own configuration holds.
-    async fn environments(&self, nodes: &[Certname]) -> Result<Vec<Option<String>>, ResolveError>;
+    /// The environment that each node is classified into, in the order asked.
+    async fn environments(&self, nodes: &[Certname]) -> Result<Vec<Classified>, ResolveError>;
 
     /// What must be done before what, within an environment: the edges of application orchestration.
     /// Nodes without an edge are independent, as all are by default.
@@ -40,6 +39,17 @@ pub trait Resolve: fmt::Debug + Send + Sync {
     /// What is known of a Puppet run by its report, beyond what the agent said; and the place to
     /// keep what the agent said. Called before the run's end is written, and again after a crash.
     async fn report(&self, run: &PuppetRun) -> Result<Option<RunReport>, ResolveError>;
+}
+
+/// What the classifier says of a node's environment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Classified {
+    /// Nobody says, and the agent's own configuration holds.
+    Nowhere,
+    /// The node belongs into this one.
+    Into(String),
+    /// Its groups do not agree, so it gets nothing; the words name what they say, without secrets.
+    Conflict(String),
 }
 
 /// Which nodes wait for which.
@@ -137,8 +147,8 @@ impl Resolve for Nobody {
         ))
     }
 
-    async fn environments(&self, nodes: &[Certname]) -> Result<Vec<Option<String>>, ResolveError> {
-        Ok(vec![None; nodes.len()])
+    async fn environments(&self, nodes: &[Certname]) -> Result<Vec<Classified>, ResolveError> {
+        Ok(vec![Classified::Nowhere; nodes.len()])
     }
 
     async fn report(&self, _: &PuppetRun) -> Result<Option<RunReport>, ResolveError> {

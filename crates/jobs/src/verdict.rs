@@ -15,6 +15,8 @@ use crate::state::RunState;
 
 /// The action could not be run on the node.
 pub const KIND_EXECUTION: &str = "puppetlabs.orchestrator/execution-failure";
+/// The node's groups in the classifier do not agree.
+pub const KIND_CONFLICT: &str = "tutti/classification-conflict";
 /// The time of the run was over.
 pub const KIND_TIMEOUT: &str = "tutti/timeout";
 /// The job was stopped by force.
@@ -33,6 +35,11 @@ pub(crate) enum Verdict {
     /// The node is classified into another environment than the enforced one.
     OtherEnvironment {
         own: String,
+        asked: String,
+    },
+    /// The node's groups do not agree, so it is classified into no environment.
+    Conflict {
+        what: String,
         asked: String,
     },
     /// A broker or the node refused the request, with these words.
@@ -107,6 +114,12 @@ impl Verdict {
                  sent: run it in its own environment, classify it anew, or set enforce_environment \
                  to false"
             ),
+            Self::Conflict { what, asked } => format!(
+                "{node} is classified into no environment, and the job is for `{asked}`: {}; nothing \
+                 was sent: mend the groups (the classifier explains them), or set \
+                 enforce_environment to false",
+                clip(what)
+            ),
             Self::Refused(words) => format!("{node} did not run it: {}", clip(words)),
             Self::Unreadable => format!(
                 "the parameters for {node} were sealed with a key that is gone (the server's seal \
@@ -177,6 +190,7 @@ impl Verdict {
             | Self::Refused(_)
             | Self::Unreadable
             | Self::Unmarked => KIND_EXECUTION,
+            Self::Conflict { .. } => KIND_CONFLICT,
             Self::TimedOut { .. } => KIND_TIMEOUT,
             Self::Stopped { .. } | Self::NotStarted | Self::Withdrawn => KIND_STOPPED,
             Self::Silent { .. } | Self::Unknown(_) | Self::Undetermined(_) | Self::Unrecorded => {
@@ -262,6 +276,10 @@ mod tests {
             Verdict::Busy,
             Verdict::OtherEnvironment {
                 own: "test".to_owned(),
+                asked: "production".to_owned(),
+            },
+            Verdict::Conflict {
+                what: "the groups of db1 do not agree".to_owned(),
                 asked: "production".to_owned(),
             },
             Verdict::Refused("unknown module: task".to_owned()),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use api::Info;
 use async_trait::async_trait;
 use http::StatusCode;
-use jobs::{PuppetRun, Resolve, ResolveError, RunReport};
+use jobs::{Classified, PuppetRun, Resolve, ResolveError, RunReport};
 use pcp::Certname;
 use serde_json::{Value, json};
 
@@ -35,8 +35,8 @@ impl Resolve for Oracle {
         self.nodes.clone()
     }
 
-    async fn environments(&self, nodes: &[Certname]) -> Result<Vec<Option<String>>, ResolveError> {
-        Ok(vec![Some("production".to_owned()); nodes.len()])
+    async fn environments(&self, nodes: &[Certname]) -> Result<Vec<Classified>, ResolveError> {
+        Ok(vec![Classified::Into("production".to_owned()); nodes.len()])
     }
 
     async fn report(&self, _: &PuppetRun) -> Result<Option<RunReport>, ResolveError> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use api::Info;
 use async_trait::async_trait;
 use http::{Request, StatusCode, header};
-use jobs::{Nobody, PuppetRun, Resolve, ResolveError, RunReport};
+use jobs::{Classified, Nobody, PuppetRun, Resolve, ResolveError, RunReport};
 use pcp::Certname;
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ impl Resolve for Oracle {
         Nobody.whole_environment(environment).await
     }
 
-    async fn environments(&self, nodes: &[Certname]) -> Result<Vec<Option<String>>, ResolveError> {
+    async fn environments(&self, nodes: &[Certname]) -> Result<Vec<Classified>, ResolveError> {
         Nobody.environments(nodes).await
     }
 

@@ -74,6 +74,9 @@ pub struct Conflict {
     pub config_data: BTreeMap<String, BTreeMap<String, Vec<Claim>>>,
 }
 
+/// The environment among the values in conflict.
+const ENVIRONMENT: &str = "the environment";
+
 // === impl Tree ===
 
 impl Tree {
@@ -224,7 +227,7 @@ impl Conflict {
     fn values(&self) -> Vec<(String, &[Claim])> {
         let mut all: Vec<(String, &[Claim])> = Vec::new();
         if !self.environment.is_empty() {
-            all.push(("the environment".to_owned(), &self.environment));
+            all.push((ENVIRONMENT.to_owned(), &self.environment));
         }
         for (name, claims) in &self.variables {
             all.push((format!("the variable {name}"), claims));
@@ -241,28 +244,38 @@ impl Conflict {
         }
         all
     }
+
+    /// What is in conflict and who says it. Values may be secrets, so this is for logs and for
+    /// what others than the classifier's users read; environments are named.
+    pub fn without_values(&self) -> String {
+        self.told(|what, claim| match what {
+            ENVIRONMENT => format!("{} by {:?}", claim.value, claim.defined_by.name),
+            _ => format!("by {:?}", claim.defined_by.name),
+        })
+    }
+
+    fn told(&self, tell: impl Fn(&str, &Claim) -> String) -> String {
+        /// More would not be read; the details have all.
+        const SHOWN: usize = 5;
+        let values = self.values();
+        let shown = values.iter().take(SHOWN).map(|(what, claims)| {
+            let claims = claims.iter().map(|claim| tell(what, claim));
+            let claims: Vec<_> = claims.collect();
+            format!("; {what}: {}", claims.join(", "))
+        });
+        let more = match values.len() {
+            ..=SHOWN => String::new(),
+            count => format!("; and {} more", count - SHOWN),
+        };
+        let shown: String = shown.collect();
+        format!("the groups of {} do not agree{shown}{more}", self.certname)
+    }
 }
 
 impl fmt::Display for Conflict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// More would not be read; the details have all.
-        const SHOWN: usize = 5;
-        write!(f, "the groups of {} do not agree", self.certname)?;
-        let values = self.values();
-        for (what, claims) in values.iter().take(SHOWN) {
-            write!(f, "; {what}:")?;
-            for (index, claim) in claims.iter().enumerate() {
-                let comma = if index == 0 { "" } else { "," };
-                let Claim {
-                    value, defined_by, ..
-                } = claim;
-                write!(f, "{comma} {value} by {:?}", defined_by.name)?;
-            }
-        }
-        if values.len() > SHOWN {
-            write!(f, "; and {} more", values.len() - SHOWN)?;
-        }
-        Ok(())
+        let told = self.told(|_, claim| format!("{} by {:?}", claim.value, claim.defined_by.name));
+        f.write_str(&told)
     }
 }
 

@@ -161,6 +161,10 @@ async fn leaves_that_disagree_are_a_conflict_with_names() {
         text.contains("ntp[servers]: \"one\" by \"One\", \"base\" by \"Base\""),
         "{text}"
     );
+    assert_eq!(
+        conflict.without_values(),
+        "the groups of a do not agree; ntp[servers]: by \"One\", by \"Base\""
+    );
 }
 
 async fn trumping_environments_beat_others_and_each_other_not() {
@@ -184,6 +188,12 @@ async fn trumping_environments_beat_others_and_each_other_not() {
         .map(|claim| claim.value.clone())
         .collect();
     assert_eq!(values, [json!("production"), json!("test")]);
+    assert_eq!(
+        conflict.without_values(),
+        "the groups of a do not agree; the environment: \"production\" by \"All Environments\", \
+         \"test\" by \"Test\"",
+        "an environment is no secret"
+    );
 }
 
 async fn the_agent_chooses_where_its_group_says_so() {

@@ -12,6 +12,7 @@ use super::{ACTION, DeployError, DeployRequest, MODULE};
 use crate::engine::{Prepared, Target};
 use crate::kind::{Action, DEPLOY, Kind};
 use crate::prepare::{Preparation, check_limits};
+use crate::resolve::Classified;
 use crate::targets::{Scope, targets};
 use crate::trace::JobTrace;
 use crate::verdict::Verdict;
@@ -102,7 +103,7 @@ impl Preparation {
         Ok(Some(found?))
     }
 
-    /// Nodes of another environment than the enforced one are not asked.
+    /// Nodes that are not classified into the enforced environment are not asked.
     async fn enforce(
         &self,
         nodes: Vec<Certname>,
@@ -113,17 +114,22 @@ impl Preparation {
         };
         let found = self.resolve.environments(&nodes).await;
         let found = found.map_err(DeployError::Classify)?;
-        let target = |(certname, own): (Certname, Option<String>)| {
-            let refusal = own.filter(|own| own != enforced);
-            Target {
-                certname,
-                refusal: refusal.map(|own| Verdict::OtherEnvironment {
-                    own,
-                    asked: enforced.to_owned(),
-                }),
-            }
+        let target = |(certname, own)| Target {
+            certname,
+            refusal: refusal(own, enforced),
         };
         Ok(nodes.into_iter().zip(found).map(target).collect())
+    }
+}
+
+/// Why a node is not asked to run in the enforced environment.
+fn refusal(own: Classified, enforced: &str) -> Option<Verdict> {
+    let asked = enforced.to_owned();
+    match own {
+        Classified::Nowhere => None,
+        Classified::Into(own) if own == enforced => None,
+        Classified::Into(own) => Some(Verdict::OtherEnvironment { own, asked }),
+        Classified::Conflict(what) => Some(Verdict::Conflict { what, asked }),
     }
 }
 

@@ -1,4 +1,4 @@
-//! On-demand Puppet runs: what nodes are asked, what comes of it, and who does not run.
+//! On-demand Puppet runs: what nodes are asked, and what comes of it.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::world::{World, names, patient, quick, request};
 
 const UUID: &str = "5f5a1b2c-0000-4000-8000-000000000001";
 
-fn deploy(nodes: &[Certname]) -> DeployRequest {
+pub(crate) fn deploy(nodes: &[Certname]) -> DeployRequest {
     DeployRequest {
         environment: "production".to_owned(),
         scope: Some(Scope::Nodes(nodes.to_vec())),
@@ -26,11 +26,11 @@ fn deploy(nodes: &[Certname]) -> DeployRequest {
     }
 }
 
-async fn run(world: &World, request: DeployRequest) -> JobNumber {
+pub(crate) async fn run(world: &World, request: DeployRequest) -> JobNumber {
     world.jobs().deploy(request).await.unwrap()
 }
 
-async fn world(config: JobsConfig, oracle: Oracle) -> (World, Arc<Oracle>) {
+pub(crate) async fn world(config: JobsConfig, oracle: Oracle) -> (World, Arc<Oracle>) {
     let oracle = Arc::new(oracle);
     let config = JobsConfig {
         resolve: oracle.clone(),
@@ -237,39 +237,6 @@ async fn compiles_are_bounded_over_all_jobs_and_tasks_do_not_wait_for_them() {
     }
     assert_eq!(world.sim.seen_puppet().len(), 10);
     assert!(world.sim.executions().values().all(|count| *count == 1));
-}
-
-#[tokio::test]
-async fn a_node_of_another_environment_does_not_run_where_the_environment_is_enforced() {
-    let nodes = names(3);
-    let environments = [(&nodes[0], "production"), (&nodes[1], "test")];
-    let oracle = Oracle {
-        environments: environments
-            .map(|(node, environment)| (node.to_string(), environment.to_owned()))
-            .into(),
-        ..Oracle::default()
-    };
-    let (world, _) = world(patient(), oracle).await;
-    world.agents(3, &Manner::default());
-    let job = run(&world, deploy(&nodes)).await;
-    world.over(job).await;
-    let runs = world.runs(job).await;
-    let states: Vec<&str> = runs.iter().map(|run| run.state.as_str()).collect();
-    assert_eq!(states, ["finished", "errored", "finished"]);
-    let why = runs[1].result.as_deref().unwrap();
-    assert!(
-        why.contains("`test`") && why.contains("`production`"),
-        "{why}"
-    );
-    assert_eq!(world.sim.seen_puppet().len(), 2, "it was not asked");
-
-    let free = DeployRequest {
-        enforce_environment: false,
-        ..deploy(&nodes)
-    };
-    let job = run(&world, free).await;
-    world.over(job).await;
-    assert_eq!(world.state(job).await, "finished");
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use classifier::{Classifier, GroupInput, Unrestricted};
 use inventory::{Inventory, NodeRecord};
-use jobs::{Fleet, PuppetRun, Resolve, ResolveError};
+use jobs::{Classified, Fleet, PuppetRun, Resolve, ResolveError};
 use pcp::Certname;
 use serde_json::{Map, Value, json};
 use store::{JobNumber, Store, StoreConfig};
@@ -101,10 +101,11 @@ async fn the_classifier_decides_environments_once_somebody_has_made_groups() {
     let site = Site::new().await;
     let nodes = [certname("web"), certname("db")];
     let environments = || site.fleet.environments(&nodes);
-    assert_eq!(environments().await.unwrap(), [None, None]);
+    let nowhere = [Classified::Nowhere, Classified::Nowhere];
+    assert_eq!(environments().await.unwrap(), nowhere);
     site.group("back", json!(["=", ["fact", "role"], "back"]))
         .await;
-    let decided = ["production", "test"].map(|name| Some(name.to_owned()));
+    let decided = ["production", "test"].map(|name| Classified::Into(name.to_owned()));
     assert_eq!(environments().await.unwrap(), decided);
     assert_eq!(site.fleet.whole_environment("test").await.unwrap(), ["db"]);
     assert_eq!(
@@ -165,7 +166,8 @@ fn nodes_are_classified_on_no_thread_that_answers_others() {
         assert!(futures_util::poll!(&mut of_group).is_pending());
         release.send(()).unwrap();
         taken.await.unwrap();
-        assert_eq!(environments.await.unwrap(), [Some("test".to_owned())]);
+        let test = Classified::Into("test".to_owned());
+        assert_eq!(environments.await.unwrap(), [test]);
         assert_eq!(of_group.await.unwrap(), ["db"]);
     });
 }

@@ -10,6 +10,7 @@ mod chaos;
 mod deploys;
 mod dispatch;
 mod doubt;
+mod enforced;
 mod faults;
 mod fleet;
 mod happy;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use async_trait::async_trait;
-use jobs::{PuppetRun, Resolve, ResolveError, RunReport};
+use jobs::{Classified, PuppetRun, Resolve, ResolveError, RunReport};
 use pcp::Certname;
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use serde_json::Value;
 #[derive(Debug, Default)]
 pub(crate) struct Oracle {
     pub(crate) nodes: Vec<String>,
-    pub(crate) environments: HashMap<String, String>,
+    pub(crate) environments: HashMap<Certname, Classified>,
     pub(crate) refuses: Option<ResolveError>,
     /// What a report adds; `None`: no report ever comes.
     pub(crate) report: Option<RunReport>,
@@ -46,12 +46,13 @@ impl Resolve for Oracle {
         self.answer(environment.into())
     }
 
-    async fn environments(&self, nodes: &[Certname]) -> Result<Vec<Option<String>>, ResolveError> {
+    async fn environments(&self, nodes: &[Certname]) -> Result<Vec<Classified>, ResolveError> {
         if let Some(error) = &self.refuses {
             return Err(error.clone());
         }
-        let of = |node: &Certname| self.environments.get(node.as_str()).cloned();
-        Ok(nodes.iter().map(of).collect())
+        let of = |node: &Certname| self.environments.get(node).cloned();
+        let or_nowhere = |of: Option<Classified>| of.unwrap_or(Classified::Nowhere);
+        Ok(nodes.iter().map(of).map(or_nowhere).collect())
     }
 
     async fn report(&self, run: &PuppetRun) -> Result<Option<RunReport>, ResolveError> {

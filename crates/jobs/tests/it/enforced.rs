@@ -1,0 +1,98 @@
+//! Which nodes a deploy runs on where its environment is enforced.
+
+use std::sync::Arc;
+
+use classifier::{Classifier, GroupInput, Unrestricted};
+use inventory::Inventory;
+use jobs::{Classified, DeployRequest, Fleet, JobsConfig, KIND_CONFLICT, KIND_EXECUTION};
+use serde_json::{Value, json};
+use store::{Store, StoreConfig};
+
+use crate::deploys::{deploy, run, world};
+use crate::resolve::Oracle;
+use crate::sim::Manner;
+use crate::world::{World, names, patient};
+
+fn free(request: DeployRequest) -> DeployRequest {
+    DeployRequest {
+        enforce_environment: false,
+        ..request
+    }
+}
+
+#[tokio::test]
+async fn only_nodes_that_are_classified_into_the_environment_run() {
+    let nodes = names(4);
+    let into = |name: &str| Classified::Into(name.to_owned());
+    let conflict = Classified::Conflict("the groups do not agree; CANARY".to_owned());
+    let environments = [into("production"), into("test"), conflict];
+    let oracle = Oracle {
+        environments: nodes.iter().cloned().zip(environments).collect(),
+        ..Oracle::default()
+    };
+    let (world, _) = world(patient(), oracle).await;
+    world.agents(4, &Manner::default());
+    let job = run(&world, deploy(&nodes)).await;
+    world.over(job).await;
+    let runs = world.runs(job).await;
+    let states: Vec<&str> = runs.iter().map(|run| run.state.as_str()).collect();
+    assert_eq!(states, ["finished", "errored", "errored", "finished"]);
+    let error = |at: usize| -> Value {
+        let result: Value = serde_json::from_str(runs[at].result.as_deref().unwrap()).unwrap();
+        result["_error"].clone()
+    };
+    let (elsewhere, conflict) = (error(1), error(2));
+    for (error, kind, words) in [
+        (elsewhere, KIND_EXECUTION, "`test`"),
+        (conflict, KIND_CONFLICT, "CANARY"),
+    ] {
+        assert_eq!(error["kind"], kind);
+        let msg = error["msg"].as_str().unwrap();
+        assert!(msg.contains(words) && msg.contains("`production`"), "{msg}");
+    }
+    assert_eq!(
+        world.sim.seen_puppet().len(),
+        2,
+        "the others were not asked"
+    );
+
+    let job = run(&world, free(deploy(&nodes))).await;
+    world.over(job).await;
+    assert_eq!(world.state(job).await, "finished");
+}
+
+#[tokio::test]
+async fn a_nodes_conflict_is_named_with_its_groups_and_without_their_values() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = StoreConfig::sqlite(dir.path().join("nodes.db"));
+    let store = Store::open(&config).await.unwrap();
+    let inventory = Inventory::embedded(store.clone()).await.unwrap();
+    let classifier = Classifier::open(store).await.unwrap();
+    let nodes = names(2);
+    for (name, password) in [("Web", "CANARY-1"), ("Db", "CANARY-2")] {
+        let group = json!({"name": name, "parent": "00000000-0000-4000-8000-000000000000",
+            "rule": ["=", "name", nodes[0].as_str()],
+            "classes": {"app": {"password": password}}});
+        let input = GroupInput::parse(&group).unwrap();
+        classifier.create(input, Unrestricted).await.unwrap();
+    }
+    let config = JobsConfig {
+        resolve: Arc::new(Fleet::new(inventory, classifier)),
+        ..patient()
+    };
+    let world = World::with(config).await;
+    world.agents(2, &Manner::default());
+    let job = run(&world, deploy(&nodes)).await;
+    let events = world.over(job).await;
+    assert_eq!(world.state(job).await, "failed");
+    let runs = world.runs(job).await;
+    assert_eq!(runs[0].state, "errored");
+    assert_eq!(runs[1].state, "finished", "its groups agree");
+    let event = events.iter().find(|event| event.kind == "node_errored");
+    let message = &event.unwrap().message;
+    for words in [nodes[0].as_str(), "app[password]", "\"Web\"", "\"Db\""] {
+        assert!(message.contains(words), "{words}: {message}");
+    }
+    let told = format!("{:?}{:?}", runs[0], event);
+    assert!(!told.contains("CANARY"), "{told}");
+}

@@ -23,7 +23,7 @@ pub struct CreateConnection {
     #[schema(example = "ssh")]
     pub kind: String,
     /// `user`, `port`, `hostname`, `connect-timeout`, `run-as`, `run-as-command`, `tmpdir`, `tty`,
-    /// `extensions`.
+    /// `replaces-agent`, `extensions`.
     #[schema(value_type = Object)]
     pub parameters: Guarded,
     /// `password`, `private-key-content`, `sudo-password`.

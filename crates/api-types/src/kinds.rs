@@ -74,6 +74,8 @@ kinds! {
     UNKNOWN_TASK_TARGET = 404 "puppetlabs.orchestrator/unknown-task-target";
     /// Nodes have a connection already; details carry `certnames`.
     DUPLICATE_CERTNAMES = 409 "puppetlabs.inventory/duplicate-certnames";
+    /// Some of the nodes have agents; details name them.
+    KNOWN_AGENTS = 409 "tutti/known-agents";
     /// No such webhook.
     UNKNOWN_WEBHOOK = 404 "tutti/unknown-webhook";
     /// As many webhooks as there may be.

@@ -1,7 +1,8 @@
 //! The connections that are stored: [`Connections`].
 //!
 //! The rules: what is on the disk is sealed, secrets and addresses together, so that nobody who can
-//! write the database can send a secret to another host; and what a caller was told is stored.
+//! write the database can send a secret to another host; what a caller was told is stored; and a node
+//! that ever had an agent is reached by a stored connection only if that was stored for such a node.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,15 +10,20 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use fabric::Fabric;
 use pcp::Certname;
 use pki::seal::SealKey;
 use serde_json::{Map, Value};
 use store::{ConnectionRow, Store, StoreError};
 use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
-use crate::connection::{Connection, ConnectionError, PARAMETERS, SENSITIVE_PARAMETERS};
+use crate::agents::Agents;
+use crate::connection::{
+    Connection, ConnectionError, PARAMETERS, REPLACES_AGENT, SENSITIVE_PARAMETERS,
+};
 
 /// The stored connections. Cheap to clone.
 #[derive(Clone)]
@@ -29,6 +35,7 @@ struct Shared {
     store: Store,
     seal: SealKey,
     by_node: RwLock<HashMap<Certname, Arc<Stored>>>,
+    agents: Agents,
     /// One change at a time.
     changing: Mutex<()>,
 }
@@ -73,6 +80,12 @@ pub enum CreateError {
     /// Some nodes have one.
     #[error("these nodes have a connection already: {}", list(.0))]
     Duplicates(Vec<Certname>),
+    /// Some nodes have agents.
+    #[error(
+        "these nodes have, or had, agents, and tasks for them are not sent elsewhere while the agents \
+         are away: {}; leave them out, or set `{REPLACES_AGENT}`", list(.0)
+    )]
+    Agents(Vec<Certname>),
     /// The database.
     #[error("cannot store the connection")]
     Store(#[from] StoreError),
@@ -94,6 +107,7 @@ impl Connections {
     pub async fn open(store: Store, seal: SealKey) -> Result<Self, OpenConnectionsError> {
         let by_node = RwLock::new(read(&store, &seal).await?);
         let shared = Shared {
+            agents: Agents::open(store.clone()).await?,
             store,
             seal,
             by_node,
@@ -113,17 +127,31 @@ impl Connections {
         }
     }
 
-    /// The stored connection of a node.
+    /// The stored connection by which a node is reached when no agent of its is connected.
     pub(crate) fn of(&self, certname: &Certname) -> Option<Arc<Connection>> {
-        let by_node = self.read();
-        by_node
-            .get(certname)
-            .map(|stored| Arc::clone(&stored.connection))
+        let connection = Arc::clone(&self.read().get(certname)?.connection);
+        let usable = connection.replaces_agent || !self.shared.agents.has(certname);
+        usable.then_some(connection)
     }
 
-    /// Whether a node has one.
-    pub fn has(&self, certname: &Certname) -> bool {
-        self.read().contains_key(certname)
+    /// Whether a node is reached by one.
+    pub fn reach(&self, certname: &Certname) -> bool {
+        self.of(certname).is_some()
+    }
+
+    /// Learns which nodes have agents until `stopped`.
+    pub(crate) async fn follow(self, fabric: Fabric, stopped: CancellationToken) {
+        let idle = |certname: &Certname| {
+            if self.read().contains_key(certname) && !self.reach(certname) {
+                tracing::warn!(%certname, "the node has an agent now, so its stored connection is \
+                    used no more; delete it");
+            }
+        };
+        let agents = &self.shared.agents;
+        tokio::join!(
+            agents.follow(fabric, idle, stopped.clone()),
+            agents.write(stopped)
+        );
     }
 
     /// Stores a connection for these nodes; answers its id.
@@ -151,6 +179,13 @@ impl Connections {
             let taken: Vec<Certname> = taken.cloned().collect();
             if !taken.is_empty() {
                 return Err(CreateError::Duplicates(taken));
+            }
+        }
+        if !connection.replaces_agent {
+            let agents = certnames.iter().filter(|name| self.shared.agents.has(name));
+            let agents: Vec<Certname> = agents.cloned().collect();
+            if !agents.is_empty() {
+                return Err(CreateError::Agents(agents));
             }
         }
         let id = Uuid::new_v4().to_string();

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use crate::defaults::{CONNECT_TIMEOUT, CONNECT_TIMEOUT_MAX, NAME_BYTES, SECRET_BYTES};
 
 /// Keys that are no secrets.
-pub const PARAMETERS: [&str; 9] = [
+pub const PARAMETERS: [&str; 10] = [
     "user",
     "port",
     "hostname",
@@ -22,8 +22,12 @@ pub const PARAMETERS: [&str; 9] = [
     "run-as-command",
     "tmpdir",
     "tty",
+    REPLACES_AGENT,
     "extensions",
 ];
+
+/// The key that makes a stored connection the way to a node whose agent is away.
+pub const REPLACES_AGENT: &str = "replaces-agent";
 
 /// Keys that are.
 pub const SENSITIVE_PARAMETERS: [&str; 3] = ["password", "private-key-content", "sudo-password"];
@@ -44,6 +48,8 @@ pub struct Connection {
     pub(crate) connect_timeout: Duration,
     pub(crate) tty: bool,
     pub(crate) tmpdir: Option<String>,
+    /// Stored: the node is reached so although it had an agent, while that is away.
+    pub(crate) replaces_agent: bool,
 }
 
 /// A key of a connection that cannot be used.
@@ -79,6 +85,7 @@ impl Connection {
             connect_timeout: connect_timeout(parameters)?,
             tty: flag(parameters, "tty")?,
             tmpdir: tmpdir(parameters)?,
+            replaces_agent: flag(parameters, REPLACES_AGENT)?,
         };
         if let Some(extensions) = parameters.get("extensions")
             && !matches!(extensions, Value::Object(_) | Value::Null)
@@ -93,6 +100,12 @@ impl Connection {
             crate::key::parse(key).map_err(|why| wrong("private-key-content", &why))?;
         }
         Ok(connection)
+    }
+
+    /// Whether it is for nodes that have agents, too. Whoever stores such a connection decides where
+    /// tasks for these nodes go.
+    pub fn replaces_agent(&self) -> bool {
+        self.replaces_agent
     }
 
     /// The host of a node.
@@ -258,6 +271,7 @@ impl Connection {
         put("connect-timeout", self.connect_timeout.as_secs().into());
         put("tty", self.tty.into());
         put("tmpdir", self.tmpdir.as_deref().into());
+        put(REPLACES_AGENT, self.replaces_agent.then_some(true).into());
         put("password", open(&self.password));
         put("private-key-content", open(&self.private_key));
         put("sudo-password", open(&self.sudo_password));
@@ -373,12 +387,14 @@ mod tests {
         let parameters = json!({
             "user": "a", "run-as": "root", "port": 2222, "tmpdir": "/var/tmp/", "tty": true,
             "run-as-command": ["doas", "-u"], "hostname": "10.0.0.1", "connect-timeout": 3,
+            "replaces-agent": true,
         });
         let sensitive = json!({"password": "canary", "sudo-password": "canary"});
         let connection = read(parameters, sensitive).unwrap();
         let again = Connection::read_flat(connection.exposed()).unwrap();
         assert_eq!(again.exposed(), connection.exposed());
         assert_eq!(again.tmpdir.as_deref(), Some("/var/tmp"));
+        assert!(again.replaces_agent());
         assert!(!format!("{connection:?}").contains("canary"));
     }
 }

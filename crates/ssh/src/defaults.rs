@@ -76,3 +76,17 @@ pub const NAME_BYTES: usize = 255;
 
 /// The longest private key, password or command line of a connection: an RSA-16384 key has 13 KB.
 pub const SECRET_BYTES: usize = 64 * 1024;
+
+/// Nodes that are remembered as having agents: ten times the largest fleet, some 100 bytes each, so
+/// 50 MB.
+pub const AGENTS: usize = 500_000;
+
+/// Names of such nodes that are read from the store at once: 10,000 of 40 bytes are 400 KB.
+pub const AGENTS_PAGE: u32 = 10_000;
+
+/// Names that are written in one commit: 1,000 take some 10 ms, so a fleet of 50,000 that is seen for
+/// the first time holds up nobody else's commit for long.
+pub const AGENTS_BATCH: usize = 1_000;
+
+/// Until names that the store did not take are written again: a lost database does not heal faster.
+pub const AGENTS_RETRY: Duration = Duration::from_secs(5);

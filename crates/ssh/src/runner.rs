@@ -23,7 +23,7 @@ use tokio_util::task::TaskTracker;
 use crate::book::Connections;
 use crate::capture::Budget;
 use crate::carry::{End, Run};
-use crate::connection::Connection;
+use crate::connection::{Connection, REPLACES_AGENT};
 use crate::defaults::{CONCURRENCY, OUTPUT_BUDGET_BYTES};
 use crate::host_keys::HostKeys;
 use crate::transactions::{Begin, Reins, State, Transactions};
@@ -58,6 +58,8 @@ struct Shared {
     /// Runs that began.
     runs: AtomicU64,
     tasks: TaskTracker,
+    /// Who learns which nodes have agents; no run.
+    following: TaskTracker,
     stopped: CancellationToken,
 }
 
@@ -103,8 +105,12 @@ impl SshRunner {
             transactions: Mutex::default(),
             runs: AtomicU64::new(0),
             tasks: TaskTracker::new(),
+            following: TaskTracker::new(),
             stopped: CancellationToken::new(),
         });
+        let learning = shared.connections.clone();
+        let learning = learning.follow(fabric.clone(), shared.stopped.clone());
+        shared.following.spawn(learning);
         let port = fabric.attach_stand_in(Arc::new(Link(Arc::clone(&shared))));
         // Nobody else sets it.
         let _ = shared.port.set(Arc::new(port));
@@ -118,8 +124,10 @@ impl SshRunner {
         if let Some(port) = self.shared.port.get() {
             port.leave();
         }
-        self.shared.tasks.close();
-        self.shared.tasks.wait().await;
+        for tasks in [&self.shared.tasks, &self.shared.following] {
+            tasks.close();
+            tasks.wait().await;
+        }
     }
 
     /// Runs that were begun since the start.
@@ -147,7 +155,7 @@ struct Link(Arc<Shared>);
 #[async_trait]
 impl StandIn for Link {
     fn knows(&self, certname: &Certname) -> bool {
-        self.0.connections.has(certname)
+        self.0.connections.reach(certname)
     }
 
     fn capabilities(&self) -> Arc<Capabilities> {
@@ -277,7 +285,10 @@ impl Shared {
             Some(Value::String(sealed)) => Arc::new(self.connections.unseal(&sealed)?),
             Some(_) => return Err("the request's connection is no text".to_owned()),
             None => self.connections.of(certname).ok_or_else(|| {
-                format!("no connection to {certname} is stored any more, and it has no agent")
+                format!(
+                    "no connection to {certname} is stored any more that may be used: a node that \
+                     had an agent needs one with `{REPLACES_AGENT}`"
+                )
             })?,
         };
         let params: Box<RawValue> = action::encode(&params);

@@ -8,6 +8,7 @@
 //! The crate knows rows, not engines: states are names, JSON is text, times are milliseconds.
 
 mod access_settings;
+mod agents;
 mod audit;
 mod batch;
 mod change;
@@ -111,6 +112,7 @@ pub fn every_statement() -> Vec<&'static str> {
         groups::STATEMENTS,
         task_targets::STATEMENTS,
         access_settings::STATEMENTS,
+        agents::STATEMENTS,
         audit::STATEMENTS,
         writing::audit::STATEMENTS,
         prune::STATEMENTS,

@@ -71,6 +71,7 @@ pub(crate) const SQLITE: &[Migration] = migrations!("sqlite":
     10 "0010_plan_steps",
     11 "0011_user_origins",
     12 "0012_list_order",
+    13 "0013_agents",
 );
 
 pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
@@ -86,6 +87,7 @@ pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
     10 "0010_plan_steps",
     11 "0011_user_origins",
     12 "0012_list_order",
+    13 "0013_agents",
 );
 
 /// What is still to be applied, given what was.

@@ -28,11 +28,16 @@ pub(crate) use self::targets::over_ssh;
 
 pub(crate) async fn create(
     State(api): State<Shared>,
+    caller: Caller,
     Strict(command): Strict<CreateConnection>,
 ) -> Result<(StatusCode, Json<ConnectionCreated>), Failure> {
     check_transport("type", &command.kind)?;
     let certnames = certnames(&command.certnames)?;
     let duplicates = duplicates(command.duplicates.as_deref())?;
+    if duplicates == Duplicates::Replace {
+        // What is replaced is gone.
+        caller.demand(&api, "nodes", "delete_connections", "*")?;
+    }
     let parameters = command.parameters.into_object("parameters")?;
     let sensitive = command
         .sensitive_parameters
@@ -44,6 +49,10 @@ pub(crate) async fn create(
         };
         ApiError::invalid(&format!("{of}.{}", error.key), error.why)
     })?;
+    if connection.replaces_agent() {
+        // Tasks for such nodes, and their secrets, go to the host that is named here.
+        caller.demand(&api, "tasks", "run", "*")?;
+    }
     let created = api.connections.create(&certnames, connection, duplicates);
     let connection_id = created.await.map_err(refusal)?;
     let created = ConnectionCreated { connection_id };
@@ -135,6 +144,9 @@ fn refusal(error: CreateError) -> Failure {
     match error {
         CreateError::Connection(_) => ApiError::new(kinds::VALIDATION, text).into(),
         CreateError::Duplicates(names) => ApiError::new(kinds::DUPLICATE_CERTNAMES, text)
+            .with("certnames", json!(names))
+            .into(),
+        CreateError::Agents(names) => ApiError::new(kinds::KNOWN_AGENTS, text)
             .with("certnames", json!(names))
             .into(),
         CreateError::Store(error) => Failure::internal("store the connection", &error),

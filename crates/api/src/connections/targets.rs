@@ -55,6 +55,11 @@ pub(crate) async fn over_ssh(
         }
         let connection = Connection::read_flat(target)
             .map_err(|error| ApiError::invalid(&format!("{place}.{}", error.key), error.why))?;
+        if connection.replaces_agent() {
+            let place = format!("{place}.{}", ssh::REPLACES_AGENT);
+            let what = "is for stored connections; a target is reached as it says in any case";
+            return Err(ApiError::invalid(&place, what).into());
+        }
         let sealed = api.connections.seal(&connection);
         request.over_ssh.add(hosts, sealed);
     }

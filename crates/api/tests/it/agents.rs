@@ -73,6 +73,12 @@ impl Agents {
             .connected(certname, Some(Arc::new(capabilities)));
     }
 
+    /// The agent's session ends.
+    pub(crate) fn leaves(&self, certname: &str) {
+        let certname: Certname = certname.parse().expect("a certname");
+        self.port().disconnected(&certname);
+    }
+
     pub(crate) fn let_go(&self) {
         self.0.go.send_replace(true);
     }

@@ -256,6 +256,42 @@ async fn a_node_without_an_agent_runs_tasks_over_its_stored_connection() {
 }
 
 #[tokio::test]
+async fn what_is_meant_for_an_agent_that_is_away_goes_to_no_host_that_somebody_stored() {
+    let site = Site::new().await;
+    site.store("a").await;
+    site.world.nodes(1, &Manner::default());
+    let store = &site.world.store;
+    while store.agents("", 1).await.unwrap().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    site.world.agents.leaves("a");
+
+    let body = json!({"task": "over", "params": {"word": "secret"}, "scope": {"nodes": ["a"]}});
+    let job = site.run(body.clone()).await;
+    site.world.over(&job).await;
+    let nodes = site.nodes(&job).await;
+    assert_eq!(nodes[0]["state"], "errored", "{nodes}");
+    assert!(nodes.to_string().contains("is not connected"), "{nodes}");
+
+    let reply = site.world.post(
+        CREATE,
+        created(&["a", "b"], json!({"duplicates": "replace"})),
+    );
+    let reply = reply.await;
+    assert_eq!(reply.status, StatusCode::CONFLICT, "{}", reply.text());
+    assert_eq!(reply.kind(), "tutti/known-agents");
+    assert_eq!(reply.json()["details"]["certnames"], json!(["a"]));
+
+    // Who may run everything everywhere decides otherwise.
+    let mut named = body;
+    named["targets"] = json!([site.target(&["a"], json!({}))]);
+    let job = site.run(named).await;
+    site.world.over(&job).await;
+    assert_eq!(site.nodes(&job).await[0]["transport"], "ssh");
+    site.runner.shutdown().await;
+}
+
+#[tokio::test]
 async fn targets_say_how_nodes_are_reached_for_one_job_alone() {
     let site = Site::new().await;
     // An agent is there too; the job's own word counts.
@@ -314,6 +350,10 @@ async fn wrong_targets_are_refused_and_nothing_runs() {
         (json!([site.target(&[], json!({}))]), invalid),
         (json!([site.target(&["a"], json!({"user": ""}))]), invalid),
         (json!([site.target(&["a"], json!({"canary": 1}))]), invalid),
+        (
+            json!([site.target(&["a"], json!({"replaces-agent": true}))]),
+            invalid,
+        ),
         (
             json!([
                 site.target(&["a"], json!({})),
@@ -414,6 +454,19 @@ async fn secrets_and_targets_need_rights_of_their_own() {
     .await;
     let reply = world.post(CREATE, created(&["n1"], json!({}))).await;
     assert_eq!(reply.status, StatusCode::CREATED, "{}", reply.text());
+    let mut over_agent: Value = serde_json::from_str(&created(&["n2"], json!({}))).unwrap();
+    over_agent["parameters"]["replaces-agent"] = true.into();
+    for (body, missing) in [
+        (
+            created(&["n1"], json!({"duplicates": "replace"})),
+            "nodes:delete_connections",
+        ),
+        (over_agent.to_string(), "tasks:run"),
+    ] {
+        let reply = world.post(CREATE, body).await;
+        assert_eq!(reply.status, StatusCode::FORBIDDEN, "{}", reply.text());
+        assert!(reply.text().contains(missing), "{}", reply.text());
+    }
     let shown = world.ok(QUERY).await;
     assert!(!shown.to_string().contains("canary"), "{shown}");
     for reply in [

@@ -30,7 +30,7 @@ async fn a_stored_connection_reaches_its_node_also_after_a_restart() {
     assert_eq!(again.query(None, false)[0].id, id);
     let other = SealKey::open_or_create(&world.directory.path().join("other.key")).unwrap();
     let none = Connections::open(world.store.clone(), other).await.unwrap();
-    assert!(!none.has(&name), "sealed with another key");
+    assert!(!none.reach(&name), "sealed with another key");
 
     world.connections.delete(&names).await.unwrap();
     let transaction = world.ask_as_known(&name, "command", params).await;
@@ -58,7 +58,7 @@ async fn duplicates_are_refused_or_replaced_and_unused_connections_go() {
         .unwrap_err();
     assert!(matches!(error, CreateError::Duplicates(taken) if taken == names(&["b"])));
     assert!(
-        !world.connections.has(&names(&["c"])[0]),
+        !world.connections.reach(&names(&["c"])[0]),
         "nothing of it was stored"
     );
     let second = create(names(&["b", "c"]), Duplicates::Replace)

@@ -6,6 +6,7 @@
     reason = "in tests a panic is the report; clippy excuses only test functions"
 )]
 
+mod agents;
 mod disk;
 mod engine;
 mod events;

@@ -1,0 +1,139 @@
+//! Which nodes have agents: [`Agents`], learned from the fabric and kept in the store.
+//!
+//! The rules: a node that ever had an agent counts as one for good, however long the agent is away;
+//! and what was learned counts at once, before it is written.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::{Mutex, PoisonError, RwLock};
+
+use fabric::{Fabric, PresenceChange};
+use pcp::Certname;
+use store::{Store, StoreError};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use crate::defaults::{AGENTS, AGENTS_BATCH, AGENTS_PAGE, AGENTS_RETRY};
+
+/// The nodes that ever had an agent.
+pub(crate) struct Agents {
+    store: Store,
+    known: RwLock<HashSet<Certname>>,
+    /// Learned, and not in the store yet.
+    unwritten: Mutex<Vec<String>>,
+    news: Notify,
+}
+
+impl Agents {
+    /// Reads what was learned before.
+    pub(crate) async fn open(store: Store) -> Result<Self, StoreError> {
+        let mut known = HashSet::new();
+        let mut after = String::new();
+        loop {
+            let page = store.agents(&after, AGENTS_PAGE).await?;
+            let Some(last) = page.last() else { break };
+            after.clone_from(last);
+            known.extend(page.iter().filter_map(|name| name.parse::<Certname>().ok()));
+        }
+        Ok(Self {
+            store,
+            known: RwLock::new(known),
+            unwritten: Mutex::default(),
+            news: Notify::new(),
+        })
+    }
+
+    pub(crate) fn has(&self, certname: &Certname) -> bool {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        known.contains(certname)
+    }
+
+    /// Follows the fabric until `stopped`. `told` hears of each node that is new here.
+    pub(crate) async fn follow(
+        &self,
+        fabric: Fabric,
+        told: impl Fn(&Certname),
+        stopped: CancellationToken,
+    ) {
+        let mut changes = fabric.watch();
+        let all = || fabric.connected().into_iter().map(|(name, _)| name);
+        self.learn(all(), &told);
+        loop {
+            let change = tokio::select! {
+                change = changes.next() => change,
+                () = stopped.cancelled() => return,
+            };
+            match change {
+                Ok(Some(PresenceChange::Connected(name, _))) => self.learn([name], &told),
+                Ok(Some(PresenceChange::Disconnected(_))) => {}
+                Err(_missed) => self.learn(all(), &told),
+                Ok(None) => return,
+            }
+        }
+    }
+
+    /// Writes what is learned until `stopped`. What a lost database does not take is kept for the
+    /// next try; after a restart, the agent is learned again when it is connected.
+    pub(crate) async fn write(&self, stopped: CancellationToken) {
+        loop {
+            let new = self.next_batch();
+            let wait = match new.is_empty() {
+                true => None,
+                false => match self.store.agents_seen(new.clone()).await {
+                    Ok(()) => continue,
+                    Err(error) => {
+                        tracing::warn!(%error, "cannot write down which nodes have agents");
+                        self.unwritten().extend(new);
+                        Some(tokio::time::sleep(AGENTS_RETRY))
+                    }
+                },
+            };
+            let ready = async {
+                match wait {
+                    Some(wait) => wait.await,
+                    None => self.news.notified().await,
+                }
+            };
+            tokio::select! {
+                () = ready => {}
+                () = stopped.cancelled() => return,
+            }
+        }
+    }
+
+    fn learn(&self, certnames: impl IntoIterator<Item = Certname>, told: &impl Fn(&Certname)) {
+        for certname in certnames {
+            if self.has(&certname) {
+                continue;
+            }
+            let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+            if known.len() >= AGENTS {
+                tracing::error!(%certname, "too many nodes had agents; this one is not remembered, \
+                    and a stored connection of its name would be used while it is away");
+                continue;
+            }
+            known.insert(certname.clone());
+            drop(known);
+            self.unwritten().push(certname.to_string());
+            told(&certname);
+            self.news.notify_one();
+        }
+    }
+
+    fn next_batch(&self) -> Vec<String> {
+        let mut unwritten = self.unwritten();
+        let count = unwritten.len().min(AGENTS_BATCH);
+        unwritten.drain(..count).collect()
+    }
+
+    fn unwritten(&self) -> std::sync::MutexGuard<'_, Vec<String>> {
+        let unwritten = &self.unwritten;
+        unwritten.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Agents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Agents").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,99 @@
+//! Nodes that have agents, and connections that are stored for them.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use fabric::{BrokerLink, BrokerPort, SendError};
+use pcp::{Certname, Message};
+use pki::seal::SealKey;
+use serde_json::{Map, json};
+use ssh::{Connections, CreateError, Duplicates};
+
+use crate::world::{Outcome, World, certname};
+
+/// A broker that takes everything and sends nothing.
+struct Deaf;
+
+#[async_trait]
+impl BrokerLink for Deaf {
+    async fn deliver(&self, _: Message) -> Result<(), SendError> {
+        Ok(())
+    }
+}
+
+fn broker(world: &World) -> BrokerPort {
+    let address = "pcp://broker.example/server".parse().unwrap();
+    world.fabric.attach(address, Arc::new(Deaf))
+}
+
+/// The agent comes and goes away; returns when that is written down.
+async fn visit(world: &World, certname: &Certname) {
+    let broker = broker(world);
+    broker.connected(certname.clone(), None);
+    while !world
+        .store
+        .agents("", 10)
+        .await
+        .unwrap()
+        .contains(&certname.to_string())
+    {
+        tokio::task::yield_now().await;
+    }
+    broker.disconnected(certname);
+}
+
+#[tokio::test]
+async fn what_is_meant_for_an_agent_goes_to_no_host_that_was_stored_before() {
+    let mut world = World::new().await;
+    let names = [certname()];
+    let connection = world.connection(json!({}));
+    let stored = world
+        .connections
+        .create(&names, connection, Duplicates::Error);
+    stored.await.unwrap();
+    assert!(
+        world.fabric.stands_in_for(&names[0]),
+        "it never had an agent"
+    );
+
+    visit(&world, &names[0]).await;
+    assert!(!world.fabric.stands_in_for(&names[0]));
+    // Not even where somebody tries all the same.
+    let params = Map::from_iter([("command".to_owned(), "echo there".into())]);
+    let transaction = world.ask_as_known(&names[0], "command", params).await;
+    match world.outcome(&transaction).await {
+        Outcome::Error(error) => assert!(error.contains("had an agent"), "{error}"),
+        Outcome::Result(result) => panic!("{result:?}"),
+    }
+    let seal = SealKey::open_or_create(&world.directory.path().join("seal.key")).unwrap();
+    let again = Connections::open(world.store.clone(), seal).await.unwrap();
+    assert!(!again.reach(&names[0]), "nor after a restart");
+    world.runner.shutdown().await;
+}
+
+#[tokio::test]
+async fn for_a_node_with_an_agent_only_a_connection_that_says_so_is_stored_and_used() {
+    let world = World::new().await;
+    let names = [certname()];
+    visit(&world, &names[0]).await;
+    let plain = world.connection(json!({}));
+    let create = |connection| {
+        world
+            .connections
+            .create(&names, connection, Duplicates::Replace)
+    };
+    let refused = create(plain).await.unwrap_err();
+    assert!(
+        matches!(&refused, CreateError::Agents(taken) if *taken == names),
+        "{refused}"
+    );
+    assert!(refused.to_string().contains("replaces-agent"), "{refused}");
+    assert!(world.store.connections().await.unwrap().is_empty());
+
+    let marked = world.connection(json!({"replaces-agent": true}));
+    create(marked).await.unwrap();
+    assert!(world.fabric.stands_in_for(&names[0]));
+    let shown = world.connections.query(Some(&names), false);
+    assert_eq!(shown[0].parameters["replaces-agent"], true);
+    world.runner.shutdown().await;
+}

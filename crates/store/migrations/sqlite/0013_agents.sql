@@ -1,0 +1,7 @@
+-- Nodes that ever had an agent: what is meant for one of them goes nowhere else while it is away.
+CREATE TABLE agents (
+    certname TEXT PRIMARY KEY
+) WITHOUT ROWID;
+
+-- The embedded inventory knows every node that was ever connected.
+INSERT INTO agents (certname) SELECT certname FROM inventory_nodes;

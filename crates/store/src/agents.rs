@@ -1,0 +1,30 @@
+//! Nodes that ever had an agent. The rule: a name that was written stays.
+
+use crate::StoreError;
+use crate::step::Step;
+use crate::store::Store;
+use crate::value::Value;
+
+const SEEN: &str = "INSERT INTO agents (certname) VALUES ($1) ON CONFLICT DO NOTHING";
+const ALL: &str = "SELECT certname FROM agents WHERE certname > $1 ORDER BY certname LIMIT $2";
+
+pub(crate) const STATEMENTS: &[&str] = &[SEEN, ALL];
+
+// === impl Store ===
+
+impl Store {
+    /// Keeps that these nodes have agents.
+    pub async fn agents_seen(&self, certnames: Vec<String>) -> Result<(), StoreError> {
+        let seen = certnames.iter().map(|certname| Step {
+            sql: SEEN,
+            values: vec![Value::owned(certname)],
+        });
+        self.execute_all(seen.collect()).await.map(drop)
+    }
+
+    /// The next `limit` nodes behind `after` that ever had an agent.
+    pub async fn agents(&self, after: &str, limit: u32) -> Result<Vec<String>, StoreError> {
+        let page = vec![Value::owned(after), Value::Int(i64::from(limit))];
+        self.query(ALL, page).await
+    }
+}

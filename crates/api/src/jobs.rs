@@ -15,7 +15,7 @@ use crate::Shared;
 use crate::base::Base;
 use crate::failure::Failure;
 use crate::given::{Given, Variables, job_number};
-use crate::owners::Owners;
+use crate::owners::{Kept, Owners};
 
 pub(crate) async fn list(
     State(api): State<Shared>,
@@ -30,7 +30,7 @@ pub(crate) async fn list(
     let (rows, total) = api.store.jobs(&filter(&query), page).await?;
     let numbers: Vec<_> = rows.iter().map(|row| row.number).collect();
     let mut states = api.store.node_states(&numbers).await?;
-    let logins = rows.iter().map(|row| row.owner.clone()).collect();
+    let logins = rows.iter().map(|row| Kept::login(&row.owner)).collect();
     let owners = Owners::of(&api, logins).await?;
     let items = rows.into_iter().map(|row| {
         let states = states.remove(&row.number).unwrap_or_default();
@@ -64,7 +64,7 @@ pub(crate) async fn show(
         .await?
         .remove(&row.number);
     let history = api.store.job_states(row.number).await?;
-    let owners = Owners::of(&api, vec![row.owner.clone()]).await?;
+    let owners = Owners::of(&api, vec![Kept::login(&row.owner)]).await?;
     Ok(Json(job(
         &base,
         row,
@@ -140,7 +140,7 @@ fn job(
         options,
         trace_id: trace_id.and_then(|id| id.as_str().map(str::to_owned)),
         userdata: object(&row.userdata),
-        owner: owners.get(&row.owner),
+        owner: owners.get(&Kept::login(&row.owner)),
         environment: EnvironmentRef {
             name: row.environment,
         },

@@ -1,6 +1,7 @@
 //! Who started jobs: [`Owners`].
 //!
-//! The rule: each login is looked up once for a reply.
+//! The rules: each owner is looked up once for a reply; and where the user's id was kept, his login
+//! shows nobody who bears it now.
 
 use std::collections::HashMap;
 
@@ -9,34 +10,63 @@ use store::{StoreError, UserRow};
 
 use crate::Shared;
 
-/// Owners by their login.
+/// Owners by what was kept of them.
 #[derive(Debug, Default)]
-pub(crate) struct Owners(HashMap<String, Owner>);
+pub(crate) struct Owners(HashMap<Kept, Owner>);
+
+/// What was kept of an owner.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Kept {
+    /// At the time.
+    pub(crate) login: String,
+    /// `None`: only the login was kept.
+    pub(crate) id: Option<String>,
+}
 
 impl Owners {
-    pub(crate) async fn of(api: &Shared, logins: Vec<String>) -> Result<Self, StoreError> {
+    pub(crate) async fn of(api: &Shared, all: Vec<Kept>) -> Result<Self, StoreError> {
         let mut owners = HashMap::new();
-        for login in logins {
-            if owners.contains_key(&login) {
+        for kept in all {
+            if owners.contains_key(&kept) {
                 continue;
             }
-            let owner = owner(api, &login).await?;
-            owners.insert(login, owner);
+            let owner = owner(api, &kept).await?;
+            owners.insert(kept, owner);
         }
         Ok(Self(owners))
     }
 
-    pub(crate) fn get(&self, login: &str) -> Owner {
-        self.0.get(login).cloned().unwrap_or_default()
+    pub(crate) fn get(&self, kept: &Kept) -> Owner {
+        self.0.get(kept).cloned().unwrap_or_default()
     }
 }
 
-/// The user with this login; of one who is gone, the login is left.
-pub(crate) async fn owner(api: &Shared, login: &str) -> Result<Owner, StoreError> {
-    match api.store.user_by_login(login).await? {
+impl Kept {
+    pub(crate) fn login(login: &str) -> Self {
+        Self {
+            login: login.to_owned(),
+            id: None,
+        }
+    }
+
+    pub(crate) fn user(login: &str, id: &str) -> Self {
+        Self {
+            login: login.to_owned(),
+            id: Some(id.to_owned()),
+        }
+    }
+}
+
+/// The user; of one who is gone, the login is left.
+pub(crate) async fn owner(api: &Shared, kept: &Kept) -> Result<Owner, StoreError> {
+    let found = match &kept.id {
+        Some(id) => api.store.user(id).await?,
+        None => api.store.user_by_login(&kept.login).await?,
+    };
+    match found {
         Some(user) => known(api, user).await,
         None => Ok(Owner {
-            login: login.to_owned(),
+            login: kept.login.clone(),
             is_revoked: true,
             ..Owner::default()
         }),

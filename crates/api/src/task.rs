@@ -78,6 +78,7 @@ fn request(api: &Shared, caller: &Caller, command: TaskCommand) -> Result<TaskRe
             .concurrency
             .and_then(|nodes| usize::try_from(nodes).ok()),
         owner: caller.0.login.clone(),
+        owner_id: caller.0.user_id.clone(),
         ..TaskRequest::default()
     })
 }

@@ -46,6 +46,8 @@ pub struct TaskRequest {
     pub concurrency: Option<usize>,
     /// The login of who asks.
     pub owner: String,
+    /// His id; for a step of a plan job, which must be his.
+    pub owner_id: String,
     /// The plan job that this is a step of.
     pub plan_job: Option<i64>,
     /// The slot of a schedule that it runs for; a slot has one job at most.

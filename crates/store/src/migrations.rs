@@ -72,6 +72,7 @@ pub(crate) const SQLITE: &[Migration] = migrations!("sqlite":
     11 "0011_user_origins",
     12 "0012_list_order",
     13 "0013_agents",
+    14 "0014_plan_owners",
 );
 
 pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
@@ -88,6 +89,7 @@ pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
     11 "0011_user_origins",
     12 "0012_list_order",
     13 "0013_agents",
+    14 "0014_plan_owners",
 );
 
 /// What is still to be applied, given what was.

@@ -27,6 +27,8 @@ pub struct NewPlanJob {
     pub userdata: String,
     /// The owner's login.
     pub owner: String,
+    /// The owner's id.
+    pub owner_id: String,
     /// When.
     pub created_ms: i64,
 }
@@ -46,8 +48,10 @@ pub struct PlanJobRow {
     pub options: String,
     /// JSON.
     pub userdata: String,
-    /// The owner's login.
+    /// The owner's login, when he started it.
     pub owner: String,
+    /// The owner's id; empty: nobody's any more.
+    pub owner_id: String,
     /// JSON; `None` while it runs, and where it was not asked for.
     pub result: Option<String>,
     /// How long the result is, read or not.
@@ -118,7 +122,8 @@ macro_rules! columns {
         concat!(
             "number, plan, state, environment, options, userdata, owner, ",
             $result,
-            ", created_ms, finished_ms, changed_ms, CAST(COALESCE(LENGTH(result), 0) AS BIGINT)"
+            ", created_ms, finished_ms, changed_ms, CAST(COALESCE(LENGTH(result), 0) AS BIGINT), \
+             owner_id"
         )
     };
 }
@@ -145,9 +150,9 @@ macro_rules! page {
 
 const TAKE: &str = "UPDATE plan_counters SET last = last + 1 WHERE name = 'job'";
 const INSERT: &str = "INSERT INTO plan_jobs (number, request_id, plan, state, environment, \
-     options, userdata, owner, created_ms, changed_ms) SELECT last, CAST($1 AS TEXT), \
+     options, userdata, owner, created_ms, changed_ms, owner_id) SELECT last, CAST($1 AS TEXT), \
      CAST($2 AS TEXT), 'running', CAST($3 AS TEXT), CAST($4 AS TEXT), CAST($5 AS TEXT), \
-     CAST($6 AS TEXT), CAST($7 AS BIGINT), CAST($7 AS BIGINT) \
+     CAST($6 AS TEXT), CAST($7 AS BIGINT), CAST($7 AS BIGINT), CAST($8 AS TEXT) \
      FROM plan_counters WHERE name = 'job'";
 const BY_REQUEST: &str = "SELECT number FROM plan_jobs WHERE request_id = $1";
 const FINISH: &str = "UPDATE plan_jobs SET state = $2, result = $3, finished_ms = $4, \
@@ -251,6 +256,7 @@ impl Store {
             Value::owned(&new.userdata),
             Value::owned(&new.owner),
             Value::Int(new.created_ms),
+            Value::owned(&new.owner_id),
         ];
         let sql = INSERT;
         self.execute_all(vec![take, Step { sql, values }]).await?;
@@ -351,6 +357,7 @@ impl FromRow for PlanJobRow {
             created_ms: row.int(8)?,
             finished_ms: row.opt_int(9)?,
             changed_ms: row.int(10)?,
+            owner_id: row.text(12)?,
         })
     }
 }

@@ -58,6 +58,7 @@ pub(crate) async fn start(
         sensitive: command.sensitive,
         description: command.description,
         owner: caller.0.login.clone(),
+        owner_id: caller.0.user_id.clone(),
         ..PlanStart::default()
     };
     let number = api.jobs.plans().start(plan).await.map_err(refusal)?;
@@ -95,7 +96,7 @@ pub(crate) async fn finish(
         result: command.result,
     };
     let plans = api.jobs.plans();
-    let finished = plans.finish(number, &caller.0.login, end).await;
+    let finished = plans.finish(number, &caller.0.user_id, end).await;
     finished.map_err(refusal)?;
     Ok(named(number))
 }

@@ -17,7 +17,7 @@ use crate::defaults::PLAN_RESULTS_CHARS;
 use crate::failure::Failure;
 use crate::given::{Given, Variables, job_number};
 use crate::jobs::{end_of_second, object, seconds, statuses};
-use crate::owners::Owners;
+use crate::owners::{Kept, Owners};
 use crate::plans::refusal;
 
 pub(crate) async fn list(
@@ -37,8 +37,7 @@ pub(crate) async fn list(
         filter.results = true;
         (rows, total) = api.store.plan_jobs(&filter, page).await?;
     }
-    let logins = rows.iter().map(|row| row.owner.clone()).collect();
-    let owners = Owners::of(&api, logins).await?;
+    let owners = Owners::of(&api, rows.iter().map(kept).collect()).await?;
     let items = rows.into_iter().map(|row| {
         let (number, result) = (row.number, row.result.clone());
         let mut item = item(&base, row, &owners);
@@ -68,7 +67,7 @@ pub(crate) async fn show(
     given.finish()?;
     let row = existing(&api, &number).await?;
     let steps = api.store.plan_steps(row.number).await?;
-    let owners = Owners::of(&api, vec![row.owner.clone()]).await?;
+    let owners = Owners::of(&api, vec![kept(&row)]).await?;
     let result = parsed(row.number, row.result.as_deref());
     let timestamp = Timestamp::from_ms(row.changed_ms);
     Ok(Json(PlanJob {
@@ -126,18 +125,23 @@ fn filter(query: &PlanJobsQuery) -> PlanJobFilter {
     }
 }
 
+fn kept(row: &PlanJobRow) -> Kept {
+    Kept::user(&row.owner, &row.owner_id)
+}
+
 /// As in the list, without the result.
 fn item(base: &Base, row: PlanJobRow, owners: &Owners) -> PlanJob {
     let now = || jiff::Timestamp::now().as_millisecond();
     let until = row.finished_ms.unwrap_or_else(now);
     let number = row.number;
+    let owner = owners.get(&kept(&row));
     PlanJob {
         id: base.at(&format!("plan_jobs/{number}")),
         name: number.to_string(),
         state: row.state,
         options: object(&row.options),
         result: None,
-        owner: owners.get(&row.owner),
+        owner,
         timestamp: None,
         created_timestamp: Timestamp::from_ms(row.created_ms),
         finished_timestamp: row.finished_ms.map(Timestamp::from_ms),

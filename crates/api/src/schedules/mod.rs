@@ -26,7 +26,7 @@ use crate::Shared;
 use crate::base::Base;
 use crate::failure::Failure;
 use crate::given::{Given, Variables};
-use crate::owners::Owners;
+use crate::owners::{Kept, Owners, owner};
 
 pub use clockwork::Clockwork;
 
@@ -59,9 +59,9 @@ pub(crate) async fn list(
         descending: query.order == Order::Desc,
     };
     let (found, total) = api.schedules.list(&filter, page).await?;
-    let owners = Owners::of(&api, found.iter().map(|job| job.owner.clone()).collect()).await?;
+    let owners = Owners::of(&api, found.iter().map(kept).collect()).await?;
     let show = |job: schedules::Scheduled| {
-        let owner = owners.get(&job.owner);
+        let owner = owners.get(&kept(&job));
         shown::job(&base, job, owner)
     };
     let items = found.into_iter().map(show).collect();
@@ -84,8 +84,7 @@ pub(crate) async fn show(
 ) -> Result<Json<ScheduledJob>, Failure> {
     given.finish()?;
     let job = api.schedules.get(number(&id)?).await?;
-    let owners = Owners::of(&api, vec![job.owner.clone()]).await?;
-    let owner = owners.get(&job.owner);
+    let owner = owner(&api, &kept(&job)).await?;
     let upcoming = job.preview(UPCOMING);
     let mut shown = shown::job(&base, job, owner);
     shown.upcoming = upcoming
@@ -93,6 +92,10 @@ pub(crate) async fn show(
         .map(api_types::Timestamp::from_ms)
         .collect();
     Ok(Json(shown))
+}
+
+fn kept(job: &schedules::Scheduled) -> Kept {
+    Kept::user(&job.owner, &job.owner_id)
 }
 
 /// The number of a scheduled job in a path.

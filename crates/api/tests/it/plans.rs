@@ -3,6 +3,7 @@
 use api_types::Route;
 use http::StatusCode;
 use jobs::PlanStart;
+use secrecy::ExposeSecret as _;
 use serde_json::{Value, json};
 
 use crate::agents::Manner;
@@ -37,7 +38,7 @@ pub(crate) async fn filled(
     };
     let plan = PlanStart {
         plan: "app::deploy".to_owned(),
-        owner: user.map(|user| user.login.clone()).unwrap_or_default(),
+        owner_id: user.map(|user| user.user_id.clone()).unwrap_or_default(),
         ..PlanStart::default()
     };
     let plans = world.state.jobs.plans();
@@ -295,27 +296,60 @@ async fn a_step_that_races_the_end_of_its_plan_is_refused_or_kept_as_a_step() {
     }
 }
 
-#[tokio::test]
-async fn only_the_owner_goes_on_with_a_plan_job() {
-    let world = World::new().await;
-    let plan = PlanStart {
-        plan: "app".to_owned(),
-        owner: "somebody".to_owned(),
-        ..PlanStart::default()
+/// A new administrator, who acts from now on; gives his id.
+async fn become_administrator(world: &mut World, login: &str) -> String {
+    const ADMINISTRATORS: i64 = 1;
+    const PASSWORD: &str = "a password of his own";
+    let access = &world.state.access;
+    let spec = access::UserSpec {
+        login: login.to_owned(),
+        display_name: login.to_owned(),
+        password: Some(PASSWORD.into()),
+        role_ids: vec![ADMINISTRATORS],
+        ..access::UserSpec::default()
     };
-    let number = world.state.jobs.plans().start(plan).await.expect("started");
-    let plan = number.to_string();
-    let finish = command(
-        &world,
-        "plan_finish",
-        json!({"plan_job": plan, "status": "success"}),
+    let made = access.create_user(&access.api_user(), spec).await;
+    made.expect("a user");
+    let token = access.login(
+        login,
+        PASSWORD.into(),
+        access::TokenRequest::default(),
+        None,
     );
-    for reply in [step(&world, &plan, "a").await, finish.await] {
-        assert_eq!(reply.status, StatusCode::FORBIDDEN);
-        assert_eq!(reply.kind(), "puppetlabs.orchestrator/not-permitted");
-    }
+    let token = Box::pin(token).await.expect("a token");
+    world.token = token.expose_secret().to_owned();
+    let user = world.store.user_by_login(login).await.expect("read");
+    user.expect("there").id
+}
+
+#[tokio::test]
+async fn only_the_owner_goes_on_with_a_plan_job_and_nobody_inherits_it_with_his_login() {
+    let mut world = World::new().await;
+    let id = become_administrator(&mut world, "bolt").await;
+    let plan = start(&world).await;
     let shown = world.ok(&format!("{V1}/plan_jobs/{plan}")).await;
-    assert_eq!(shown["state"], "running");
+    assert_eq!(shown["owner"]["id"], *id);
+
+    let access = &world.state.access;
+    let deleted = access.delete_user(&access.api_user(), &id).await;
+    deleted.expect("deleted");
+    for login in ["somebody", "bolt"] {
+        become_administrator(&mut world, login).await;
+        let end = json!({"plan_job": plan, "status": "success"});
+        let finish = command(&world, "plan_finish", end);
+        for reply in [step(&world, &plan, "a").await, finish.await] {
+            assert_eq!(reply.status, StatusCode::FORBIDDEN, "{login}");
+            assert_eq!(reply.kind(), "puppetlabs.orchestrator/not-permitted");
+        }
+    }
+    let path = format!("{V1}/plan_jobs");
+    let listed = world.ok(&path).await["items"][0].clone();
+    for shown in [world.ok(&format!("{path}/{plan}")).await, listed] {
+        assert_eq!(shown["state"], "running");
+        assert_eq!(shown["owner"]["login"], "bolt");
+        assert_eq!(shown["owner"]["id"], "", "not the one who bears it now");
+        assert_eq!(shown["owner"]["is_revoked"], true);
+    }
 }
 
 #[tokio::test]

@@ -1,7 +1,8 @@
 //! Plan jobs: the record of a plan that runs elsewhere (in Bolt), with the jobs that are its steps.
 //!
 //! [`PlanJobs`] is the handle; the rules: what it answers is durable, a plan job that is over stays
-//! as it is, only its owner goes on with it, and parameters that are named as sensitive are not
+//! as it is, only its owner goes on with it (the user who started it, and nobody who bears his login
+//! later), and parameters that are named as sensitive are not
 //! kept.
 
 mod request;
@@ -70,14 +71,20 @@ impl PlanJobs {
             plan: plan.plan,
             environment: plan.environment,
             owner: plan.owner,
+            owner_id: plan.owner_id,
             created_ms: self.clock.now_ms(),
         };
         Ok(self.store.insert_plan_job(&new).await?)
     }
 
     /// Ends a plan job as its owner says.
-    pub async fn finish(&self, number: i64, login: &str, end: PlanEnd) -> Result<(), PlanJobError> {
-        self.step(number, login).await?;
+    pub async fn finish(
+        &self,
+        number: i64,
+        user_id: &str,
+        end: PlanEnd,
+    ) -> Result<(), PlanJobError> {
+        self.step(number, user_id).await?;
         match self.end(number, &end).await? {
             true => Ok(()),
             false => Err(self.over(number).await?),
@@ -98,9 +105,9 @@ impl PlanJobs {
     }
 
     /// Whether this user may run a task as a step of a plan job now.
-    pub async fn step(&self, number: i64, login: &str) -> Result<(), PlanJobError> {
+    pub async fn step(&self, number: i64, user_id: &str) -> Result<(), PlanJobError> {
         let row = self.row(number).await?;
-        if row.owner != login {
+        if row.owner_id.is_empty() || row.owner_id != user_id {
             let owner = row.owner;
             return Err(PlanJobError::NotOwner { number, owner });
         }

@@ -24,6 +24,8 @@ pub struct PlanStart {
     pub userdata: Map<String, Value>,
     /// The login of who asks.
     pub owner: String,
+    /// His id: only he goes on with the plan.
+    pub owner_id: String,
 }
 
 /// How a plan ended.

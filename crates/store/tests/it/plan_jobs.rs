@@ -22,6 +22,7 @@ fn plan(request_id: &str) -> NewPlanJob {
         options: "{}".to_owned(),
         userdata: "{}".to_owned(),
         owner: "admin".to_owned(),
+        owner_id: "id-of-admin".to_owned(),
         created_ms: 1_000,
     }
 }

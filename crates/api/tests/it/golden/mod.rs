@@ -209,9 +209,11 @@ async fn prepared() -> World {
     let nodes = world.nodes(1, &changed());
     let job = world.run(&nodes).await;
     world.over(&job).await;
+    let admin = world.store.user_by_login("admin").await.expect("read");
     let plan = PlanStart {
         plan: "app".to_owned(),
         owner: "admin".to_owned(),
+        owner_id: admin.expect("there").id,
         ..PlanStart::default()
     };
     let plans = world.state.jobs.plans();

@@ -52,6 +52,7 @@ pub(crate) async fn list(
     let parts = Parts {
         store: store.clone(),
         job: job.number,
+        puppet: job.kind == PUPPET_RUNS,
         begin: Some(frame.strip_suffix(END).unwrap_or(&frame).to_owned()),
         names: VecDeque::from(names),
         first: true,
@@ -61,6 +62,9 @@ pub(crate) async fn list(
     Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
 }
 
+/// The type of jobs that run Puppet.
+const PUPPET_RUNS: &str = "deploy";
+
 /// What stands behind the last item.
 const END: &str = "]}";
 
@@ -68,6 +72,8 @@ const END: &str = "]}";
 struct Parts {
     store: Store,
     job: JobNumber,
+    /// The job runs Puppet.
+    puppet: bool,
     /// What stands before the first item; `None`: sent.
     begin: Option<String>,
     names: VecDeque<String>,
@@ -89,7 +95,9 @@ impl Parts {
         let rows = rows.inspect_err(|error| {
             tracing::error!(%error, "cannot read more of a job's nodes; the answer is cut off");
         })?;
-        for item in rows.into_iter().map(node) {
+        let now_ms = jiff::Timestamp::now().as_millisecond();
+        let puppet_now_ms = self.puppet.then_some(now_ms);
+        for item in rows.into_iter().map(|row| node(row, puppet_now_ms)) {
             if !std::mem::take(&mut self.first) {
                 text.push(',');
             }
@@ -134,9 +142,13 @@ fn filter(query: &NodesQuery) -> RunFilter {
     }
 }
 
-fn node(row: RunRow) -> JobNode {
+/// `puppet_now_ms`: of a job that runs Puppet, the time.
+fn node(row: RunRow, puppet_now_ms: Option<i64>) -> JobNode {
     let ended = row.started_ms.zip(row.finished_ms);
     let kept = details(row.details.as_deref());
+    let runs_since = row.started_ms.filter(|_| row.finished_ms.is_none());
+    let run_time = runs_since.zip(puppet_now_ms);
+    let run_time = run_time.map(|(since, now)| seconds(since, now));
     JobNode {
         name: row.certname,
         state: row.state,
@@ -147,7 +159,7 @@ fn node(row: RunRow) -> JobNode {
         timestamp: row.finished_ms.or(row.started_ms).map(Timestamp::from_ms),
         transaction_uuid: transaction_uuid(&kept),
         latest_event_id: row.latest_event_id,
-        details: told(kept),
+        details: told(kept, run_time),
         result: row
             .result
             .map(|json| serde_json::from_str(&json).unwrap_or(Value::String(json))),
@@ -175,9 +187,12 @@ fn transaction_uuid(kept: &Object) -> Option<String> {
     kept.get("transaction_uuid")?.as_str().map(str::to_owned)
 }
 
-fn told(kept: Object) -> Object {
+/// `run_time`: for how many seconds Puppet has been running.
+fn told(kept: Object, run_time: Option<f64>) -> Object {
+    let run_time = run_time.map(|seconds| ("run-time".to_owned(), Value::from(seconds)));
     kept.into_iter()
         .filter(|(key, _)| DETAILS_TOLD.contains(&key.as_str()))
+        .chain(run_time)
         .collect()
 }
 

@@ -63,6 +63,39 @@ pub(crate) fn changed() -> Manner {
     }
 }
 
+/// Only of Puppet runs, and only as long as they run.
+#[tokio::test]
+async fn a_puppet_run_under_way_tells_for_how_long() {
+    let world = knowing(Ok(&[])).await;
+    let manner = Manner {
+        held: true,
+        ..changed()
+    };
+    let nodes = world.nodes(1, &manner);
+    let body = json!({"environment": "production", "scope": {"nodes": nodes}});
+    let job = deploy(&world, body).await.json()["job"]["name"].clone();
+    let task = world.run(&nodes).await;
+    let job = job.as_str().unwrap();
+    let node = async |job: &str| {
+        let nodes = world
+            .ok(&format!("/orchestrator/v1/jobs/{job}/nodes"))
+            .await;
+        nodes["items"][0].clone()
+    };
+    let puppet = node(job).await;
+    assert_eq!(puppet["state"], "running");
+    let seconds = puppet["details"]["run-time"].as_f64();
+    assert!(seconds.is_some_and(|seconds| seconds >= 0.0), "{puppet}");
+    let task = node(&task).await;
+    assert_eq!(
+        (&task["state"], &task["details"]),
+        (&json!("running"), &json!({}))
+    );
+    world.agents.let_go();
+    world.over(job).await;
+    assert!(node(job).await["details"].get("run-time").is_none());
+}
+
 async fn deploy(world: &World, body: Value) -> Reply {
     world
         .post("/orchestrator/v1/command/deploy", body.to_string())

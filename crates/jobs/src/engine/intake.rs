@@ -221,7 +221,8 @@ impl Engine {
     fn told_error(&mut self, key: RunKey, words: &str) {
         // What is decided already stays; the agent says it again once that is durable.
         if self.book.flying(key).is_some_and(|flying| !flying.shaping) {
-            self.give_up_as_told(key, &Verdict::of_error(words));
+            let via = self.book.run(key).map_or(Via::Agent, |run| run.via);
+            self.give_up_as_told(key, &Verdict::of_error(words, via));
         }
     }
 

@@ -1,17 +1,19 @@
 //! Ends of a run that no outcome tells: every reason, in words for the operator.
 //!
 //! [`Verdict`] becomes a state, a `_error` result and a message. The rule: a verdict says what is
-//! known (did the action start?) and what to do next, and its kind tells whether a real outcome
-//! that still comes would be news ([`is_guess`]).
+//! known (did the action start?) and what to do next (its words stand in `words`), and its kind tells
+//! whether a real outcome that still comes would be news ([`is_guess`]).
 
-use std::borrow::Cow;
+mod words;
 
 use pcp::Certname;
 use serde_json::{Value, json};
 
-use crate::defaults::NODE_MESSAGE_BYTES;
-use crate::flight::{CancelReason, Stranger, WhyUnknown};
+use crate::flight::{CancelReason, WhyUnknown};
+use crate::over_ssh::Via;
 use crate::state::RunState;
+
+pub(crate) use words::clip;
 
 /// The action could not be run on the node.
 pub const KIND_EXECUTION: &str = "puppetlabs.orchestrator/execution-failure";
@@ -57,8 +59,12 @@ pub(crate) enum Verdict {
         asked: u32,
     },
     Unknown(WhyUnknown),
-    /// The agent itself cannot say how the action ended, in these words.
-    Undetermined(String),
+    /// Whoever carried the action out cannot say how it ended, in these words: the agent, or the
+    /// end of an SSH session.
+    Undetermined {
+        words: String,
+        via: Via,
+    },
     /// The job was stopped before the run started.
     NotStarted,
     /// The command was answered with an error, and its job was kept all the same.
@@ -72,12 +78,13 @@ pub(crate) enum Verdict {
 // === impl Verdict ===
 
 impl Verdict {
-    /// An agent answered a request with an error.
-    pub(crate) fn of_error(words: &str) -> Self {
-        if is_undetermined(words) {
-            Self::Undetermined(words.to_owned())
-        } else {
-            Self::Refused(words.to_owned())
+    /// A request was answered with an error.
+    pub(crate) fn of_error(words: &str, via: Via) -> Self {
+        let undetermined = is_undetermined(words);
+        let words = words.to_owned();
+        match undetermined {
+            true => Self::Undetermined { words, via },
+            false => Self::Refused(words),
         }
     }
 
@@ -99,84 +106,6 @@ impl Verdict {
         }
     }
 
-    pub(crate) fn message(&self, node: &Certname) -> String {
-        match self {
-            Self::NotConnected => format!(
-                "{node} is not connected; is tutti-agent (or pxp-agent) running there, and does \
-                 `tutti node show {node}` list it?"
-            ),
-            Self::Busy => format!(
-                "{node} does not take messages: its queue in the broker stayed full; nothing was \
-                 sent, so the action can be run again"
-            ),
-            Self::OtherEnvironment { own, asked } => format!(
-                "{node} is in the environment `{own}`, and the job is for `{asked}`; nothing was \
-                 sent: run it in its own environment, classify it anew, or set enforce_environment \
-                 to false"
-            ),
-            Self::Conflict { what, asked } => format!(
-                "{node} is classified into no environment, and the job is for `{asked}`: {}; nothing \
-                 was sent: mend the groups (the classifier explains them), or set \
-                 enforce_environment to false",
-                clip(what)
-            ),
-            Self::Refused(words) => format!("{node} did not run it: {}", clip(words)),
-            Self::Unreadable => format!(
-                "the parameters for {node} were sealed with a key that is gone (the server's seal \
-                 key was replaced while the job waited); nothing was sent, run it again"
-            ),
-            Self::TimedOut {
-                seconds,
-                told: true,
-            } => format!(
-                "the time limit of {seconds} s passed; {node} was told to end the action but has \
-                 not reported that it did"
-            ),
-            Self::TimedOut {
-                seconds,
-                told: false,
-            } => format!(
-                "the time limit of {seconds} s passed; the agent on {node} cannot cancel, or is \
-                 not connected, so the action may still run there"
-            ),
-            Self::Stopped { told: true } => format!(
-                "the job was stopped by force; {node} was told to end the action but has not \
-                 reported that it did"
-            ),
-            Self::Stopped { told: false } => format!(
-                "the job was stopped by force; the agent on {node} cannot cancel, or is not \
-                 connected, so the action may still run there"
-            ),
-            Self::Silent { asked } => format!(
-                "{node} gave no answer to {asked} status requests; the action may have run, run \
-                 in part or not at all: look at the node before running it again"
-            ),
-            Self::Unknown(why) => format!(
-                "how it ended on {node} is not known: {}; the action may have run, run in part or \
-                 not at all: look at the node before running it again",
-                reason(*why)
-            ),
-            Self::Undetermined(words) => format!(
-                "how it ended on {node} is not known, its agent says: {}; the action may have run, \
-                 run in part or not at all: look at the node before running it again",
-                clip(words)
-            ),
-            Self::NotStarted => "the job was stopped before this node started".to_owned(),
-            Self::Withdrawn => format!(
-                "the command was answered with an error (the database was lost while it wrote the \
-                 job), so nothing was sent to {node}: run the task again"
-            ),
-            Self::Unmarked => format!(
-                "the server's database refused to record the start on {node} (its log says why); \
-                 nothing was sent, so the action can be run again"
-            ),
-            Self::Unrecorded => format!(
-                "the server's database refused to record how it ended on {node} (its log says \
-                 why): look at the node before running it again"
-            ),
-        }
-    }
-
     /// What is stored as the run's result.
     pub(crate) fn result(&self, node: &Certname) -> Value {
         json!({"_error": {"kind": self.kind(), "msg": self.message(node), "details": {}}})
@@ -193,9 +122,10 @@ impl Verdict {
             Self::Conflict { .. } => KIND_CONFLICT,
             Self::TimedOut { .. } => KIND_TIMEOUT,
             Self::Stopped { .. } | Self::NotStarted | Self::Withdrawn => KIND_STOPPED,
-            Self::Silent { .. } | Self::Unknown(_) | Self::Undetermined(_) | Self::Unrecorded => {
-                KIND_UNKNOWN
-            }
+            Self::Silent { .. }
+            | Self::Unknown(_)
+            | Self::Undetermined { .. }
+            | Self::Unrecorded => KIND_UNKNOWN,
         }
     }
 }
@@ -233,41 +163,10 @@ pub(crate) fn is_guess(result: &str) -> bool {
     })
 }
 
-/// `text` without the part beyond the bound, cut at a character.
-pub(crate) fn clip(text: &str) -> &str {
-    &text[..text.floor_char_boundary(NODE_MESSAGE_BYTES)]
-}
-
-fn reason(why: WhyUnknown) -> Cow<'static, str> {
-    let words = match why {
-        WhyUnknown::OtherAgent(Stranger { expected, found }) => {
-            let found = found.map_or("an agent without a spool id".to_owned(), |spool_id| {
-                format!("an agent with the spool {spool_id}")
-            });
-            return Cow::Owned(format!(
-                "it was sent to the agent with the spool {expected}, and {found} answers under \
-                 this certname: the spool was emptied or purged, the node was set up anew, or two \
-                 agents share the certname"
-            ));
-        }
-        WhyUnknown::NoSpoolId => {
-            "its agent knows nothing of the run (a pxp-agent says the same of one it never got, \
-             one it lost and one that died)"
-        }
-        WhyUnknown::Forgotten => "its agent confirmed the run and has no record of it any more",
-        WhyUnknown::TooLongAgo => "its agent knows nothing of the run and may have purged it",
-        WhyUnknown::ResentOften => "its agent never recorded the run, although it was sent again",
-        WhyUnknown::OverSsh => {
-            "it ran over SSH, the server was restarted meanwhile, and nothing on the node keeps the \
-             outcome"
-        }
-    };
-    Cow::Borrowed(words)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flight::Stranger;
 
     fn every() -> Vec<Verdict> {
         use CancelReason::{Stop, Timeout};
@@ -292,7 +191,8 @@ mod tests {
             Verdict::cancel_unanswered(Stop, 5),
             Verdict::Stopped { told: false },
             Verdict::Silent { asked: 35 },
-            Verdict::Undetermined("the outcome is not known".to_owned()),
+            Verdict::of_error(UNDETERMINED, Via::Agent),
+            Verdict::of_error(UNDETERMINED, Via::Ssh),
             Verdict::Unmarked,
             Verdict::Unrecorded,
         ];
@@ -349,21 +249,31 @@ mod tests {
     #[test]
     fn an_error_is_a_refusal_unless_the_agent_says_that_it_does_not_know() {
         let words = "the outcome is not known: the machine was restarted while the action ran";
-        let undetermined = Verdict::Undetermined(words.to_owned());
-        assert_eq!(Verdict::of_error(words), undetermined);
-        assert_eq!(undetermined.kind(), KIND_UNKNOWN);
+        let told = Verdict::of_error(words, Via::Agent);
+        assert_eq!(told.kind(), KIND_UNKNOWN);
+        let node: Certname = "db1".parse().unwrap();
+        let message = told.message(&node);
+        assert!(
+            message.contains(&format!("its agent says: {words}")),
+            "{message}"
+        );
         for words in [
             "unknown module: task",
             "cannot start: the outcome is not known",
         ] {
-            assert_eq!(Verdict::of_error(words), Verdict::Refused(words.to_owned()));
+            let refused = Verdict::Refused(words.to_owned());
+            assert_eq!(Verdict::of_error(words, Via::Agent), refused);
         }
     }
 
     #[test]
-    fn a_long_text_is_cut_at_a_character() {
-        let text = "ä".repeat(NODE_MESSAGE_BYTES);
-        assert_eq!(clip(&text).len(), NODE_MESSAGE_BYTES);
-        assert_eq!(clip("short"), "short");
+    fn a_node_without_an_agent_says_nothing_by_its_agent() {
+        let words = "the outcome is not known: the connection broke";
+        let verdict = Verdict::of_error(words, Via::Ssh);
+        assert_eq!(verdict.kind(), KIND_UNKNOWN);
+        let message = verdict.message(&"db1".parse().unwrap());
+        let begin = "how it ended on db1 is not known (it ran over SSH): the connection broke; ";
+        assert!(message.starts_with(begin), "{message}");
+        assert!(!message.contains("agent"), "{message}");
     }
 }

@@ -1,0 +1,149 @@
+//! What the operator reads of a run that is over without an outcome.
+//!
+//! The rule: the cause, the node, and what to do next; words of a node are clipped.
+
+use std::borrow::Cow;
+
+use pcp::Certname;
+
+use super::{UNDETERMINED, Verdict};
+use crate::defaults::NODE_MESSAGE_BYTES;
+use crate::flight::{Stranger, WhyUnknown};
+use crate::over_ssh::Via;
+
+// === impl Verdict ===
+
+impl Verdict {
+    pub(crate) fn message(&self, node: &Certname) -> String {
+        match self {
+            Self::NotConnected => format!(
+                "{node} is not connected; is tutti-agent (or pxp-agent) running there, and does \
+                 `tutti node show {node}` list it?"
+            ),
+            Self::Busy => format!(
+                "{node} does not take messages: its queue in the broker stayed full; nothing was \
+                 sent, so the action can be run again"
+            ),
+            Self::OtherEnvironment { own, asked } => format!(
+                "{node} is in the environment `{own}`, and the job is for `{asked}`; nothing was \
+                 sent: run it in its own environment, classify it anew, or set enforce_environment \
+                 to false"
+            ),
+            Self::Conflict { what, asked } => format!(
+                "{node} is classified into no environment, and the job is for `{asked}`: {}; nothing \
+                 was sent: mend the groups (the classifier explains them), or set \
+                 enforce_environment to false",
+                clip(what)
+            ),
+            Self::Refused(words) => format!("{node} did not run it: {}", clip(words)),
+            Self::Unreadable => format!(
+                "the parameters for {node} were sealed with a key that is gone (the server's seal \
+                 key was replaced while the job waited); nothing was sent, run it again"
+            ),
+            Self::TimedOut {
+                seconds,
+                told: true,
+            } => format!(
+                "the time limit of {seconds} s passed; {node} was told to end the action but has \
+                 not reported that it did"
+            ),
+            Self::TimedOut {
+                seconds,
+                told: false,
+            } => format!(
+                "the time limit of {seconds} s passed; the agent on {node} cannot cancel, or is \
+                 not connected, so the action may still run there"
+            ),
+            Self::Stopped { told: true } => format!(
+                "the job was stopped by force; {node} was told to end the action but has not \
+                 reported that it did"
+            ),
+            Self::Stopped { told: false } => format!(
+                "the job was stopped by force; the agent on {node} cannot cancel, or is not \
+                 connected, so the action may still run there"
+            ),
+            Self::Silent { asked } => format!(
+                "{node} gave no answer to {asked} status requests; the action may have run, run \
+                 in part or not at all: look at the node before running it again"
+            ),
+            Self::Unknown(why) => format!(
+                "how it ended on {node} is not known: {}; the action may have run, run in part or \
+                 not at all: look at the node before running it again",
+                reason(*why)
+            ),
+            Self::Undetermined { words, via } => {
+                let told = match via {
+                    Via::Agent => format!(", its agent says: {}", clip(words)),
+                    // No agent is there to say anything.
+                    Via::Ssh => format!(" (it ran over SSH){}", clip(unprefixed(words))),
+                };
+                format!(
+                    "how it ended on {node} is not known{told}; the action may have run, run in part \
+                     or not at all: look at the node before running it again"
+                )
+            }
+            Self::NotStarted => "the job was stopped before this node started".to_owned(),
+            Self::Withdrawn => format!(
+                "the command was answered with an error (the database was lost while it wrote the \
+                 job), so nothing was sent to {node}: run the task again"
+            ),
+            Self::Unmarked => format!(
+                "the server's database refused to record the start on {node} (its log says why); \
+                 nothing was sent, so the action can be run again"
+            ),
+            Self::Unrecorded => format!(
+                "the server's database refused to record how it ended on {node} (its log says \
+                 why): look at the node before running it again"
+            ),
+        }
+    }
+}
+
+/// Such an error without its beginning.
+fn unprefixed(words: &str) -> &str {
+    words.strip_prefix(UNDETERMINED).unwrap_or(words)
+}
+
+/// `text` without the part beyond the bound, cut at a character.
+pub(crate) fn clip(text: &str) -> &str {
+    &text[..text.floor_char_boundary(NODE_MESSAGE_BYTES)]
+}
+
+fn reason(why: WhyUnknown) -> Cow<'static, str> {
+    let words = match why {
+        WhyUnknown::OtherAgent(Stranger { expected, found }) => {
+            let found = found.map_or("an agent without a spool id".to_owned(), |spool_id| {
+                format!("an agent with the spool {spool_id}")
+            });
+            return Cow::Owned(format!(
+                "it was sent to the agent with the spool {expected}, and {found} answers under \
+                 this certname: the spool was emptied or purged, the node was set up anew, or two \
+                 agents share the certname"
+            ));
+        }
+        WhyUnknown::NoSpoolId => {
+            "its agent knows nothing of the run (a pxp-agent says the same of one it never got, \
+             one it lost and one that died)"
+        }
+        WhyUnknown::Forgotten => "its agent confirmed the run and has no record of it any more",
+        WhyUnknown::TooLongAgo => "its agent knows nothing of the run and may have purged it",
+        WhyUnknown::ResentOften => "its agent never recorded the run, although it was sent again",
+        WhyUnknown::OverSsh => {
+            "it ran over SSH, the server was restarted meanwhile, and nothing on the node keeps the \
+             outcome"
+        }
+    };
+    Cow::Borrowed(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_text_is_cut_at_a_character() {
+        let text = "ä".repeat(NODE_MESSAGE_BYTES);
+        assert_eq!(clip(&text).len(), NODE_MESSAGE_BYTES);
+        assert_eq!(clip("short"), "short");
+    }
+}

@@ -206,9 +206,7 @@ impl Jobs {
     /// Runs a task. The job is durable when its number is returned; once handed over it is run
     /// even if the caller goes away.
     pub async fn run_task(&self, request: TaskRequest) -> Result<JobNumber, RunTaskError> {
-        let plan = request
-            .plan_job
-            .map(|plan| (plan, request.owner_id.clone()));
+        let plan = request.plan_job.zip(Some(request.owner_id.clone()));
         if let Some((plan, owner)) = &plan {
             self.plans().step(*plan, owner).await?;
         }

@@ -17,7 +17,7 @@ use crate::defaults::{INLINE_RESULT_BYTES, LATE_LOOKUPS};
 use crate::events;
 use crate::metrics::count;
 use crate::outcome::{self, Circumstances};
-use crate::puppet::outcome::{self as puppet, Ran};
+use crate::puppet::said::{self as puppet, Ran};
 use crate::state::RunState;
 use crate::verdict::{clip, is_guess, is_undetermined};
 

@@ -12,7 +12,7 @@ use super::state::{Engine, ShapedOutcome};
 use crate::defaults::{INLINE_RESULT_BYTES, REPORT_WAIT};
 use crate::keys::RunKey;
 use crate::outcome::{self, Circumstances, Shaped};
-use crate::puppet::outcome::{self as puppet, Ran};
+use crate::puppet::said::{self as puppet, Ran};
 use crate::resolve::{Resolve, RunReport};
 
 /// All that it takes to shape a run's end away from the engine.

@@ -1,13 +1,14 @@
 //! On-demand Puppet runs: what differs from tasks.
 //!
-//! [`DeployRequest`] is what is asked, [`PuppetFlags`] how Puppet is to run, [`outcome`] the shape of
-//! what came out. The rule: everything else (commits, requests, at most once, recovery, stops) is the
+//! [`DeployRequest`] is what is asked, [`PuppetFlags`] how Puppet is to run, `said` what an agent told
+//! of it, and `outcome` the shape of what came out. The rule: everything else (commits, requests, at most once, recovery, stops) is the
 //! engine's, the same as for tasks.
 
 mod flags;
-pub(crate) mod outcome;
+mod outcome;
 mod prepare;
 mod request;
+pub(crate) mod said;
 
 pub use flags::{FlagProblem, PuppetFlags};
 pub use request::{DeployError, DeployRequest};

@@ -1,88 +1,20 @@
 //! What a Puppet run left behind, in the shape that clients of the orchestrator know.
 //!
-//! [`read`] takes an agent's words apart, [`Ran::shape`] makes of them what is stored and told. The
-//! rule: a run that has a report is told by its status; one that has none could not be run, and the
-//! agent's reason stands for it.
+//! [`Ran::shape`] makes of an agent's words what is stored and told. The rule: a run that has a report
+//! is told by its status; one that has none could not be run, and the agent's reason stands for it.
 
-use pcp::Certname;
-use pxp::action::ActionResult;
 use serde_json::{Map, Value, json};
-use store::JobNumber;
 
+use super::said::Ran;
 use crate::flight::CancelReason;
-use crate::outcome::{Circumstances, Shaped};
-use crate::resolve::{PuppetRun, RunReport};
+use crate::outcome::Shaped;
+use crate::resolve::RunReport;
 use crate::state::RunState;
 use crate::verdict::{KIND_EXECUTION, KIND_STOPPED, KIND_TIMEOUT, clip};
-
-/// What the stock module says of a value that it does not know.
-const UNKNOWN: &str = "unknown";
-
-/// What an agent said, taken apart.
-#[derive(Debug)]
-pub(crate) struct Ran {
-    said: Map<String, Value>,
-    known: Circumstances,
-}
-
-/// Reads the results of a run: the module's own object, or (in a status answer) that object as the
-/// standard output of the process.
-pub(crate) fn read(results: &str, known: Circumstances) -> Result<Ran, String> {
-    let mut said: Map<String, Value> =
-        serde_json::from_str(results).map_err(|error| error.to_string())?;
-    if is_of_puppet(&said) {
-        return Ok(Ran { said, known });
-    }
-    let outer = serde_json::from_value::<ActionResult>(Value::Object(said.clone()));
-    let outer = outer.map_err(|error| error.to_string())?;
-    let inner = outer.stdout.as_deref().unwrap_or_default();
-    if let Ok(inner) = serde_json::from_str::<Map<String, Value>>(inner) {
-        let exit_code = said.remove("exitcode");
-        let cancelled = said.remove("cancelled");
-        said = inner;
-        for (key, value) in [("exitcode", exit_code), ("cancelled", cancelled)] {
-            if let (false, Some(value)) = (said.contains_key(key), value) {
-                said.insert(key.to_owned(), value);
-            }
-        }
-    }
-    Ok(Ran { said, known })
-}
-
-/// Whether an object is what the module says.
-fn is_of_puppet(said: &Map<String, Value>) -> bool {
-    said.contains_key("transaction_uuid") || said.contains_key("error_type")
-}
 
 // === impl Ran ===
 
 impl Ran {
-    /// Whether it is what the module says, and not what something else did.
-    pub(crate) fn is_of_puppet(&self) -> bool {
-        is_of_puppet(&self.said)
-    }
-
-    /// The run, if Puppet left a report of it.
-    pub(crate) fn run(&self, certname: &Certname, job: JobNumber, noop: bool) -> Option<PuppetRun> {
-        let status = self.status()?;
-        let noop = self
-            .said
-            .get("noop")
-            .and_then(Value::as_bool)
-            .unwrap_or(noop);
-        Some(PuppetRun {
-            certname: certname.clone(),
-            job,
-            transaction_uuid: self.text("transaction_uuid")?.to_owned(),
-            status: status.to_owned(),
-            environment: self.text("environment").map(str::to_owned),
-            configuration_version: self.version(),
-            metrics: self.metrics(),
-            time: self.text("time").map(str::to_owned),
-            noop,
-        })
-    }
-
     /// The run's end. `console`: where reports are shown.
     pub(crate) fn shape(&self, report: Option<&RunReport>, console: Option<&str>) -> Shaped {
         let cancelled = self.is_true("cancelled");
@@ -215,13 +147,6 @@ impl Ran {
         json!({"noop": held_back, "no_noop": touched})
     }
 
-    fn metric(&self, name: &str) -> u64 {
-        let metrics = self.said.get("metrics");
-        metrics
-            .and_then(|metrics| metrics.get(name)?.as_u64())
-            .unwrap_or(0)
-    }
-
     /// The module's words, then those of whatever ran it.
     fn why_not_run(&self) -> String {
         let spoken = [self.said.get("error"), self.said.get("_error")];
@@ -238,44 +163,6 @@ impl Ran {
                 self.exit_code()
             ),
         }
-    }
-
-    /// As the report has it; `None`: there is no report.
-    fn status(&self) -> Option<&str> {
-        let status = self.text("status")?;
-        ["changed", "unchanged", "failed"]
-            .contains(&status)
-            .then_some(status)
-    }
-
-    fn version(&self) -> Option<String> {
-        match self.said.get("configuration_version")? {
-            Value::String(text) if text != UNKNOWN => Some(text.clone()),
-            Value::Number(number) => Some(number.to_string()),
-            _ => None,
-        }
-    }
-
-    fn metrics(&self) -> Map<String, Value> {
-        let metrics = self.said.get("metrics").and_then(Value::as_object);
-        metrics.cloned().unwrap_or_default()
-    }
-
-    fn exit_code(&self) -> i64 {
-        self.said
-            .get("exitcode")
-            .and_then(Value::as_i64)
-            .unwrap_or(0)
-    }
-
-    fn is_true(&self, key: &str) -> bool {
-        self.said.get(key) == Some(&Value::Bool(true))
-    }
-
-    /// A text that is known.
-    fn text(&self, key: &str) -> Option<&str> {
-        let text = self.said.get(key)?.as_str()?;
-        (text != UNKNOWN && !text.is_empty()).then_some(text)
     }
 }
 
@@ -296,7 +183,11 @@ const TOLD_ELSEWHERE: [&str; 11] = [
 
 #[cfg(test)]
 mod tests {
+    use store::JobNumber;
+
     use super::*;
+    use crate::outcome::Circumstances;
+    use crate::puppet::said::read;
 
     const KNOWN: Circumstances = Circumstances {
         stock_agent: false,

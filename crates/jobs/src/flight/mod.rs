@@ -1,9 +1,11 @@
-//! One run between its mark and its end: when to ask, when to cancel, when to give up, and what
-//! an agent's answer to "how did it go" allows.
+//! One run between its mark and its end: when to ask, when to cancel, when to give up. What an
+//! agent's answer to "how did it go" allows stands in `answers`.
 //!
-//! [`Flight`] is a state machine without I/O; time is handed in. The rule, and the reason for the
-//! whole crate: a request is sent a second time only when the agent has *proved* that it never
-//! got the first, and it bears the same transaction id.
+//! [`Flight`] is a state machine without I/O; time is handed in. The rule: silence is bounded, and
+//! what nobody could hear is not held against an agent.
+
+mod answers;
+mod words;
 
 use std::time::Duration;
 
@@ -12,13 +14,7 @@ use uuid::Uuid;
 
 use crate::defaults;
 
-/// The intervals that a flight goes by.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Patience {
-    pub(crate) poll_interval: Duration,
-    pub(crate) poll_limit: u32,
-    pub(crate) cancel_grace: Duration,
-}
+pub(crate) use words::{CancelReason, Due, Next, Patience, Status, Stranger, WhyUnknown};
 
 /// A run whose request was, or is about to be, sent.
 #[derive(Debug)]
@@ -39,83 +35,6 @@ pub(crate) struct Flight {
     busy: u8,
     /// Send the request (again) at the next tick: the node's queue was full.
     retry: bool,
-}
-
-/// An agent that bears the node's name and does not have the spool that the run was marked for:
-/// the node was set up anew, or two agents share a certname.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stranger {
-    /// The spool that the run was marked for.
-    pub(crate) expected: Uuid,
-    /// The other agent's; `None`: it has no such thing (a stock agent).
-    pub(crate) found: Option<Uuid>,
-}
-
-/// Why an action is being cancelled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CancelReason {
-    Timeout,
-    Stop,
-}
-
-/// What a tick asks for.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Due {
-    Nothing,
-    /// Send the request: nothing of it was sent when last tried.
-    Retry,
-    /// Ask the agent how the run goes.
-    Ask,
-    /// Tell the agent to cancel.
-    Cancel,
-    /// The time of the run is over and the agent cannot be told.
-    TimedOut,
-    /// The agent was told to cancel and did not report in time.
-    CancelUnanswered(CancelReason),
-    /// The node stayed silent through `asked` polls.
-    Silent {
-        asked: u32,
-    },
-    /// As silent; all that answered was another agent.
-    Estranged(Stranger),
-}
-
-/// What an agent said to a status query.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Status {
-    Running,
-    /// It has the outcome.
-    Ended,
-    Unknown {
-        spool_id: Option<Uuid>,
-    },
-}
-
-/// What follows from it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
-    Wait,
-    Record,
-    Resend,
-    /// Nobody can say how it ended.
-    Unknown(WhyUnknown),
-}
-
-/// Why an agent's `unknown` is no proof that it never got the request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum WhyUnknown {
-    /// The agent cannot say which spool it speaks for.
-    NoSpoolId,
-    /// It had confirmed the request before.
-    Forgotten,
-    /// Only an agent with another spool than at dispatch has answered.
-    OtherAgent(Stranger),
-    /// Its spool may have been purged since.
-    TooLongAgo,
-    /// It was sent again already, as often as is sensible.
-    ResentOften,
-    /// It went over SSH, and the process that watched it is gone.
-    OverSsh,
 }
 
 // === impl Flight ===
@@ -239,16 +158,6 @@ impl Flight {
         self.next_poll = now;
     }
 
-    /// An agent with this spool bears the node's name now. If it is not the one that the run was
-    /// marked for, nobody's `unknown` proves anything any more: either may have got the request.
-    pub(crate) fn met(&mut self, found: Option<Uuid>) {
-        if let Some(expected) = self.spool_id
-            && found != Some(expected)
-        {
-            self.stranger = Some(Stranger { expected, found });
-        }
-    }
-
     /// Whether the request was sent more than once.
     pub(crate) fn was_resent(&self) -> bool {
         self.resends > 0
@@ -276,61 +185,20 @@ impl Flight {
         self.retry = self.busy <= defaults::BUSY_LIMIT;
         self.retry
     }
-
-    /// The agent answered a status query.
-    pub(crate) fn answer(&mut self, now: Instant, status: Status, patience: &Patience) -> Next {
-        if let Status::Unknown { spool_id } = status {
-            self.met(spool_id);
-            if self.stranger.is_some() {
-                // No answer from the agent that was asked: the other one may be away for now.
-                return Next::Wait;
-            }
-        }
-        self.heard(now, patience);
-        match status {
-            Status::Running => {
-                self.accepted = true;
-                Next::Wait
-            }
-            Status::Ended => Next::Record,
-            // Nothing was sent yet: no wonder that it does not know.
-            Status::Unknown { .. } if self.retry => Next::Wait,
-            Status::Unknown { spool_id } => self.unknown(now, spool_id),
-        }
-    }
-
-    fn unknown(&mut self, now: Instant, spool_id: Option<Uuid>) -> Next {
-        let why = match (self.spool_id, spool_id) {
-            _ if self.accepted => WhyUnknown::Forgotten,
-            (None, _) | (_, None) => WhyUnknown::NoSpoolId,
-            _ if self
-                .sent
-                .is_none_or(|sent| now - sent > defaults::RESEND_MAX_AGE) =>
-            {
-                WhyUnknown::TooLongAgo
-            }
-            _ if self.resends >= defaults::RESEND_LIMIT => WhyUnknown::ResentOften,
-            _ => {
-                self.resends += 1;
-                return Next::Resend;
-            }
-        };
-        Next::Unknown(why)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const PATIENCE: Patience = Patience {
+    pub(super) const PATIENCE: Patience = Patience {
         poll_interval: Duration::from_secs(12),
         poll_limit: 3,
         cancel_grace: Duration::from_secs(10),
     };
-    const HOUR: Duration = Duration::from_secs(3_600);
+    pub(super) const HOUR: Duration = Duration::from_secs(3_600);
 
-    fn seconds(start: Instant, seconds: u64) -> Instant {
+    pub(super) fn seconds(start: Instant, seconds: u64) -> Instant {
         start + Duration::from_secs(seconds)
     }
 
@@ -419,80 +287,6 @@ mod tests {
         );
         let end = Due::CancelUnanswered(CancelReason::Timeout);
         assert_eq!(flight.tick(seconds(start, 90), true, true, &PATIENCE), end);
-    }
-
-    #[test]
-    fn only_the_same_spool_proves_that_the_request_was_never_received() {
-        let now = Instant::now();
-        let (spool, other) = (Uuid::from_u128(1), Uuid::from_u128(2));
-        let unknown = |recorded, reported| {
-            let mut flight = Flight::new(now, HOUR, recorded, &PATIENCE);
-            flight.answer(now, Status::Unknown { spool_id: reported }, &PATIENCE)
-        };
-        assert_eq!(unknown(Some(spool), Some(spool)), Next::Resend);
-        assert_eq!(unknown(Some(spool), Some(other)), Next::Wait);
-        assert_eq!(unknown(Some(spool), None), Next::Wait);
-        assert_eq!(
-            unknown(None, Some(spool)),
-            Next::Unknown(WhyUnknown::NoSpoolId)
-        );
-        assert_eq!(unknown(None, None), Next::Unknown(WhyUnknown::NoSpoolId));
-    }
-
-    #[test]
-    fn another_agent_of_the_same_name_is_no_answer_and_is_named_at_the_end() {
-        let start = Instant::now();
-        let (ours, other) = (Uuid::from_u128(1), Uuid::from_u128(2));
-        let mut flight = Flight::new(start, HOUR, Some(ours), &PATIENCE);
-        flight.accepted(start, &PATIENCE);
-        for n in 1..=3 {
-            let now = seconds(start, n * 12);
-            assert_eq!(flight.tick(now, true, true, &PATIENCE), Due::Ask);
-            let spool_id = Some(if n == 2 { ours } else { other });
-            let next = flight.answer(now, Status::Unknown { spool_id }, &PATIENCE);
-            assert_eq!(next, Next::Wait, "either may have the request: not again");
-        }
-        let stranger = Stranger {
-            expected: ours,
-            found: Some(other),
-        };
-        let due = flight.tick(seconds(start, 48), true, true, &PATIENCE);
-        assert_eq!(due, Due::Estranged(stranger));
-    }
-
-    #[test]
-    fn the_right_agent_may_still_answer_after_another_did() {
-        let start = Instant::now();
-        let (ours, other) = (Some(Uuid::from_u128(1)), Some(Uuid::from_u128(2)));
-        let mut flight = Flight::new(start, HOUR, ours, &PATIENCE);
-        flight.met(ours);
-        flight.met(other);
-        let unknown = Status::Unknown { spool_id: other };
-        assert_eq!(flight.answer(start, unknown, &PATIENCE), Next::Wait);
-        let unknown = Status::Unknown { spool_id: ours };
-        let next = flight.answer(start, unknown, &PATIENCE);
-        assert_eq!(next, Next::Wait, "the other one may have got the request");
-        assert_eq!(flight.answer(start, Status::Ended, &PATIENCE), Next::Record);
-    }
-
-    #[test]
-    fn what_the_agent_confirmed_is_never_sent_again() {
-        let now = Instant::now();
-        let spool = Some(Uuid::from_u128(1));
-        let mut flight = Flight::new(now, HOUR, spool, &PATIENCE);
-        flight.accepted(now, &PATIENCE);
-        let next = flight.answer(now, Status::Unknown { spool_id: spool }, &PATIENCE);
-        assert_eq!(next, Next::Unknown(WhyUnknown::Forgotten));
-    }
-
-    #[test]
-    fn an_old_request_is_never_sent_again() {
-        let now = Instant::now();
-        let spool = Some(Uuid::from_u128(1));
-        let ago = defaults::RESEND_MAX_AGE + Duration::from_secs(1);
-        let mut flight = Flight::recovered(now, ago, 24 * HOUR, spool, &PATIENCE);
-        let next = flight.answer(now, Status::Unknown { spool_id: spool }, &PATIENCE);
-        assert_eq!(next, Next::Unknown(WhyUnknown::TooLongAgo));
     }
 
     #[test]

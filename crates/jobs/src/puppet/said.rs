@@ -1,0 +1,125 @@
+//! What an agent said of a Puppet run, taken apart: [`Ran`].
+//!
+//! The rule: it is an agent's word, so nothing in it need be there or be of the type that it should.
+
+use pcp::Certname;
+use pxp::action::ActionResult;
+use serde_json::{Map, Value};
+use store::JobNumber;
+
+use crate::outcome::Circumstances;
+use crate::resolve::PuppetRun;
+
+/// What the stock module says of a value that it does not know.
+const UNKNOWN: &str = "unknown";
+
+/// What an agent said, taken apart.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(super) said: Map<String, Value>,
+    pub(super) known: Circumstances,
+}
+
+/// Reads the results of a run: the module's own object, or (in a status answer) that object as the
+/// standard output of the process.
+pub(crate) fn read(results: &str, known: Circumstances) -> Result<Ran, String> {
+    let mut said: Map<String, Value> =
+        serde_json::from_str(results).map_err(|error| error.to_string())?;
+    if is_of_puppet(&said) {
+        return Ok(Ran { said, known });
+    }
+    let outer = serde_json::from_value::<ActionResult>(Value::Object(said.clone()));
+    let outer = outer.map_err(|error| error.to_string())?;
+    let inner = outer.stdout.as_deref().unwrap_or_default();
+    if let Ok(inner) = serde_json::from_str::<Map<String, Value>>(inner) {
+        let exit_code = said.remove("exitcode");
+        let cancelled = said.remove("cancelled");
+        said = inner;
+        for (key, value) in [("exitcode", exit_code), ("cancelled", cancelled)] {
+            if let (false, Some(value)) = (said.contains_key(key), value) {
+                said.insert(key.to_owned(), value);
+            }
+        }
+    }
+    Ok(Ran { said, known })
+}
+
+/// Whether an object is what the module says.
+fn is_of_puppet(said: &Map<String, Value>) -> bool {
+    said.contains_key("transaction_uuid") || said.contains_key("error_type")
+}
+
+// === impl Ran ===
+
+impl Ran {
+    /// Whether it is what the module says, and not what something else did.
+    pub(crate) fn is_of_puppet(&self) -> bool {
+        is_of_puppet(&self.said)
+    }
+
+    /// The run, if Puppet left a report of it.
+    pub(crate) fn run(&self, certname: &Certname, job: JobNumber, noop: bool) -> Option<PuppetRun> {
+        let status = self.status()?;
+        let noop = self
+            .said
+            .get("noop")
+            .and_then(Value::as_bool)
+            .unwrap_or(noop);
+        Some(PuppetRun {
+            certname: certname.clone(),
+            job,
+            transaction_uuid: self.text("transaction_uuid")?.to_owned(),
+            status: status.to_owned(),
+            environment: self.text("environment").map(str::to_owned),
+            configuration_version: self.version(),
+            metrics: self.metrics(),
+            time: self.text("time").map(str::to_owned),
+            noop,
+        })
+    }
+
+    /// As the report has it; `None`: there is no report.
+    pub(super) fn status(&self) -> Option<&str> {
+        let status = self.text("status")?;
+        ["changed", "unchanged", "failed"]
+            .contains(&status)
+            .then_some(status)
+    }
+
+    pub(super) fn version(&self) -> Option<String> {
+        match self.said.get("configuration_version")? {
+            Value::String(text) if text != UNKNOWN => Some(text.clone()),
+            Value::Number(number) => Some(number.to_string()),
+            _ => None,
+        }
+    }
+
+    pub(super) fn metrics(&self) -> Map<String, Value> {
+        let metrics = self.said.get("metrics").and_then(Value::as_object);
+        metrics.cloned().unwrap_or_default()
+    }
+
+    pub(super) fn exit_code(&self) -> i64 {
+        self.said
+            .get("exitcode")
+            .and_then(Value::as_i64)
+            .unwrap_or(0)
+    }
+
+    pub(super) fn is_true(&self, key: &str) -> bool {
+        self.said.get(key) == Some(&Value::Bool(true))
+    }
+
+    /// A text that is known.
+    pub(super) fn text(&self, key: &str) -> Option<&str> {
+        let text = self.said.get(key)?.as_str()?;
+        (text != UNKNOWN && !text.is_empty()).then_some(text)
+    }
+
+    pub(super) fn metric(&self, name: &str) -> u64 {
+        let metrics = self.said.get("metrics");
+        metrics
+            .and_then(|metrics| metrics.get(name)?.as_u64())
+            .unwrap_or(0)
+    }
+}

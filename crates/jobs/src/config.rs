@@ -34,6 +34,8 @@ pub struct JobsConfig {
     pub cancel_grace: Duration,
     /// How long queued runs wait for their nodes after a restart.
     pub reconnect_grace: Duration,
+    /// How long a queued run waits for a node that went away before its turn.
+    pub away_grace: Duration,
     /// How often the timers are looked at.
     pub tick: Duration,
     /// How long a ping waits.
@@ -64,6 +66,7 @@ impl Default for JobsConfig {
             poll_limit: defaults::POLL_LIMIT,
             cancel_grace: defaults::CANCEL_GRACE,
             reconnect_grace: defaults::RECONNECT_GRACE,
+            away_grace: defaults::AWAY_GRACE,
             tick: defaults::TICK,
             ping_timeout: defaults::PING_TIMEOUT,
             prune_after: Some(defaults::PRUNE_AFTER),

@@ -31,6 +31,10 @@ pub const CANCEL_GRACE: Duration = Duration::from_secs(10);
 /// long waits some minutes between its tries, and a remote broker has to come back first.
 pub const RECONNECT_GRACE: Duration = Duration::from_secs(5 * 60);
 
+/// How long a queued run waits, without a slot, for a node that was there when the job was made and
+/// is away at its turn: 50,000 agents are back within some 100 s when their broker restarts.
+pub const AWAY_GRACE: Duration = Duration::from_secs(2 * 60);
+
 /// How often the timers of runs in flight are looked at. One pass over at most
 /// [`TASK_CONCURRENCY`] runs; a timeout is late by this much at most.
 pub const TICK: Duration = Duration::from_secs(1);

@@ -136,6 +136,7 @@ impl Jobs {
             resolve: Arc::clone(&config.resolve),
             console_url: config.console_url.clone(),
             reconnect_grace: config.reconnect_grace,
+            away_grace: config.away_grace,
             tick: config.tick,
             reports,
             withdrawals: withdrawals.clone(),

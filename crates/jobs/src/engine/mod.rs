@@ -20,6 +20,7 @@ mod late_outcomes;
 mod ledger;
 mod outgoing;
 mod output;
+mod parked;
 mod recover;
 mod refused;
 mod report;
@@ -75,7 +76,7 @@ impl Engine {
         mut inbox: Inbox,
     ) -> Option<StoreError> {
         let mut presence = self.parts.fabric.watch();
-        self.parked_until = Instant::now() + self.parts.reconnect_grace;
+        self.recovering_until = Instant::now() + self.parts.reconnect_grace;
         self.all_may_have_changed();
         let mut tick = tokio::time::interval(self.parts.tick);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use pxp::Capabilities;
 use serde_json::Value;
 use store::{Change, RunChange};
+use tokio::time::Instant;
 
 use super::book::Phase;
 use super::ledger::After;
@@ -14,7 +15,6 @@ use crate::events;
 use crate::keys::{JobKey, RunKey};
 use crate::metrics::count;
 use crate::outcome::Shaped;
-use crate::over_ssh::Via;
 use crate::state::{JobState, RunState};
 use crate::verdict::Verdict;
 
@@ -56,19 +56,23 @@ impl Engine {
             .as_ref()
             .map(|action| Arc::clone(&action.over_ssh));
         let way = self.way(&certname, kind, &over_ssh.unwrap_or_default());
-        if way.is_none() && recovered && tokio::time::Instant::now() < self.parked_until {
-            self.parked.entry(certname).or_default().push(run_key);
+        let Some((via, presence)) = way else {
+            let until = Instant::now() + self.parts.away_grace;
+            let until = match recovered {
+                true => until.max(self.recovering_until),
+                false => until,
+            };
+            self.parked.park(certname, run_key, until);
             return self.scheduler.release(key);
-        }
+        };
         let Some(run) = self.book.run_mut(run_key) else {
             return;
         };
         run.phase = Phase::Marking { spool_id: None };
-        run.via = way.as_ref().map_or(Via::Agent, |(via, _)| *via);
-        match way {
-            None => self.give_up(run_key, &Verdict::NotConnected),
-            Some(_) if !readable => self.give_up(run_key, &Verdict::Unreadable),
-            Some((_, presence)) => self.mark(run_key, presence.capabilities.as_ref()),
+        run.via = via;
+        match readable {
+            true => self.mark(run_key, presence.capabilities.as_ref()),
+            false => self.give_up(run_key, &Verdict::Unreadable),
         }
     }
 

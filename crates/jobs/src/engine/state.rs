@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fabric::Fabric;
-use pcp::Certname;
 use pxp::TransactionId;
 use store::{Store, StoreError};
 use telemetry::Tracer;
@@ -24,6 +23,7 @@ use super::hearing::Hearing;
 use super::late_outcomes::{LateOutcomes, Looked};
 use super::ledger::{Committed, Ledger};
 use super::outgoing::HandedOver;
+use super::parked::Parked;
 use crate::ask::Asks;
 use crate::clock::Clock;
 use crate::flight::Patience;
@@ -48,6 +48,7 @@ pub(crate) struct Parts {
     pub(crate) resolve: Arc<dyn Resolve>,
     pub(crate) console_url: Option<String>,
     pub(crate) reconnect_grace: Duration,
+    pub(crate) away_grace: Duration,
     pub(crate) tick: Duration,
     /// For the feeds of readers.
     pub(crate) reports: mpsc::Sender<Taken>,
@@ -66,10 +67,10 @@ pub(crate) struct Engine {
     /// Why the store is lost to this engine, which ends then.
     pub(super) lost: Option<StoreError>,
     pub(super) next_key: u64,
-    /// Runs from before the start whose node is not back yet.
-    pub(super) parked: HashMap<Certname, Vec<RunKey>>,
-    /// Until when they may stay parked; counted from when the engine starts to run.
-    pub(super) parked_until: Instant,
+    /// Runs that wait for their nodes.
+    pub(super) parked: Parked,
+    /// Until when those from before the start may do so; counted from when the engine starts to run.
+    pub(super) recovering_until: Instant,
     pub(super) inserting: JoinSet<Inserted>,
     /// Jobs whose caller is being told that they may have been kept.
     pub(super) withdrawing: JoinSet<Doubt>,
@@ -105,8 +106,8 @@ impl Engine {
             hearing: Hearing::default(),
             lost: None,
             next_key: 0,
-            parked: HashMap::new(),
-            parked_until: Instant::now(),
+            parked: Parked::default(),
+            recovering_until: Instant::now(),
             inserting: JoinSet::new(),
             withdrawing: JoinSet::new(),
             resolving: JoinSet::new(),

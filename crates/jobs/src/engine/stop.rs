@@ -66,19 +66,10 @@ impl Engine {
         }
     }
 
-    fn skip(&mut self, key: JobKey, mut waiting: Vec<usize>) {
-        for keys in self.parked.values_mut() {
-            keys.retain(|parked| {
-                let stays = parked.job != key;
-                if !stays {
-                    waiting.push(parked.index);
-                }
-                stays
-            });
-        }
-        self.parked.retain(|_, keys| !keys.is_empty());
-        for index in waiting {
-            self.give_up(RunKey { job: key, index }, &Verdict::NotStarted);
+    fn skip(&mut self, key: JobKey, waiting: Vec<usize>) {
+        let waiting = waiting.into_iter().map(|index| RunKey { job: key, index });
+        for run in waiting.chain(self.parked.of_job(key)) {
+            self.give_up(run, &Verdict::NotStarted);
         }
     }
 

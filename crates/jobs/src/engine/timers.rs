@@ -36,11 +36,8 @@ impl Engine {
             .filter_map(|key| self.due(key, heard))
             .collect();
         self.send(outgoing);
-        if !self.parked.is_empty() && Instant::now() >= self.parked_until {
-            let parked = std::mem::take(&mut self.parked);
-            for key in parked.into_values().flatten() {
-                self.give_up(key, &Verdict::NotConnected);
-            }
+        for key in self.parked.overdue(Instant::now()) {
+            self.give_up(key, &Verdict::NotConnected);
         }
     }
 
@@ -114,7 +111,7 @@ impl Engine {
             outgoing.extend(self.credit(key));
         }
         self.send(outgoing);
-        for key in self.parked.remove(certname).unwrap_or_default() {
+        for key in self.parked.of_node(certname) {
             if let Some(job) = self.book.jobs.get_mut(&key.job) {
                 job.waiting.push_back(key.index);
                 self.scheduler.add_waiting(key.job, 1);
@@ -124,7 +121,7 @@ impl Engine {
 
     /// Changes were missed: every node of interest counts as having just come.
     pub(super) fn all_may_have_changed(&mut self) {
-        let mut nodes: Vec<Certname> = self.parked.keys().cloned().collect();
+        let mut nodes: Vec<Certname> = self.parked.nodes().cloned().collect();
         let in_flight = self.book.in_flight().filter_map(|key| self.book.run(key));
         nodes.extend(in_flight.map(|run| run.certname.clone()));
         nodes.sort_unstable();

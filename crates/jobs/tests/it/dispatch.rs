@@ -95,3 +95,55 @@ async fn the_mark_is_durable_before_the_request_is_sent() {
     world.sim.let_go();
     world.over(job).await;
 }
+
+/// As when a broker restarts in the middle of a large job.
+#[tokio::test]
+async fn nodes_that_are_away_at_their_turn_are_waited_for_and_hold_up_nobody() {
+    let world = World::with(patient()).await;
+    let nodes = world.agents(4, &Manner::held());
+    let job = world.run(at_once(1, &nodes)).await;
+    world.executing(1).await;
+    for node in &nodes[1..3] {
+        world.sim.disconnect(node);
+    }
+    world.sim.let_go();
+    let ended = |runs: &[store::RunRow]| runs.iter().filter(|run| run.state == "finished").count();
+    while ended(&world.runs(job).await) < 2 {
+        tokio::task::yield_now().await;
+    }
+    let states: Vec<String> = world
+        .runs(job)
+        .await
+        .into_iter()
+        .map(|run| run.state)
+        .collect();
+    assert_eq!(states, ["finished", "ready", "ready", "finished"]);
+    for node in &nodes[1..3] {
+        world.sim.connect(node);
+    }
+    world.over(job).await;
+    assert_eq!(world.state(job).await, "finished");
+    assert!(world.sim.executions().values().all(|count| *count == 1));
+}
+
+#[tokio::test]
+async fn a_node_that_stays_away_is_given_up_and_a_stopped_job_waits_for_none() {
+    for (config, expected) in [(quick(), "errored"), (patient(), "skipped")] {
+        let world = World::with(config).await;
+        let nodes = world.agents(2, &Manner::held());
+        let job = world.run(at_once(1, &nodes)).await;
+        world.executing(1).await;
+        world.sim.disconnect(&nodes[1]);
+        world.sim.let_go();
+        while world.runs(job).await[0].state != "finished" {
+            tokio::task::yield_now().await;
+        }
+        if expected == "skipped" {
+            world.jobs().stop(job, false).await.unwrap();
+        }
+        world.over(job).await;
+        let run = world.runs(job).await.pop().unwrap();
+        assert_eq!(run.state, expected);
+        assert_eq!(world.sim.executions().len(), 1);
+    }
+}

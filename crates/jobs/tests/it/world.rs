@@ -38,6 +38,7 @@ pub(crate) fn quick() -> JobsConfig {
         poll_limit: 10,
         cancel_grace: Duration::from_millis(300),
         reconnect_grace: Duration::from_millis(300),
+        away_grace: Duration::from_millis(300),
         tick: Duration::from_millis(10),
         ping_timeout: Duration::from_millis(300),
         prune_after: None,
@@ -51,6 +52,7 @@ pub(crate) fn patient() -> JobsConfig {
     JobsConfig {
         poll_interval: hour,
         reconnect_grace: hour,
+        away_grace: hour,
         ..quick()
     }
 }

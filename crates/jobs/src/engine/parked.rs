@@ -1,0 +1,100 @@
+//! Runs whose node is away when their turn comes: [`Parked`].
+//!
+//! The rule: they hold no slot, go on as soon as the node is there, and wait for it no longer than
+//! their grace. A broker that restarts, or a network that is gone for a moment, takes thousands of
+//! nodes away at once; that must not end the rest of a job.
+
+use std::collections::HashMap;
+
+use pcp::Certname;
+use tokio::time::Instant;
+
+use crate::keys::{JobKey, RunKey};
+
+/// Those that wait, by node.
+#[derive(Debug, Default)]
+pub(super) struct Parked {
+    by_node: HashMap<Certname, Vec<Place>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    run: RunKey,
+    until: Instant,
+}
+
+// === impl Parked ===
+
+impl Parked {
+    pub(super) fn park(&mut self, certname: Certname, run: RunKey, until: Instant) {
+        let places = self.by_node.entry(certname).or_default();
+        places.push(Place { run, until });
+    }
+
+    /// The node is there: its runs go on.
+    pub(super) fn of_node(&mut self, certname: &Certname) -> Vec<RunKey> {
+        let places = self.by_node.remove(certname).unwrap_or_default();
+        places.into_iter().map(|place| place.run).collect()
+    }
+
+    /// None of the job's runs will start.
+    pub(super) fn of_job(&mut self, job: JobKey) -> Vec<RunKey> {
+        self.take(|place| place.run.job == job)
+    }
+
+    /// Their nodes did not come in time.
+    pub(super) fn overdue(&mut self, now: Instant) -> Vec<RunKey> {
+        self.take(|place| now >= place.until)
+    }
+
+    pub(super) fn nodes(&self) -> impl Iterator<Item = &Certname> {
+        self.by_node.keys()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.by_node.is_empty()
+    }
+
+    fn take(&mut self, which: impl Fn(&Place) -> bool) -> Vec<RunKey> {
+        let mut taken = Vec::new();
+        self.by_node.retain(|_, places| {
+            taken.extend(
+                places
+                    .extract_if(.., |place| which(place))
+                    .map(|place| place.run),
+            );
+            !places.is_empty()
+        });
+        taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn each_is_taken_once_for_the_first_reason_that_comes() {
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let node = |name: &str| -> Certname { name.parse().unwrap() };
+        let run = |job, index| RunKey {
+            job: JobKey(job),
+            index,
+        };
+        let mut parked = Parked::default();
+        parked.park(node("a"), run(1, 0), at(10));
+        parked.park(node("a"), run(2, 0), at(20));
+        parked.park(node("b"), run(1, 1), at(10));
+        parked.park(node("c"), run(2, 1), at(10));
+        assert_eq!(parked.overdue(at(9)), []);
+        assert_eq!(parked.of_node(&node("b")), [run(1, 1)]);
+        assert_eq!(parked.of_job(JobKey(1)), [run(1, 0)]);
+        assert_eq!(parked.overdue(at(10)), [run(2, 1)]);
+        assert_eq!(parked.nodes().collect::<Vec<_>>(), [&node("a")]);
+        assert_eq!(parked.overdue(at(20)), [run(2, 0)]);
+        assert!(parked.is_empty());
+    }
+}

@@ -84,7 +84,7 @@ pub enum RunTaskError {
     #[error(transparent)]
     Scope(#[from] ScopeError),
     /// Parameters that the task does not take as they are; all of them.
-    #[error("{} of the parameters of `{task}` are wrong: {}", problems.len(), list(problems))]
+    #[error("the parameters of `{task}` are wrong: {}", list(problems))]
     Parameters {
         /// The task.
         task: String,

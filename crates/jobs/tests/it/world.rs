@@ -15,6 +15,9 @@ use tempfile::TempDir;
 
 use crate::sim::{Manner, Sim};
 
+/// Nothing here takes a second by itself; a busy machine makes it long.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 pub(crate) struct World {
     pub(crate) dir: TempDir,
     pub(crate) sim: Sim,
@@ -201,10 +204,7 @@ impl World {
                 }
             }
         };
-        if tokio::time::timeout(Duration::from_secs(30), read)
-            .await
-            .is_err()
-        {
+        if tokio::time::timeout(PATIENCE, read).await.is_err() {
             let runs = self.runs(job).await;
             panic!(
                 "the job does not end: {:?} {runs:?} {events:?}",
@@ -250,7 +250,7 @@ impl World {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(30), wait)
+        tokio::time::timeout(PATIENCE, wait)
             .await
             .unwrap_or_else(|_| {
                 panic!("waited in vain until {what}");

@@ -102,6 +102,16 @@ impl Access {
         remote: RemoteUser,
         request: TokenRequest,
     ) -> Result<SecretString, LoginError> {
+        let outcome = Box::pin(self.log_in_remote(remote, request)).await;
+        self.inner.metrics.login(&outcome);
+        outcome
+    }
+
+    async fn log_in_remote(
+        &self,
+        remote: RemoteUser,
+        request: TokenRequest,
+    ) -> Result<SecretString, LoginError> {
         let user = Box::pin(self.take_in(remote)).await?;
         if user.is_revoked {
             return Err(LoginError::Revoked);

@@ -7,7 +7,7 @@ use crate::LoginError;
 /// Counters; they only grow. They name nobody.
 #[derive(Debug, Default)]
 pub struct Metrics {
-    /// Logins that succeeded.
+    /// Logins that succeeded, with a password or by the word of an identity provider.
     pub logins: AtomicU64,
     /// Logins that did not, whatever the reason; lockouts are among them.
     pub failed_logins: AtomicU64,

@@ -25,6 +25,7 @@ testkit::both!(
     guesses_at_once_do_not_slip_through_while_the_directory_thinks,
     right_passwords_of_a_slow_or_absent_directory_count_as_no_failures,
     a_directory_is_asked_about_users_who_have_schedules_and_marks_who_is_gone,
+    logins_by_the_word_of_a_provider_are_counted_as_those_with_a_password_are,
 );
 
 /// Knows everybody whose password is `remote`.
@@ -311,4 +312,33 @@ async fn a_directory_is_asked_about_users_who_have_schedules_and_marks_who_is_go
     store.revoke_tokens_of(&id, None, 0).await.unwrap();
     store.disable_schedule(number).await.unwrap();
     assert_eq!(due().await, []);
+}
+
+async fn logins_by_the_word_of_a_provider_are_counted_as_those_with_a_password_are() {
+    let (world, _) = world().await;
+    let counted = || {
+        let metrics = world.access.metrics();
+        let counters = [&metrics.logins, &metrics.failed_logins, &metrics.lockouts];
+        counters.map(|counter| counter.load(Ordering::Relaxed))
+    };
+    let come = async |login: &str| {
+        let told = RemoteUser {
+            login: login.to_owned(),
+            ..RemoteUser::default()
+        };
+        world.access.login_remote(told, Default::default()).await
+    };
+    come("rita").await.unwrap();
+    assert_eq!(counted(), [1, 0, 0]);
+    come("admin").await.unwrap_err();
+    assert_eq!(counted(), [1, 1, 0], "the login is a user's of this server");
+    let by = world.access.api_user();
+    let rita = world.store.user_by_login("rita").await.unwrap().unwrap();
+    world.access.set_revoked(&by, &rita.id, true).await.unwrap();
+    come("rita").await.unwrap_err();
+    assert_eq!(counted(), [1, 2, 0], "revoked");
+    // A directory's users log in with a password, and count once.
+    world.login("otto", "remote").await.unwrap();
+    world.login("otto", "wrong").await.unwrap_err();
+    assert_eq!(counted(), [2, 3, 0]);
 }

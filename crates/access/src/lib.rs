@@ -3,7 +3,7 @@
 //!
 //! At the first start there are the users `admin`, with a random password in
 //! `<data_dir>/admin-password` (mode 0600), and `api_user`, who cannot log in; and the default
-//! [`roles`]. The rules: passwords are kept as argon2id, tokens as SHA-256; a failed login tells
+//! [roles](default_roles). The rules: passwords are kept as argon2id, tokens as SHA-256; a failed login tells
 //! nothing about whether the user exists, neither by its words nor by its time nor by its lock;
 //! every route asks the same two functions, [`Access::authenticate`] and [`Access::authorize`];
 //! nobody gives to anybody, himself included, a right that he does not have; and every write that
@@ -14,6 +14,7 @@ mod admin;
 mod cache;
 pub mod catalog;
 mod change;
+pub mod default_roles;
 pub mod defaults;
 mod directory;
 mod disclaimer;
@@ -31,7 +32,7 @@ mod permission;
 mod permissions;
 mod remote;
 mod revoke;
-pub mod roles;
+mod roles;
 mod session;
 mod settings;
 mod task_targets;
@@ -122,7 +123,7 @@ impl Access {
         settings: Settings,
     ) -> Result<Self, OpenError> {
         let passwords = Passwords::new().await?;
-        roles::ensure(&store).await?;
+        default_roles::ensure(&store).await?;
         admin::ensure(&store, data_dir).await?;
         let api_user = Arc::new(admin::ensure_api_user(&store).await?);
         let cache = Arc::new(TokenCache::default());

@@ -35,6 +35,21 @@ pub enum ManageError {
         /// The name.
         name: String,
     },
+    /// A task target that roles name.
+    #[error(
+        "roles permit this task target: {}; take tasks:run_with_constraints of it from them first",
+        .roles.iter().map(i64::to_string).collect::<Vec<_>>().join(", ")
+    )]
+    InUse {
+        /// Their numbers.
+        roles: Vec<i64>,
+    },
+    /// As many task targets as there may be.
+    #[error(
+        "there are {} task targets, which is as many as there may be; delete one that no role names",
+        crate::defaults::TASK_TARGETS
+    )]
+    TooManyTaskTargets,
     /// `admin` or `api_user`.
     #[error("the users admin and api_user cannot be changed or deleted, nor given roles")]
     AdminImmutable,

@@ -122,8 +122,8 @@ impl Access {
         Ok(row.into())
     }
 
-    /// Writes a new target; gives its number. Needs the right to make or edit roles, and
-    /// `tasks:run` of all that the target permits: whoever has
+    /// Writes a new target; gives its number, or that of an equal one that is there. Needs the
+    /// right to make or edit roles, and `tasks:run` of all that the target permits: whoever has
     /// `tasks:run_with_constraints` of all targets has this one from now on, its maker perhaps
     /// among them.
     pub async fn create_task_target(
@@ -142,12 +142,14 @@ impl Access {
         }
         let display_name = name("display_name", &target.display_name)?;
         let turn = self.turn().await;
-        if self.inner.store.task_targets().await?.len() >= TASK_TARGETS {
-            let (place, what) = (
-                "display_name",
-                "is one too many: there are 1,000 task targets",
-            );
-            return Err(ManageError::Invalid { place, what });
+        let present = self.task_targets().await?;
+        let wanted = target.compared(&display_name);
+        let equal = |known: &&TaskTarget| known.compared(&known.display_name) == wanted;
+        if let Some(known) = present.iter().find(equal) {
+            return Ok(known.id);
+        }
+        if present.len() >= TASK_TARGETS {
+            return Err(ManageError::TooManyTaskTargets);
         }
         let id = self.inner.store.next_task_target_id().await?;
         let row = TaskTargetRow {
@@ -163,9 +165,46 @@ impl Access {
         tracing::info!(by = by.login, task_target = id, "made a task target");
         Ok(id)
     }
+
+    /// Deletes a target that no role names, so that nobody loses or gains a right by it. Needs the
+    /// right to make or edit roles.
+    pub async fn delete_task_target(&self, by: &Identity, id: i64) -> Result<(), ManageError> {
+        self.authorize(by, Permission::any("user_roles", "edit"))?;
+        let turn = self.turn().await;
+        self.task_target(id).await?;
+        let roles = self.inner.store.roles_of_task_target(id).await?;
+        if !roles.is_empty() {
+            return Err(ManageError::InUse { roles });
+        }
+        let write = move |store: Store| async move { store.delete_task_target(id).await };
+        self.change(Some(turn), Forget::All, write).await?;
+        tracing::info!(by = by.login, task_target = id, "deleted a task target");
+        Ok(())
+    }
+}
+
+/// What two targets are compared by; the order of a list says nothing.
+#[derive(PartialEq)]
+struct Compared<'a> {
+    display_name: &'a str,
+    tasks: Option<BTreeSet<&'a String>>,
+    nodes: BTreeSet<&'a String>,
+    node_groups: BTreeSet<&'a String>,
+    pql_query: Option<&'a String>,
 }
 
 impl TaskTarget {
+    /// Under its name as it is or would be written.
+    fn compared<'a>(&'a self, display_name: &'a str) -> Compared<'a> {
+        Compared {
+            display_name,
+            tasks: self.tasks.as_ref().map(|tasks| tasks.iter().collect()),
+            nodes: self.nodes.iter().collect(),
+            node_groups: self.node_groups.iter().collect(),
+            pql_query: self.pql_query.as_ref(),
+        }
+    }
+
     fn has(&self, task: &str) -> bool {
         self.tasks
             .as_ref()

@@ -72,6 +72,10 @@ kinds! {
     RBAC_NOT_FOUND = 404 "puppetlabs.rbac/not-found";
     /// No such task target.
     UNKNOWN_TASK_TARGET = 404 "puppetlabs.orchestrator/unknown-task-target";
+    /// Roles name the task target; details carry `roles`.
+    TASK_TARGET_IN_USE = 409 "tutti/task-target-in-use";
+    /// As many task targets as there may be.
+    TOO_MANY_TASK_TARGETS = 409 "tutti/too-many-task-targets";
     /// Nodes have a connection already; details carry `certnames`.
     DUPLICATE_CERTNAMES = 409 "puppetlabs.inventory/duplicate-certnames";
     /// Some of the nodes have agents; details name them.

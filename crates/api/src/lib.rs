@@ -180,6 +180,7 @@ pub fn router(state: ApiState) -> Router {
         .on(&routes::COMMAND_TASK_TARGET, rbac::task_targets::create)
         .on(&routes::TASK_TARGETS, rbac::task_targets::list)
         .on(&routes::TASK_TARGET, rbac::task_targets::show)
+        .on(&routes::TASK_TARGET_DELETE, rbac::task_targets::delete)
         .on(&routes::PDB_QUERY, query::get)
         .on(&routes::PDB_QUERY_POST, query::post)
         .on(&routes::PDB_ENTITY, query::get_entity)

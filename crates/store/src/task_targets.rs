@@ -1,7 +1,8 @@
 //! Task targets: tasks on nodes as one thing that a role can permit.
 //!
-//! The rule: a target is written once and never changed, because what roles permit by its number
-//! would change with it; numbers are contiguous and never used again.
+//! The rule: a target is written once, never changed, and not deleted while a role names it,
+//! because what roles permit by its number would change with it; numbers are contiguous and never
+//! used again.
 
 use crate::StoreError;
 use crate::roles::{NEXT, TAKE};
@@ -35,7 +36,13 @@ const ALL: &str = "SELECT id, display_name, tasks, nodes, node_groups, pql_query
 const ONE: &str = "SELECT id, display_name, tasks, nodes, node_groups, pql_query \
      FROM task_targets WHERE id = $1";
 
-pub(crate) const STATEMENTS: &[&str] = &[INSERT, ALL, ONE];
+const ROLES: &str = "SELECT role_id FROM role_permissions WHERE object_type = 'tasks' \
+     AND action = 'run_with_constraints' AND instance = $1 ORDER BY role_id";
+const DELETE: &str = "DELETE FROM task_targets WHERE id = $1 AND NOT EXISTS (\
+     SELECT 1 FROM role_permissions WHERE object_type = 'tasks' \
+     AND action = 'run_with_constraints' AND instance = $2)";
+
+pub(crate) const STATEMENTS: &[&str] = &[INSERT, ALL, ONE, ROLES, DELETE];
 
 impl Store {
     /// The number that a new target takes; good as long as nobody else inserts one.
@@ -72,6 +79,21 @@ impl Store {
     /// The target with this number.
     pub async fn task_target(&self, id: i64) -> Result<Option<TaskTargetRow>, StoreError> {
         self.query_one(ONE, vec![Value::Int(id)]).await
+    }
+
+    /// The roles that name this target.
+    pub async fn roles_of_task_target(&self, id: i64) -> Result<Vec<i64>, StoreError> {
+        self.query(ROLES, vec![Value::owned(&id.to_string())]).await
+    }
+
+    /// `false`: there is none, or a role names it.
+    pub async fn delete_task_target(&self, id: i64) -> Result<bool, StoreError> {
+        let values = vec![Value::Int(id), Value::owned(&id.to_string())];
+        let step = Step {
+            sql: DELETE,
+            values,
+        };
+        Ok(self.execute(step).await? > 0)
     }
 }
 

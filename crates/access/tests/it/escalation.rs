@@ -1,9 +1,12 @@
 //! A4: nobody gets more rights than somebody else meant to give him.
 
+use access::defaults::TASK_TARGETS;
 use access::{
     Grant, GroupSpec, Identity, ManageError, MemberChange, Permission, Revocation, RevokeError,
     RoleSpec, TaskScope, TaskTarget, UserSpec, UserUpdate,
 };
+
+use store::TaskTargetRow;
 
 use crate::world::{PASSWORD, World};
 
@@ -18,6 +21,8 @@ testkit::both!(
     a4_a_task_target_permits_its_tasks_on_its_nodes_and_nothing_else,
     a5_names_are_data_and_nothing_else,
     a4_who_has_all_task_targets_makes_none_of_tasks_that_he_may_not_run,
+    a4_a_task_target_that_a_role_names_stays_and_no_number_comes_back,
+    there_are_as_many_task_targets_as_the_limit_says,
     a4_changes_of_a_role_at_once_lose_none_of_them,
 );
 
@@ -478,6 +483,79 @@ async fn a4_who_has_all_task_targets_makes_none_of_tasks_that_he_may_not_run() {
     let scope = access.task_scope(&fred, "service").await.unwrap();
     assert_eq!(scope, TaskScope::None);
     make(Some(&["package"])).await.unwrap();
+}
+
+async fn a4_a_task_target_that_a_role_names_stays_and_no_number_comes_back() {
+    let world = World::new().await;
+    let access = &world.access;
+    let admin = access.api_user();
+    let target = |name: &str, nodes: &[&str]| TaskTarget {
+        display_name: name.to_owned(),
+        tasks: Some(vec!["package".to_owned(), "service".to_owned()]),
+        nodes: nodes.iter().map(|&node| node.to_owned()).collect(),
+        ..TaskTarget::default()
+    };
+    let make = async |target| access.create_task_target(&admin, target).await.unwrap();
+    let first = make(target("web", &["a", "b"])).await;
+    let mut equal = target(" web", &["b", "a", "a"]);
+    equal.tasks.as_mut().unwrap().reverse();
+    assert_eq!(make(equal).await, first);
+    let mut all = target("web", &["a", "b"]);
+    all.tasks = None;
+    let others = [target("web", &["a"]), target("www", &["a", "b"]), all];
+    for (other, id) in others.into_iter().zip(2..) {
+        assert_eq!(make(other).await, id, "another one");
+    }
+    let key = first.to_string();
+    let (fred, _) = world
+        .with_rights("fred", &[("tasks", "run_with_constraints", &*key)])
+        .await;
+    let (clerk, _) = world.with_rights("clerk", CLERK).await;
+    assert!(is_denied(access.delete_task_target(&fred, first).await));
+    let refused = access.delete_task_target(&clerk, first).await;
+    let Err(ManageError::InUse { roles }) = refused else {
+        panic!("{refused:?}");
+    };
+    assert_eq!(roles, fred.role_ids);
+    assert!(access.task_target(first).await.is_ok());
+    access.delete_role(&admin, roles[0]).await.unwrap();
+    access.delete_task_target(&clerk, first).await.unwrap();
+    let gone = access.delete_task_target(&clerk, first).await;
+    assert!(matches!(gone, Err(ManageError::Unknown { .. })));
+    assert_eq!(
+        make(target("web", &["a", "b"])).await,
+        5,
+        "a number of its own"
+    );
+}
+
+async fn there_are_as_many_task_targets_as_the_limit_says() {
+    let world = World::new().await;
+    let access = &world.access;
+    let admin = access.api_user();
+    let make = async |i: usize| {
+        let target = TaskTarget {
+            display_name: i.to_string(),
+            ..TaskTarget::default()
+        };
+        access.create_task_target(&admin, target).await
+    };
+    for i in 1..TASK_TARGETS {
+        let row = TaskTargetRow {
+            id: i64::try_from(i).unwrap(),
+            display_name: format!("target {i}"),
+            nodes: "[]".to_owned(),
+            node_groups: "[]".to_owned(),
+            ..TaskTargetRow::default()
+        };
+        world.store.insert_task_target(row).await.unwrap();
+    }
+    make(7).await.unwrap();
+    let refused = make(TASK_TARGETS).await;
+    assert!(matches!(refused, Err(ManageError::TooManyTaskTargets)));
+    let again = make(7).await.unwrap();
+    access.delete_task_target(&admin, again).await.unwrap();
+    make(TASK_TARGETS).await.unwrap();
 }
 
 async fn a4_changes_of_a_role_at_once_lose_none_of_them() {

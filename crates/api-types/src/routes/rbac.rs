@@ -156,4 +156,6 @@ super::group! {
         "The task targets").reply::<TaskTargetList>(200);
     TASK_TARGET = Route::new(Get, "/orchestrator/v1/scopes/task_targets/{task_target}",
         "task_target", VIEW, "One task target").reply::<TaskTarget>(200);
+    TASK_TARGET_DELETE = Route::new(Delete, "/orchestrator/v1/scopes/task_targets/{task_target}",
+        "task_target_delete", EDIT_ROLE, "Delete a task target that no role names").nothing(204);
 }

@@ -108,6 +108,10 @@ impl From<ManageError> for Failure {
             ManageError::Conflict { name, .. } => {
                 ApiError::new(kinds::CONFLICT, text).with("conflict", json!(name))
             }
+            ManageError::InUse { roles } => {
+                ApiError::new(kinds::TASK_TARGET_IN_USE, text).with("roles", json!(roles))
+            }
+            ManageError::TooManyTaskTargets => ApiError::new(kinds::TOO_MANY_TASK_TARGETS, text),
             ManageError::AdminImmutable => ApiError::new(kinds::ADMIN_IMMUTABLE, text),
             ManageError::DefaultRole => ApiError::new(kinds::DEFAULT_ROLES_IMMUTABLE, text),
             ManageError::RemoteUser | ManageError::CurrentPassword | ManageError::ResetToken => {

@@ -7,6 +7,7 @@ use api_types::rbac::{
 use api_types::{ApiError, kinds};
 use axum::Json;
 use axum::extract::State;
+use axum::http::StatusCode;
 use pxp::task::TaskName;
 use serde_json::json;
 
@@ -56,11 +57,26 @@ pub(crate) async fn show(
     base: Base,
     Variables(given): Variables<String>,
 ) -> Result<Json<TaskTarget>, Failure> {
-    let digits = given.bytes().all(|byte| byte.is_ascii_digit());
-    let id = given.parse().ok().filter(|_| digits);
-    let id = id.ok_or_else(|| ApiError::invalid("task_target", "not a number"))?;
+    let id = number(&given)?;
     let target = api.access.task_target(id).await.map_err(refusal)?;
     Ok(Json(shown(&base, target)))
+}
+
+pub(crate) async fn delete(
+    State(api): State<Shared>,
+    caller: Caller,
+    Variables(given): Variables<String>,
+) -> Result<StatusCode, Failure> {
+    let id = number(&given)?;
+    let deleted = Box::pin(api.access.delete_task_target(&caller.0, id)).await;
+    deleted.map_err(refusal)?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+fn number(given: &str) -> Result<i64, ApiError> {
+    let digits = given.bytes().all(|byte| byte.is_ascii_digit());
+    let id = given.parse().ok().filter(|_| digits);
+    id.ok_or_else(|| ApiError::invalid("task_target", "not a number"))
 }
 
 /// In their one form, in which a command's task is asked about: `package::init` is `package`.

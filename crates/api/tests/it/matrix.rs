@@ -47,6 +47,7 @@ const SENSITIVE: &[(&str, &[i64])] = &[
     ("command_task", &[]),
     ("command_stop", &[OPERATORS, VIEWERS, PROJECT_DEPLOYERS]),
     ("command_task_target", &[]),
+    ("task_target_delete", &[]),
     ("user_create", &[]),
     ("user_update", &[]),
     ("user_delete", &[]),

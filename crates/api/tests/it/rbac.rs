@@ -548,6 +548,10 @@ async fn task_targets_are_made_and_listed() {
     );
     let list = world.ok("/orchestrator/v1/scopes/task_targets").await;
     assert_eq!(list, json!({"items": [shown]}));
+    let mut equal = body.clone();
+    equal["tasks"] = json!(["test", "test::init"]);
+    let again = world.post(path, equal.to_string()).await.json();
+    assert_eq!(again, made.json(), "an equal one is that one");
     let gone = world.get("/orchestrator/v1/scopes/task_targets/2").await;
     assert_eq!(gone.status, StatusCode::NOT_FOUND);
     assert_eq!(gone.kind(), "puppetlabs.orchestrator/unknown-task-target");
@@ -567,6 +571,40 @@ async fn task_targets_are_made_and_listed() {
         assert_eq!(reply.status, StatusCode::BAD_REQUEST, "{body}");
         assert_eq!(reply.kind(), "puppetlabs.orchestrator/validation-error");
     }
+}
+
+#[tokio::test]
+async fn a_task_target_is_deleted_when_no_role_names_it() {
+    let world = World::new().await;
+    let body = json!({"display_name": "web", "all_tasks": true, "nodes": ["a"], "node_groups": []});
+    let path = "/orchestrator/v1/command/task_target";
+    world.post(path, body.to_string()).await;
+    let grant = json!({"object_type": "tasks", "action": "run_with_constraints", "instance": "1"});
+    let role = json!({"display_name": "webbers", "permissions": [grant], "user_ids": [],
+        "group_ids": []});
+    let role = world.post("/rbac-api/v1/roles", role.to_string()).await;
+    assert_eq!(role.status, StatusCode::CREATED, "{}", role.text());
+    let id = role.json()["id"].clone();
+    let delete = async |target: &str| {
+        let path = format!("/orchestrator/v1/scopes/task_targets/{target}");
+        world
+            .send(world.request("DELETE", &path, String::new()))
+            .await
+    };
+    let used = delete("1").await;
+    assert_eq!(used.status, StatusCode::CONFLICT, "{}", used.text());
+    assert_eq!(used.kind(), "tutti/task-target-in-use");
+    assert_eq!(used.json()["details"]["roles"], json!([id]));
+    let path = format!("/rbac-api/v1/roles/{id}");
+    let request = world.request("DELETE", &path, String::new());
+    assert!(world.send(request).await.status.is_success());
+    assert_eq!(delete("1").await.status, StatusCode::NO_CONTENT);
+    let list = world.ok("/orchestrator/v1/scopes/task_targets").await;
+    assert_eq!(list, json!({"items": []}));
+    let gone = delete("1").await;
+    assert_eq!(gone.status, StatusCode::NOT_FOUND);
+    assert_eq!(gone.kind(), "puppetlabs.orchestrator/unknown-task-target");
+    assert_eq!(delete("-1").await.status, StatusCode::BAD_REQUEST);
 }
 
 #[tokio::test]

@@ -131,6 +131,7 @@ pub(crate) fn sample(route: &Route) -> Option<(&'static str, String)> {
             json!({"display_name": "x", "tasks": ["test"], "nodes": ["a"], "node_groups": []}),
         ),
         "task_targets" => ("/orchestrator/v1/scopes/task_targets", Value::Null),
+        "task_target_delete" => ("/orchestrator/v1/scopes/task_targets/<target>", Value::Null),
         "task_target" => ("/orchestrator/v1/scopes/task_targets/<target>", Value::Null),
         _ => return None,
     };

@@ -162,6 +162,12 @@ fn requests() -> Vec<(&'static str, &'static str, &'static str, Value)> {
         ("task_targets", "GET", "/scopes/task_targets", none.clone()),
         ("task_target", "GET", "/scopes/task_targets/1", none.clone()),
         (
+            "task_target_delete",
+            "DELETE",
+            "/scopes/task_targets/1",
+            none.clone(),
+        ),
+        (
             "scheduled_create",
             "POST",
             "/scheduled_jobs/environment_jobs",

@@ -11,7 +11,7 @@ use crate::parameters::Parameters;
 use crate::root::Link;
 use crate::{ApiError, Object, Timestamp, decimal};
 
-/// By what jobs are ordered.
+/// By what jobs and plan jobs are ordered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum JobsOrder {
@@ -171,7 +171,7 @@ pub struct Owner {
     pub group_ids: Vec<String>,
 }
 
-const ORDERS: &[(&str, JobsOrder)] = &[
+pub(crate) const ORDERS: &[(&str, JobsOrder)] = &[
     ("owner", JobsOrder::Owner),
     ("timestamp", JobsOrder::Timestamp),
     ("environment", JobsOrder::Environment),

@@ -60,7 +60,7 @@ pub use nodes::{JobNode, JobNodes, NodesOrder, NodesQuery, Report, ReportItem};
 pub use order::Order;
 pub use paging::{Page, Pagination};
 pub use ping::{PingCommand, PingItem, PingReply};
-pub use plan_jobs::{PlanEvent, PlanEvents, PlanJob, PlanJobList, PlanJobsOrder, PlanJobsQuery};
+pub use plan_jobs::{PlanEvent, PlanEvents, PlanJob, PlanJobList, PlanJobsQuery};
 pub use plans::{
     EnvironmentPlanRunCommand, PlanDetail, PlanFinishCommand, PlanList, PlanName, PlanRunCommand,
     PlanStartCommand, PlanStatus, StopPlanCommand,

@@ -49,3 +49,26 @@ pub struct Pagination {
     #[serde(default, rename = "type")]
     pub kind: String,
 }
+
+impl Pagination {
+    /// Of a list that was asked for in this way and has so many items in all.
+    pub fn of(page: Page, order_by: &str, order: Order, total: u64) -> Self {
+        Self {
+            limit: page.limit,
+            offset: page.offset,
+            order_by: order_by.to_owned(),
+            order,
+            total,
+            kind: String::new(),
+        }
+    }
+
+    /// Of those of one type.
+    #[must_use]
+    pub fn of_type(self, kind: Option<&str>) -> Self {
+        Self {
+            kind: kind.unwrap_or_default().to_owned(),
+            ..self
+        }
+    }
+}

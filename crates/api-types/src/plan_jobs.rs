@@ -6,28 +6,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use crate::jobs::{JobsOrder, ORDERS};
 use crate::order::Order;
 use crate::paging::{Page, Pagination};
 use crate::parameters::Parameters;
 use crate::root::Link;
 use crate::{ApiError, JobStatus, NextEvents, Object, Owner, Timestamp, decimal};
-
-/// By what plan jobs are ordered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum PlanJobsOrder {
-    /// By number, as numbers.
-    #[default]
-    Name,
-    /// By the login of the owner.
-    Owner,
-    /// By the last change of state.
-    Timestamp,
-    /// By the environment's name.
-    Environment,
-    /// By the state's name.
-    State,
-}
 
 /// The query of `GET plan_jobs`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +19,7 @@ pub struct PlanJobsQuery {
     /// `limit` and `offset`.
     pub page: Page,
     /// By what.
-    pub order_by: PlanJobsOrder,
+    pub order_by: JobsOrder,
     /// In which direction.
     pub order: Order,
     /// Whether results are told.
@@ -124,23 +108,6 @@ pub struct PlanEvent {
     /// For people.
     #[serde(default)]
     pub message: String,
-}
-
-const ORDERS: &[(&str, PlanJobsOrder)] = &[
-    ("owner", PlanJobsOrder::Owner),
-    ("timestamp", PlanJobsOrder::Timestamp),
-    ("environment", PlanJobsOrder::Environment),
-    ("name", PlanJobsOrder::Name),
-    ("state", PlanJobsOrder::State),
-];
-
-impl PlanJobsOrder {
-    /// As on the wire.
-    pub fn as_str(self) -> &'static str {
-        // Every variant is in the table.
-        let place = ORDERS.iter().find(|(_, order)| *order == self);
-        place.map_or("name", |(name, _)| name)
-    }
 }
 
 impl PlanJobsQuery {

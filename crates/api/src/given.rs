@@ -5,7 +5,7 @@ use api_types::parameters::Parameters;
 use axum::extract::{FromRequestParts, Path, Query};
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
-use store::JobNumber;
+use store::{JobNumber, Page};
 
 use crate::Shared;
 use crate::failure::Failure;
@@ -43,4 +43,12 @@ pub(crate) fn job_number(place: &str, text: &str) -> Result<JobNumber, ApiError>
     let shown: String = text.chars().take(40).collect();
     text.parse()
         .map_err(|error| ApiError::invalid(place, format!("{shown:?} is {error}")))
+}
+
+/// The part of a list that is asked for, as the store is asked for it.
+pub(crate) fn store_page(page: api_types::Page) -> Page {
+    Page {
+        limit: page.limit,
+        offset: page.offset,
+    }
 }

@@ -9,12 +9,12 @@ use api_types::{
 use axum::Json;
 use axum::extract::State;
 use serde_json::json;
-use store::{JobFilter, JobNumber, JobOrder, JobRow, JobStateRow, Page};
+use store::{JobFilter, JobNumber, JobOrder, JobRow, JobStateRow};
 
 use crate::Shared;
 use crate::base::Base;
 use crate::failure::Failure;
-use crate::given::{Given, Variables, job_number};
+use crate::given::{Given, Variables, job_number, store_page};
 use crate::owners::{Kept, Owners};
 
 pub(crate) async fn list(
@@ -23,10 +23,7 @@ pub(crate) async fn list(
     Given(given): Given,
 ) -> Result<Json<JobList>, Failure> {
     let query = JobsQuery::read(given)?;
-    let page = Page {
-        limit: query.page.limit,
-        offset: query.page.offset,
-    };
+    let page = store_page(query.page);
     let (rows, total) = api.store.jobs(&filter(&query), page).await?;
     let numbers: Vec<_> = rows.iter().map(|row| row.number).collect();
     let mut states = api.store.node_states(&numbers).await?;
@@ -36,14 +33,8 @@ pub(crate) async fn list(
         let states = states.remove(&row.number).unwrap_or_default();
         job(&base, row, states, &owners, None)
     });
-    let pagination = Pagination {
-        limit: query.page.limit,
-        offset: query.page.offset,
-        order_by: query.order_by.as_str().to_owned(),
-        order: query.order,
-        total,
-        kind: query.kind.unwrap_or_default().to_owned(),
-    };
+    let pagination =
+        Pagination::of(query.page, query.order_by.as_str(), query.order, total).of_type(query.kind);
     Ok(Json(JobList {
         items: items.collect(),
         pagination,
@@ -100,14 +91,19 @@ fn filter(query: &JobsQuery) -> JobFilter {
         task: query.task.clone(),
         min_finish_ms: query.min_finish_timestamp.map(Timestamp::as_ms),
         max_finish_ms: query.max_finish_timestamp.map(end_of_second),
-        order_by: match query.order_by {
-            JobsOrder::Name => JobOrder::Number,
-            JobsOrder::Owner => JobOrder::Owner,
-            JobsOrder::Timestamp => JobOrder::Changed,
-            JobsOrder::Environment => JobOrder::Environment,
-            JobsOrder::State => JobOrder::State,
-        },
+        order_by: job_order(query.order_by),
         descending: query.order == Order::Desc,
+    }
+}
+
+/// As the store is asked for it.
+pub(crate) fn job_order(asked: JobsOrder) -> JobOrder {
+    match asked {
+        JobsOrder::Name => JobOrder::Number,
+        JobsOrder::Owner => JobOrder::Owner,
+        JobsOrder::Timestamp => JobOrder::Changed,
+        JobsOrder::Environment => JobOrder::Environment,
+        JobsOrder::State => JobOrder::State,
     }
 }
 

@@ -24,7 +24,7 @@ use crate::Shared;
 use crate::base::Base;
 use crate::events::next_events;
 use crate::failure::Failure;
-use crate::given::{Given, Variables};
+use crate::given::{Given, Variables, store_page};
 use crate::jobs::{existing, seconds};
 
 pub(crate) async fn list(
@@ -37,10 +37,7 @@ pub(crate) async fn list(
     let job = existing(&api, &job).await?;
     // Read before the nodes: a change in between is then told by the events, perhaps twice.
     let next = api.store.last_event_id().await? + 1;
-    let page = Page {
-        limit: query.page.limit,
-        offset: query.page.offset,
-    };
+    let page = store_page(query.page);
     let store = &api.store;
     let names = store.run_names(job.number, &filter(&query), page).await?;
     let empty = JobNodes {

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::page::Page;
+use crate::job_order::{JobOrder, pages};
+use crate::page::{Page, ordered};
 use crate::store::Store;
 use crate::value::{ColumnError, Columns, FromRow, Value};
 use crate::write::{Write, Written};
@@ -64,22 +65,6 @@ pub struct UnfinishedJob {
     pub node_states: BTreeMap<String, u64>,
     /// The runs that are not over, by certname.
     pub runs: Vec<RunRow>,
-}
-
-/// By what jobs are ordered; ties are broken by number.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum JobOrder {
-    /// By number, as numbers.
-    #[default]
-    Number,
-    /// By the owner's login.
-    Owner,
-    /// By the last change of state.
-    Changed,
-    /// By the environment.
-    Environment,
-    /// By the state's name.
-    State,
 }
 
 /// Which jobs.
@@ -148,29 +133,7 @@ const UNFINISHED: &str = concat!(
     ", sealed FROM jobs WHERE progress < 4 ORDER BY number"
 );
 
-const PAGES: [(JobOrder, &str, &str); 5] = [
-    (JobOrder::Number, page!("number"), page!("number DESC")),
-    (
-        JobOrder::Owner,
-        page!("owner, number"),
-        page!("owner DESC, number DESC"),
-    ),
-    (
-        JobOrder::Changed,
-        page!("changed_ms, number"),
-        page!("changed_ms DESC, number DESC"),
-    ),
-    (
-        JobOrder::Environment,
-        page!("environment, number"),
-        page!("environment DESC, number DESC"),
-    ),
-    (
-        JobOrder::State,
-        page!("state, number"),
-        page!("state DESC, number DESC"),
-    ),
-];
+const PAGES: [(JobOrder, &str, &str); 5] = pages!(page);
 
 pub(crate) const STATEMENTS: &[&str] = &[
     ONE, COUNT, HISTORY, UNFINISHED, PAGES[0].1, PAGES[0].2, PAGES[1].1, PAGES[1].2, PAGES[2].1,
@@ -262,15 +225,7 @@ impl JobFilter {
     }
 
     fn sql(&self) -> &'static str {
-        let (_, ascending, descending) = PAGES
-            .iter()
-            .find(|(order, ..)| *order == self.order_by)
-            .unwrap_or(&PAGES[0]);
-        if self.descending {
-            descending
-        } else {
-            ascending
-        }
+        ordered(&PAGES, self.order_by, self.descending)
     }
 }
 

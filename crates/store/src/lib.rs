@@ -20,6 +20,7 @@ mod error;
 mod events;
 mod groups;
 mod inventory;
+mod job_order;
 mod jobs;
 mod ledger;
 mod migrations;
@@ -60,15 +61,14 @@ pub use error::{OpenStoreError, Source, StoreError};
 pub use events::EventRow;
 pub use groups::GroupRow;
 pub use inventory::{InventoryFacts, InventoryNodeRow, InventoryReportRow};
-pub use jobs::{JobFilter, JobOrder, JobRow, JobStateRow, UnfinishedJob};
+pub use job_order::JobOrder;
+pub use jobs::{JobFilter, JobRow, JobStateRow, UnfinishedJob};
 pub use migrations::MigrateError;
 pub use node_groups::NodeGroupRow;
 pub use number::{InvalidJobNumber, JobNumber};
 pub use page::Page;
 pub use plan_events::{NewPlanEvent, PlanEventRow};
-pub use plan_jobs::{
-    NewPlanJob, PlanJobFilter, PlanJobOrder, PlanJobRow, PlanOutcome, PlanStepState,
-};
+pub use plan_jobs::{NewPlanJob, PlanJobFilter, PlanJobRow, PlanOutcome, PlanStepState};
 pub use prune::Pruned;
 pub use roles::{GrantRow, RoleRow};
 pub use run_names::{RunFilter, RunOrder};

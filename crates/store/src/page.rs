@@ -1,4 +1,4 @@
-//! [`Page`]: which part of a list.
+//! [`Page`]: which part of a list, and [`ordered`], in which order.
 
 /// A part of a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,4 +22,15 @@ impl Page {
 
 pub(crate) fn clamp(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+/// The statement of an order, upward or downward; that of the first for one that is not listed.
+pub(crate) fn ordered<O: PartialEq, T: Copy, const N: usize>(
+    pages: &[(O, T, T); N],
+    by: O,
+    descending: bool,
+) -> T {
+    let place = pages.iter().find(|(order, ..)| *order == by);
+    let (_, upward, downward) = place.unwrap_or(&pages[0]);
+    if descending { *downward } else { *upward }
 }

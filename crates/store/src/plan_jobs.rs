@@ -5,7 +5,8 @@
 //! transaction.
 
 use crate::defaults::PRUNE_JOBS;
-use crate::page::Page;
+use crate::job_order::{JobOrder, pages};
+use crate::page::{Page, ordered};
 use crate::plan_events::{self, NewPlanEvent};
 use crate::step::Step;
 use crate::store::Store;
@@ -86,22 +87,6 @@ pub struct PlanStepState {
     pub enter_ms: i64,
 }
 
-/// By what plan jobs are ordered; ties are broken by number.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PlanJobOrder {
-    /// By number, as numbers.
-    #[default]
-    Number,
-    /// By the owner's login.
-    Owner,
-    /// By the last change of state.
-    Changed,
-    /// By the environment.
-    Environment,
-    /// By the state's name.
-    State,
-}
-
 /// Which plan jobs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlanJobFilter {
@@ -110,7 +95,7 @@ pub struct PlanJobFilter {
     /// Ended then or earlier.
     pub max_finish_ms: Option<i64>,
     /// By what.
-    pub order_by: PlanJobOrder,
+    pub order_by: JobOrder,
     /// The other way round.
     pub descending: bool,
     /// Whether results are read, which may be large.
@@ -188,29 +173,7 @@ const FORGET: [&str; 3] = [
     old!("number", "plan_jobs"),
 ];
 
-const PAGES: [(PlanJobOrder, &str, &str); 5] = [
-    (PlanJobOrder::Number, page!("number"), page!("number DESC")),
-    (
-        PlanJobOrder::Owner,
-        page!("owner, number"),
-        page!("owner DESC, number DESC"),
-    ),
-    (
-        PlanJobOrder::Changed,
-        page!("changed_ms, number"),
-        page!("changed_ms DESC, number DESC"),
-    ),
-    (
-        PlanJobOrder::Environment,
-        page!("environment, number"),
-        page!("environment DESC, number DESC"),
-    ),
-    (
-        PlanJobOrder::State,
-        page!("state, number"),
-        page!("state DESC, number DESC"),
-    ),
-];
+const PAGES: [(JobOrder, &str, &str); 5] = pages!(page);
 
 pub(crate) const STATEMENTS: &[&str] = &[
     TAKE, INSERT, BY_REQUEST, FINISH, STEP, ONE, COUNT, STEPS, FORGET[0], FORGET[1], FORGET[2],
@@ -300,13 +263,7 @@ impl Store {
             Value::opt_int(filter.max_finish_ms),
         ];
         let total: Option<i64> = self.query_one(COUNT, values.clone()).await?;
-        let place = |(order, ..): &&(PlanJobOrder, _, _)| *order == filter.order_by;
-        let (_, ascending, descending) = PAGES.iter().find(place).unwrap_or(&PAGES[0]);
-        let sql = if filter.descending {
-            descending
-        } else {
-            ascending
-        };
+        let sql = ordered(&PAGES, filter.order_by, filter.descending);
         values.extend([
             Value::Int(page.limit_column()),
             Value::Int(page.offset_column()),

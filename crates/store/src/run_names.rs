@@ -5,7 +5,7 @@
 //! all runs and of those in one state are two texts, and a list by state ends as it begins: turned
 //! round, names go backwards too.
 
-use crate::page::Page;
+use crate::page::{Page, ordered};
 use crate::runs::RunRow;
 use crate::store::Store;
 use crate::value::Value;
@@ -148,15 +148,7 @@ impl Store {
 
 impl RunFilter {
     fn sql(&self) -> &'static str {
-        let (_, ascending, descending) = NAMES
-            .iter()
-            .find(|(order, ..)| *order == self.order_by)
-            .unwrap_or(&NAMES[0]);
-        let texts = if self.descending {
-            descending
-        } else {
-            ascending
-        };
+        let texts = ordered(&NAMES, self.order_by, self.descending);
         texts[usize::from(self.state.is_some())]
     }
 }

@@ -3,20 +3,19 @@
 use std::collections::BTreeMap;
 
 use api_types::{
-    ApiError, JobStatus, Order, Pagination, PlanJob, PlanJobList, PlanJobsOrder, PlanJobsQuery,
-    Timestamp,
+    ApiError, JobStatus, Order, Pagination, PlanJob, PlanJobList, PlanJobsQuery, Timestamp,
 };
 use axum::Json;
 use axum::extract::State;
 use serde_json::Value;
-use store::{JobStateRow, Page, PlanJobFilter, PlanJobOrder, PlanJobRow, PlanStepState};
+use store::{JobStateRow, PlanJobFilter, PlanJobRow, PlanStepState};
 
 use crate::Shared;
 use crate::base::Base;
 use crate::defaults::PLAN_RESULTS_CHARS;
 use crate::failure::Failure;
-use crate::given::{Given, Variables, job_number};
-use crate::jobs::{end_of_second, object, seconds, statuses};
+use crate::given::{Given, Variables, job_number, store_page};
+use crate::jobs::{end_of_second, job_order, object, seconds, statuses};
 use crate::owners::{Kept, Owners};
 use crate::plans::refusal;
 
@@ -26,10 +25,7 @@ pub(crate) async fn list(
     Given(given): Given,
 ) -> Result<Json<PlanJobList>, Failure> {
     let query = PlanJobsQuery::read(given)?;
-    let page = Page {
-        limit: query.page.limit,
-        offset: query.page.offset,
-    };
+    let page = store_page(query.page);
     let mut filter = filter(&query);
     let (mut rows, mut total) = api.store.plan_jobs(&filter, page).await?;
     if query.results {
@@ -44,14 +40,7 @@ pub(crate) async fn list(
         item.result = query.results.then(|| parsed(number, result.as_deref()));
         item
     });
-    let pagination = Pagination {
-        limit: query.page.limit,
-        offset: query.page.offset,
-        order_by: query.order_by.as_str().to_owned(),
-        order: query.order,
-        total,
-        kind: String::new(),
-    };
+    let pagination = Pagination::of(query.page, query.order_by.as_str(), query.order, total);
     Ok(Json(PlanJobList {
         items: items.collect(),
         pagination,
@@ -113,13 +102,7 @@ fn filter(query: &PlanJobsQuery) -> PlanJobFilter {
     PlanJobFilter {
         min_finish_ms: query.min_finish_timestamp.map(Timestamp::as_ms),
         max_finish_ms: query.max_finish_timestamp.map(end_of_second),
-        order_by: match query.order_by {
-            PlanJobsOrder::Name => PlanJobOrder::Number,
-            PlanJobsOrder::Owner => PlanJobOrder::Owner,
-            PlanJobsOrder::Timestamp => PlanJobOrder::Changed,
-            PlanJobsOrder::Environment => PlanJobOrder::Environment,
-            PlanJobsOrder::State => PlanJobOrder::State,
-        },
+        order_by: job_order(query.order_by),
         descending: query.order == Order::Desc,
         results: false,
     }

@@ -116,14 +116,8 @@ pub(crate) async fn list(
     if query.order == Order::Desc {
         tokens.reverse();
     }
-    let pagination = Pagination {
-        limit: query.page.limit,
-        offset: query.page.offset,
-        order_by: query.order_by.as_str().to_owned(),
-        order: query.order,
-        total: tokens.len() as u64,
-        kind: String::new(),
-    };
+    let total = tokens.len() as u64;
+    let pagination = Pagination::of(query.page, query.order_by.as_str(), query.order, total);
     let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let page = tokens.into_iter().skip(count(query.page.offset));
     let page = page.take(query.page.limit.map_or(usize::MAX, count));

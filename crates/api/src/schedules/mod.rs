@@ -20,12 +20,12 @@ use api_types::schedules::{
 use api_types::{ApiError, Order, Pagination};
 use axum::Json;
 use axum::extract::State;
-use store::{Page, ScheduleFilter, ScheduleOrder};
+use store::{ScheduleFilter, ScheduleOrder};
 
 use crate::Shared;
 use crate::base::Base;
 use crate::failure::Failure;
-use crate::given::{Given, Variables};
+use crate::given::{Given, Variables, store_page};
 use crate::owners::{Kept, Owners, owner};
 
 pub use clockwork::Clockwork;
@@ -43,10 +43,7 @@ pub(crate) async fn list(
     Given(given): Given,
 ) -> Result<Json<ScheduledJobList>, Failure> {
     let query = ScheduledJobsQuery::read(given)?;
-    let page = Page {
-        limit: query.page.limit,
-        offset: query.page.offset,
-    };
+    let page = store_page(query.page);
     let filter = ScheduleFilter {
         kind: query.kind.map(str::to_owned),
         order_by: match query.order_by {
@@ -65,14 +62,8 @@ pub(crate) async fn list(
         shown::job(&base, job, owner)
     };
     let items = found.into_iter().map(show).collect();
-    let pagination = Pagination {
-        limit: query.page.limit,
-        offset: query.page.offset,
-        order_by: query.order_by.as_str().to_owned(),
-        order: query.order,
-        total,
-        kind: query.kind.unwrap_or_default().to_owned(),
-    };
+    let pagination =
+        Pagination::of(query.page, query.order_by.as_str(), query.order, total).of_type(query.kind);
     Ok(Json(ScheduledJobList { items, pagination }))
 }
 

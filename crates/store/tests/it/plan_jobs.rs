@@ -1,7 +1,7 @@
 //! Plan jobs: numbers, steps in the transaction of their job, the end, forgetting.
 
 use store::{
-    NewPlanEvent, NewPlanJob, Page, PlanJobFilter, PlanJobOrder, PlanJobRow, PlanOutcome, Store,
+    JobOrder, NewPlanEvent, NewPlanJob, Page, PlanJobFilter, PlanJobRow, PlanOutcome, Store,
     StoreError,
 };
 
@@ -139,20 +139,20 @@ async fn lists_are_ordered_and_leave_results_out(bench: Bench) {
     };
     let numbers = |rows: Vec<PlanJobRow>| rows.iter().map(|row| row.number).collect::<Vec<_>>();
     assert_eq!(
-        numbers(list(PlanJobOrder::Owner, false, false).await),
+        numbers(list(JobOrder::Owner, false, false).await),
         [2, 3, 1]
     );
     assert_eq!(
-        numbers(list(PlanJobOrder::Changed, true, false).await),
+        numbers(list(JobOrder::Changed, true, false).await),
         [3, 2, 1]
     );
     assert_eq!(
-        numbers(list(PlanJobOrder::State, false, false).await),
+        numbers(list(JobOrder::State, false, false).await),
         [1, 2, 3]
     );
-    let rows = list(PlanJobOrder::Number, true, false).await;
+    let rows = list(JobOrder::Number, true, false).await;
     assert_eq!((rows[0].result.as_deref(), rows[0].result_chars), (None, 3));
-    let rows = list(PlanJobOrder::Number, true, true).await;
+    let rows = list(JobOrder::Number, true, true).await;
     assert_eq!(
         (rows[0].result.as_deref(), rows[1].result.as_deref()),
         (Some("[1]"), None)

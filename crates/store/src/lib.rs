@@ -36,6 +36,7 @@ mod request;
 mod roles;
 mod run_names;
 mod runs;
+mod schedule_row;
 mod schedule_slots;
 mod schedules;
 mod sqlite;
@@ -73,10 +74,9 @@ pub use prune::Pruned;
 pub use roles::{GrantRow, RoleRow};
 pub use run_names::{RunFilter, RunOrder};
 pub use runs::RunRow;
+pub use schedule_row::{Advance, NewSchedule, ScheduleEdit, ScheduleRow, SlotRow};
 pub use schedule_slots::{OpenSlot, SlotClaim, SlotKey};
-pub use schedules::{
-    Advance, NewSchedule, ScheduleEdit, ScheduleFilter, ScheduleOrder, ScheduleRow, SlotRow,
-};
+pub use schedules::{ScheduleFilter, ScheduleOrder};
 pub use store::Store;
 pub use task_targets::TaskTargetRow;
 pub use tokens::{NewToken, TokenRow};

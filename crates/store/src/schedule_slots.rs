@@ -4,7 +4,7 @@
 //! the job's own transaction writes [`SlotKey`] into a table where it is unique.
 
 use crate::defaults::SCHEDULE_SLOTS;
-use crate::schedules::Advance;
+use crate::schedule_row::Advance;
 use crate::step::Step;
 use crate::store::Store;
 use crate::value::{ColumnError, Columns, FromRow, Value};

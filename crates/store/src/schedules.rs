@@ -1,111 +1,15 @@
-//! Scheduled jobs: rows that the schedules' engine reads and advances.
+//! Scheduled jobs: written, listed, and found when they are due.
 //!
-//! [`ScheduleRow`]. The rules: ids are contiguous and ascending, so a row is never deleted, only
-//! disabled; every write names the revision that it was decided on, and changes nothing when the
-//! schedule was edited since.
+//! [`ScheduleRow`] is what is read. The rules: ids are contiguous and ascending, so a row is never
+//! deleted, only disabled; every write names the revision that it was decided on, and changes
+//! nothing when the schedule was edited since.
 
-use std::fmt;
-
-use crate::page::Page;
+use crate::StoreError;
+use crate::page::{Page, ordered};
+use crate::schedule_row::{NewSchedule, ScheduleEdit, ScheduleRow};
 use crate::step::Step;
 use crate::store::Store;
-use crate::value::{ColumnError, Columns, FromRow, Value};
-use crate::{JobNumber, StoreError};
-
-/// A scheduled job to be written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NewSchedule {
-    /// Unique; tells after a lost answer whether the row was kept.
-    pub request_id: String,
-    /// `task`, `deploy` or `plan`.
-    pub kind: String,
-    /// The login of whose right it runs with.
-    pub owner: String,
-    /// That user's id.
-    pub owner_id: String,
-    /// When.
-    pub created_ms: i64,
-    /// What can be edited.
-    pub edit: ScheduleEdit,
-}
-
-/// What an edit writes: all of it.
-#[derive(Clone, PartialEq, Eq)]
-pub struct ScheduleEdit {
-    /// The task's or plan's name; empty for a Puppet run.
-    pub name: String,
-    /// May be empty.
-    pub environment: String,
-    /// Free text.
-    pub description: String,
-    /// JSON.
-    pub userdata: String,
-    /// JSON, without secrets.
-    pub input: String,
-    /// JSON: the names of the secrets.
-    pub sensitive: String,
-    /// The secrets, sealed by the caller.
-    pub sealed: Option<Vec<u8>>,
-    /// JSON.
-    pub timetable: String,
-    /// Where it stands.
-    pub advance: Advance,
-}
-
-/// Where a schedule stands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Advance {
-    /// Slots up to this one are decided.
-    pub cursor_ms: Option<i64>,
-    /// The next slot.
-    pub next_slot_ms: Option<i64>,
-    /// When it starts.
-    pub next_ms: Option<i64>,
-    /// A slot that waits for the run before it.
-    pub queued_ms: Option<i64>,
-}
-
-/// A scheduled job as it stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ScheduleRow {
-    /// Its number.
-    pub id: i64,
-    /// `task`, `deploy` or `plan`.
-    pub kind: String,
-    /// The owner's login.
-    pub owner: String,
-    /// The owner's id.
-    pub owner_id: String,
-    /// When it was made.
-    pub created_ms: i64,
-    /// What can be edited.
-    pub edit: ScheduleEdit,
-    /// Not deleted.
-    pub enabled: bool,
-    /// Counts the edits.
-    pub revision: i64,
-    /// How many slots were claimed.
-    pub runs: u64,
-    /// The last slot that was claimed.
-    pub last: Option<SlotRow>,
-    /// JSON: the last slot that was left out, and why.
-    pub skipped: Option<String>,
-}
-
-/// A slot that was claimed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SlotRow {
-    /// Its time by the timetable.
-    pub slot_ms: i64,
-    /// When it was claimed.
-    pub claimed_ms: i64,
-    /// Whether it is decided what came of it.
-    pub ended: bool,
-    /// The job.
-    pub job: Option<JobNumber>,
-    /// JSON: why there is none.
-    pub error: Option<String>,
-}
+use crate::value::Value;
 
 /// By what scheduled jobs are ordered; ties are broken by number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -221,8 +125,6 @@ pub(crate) const STATEMENTS: &[&str] = &[
     PAGES[4].2,
 ];
 
-// === impl Store ===
-
 impl Store {
     /// Writes a schedule; gives its number.
     pub async fn insert_schedule(&self, new: NewSchedule) -> Result<i64, StoreError> {
@@ -277,15 +179,7 @@ impl Store {
     ) -> Result<(Vec<ScheduleRow>, u64), StoreError> {
         let kind = Value::opt_owned(filter.kind.as_deref());
         let total: Option<i64> = self.query_one(COUNT, vec![kind.clone()]).await?;
-        let (_, ascending, descending) = PAGES
-            .iter()
-            .find(|(order, ..)| *order == filter.order_by)
-            .unwrap_or(&PAGES[0]);
-        let sql = if filter.descending {
-            descending
-        } else {
-            ascending
-        };
+        let sql = ordered(&PAGES, filter.order_by, filter.descending);
         let values = vec![
             kind,
             Value::Int(page.limit_column()),
@@ -314,93 +208,5 @@ impl Store {
     pub async fn queued_schedules(&self) -> Result<u64, StoreError> {
         let count: Option<i64> = self.query_one(QUEUED, Vec::new()).await?;
         Ok(count.unwrap_or(0).unsigned_abs())
-    }
-}
-
-// === impl rows ===
-
-/// Never parameters or secrets.
-impl fmt::Debug for ScheduleEdit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ScheduleEdit")
-            .field("name", &self.name)
-            .field("environment", &self.environment)
-            .field("timetable", &self.timetable)
-            .field("advance", &self.advance)
-            .finish_non_exhaustive()
-    }
-}
-
-impl ScheduleEdit {
-    fn into_values(self) -> Vec<Value<'static>> {
-        let mut values = vec![
-            Value::owned(&self.name),
-            Value::owned(&self.environment),
-            Value::owned(&self.description),
-            Value::owned(&self.userdata),
-            Value::owned(&self.input),
-            Value::owned(&self.sensitive),
-            self.sealed
-                .map_or(Value::Null, |sealed| Value::Blob(sealed.into())),
-            Value::owned(&self.timetable),
-        ];
-        values.extend(self.advance.values());
-        values
-    }
-}
-
-impl Advance {
-    /// Cursor, next slot, its start, queued slot.
-    pub(crate) fn values(self) -> [Value<'static>; 4] {
-        [
-            self.cursor_ms,
-            self.next_slot_ms,
-            self.next_ms,
-            self.queued_ms,
-        ]
-        .map(Value::opt_int)
-    }
-}
-
-impl FromRow for ScheduleRow {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
-        let last = match (row.opt_int(20)?, row.opt_int(21)?) {
-            (Some(slot_ms), Some(claimed_ms)) => Some(SlotRow {
-                slot_ms,
-                claimed_ms,
-                ended: row.int(22)? != 0,
-                job: row.opt_int(23)?.map(JobNumber::from_column),
-                error: row.opt_text(24)?,
-            }),
-            _ => None,
-        };
-        Ok(Self {
-            id: row.int(0)?,
-            kind: row.text(1)?,
-            owner: row.text(2)?,
-            owner_id: row.text(3)?,
-            created_ms: row.int(4)?,
-            edit: ScheduleEdit {
-                name: row.text(5)?,
-                environment: row.text(6)?,
-                description: row.text(7)?,
-                userdata: row.text(8)?,
-                input: row.text(9)?,
-                sensitive: row.text(10)?,
-                sealed: row.opt_blob(11)?,
-                timetable: row.text(12)?,
-                advance: Advance {
-                    cursor_ms: row.opt_int(13)?,
-                    next_slot_ms: row.opt_int(14)?,
-                    next_ms: row.opt_int(15)?,
-                    queued_ms: row.opt_int(16)?,
-                },
-            },
-            enabled: row.int(17)? != 0,
-            revision: row.int(18)?,
-            runs: row.int(19)?.unsigned_abs(),
-            last,
-            skipped: row.opt_text(25)?,
-        })
     }
 }

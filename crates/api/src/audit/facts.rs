@@ -1,4 +1,4 @@
-//! What of a request is kept: [`of_body`], [`of_query`], [`variables`].
+//! What of a body and a query is kept: [`of_body`], [`of_query`].
 //!
 //! The rule: a value is kept only under a key of [`KEPT`]; of parameters only the names are, since
 //! which of them are sensitive is not known here; of an address only where it leads, since the
@@ -79,9 +79,6 @@ const KEPT_QUERY: &[&str] = &[
 /// Keys of which the names below are kept, and no values.
 const NAMES_ONLY: &[&str] = &["params", "parameters", "vars", "variables", "classes"];
 
-/// Parts of a path that are secrets themselves.
-const SECRET_VARIABLES: &[&str] = &["token"];
-
 /// Items of a list, and names of parameters, that are kept.
 const ITEMS: usize = 20;
 
@@ -147,42 +144,6 @@ pub(crate) fn of_query(act: &mut Act, uri: &Uri) {
 pub(crate) fn login(bytes: &[u8]) -> Option<String> {
     let body: Body<'_> = serde_json::from_slice(bytes).ok()?;
     serde_json::from_str(body.get("login")?.get()).ok()
-}
-
-/// The variable parts of a path by their names, as they were sent.
-pub(crate) fn variables(template: &str, path: &str) -> Vec<(String, Value)> {
-    let parts = template.split('/').zip(path.split('/'));
-    let named = parts.filter_map(|(name, part)| {
-        let name = name.strip_prefix('{')?.strip_suffix('}')?;
-        let shown = if SECRET_VARIABLES.contains(&name) {
-            "…"
-        } else {
-            part
-        };
-        Some((name.to_owned(), json!(clipped(shown))))
-    });
-    named.collect()
-}
-
-/// What a path is about: its last variable part.
-pub(crate) fn object(variables: &[(String, Value)]) -> Object {
-    let last = variables.last();
-    last.map_or_else(Object::default, |(name, value)| {
-        Object::named(name, value.as_str().unwrap_or_default())
-    })
-}
-
-/// The service that a route belongs to, by Puppet Enterprise's names.
-pub(crate) fn service(path: &str) -> &str {
-    let first = path.trim_start_matches('/').split('/').next();
-    match first.unwrap_or_default() {
-        "rbac-api" => "rbac",
-        "classifier-api" => "classifier",
-        "activity-api" => "activity",
-        "pdb" => "puppetdb",
-        "inventory" => "orchestrator",
-        other => other,
-    }
 }
 
 fn of_value(key: &str, raw: &RawValue) -> Option<Value> {
@@ -263,7 +224,7 @@ fn shown(value: Value, depth: usize) -> Value {
     }
 }
 
-fn clipped(text: &str) -> &str {
+pub(super) fn clipped(text: &str) -> &str {
     let end = text.char_indices().nth(TEXT_CHARS);
     end.map_or(text, |(end, _)| &text[..end])
 }
@@ -306,9 +267,6 @@ mod tests {
         );
         assert_eq!(act.object, Object::named("login", "ann"));
         assert!(!format!("{act:?}").contains("CANARY"));
-        let path = "/rbac-api/v2/tokens/CANARY";
-        let variables = variables("/rbac-api/v2/tokens/{token}", path);
-        assert_eq!(variables, [("token".to_owned(), json!("…"))]);
     }
 
     #[test]
@@ -393,14 +351,5 @@ mod tests {
             of_body(&mut act, bad.as_bytes());
             assert_eq!(act.object, Object::default());
         }
-    }
-
-    #[test]
-    fn a_path_tells_its_variables_and_its_service() {
-        let path = "/orchestrator/v1/tasks/package/init";
-        let variables = variables("/orchestrator/v1/tasks/{module}/{task}", path);
-        assert_eq!(object(&variables), Object::named("task", "init"));
-        assert_eq!(service(path), "orchestrator");
-        assert_eq!(service("/rbac-api/v1/roles"), "rbac");
     }
 }

@@ -3,11 +3,12 @@
 //! [`watch`] stands outside of the door and writes refusals; [`keep`] stands behind it and writes
 //! what is done. The rules: a command acts only when its entry is durable, and where that cannot
 //! be written it is refused; it gets a second entry with its result; and nothing of a request is
-//! kept but what [`facts`] lists. Which routes are commands, [`api_types::Trail`] says.
+//! kept but what [`facts`] and [`path`] list. Which routes are commands, [`api_types::Trail`] says.
 
 pub(crate) mod activity;
 mod facts;
 mod outcome;
+mod path;
 
 pub(crate) use outcome::Refused;
 
@@ -161,12 +162,12 @@ fn unwritable(error: AuditError) -> Failure {
 }
 
 fn act(route: &'static Route, origin: &Origin, caller: Option<&Caller>) -> Act {
-    let variables = facts::variables(route.path, origin.uri.path());
+    let variables = path::variables(route.path, origin.uri.path());
     Act {
         actor: origin.actor(caller),
-        service: facts::service(route.path).to_owned(),
+        service: path::service(route.path).to_owned(),
         action: route.operation_id.to_owned(),
-        object: facts::object(&variables),
+        object: path::object(&variables),
         route: format!("{} {}", route.method, route.path),
         permission: match route.policy {
             Policy::Permission {

@@ -1,0 +1,68 @@
+//! What the path of a request tells: [`variables`], [`object`], [`service`].
+//!
+//! The rule: a part that is a secret itself is never kept.
+
+use audit::Object;
+use serde_json::{Value, json};
+
+use super::facts::clipped;
+
+/// Parts of a path that are secrets themselves.
+const SECRET_VARIABLES: &[&str] = &["token"];
+
+/// The variable parts of a path by their names, as they were sent.
+pub(crate) fn variables(template: &str, path: &str) -> Vec<(String, Value)> {
+    let parts = template.split('/').zip(path.split('/'));
+    let named = parts.filter_map(|(name, part)| {
+        let name = name.strip_prefix('{')?.strip_suffix('}')?;
+        let shown = if SECRET_VARIABLES.contains(&name) {
+            "…"
+        } else {
+            part
+        };
+        Some((name.to_owned(), json!(clipped(shown))))
+    });
+    named.collect()
+}
+
+/// What a path is about: its last variable part.
+pub(crate) fn object(variables: &[(String, Value)]) -> Object {
+    let last = variables.last();
+    last.map_or_else(Object::default, |(name, value)| {
+        Object::named(name, value.as_str().unwrap_or_default())
+    })
+}
+
+/// The service that a route belongs to, by Puppet Enterprise's names.
+pub(crate) fn service(path: &str) -> &str {
+    let first = path.trim_start_matches('/').split('/').next();
+    match first.unwrap_or_default() {
+        "rbac-api" => "rbac",
+        "classifier-api" => "classifier",
+        "activity-api" => "activity",
+        "pdb" => "puppetdb",
+        "inventory" => "orchestrator",
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_in_a_path_is_not_kept() {
+        let path = "/rbac-api/v2/tokens/CANARY";
+        let variables = variables("/rbac-api/v2/tokens/{token}", path);
+        assert_eq!(variables, [("token".to_owned(), json!("…"))]);
+    }
+
+    #[test]
+    fn a_path_tells_its_variables_and_its_service() {
+        let path = "/orchestrator/v1/tasks/package/init";
+        let variables = variables("/orchestrator/v1/tasks/{module}/{task}", path);
+        assert_eq!(object(&variables), Object::named("task", "init"));
+        assert_eq!(service(path), "orchestrator");
+        assert_eq!(service("/rbac-api/v1/roles"), "rbac");
+    }
+}

@@ -6,18 +6,18 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use pcp::{MessageId, PcpUri};
+use pcp::PcpUri;
 use pxp::TransactionId;
 use tokio::sync::Notify;
 
 use super::Shared;
-use super::execute::End;
-use super::intake::{Asker, label};
+use super::asker::{Asker, label};
+use super::disk::on_disk;
+use super::end::End;
 use super::outcome::{Outcome, not_known};
-use super::run::on_disk;
 use super::schedule::Schedule;
 use crate::defaults::{MAX_PENDING_OUTCOMES, RESEND_GAP};
-use crate::spool::{Entry, Record, Status};
+use crate::spool::{Entry, Record};
 
 /// Outcomes that are not known to have arrived.
 #[derive(Debug, Default)]
@@ -88,7 +88,7 @@ pub(super) async fn deliver(shared: &Arc<Shared>, id: &TransactionId, asker: Opt
             return Ok(None);
         };
         let record = entry.record()?;
-        let end = end_of(&entry, &record)?;
+        let end = End::read(&entry, &record)?;
         Ok(end.map(|end| (entry, record, end)))
     })
     .await;
@@ -102,7 +102,7 @@ pub(super) async fn deliver(shared: &Arc<Shared>, id: &TransactionId, asker: Opt
         }
     };
     let outcome = outcome(shared, &entry, &record, end).await;
-    let requester = asker_of(&record);
+    let requester = Asker::of(&record);
     let asker = asker.unwrap_or(&requester);
     let body = outcome.into_body(id.clone(), asker, false);
     if !shared.answer(asker, id.clone(), body).await {
@@ -114,22 +114,6 @@ pub(super) async fn deliver(shared: &Arc<Shared>, id: &TransactionId, asker: Opt
             .update_record(entry, |delivery| delivery.sends += 1)
             .await;
     }
-}
-
-/// How a finished transaction ended; `None` while it has not.
-pub(super) fn end_of(entry: &Entry, record: &Record) -> std::io::Result<Option<End>> {
-    if let Some(exit) = entry.exit()? {
-        return Ok(Some(End::Exit(exit)));
-    }
-    if record.status == Status::Undetermined {
-        let why = record.execution_error.clone();
-        let why = why.unwrap_or_else(|| "its record does not say why".to_owned());
-        return Ok(Some(End::undetermined(why)));
-    }
-    if record.tutti.is_none() {
-        return Ok(entry.foreign_exit()?.map(End::Exit));
-    }
-    Ok(None)
 }
 
 pub(super) async fn outcome(
@@ -154,19 +138,6 @@ pub(super) async fn outcome(
         .unwrap_or_else(|error| {
             Outcome::Error(not_known(format!("cannot read the result: {error}")))
         })
-}
-
-/// The requester in a record, as one who asks.
-pub(super) fn asker_of(record: &Record) -> Asker {
-    // An id that pxp-agent wrote may be any text.
-    let message_id = record
-        .request_id
-        .parse()
-        .unwrap_or_else(|_| MessageId::random());
-    Asker {
-        uri: record.requester.clone(),
-        message_id,
-    }
 }
 
 impl Shared {

@@ -4,15 +4,14 @@
 //! that did not run is never said to have run, and the other way round; where
 //! neither is known, that is said.
 
-use std::fmt::Display;
 use std::path::Path;
 
 use futures_util::future::try_join_all;
 use tokio::sync::watch;
 
 use super::Shared;
-use super::outcome::not_known;
-use super::run::on_disk;
+use super::disk::on_disk;
+use super::end::End;
 use super::transactions::{Stop, Turn};
 use crate::cache::{CachedFile, FetchError};
 use crate::modules::{
@@ -20,21 +19,6 @@ use crate::modules::{
 };
 use crate::process::{ExitRecord, LaidOutFile, LaunchError, ProcessIdentity, RunOrder, Supervised};
 use crate::spool::{Claim, ClaimError, Entry, STDERR_FILE, STDOUT_FILE};
-
-/// How an action ended.
-#[derive(Debug)]
-pub(super) enum End {
-    Exit(ExitRecord),
-    /// Nobody can know; why, by [`End::undetermined`].
-    Undetermined(String),
-}
-
-impl End {
-    /// An end that nobody can know, for this reason.
-    pub(super) fn undetermined(why: impl Display) -> Self {
-        Self::Undetermined(not_known(why))
-    }
-}
 
 /// What an action says that was cancelled before it began: SIGTERM's code.
 const CANCELLED_EXITCODE: i32 = 128 + 15;

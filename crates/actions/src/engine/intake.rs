@@ -6,21 +6,13 @@
 use std::sync::Arc;
 
 use pcp::{MessageId, PcpUri};
-use pxp::{Body, Request, Response, RpcError, TransactionId};
+use pxp::{Body, Request, TransactionId};
 use serde_json::Value;
-use serde_json::value::to_raw_value;
 
+use super::asker::{Asker, label, refusal_text};
 use super::transactions::Admission;
-use super::{Shared, not_sent, run, status};
+use super::{Shared, run, status};
 use crate::modules::{self, Planned};
-use crate::outbox::NotSent;
-
-/// Who asks, and by which message.
-#[derive(Debug, Clone)]
-pub(super) struct Asker {
-    pub(super) uri: PcpUri,
-    pub(super) message_id: MessageId,
-}
 
 pub(super) fn handle(shared: &Arc<Shared>, sender: PcpUri, message_id: MessageId, body: Body) {
     let asker = Asker {
@@ -121,19 +113,6 @@ async fn facts(shared: &Shared) -> Value {
     modules::collect_facts(&shared.environment).await
 }
 
-/// `blocking 'task run' request (transaction 42)`, as pxp-agent says it.
-pub(super) fn label(module: &str, action: &str, id: &TransactionId, blocking: bool) -> String {
-    let kind = if blocking { "blocking" } else { "non blocking" };
-    format!("{kind} '{module} {action}' request (transaction {id})")
-}
-
-pub(super) fn refusal_text(refusal: &modules::Refusal, label: &str) -> String {
-    match refusal {
-        modules::Refusal::Input(why) => format!("invalid input for {label}: {why}"),
-        other => other.to_string(),
-    }
-}
-
 fn refuse(shared: &Arc<Shared>, asker: Asker, id: TransactionId, why: String) {
     tracing::warn!(transaction_id = %id, sender = %asker.uri, why, "request refused");
     let owned = Arc::clone(shared);
@@ -151,51 +130,5 @@ fn reply(shared: &Arc<Shared>, work: impl Future<Output = ()> + Send + 'static) 
             drop(permit);
         }),
         Err(_) => tracing::error!("request not answered: too many answers wait for the broker"),
-    }
-}
-
-impl Shared {
-    pub(super) async fn send_error(&self, asker: &Asker, id: TransactionId, description: String) {
-        tracing::info!(transaction_id = %id, description, "error reply");
-        let error = RpcError {
-            transaction_id: id.clone(),
-            id: asker.message_id,
-            description,
-        };
-        self.answer(asker, id, Body::Error(error)).await;
-    }
-
-    /// Sends an answer. One that no message can hold becomes an error that says so, in
-    /// pxp-agent's words: its asker waits. False when nothing could be sent.
-    pub(super) async fn answer(&self, asker: &Asker, id: TransactionId, body: Body) -> bool {
-        let message_type = body.message_type();
-        match self.outbox.send(&asker.uri, body).await {
-            Ok(()) => true,
-            Err(NotSent::TooLarge {
-                size_bytes,
-                limit_bytes,
-            }) => {
-                let description =
-                    format!("Message size: {size_bytes} exceeded max-message-size {limit_bytes}");
-                tracing::warn!(transaction_id = %id, message_type, description, "answer replaced");
-                let error = RpcError {
-                    transaction_id: id,
-                    id: asker.message_id,
-                    description,
-                };
-                self.send(&asker.uri, Body::Error(error)).await
-            }
-            Err(error) => not_sent(&asker.uri, message_type, &error),
-        }
-    }
-
-    async fn send_results(&self, asker: &Asker, transaction_id: TransactionId, results: &Value) {
-        let results = to_raw_value(results).expect("a JSON value serialises");
-        let response = Response {
-            transaction_id: transaction_id.clone(),
-            results,
-        };
-        self.answer(asker, transaction_id, Body::BlockingResponse(response))
-            .await;
     }
 }

@@ -13,7 +13,7 @@ use pxp::{Body, Output, Stream, TransactionId};
 use tokio::sync::watch;
 
 use super::Shared;
-use super::run::on_disk;
+use super::disk::on_disk;
 use super::transactions::Active;
 use super::watcher::{Watched, Watcher};
 use crate::defaults::{MAX_LIVE_OUTPUTS, OUTPUT_CHUNK_BYTES, OUTPUT_COALESCE, OUTPUT_LINGER};

@@ -14,9 +14,13 @@
 //! silence; a transaction id is carried out at most once, also across restarts;
 //! a wrapper outlives the engine, and the next engine finds it again.
 
+mod answer;
+mod asker;
 mod carry;
 mod config;
 mod courier;
+mod disk;
+mod end;
 mod execute;
 mod intake;
 mod live;

@@ -11,9 +11,9 @@ use pxp::{Body, Response, RpcError, TransactionId};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::EngineConfig;
+use super::asker::Asker;
 use super::carry::{Captured, Carried, fit};
-use super::intake::Asker;
+use super::config::EngineConfig;
 use crate::defaults::MESSAGE_OVERHEAD_BYTES;
 use crate::modules::result_of;
 use crate::process::ExitRecord;

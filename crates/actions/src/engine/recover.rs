@@ -11,8 +11,10 @@ use std::sync::Arc;
 use pxp::TransactionId;
 
 use super::Shared;
-use super::execute::{End, reattach};
-use super::run::{finish, on_disk};
+use super::disk::on_disk;
+use super::end::End;
+use super::execute::reattach;
+use super::run::finish;
 use crate::process::{ExitRecord, ProcessIdentity, boot_id};
 use crate::spool::{Claim, ClaimError, Entry, Record, Status};
 

@@ -8,8 +8,10 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use pxp::{Body, Request};
 
-use super::execute::{End, Execution};
-use super::intake::{Asker, label, refusal_text};
+use super::asker::{Asker, label, refusal_text};
+use super::disk::on_disk;
+use super::end::End;
+use super::execute::Execution;
 use super::outcome::{Outcome, not_known};
 use super::transactions::Turn;
 use super::{Shared, courier};
@@ -139,7 +141,7 @@ pub(super) async fn finish(
         // Nothing else on disk says so, and a query may come before the rest.
         write(&entry, &record).await;
     }
-    let asker = courier::asker_of(&record);
+    let asker = Asker::of(&record);
     let mut sends = 0;
     if record.notify_outcome && *shared.outbox.connected().borrow() {
         let body = outcome.into_body(id.clone(), &asker, false);
@@ -228,15 +230,5 @@ fn new_record(asker: &Asker, request: &Request) -> Record {
             result: crate::spool::ResultKind::Output,
             delivery: Delivery::default(),
         }),
-    }
-}
-
-/// Runs disk work where it may block.
-pub(super) async fn on_disk<T: Send + 'static>(
-    work: impl FnOnce() -> std::io::Result<T> + Send + 'static,
-) -> std::io::Result<T> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(result) => result,
-        Err(error) => Err(std::io::Error::other(error)),
     }
 }

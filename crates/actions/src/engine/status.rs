@@ -11,10 +11,9 @@ use pxp::action::{ActionResult, PuppetResult, Status, StatusResult};
 use serde_json::{Value, json};
 
 use super::Shared;
-use super::courier::end_of;
-use super::execute::End;
+use super::disk::on_disk;
+use super::end::End;
 use super::outcome::{action_result, not_known};
-use super::run::on_disk;
 use crate::modules::{WaitingFor, result_of, status_text};
 use crate::spool::ResultKind;
 
@@ -53,7 +52,7 @@ fn look_without_id(shared: &Shared, id: TransactionId) -> StatusResult {
     };
     let ended = entry
         .record()
-        .and_then(|record| Ok((end_of(&entry, &record)?, record)));
+        .and_then(|record| Ok((End::read(&entry, &record)?, record)));
     let (end, record) = match ended {
         Ok(read) => read,
         Err(error) => return unknown(id, &format!("the record in the spool is unusable: {error}")),

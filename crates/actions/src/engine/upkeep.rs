@@ -8,7 +8,7 @@ use std::io;
 use std::sync::Arc;
 
 use super::Shared;
-use super::run::on_disk;
+use super::disk::on_disk;
 use crate::defaults::PURGE_INTERVAL;
 use crate::spool::{Claim, Clocks};
 

@@ -1,0 +1,62 @@
+//! What an asker is answered: results, or an error.
+//!
+//! The rule: whoever waits is told something, also when the answer is too large for a message.
+
+use pxp::{Body, Response, RpcError, TransactionId};
+use serde_json::Value;
+use serde_json::value::to_raw_value;
+
+use super::asker::Asker;
+use super::{Shared, not_sent};
+use crate::outbox::NotSent;
+
+impl Shared {
+    pub(super) async fn send_error(&self, asker: &Asker, id: TransactionId, description: String) {
+        tracing::info!(transaction_id = %id, description, "error reply");
+        let error = RpcError {
+            transaction_id: id.clone(),
+            id: asker.message_id,
+            description,
+        };
+        self.answer(asker, id, Body::Error(error)).await;
+    }
+
+    /// Sends an answer. One that no message can hold becomes an error that says so, in
+    /// pxp-agent's words: its asker waits. False when nothing could be sent.
+    pub(super) async fn answer(&self, asker: &Asker, id: TransactionId, body: Body) -> bool {
+        let message_type = body.message_type();
+        match self.outbox.send(&asker.uri, body).await {
+            Ok(()) => true,
+            Err(NotSent::TooLarge {
+                size_bytes,
+                limit_bytes,
+            }) => {
+                let description =
+                    format!("Message size: {size_bytes} exceeded max-message-size {limit_bytes}");
+                tracing::warn!(transaction_id = %id, message_type, description, "answer replaced");
+                let error = RpcError {
+                    transaction_id: id,
+                    id: asker.message_id,
+                    description,
+                };
+                self.send(&asker.uri, Body::Error(error)).await
+            }
+            Err(error) => not_sent(&asker.uri, message_type, &error),
+        }
+    }
+
+    pub(super) async fn send_results(
+        &self,
+        asker: &Asker,
+        transaction_id: TransactionId,
+        results: &Value,
+    ) {
+        let results = to_raw_value(results).expect("a JSON value serialises");
+        let response = Response {
+            transaction_id: transaction_id.clone(),
+            results,
+        };
+        self.answer(asker, transaction_id, Body::BlockingResponse(response))
+            .await;
+    }
+}

@@ -1,0 +1,42 @@
+//! Who asks for an action, and how the request is called in what he is told: [`Asker`], [`label`].
+
+use pcp::{MessageId, PcpUri};
+use pxp::TransactionId;
+
+use crate::modules;
+use crate::spool::Record;
+
+/// Who asks, and by which message.
+#[derive(Debug, Clone)]
+pub(super) struct Asker {
+    pub(super) uri: PcpUri,
+    pub(super) message_id: MessageId,
+}
+
+impl Asker {
+    /// The requester in a record.
+    pub(super) fn of(record: &Record) -> Self {
+        // An id that pxp-agent wrote may be any text.
+        let message_id = record
+            .request_id
+            .parse()
+            .unwrap_or_else(|_| MessageId::random());
+        Self {
+            uri: record.requester.clone(),
+            message_id,
+        }
+    }
+}
+
+/// `blocking 'task run' request (transaction 42)`, as pxp-agent says it.
+pub(super) fn label(module: &str, action: &str, id: &TransactionId, blocking: bool) -> String {
+    let kind = if blocking { "blocking" } else { "non blocking" };
+    format!("{kind} '{module} {action}' request (transaction {id})")
+}
+
+pub(super) fn refusal_text(refusal: &modules::Refusal, label: &str) -> String {
+    match refusal {
+        modules::Refusal::Input(why) => format!("invalid input for {label}: {why}"),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,11 @@
+//! Disk work beside the runtime's threads: [`on_disk`].
+
+/// Runs disk work where it may block.
+pub(super) async fn on_disk<T: Send + 'static>(
+    work: impl FnOnce() -> std::io::Result<T> + Send + 'static,
+) -> std::io::Result<T> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(error) => Err(std::io::Error::other(error)),
+    }
+}

@@ -1,8 +1,6 @@
 //! What a certificate says: [`Leaf`], with the extensions that puppetserver
 //! gives to the certificates of nodes.
 
-use std::net::IpAddr;
-use std::str::FromStr;
 use std::time::Duration;
 
 use rcgen::{
@@ -12,9 +10,10 @@ use rcgen::{
 };
 use x509_parser::time::ASN1Time;
 
+use super::alt_name::{AltName, dns_name};
 use super::error::CaError;
 use super::issuer::Issuer;
-use super::{GenerateOptions, SignOptions};
+use super::options::{GenerateOptions, SignOptions};
 use crate::csr::Request;
 use crate::defaults::{CERTIFICATE_LIFETIME, CLOCK_SKEW};
 use crate::identity::PP_CLI_AUTH;
@@ -23,37 +22,6 @@ use crate::key;
 /// Netscape comment, which puppetserver writes into every certificate.
 const NETSCAPE_COMMENT: [u64; 7] = [2, 16, 840, 1, 113_730, 1, 13];
 const COMMENT: &str = "Puppet Server Internal Certificate";
-
-/// A subject alternative name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AltName {
-    Dns(String),
-    Ip(IpAddr),
-}
-
-/// Accepts `web.example`, `10.0.0.1`, and Puppet's `DNS:…` and `IP:…`.
-impl FromStr for AltName {
-    type Err = CaError;
-
-    fn from_str(text: &str) -> Result<Self, CaError> {
-        let bad = || CaError::BadAltName(text.to_owned());
-        let (name, must_be_ip) = match (text.strip_prefix("IP:"), text.strip_prefix("DNS:")) {
-            (Some(ip), _) => (ip, true),
-            (None, Some(dns)) => return dns_name(dns).ok_or_else(bad),
-            (None, None) => (text, false),
-        };
-        match name.parse() {
-            Ok(ip) => Ok(Self::Ip(ip)),
-            Err(_) if must_be_ip => Err(bad()),
-            Err(_) => dns_name(name).ok_or_else(bad),
-        }
-    }
-}
-
-fn dns_name(name: &str) -> Option<AltName> {
-    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '*');
-    (!name.is_empty() && name.chars().all(fits)).then(|| AltName::Dns(name.to_owned()))
-}
 
 /// A certificate to be.
 pub(super) struct Leaf {

@@ -12,6 +12,7 @@
 //!
 //! All methods block on the disk; async callers use `spawn_blocking`.
 
+mod alt_name;
 mod crl;
 mod error;
 mod issuer;
@@ -19,21 +20,23 @@ mod layout;
 mod leaf;
 mod ledger;
 mod listing;
+mod options;
 mod read;
 mod setup;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
+pub use alt_name::AltName;
 pub use error::{CaError, OpenCaError};
-pub use leaf::AltName;
 pub use listing::{CertificateFacts, Entry, Fingerprints, State};
+pub use options::{GenerateOptions, SignOptions};
 pub use setup::{ImportFiles, InitOptions};
 
 use crate::csr::Request;
 use crate::durable;
-use crate::key::{self, KeyType};
+use crate::key;
 use crate::lock::FileLock;
 use issuer::Issuer;
 use layout::{CertFile, Layout, PUBLIC_MODE};
@@ -44,39 +47,6 @@ use leaf::Leaf;
 pub struct CertificateAuthority {
     layout: Layout,
     issuer: Arc<Issuer>,
-}
-
-/// What may be signed; by default nothing that a person should look at first.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct SignOptions {
-    /// Sign subject alternative names that the request asks for.
-    pub allow_alt_names: bool,
-    /// Sign extensions that grant rights (`pp_auth_role`, `pp_cli_auth`, …).
-    pub allow_authorization: bool,
-    /// Lifetime of the certificate; the default is five years.
-    pub lifetime: Option<Duration>,
-}
-
-/// What to generate.
-#[derive(Debug, Clone)]
-pub struct GenerateOptions {
-    pub alt_names: Vec<AltName>,
-    pub key_type: KeyType,
-    /// Let the holder administer this CA over HTTP (`pp_cli_auth`).
-    pub ca_administrator: bool,
-    /// Lifetime of the certificate; the default is five years.
-    pub lifetime: Option<Duration>,
-}
-
-impl Default for GenerateOptions {
-    fn default() -> Self {
-        Self {
-            alt_names: Vec::new(),
-            key_type: KeyType::EcP256,
-            ca_administrator: false,
-            lifetime: None,
-        }
-    }
 }
 
 /// A certificate and its key, both PEM. The authority keeps no copy of the key.

@@ -1,0 +1,41 @@
+//! What is asked of the authority when it signs: [`SignOptions`], [`GenerateOptions`].
+//!
+//! The rule: by default nothing is signed that a person should look at first.
+
+use std::time::Duration;
+
+use super::alt_name::AltName;
+use crate::key::KeyType;
+
+/// What may be signed; by default nothing that a person should look at first.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SignOptions {
+    /// Sign subject alternative names that the request asks for.
+    pub allow_alt_names: bool,
+    /// Sign extensions that grant rights (`pp_auth_role`, `pp_cli_auth`, …).
+    pub allow_authorization: bool,
+    /// Lifetime of the certificate; the default is five years.
+    pub lifetime: Option<Duration>,
+}
+
+/// What to generate.
+#[derive(Debug, Clone)]
+pub struct GenerateOptions {
+    pub alt_names: Vec<AltName>,
+    pub key_type: KeyType,
+    /// Let the holder administer this CA over HTTP (`pp_cli_auth`).
+    pub ca_administrator: bool,
+    /// Lifetime of the certificate; the default is five years.
+    pub lifetime: Option<Duration>,
+}
+
+impl Default for GenerateOptions {
+    fn default() -> Self {
+        Self {
+            alt_names: Vec::new(),
+            key_type: KeyType::EcP256,
+            ca_administrator: false,
+            lifetime: None,
+        }
+    }
+}

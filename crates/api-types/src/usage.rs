@@ -1,4 +1,4 @@
-//! `GET usage`: how many nodes ran something, by day.
+//! `GET usage`: how many nodes ran something, and what Puppet changed, by day.
 
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
@@ -29,6 +29,14 @@ pub struct UsageDay {
     pub nodes_with_agent: u64,
     /// Those that are reached over SSH, by the connections of today.
     pub nodes_without_agent: u64,
+    /// Resources that Puppet runs of jobs put back, because they had been changed outside Puppet;
+    /// absent with `events=exclude`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub corrective_agent_changes: Option<u64>,
+    /// Resources that they changed because the catalog asked for something new; absent with
+    /// `events=exclude`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intentional_agent_changes: Option<u64>,
     /// Those on which a task ran; absent with `events=exclude`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes_affected_by_task_runs: Option<u64>,

@@ -1,4 +1,4 @@
-//! `GET usage`: how many nodes ran something, by day.
+//! `GET usage`: how many nodes ran something, and what Puppet changed, by day.
 
 use api_types::usage::{Usage, UsageDay, UsagePagination, UsageQuery};
 use axum::Json;
@@ -43,6 +43,8 @@ fn shown(date: Date, row: Option<&UsageRow>, events: bool) -> UsageDay {
         total_nodes: nodes,
         nodes_with_agent: nodes.saturating_sub(without_agent),
         nodes_without_agent: without_agent,
+        corrective_agent_changes: events.then(|| of(|row| row.corrective)),
+        intentional_agent_changes: events.then(|| of(|row| row.intentional)),
         nodes_affected_by_task_runs: events.then(|| of(|row| row.tasks)),
         nodes_affected_by_plan_runs: events.then(|| of(|row| row.plans)),
     }

@@ -66,5 +66,9 @@ pub const POSTGRES_POOL_WAIT: Duration = Duration::from_secs(10);
 /// look into.
 pub const SCHEDULE_SLOTS: i64 = 64;
 
+/// Changed resources that one run counts for: more than any catalog has, and a billion runs of them
+/// still fit into the sum of a day.
+pub const RUN_CHANGES: i64 = u32::MAX as i64;
+
 /// Statements sent ahead of their answers in one transaction.
 pub const POSTGRES_PIPELINE: usize = 1_024;

@@ -73,6 +73,7 @@ pub(crate) const SQLITE: &[Migration] = migrations!("sqlite":
     12 "0012_list_order",
     13 "0013_agents",
     14 "0014_plan_owners",
+    15 "0015_run_changes",
 );
 
 pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
@@ -90,6 +91,7 @@ pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
     12 "0012_list_order",
     13 "0013_agents",
     14 "0014_plan_owners",
+    15 "0015_run_changes",
 );
 
 /// What is still to be applied, given what was.

@@ -1,4 +1,4 @@
-//! How many nodes ran something, by day.
+//! How many nodes ran something, and what Puppet changed, by day.
 //!
 //! [`UsageRow`]; the rule: a day is one of UTC, and a run belongs to the day on which it started.
 
@@ -15,6 +15,10 @@ pub struct UsageRow {
     pub nodes: u64,
     /// Those of them that have a connection, and so no agent.
     pub without_agent: u64,
+    /// Resources that Puppet runs of jobs put back.
+    pub corrective: u64,
+    /// Resources that they changed otherwise.
+    pub intentional: u64,
     /// Nodes on which a task ran.
     pub tasks: u64,
     /// Nodes on which a step of a plan ran.
@@ -23,6 +27,8 @@ pub struct UsageRow {
 
 const BY_DAY: &str = "SELECT r.started_ms / 86400000, COUNT(DISTINCT r.certname), \
      COUNT(DISTINCT c.certname), \
+     CAST(COALESCE(SUM(CASE WHEN j.kind = 'deploy' THEN r.corrective END), 0) AS BIGINT), \
+     CAST(COALESCE(SUM(CASE WHEN j.kind = 'deploy' THEN r.intentional END), 0) AS BIGINT), \
      COUNT(DISTINCT CASE WHEN j.kind = 'task' THEN r.certname END), \
      COUNT(DISTINCT CASE WHEN j.kind = 'plan_task' THEN r.certname END) \
      FROM runs r JOIN jobs j ON j.number = r.job \
@@ -47,8 +53,10 @@ impl FromRow for UsageRow {
             day: row.int(0)?,
             nodes: row.int(1)?.unsigned_abs(),
             without_agent: row.int(2)?.unsigned_abs(),
-            tasks: row.int(3)?.unsigned_abs(),
-            plans: row.int(4)?.unsigned_abs(),
+            corrective: row.int(3)?.unsigned_abs(),
+            intentional: row.int(4)?.unsigned_abs(),
+            tasks: row.int(5)?.unsigned_abs(),
+            plans: row.int(6)?.unsigned_abs(),
         })
     }
 }

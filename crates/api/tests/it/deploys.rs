@@ -103,6 +103,31 @@ async fn deploy(world: &World, body: Value) -> Reply {
 }
 
 #[tokio::test]
+async fn what_puppet_runs_changed_is_counted_by_day() {
+    let world = knowing(Ok(&[])).await;
+    let mut manner = changed();
+    manner.puppet.as_mut().expect("a run")["metrics"] =
+        json!({"total": 9, "changed": 5, "corrective_change": 2});
+    let nodes = world.nodes(2, &manner);
+    let body = json!({"environment": "production", "scope": {"nodes": nodes}});
+    assert_eq!(deploy(&world, body).await.status, StatusCode::ACCEPTED);
+    world.over("1").await;
+    // Of two days, should the test run at midnight.
+    let sum = async |key: &str, query: &str| {
+        let usage = world.ok(&format!("/orchestrator/v1/usage{query}")).await;
+        let days = usage["items"].as_array().expect("days").iter();
+        let counts: Option<Vec<_>> = days.map(|day| day[key].as_u64()).collect();
+        counts.map(|counts| counts.iter().sum::<u64>())
+    };
+    assert_eq!(sum("corrective_agent_changes", "").await, Some(4));
+    assert_eq!(sum("intentional_agent_changes", "").await, Some(6));
+    assert_eq!(sum("total_nodes", "").await, Some(2));
+    let without = "?events=exclude";
+    assert_eq!(sum("corrective_agent_changes", without).await, None);
+    assert_eq!(sum("total_nodes", without).await, Some(2));
+}
+
+#[tokio::test]
 async fn a_puppet_run_has_the_shape_that_clients_know() {
     let world = knowing(Ok(&[])).await;
     let nodes = world.nodes(1, &changed());

@@ -4,6 +4,7 @@
 //! the transition that it tells of.
 
 pub(crate) mod audit;
+mod changes;
 pub(crate) mod events;
 pub(crate) mod jobs;
 pub(crate) mod runs;

@@ -1,5 +1,6 @@
 //! The rows of runs.
 
+use super::changes;
 use super::events::{self, NewEvent};
 use crate::change::RunChange;
 use crate::ledger::Ledger;
@@ -32,7 +33,8 @@ const INSERT: &str = "INSERT INTO runs (job, certname, transaction_id, state, pr
 /// `progress < $4` is the guard: forward only, and never out of a terminal state.
 const TRANSITION: &str = "UPDATE runs SET state = $3, progress = $4, \
      started_ms = COALESCE(started_ms, CAST($5 AS BIGINT)), finished_ms = $6, \
-     result = COALESCE($7, result), details = COALESCE($8, details), latest_event_id = $9 \
+     result = COALESCE($7, result), details = COALESCE($8, details), latest_event_id = $9, \
+     corrective = COALESCE($10, corrective), intentional = COALESCE($11, intentional) \
      WHERE job = $1 AND certname = $2 AND progress < $4";
 
 pub(crate) const STATEMENTS: &[&str] = &[INSERT, TRANSITION];
@@ -73,6 +75,8 @@ pub(crate) fn plan_insert<'a>(
 /// A run's transition.
 pub(crate) fn transition(change: &RunChange, mark: i64) -> Result<Step<'_>, StoreError> {
     let progress = run_progress(&change.to_state)?;
+    let result = change.result.as_deref();
+    let changes = result.and_then(changes::of);
     Ok(Step {
         sql: TRANSITION,
         values: vec![
@@ -82,9 +86,11 @@ pub(crate) fn transition(change: &RunChange, mark: i64) -> Result<Step<'_>, Stor
             Value::Int(progress),
             Value::opt_int((progress == RUN_RUNNING).then_some(change.at_ms)),
             Value::opt_int((progress == RUN_OVER).then_some(change.at_ms)),
-            Value::opt_text(change.result.as_deref()),
+            Value::opt_text(result),
             Value::opt_text(change.details.as_deref()),
             Value::Int(mark),
+            Value::opt_int(changes.map(|changes| changes.corrective)),
+            Value::opt_int(changes.map(|changes| changes.intentional)),
         ],
     })
 }

@@ -23,4 +23,5 @@ mod prune;
 mod runs;
 mod sizes;
 mod statements;
+mod usage;
 mod users;

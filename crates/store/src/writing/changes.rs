@@ -1,0 +1,94 @@
+//! What a Puppet run changed on its node, as its result says: [`Changes`].
+//!
+//! The rule: it is read once, when the result is written, so that whoever counts changes by day
+//! need not read the results; and a result that says nothing of it, or nonsense, counts nothing.
+
+use serde::Deserialize;
+
+use crate::defaults::RUN_CHANGES;
+
+/// Resources that were changed, by why.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Changes {
+    /// They had been changed outside Puppet, and were put back.
+    pub(crate) corrective: i64,
+    /// The catalog asked for something new.
+    pub(crate) intentional: i64,
+}
+
+#[derive(Deserialize)]
+struct Result {
+    metrics: Metrics,
+}
+
+#[derive(Deserialize)]
+struct Metrics {
+    changed: i64,
+    #[serde(default)]
+    corrective_change: i64,
+}
+
+/// What the JSON of a result says; `None`: nothing.
+pub(crate) fn of(result: &str) -> Option<Changes> {
+    // Most results are tasks' own and large; only those of Puppet have this.
+    if !result.contains(r#""metrics""#) {
+        return None;
+    }
+    let Result { metrics } = serde_json::from_str(result).ok()?;
+    let changed = metrics.changed.clamp(0, RUN_CHANGES);
+    // Puppet also calls corrective what noop held back.
+    let corrective = metrics.corrective_change.clamp(0, changed);
+    Some(Changes {
+        corrective,
+        intentional: changed - corrective,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_put_back_is_told_from_what_is_new() {
+        let of = |metrics: &str| {
+            let said = of(&format!(r#"{{"status":"x","metrics":{metrics}}}"#))?;
+            Some((said.corrective, said.intentional))
+        };
+        assert_eq!(of(r#"{"changed":5,"corrective_change":2}"#), Some((2, 3)));
+        assert_eq!(of(r#"{"total":7,"changed":5}"#), Some((0, 5)));
+        assert_eq!(
+            of(r#"{"changed":0,"corrective_change":4}"#),
+            Some((0, 0)),
+            "noop"
+        );
+        assert_eq!(of(r#"{"changed":1,"corrective_change":4}"#), Some((1, 0)));
+    }
+
+    #[test]
+    fn nonsense_counts_nothing() {
+        for said in [
+            "",
+            "null",
+            r#""metrics""#,
+            r#"{"metrics":null}"#,
+            r#"{"metrics":{}}"#,
+            r#"{"metrics":{"changed":"5"}}"#,
+            r#"{"metrics":{"changed":1.5}}"#,
+            r#"{"metrics":{"changed":99999999999999999999}}"#,
+            r#"{"_output":"metrics"}"#,
+        ] {
+            assert_eq!(of(said), None, "{said}");
+        }
+        let most = of(r#"{"metrics":{"changed":9223372036854775807,"corrective_change":-1}}"#);
+        let (corrective, intentional) = (0, RUN_CHANGES);
+        assert_eq!(
+            most,
+            Some(Changes {
+                corrective,
+                intentional
+            })
+        );
+        let less = of(r#"{"metrics":{"changed":-5,"corrective_change":-7}}"#);
+        assert_eq!(less, Some(Changes::default()));
+    }
+}

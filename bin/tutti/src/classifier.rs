@@ -1,14 +1,72 @@
-//! The node groups: [`open`] reads them, with the inventory as the source of facts.
+//! The node groups: [`open`] reads them, with the inventory as the source of facts and the
+//! puppetserver of the configuration, where there is one, as that of classes.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use ::classifier::{Classifier, FactSource, FactSourceError, NodeFacts};
+use ::classifier::defaults::CLASSES_INTERVAL;
+use ::classifier::{ClassRefresh, Classifier, FactSource, FactSourceError, NodeFacts};
 use anyhow::{Context as _, Result};
 use async_trait::async_trait;
 use inventory::Inventory;
 use pcp::Certname;
+use reqwest::Url;
+use serde::Deserialize;
 use serde_json::Value;
 use store::Store;
+
+use crate::config::Config;
+
+/// Who knows which classes there are.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Puppetserver {
+    /// `https://HOST:8140`.
+    pub url: String,
+    /// The server's own certificate files where they are absent.
+    pub cacert: Option<PathBuf>,
+    pub cert: Option<PathBuf>,
+    pub key: Option<PathBuf>,
+}
+
+impl Puppetserver {
+    pub(crate) fn check(&self) -> Result<(), String> {
+        self.parsed().map(|_| ())
+    }
+
+    pub(crate) fn paths(&mut self) -> impl Iterator<Item = &mut PathBuf> {
+        [&mut self.cacert, &mut self.cert, &mut self.key]
+            .into_iter()
+            .flatten()
+    }
+
+    fn parsed(&self) -> Result<Url, String> {
+        match self.url.parse::<Url>() {
+            Ok(url) if url.scheme() == "https" && url.has_host() => Ok(url),
+            _ => Err("puppetserver.url must be like https://puppet.example:8140".to_owned()),
+        }
+    }
+}
+
+/// Keeps what is known of classes. `None`: nobody is named who knows them.
+pub(crate) fn read_classes(
+    config: &Config,
+    classifier: &Classifier,
+) -> Result<Option<ClassRefresh>> {
+    let Some(named) = &config.puppetserver else {
+        return Ok(None);
+    };
+    let url = named.parsed().map_err(anyhow::Error::msg)?;
+    let files = config.client_files(
+        named.cacert.as_deref(),
+        named.cert.as_deref(),
+        named.key.as_deref(),
+    );
+    let source = ::classifier::Puppetserver::new(url, files);
+    classifier.set_class_source(Arc::new(source));
+    let refresh = ClassRefresh::start(classifier.clone(), CLASSES_INTERVAL);
+    Ok(Some(refresh))
+}
 
 /// Opens the node groups.
 pub(crate) async fn open(store: Store, inventory: &Inventory) -> Result<Classifier> {

@@ -45,6 +45,9 @@ pub(crate) struct Config {
     /// A real PuppetDB.
     #[serde(default)]
     pub puppetdb: Option<crate::inventory::PuppetDb>,
+    /// A puppetserver that knows the classes.
+    #[serde(default)]
+    pub puppetserver: Option<crate::classifier::Puppetserver>,
     /// The embedded inventory, where there is no PuppetDB.
     #[serde(default)]
     pub inventory: crate::inventory::Embedded,
@@ -256,6 +259,24 @@ impl Config {
         }
     }
 
+    /// What this server shows another one, and trusts: its own files but for those that are named.
+    pub(crate) fn client_files(
+        &self,
+        cacert: Option<&Path>,
+        cert: Option<&Path>,
+        key: Option<&Path>,
+    ) -> pki::TlsFiles {
+        let mut files = self.tls_files();
+        files.cert = cert.unwrap_or(&files.cert).to_owned();
+        files.key = key.unwrap_or(&files.key).to_owned();
+        if let Some(ca) = cacert {
+            ca.clone_into(&mut files.ca);
+            // The list of another CA says nothing about this one's certificates.
+            files.crl = None;
+        }
+        files
+    }
+
     /// Once, at start.
     pub(crate) fn warn_without_revocation(&self) {
         if self.tls_files().crl.is_none() {
@@ -294,6 +315,9 @@ impl Config {
         }
         if let Some(puppetdb) = &self.puppetdb {
             puppetdb.check()?;
+        }
+        if let Some(puppetserver) = &self.puppetserver {
+            puppetserver.check()?;
         }
         self.inventory.check()?;
         self.ssh.check()?;
@@ -337,6 +361,9 @@ impl Config {
         paths.extend(self.directories.paths());
         if let Some(puppetdb) = &mut self.puppetdb {
             paths.extend(puppetdb.paths());
+        }
+        if let Some(puppetserver) = &mut self.puppetserver {
+            paths.extend(puppetserver.paths());
         }
         for path in paths {
             *path = base.join(&path);
@@ -464,6 +491,27 @@ mod tests {
         }
         // A broker is no CA, so it has no list of its own to fall back on.
         assert!(read(&with_ca).unwrap().require_revocation().is_err());
+    }
+
+    #[test]
+    fn a_puppetserver_is_asked_over_https_with_the_files_that_are_named() {
+        let with = |keys: &str| read(&format!("certname = 'a'\n[puppetserver]\n{keys}"));
+        let config = with("url = 'https://puppet:8140'\ncert = 'x.pem'\ncacert = '/ca.pem'");
+        let config = config.unwrap();
+        let named = config.puppetserver.clone().unwrap();
+        let files = config.client_files(
+            named.cacert.as_deref(),
+            named.cert.as_deref(),
+            named.key.as_deref(),
+        );
+        assert!(files.cert.is_absolute() && files.cert.ends_with("x.pem"));
+        assert_eq!(files.key, config.tls_files().key);
+        assert_eq!((files.ca, files.crl), ("/ca.pem".into(), None));
+        for bad in ["http://puppet:8140", "puppet:8140", "https://", ""] {
+            let error = with(&format!("url = '{bad}'")).unwrap_err().to_string();
+            assert!(error.contains("puppetserver.url"), "{bad}: {error}");
+        }
+        assert!(with("cert = 'x'").is_err(), "no url");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What is known of nodes: [`open`] makes the inventory that the configuration names, and
 //! [`collect`] keeps an embedded one by what agents tell.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -87,15 +87,12 @@ impl PuppetDb {
         own.into_iter().flatten()
     }
 
-    fn settings(&self, mut tls: pki::TlsFiles) -> Result<PuppetDbConfig> {
-        let or = |path: &Option<PathBuf>, own: &Path| path.as_deref().unwrap_or(own).to_owned();
-        tls.cert = or(&self.cert, &tls.cert);
-        tls.key = or(&self.key, &tls.key);
-        if let Some(ca) = &self.cacert {
-            tls.ca.clone_from(ca);
-            // The list of another CA says nothing about this one's certificates.
-            tls.crl = None;
-        }
+    fn settings(&self, config: &Config) -> Result<PuppetDbConfig> {
+        let tls = config.client_files(
+            self.cacert.as_deref(),
+            self.cert.as_deref(),
+            self.key.as_deref(),
+        );
         let mut settings = match &self.conf {
             Some(file) => PuppetDbConfig::from_file(file, tls),
             None => PuppetDbConfig::new(&self.server_urls, tls),
@@ -122,7 +119,7 @@ impl Embedded {
 /// The inventory that the configuration names. A PuppetDB that is away does not hinder the start.
 pub(crate) async fn open(config: &Config, store: Store) -> Result<Inventory> {
     match &config.puppetdb {
-        Some(puppetdb) => Ok(Inventory::puppetdb(puppetdb.settings(config.tls_files())?)),
+        Some(puppetdb) => Ok(Inventory::puppetdb(puppetdb.settings(config)?)),
         None => Inventory::embedded(store)
             .await
             .context("cannot read the inventory"),

@@ -47,6 +47,7 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
     let broker = start_broker(&config, &tls, &engines.fabric)?;
     let collector =
         crate::inventory::collect(&config, &engines.inventory, &engines.fabric, &engines.jobs);
+    let classes = crate::classifier::read_classes(&config, &engines.classifier)?;
     let faces = TaskTracker::new();
     let api = api::router(engines.api_state(&config, tracer, &stop)?);
     let api = serve(config.api.listen, api, &tls, &faces, &stop).await?;
@@ -78,6 +79,9 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
     }
     if let Some(collector) = collector {
         collector.shutdown().await;
+    }
+    if let Some(classes) = classes {
+        classes.shutdown().await;
     }
     engines.jobs.shutdown().await;
     engines.ssh.shutdown().await;

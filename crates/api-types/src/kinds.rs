@@ -136,6 +136,12 @@ kinds! {
     GROUP_LIMIT = 422 "group-limit";
     /// The groups of a node do not agree; details name every value and who wants it.
     CLASSIFICATION_CONFLICT = 500 "classification-conflict";
+    /// A puppetserver answered, but not with classes; details carry `url`, `status` and `body`.
+    UNEXPECTED_RESPONSE = 500 "unexpected-response";
+    /// The puppetserver cannot be asked for classes now.
+    CLASSES_UNAVAILABLE = 503 "classes-unavailable";
+    /// As many environments were announced as may be.
+    ENVIRONMENT_LIMIT = 422 "environment-limit";
     /// Nobody can be asked for the facts of a node now.
     FACTS_UNAVAILABLE = 503 "facts-unavailable";
     /// No such job.

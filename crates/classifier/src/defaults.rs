@@ -1,5 +1,7 @@
 //! The bounds of rules and groups, with their arithmetic.
 
+use std::time::Duration;
+
 /// How deep conditions may be nested in a rule. People write three levels, generators ten; the
 /// functions that walk a rule call themselves once for each, some 200 bytes of stack.
 pub const RULE_DEPTH: usize = 64;
@@ -49,3 +51,31 @@ pub const CHECK_INS: u32 = 250_000;
 
 /// After how many check-ins the oldest beyond [`CHECK_INS`] are deleted.
 pub const CHECK_INS_BETWEEN_PRUNES: u64 = 1_000;
+
+/// Environments that somebody announces beside those of the code: a feature branch each for some
+/// hundred people.
+pub const ENVIRONMENTS: u32 = 1_000;
+
+/// Between two readings of the classes from a puppetserver; Puppet Enterprise's is 10 minutes, too.
+/// A reading costs it the parsing of what changed.
+pub const CLASSES_INTERVAL: Duration = Duration::from_secs(10 * 60);
+
+/// How long one answer of a puppetserver may take: the first one after a deployment parses every
+/// manifest of the environment, some seconds for a thousand.
+pub const CLASSES_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// How long a connection to a puppetserver may take.
+pub const CLASSES_CONNECT: Duration = Duration::from_secs(10);
+
+/// The largest answer of a puppetserver. One class is some 500 bytes; the largest sites have 5,000
+/// in an environment.
+pub const CLASSES_BYTES: usize = 32 * 1_024 * 1_024;
+
+/// Environments whose classes are read; beyond them nothing is known of the classes.
+pub const CLASSES_ENVIRONMENTS: usize = 1_000;
+
+/// Classes that are known in all: 40 environments of the largest sites, some 100 MiB.
+pub const CLASSES: usize = 200_000;
+
+/// Of an answer that cannot be used, what is told.
+pub const SHOWN_BYTES: usize = 1_024;

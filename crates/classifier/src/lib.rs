@@ -7,6 +7,7 @@
 //! are a [`Conflict`] with names, never a silent choice.
 
 mod classifier;
+mod code;
 pub mod defaults;
 mod edit;
 mod facts;
@@ -16,6 +17,10 @@ mod rule;
 mod tree;
 
 pub use classifier::{CheckIn, Classifier, Edited, OpenError, UnknownGroup, Unpinned};
+pub use code::{
+    AnnounceError, Class, ClassRefresh, ClassSource, ClassSourceError, KnownCode, KnownEnvironment,
+    Puppetserver,
+};
 pub use edit::EditError;
 pub use facts::{FactSource, FactSourceError, NodeFacts, Subject};
 pub use group::{

@@ -13,6 +13,7 @@ mod audit;
 mod batch;
 mod change;
 mod check_ins;
+mod classifier_environments;
 mod config;
 mod connections;
 pub mod defaults;
@@ -104,6 +105,7 @@ pub fn every_statement() -> Vec<&'static str> {
         tokens::STATEMENTS,
         node_groups::STATEMENTS,
         check_ins::STATEMENTS,
+        classifier_environments::STATEMENTS,
         connections::STATEMENTS,
         passwords::STATEMENTS,
         plan_events::STATEMENTS,

@@ -74,6 +74,7 @@ pub(crate) const SQLITE: &[Migration] = migrations!("sqlite":
     13 "0013_agents",
     14 "0014_plan_owners",
     15 "0015_run_changes",
+    16 "0016_classifier_environments",
 );
 
 pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
@@ -92,6 +93,7 @@ pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
     13 "0013_agents",
     14 "0014_plan_owners",
     15 "0015_run_changes",
+    16 "0016_classifier_environments",
 );
 
 /// What is still to be applied, given what was.

@@ -5,7 +5,6 @@ use access::{
     Grant, GroupSpec, Identity, ManageError, MemberChange, Permission, Revocation, RevokeError,
     RoleSpec, TaskScope, TaskTarget, UserSpec, UserUpdate,
 };
-
 use store::TaskTargetRow;
 
 use crate::world::{PASSWORD, World};

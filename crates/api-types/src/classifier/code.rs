@@ -10,7 +10,7 @@ use crate::{Object, PreciseTimestamp};
 pub struct ClassifierEnvironment {
     /// Its name.
     pub name: String,
-    /// Whether its classes could be read.
+    /// Whether it could be read: its classes where a puppetserver tells them, else its directory.
     pub sync_succeeded: bool,
 }
 
@@ -21,14 +21,15 @@ pub struct ClassifierClass {
     pub name: String,
     /// Whose code has it.
     pub environment: String,
-    /// Parameters with their defaults.
+    /// Parameters with their defaults: a value, or the text of code that gives one; null where
+    /// there is none.
     #[schema(value_type = Object)]
     pub parameters: Object,
 }
 
-/// When classes were last read.
+/// When the classes of all environments were last read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LastClassUpdate {
-    /// Null: never.
+    /// Null: not since the server was started.
     pub last_update: Option<PreciseTimestamp>,
 }

@@ -3,14 +3,14 @@
 
 use crate::classifier::{
     CheckInList, CheckIns, ClassificationExplanation, Classified, ClassifiedByName,
-    ClassifierClasses, ClassifierEnvironment, ClassifierEnvironments, ClassifyNode, GroupTrees,
-    LastClassUpdate, NodeGroup, NodeGroupDelta, NodeGroupInput, NodeGroupRules, NodeGroups,
-    PinNodes, RuleCondition, UnpinnedNodes,
+    ClassifierClass, ClassifierClasses, ClassifierEnvironment, ClassifierEnvironments,
+    ClassifyNode, GroupTrees, LastClassUpdate, NodeGroup, NodeGroupDelta, NodeGroupInput,
+    NodeGroupRules, NodeGroups, PinNodes, RuleCondition, UnpinnedNodes,
 };
 use crate::defaults::{CLASSIFIER_BODY_BYTES, IMPORT_BODY_BYTES};
 use crate::route::Method::{Delete, Get, Post, Put};
 use crate::route::Route;
-use crate::routes::permissions::VIEW_GROUPS;
+use crate::routes::permissions::{SET_ENVIRONMENT, VIEW_GROUPS};
 
 super::group! {
     NODE_GROUPS = Route::new(Get, "/classifier-api/v1/groups", "node_groups", VIEW_GROUPS,
@@ -46,9 +46,20 @@ super::group! {
     ENVIRONMENT = Route::new(Get, "/classifier-api/v1/environments/{environment}",
         "classifier_environment", VIEW_GROUPS, "One environment")
         .reply::<ClassifierEnvironment>(200);
+    ENVIRONMENT_PUT = Route::new(Put, "/classifier-api/v1/environments/{environment}",
+        "classifier_environment_put", SET_ENVIRONMENT,
+        "Announce an environment that there is no code for yet")
+        .reply::<ClassifierEnvironment>(201);
+    ENVIRONMENT_DELETE = Route::new(Delete, "/classifier-api/v1/environments/{environment}",
+        "classifier_environment_delete", SET_ENVIRONMENT,
+        "Take back that an environment was announced").nothing(204);
     ENVIRONMENT_CLASSES = Route::new(Get, "/classifier-api/v1/environments/{environment}/classes",
         "classifier_environment_classes", VIEW_GROUPS, "The classes of an environment")
         .reply::<ClassifierClasses>(200);
+    ENVIRONMENT_CLASS = Route::new(Get,
+        "/classifier-api/v1/environments/{environment}/classes/{class}",
+        "classifier_environment_class", VIEW_GROUPS, "One class of an environment")
+        .reply::<ClassifierClass>(200);
     UPDATE_CLASSES = Route::new(Post, "/classifier-api/v1/update-classes", "update_classes",
         VIEW_GROUPS, "Read the classes again").nothing(201).query(&["environment"]);
     LAST_CLASS_UPDATE = Route::new(Get, "/classifier-api/v1/last-class-update",

@@ -19,6 +19,9 @@ pub(super) const VIEW_NODE_DATA: Policy = may("nodes", "view_data");
 /// See node groups; what else a request does to which group, the handler asks.
 pub(super) const VIEW_GROUPS: Policy = may("node_groups", "view");
 
+/// Say which environment nodes of a group get; of which group, a handler asks that has one.
+pub(super) const SET_ENVIRONMENT: Policy = may("node_groups", "set_environment");
+
 /// See settings of this service.
 pub(super) const VIEW_CONFIGURATION: Policy = may("configuration", "view");
 

@@ -1,17 +1,22 @@
-//! Environments and classes, as far as the code says them.
+//! Environments and classes, as far as anybody says them.
 //!
-//! Environments are those of the code directory. Classes need the Puppet language, which this server
-//! does not read yet: the lists are empty, and groups may name any class.
+//! Environments are those of the code directory, of the puppetserver that is asked for classes, and
+//! those that were announced. The rule: without such a puppetserver no class is known, the lists are
+//! empty, and groups may name any class; what is said here of classes restricts nobody.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use api_types::PreciseTimestamp;
 use api_types::classifier::{
-    ClassifierClasses, ClassifierEnvironment, ClassifierEnvironments, LastClassUpdate,
+    ClassifierClass, ClassifierClasses, ClassifierEnvironment, ClassifierEnvironments,
+    LastClassUpdate,
 };
+use api_types::{ApiError, PreciseTimestamp, kinds};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use classifier::{AnnounceError, Class, ClassSourceError};
+use serde_json::json;
 
 use super::refusal::not_found;
 use crate::Shared;
@@ -22,69 +27,163 @@ use crate::tasks::code_refusal;
 pub(crate) async fn environments(
     State(api): State<Shared>,
 ) -> Result<Json<ClassifierEnvironments>, Failure> {
-    let names = names(&api).await?;
-    let all = names.into_iter().map(environment_named);
-    Ok(Json(ClassifierEnvironments(all.collect())))
+    let all = all(&api).await?.into_iter();
+    Ok(Json(ClassifierEnvironments(all.map(shown).collect())))
 }
 
 pub(crate) async fn environment(
     State(api): State<Shared>,
     Variables(name): Variables<String>,
 ) -> Result<Json<ClassifierEnvironment>, Failure> {
-    known(&api, &name).await?;
-    Ok(Json(environment_named(name)))
+    Ok(Json(known(&api, &name).await?))
 }
 
-pub(crate) async fn classes() -> Json<ClassifierClasses> {
-    Json(ClassifierClasses(Vec::new()))
+pub(crate) async fn announce(
+    State(api): State<Shared>,
+    Variables(name): Variables<String>,
+) -> Result<(StatusCode, Json<ClassifierEnvironment>), Failure> {
+    api.classifier
+        .announce_environment(&name)
+        .await
+        .map_err(refused)?;
+    Ok((StatusCode::CREATED, Json(known(&api, &name).await?)))
+}
+
+pub(crate) async fn forget(
+    State(api): State<Shared>,
+    Variables(name): Variables<String>,
+) -> Result<StatusCode, Failure> {
+    match api.classifier.forget_environment(&name).await? {
+        true => Ok(StatusCode::NO_CONTENT),
+        false => Err(not_found("announced environment", &name)),
+    }
+}
+
+pub(crate) async fn classes(State(api): State<Shared>) -> Json<ClassifierClasses> {
+    let known = api.classifier.known_code();
+    let all = known.environments.iter().flat_map(|(name, environment)| {
+        let classes = environment.classes.iter();
+        classes.map(move |class| shown_class(name, class))
+    });
+    Json(ClassifierClasses(all.collect()))
 }
 
 pub(crate) async fn classes_of(
     State(api): State<Shared>,
     Variables(name): Variables<String>,
 ) -> Result<Json<ClassifierClasses>, Failure> {
-    known(&api, &name).await?;
-    Ok(Json(ClassifierClasses(Vec::new())))
+    let name = known(&api, &name).await?.name;
+    let code = api.classifier.known_code();
+    let classes = code.environments.get(&name).into_iter();
+    let classes = classes.flat_map(|environment| environment.classes.iter());
+    let classes = classes.map(|class| shown_class(&name, class));
+    Ok(Json(ClassifierClasses(classes.collect())))
 }
 
-/// Environments are read each time they are asked for, so there is nothing to read again.
+pub(crate) async fn class(
+    State(api): State<Shared>,
+    Variables((environment, name)): Variables<(String, String)>,
+) -> Result<Json<ClassifierClass>, Failure> {
+    let environment = known(&api, &environment).await?.name;
+    let code = api.classifier.known_code();
+    let classes = code
+        .environments
+        .get(&environment)
+        .map(|known| &known.classes);
+    let class = classes.and_then(|classes| classes.iter().find(|class| class.name == name));
+    let class = class.ok_or_else(|| not_found("class", &name))?;
+    Ok(Json(shown_class(&environment, class)))
+}
+
+/// Environments of the code directory are read each time they are asked for; there is nothing of
+/// them to read again.
 pub(crate) async fn update(
     State(api): State<Shared>,
     Given(mut given): Given,
 ) -> Result<StatusCode, Failure> {
     let environment = given.text("environment");
     given.finish()?;
+    match api.classifier.update_classes(environment.as_deref()).await {
+        Ok(()) => {}
+        Err(ClassSourceError::UnknownEnvironment(name)) => {
+            return Err(not_found("environment", &name));
+        }
+        Err(error) => return Err(unread(error)),
+    }
     match environment {
-        Some(name) => known(&api, &name).await?,
-        None => drop(names(&api).await?),
+        Some(name) => drop(known(&api, &name).await?),
+        None => drop(all(&api).await?),
     }
     Ok(StatusCode::CREATED)
 }
 
-pub(crate) async fn last_update() -> Json<LastClassUpdate> {
-    let never: Option<PreciseTimestamp> = None;
-    Json(LastClassUpdate { last_update: never })
+pub(crate) async fn last_update(State(api): State<Shared>) -> Json<LastClassUpdate> {
+    let last_update = api.classifier.known_code().last_update_ms;
+    Json(LastClassUpdate {
+        last_update: last_update.map(PreciseTimestamp::from_ms),
+    })
 }
 
-async fn known(api: &Shared, name: &str) -> Result<(), Failure> {
-    let names = names(api).await?;
-    match names.iter().any(|known| known == name) {
-        true => Ok(()),
-        false => Err(not_found("environment", name)),
+async fn known(api: &Shared, name: &str) -> Result<ClassifierEnvironment, Failure> {
+    match all(api).await?.remove(name) {
+        Some(synced) => Ok(shown((name.to_owned(), synced))),
+        None => Err(not_found("environment", name)),
     }
 }
 
-async fn names(api: &Shared) -> Result<Vec<String>, Failure> {
+/// Every environment that anybody knows, and whether it could be read.
+async fn all(api: &Shared) -> Result<BTreeMap<String, bool>, Failure> {
+    let announced = api.classifier.announced_environments().await?;
+    let mut all: BTreeMap<String, bool> = announced.into_iter().map(|name| (name, false)).collect();
+    let read_here = !api.classifier.has_class_source();
     let code = Arc::clone(&api.code);
     let read = tokio::task::spawn_blocking(move || code.environments()).await;
     let read = read.map_err(|error| Failure::internal("read the code", &error))?;
-    let names = read.map_err(code_refusal)?;
-    Ok(names.iter().map(ToString::to_string).collect())
+    let names = read.map_err(code_refusal)?.into_iter();
+    all.extend(names.map(|name| (name.to_string(), read_here)));
+    let told = api.classifier.known_code();
+    let told = told.environments.iter();
+    all.extend(told.map(|(name, environment)| (name.clone(), environment.synced)));
+    Ok(all)
 }
 
-fn environment_named(name: String) -> ClassifierEnvironment {
+fn shown((name, sync_succeeded): (String, bool)) -> ClassifierEnvironment {
     ClassifierEnvironment {
         name,
-        sync_succeeded: true,
+        sync_succeeded,
+    }
+}
+
+fn shown_class(environment: &str, class: &Class) -> ClassifierClass {
+    ClassifierClass {
+        name: class.name.clone(),
+        environment: environment.to_owned(),
+        parameters: class.parameters.clone(),
+    }
+}
+
+fn refused(error: AnnounceError) -> Failure {
+    match error {
+        AnnounceError::Name => {
+            let refused = ApiError::new(kinds::SCHEMA_VIOLATION, error.to_string());
+            refused.with("path", json!("environment")).into()
+        }
+        AnnounceError::TooMany => ApiError::new(kinds::ENVIRONMENT_LIMIT, error.to_string()).into(),
+        AnnounceError::Store(error) => error.into(),
+    }
+}
+
+fn unread(error: ClassSourceError) -> Failure {
+    tracing::warn!(%error, "classes cannot be read");
+    let text = error.to_string();
+    match error {
+        ClassSourceError::Unexpected { url, status, body } => {
+            ApiError::new(kinds::UNEXPECTED_RESPONSE, text)
+                .with("url", json!(url))
+                .with("status", json!(status))
+                .with("body", json!(body))
+                .into()
+        }
+        _ => ApiError::new(kinds::CLASSES_UNAVAILABLE, text).into(),
     }
 }

@@ -52,6 +52,14 @@ pub(crate) fn sample(route: &Route) -> Option<(&'static str, String)> {
         "classifier_classes" => ("/classifier-api/v1/classes", json!(null)),
         "classifier_environments" => ("/classifier-api/v1/environments", json!(null)),
         "classifier_environment" => ("/classifier-api/v1/environments/production", json!(null)),
+        "classifier_environment_put" => ("/classifier-api/v1/environments/staging", json!(null)),
+        "classifier_environment_delete" => {
+            ("/classifier-api/v1/environments/announced", json!(null))
+        }
+        "classifier_environment_class" => (
+            "/classifier-api/v1/environments/production/classes/apache",
+            json!(null),
+        ),
         "classifier_environment_classes" => (
             "/classifier-api/v1/environments/production/classes",
             json!(null),

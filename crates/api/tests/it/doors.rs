@@ -134,6 +134,7 @@ async fn world() -> World {
     let job = world.run(&nodes).await;
     world.over(&job).await;
     crate::classifier::check_in(&world).await;
+    crate::classes::prepare(&world).await;
     crate::schedules::prepare(&world).await;
     world
 }

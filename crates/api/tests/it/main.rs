@@ -10,6 +10,7 @@ mod answers;
 mod audit;
 mod bodies;
 mod brokers;
+mod classes;
 mod classifier;
 mod clients;
 mod connections;

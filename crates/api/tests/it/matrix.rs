@@ -84,6 +84,8 @@ const SENSITIVE: &[(&str, &[i64])] = &[
     ("jobs", &[OPERATORS, VIEWERS, PROJECT_DEPLOYERS]),
     // Who may look at groups may not change them.
     ("node_group_create", &[OPERATORS]),
+    ("classifier_environment_put", &[OPERATORS]),
+    ("classifier_environment_delete", &[OPERATORS]),
     ("import_hierarchy", &[OPERATORS]),
 ];
 

@@ -13,6 +13,7 @@ use pcp::Certname;
 use store::{Store, StoreError};
 use tokio::sync::Mutex;
 
+use crate::code::CodeBook;
 use crate::facts::{FactSource, FactSourceError, NodeFacts, Subject};
 use crate::group::{Group, GroupId, are_as_shipped, shipped};
 use crate::rights::{Editor, Right};
@@ -35,6 +36,7 @@ struct Inner {
     /// Check-ins since the start.
     check_ins: AtomicU64,
     facts: OnceLock<Arc<dyn FactSource>>,
+    code: CodeBook,
 }
 
 /// Why the groups cannot be read.
@@ -86,6 +88,7 @@ impl Classifier {
                 turn: Mutex::new(()),
                 check_ins: AtomicU64::new(0),
                 facts: OnceLock::new(),
+                code: CodeBook::default(),
             }),
         })
     }
@@ -194,6 +197,14 @@ impl Classifier {
         Ok(children.into_iter().cloned().collect())
     }
 
+    pub(crate) fn code(&self) -> &CodeBook {
+        &self.inner.code
+    }
+
+    pub(crate) fn store(&self) -> &Store {
+        &self.inner.store
+    }
+
     fn tree(&self) -> arc_swap::Guard<Arc<Tree>> {
         self.inner.tree.load()
     }
@@ -208,6 +219,6 @@ impl fmt::Debug for Inner {
     }
 }
 
-fn now_ms() -> i64 {
+pub(crate) fn now_ms() -> i64 {
     jiff::Timestamp::now().as_millisecond()
 }

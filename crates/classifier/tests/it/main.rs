@@ -2,6 +2,8 @@
 #![cfg(test)]
 
 mod classify;
+mod code;
 mod edits;
 mod grammar;
+mod puppetserver;
 mod world;

@@ -1,0 +1,188 @@
+//! What groups can be made from, as far as it is known: environments and classes. [`KnownCode`].
+//!
+//! The rules: what is known of an environment is what the [`ClassSource`] said last, as a whole; one
+//! that could not be read keeps its classes and is marked; and readings take turns, so that many who
+//! ask for one at once cause one more and not as many.
+
+mod announced;
+mod puppetserver;
+mod refresh;
+mod source;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use arc_swap::ArcSwap;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
+use crate::Classifier;
+use crate::classifier::now_ms;
+use crate::defaults::{CLASSES, CLASSES_ENVIRONMENTS};
+
+pub use announced::AnnounceError;
+pub use puppetserver::Puppetserver;
+pub use refresh::ClassRefresh;
+pub use source::{Class, ClassSource, ClassSourceError};
+
+/// Environments and classes at one moment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct KnownCode {
+    /// By name.
+    pub environments: BTreeMap<String, KnownEnvironment>,
+    /// When everything was last read; `None`: not since the start.
+    pub last_update_ms: Option<i64>,
+}
+
+/// An environment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct KnownEnvironment {
+    /// By name.
+    pub classes: Arc<Vec<Class>>,
+    /// Whether the last reading succeeded.
+    pub synced: bool,
+}
+
+/// The classifier's part that knows code.
+#[derive(Default)]
+pub(crate) struct CodeBook {
+    source: OnceLock<Arc<dyn ClassSource>>,
+    known: ArcSwap<KnownCode>,
+    /// Whose turn it is to read, and when the last whole reading that succeeded began.
+    turn: Mutex<Option<Instant>>,
+}
+
+impl Classifier {
+    /// Where classes come from. Only the first call counts.
+    pub fn set_class_source(&self, source: Arc<dyn ClassSource>) {
+        // A second source would make answers depend on who was first.
+        let _ = self.code().source.set(source);
+    }
+
+    /// Whether somebody can be asked for classes.
+    pub fn has_class_source(&self) -> bool {
+        self.code().source.get().is_some()
+    }
+
+    /// What was last read.
+    pub fn known_code(&self) -> Arc<KnownCode> {
+        self.code().known.load_full()
+    }
+
+    /// Reads classes, of all environments or of one. Without a source there is nothing to read.
+    ///
+    /// # Errors
+    /// The source does not answer, or not for every environment; what could be read is known then.
+    pub async fn update_classes(&self, environment: Option<&str>) -> Result<(), ClassSourceError> {
+        let Some(source) = self.code().source.get() else {
+            return Ok(());
+        };
+        let asked = Instant::now();
+        let mut turn = self.code().turn.lock().await;
+        if turn.is_some_and(|began| began > asked) {
+            // Somebody read everything meanwhile.
+            let known = self.known_code();
+            return match environment {
+                Some(name) if !known.environments.contains_key(name) => {
+                    Err(ClassSourceError::UnknownEnvironment(name.to_owned()))
+                }
+                _ => Ok(()),
+            };
+        }
+        let began = Instant::now();
+        match environment {
+            Some(name) => self.read_one(&**source, name).await,
+            None => {
+                self.read_all(&**source).await?;
+                *turn = Some(began);
+                Ok(())
+            }
+        }
+    }
+
+    async fn read_all(&self, source: &dyn ClassSource) -> Result<(), ClassSourceError> {
+        let mut names = source.environments().await?;
+        if names.len() > CLASSES_ENVIRONMENTS {
+            tracing::warn!(
+                environments = names.len(),
+                "too many environments; classes of the rest are not read"
+            );
+            names.truncate(CLASSES_ENVIRONMENTS);
+        }
+        let before = self.known_code();
+        let mut known = KnownCode::default();
+        let (mut failed, mut count) = (None, 0);
+        for name in names {
+            let read = match source.classes(&name).await {
+                Ok(classes) if count + classes.len() > CLASSES => {
+                    tracing::warn!(
+                        environment = name,
+                        "too many classes; those of it are not kept"
+                    );
+                    stale(None)
+                }
+                Ok(classes) => {
+                    count += classes.len();
+                    read(classes)
+                }
+                // Gone since the list was read.
+                Err(ClassSourceError::UnknownEnvironment(_)) => continue,
+                Err(error) => {
+                    let kept = before.environments.get(&name).cloned();
+                    failed.get_or_insert(error);
+                    stale(kept)
+                }
+            };
+            known.environments.insert(name, read);
+        }
+        known.last_update_ms = match &failed {
+            None => Some(now_ms()),
+            Some(_) => before.last_update_ms,
+        };
+        self.code().known.store(Arc::new(known));
+        failed.map_or(Ok(()), Err)
+    }
+
+    async fn read_one(&self, source: &dyn ClassSource, name: &str) -> Result<(), ClassSourceError> {
+        let told = source.classes(name).await;
+        let mut known = KnownCode::clone(&self.known_code());
+        let entry = known.environments.remove(name);
+        let outcome = match told {
+            Ok(classes) => {
+                known.environments.insert(name.to_owned(), read(classes));
+                Ok(())
+            }
+            Err(error) => {
+                let is_gone = matches!(error, ClassSourceError::UnknownEnvironment(_));
+                if entry.is_some() && !is_gone {
+                    known.environments.insert(name.to_owned(), stale(entry));
+                }
+                Err(error)
+            }
+        };
+        self.code().known.store(Arc::new(known));
+        outcome
+    }
+}
+
+fn read(mut classes: Vec<Class>) -> KnownEnvironment {
+    classes.sort_by(|a, b| a.name.cmp(&b.name));
+    KnownEnvironment {
+        classes: Arc::new(classes),
+        synced: true,
+    }
+}
+
+fn stale(kept: Option<KnownEnvironment>) -> KnownEnvironment {
+    KnownEnvironment {
+        synced: false,
+        ..kept.unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for CodeBook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CodeBook").finish_non_exhaustive()
+    }
+}

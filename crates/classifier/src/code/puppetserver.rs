@@ -1,0 +1,201 @@
+//! Classes from a puppetserver: [`Puppetserver`].
+//!
+//! `GET /puppet/v3/environments` and `environment_classes`, with a client certificate; for the second
+//! the server's `auth.conf` needs a rule. The rules here: answers are bounded in time and size;
+//! certificate files are read anew for each question, which is seldom; and a manifest that cannot be
+//! parsed costs its own classes and no others.
+
+use std::error::Error;
+
+use async_trait::async_trait;
+use pki::{ClientTls, TlsFiles};
+use reqwest::{Response, StatusCode, Url};
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::{Map, Value};
+
+use super::source::{Class, ClassSource, ClassSourceError};
+use crate::defaults::{CLASSES_BYTES, CLASSES_CONNECT, CLASSES_TIMEOUT, SHOWN_BYTES};
+
+/// A puppetserver.
+#[derive(Debug)]
+pub struct Puppetserver {
+    url: Url,
+    tls: TlsFiles,
+}
+
+#[derive(Deserialize)]
+struct Environments {
+    environments: Map<String, Value>,
+}
+
+#[derive(Deserialize)]
+struct EnvironmentClasses {
+    files: Vec<Manifest>,
+}
+
+#[derive(Deserialize)]
+struct Manifest {
+    path: String,
+    #[serde(default)]
+    classes: Vec<ToldClass>,
+    error: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct ToldClass {
+    name: String,
+    #[serde(default)]
+    params: Vec<Parameter>,
+}
+
+/// `default_literal` is there, and may be null, where the default is plain data.
+#[derive(Deserialize)]
+struct Parameter {
+    name: String,
+    #[serde(flatten)]
+    told: Map<String, Value>,
+}
+
+impl Puppetserver {
+    /// At `url`, for example `https://puppet.example:8140`, shown the certificate of `tls`.
+    pub fn new(url: Url, tls: TlsFiles) -> Self {
+        Self { url, tls }
+    }
+
+    /// Where it is.
+    pub fn url(&self) -> &Url {
+        &self.url
+    }
+
+    async fn ask<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        environment: Option<&str>,
+    ) -> Result<T, ClassSourceError> {
+        let mut url = self.url.clone();
+        url.set_path(path);
+        if let Some(name) = environment {
+            url.query_pairs_mut().append_pair("environment", name);
+        }
+        let unreachable = |cause: &dyn Error| ClassSourceError::Unreachable {
+            url: url.to_string(),
+            cause: chain(cause),
+        };
+        let tls = self.tls.clone();
+        let http = tokio::task::spawn_blocking(move || client(&tls)).await;
+        let http = http.map_err(|error| unreachable(&error))?;
+        let http = http.map_err(|cause| ClassSourceError::Unreachable {
+            url: url.to_string(),
+            cause,
+        })?;
+        let answer = http.get(url.clone()).send().await;
+        let answer = answer.map_err(|error| unreachable(&error.without_url()))?;
+        let status = answer.status();
+        if let (StatusCode::NOT_FOUND, Some(name)) = (status, environment) {
+            return Err(ClassSourceError::UnknownEnvironment(name.to_owned()));
+        }
+        let unexpected = |body| ClassSourceError::Unexpected {
+            url: url.to_string(),
+            status: status.as_u16(),
+            body,
+        };
+        let body = read(answer).await.map_err(|error| unreachable(&*error))?;
+        if status != StatusCode::OK {
+            return Err(unexpected(shown(&body)));
+        }
+        serde_json::from_slice(&body).map_err(|error| {
+            let begin = shown(&body);
+            unexpected(format!("{error}: {begin}"))
+        })
+    }
+}
+
+#[async_trait]
+impl ClassSource for Puppetserver {
+    async fn environments(&self) -> Result<Vec<String>, ClassSourceError> {
+        let told: Environments = self.ask("/puppet/v3/environments", None).await?;
+        Ok(told
+            .environments
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect())
+    }
+
+    async fn classes(&self, environment: &str) -> Result<Vec<Class>, ClassSourceError> {
+        let path = "/puppet/v3/environment_classes";
+        let told: EnvironmentClasses = self.ask(path, Some(environment)).await?;
+        let mut classes = Vec::new();
+        for manifest in told.files {
+            if manifest.error.is_some() {
+                let path = manifest.path;
+                tracing::warn!(
+                    environment,
+                    path,
+                    "a manifest cannot be parsed; its classes are not known"
+                );
+            }
+            classes.extend(manifest.classes.into_iter().map(Class::from));
+        }
+        Ok(classes)
+    }
+}
+
+impl From<ToldClass> for Class {
+    fn from(told: ToldClass) -> Self {
+        let value = |Parameter { name, mut told }: Parameter| {
+            let value = told.remove("default_literal");
+            let value = value.or_else(|| told.remove("default_source"));
+            (name, value.unwrap_or(Value::Null))
+        };
+        Self {
+            name: told.name,
+            parameters: told.params.into_iter().map(value).collect(),
+        }
+    }
+}
+
+fn client(tls: &TlsFiles) -> Result<reqwest::Client, String> {
+    let tls = ClientTls::load(tls).map_err(|error| chain(&error))?;
+    let builder = reqwest::Client::builder()
+        .no_proxy()
+        // A certificate is shown on the way.
+        .redirect(reqwest::redirect::Policy::none())
+        .connect_timeout(CLASSES_CONNECT)
+        .timeout(CLASSES_TIMEOUT)
+        .tls_backend_preconfigured((*tls).clone());
+    builder.build().map_err(|error| chain(&error))
+}
+
+async fn read(mut answer: Response) -> Result<Vec<u8>, Box<dyn Error + Send + Sync>> {
+    let mut body = Vec::new();
+    while let Some(chunk) = answer.chunk().await.map_err(reqwest::Error::without_url)? {
+        if body.len() + chunk.len() > CLASSES_BYTES {
+            return Err(format!("the answer has more than {CLASSES_BYTES} bytes").into());
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
+/// The begin of a body, without control characters.
+fn shown(body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&body[..body.len().min(SHOWN_BYTES)]);
+    let plain = |c: char| if c.is_control() { ' ' } else { c };
+    text.chars().map(plain).collect()
+}
+
+/// An error with its causes, which reqwest keeps apart.
+fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let told = cause.to_string();
+        if !text.contains(&told) {
+            text.push_str(": ");
+            text.push_str(&told);
+        }
+        source = cause.source();
+    }
+    text
+}

@@ -1,0 +1,4 @@
+-- Environments that somebody announced to the classifier, beside those of the code.
+CREATE TABLE classifier_environments (
+    name TEXT COLLATE "C" PRIMARY KEY
+);

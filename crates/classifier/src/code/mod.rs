@@ -112,20 +112,10 @@ impl Classifier {
         }
         let before = self.known_code();
         let mut known = KnownCode::default();
-        let (mut failed, mut count) = (None, 0);
+        let mut failed = None;
         for name in names {
             let read = match source.classes(&name).await {
-                Ok(classes) if count + classes.len() > CLASSES => {
-                    tracing::warn!(
-                        environment = name,
-                        "too many classes; those of it are not kept"
-                    );
-                    stale(None)
-                }
-                Ok(classes) => {
-                    count += classes.len();
-                    read(classes)
-                }
+                Ok(classes) => known.admit(&name, classes),
                 // Gone since the list was read.
                 Err(ClassSourceError::UnknownEnvironment(_)) => continue,
                 Err(error) => {
@@ -150,7 +140,8 @@ impl Classifier {
         let entry = known.environments.remove(name);
         let outcome = match told {
             Ok(classes) => {
-                known.environments.insert(name.to_owned(), read(classes));
+                let entry = known.admit(name, classes);
+                known.environments.insert(name.to_owned(), entry);
                 Ok(())
             }
             Err(error) => {
@@ -166,11 +157,23 @@ impl Classifier {
     }
 }
 
-fn read(mut classes: Vec<Class>) -> KnownEnvironment {
-    classes.sort_by(|a, b| a.name.cmp(&b.name));
-    KnownEnvironment {
-        classes: Arc::new(classes),
-        synced: true,
+impl KnownCode {
+    /// What is kept of an environment beside the others: its classes, while there is room.
+    fn admit(&self, name: &str, mut classes: Vec<Class>) -> KnownEnvironment {
+        let others = self.environments.values();
+        let count: usize = others.map(|known| known.classes.len()).sum();
+        if self.environments.len() >= CLASSES_ENVIRONMENTS || count + classes.len() > CLASSES {
+            tracing::warn!(
+                environment = name,
+                "too many classes or environments; the classes of this one are not kept"
+            );
+            return stale(None);
+        }
+        classes.sort_by(|a, b| a.name.cmp(&b.name));
+        KnownEnvironment {
+            classes: Arc::new(classes),
+            synced: true,
+        }
     }
 }
 
@@ -184,5 +187,32 @@ fn stale(kept: Option<KnownEnvironment>) -> KnownEnvironment {
 impl fmt::Debug for CodeBook {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CodeBook").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn classes(count: usize) -> Vec<Class> {
+        let class = |index| Class {
+            name: format!("c{index}"),
+            parameters: serde_json::Map::new(),
+        };
+        (0..count).map(class).collect()
+    }
+
+    #[test]
+    fn classes_have_a_bound_over_all_environments_however_they_come() {
+        let mut known = KnownCode::default();
+        let most = known.admit("a", classes(CLASSES));
+        assert!(most.synced);
+        known.environments.insert("a".to_owned(), most);
+        assert!(known.admit("b", Vec::new()).synced);
+        assert_eq!(known.admit("b", classes(1)), stale(None));
+        for index in 1..CLASSES_ENVIRONMENTS {
+            known.environments.insert(format!("e{index}"), stale(None));
+        }
+        assert_eq!(known.admit("b", Vec::new()), stale(None));
     }
 }

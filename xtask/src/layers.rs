@@ -11,8 +11,20 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 use crate::run;
 
 const FLOORS: &[(u8, &[&str])] = &[
-    (0, &["hocon", "https", "pki", "telemetry", "ws"]),
+    (
+        0,
+        &[
+            "hocon",
+            "https",
+            "pki",
+            "psych",
+            "ruby-regex",
+            "telemetry",
+            "ws",
+        ],
+    ),
     (1, &["api-types", "pcp", "pxp"]),
+    (2, &["evaluator", "pcore", "syntax"]),
     (
         3,
         &[
@@ -27,6 +39,7 @@ const FLOORS: &[(u8, &[&str])] = &[
             "fabric",
             "inventory",
             "jobs",
+            "plans",
             "schedules",
             "ssh",
             "store",
@@ -43,6 +56,9 @@ const FLOORS: &[(u8, &[&str])] = &[
 const SIDEWAYS: &[(&str, &str)] = &[
     ("https", "pki"),
     ("pxp", "pcp"),
+    ("evaluator", "pcore"),
+    ("evaluator", "syntax"),
+    ("pcore", "syntax"),
     ("access", "store"),
     ("access-directory", "access"),
     ("access-directory", "store"),
@@ -56,6 +72,9 @@ const SIDEWAYS: &[(&str, &str)] = &[
     ("jobs", "fabric"),
     ("jobs", "inventory"),
     ("jobs", "store"),
+    ("plans", "deploy"),
+    ("plans", "jobs"),
+    ("plans", "store"),
     ("ssh", "deploy"),
     ("ssh", "fabric"),
     ("ssh", "store"),

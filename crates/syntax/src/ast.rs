@@ -1,0 +1,295 @@
+//! The tree of one file: [`Ast`], an arena of [`Expr`]s, and what they are made of.
+//!
+//! An [`ExprId`] is an index; [`Ast::expr`] copies the 16 bytes of its node. Lists are [`Slice`]s,
+//! read by [`Ast::get`]; texts are [`Sym`]s, read by [`Ast::text`] as `&Arc<str>`, each different
+//! text once per file. Everything that is no expression (parameters, attributes, lambdas,
+//! definitions) has a table of its own.
+//!
+//! Rules: the tree never changes after parsing and can be shared between threads. Literals are
+//! parsed, escapes and heredoc margins are gone, statement calls (`notice 'x'`) are calls, the names
+//! of nested classes are qualified. [`Ast::span`] is the place where Puppet's messages point (the
+//! operator of `1 + 2`), [`Ast::extent`] the whole text of the expression.
+
+mod definitions;
+mod ops;
+mod parts;
+mod pool;
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+pub use self::definitions::{
+    Body, Class, Definition, DefinitionId, DefinitionKind, Node, TypeAlias, TypeDefinition,
+    TypeMapping,
+};
+pub use self::ops::{AssignOp, AttributeOpKind, BinaryOp, EdgeOp, ResourceForm, UnaryOp};
+pub use self::parts::{
+    AttributeOp, Call, CallId, CaseOption, Collect, CollectId, HashEntry, Lambda, LambdaId, Param,
+    Resource, ResourceBody, ResourceId, SelectorEntry,
+};
+pub use self::pool::{Pooled, Slice};
+use crate::comments::Comment;
+use crate::{Position, Source, Span};
+
+/// Index of an expression in its file's arena.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ExprId(NonZeroU32);
+
+/// A text of the file, each different one once; equal texts of one file have equal symbols.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Sym(NonZeroU32);
+
+/// An expression. Everything in the language is one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Expr {
+    /// Nothing: an empty file.
+    Nop,
+    Undef,
+    Default,
+    Bool(bool),
+    Int {
+        value: i64,
+        /// 8, 10 or 16: how it was written.
+        radix: u8,
+    },
+    Float(f64),
+    /// Text without interpolation: quoted, a bare word like `b-c`, or the text of a heredoc.
+    Str(Sym),
+    /// A bare name: `file`, `foo::bar`, `::foo`.
+    QName(Sym),
+    /// A type name as written: `String`, `Foo::Bar`, `::Foo`.
+    QRef(Sym),
+    /// A variable's name without `$`; `::x` keeps its colons.
+    Variable(Sym),
+    /// The source of a regular expression, without slashes, `\/` unescaped.
+    Regex(Sym),
+    /// `private`, `attr`: parsed to be refused.
+    Reserved(Sym),
+    /// `"a${b}c"`: [`Expr::Str`]s, never empty, and [`Expr::Text`]s.
+    Concat(Slice<ExprId>),
+    /// An interpolated expression inside a string; names before `.` and `[` are variables already.
+    Text(ExprId),
+    /// `@(TAG:syntax)`; the text is an [`Expr::Str`] or [`Expr::Concat`].
+    Heredoc {
+        syntax: Option<Sym>,
+        text: ExprId,
+    },
+    Array(Slice<ExprId>),
+    Hash(Slice<HashEntry>),
+    Paren(ExprId),
+    Unary {
+        op: UnaryOp,
+        operand: ExprId,
+    },
+    Binary {
+        op: BinaryOp,
+        left: ExprId,
+        right: ExprId,
+    },
+    Assign {
+        op: AssignOp,
+        left: ExprId,
+        right: ExprId,
+    },
+    Relationship {
+        op: EdgeOp,
+        left: ExprId,
+        right: ExprId,
+    },
+    /// `left[keys]`
+    Access {
+        left: ExprId,
+        keys: Slice<ExprId>,
+    },
+    /// `left.name`, the functor of a method call; the name is an [`Expr::QName`].
+    NamedAccess {
+        left: ExprId,
+        name: ExprId,
+    },
+    Call(CallId),
+    MethodCall(CallId),
+    If {
+        test: ExprId,
+        then: Option<ExprId>,
+        /// An `elsif` is an [`Expr::If`] here.
+        otherwise: Option<ExprId>,
+    },
+    Unless {
+        test: ExprId,
+        then: Option<ExprId>,
+        otherwise: Option<ExprId>,
+    },
+    Case {
+        test: ExprId,
+        options: Slice<CaseOption>,
+    },
+    Selector {
+        left: ExprId,
+        entries: Slice<SelectorEntry>,
+    },
+    /// Two or more statements; a body of one is that one.
+    Block(Slice<ExprId>),
+    Resource(ResourceId),
+    /// `File { mode => … }`
+    ResourceDefaults {
+        form: ResourceForm,
+        type_ref: ExprId,
+        ops: Slice<AttributeOp>,
+    },
+    /// `File['/x'] { mode => … }`
+    ResourceOverride {
+        form: ResourceForm,
+        resources: ExprId,
+        ops: Slice<AttributeOp>,
+    },
+    Collect(CollectId),
+    Definition(DefinitionId),
+    /// `apply(targets) { … }` of a plan.
+    Apply {
+        args: Slice<ExprId>,
+        /// Nothing where the braces are empty.
+        body: Option<ExprId>,
+    },
+    /// Text of an EPP template.
+    RenderString(Sym),
+    /// `<%= … %>`
+    RenderExpr(ExprId),
+}
+
+/// What an EPP template has beside its body.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Epp {
+    pub params: Slice<Param>,
+    /// `<%- | … | -%>` is there, be it empty.
+    pub params_given: bool,
+}
+
+/// The tree of one file.
+#[derive(Debug)]
+pub struct Ast {
+    source: Arc<Source>,
+    exprs: Vec<Expr>,
+    spans: Vec<Span>,
+    texts: Vec<Arc<str>>,
+    lists: Vec<ExprId>,
+    hash_entries: Vec<HashEntry>,
+    case_options: Vec<CaseOption>,
+    selector_entries: Vec<SelectorEntry>,
+    attribute_ops: Vec<AttributeOp>,
+    resource_bodies: Vec<ResourceBody>,
+    params: Vec<Param>,
+    calls: Vec<Call>,
+    lambdas: Vec<Lambda>,
+    resources: Vec<Resource>,
+    collects: Vec<Collect>,
+    definitions: Vec<Definition>,
+    comments: Vec<Comment>,
+    body: Option<ExprId>,
+    epp: Option<Epp>,
+}
+
+// === impl Ast: reading ===
+
+impl Ast {
+    /// What the file does: one expression, [`Expr::Block`] for several; none where there is nothing.
+    pub fn body(&self) -> Option<ExprId> {
+        self.body
+    }
+
+    /// Set where the source was read as an EPP template.
+    pub fn epp(&self) -> Option<&Epp> {
+        self.epp.as_ref()
+    }
+
+    pub fn source(&self) -> &Arc<Source> {
+        &self.source
+    }
+
+    /// All comments in the order of the file.
+    pub fn comments(&self) -> &[Comment] {
+        &self.comments
+    }
+
+    pub fn expr(&self, id: ExprId) -> Expr {
+        self.exprs[index(id.0)]
+    }
+
+    /// Where Puppet's messages about this expression point.
+    pub fn span(&self, id: ExprId) -> Span {
+        self.spans[index(id.0)]
+    }
+
+    /// Line and column of [`span`](Self::span)'s start.
+    pub fn position(&self, id: ExprId) -> Position {
+        self.source.position(self.span(id).start)
+    }
+
+    pub fn text(&self, sym: Sym) -> &Arc<str> {
+        &self.texts[index(sym.0)]
+    }
+
+    /// The members of a list.
+    pub fn get<T: Pooled>(&self, slice: Slice<T>) -> &[T] {
+        &T::pool(self)[slice.range()]
+    }
+
+    pub fn call(&self, id: CallId) -> &Call {
+        &self.calls[id.0 as usize]
+    }
+
+    pub fn lambda(&self, id: LambdaId) -> &Lambda {
+        &self.lambdas[index(id.0)]
+    }
+
+    pub fn resource(&self, id: ResourceId) -> &Resource {
+        &self.resources[id.0 as usize]
+    }
+
+    pub fn collect(&self, id: CollectId) -> &Collect {
+        &self.collects[id.0 as usize]
+    }
+
+    pub fn definition(&self, id: DefinitionId) -> &Definition {
+        &self.definitions[id.0 as usize]
+    }
+
+    /// The statements of a body: those of a block, or the one expression.
+    pub fn statements(&self, body: Option<ExprId>) -> Vec<ExprId> {
+        match body.map(|id| (id, self.expr(id))) {
+            None => Vec::new(),
+            Some((_, Expr::Block(list))) => self.get(list).to_vec(),
+            Some((id, _)) => vec![id],
+        }
+    }
+
+    /// Number of expressions.
+    pub fn len(&self) -> usize {
+        self.exprs.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.exprs.is_empty()
+    }
+}
+
+impl Sym {
+    /// Position in the order of first sight: symbols can index a table of the evaluator.
+    #[must_use]
+    pub fn index(self) -> usize {
+        index(self.0)
+    }
+}
+
+impl ExprId {
+    /// Position in the arena: expressions can index a table of the evaluator.
+    #[must_use]
+    pub fn index(self) -> usize {
+        index(self.0)
+    }
+}
+
+fn index(id: NonZeroU32) -> usize {
+    id.get() as usize - 1
+}
+
+const _: () = assert!(size_of::<Expr>() == 16);

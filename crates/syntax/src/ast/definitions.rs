@@ -1,0 +1,128 @@
+//! What a file defines: [`Definition`].
+//!
+//! Rule: names are as the language sees them, so a class or define inside a class has the outer
+//! names before its own.
+
+use super::{Ast, Expr, ExprId, Param, Slice, Sym};
+use crate::Span;
+
+/// One definition.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Definition {
+    pub kind: DefinitionKind,
+    /// From the keyword to the closing brace.
+    pub span: Span,
+    /// The name where it is written; of a node, its first host.
+    pub name_span: Span,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum DefinitionKind {
+    Class(Class),
+    /// `define`
+    ResourceType(Body),
+    Plan(Body),
+    Function(Body),
+    Node(Node),
+    TypeAlias(TypeAlias),
+    /// `type Runtime[…] = …`
+    TypeMapping(TypeMapping),
+    /// `type X inherits Y { }`: parsed and always refused, as in Puppet.
+    TypeDefinition(TypeDefinition),
+}
+
+/// Name, parameters and body.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Body {
+    pub name: Sym,
+    pub params: Slice<Param>,
+    /// Only functions have one.
+    pub return_type: Option<ExprId>,
+    /// None where the braces are empty.
+    pub body: Option<ExprId>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Class {
+    pub body: Body,
+    /// `inherits`, as written.
+    pub parent: Option<Sym>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Node {
+    /// Strings, regexes and `default`.
+    pub hosts: Slice<ExprId>,
+    /// Parsed to be refused.
+    pub parent: Option<ExprId>,
+    pub body: Option<ExprId>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TypeAlias {
+    pub name: Sym,
+    /// The short forms `= { … }` and `= Parent { … }` have become `Object[{ … }]` here.
+    pub type_expr: ExprId,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TypeMapping {
+    pub from: ExprId,
+    pub to: ExprId,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TypeDefinition {
+    pub name: Sym,
+    pub parent: Option<Sym>,
+    pub body: Option<ExprId>,
+}
+
+/// Index of a [`Definition`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct DefinitionId(pub(super) u32);
+
+// === impl Definition ===
+
+impl Definition {
+    /// Name of everything but nodes and type mappings.
+    #[must_use]
+    pub fn name(&self) -> Option<Sym> {
+        match self.kind {
+            DefinitionKind::Class(class) => Some(class.body.name),
+            DefinitionKind::ResourceType(body)
+            | DefinitionKind::Plan(body)
+            | DefinitionKind::Function(body) => Some(body.name),
+            DefinitionKind::TypeAlias(alias) => Some(alias.name),
+            DefinitionKind::TypeDefinition(definition) => Some(definition.name),
+            DefinitionKind::Node(_) | DefinitionKind::TypeMapping(_) => None,
+        }
+    }
+
+    /// Name, parameters and body of classes, defines, plans and functions.
+    #[must_use]
+    pub fn body(&self) -> Option<&Body> {
+        match &self.kind {
+            DefinitionKind::Class(class) => Some(&class.body),
+            DefinitionKind::ResourceType(body)
+            | DefinitionKind::Plan(body)
+            | DefinitionKind::Function(body) => Some(body),
+            _ => None,
+        }
+    }
+}
+
+impl Ast {
+    /// All definitions of the file, nested ones included, in the order in which they end.
+    pub fn definitions(&self) -> &[Definition] {
+        &self.definitions
+    }
+
+    /// The definition that an expression is.
+    pub fn as_definition(&self, id: ExprId) -> Option<&Definition> {
+        match self.expr(id) {
+            Expr::Definition(id) => Some(self.definition(id)),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! How lists are kept in the arena: [`Slice`], a range of one of its tables.
+//!
+//! Rule: a list is contiguous and never changes after parsing, so a list costs eight bytes in its
+//! owner and no allocation of its own.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use super::{Ast, AttributeOp, CaseOption, ExprId, HashEntry, Param, ResourceBody, SelectorEntry};
+
+/// A list of `T` in the arena; read it with [`Ast::get`].
+pub struct Slice<T> {
+    start: u32,
+    len: u32,
+    of: PhantomData<fn() -> T>,
+}
+
+/// What the arena keeps lists of.
+pub trait Pooled: Sized {
+    fn pool(ast: &Ast) -> &Vec<Self>;
+    fn pool_mut(ast: &mut Ast) -> &mut Vec<Self>;
+}
+
+macro_rules! pooled {
+    ($($kind:ty => $table:ident),+ $(,)?) => {$(
+        impl Pooled for $kind {
+            fn pool(ast: &Ast) -> &Vec<Self> {
+                &ast.$table
+            }
+            fn pool_mut(ast: &mut Ast) -> &mut Vec<Self> {
+                &mut ast.$table
+            }
+        }
+    )+};
+}
+
+pooled! {
+    ExprId => lists,
+    HashEntry => hash_entries,
+    CaseOption => case_options,
+    SelectorEntry => selector_entries,
+    AttributeOp => attribute_ops,
+    ResourceBody => resource_bodies,
+    Param => params,
+}
+
+// === impl Slice ===
+
+impl<T> Slice<T> {
+    pub const EMPTY: Self = Self {
+        start: 0,
+        len: 0,
+        of: PhantomData,
+    };
+
+    #[must_use]
+    pub fn len(self) -> usize {
+        self.len as usize
+    }
+
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.len == 0
+    }
+
+    pub(super) fn range(self) -> std::ops::Range<usize> {
+        self.start as usize..self.start as usize + self.len as usize
+    }
+}
+
+impl<T> Clone for Slice<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Slice<T> {}
+
+impl<T> PartialEq for Slice<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.start == other.start && self.len == other.len
+    }
+}
+
+impl<T> fmt::Debug for Slice<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.start..self.start + self.len)
+    }
+}

@@ -1,0 +1,52 @@
+//! Comments, kept beside the tree, and the documentation of definitions found in them: [`Comment`].
+//!
+//! Rule: a comment belongs to a definition when nothing but blanks of one line stands between them.
+
+use crate::Span;
+use crate::ast::{Ast, Definition};
+
+/// A comment, marks included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Comment {
+    pub span: Span,
+    pub kind: CommentKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommentKind {
+    /// `# …` to the end of the line
+    Line,
+    /// `/* … */`
+    Block,
+}
+
+/// The comment lines right above a definition, marks and one blank removed; what `@summary`,
+/// `@param` and `@api` are read from. Empty where there are none.
+pub fn doc_lines<'a>(ast: &'a Ast, definition: &Definition) -> Vec<&'a str> {
+    let text = ast.source().text();
+    let before = ast
+        .comments()
+        .partition_point(|comment| comment.span.end <= definition.span.start);
+    let mut below = definition.span.start as usize;
+    let mut lines = Vec::new();
+    for comment in ast.comments()[..before].iter().rev() {
+        let gap = &text[comment.span.end as usize..below];
+        let adjacent =
+            gap.trim().is_empty() && memchr::memchr_iter(b'\n', gap.as_bytes()).count() == 1;
+        if comment.kind != CommentKind::Line || !adjacent || !alone_on_line(text, comment.span) {
+            break;
+        }
+        let line = text[comment.span.range()].trim_end_matches('\r');
+        let line = line.strip_prefix('#').unwrap_or(line);
+        lines.push(line.strip_prefix(' ').unwrap_or(line));
+        below = comment.span.start as usize;
+    }
+    lines.reverse();
+    lines
+}
+
+fn alone_on_line(text: &str, span: Span) -> bool {
+    let before = &text[..span.start as usize];
+    let line = before.rfind('\n').map_or(before, |at| &before[at + 1..]);
+    line.trim().is_empty()
+}

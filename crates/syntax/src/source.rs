@@ -1,0 +1,121 @@
+//! The text of one file and places in it: [`Source`], [`Span`], [`Position`].
+//!
+//! Rule: places are bytes everywhere; lines and columns are computed only when somebody reads them.
+
+use std::sync::{Arc, OnceLock};
+
+/// A range of bytes in a source: `start..end`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Span {
+    pub start: u32,
+    pub end: u32,
+}
+
+/// Line and column, both from 1; columns count characters, as Puppet's do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Position {
+    pub line: u32,
+    pub column: u32,
+}
+
+/// One file's name and text.
+#[derive(Debug)]
+pub struct Source {
+    name: Option<Arc<str>>,
+    text: Arc<str>,
+    /// Where each line starts; made when first asked for.
+    line_starts: OnceLock<Box<[u32]>>,
+}
+
+// === impl Span ===
+
+impl Span {
+    #[must_use]
+    pub fn new(start: u32, end: u32) -> Self {
+        Self { start, end }
+    }
+
+    /// The smallest span that covers both.
+    #[must_use]
+    pub fn to(self, other: Self) -> Self {
+        Self::new(self.start.min(other.start), self.end.max(other.end))
+    }
+
+    #[must_use]
+    pub fn len(self) -> u32 {
+        self.end.saturating_sub(self.start)
+    }
+
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    #[must_use]
+    pub fn range(self) -> std::ops::Range<usize> {
+        self.start as usize..self.end as usize
+    }
+}
+
+// === impl Source ===
+
+impl Source {
+    /// `name` is the path that messages show; code from a string has none.
+    pub fn new(name: Option<&str>, text: impl Into<Arc<str>>) -> Self {
+        Self {
+            name: name.map(Arc::from),
+            text: text.into(),
+            line_starts: OnceLock::new(),
+        }
+    }
+
+    pub fn name(&self) -> Option<&Arc<str>> {
+        self.name.as_ref()
+    }
+
+    pub fn text(&self) -> &Arc<str> {
+        &self.text
+    }
+
+    /// The text of a span; empty where the span is not one of this source.
+    pub fn slice(&self, span: Span) -> &str {
+        self.text.get(span.range()).unwrap_or("")
+    }
+
+    /// Line and column of a byte. A place past the end is the end.
+    pub fn position(&self, byte: u32) -> Position {
+        let starts = self.line_starts();
+        let line = starts.partition_point(|start| *start <= byte).max(1);
+        let from = starts[line - 1] as usize;
+        let to = (byte as usize).min(self.text.len()).max(from);
+        let before = &self.text.as_bytes()[from..to];
+        // a character is counted by its first byte
+        let characters = before.iter().filter(|byte| **byte & 0xC0 != 0x80).count();
+        Position {
+            line: as_u32(line),
+            column: as_u32(characters + 1),
+        }
+    }
+
+    /// Only the line of a byte: what most messages of the evaluator need.
+    pub fn line(&self, byte: u32) -> u32 {
+        as_u32(
+            self.line_starts()
+                .partition_point(|start| *start <= byte)
+                .max(1),
+        )
+    }
+
+    fn line_starts(&self) -> &[u32] {
+        self.line_starts.get_or_init(|| {
+            std::iter::once(0)
+                .chain(memchr::memchr_iter(b'\n', self.text.as_bytes()).map(|at| as_u32(at + 1)))
+                .collect()
+        })
+    }
+}
+
+/// Sources are bounded by [`crate::defaults::MAX_SOURCE_BYTES`], so offsets fit.
+pub(crate) fn as_u32(offset: usize) -> u32 {
+    u32::try_from(offset).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,157 @@
+//! Which types there are. Main types: [`Type`] and its [`Kind`].
+//!
+//! The rule that must hold: a `Kind` is built by the constructors of this module tree only, so what they
+//! normalise (sizes are not negative, the values of an `Enum` are sorted) holds everywhere.
+
+mod alias;
+mod equality;
+mod make;
+mod object_type;
+mod parts;
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+pub use alias::Alias;
+pub use object_type::{Attribute, AttributeKind, Function, ObjectBody, ObjectType, TypeParameter};
+pub use parts::{
+    CallableType, EnumType, FloatRange, InitType, IntRange, RuntimeName, RuntimeType, StringType,
+    StructElement, TimeRange, TupleType, TypeSetType,
+};
+
+use crate::value::{Regexp, SemVerRange, Timespan, Timestamp, Value};
+
+/// A type. Cheap to clone; [`Type::kind`] (or `*ty`) says which it is.
+///
+/// `==` is Puppet's equality of types: `Variant[A, B]` equals `Variant[B, A]`, an alias equals only an
+/// alias of that name.
+#[derive(Clone)]
+pub struct Type(Arc<Kind>);
+
+/// What a type is. `None` inside one is the type without that parameter: `Optional(None)` is
+/// `Optional`.
+#[derive(Debug)]
+pub enum Kind {
+    Any,
+    Undef,
+    Default,
+    /// The type of no value and every value: what an empty list holds. It has no name in programs.
+    Unit,
+    Scalar,
+    ScalarData,
+    Numeric,
+    Integer(IntRange),
+    Float(FloatRange),
+    Boolean(Option<bool>),
+    String(StringType),
+    Enum(EnumType),
+    Pattern(Vec<Regexp>),
+    Regexp(Option<Regexp>),
+    Collection(Option<IntRange>),
+    Array {
+        element: Type,
+        size: Option<IntRange>,
+    },
+    Hash {
+        key: Type,
+        value: Type,
+        size: Option<IntRange>,
+    },
+    Tuple(TupleType),
+    Struct(Vec<StructElement>),
+    Variant(Vec<Type>),
+    Optional(Option<Type>),
+    NotUndef(Option<Type>),
+    /// `Type[T]`: the type of types.
+    Type(Option<Type>),
+    Callable(CallableType),
+    Iterable(Option<Type>),
+    Iterator(Option<Type>),
+    CatalogEntry,
+    /// `Resource['file', '/x']`, printed `File['/x']`.
+    Resource {
+        type_name: Option<Arc<str>>,
+        title: Option<Arc<str>>,
+    },
+    Class(Option<Arc<str>>),
+    Sensitive(Type),
+    SemVer(Vec<Arc<SemVerRange>>),
+    SemVerRange,
+    Timestamp(TimeRange<Timestamp>),
+    Timespan(TimeRange<Timespan>),
+    Binary,
+    /// With the parts that an instance must match, a hash.
+    Uri(Option<Value>),
+    Runtime(RuntimeType),
+    Init(InitType),
+    /// `Object`, or a type made by `Object[{..}]`, or one that native objects have.
+    Object(Arc<ObjectType>),
+    /// An object type with values for its type parameters (a hash): `Error['kind']`.
+    ObjectExtension {
+        base: Arc<ObjectType>,
+        parameters: Value,
+    },
+    TypeSet(Option<Arc<TypeSetType>>),
+    /// A named alias: `type X = ..`, and `Data`, `RichData` and the like.
+    Alias(Arc<Alias>),
+    /// The text of a type that is not known here.
+    Reference(Arc<str>),
+}
+
+impl Type {
+    /// Which type it is.
+    #[must_use]
+    pub fn kind(&self) -> &Kind {
+        &self.0
+    }
+
+    /// Whether both are the very same object: a cheap way to see that nothing changed.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// The type behind aliases; `None` if an alias is not resolved yet.
+    #[must_use]
+    pub fn unaliased(&self) -> Option<&Self> {
+        let mut ty = self;
+        while let Kind::Alias(alias) = ty.kind() {
+            ty = alias.resolved()?;
+        }
+        Some(ty)
+    }
+
+    /// What tells an alias or a type from all others while it is alive.
+    pub(crate) fn address(&self) -> usize {
+        match self.kind() {
+            Kind::Alias(alias) => Arc::as_ptr(alias).addr(),
+            _ => Arc::as_ptr(&self.0).addr(),
+        }
+    }
+}
+
+impl Deref for Type {
+    type Target = Kind;
+
+    fn deref(&self) -> &Kind {
+        &self.0
+    }
+}
+
+impl From<Kind> for Type {
+    fn from(kind: Kind) -> Self {
+        Self(Arc::new(kind))
+    }
+}
+
+impl fmt::Debug for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind() {
+            // what an alias stands for may hold the alias again
+            Kind::Alias(alias) => f.write_str(alias.name()),
+            Kind::Object(object) => f.write_str(object.name().unwrap_or("Object")),
+            kind => fmt::Debug::fmt(kind, f),
+        }
+    }
+}

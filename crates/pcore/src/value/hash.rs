@@ -1,0 +1,140 @@
+//! The language's hash: any value may be a key, entries keep the order they came in. Main type:
+//! [`Hash`].
+//!
+//! The rule that must hold: replacing the value of a key keeps its place, as in Ruby.
+
+use std::fmt;
+
+use indexmap::IndexMap;
+
+use super::Value;
+use super::key::{Key, TextKey, ValueKey};
+
+/// Entries in the order they came in. Equal to another if both hold equal entries, in any order.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Hash {
+    entries: IndexMap<Key, Value>,
+}
+
+impl Hash {
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    #[must_use]
+    pub fn with_capacity(entries: usize) -> Self {
+        Self {
+            entries: IndexMap::with_capacity(entries),
+        }
+    }
+
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Sets a key; the old value comes back.
+    pub fn insert(&mut self, key: impl Into<Value>, value: impl Into<Value>) -> Option<Value> {
+        self.entries.insert(Key(key.into()), value.into())
+    }
+
+    /// Takes an entry out; the others keep their order.
+    pub fn remove(&mut self, key: &Value) -> Option<Value> {
+        self.entries.shift_remove(&ValueKey(key))
+    }
+
+    #[must_use]
+    pub fn get(&self, key: &Value) -> Option<&Value> {
+        self.entries.get(&ValueKey(key))
+    }
+
+    /// The value of a string key.
+    #[must_use]
+    pub fn get_str(&self, key: &str) -> Option<&Value> {
+        self.entries.get(&TextKey(key))
+    }
+
+    #[must_use]
+    pub fn contains_key(&self, key: &Value) -> bool {
+        self.entries.contains_key(&ValueKey(key))
+    }
+
+    /// The entry at a place of the order.
+    #[must_use]
+    pub fn get_index(&self, index: usize) -> Option<(&Value, &Value)> {
+        self.entries
+            .get_index(index)
+            .map(|(key, value)| (&key.0, value))
+    }
+
+    pub fn iter(
+        &self,
+    ) -> impl ExactSizeIterator<Item = (&Value, &Value)> + DoubleEndedIterator + Clone {
+        self.entries.iter().map(|(key, value)| (&key.0, value))
+    }
+
+    pub fn keys(&self) -> impl ExactSizeIterator<Item = &Value> + DoubleEndedIterator + Clone {
+        self.entries.keys().map(|key| &key.0)
+    }
+
+    pub fn values(&self) -> impl ExactSizeIterator<Item = &Value> + DoubleEndedIterator + Clone {
+        self.entries.values()
+    }
+}
+
+impl fmt::Debug for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
+    }
+}
+
+impl<K: Into<Value>, V: Into<Value>> FromIterator<(K, V)> for Hash {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
+        Self {
+            entries: entries
+                .into_iter()
+                .map(|(key, value)| (Key(key.into()), value.into()))
+                .collect(),
+        }
+    }
+}
+
+impl Extend<(Value, Value)> for Hash {
+    fn extend<I: IntoIterator<Item = (Value, Value)>>(&mut self, entries: I) {
+        self.entries
+            .extend(entries.into_iter().map(|(key, value)| (Key(key), value)));
+    }
+}
+
+impl IntoIterator for Hash {
+    type Item = (Value, Value);
+    type IntoIter = IntoEntries;
+
+    fn into_iter(self) -> IntoEntries {
+        IntoEntries(self.entries.into_iter())
+    }
+}
+
+/// The entries of a hash, taken out of it.
+#[derive(Debug)]
+pub struct IntoEntries(indexmap::map::IntoIter<Key, Value>);
+
+impl Iterator for IntoEntries {
+    type Item = (Value, Value);
+
+    fn next(&mut self) -> Option<(Value, Value)> {
+        self.0.next().map(|(key, value)| (key.0, value))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
+impl ExactSizeIterator for IntoEntries {}

@@ -1,0 +1,225 @@
+//! Texts of version ranges: operators, partial versions, `a - b`, `||`.
+
+use super::SemVerRangeError;
+use super::interval::Interval;
+use crate::value::SemVer;
+use crate::value::semver::{is_qualifier, number, prerelease_parts};
+
+/// A version of which only the first parts may be given; `x` is a part that is not given.
+struct Partial {
+    major: Option<u64>,
+    minor: Option<u64>,
+    patch: Option<u64>,
+    prerelease: Option<String>,
+    build: Option<String>,
+}
+
+/// What the text says, `||` by `||`.
+pub(super) fn intervals(text: &str) -> Result<Vec<Interval>, SemVerRangeError> {
+    let joined = join_operators(text);
+    let mut parts: Vec<&str> = joined.split("||").collect();
+    while parts.last().is_some_and(|part| part.trim().is_empty()) {
+        parts.pop();
+    }
+    if parts.is_empty() {
+        return Ok(vec![Interval::All]);
+    }
+    let last = parts.len() - 1;
+    let mut intervals: Vec<Interval> = Vec::new();
+    for (index, part) in parts.into_iter().enumerate() {
+        let part = if index > 0 { part.trim_start() } else { part };
+        let part = if index < last { part.trim_end() } else { part };
+        if let Some(interval) = one(part, text)?
+            && !intervals.contains(&interval)
+        {
+            intervals.push(interval);
+        }
+    }
+    Ok(intervals)
+}
+
+/// Takes out blanks (and a `v`) behind operators, which separate nothing.
+fn join_operators(text: &str) -> String {
+    let mut joined = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        rest = &rest[first.len_utf8()..];
+        joined.push(first);
+        if matches!(first, '>' | '<' | '=' | '~' | '^') {
+            let unblanked = rest.trim_start_matches(|c: char| c.is_ascii_whitespace());
+            if unblanked.len() < rest.len() {
+                rest = unblanked;
+            } else if let Some(version) = rest.strip_prefix('v') {
+                rest = version;
+            }
+        }
+    }
+    joined
+}
+
+/// `a - b`, or comparisons that all must hold.
+fn one(part: &str, whole: &str) -> Result<Option<Interval>, SemVerRangeError> {
+    if let Some((from, to)) = hyphen(part) {
+        let (from, to) = (version(&from)?, version(&to)?);
+        return Ok(Interval::GtEq(from).intersection(&Interval::LtEq(to)));
+    }
+    let mut simples = Vec::new();
+    let trimmed = part.trim_end_matches(|c: char| c.is_ascii_whitespace());
+    if trimmed.is_empty() {
+        return Ok(None);
+    }
+    for simple in trimmed.split(|c: char| c.is_ascii_whitespace()) {
+        if simple.is_empty() && !simples.is_empty() {
+            continue;
+        }
+        simples.push(
+            comparison(simple)?.ok_or_else(|| SemVerRangeError::NotARange(whole.to_owned()))?,
+        );
+    }
+    let mut simples = simples.into_iter();
+    let mut interval = simples.next();
+    for next in simples {
+        interval = interval.and_then(|interval| interval.intersection(&next));
+    }
+    Ok(interval)
+}
+
+fn hyphen(part: &str) -> Option<(Partial, Partial)> {
+    let words: Vec<&str> = part.split_ascii_whitespace().collect();
+    match words.as_slice() {
+        [from, "-", to] if part.trim() == part => Some((partial(from)?, partial(to)?)),
+        _ => None,
+    }
+}
+
+/// `None` if it is not a comparison.
+fn comparison(text: &str) -> Result<Option<Interval>, SemVerRangeError> {
+    const OPERATORS: [&str; 9] = ["~>", "~=", "<=", ">=", "<", ">", "=", "~", "^"];
+    for operator in OPERATORS {
+        if let Some(parsed) = text.strip_prefix(operator).and_then(partial) {
+            return compare(operator, &parsed).map(Some);
+        }
+    }
+    partial(text).map(|parsed| exact(&parsed)).transpose()
+}
+
+fn compare(operator: &str, partial: &Partial) -> Result<Interval, SemVerRangeError> {
+    match operator {
+        "~" | "~>" | "~=" => tilde(partial),
+        "^" => caret(partial),
+        ">" => Ok(match (partial.major, partial.minor, partial.patch) {
+            (None, ..) => Interval::nothing(),
+            (Some(major), None, _) => Interval::GtEq(SemVer::new(major + 1, 0, 0)),
+            (Some(major), Some(minor), None) => Interval::GtEq(SemVer::new(major, minor + 1, 0)),
+            _ => Interval::Gt(version(partial)?),
+        }),
+        ">=" => Ok(Interval::GtEq(version(partial)?)),
+        "<" => Ok(Interval::Lt(version(partial)?)),
+        "<=" => Ok(match (partial.major, partial.minor, partial.patch) {
+            (None, ..) => Interval::All,
+            (Some(major), None, _) => Interval::Lt(SemVer::new(major + 1, 0, 0)),
+            (Some(major), Some(minor), None) => Interval::Lt(SemVer::new(major, minor + 1, 0)),
+            _ => Interval::LtEq(version(partial)?),
+        }),
+        _ => exact(partial),
+    }
+}
+
+fn from_until(from: SemVer, until: SemVer) -> Interval {
+    Interval::both(Interval::GtEq(from), Interval::Lt(until))
+}
+
+/// A version with all parts; with less, all versions that begin so.
+fn exact(partial: &Partial) -> Result<Interval, SemVerRangeError> {
+    match (partial.major, partial.minor, partial.patch) {
+        (Some(_), Some(_), Some(_)) => Ok(Interval::Eq(version(partial)?)),
+        _ => tilde(partial),
+    }
+}
+
+/// `~1.2.3`: newer patches.
+fn tilde(partial: &Partial) -> Result<Interval, SemVerRangeError> {
+    let Some(major) = partial.major else {
+        return Ok(Interval::All);
+    };
+    let Some(minor) = partial.minor else {
+        return Ok(from_until(
+            SemVer::new(major, 0, 0),
+            SemVer::new(major + 1, 0, 0),
+        ));
+    };
+    let next = SemVer::new(major, minor + 1, 0);
+    if partial.patch.is_none() {
+        return Ok(from_until(SemVer::new(major, minor, 0), next));
+    }
+    Ok(from_until(version(partial)?, next))
+}
+
+/// `^1.2.3`: newer minors, or newer patches of major 0.
+fn caret(partial: &Partial) -> Result<Interval, SemVerRangeError> {
+    match partial.major {
+        None => Ok(Interval::All),
+        Some(0) => tilde(partial),
+        Some(major) => {
+            let from = match (partial.minor, partial.patch) {
+                (None, _) => SemVer::new(major, 0, 0),
+                (Some(minor), None) => SemVer::new(major, minor, 0),
+                (Some(minor), Some(patch)) if partial.prerelease.is_none() => {
+                    SemVer::new(major, minor, patch)
+                }
+                _ => version(partial)?,
+            };
+            Ok(from_until(from, SemVer::new(major + 1, 0, 0)))
+        }
+    }
+}
+
+/// The version with zeros for what is not given.
+fn version(partial: &Partial) -> Result<SemVer, SemVerRangeError> {
+    Ok(SemVer {
+        major: partial.major.unwrap_or(0),
+        minor: partial.minor.unwrap_or(0),
+        patch: partial.patch.unwrap_or(0),
+        prerelease: partial
+            .prerelease
+            .as_deref()
+            .map(prerelease_parts)
+            .transpose()?,
+        build: partial
+            .build
+            .as_deref()
+            .map(|text| text.split('.').map(Into::into).collect()),
+    })
+}
+
+/// `major[.minor[.patch[-prerelease][+build]]]`; `None` if the text is something else.
+fn partial(text: &str) -> Option<Partial> {
+    let (text, build) = match text.split_once('+') {
+        Some((text, build)) => (text, Some(build)),
+        None => (text, None),
+    };
+    let (numbers, prerelease) = match text.split_once('-') {
+        Some((numbers, prerelease)) => (numbers, Some(prerelease)),
+        None => (text, None),
+    };
+    let parts: Vec<&str> = numbers.split('.').collect();
+    let qualified = prerelease.is_some() || build.is_some();
+    if parts.len() > 3 || (qualified && parts.len() < 3) {
+        return None;
+    }
+    if !prerelease.is_none_or(is_qualifier) || !build.is_none_or(is_qualifier) {
+        return None;
+    }
+    let digit = |index: usize| match parts.get(index) {
+        None => Some(None),
+        Some(&("x" | "X" | "*")) => Some(None),
+        Some(text) => number(text).map(Some),
+    };
+    Some(Partial {
+        major: digit(0)?,
+        minor: digit(1)?,
+        patch: digit(2)?,
+        prerelease: prerelease.map(str::to_owned),
+        build: build.map(str::to_owned),
+    })
+}

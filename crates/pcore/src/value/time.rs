@@ -1,0 +1,61 @@
+//! Points in time and lengths of time, to the nanosecond. Main types: [`Timestamp`], [`Timespan`].
+//!
+//! The rule that must hold: a time is kept exactly; seconds as a float are only made when asked for.
+
+/// Nanoseconds of a second.
+pub(crate) const NANOS_PER_SECOND: i128 = 1_000_000_000;
+
+/// A number of nanoseconds, in 16 bytes at an alignment of 8 so that a value stays small.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Nanos {
+    seconds: i64,
+    nanos: u32,
+}
+
+impl Nanos {
+    /// `None` if the seconds do not fit into 64 bits.
+    fn new(nanos: i128) -> Option<Self> {
+        Some(Self {
+            seconds: nanos.div_euclid(NANOS_PER_SECOND).try_into().ok()?,
+            nanos: nanos.rem_euclid(NANOS_PER_SECOND).try_into().ok()?,
+        })
+    }
+
+    fn total(self) -> i128 {
+        i128::from(self.seconds) * NANOS_PER_SECOND + i128::from(self.nanos)
+    }
+}
+
+/// A point in time: nanoseconds since 1970 in UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(Nanos);
+
+impl Timestamp {
+    /// `None` if it is further away than 64 bits of seconds.
+    #[must_use]
+    pub fn from_nanos(nanos: i128) -> Option<Self> {
+        Nanos::new(nanos).map(Self)
+    }
+
+    #[must_use]
+    pub fn nanos(self) -> i128 {
+        self.0.total()
+    }
+}
+
+/// A length of time in nanoseconds; may be negative.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timespan(Nanos);
+
+impl Timespan {
+    /// `None` if it is longer than 64 bits of seconds.
+    #[must_use]
+    pub fn from_nanos(nanos: i128) -> Option<Self> {
+        Nanos::new(nanos).map(Self)
+    }
+
+    #[must_use]
+    pub fn nanos(self) -> i128 {
+        self.0.total()
+    }
+}

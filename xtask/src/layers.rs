@@ -49,7 +49,7 @@ const FLOORS: &[(u8, &[&str])] = &[
     (4, &["api", "cli", "puppet-api"]),
     (5, &["tutti", "tutti-agent"]),
     (6, &["testkit", "xtask"]),
-    (7, &["conformance"]),
+    (7, &["conformance", "oracles"]),
 ];
 
 /// Edges inside one floor: (user, used).

@@ -1,0 +1,101 @@
+//! Searching, once and all through a text: [`Matches`].
+//!
+//! The rule: behind an empty match the search goes on one character later, and an empty match may
+//! follow a match at its very end, as in Ruby's `scan` and `gsub`.
+
+use ferroni::SearchOptions;
+
+use crate::defaults::{MAX_BACKTRACKS, MAX_CHOICE_POINTS, MAX_SEARCH_TIME};
+use crate::{Captures, Regex, SearchError};
+
+fn limits() -> SearchOptions {
+    SearchOptions::new()
+        .retry_limit_in_match(MAX_BACKTRACKS)
+        .retry_limit_in_search(MAX_BACKTRACKS)
+        .match_stack_limit(MAX_CHOICE_POINTS)
+        .timeout(MAX_SEARCH_TIME)
+}
+
+impl Regex {
+    /// Whether it matches anywhere in the text.
+    pub fn is_match(&self, text: &str) -> Result<bool, SearchError> {
+        self.inner
+            .program
+            .is_match_with(text, limits())
+            .map_err(|error| SearchError::of(&error, self.source()))
+    }
+
+    /// The first match.
+    pub fn captures<'t>(&self, text: &'t str) -> Result<Option<Captures<'t>>, SearchError> {
+        self.captures_from(text, 0)
+    }
+
+    /// All matches, each behind the one before.
+    #[must_use]
+    pub fn matches<'t>(&self, text: &'t str) -> Matches<'t> {
+        Matches {
+            regex: self.clone(),
+            text,
+            from: Some(0),
+        }
+    }
+
+    /// The first match at or behind `from`, a byte offset that the text before still counts for.
+    pub(crate) fn captures_from<'t>(
+        &self,
+        text: &'t str,
+        from: usize,
+    ) -> Result<Option<Captures<'t>>, SearchError> {
+        let found = self
+            .inner
+            .program
+            .captures_at_with(text, from, limits())
+            .map_err(|error| SearchError::of(&error, self.source()))?;
+        Ok(found.and_then(|found| {
+            let whole = found.get(0)?.range();
+            let groups = (1..found.len())
+                .map(|group| found.get(group).map(|it| it.range()))
+                .collect();
+            Some(Captures {
+                regex: self.clone(),
+                text,
+                whole,
+                groups,
+            })
+        }))
+    }
+}
+
+/// The matches of a pattern in a text. Ends after an error.
+#[derive(Debug)]
+pub struct Matches<'t> {
+    regex: Regex,
+    text: &'t str,
+    /// Where the next search begins; `None` at the end.
+    from: Option<usize>,
+}
+
+impl<'t> Iterator for Matches<'t> {
+    type Item = Result<Captures<'t>, SearchError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let from = self.from.take()?;
+        match self.regex.captures_from(self.text, from) {
+            Ok(found) => {
+                let found = found?;
+                self.from = match found.whole.is_empty() {
+                    true => step(self.text, found.whole.end),
+                    false => Some(found.whole.end),
+                };
+                Some(Ok(found))
+            }
+            Err(error) => Some(Err(error)),
+        }
+    }
+}
+
+/// One character further; `None` at the end of the text.
+pub(crate) fn step(text: &str, at: usize) -> Option<usize> {
+    let next = text.get(at..)?.chars().next()?;
+    Some(at + next.len_utf8())
+}

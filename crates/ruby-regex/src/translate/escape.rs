@@ -1,0 +1,156 @@
+//! What follows a backslash, outside and inside of brackets.
+
+use super::bytes::{octal, push_code_point};
+use super::{Charset, Refusal, Translator};
+
+/// `\b` and `\B` where only ASCII counts.
+const ASCII_BOUNDARY: &str =
+    "(?:(?<=[0-9A-Za-z_])(?![0-9A-Za-z_])|(?<![0-9A-Za-z_])(?=[0-9A-Za-z_]))";
+const ASCII_INSIDE: &str =
+    "(?:(?<=[0-9A-Za-z_])(?=[0-9A-Za-z_])|(?<![0-9A-Za-z_])(?![0-9A-Za-z_]))";
+
+/// What `\w`, `\d` and `\s` stand for, without the brackets.
+fn ascii_set(letter: char) -> &'static str {
+    match letter {
+        'w' | 'W' => "0-9A-Za-z_",
+        'd' | 'D' => "0-9",
+        _ => "\\t\\n\\v\\f\\r\\x20",
+    }
+}
+
+/// What an escape inside of brackets was.
+#[derive(PartialEq)]
+pub(super) enum Written {
+    /// One character, which a range may begin or end with.
+    Character,
+    /// A set.
+    Set,
+}
+
+impl Translator<'_> {
+    /// Outside of brackets.
+    pub(super) fn escape(&mut self) -> Result<(), Refusal> {
+        let Some(letter) = self.next() else {
+            return Err("too short escape sequence");
+        };
+        match letter {
+            'w' | 'W' | 'd' | 'D' | 's' | 'S' if self.mode.charset != Charset::Unicode => {
+                let set = bracketed(letter);
+                // What they mean does not depend on case, which `ſ` and `s` share.
+                if self.mode.ignore_case {
+                    self.out.push_str("(?-i:");
+                    self.out.push_str(&set);
+                    self.out.push(')');
+                } else {
+                    self.out.push_str(&set);
+                }
+            }
+            'b' if self.mode.charset == Charset::Ascii => self.anchor(ASCII_BOUNDARY),
+            'B' if self.mode.charset == Charset::Ascii => self.anchor(ASCII_INSIDE),
+            'b' => self.anchor("\\b"),
+            'B' => self.anchor("\\B"),
+            'A' => self.anchor("\\A"),
+            'G' => self.anchor("\\G"),
+            'Z' => self.anchor("\\Z"),
+            'z' => self.anchor("\\z"),
+            'k' | 'g' => {
+                self.out.push('\\');
+                self.out.push(letter);
+                for (open, close) in [('<', '>'), ('\'', '\'')] {
+                    if self.eat(open) {
+                        self.out.push(open);
+                        self.copy_through(close);
+                        break;
+                    }
+                }
+            }
+            _ => {
+                self.common_escape(letter)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Inside of brackets; the backslash is read.
+    pub(super) fn class_escape(&mut self) -> Result<Written, Refusal> {
+        let Some(letter) = self.next() else {
+            return Err("too short escape sequence");
+        };
+        match letter {
+            'w' | 'W' | 'd' | 'D' | 's' | 'S' if self.mode.charset != Charset::Unicode => {
+                self.out.push_str(&bracketed(letter));
+                Ok(Written::Set)
+            }
+            'w' | 'W' | 'd' | 'D' | 's' | 'S' | 'h' | 'H' => {
+                self.out.push('\\');
+                self.out.push(letter);
+                Ok(Written::Set)
+            }
+            _ => self.common_escape(letter),
+        }
+    }
+
+    /// What means the same inside and outside of brackets.
+    fn common_escape(&mut self, letter: char) -> Result<Written, Refusal> {
+        match letter {
+            'u' => self.unicode_escape()?,
+            'x' => self.hex_escape()?,
+            '1'..='7' if octal(self.rest, letter) > 0o177 => self.octal_escape(letter)?,
+            'c' => self.control_escape()?,
+            'C' if self.eat('-') => self.control_escape()?,
+            'C' => return Err("too short control escape"),
+            'M' if self.rest.len() < 2 => return Err("too short meta escape"),
+            'M' => return Err("too short escaped multibyte character"),
+            'p' | 'P' if self.rest.starts_with('{') => {
+                self.property(letter);
+                return Ok(Written::Set);
+            }
+            // The engine's own; letters to Ruby.
+            'y' | 'Y' | 'o' | 'N' | 'O' => self.out.push(letter),
+            other => {
+                self.out.push('\\');
+                self.out.push(other);
+            }
+        }
+        Ok(Written::Character)
+    }
+
+    /// `\p{…}`, of which the backslash and the letter are read.
+    fn property(&mut self, letter: char) {
+        self.out.push('\\');
+        self.out.push(letter);
+        let (not, name) = match self.rest[1..].strip_prefix('^') {
+            Some(name) => ("^", name),
+            None => ("", &self.rest[1..]),
+        };
+        // The engine counts symbols as punctuation.
+        let punct = name.get(..6).filter(|it| it.eq_ignore_ascii_case("punct}"));
+        match punct {
+            Some(_) => {
+                self.rest = &name[6..];
+                for part in ["{", not, "P}"] {
+                    self.out.push_str(part);
+                }
+            }
+            None => self.copy_through('}'),
+        }
+    }
+
+    /// `\cx` and `\C-x`.
+    fn control_escape(&mut self) -> Result<(), Refusal> {
+        match self.next() {
+            Some('?') => push_code_point(&mut self.out, 0x7f),
+            Some(c) if c.is_ascii() && c != '\\' => {
+                push_code_point(&mut self.out, u32::from(c) & 0x1f);
+            }
+            _ => return Err("too short control escape"),
+        }
+        Ok(())
+    }
+}
+
+/// `\w` as `[0-9A-Za-z_]`, `\W` as `[^0-9A-Za-z_]`.
+fn bracketed(letter: char) -> String {
+    let not = if letter.is_ascii_uppercase() { "^" } else { "" };
+    format!("[{not}{}]", ascii_set(letter))
+}

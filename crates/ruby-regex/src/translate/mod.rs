@@ -1,0 +1,261 @@
+//! Ruby's notation to that of the engine, which is its ancestor's: [`translate`].
+//!
+//! What differs is written out: `\w \d \s` as the ASCII sets they are in Ruby, the options `a d u`,
+//! `\u{…}` and bytes as characters, escapes that only the engine knows as the letters they are in
+//! Ruby. Everything else is copied, mistakes too: the engine words them as Ruby does.
+//!
+//! The rule: what is copied means the same to both.
+
+mod bytes;
+mod class;
+mod escape;
+
+use crate::Flags;
+use crate::defaults::{MAX_DEPTH, MAX_PATTERN_BYTES};
+
+/// Why a pattern is refused, in Ruby's words where Ruby has any.
+type Refusal = &'static str;
+
+const TOO_DEEP: Refusal = "groups or brackets are nested deeper than 40";
+
+pub(crate) fn translate(source: &str, flags: Flags) -> Result<String, Refusal> {
+    if source.len() > MAX_PATTERN_BYTES {
+        return Err("the pattern is longer than 65536 bytes");
+    }
+    let mut translator = Translator {
+        rest: source,
+        out: String::with_capacity(source.len() + source.len() / 4),
+        mode: Mode {
+            extended: flags.extended,
+            ignore_case: flags.ignore_case,
+            charset: Charset::Default,
+        },
+        outer: Vec::new(),
+        isolated: 0,
+    };
+    translator.pattern()?;
+    Ok(translator.out)
+}
+
+struct Translator<'s> {
+    rest: &'s str,
+    out: String,
+    mode: Mode,
+    /// The modes that the open groups go back to.
+    outer: Vec<Mode>,
+    /// Options that hold from where they stand to the end of their group.
+    isolated: usize,
+}
+
+/// The options that decide what is written.
+#[derive(Clone, Copy)]
+struct Mode {
+    extended: bool,
+    ignore_case: bool,
+    charset: Charset,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Charset {
+    /// `(?d)`: `\w \d \s` are ASCII, `\b` and `[[:alpha:]]` are not.
+    Default,
+    /// `(?a)`: all are.
+    Ascii,
+    /// `(?u)`: none is.
+    Unicode,
+}
+
+impl Translator<'_> {
+    fn pattern(&mut self) -> Result<(), Refusal> {
+        while let Some(c) = self.next() {
+            match c {
+                '\\' => self.escape()?,
+                '[' => self.class()?,
+                '(' => self.open()?,
+                ')' => {
+                    if let Some(outer) = self.outer.pop() {
+                        self.mode = outer;
+                    }
+                    self.out.push(')');
+                }
+                '#' if self.mode.extended => {
+                    self.out.push('#');
+                    self.copy_through('\n');
+                }
+                '^' | '$' => self.anchor(if c == '^' { "^" } else { "$" }),
+                '{' if self.falling_range() => {
+                    return Err("upper is smaller than lower in repeat range");
+                }
+                other => self.out.push(other),
+            }
+        }
+        Ok(())
+    }
+
+    /// Ruby repeats anchors too, the engine only atomic groups of them.
+    fn anchor(&mut self, anchor: &str) {
+        if self.rest.starts_with(['*', '+', '?', '{']) {
+            self.out.push_str("(?>");
+            self.out.push_str(anchor);
+            self.out.push(')');
+        } else {
+            self.out.push_str(anchor);
+        }
+    }
+
+    /// Whether `{3,2}` follows, of which the engine would make `{2,3}`.
+    fn falling_range(&self) -> bool {
+        let range = self.rest.split_once('}').map(|(range, _)| range);
+        let Some((low, high)) = range.and_then(|it| it.split_once(',')) else {
+            return false;
+        };
+        let number = |text: &str| -> Option<u64> {
+            let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+            text.parse().ok().filter(|_| digits)
+        };
+        matches!((number(low), number(high)), (Some(low), Some(high)) if low > high)
+    }
+
+    /// What follows an opening parenthesis and belongs to it.
+    fn open(&mut self) -> Result<(), Refusal> {
+        self.out.push('(');
+        if !self.eat('?') {
+            return self.enter();
+        }
+        let letters = self
+            .rest
+            .find(|c: char| !matches!(c, 'i' | 'm' | 'x' | 'a' | 'd' | 'u' | '-'))
+            .unwrap_or(self.rest.len());
+        if letters > 0 && self.rest.len() == letters {
+            return Err("end pattern in group");
+        }
+        if letters > 0 && self.rest[letters..].starts_with([')', ':']) {
+            return self.options(letters);
+        }
+        // What must not hold nothing holds everything; to the engine the bar means something else.
+        if let Some(rest) = self.rest.strip_prefix("~|") {
+            self.rest = rest;
+            self.out.push_str("?!|");
+            return self.enter();
+        }
+        self.out.push('?');
+        match self.next() {
+            Some('#') => {
+                self.out.push('#');
+                self.copy_comment();
+                return Ok(());
+            }
+            Some('<') => {
+                self.out.push('<');
+                if !self.rest.starts_with(['=', '!']) {
+                    self.copy_through('>');
+                }
+            }
+            Some('\'') => {
+                self.out.push('\'');
+                self.copy_through('\'');
+            }
+            Some('(') => {
+                self.out.push('(');
+                self.copy_through(')');
+            }
+            Some(other) => self.out.push(other),
+            None => return Ok(()),
+        }
+        self.enter()
+    }
+
+    /// `(?imx-imx)` and `(?imx-imx:`, where `a d u` are meant for this translation only.
+    fn options(&mut self, letters: usize) -> Result<(), Refusal> {
+        let (options, rest) = self.rest.split_at(letters);
+        let mut mode = self.mode;
+        let mut negative = false;
+        let mut kept = String::new();
+        for option in options.chars() {
+            match option {
+                '-' => negative = true,
+                'x' => mode.extended = !negative,
+                'i' => mode.ignore_case = !negative,
+                'a' | 'd' | 'u' if negative => return Err("undefined group option"),
+                'a' => mode.charset = Charset::Ascii,
+                'd' => mode.charset = Charset::Default,
+                'u' => mode.charset = Charset::Unicode,
+                _ => {}
+            }
+            if !matches!(option, 'a' | 'd' | 'u') {
+                kept.push(option);
+            }
+        }
+        let whole_group = rest.starts_with(':');
+        self.rest = &rest[1..];
+        if whole_group {
+            self.enter()?;
+        } else {
+            self.isolated += 1;
+            self.check_depth()?;
+        }
+        self.mode = mode;
+        if kept.is_empty() {
+            kept.push('-');
+        }
+        self.out.push('?');
+        self.out.push_str(&kept);
+        self.out.push(if whole_group { ':' } else { ')' });
+        Ok(())
+    }
+
+    fn enter(&mut self) -> Result<(), Refusal> {
+        self.outer.push(self.mode);
+        self.check_depth()
+    }
+
+    fn check_depth(&self) -> Result<(), Refusal> {
+        if self.outer.len() + self.isolated > MAX_DEPTH {
+            return Err(TOO_DEEP);
+        }
+        Ok(())
+    }
+
+    fn next(&mut self) -> Option<char> {
+        let mut chars = self.rest.chars();
+        let c = chars.next()?;
+        self.rest = chars.as_str();
+        Some(c)
+    }
+
+    fn eat(&mut self, c: char) -> bool {
+        match self.rest.strip_prefix(c) {
+            Some(rest) => {
+                self.rest = rest;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Copies up to and with `end`, or all that is left.
+    fn copy_through(&mut self, end: char) {
+        let length = match self.rest.find(end) {
+            Some(at) => at + end.len_utf8(),
+            None => self.rest.len(),
+        };
+        let (text, rest) = self.rest.split_at(length);
+        self.out.push_str(text);
+        self.rest = rest;
+    }
+
+    /// Up to and with the parenthesis that no backslash stands before.
+    fn copy_comment(&mut self) {
+        while let Some(c) = self.next() {
+            self.out.push(c);
+            match c {
+                ')' => return,
+                '\\' => {
+                    let escaped = self.next();
+                    self.out.extend(escaped);
+                }
+                _ => {}
+            }
+        }
+    }
+}

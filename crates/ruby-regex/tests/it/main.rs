@@ -1,0 +1,7 @@
+//! Tests of `ruby-regex`.
+#![cfg(test)]
+
+mod entry;
+mod golden;
+mod limits;
+mod properties;

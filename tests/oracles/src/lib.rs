@@ -1,0 +1,46 @@
+//! The crates of the Puppet language against real Ruby and Puppet: [`ask`].
+//!
+//! `cargo xtask test --full` runs them. The rule: one process answers all questions of a test,
+//! since Puppet takes most of a second to start; cases stand in `cases/`, one a line.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::Value;
+
+/// Runs a script of `ruby/` on a question and returns its answer.
+pub fn ask(script: &str, question: &Value) -> Result<Value> {
+    let script = own("ruby").join(script);
+    let mut ruby = Command::new("ruby");
+    ruby.args(["-W0", "-Ku"]).arg(&script);
+    let mut child = ruby
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("cannot start ruby")?;
+    let question = serde_json::to_vec(question)?;
+    let mut stdin = child.stdin.take().context("ruby has no standard input")?;
+    let writer = std::thread::spawn(move || stdin.write_all(&question));
+    let output = child.wait_with_output()?;
+    if !output.status.success() {
+        bail!("{} failed: {}", script.display(), output.status);
+    }
+    if let Ok(written) = writer.join() {
+        written.context("ruby did not read its question")?;
+    }
+    serde_json::from_slice(&output.stdout).context("ruby's answer is no JSON")
+}
+
+/// The lines of a file of `cases/`.
+pub fn cases(name: &str) -> Result<Vec<String>> {
+    let path = own("cases").join(name);
+    let text = std::fs::read_to_string(&path)
+        .with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(text.lines().map(str::to_owned).collect())
+}
+
+fn own(directory: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(directory)
+}

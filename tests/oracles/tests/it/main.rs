@@ -1,0 +1,4 @@
+//! Our crates of the Puppet language give the answers of Ruby and Puppet.
+#![cfg(test)]
+
+mod regex;

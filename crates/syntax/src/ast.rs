@@ -10,6 +10,7 @@
 //! of nested classes are qualified. [`Ast::span`] is the place where Puppet's messages point (the
 //! operator of `1 + 2`), [`Ast::extent`] the whole text of the expression.
 
+mod build;
 mod definitions;
 mod ops;
 mod parts;
@@ -18,6 +19,7 @@ mod pool;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
+pub(crate) use self::build::Builder;
 pub use self::definitions::{
     Body, Class, Definition, DefinitionId, DefinitionKind, Node, TypeAlias, TypeDefinition,
     TypeMapping,
@@ -29,6 +31,7 @@ pub use self::parts::{
 };
 pub use self::pool::{Pooled, Slice};
 use crate::comments::Comment;
+use crate::source::as_u32;
 use crate::{Position, Source, Span};
 
 /// Index of an expression in its file's arena.
@@ -273,6 +276,10 @@ impl Ast {
 }
 
 impl Sym {
+    pub(crate) fn new(id: NonZeroU32) -> Self {
+        Self(id)
+    }
+
     /// Position in the order of first sight: symbols can index a table of the evaluator.
     #[must_use]
     pub fn index(self) -> usize {
@@ -290,6 +297,10 @@ impl ExprId {
 
 fn index(id: NonZeroU32) -> usize {
     id.get() as usize - 1
+}
+
+fn next_id(len: usize) -> NonZeroU32 {
+    NonZeroU32::MIN.saturating_add(as_u32(len))
 }
 
 const _: () = assert!(size_of::<Expr>() == 16);

@@ -53,6 +53,14 @@ impl<T> Slice<T> {
         of: PhantomData,
     };
 
+    pub(super) fn new(start: u32, len: u32) -> Self {
+        Self {
+            start,
+            len,
+            of: PhantomData,
+        }
+    }
+
     #[must_use]
     pub fn len(self) -> usize {
         self.len as usize

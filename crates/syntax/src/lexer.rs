@@ -1,0 +1,343 @@
+//! Source text to tokens: [`lex`]. Main type: [`Lexer`].
+//!
+//! The language is lexed in modes: code, quoted text, heredoc text, text of an EPP template. What a
+//! character means depends on the token before it (`/`, `{`), on the blank before it (`[`), on
+//! whether it is first on its line (`(`), and on heredocs that wait for the next newline.
+//!
+//! Rules: any input gives a list of tokens that ends with [`Kind::End`]; every byte belongs to one
+//! token, one comment or to what is between them; a fault is one [`Kind::Error`] token in the place
+//! where Puppet would have stopped, and its diagnostic.
+
+mod epp;
+mod escapes;
+mod heredoc;
+mod interpolation;
+mod numbers;
+mod quoted;
+mod symbols;
+mod words;
+
+use crate::Span;
+use crate::ast::Sym;
+use crate::comments::{Comment, CommentKind};
+use crate::diagnostic::Diagnostic;
+use crate::intern::Interner;
+use crate::source::as_u32;
+use crate::token::{Kind, Token};
+
+/// What a source is read as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Mode {
+    pub(crate) epp: bool,
+    /// `plan` and `apply` are keywords.
+    pub(crate) tasks: bool,
+}
+
+/// All that lexing gives.
+#[derive(Debug)]
+pub(crate) struct Lexed {
+    pub(crate) tokens: Vec<Token>,
+    pub(crate) comments: Vec<Comment>,
+    pub(crate) interner: Interner,
+    /// Faults with the index of the token that stands for each.
+    pub(crate) faults: Vec<(usize, Diagnostic)>,
+    pub(crate) warnings: Vec<Diagnostic>,
+}
+
+/// Reads the whole source.
+pub(crate) fn lex(text: &str, mode: Mode) -> Lexed {
+    let mut out = Lexed {
+        // a token for every five bytes, as measured over modules
+        tokens: Vec::with_capacity(text.len() / 5 + 8),
+        comments: Vec::new(),
+        interner: Interner::new(),
+        faults: Vec::new(),
+        warnings: Vec::new(),
+    };
+    let mut lexer = Lexer::new(text, mode, Places::Whole, 0, &mut out);
+    if mode.epp {
+        lexer.epp_start();
+    }
+    lexer.run();
+    let end = as_u32(text.len());
+    out.tokens.push(Token {
+        kind: Kind::End,
+        span: Span::new(end, end),
+        value: None,
+    });
+    out
+}
+
+/// Where the text of a lexer stands in the file.
+#[derive(Debug)]
+pub(crate) enum Places {
+    Whole,
+    /// Text of a heredoc: (offset in the text, offset in the file) of each line.
+    Lines(Vec<(u32, u32)>),
+}
+
+/// A place that the lexer cannot go on from: the end of the input is next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stop;
+
+/// What a step gave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Trivia,
+    Token(Kind),
+    /// Several tokens: an interpolated string, a heredoc, text of a template.
+    Group,
+}
+
+#[derive(Debug)]
+struct Lexer<'s, 'o> {
+    text: &'s str,
+    pos: usize,
+    places: Places,
+    mode: Mode,
+    /// Set inside `<% %>`.
+    epp: Option<epp::Tag>,
+    epp_open: bool,
+    /// What regular expressions and selectors look back at.
+    after: Kind,
+    line_start: usize,
+    braces: i32,
+    /// Where the text after the heredocs of this line goes on.
+    newline_jump: Option<usize>,
+    /// Interpolations around this place.
+    depth: usize,
+    out: &'o mut Lexed,
+}
+
+// === impl Lexer ===
+
+impl<'s, 'o> Lexer<'s, 'o> {
+    fn new(text: &'s str, mode: Mode, places: Places, depth: usize, out: &'o mut Lexed) -> Self {
+        Self {
+            text,
+            pos: 0,
+            places,
+            mode,
+            epp: None,
+            epp_open: false,
+            after: Kind::End,
+            line_start: 0,
+            braces: 0,
+            newline_jump: None,
+            depth,
+            out,
+        }
+    }
+
+    fn run(&mut self) {
+        while self.pos < self.text.len() {
+            match self.step() {
+                Ok(Step::Trivia) => {}
+                Ok(Step::Token(kind)) => self.after = kind,
+                Ok(Step::Group) => {
+                    self.after = self.out.tokens.last().map_or(Kind::End, |last| last.kind);
+                }
+                Err(Stop) => self.pos = self.text.len(),
+            }
+        }
+        if self.epp_open {
+            self.fault(
+                "EPP_UNBALANCED_TAG",
+                self.pos..self.pos,
+                "Unbalanced epp tag, reached <eof> without closing tag.",
+            );
+        }
+    }
+
+    /// One token, one group of tokens, or one stretch of blanks or comment.
+    fn step(&mut self) -> Result<Step, Stop> {
+        let byte = self.text.as_bytes()[self.pos];
+        match byte {
+            b' ' | b'\t' | b'\r' => {
+                self.skip_blanks();
+                Ok(Step::Trivia)
+            }
+            b'\n' => {
+                self.newline();
+                Ok(Step::Trivia)
+            }
+            b'a'..=b'z' | b'_' => Ok(self.word()),
+            b'A'..=b'Z' => Ok(self.type_name()),
+            b'0'..=b'9' => Ok(self.number()),
+            b'$' => Ok(self.variable()),
+            b'\'' => self.single_quoted(),
+            b'"' => self.double_quoted(),
+            b'#' => Ok(self.line_comment()),
+            b'/' => self.slash(),
+            b'@' if self.peek(1) == b'(' => self.heredoc(),
+            b'%' if self.epp.is_some() && self.peek(1) == b'>' => self.epp_end(2),
+            b'-' if self.epp.is_some() && self.peek(1) == b'%' && self.peek(2) == b'>' => {
+                self.epp_end(3)
+            }
+            b':' if self.peek(1) == b':' => Ok(self.qualified()),
+            0x80.. => Ok(self.not_ascii()),
+            _ => Ok(self.symbol(byte)),
+        }
+    }
+
+    fn newline(&mut self) {
+        self.pos = self.newline_jump.take().unwrap_or(self.pos + 1);
+        self.line_start = self.pos;
+    }
+
+    fn skip_blanks(&mut self) {
+        let bytes = self.text.as_bytes();
+        while matches!(bytes.get(self.pos), Some(b' ' | b'\t' | b'\r')) {
+            self.pos += 1;
+        }
+    }
+
+    /// A blank of Unicode, or a character that means nothing.
+    fn not_ascii(&mut self) -> Step {
+        let character = self.text[self.pos..].chars().next().unwrap_or(' ');
+        let start = self.pos;
+        self.pos += character.len_utf8();
+        if is_blank(character) {
+            return Step::Trivia;
+        }
+        self.token(Kind::Other, start, None)
+    }
+
+    fn line_comment(&mut self) -> Step {
+        let rest = &self.text.as_bytes()[self.pos..];
+        let len = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        self.comment(len, CommentKind::Line)
+    }
+
+    fn slash(&mut self) -> Result<Step, Stop> {
+        if self.peek(1) != b'*' {
+            return Ok(self.regex_or_division());
+        }
+        let rest = &self.text.as_bytes()[self.pos + 2..];
+        let Some(end) = memchr::memmem::find(rest, b"*/") else {
+            let start = self.pos;
+            self.fault(
+                "UNCLOSED_MLCOMMENT",
+                start..start + 2,
+                "Unclosed multiline comment",
+            );
+            return Err(Stop);
+        };
+        Ok(self.comment(end + 4, CommentKind::Block))
+    }
+
+    fn comment(&mut self, len: usize, kind: CommentKind) -> Step {
+        let span = self.span(self.pos..self.pos + len);
+        self.out.comments.push(Comment { span, kind });
+        self.pos += len;
+        Step::Trivia
+    }
+
+    /// `/…/` where a value may begin, else the operator.
+    fn regex_or_division(&mut self) -> Step {
+        let start = self.pos;
+        if !self.after.ends_operand() {
+            let rest = &self.text.as_bytes()[start + 1..];
+            let ending = memchr::memchr_iter(b'/', rest).find(|at| !escaped(&rest[..*at]));
+            if let Some(len) = ending {
+                let source = &self.text[start + 1..start + 1 + len];
+                let value = if memchr::memchr(b'\\', source.as_bytes()).is_some() {
+                    self.out.interner.intern(&source.replace("\\/", "/"))
+                } else {
+                    self.out.interner.intern(source)
+                };
+                self.pos = start + len + 2;
+                return self.token(Kind::Regex, start, Some(value));
+            }
+        }
+        self.pos = start + 1;
+        self.token(Kind::Div, start, None)
+    }
+
+    // --- what all modes use ---
+
+    /// The byte so far ahead; 0 at the end.
+    fn peek(&self, ahead: usize) -> u8 {
+        self.text
+            .as_bytes()
+            .get(self.pos + ahead)
+            .copied()
+            .unwrap_or(0)
+    }
+
+    /// A place of this lexer's text as a place of the file.
+    fn place(&self, at: usize) -> u32 {
+        match &self.places {
+            Places::Whole => as_u32(at),
+            Places::Lines(lines) => {
+                let at = as_u32(at);
+                let line = lines.partition_point(|(inside, _)| *inside <= at);
+                let (inside, outside) = lines.get(line.wrapping_sub(1)).copied().unwrap_or((0, 0));
+                outside + (at - inside)
+            }
+        }
+    }
+
+    /// The last byte is mapped, not the one after it: that may stand behind a margin.
+    fn span(&self, range: std::ops::Range<usize>) -> Span {
+        let start = self.place(range.start);
+        if range.is_empty() {
+            return Span::new(start, start);
+        }
+        Span::new(start, self.place(range.end - 1) + 1)
+    }
+
+    /// A token from `start` to here.
+    fn token(&mut self, kind: Kind, start: usize, value: Option<Sym>) -> Step {
+        self.token_to(kind, start..self.pos, value)
+    }
+
+    fn token_to(&mut self, kind: Kind, range: std::ops::Range<usize>, value: Option<Sym>) -> Step {
+        let span = self.span(range);
+        self.out.tokens.push(Token { kind, span, value });
+        Step::Token(kind)
+    }
+
+    /// A fault: its token and its diagnostic, to which the caller may add.
+    fn fault(
+        &mut self,
+        code: &'static str,
+        range: std::ops::Range<usize>,
+        message: impl Into<String>,
+    ) -> &mut Diagnostic {
+        let span = self.span(range.clone());
+        let index = self.out.tokens.len();
+        self.token_to(Kind::Error, range, None);
+        self.out
+            .faults
+            .push((index, Diagnostic::error(code, span, message)));
+        let last = self.out.faults.len() - 1;
+        &mut self.out.faults[last].1
+    }
+
+    fn warn(&mut self, code: &'static str, range: std::ops::Range<usize>, message: String) {
+        let span = self.span(range);
+        self.out
+            .warnings
+            .push(Diagnostic::warning(code, span, message));
+    }
+}
+
+/// What Ruby's `[[:blank:]]` takes beyond ASCII.
+pub(crate) fn is_blank(character: char) -> bool {
+    matches!(
+        character,
+        ' ' | '\t' | '\u{a0}' | '\u{1680}' | '\u{2000}'
+            ..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}'
+    )
+}
+
+/// Does an odd number of backslashes stand at the end?
+fn escaped(before: &[u8]) -> bool {
+    let run = before
+        .iter()
+        .rev()
+        .take_while(|byte| **byte == b'\\')
+        .count();
+    run % 2 == 1
+}

@@ -1,0 +1,134 @@
+//! Templates: text with code between `<%` and `%>`.
+
+use super::{Lexer, Step, Stop};
+use crate::token::Kind;
+
+/// The tag that code stands in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tag {
+    /// `<%`
+    Code,
+    /// `<%=`
+    Expression,
+}
+
+/// What a stretch of text ended with.
+enum Ending {
+    Input,
+    Tag(Tag),
+}
+
+impl Lexer<'_, '_> {
+    pub(super) fn epp_start(&mut self) {
+        self.token_to(Kind::EppStart, 0..0, None);
+        if self.template_text(false).is_err() {
+            self.pos = self.text.len();
+        }
+    }
+
+    /// At `%>` or `-%>`.
+    pub(super) fn epp_end(&mut self, len: usize) -> Result<Step, Stop> {
+        let start = self.pos;
+        self.pos += len;
+        let trim = len == 3;
+        if self.epp == Some(Tag::Expression) {
+            let kind = if trim { Kind::EppEndTrim } else { Kind::EppEnd };
+            self.token(kind, start, None);
+        }
+        self.template_text(trim)?;
+        Ok(Step::Group)
+    }
+
+    /// Text up to the next tag, as [`Kind::RenderString`].
+    fn template_text(&mut self, trim: bool) -> Result<(), Stop> {
+        let start = self.pos;
+        if start == self.text.len() {
+            self.epp_open = false;
+            return Ok(());
+        }
+        let mut text = String::new();
+        let ending = self.scan_template(&mut text, trim)?;
+        let at_end = matches!(ending, Ending::Input);
+        if !text.is_empty() || at_end {
+            let value = self.out.interner.intern(&text);
+            self.token(Kind::RenderString, start, Some(value));
+        }
+        self.epp_open = !at_end;
+        if let Ending::Tag(tag) = ending {
+            if tag == Tag::Expression {
+                let at = self.pos;
+                self.token_to(Kind::RenderExpr, at - 3..at, None);
+            }
+            self.epp = Some(tag);
+        }
+        Ok(())
+    }
+
+    fn scan_template(&mut self, text: &mut String, mut trim: bool) -> Result<Ending, Stop> {
+        while self.pos < self.text.len() {
+            let rest = &self.text[self.pos..];
+            let tag = memchr::memmem::find(rest.as_bytes(), b"<%");
+            let mut part = &rest[..tag.unwrap_or(rest.len())];
+            if trim {
+                part = trimmed(part);
+                trim = false;
+            }
+            text.push_str(&part.replace("%%>", "%>"));
+            let Some(at) = tag else {
+                self.pos = self.text.len();
+                return Ok(Ending::Input);
+            };
+            let open = self.pos + at;
+            self.pos = open + 2;
+            match self.peek(0) {
+                0 if self.pos == self.text.len() => {
+                    let message =
+                        "Unbalanced embedded expression - opening <% and reaching end of input";
+                    self.fault("EPP_UNBALANCED_EXPRESSION", self.pos..self.pos, message);
+                    return Err(Stop);
+                }
+                b'-' => {
+                    self.pos += 1;
+                    text.truncate(text.trim_end_matches([' ', '\t']).len());
+                    return Ok(Ending::Tag(Tag::Code));
+                }
+                b'%' => {
+                    self.pos += 1;
+                    text.push_str("<%");
+                }
+                b'=' => {
+                    self.pos += 1;
+                    return Ok(Ending::Tag(Tag::Expression));
+                }
+                b'#' => trim = self.template_comment(text)?,
+                _ => return Ok(Ending::Tag(Tag::Code)),
+            }
+        }
+        Ok(Ending::Input)
+    }
+
+    /// At the `#` of `<%#`. Gives whether the text behind is to be trimmed.
+    fn template_comment(&mut self, text: &mut String) -> Result<bool, Stop> {
+        let rest = &self.text.as_bytes()[self.pos..];
+        let close =
+            memchr::memmem::find_iter(rest, b"%>").find(|at| *at > 0 && rest[at - 1] != b'%');
+        let Some(close) = close else {
+            let message = "Reaching end after opening <%# without seeing %>";
+            self.fault("EPP_UNBALANCED_COMMENT", self.pos..self.pos, message);
+            return Err(Stop);
+        };
+        if rest.get(1) == Some(&b'-') {
+            text.truncate(text.trim_end_matches([' ', '\t']).len());
+        }
+        let trim = rest[close - 1] == b'-';
+        self.pos += close + 2;
+        Ok(trim)
+    }
+}
+
+/// Without leading blanks and the end of that line.
+fn trimmed(part: &str) -> &str {
+    let rest = part.trim_start_matches([' ', '\t']);
+    let rest = rest.strip_prefix('\r').unwrap_or(rest);
+    rest.strip_prefix('\n').unwrap_or(rest)
+}

@@ -1,0 +1,253 @@
+//! Strings in quotes, and how any text with interpolation is cut into tokens.
+
+use std::borrow::Cow;
+
+use super::escapes::{Escapes, Odd, unescape};
+use super::words::variable_name;
+use super::{Lexer, Step, Stop, escaped};
+use crate::token::Kind;
+
+/// How a text is read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Style {
+    pub(super) escapes: Escapes,
+    /// It ends with a `"`; else with the text itself.
+    pub(super) quotes: bool,
+}
+
+/// What ended a stretch of text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    Text,
+    Dollar,
+    DollarBrace,
+}
+
+impl<'s> Lexer<'s, '_> {
+    pub(super) fn single_quoted(&mut self) -> Result<Step, Stop> {
+        let start = self.pos;
+        let rest = &self.text.as_bytes()[start + 1..];
+        let Some(len) = memchr::memchr_iter(b'\'', rest).find(|at| !escaped(&rest[..*at])) else {
+            self.unclosed(start, start + 1, "\"'\"".to_owned());
+            return Err(Stop);
+        };
+        let raw = &self.text[start + 1..start + 1 + len];
+        let value = if memchr::memchr(b'\\', raw.as_bytes()).is_some() {
+            self.out.interner.intern(&single_unescaped(raw))
+        } else {
+            self.out.interner.intern(raw)
+        };
+        self.pos = start + len + 2;
+        Ok(self.token(Kind::String, start, Some(value)))
+    }
+
+    pub(super) fn double_quoted(&mut self) -> Result<Step, Stop> {
+        self.group(|lexer| {
+            let start = lexer.pos;
+            lexer.pos += 1;
+            let style = Style {
+                escapes: Escapes::DOUBLE_QUOTED,
+                quotes: true,
+            };
+            lexer.interpolated(start, style)
+        })
+    }
+
+    /// Text from here to its end, as [`Kind::String`] or as the tokens of an interpolation.
+    pub(super) fn interpolated(&mut self, start: usize, style: Style) -> Result<Step, Stop> {
+        let mut before = start;
+        let mut first = true;
+        loop {
+            let kinds = if first {
+                (Kind::DqPre, Kind::String)
+            } else {
+                (Kind::DqMid, Kind::DqPost)
+            };
+            if self.segment(before, start, kinds, style)? == Ending::Text {
+                let step = Step::Token(Kind::String);
+                return Ok(if first { step } else { Step::Group });
+            }
+            first = false;
+            before = self.pos;
+        }
+    }
+
+    /// Text up to an interpolation, and that; or up to the end.
+    fn segment(
+        &mut self,
+        before: usize,
+        start: usize,
+        kinds: (Kind, Kind),
+        style: Style,
+    ) -> Result<Ending, Stop> {
+        let mut value = Cow::Borrowed("");
+        loop {
+            let (text, ending) = self.stretch(start, style)?;
+            add(&mut value, text);
+            let name = match ending {
+                Ending::Dollar => variable_name(&self.text.as_bytes()[self.pos..]),
+                _ => 0,
+            };
+            if ending == Ending::Dollar && name == 0 {
+                add(&mut value, Cow::Borrowed("$"));
+                continue;
+            }
+            let value = Some(self.out.interner.intern(&value));
+            match ending {
+                Ending::Text => {
+                    self.token(kinds.1, before, value);
+                }
+                Ending::Dollar => {
+                    let dollar = self.pos - 1;
+                    self.token_to(kinds.0, before..dollar, value);
+                    self.pos += name;
+                    let name = self.out.interner.intern(&self.text[dollar + 1..self.pos]);
+                    self.token(Kind::Variable, dollar, Some(name));
+                }
+                Ending::DollarBrace => {
+                    self.token(kinds.0, before, value);
+                    self.interpolation()?;
+                }
+            }
+            return Ok(ending);
+        }
+    }
+
+    /// Text up to something that has a meaning, which is passed over.
+    fn stretch(&mut self, start: usize, style: Style) -> Result<(Cow<'s, str>, Ending), Stop> {
+        let from = self.pos;
+        let rest = &self.text.as_bytes()[from..];
+        let found = find_ending(rest, style);
+        let (len, ending) = match found {
+            Some(at) if rest[at] == b'"' && style.quotes => (at, Ending::Text),
+            Some(at) if rest.get(at + 1) == Some(&b'{') => (at, Ending::DollarBrace),
+            Some(at) => (at, Ending::Dollar),
+            None if style.quotes => {
+                let after = self.last_matched(start);
+                self.unclosed(start, from, after);
+                return Err(Stop);
+            }
+            None => (rest.len(), Ending::Text),
+        };
+        let width = match ending {
+            Ending::Text => usize::from(style.quotes),
+            Ending::Dollar => 1,
+            Ending::DollarBrace => 2,
+        };
+        self.pos = from + len + width;
+        let raw = &self.text[from..from + len];
+        let mut oddities = Vec::new();
+        let text = unescape(raw, style.escapes, |at, odd| oddities.push((at, odd)));
+        for (at, odd) in oddities {
+            self.odd_escape(from + at, odd, style.quotes);
+        }
+        Ok((text, ending))
+    }
+
+    fn odd_escape(&mut self, at: usize, odd: Odd, warn_unknown: bool) {
+        let unicode = "Unicode escape '\\u' was not followed by 4 hex digits or 1-6 hex digits in {} \
+                       or was > 10ffff";
+        match odd {
+            Odd::NoCharacter => {
+                self.fault("ILLEGAL_UNICODE_ESCAPE", at..at + 2, unicode);
+            }
+            Odd::NoDigits => self.warn("ILLEGAL_UNICODE_ESCAPE", at..at + 2, unicode.to_owned()),
+            Odd::Unknown(letter) if warn_unknown => {
+                let message = format!("Unrecognized escape sequence '\\{letter}'");
+                self.warn(
+                    "UNRECOGNIZED_ESCAPE",
+                    at..at + 1 + letter.len_utf8(),
+                    message,
+                );
+            }
+            Odd::Unknown(_) => {}
+        }
+    }
+
+    fn unclosed(&mut self, start: usize, from: usize, after: String) {
+        let follows = &self.text[from..];
+        let followed_by = if follows.is_empty() {
+            "<eof>".to_owned()
+        } else {
+            let some: String = follows.chars().take(5).collect();
+            let some = some.replace('\t', "\\t").replace('\n', "\\n");
+            format!("{}...", some.replace('\r', "\\r"))
+        };
+        let opened = self.span(start..start + 1);
+        let message = format!("Unclosed quote after {after} followed by '{followed_by}'");
+        let end = self.text.len();
+        let fault = self.fault("UNCLOSED_QUOTE", from..end.min(from + 1), message);
+        fault.labels.push(crate::diagnostic::Label {
+            span: opened,
+            message: "the string begins here".into(),
+        });
+        let help = "close the string, or look above it for an earlier string that is not closed";
+        fault.help.push(help.into());
+    }
+
+    /// What Puppet says that it saw last before text that does not end.
+    fn last_matched(&self, start: usize) -> String {
+        if self.pos == start + 1 {
+            return "'\"'".to_owned();
+        }
+        let before = self.text[..self.pos].trim_end_matches('}');
+        let blanks = before.len() - before.trim_end_matches([' ', '\t', '\r']).len();
+        let seen = match self.out.tokens.last() {
+            _ if blanks > 0 => &before[before.len() - blanks..],
+            Some(token) => token.value.map_or("", |sym| self.out.interner.text(sym)),
+            None => "",
+        };
+        format!("'{seen}'")
+    }
+
+    /// Runs what makes several tokens. Where one of them is a fault, Puppet sees none of the others:
+    /// the fault takes the place of all.
+    pub(super) fn group(
+        &mut self,
+        make: impl FnOnce(&mut Self) -> Result<Step, Stop>,
+    ) -> Result<Step, Stop> {
+        let start = self.pos;
+        let tokens = self.out.tokens.len();
+        let faults = self.out.faults.len();
+        let made = make(self);
+        if self.depth > 0 || self.out.faults.len() == faults {
+            return made;
+        }
+        self.out.tokens.truncate(tokens);
+        self.token(Kind::Error, start, None);
+        for (index, _) in &mut self.out.faults[faults..] {
+            *index = tokens;
+        }
+        made.map(|_| Step::Token(Kind::Error))
+    }
+}
+
+fn add<'t>(value: &mut Cow<'t, str>, text: Cow<'t, str>) {
+    if value.is_empty() {
+        *value = text;
+    } else if !text.is_empty() {
+        value.to_mut().push_str(&text);
+    }
+}
+
+/// The first quote or dollar that no backslash takes away.
+fn find_ending(rest: &[u8], style: Style) -> Option<usize> {
+    if style.quotes {
+        return memchr::memchr2_iter(b'"', b'$', rest).find(|at| !escaped(&rest[..*at]));
+    }
+    let escapable = style.escapes.has('$');
+    memchr::memchr_iter(b'$', rest).find(|at| !(escapable && escaped(&rest[..*at])))
+}
+
+/// `\\` and `\'` are the only escapes.
+fn single_unescaped(raw: &str) -> String {
+    let mut text = String::with_capacity(raw.len());
+    let mut characters = raw.chars().peekable();
+    while let Some(character) = characters.next() {
+        let next = (character == '\\')
+            .then(|| characters.next_if(|next| matches!(next, '\\' | '\'')))
+            .flatten();
+        text.push(next.unwrap_or(character));
+    }
+    text
+}

@@ -1,0 +1,218 @@
+//! Tokens to a tree: [`parse_tokens`]. Main type: [`Parser`].
+//!
+//! Recursive descent, with binding powers for operators. The functions are named after the parts of
+//! the language; each consumes what it recognises and fails at the first token that cannot follow,
+//! which is where Puppet's generated parser fails too.
+//!
+//! Rules: after a fault the parser goes on at the next statement, so one run finds the faults of the
+//! whole file, up to [`MAX_SYNTAX_ERRORS`]; recursion is counted, and a source that nests too deeply
+//! for this stack gives [`Depth`] and no overflow.
+
+mod calls;
+mod control;
+mod definitions;
+mod expressions;
+mod faults;
+mod hints;
+mod literals;
+mod primary;
+mod recovery;
+mod resources;
+mod statements;
+mod types;
+
+use std::sync::Arc;
+
+use crate::ast::{Ast, Builder, Epp, Expr, ExprId, Sym};
+use crate::defaults::MAX_SYNTAX_ERRORS;
+use crate::diagnostic::Diagnostic;
+use crate::intern::Interner;
+use crate::lexer::Lexed;
+use crate::token::{Kind, Token};
+use crate::{Source, Span};
+
+/// The source nests more deeply than it was allowed to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Depth {
+    /// Where the limit was passed.
+    pub(crate) at: Span,
+}
+
+/// A part could not be read; the diagnostic is there already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Failed;
+
+type Parsed<T> = Result<T, Failed>;
+
+/// What parsing gives.
+pub(crate) struct Tree {
+    pub(crate) ast: Ast,
+    /// With the index of the token at which each was found.
+    pub(crate) faults: Vec<(usize, Diagnostic)>,
+}
+
+struct Parser<'t> {
+    tokens: &'t [Token],
+    at: usize,
+    interner: &'t mut Interner,
+    source: &'t Source,
+    builder: Builder,
+    faults: Vec<(usize, Diagnostic)>,
+    /// Names of the classes and plans around this place.
+    namespace: Vec<Sym>,
+    /// Brackets that are open here, by the index of their token.
+    open: Vec<usize>,
+    depth: u32,
+    max_depth: u32,
+    too_deep: Option<Depth>,
+}
+
+/// Reads the tokens. `max_depth` is what the stack allows.
+pub(crate) fn parse_tokens(
+    source: &Arc<Source>,
+    lexed: &mut Lexed,
+    max_depth: u32,
+) -> Result<Tree, Depth> {
+    let mut parser = Parser {
+        tokens: &lexed.tokens,
+        at: 0,
+        interner: &mut lexed.interner,
+        source,
+        builder: Builder::new(source.clone()),
+        faults: Vec::new(),
+        namespace: Vec::new(),
+        open: Vec::new(),
+        depth: 0,
+        max_depth,
+        too_deep: None,
+    };
+    let (body, epp) = parser.program();
+    if let Some(depth) = parser.too_deep {
+        return Err(depth);
+    }
+    let texts = parser.interner.take_texts();
+    let comments = std::mem::take(&mut lexed.comments);
+    Ok(Tree {
+        ast: parser.builder.finish(texts, comments, body, epp),
+        faults: parser.faults,
+    })
+}
+
+// === impl Parser ===
+
+impl Parser<'_> {
+    fn program(&mut self) -> (Option<ExprId>, Option<Epp>) {
+        let epp = self.eat(Kind::EppStart).then(|| self.epp_params());
+        let first = self.span();
+        let statements = self.statements_to_end();
+        let body = self.block(&statements, None);
+        if let Some(body) = body
+            && let Expr::Block(_) = self.builder.ast().expr(body)
+        {
+            let last = statements.last().map_or(first, |last| self.span_of(*last));
+            let span = statements.first().map_or(first, |id| self.span_of(*id));
+            self.builder.set_span(body, span.to(last));
+        }
+        (body, epp)
+    }
+
+    // --- looking at tokens ---
+
+    fn kind(&self) -> Kind {
+        self.tokens[self.at].kind
+    }
+
+    fn kind_after(&self) -> Kind {
+        let next = (self.at + 1).min(self.tokens.len() - 1);
+        self.tokens[next].kind
+    }
+
+    fn token(&self) -> Token {
+        self.tokens[self.at]
+    }
+
+    fn span(&self) -> Span {
+        self.tokens[self.at].span
+    }
+
+    /// The span of the token before this one.
+    fn last_span(&self) -> Span {
+        self.tokens[self.at.saturating_sub(1)].span
+    }
+
+    fn span_of(&self, id: ExprId) -> Span {
+        self.builder.ast().span(id)
+    }
+
+    fn expr(&self, id: ExprId) -> Expr {
+        self.builder.ast().expr(id)
+    }
+
+    // --- consuming them ---
+
+    /// Takes the token. The end is never passed.
+    fn bump(&mut self) -> Token {
+        let token = self.tokens[self.at];
+        match token.kind {
+            Kind::LBrace
+            | Kind::SelBrace
+            | Kind::LParen
+            | Kind::WsLParen
+            | Kind::LBracket
+            | Kind::ListStart
+            | Kind::DqPre => self.open.push(self.at),
+            Kind::RBrace | Kind::RParen | Kind::RBracket | Kind::DqPost => {
+                self.open.pop();
+            }
+            _ => {}
+        }
+        if token.kind != Kind::End {
+            self.at += 1;
+        }
+        token
+    }
+
+    fn eat(&mut self, kind: Kind) -> bool {
+        let there = self.kind() == kind;
+        if there {
+            self.bump();
+        }
+        there
+    }
+
+    /// Takes a token of this kind, or fails naming what was expected.
+    fn expect(&mut self, kind: Kind, expected: &'static str) -> Parsed<Token> {
+        if self.kind() == kind {
+            Ok(self.bump())
+        } else {
+            self.unexpected(expected)
+        }
+    }
+
+    /// The value of a token that always has one.
+    fn value(&mut self, token: Token) -> Sym {
+        match token.value {
+            Some(value) => value,
+            None => self.interner.intern(""),
+        }
+    }
+
+    // --- depth ---
+
+    /// Runs a part that may contain itself.
+    fn nested<T>(&mut self, part: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        if self.depth >= self.max_depth {
+            self.too_deep.get_or_insert(Depth { at: self.span() });
+            return Err(Failed);
+        }
+        self.depth += 1;
+        let result = part(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// Nothing more is to be read: too deep, or too many faults.
+    fn given_up(&self) -> bool {
+        self.too_deep.is_some() || self.faults.len() >= MAX_SYNTAX_ERRORS
+    }
+}

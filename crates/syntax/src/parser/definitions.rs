@@ -1,0 +1,313 @@
+//! Classes, defines, plans, functions, nodes, and `apply`.
+
+use super::expressions::LOOSEST;
+use super::{Parsed, Parser};
+use crate::Span;
+use crate::ast::{
+    Body, Class, Definition, DefinitionKind, Epp, Expr, ExprId, Node, Param, Slice, Sym,
+};
+use crate::diagnostic::Diagnostic;
+use crate::token::{Kind, Token};
+
+impl Parser<'_> {
+    pub(super) fn definition(&mut self) -> Parsed<ExprId> {
+        match self.kind() {
+            Kind::Define => self.define(),
+            Kind::Class => self.class(),
+            Kind::Plan => self.plan(),
+            Kind::Node => self.node(),
+            _ => self.function(),
+        }
+    }
+
+    pub(super) fn define_as(
+        &mut self,
+        kind: DefinitionKind,
+        start: Span,
+        name_span: Span,
+        end: Span,
+    ) -> ExprId {
+        let span = start.to(end);
+        let definition = self.builder.definition(Definition {
+            kind,
+            span,
+            name_span,
+        });
+        self.builder.push(Expr::Definition(definition), span)
+    }
+
+    fn define(&mut self) -> Parsed<ExprId> {
+        let start = self.bump().span;
+        let name = self.definition_name()?;
+        let params = self.parameter_list()?;
+        let (body, end) = self.definition_body("`(` or `{`")?;
+        let body = Body {
+            name: self.qualified(name),
+            params,
+            return_type: None,
+            body,
+        };
+        Ok(self.define_as(DefinitionKind::ResourceType(body), start, name.span, end))
+    }
+
+    fn class(&mut self) -> Parsed<ExprId> {
+        let start = self.bump().span;
+        let name = self.definition_name()?;
+        let params = self.parameter_list()?;
+        let parent = if self.eat(Kind::Inherits) {
+            Some(self.parent_name()?)
+        } else {
+            None
+        };
+        let (body, end) = self.inside(name, "`(`, `inherits` or `{`")?;
+        let body = Body {
+            name: self.qualified(name),
+            params,
+            return_type: None,
+            body,
+        };
+        let class = DefinitionKind::Class(Class { body, parent });
+        Ok(self.define_as(class, start, name.span, end))
+    }
+
+    fn plan(&mut self) -> Parsed<ExprId> {
+        let start = self.bump().span;
+        let name = self.definition_name()?;
+        let params = self.parameter_list()?;
+        let (body, end) = self.inside(name, "`(` or `{`")?;
+        let body = Body {
+            name: self.qualified(name),
+            params,
+            return_type: None,
+            body,
+        };
+        Ok(self.define_as(DefinitionKind::Plan(body), start, name.span, end))
+    }
+
+    fn function(&mut self) -> Parsed<ExprId> {
+        let start = self.bump().span;
+        let name = self.definition_name()?;
+        let params = self.parameter_list()?;
+        let return_type = self.return_type()?;
+        let (body, end) = self.definition_body("`(`, `>>` or `{`")?;
+        let body = Body {
+            name: self.value(name),
+            params,
+            return_type,
+            body,
+        };
+        Ok(self.define_as(DefinitionKind::Function(body), start, name.span, end))
+    }
+
+    /// The body of what gives its name to what stands in it.
+    fn inside(&mut self, name: Token, expected: &'static str) -> Parsed<(Option<ExprId>, Span)> {
+        let value = self.value(name);
+        self.namespace.push(value);
+        let body = self.definition_body(expected);
+        self.namespace.pop();
+        body
+    }
+
+    fn definition_body(&mut self, expected: &'static str) -> Parsed<(Option<ExprId>, Span)> {
+        let (statements, braces) = self.braced(expected)?;
+        Ok((self.block(&statements, Some(braces)), braces))
+    }
+
+    fn definition_name(&mut self) -> Parsed<Token> {
+        match self.kind() {
+            Kind::Name | Kind::Word | Kind::ClassRef => Ok(self.bump()),
+            Kind::Class => self.refuse_name("'class' keyword not allowed at this location"),
+            Kind::String => self.refuse_name("A quoted string is not valid as a name here"),
+            _ => self.unexpected("a name"),
+        }
+    }
+
+    fn refuse_name<T>(&mut self, message: &'static str) -> Parsed<T> {
+        let fault = Diagnostic::error("SYNTAX_ERROR", self.span(), message)
+            .labelled("a bare name was expected");
+        self.fail(fault)
+    }
+
+    /// The name behind the names of the classes around it.
+    fn qualified(&mut self, name: Token) -> Sym {
+        let own = self.value(name);
+        let plain = !self.interner.text(own).starts_with("::");
+        if self.namespace.is_empty() && plain {
+            return own;
+        }
+        let mut text = String::new();
+        for outer in &self.namespace {
+            text.push_str(self.interner.text(*outer));
+            text.push_str("::");
+        }
+        text.push_str(self.interner.text(own));
+        let text = text.strip_prefix("::").unwrap_or(&text);
+        self.interner.intern(text)
+    }
+
+    fn parent_name(&mut self) -> Parsed<Sym> {
+        let token = if self.kind() == Kind::Default {
+            self.bump()
+        } else {
+            self.definition_name()?
+        };
+        Ok(self.value(token))
+    }
+
+    fn node(&mut self) -> Parsed<ExprId> {
+        let start = self.bump().span;
+        let name_span = self.span();
+        let mut hosts = vec![self.hostname()?];
+        while self.eat(Kind::Comma) {
+            if matches!(self.kind(), Kind::LBrace | Kind::Inherits) {
+                break;
+            }
+            hosts.push(self.hostname()?);
+        }
+        let parent = if self.eat(Kind::Inherits) {
+            Some(self.hostname()?)
+        } else {
+            None
+        };
+        let (body, end) = self.definition_body("`,`, `inherits` or `{`")?;
+        let node = Node {
+            hosts: self.builder.list(hosts),
+            parent,
+            body,
+        };
+        Ok(self.define_as(DefinitionKind::Node(node), start, name_span, end))
+    }
+
+    fn hostname(&mut self) -> Parsed<ExprId> {
+        match self.kind() {
+            Kind::Name | Kind::Number => self.dotted_name(),
+            Kind::String
+            | Kind::Word
+            | Kind::DqPre
+            | Kind::Heredoc
+            | Kind::Default
+            | Kind::Regex
+            | Kind::Error => self.primary(),
+            _ => self.unexpected("the name of a node"),
+        }
+    }
+
+    fn dotted_name(&mut self) -> Parsed<ExprId> {
+        let first = self.bump();
+        let mut span = first.span;
+        let mut value = self.value(first);
+        if self.kind() == Kind::Dot {
+            let mut text = self.interner.text(value).to_string();
+            while self.eat(Kind::Dot) {
+                if !matches!(self.kind(), Kind::Name | Kind::Number) {
+                    return self.unexpected("a part of the node's name");
+                }
+                let part = self.bump();
+                let part_value = self.value(part);
+                text.push('.');
+                text.push_str(self.interner.text(part_value));
+                span = span.to(part.span);
+            }
+            value = self.interner.intern(&text);
+        }
+        Ok(self.builder.push(Expr::Str(value), span))
+    }
+
+    /// `apply(arguments) { statements }`
+    pub(super) fn apply(&mut self) -> Parsed<ExprId> {
+        let start = self.bump().span;
+        self.expect(Kind::LParen, "`(`")?;
+        let members = self.members(Kind::RParen, Parser::argument)?;
+        let args = self.with_pairs(members);
+        self.expect(Kind::RParen, "`,` or `)`")?;
+        let (statements, braces) = self.braced("`{`")?;
+        let body = self.block(&statements, Some(braces));
+        let span = start.to(braces);
+        Ok(self.builder.push(Expr::Apply { args, body }, span))
+    }
+
+    // --- parameters ---
+
+    /// In parentheses, or none at all.
+    fn parameter_list(&mut self) -> Parsed<Slice<Param>> {
+        if !matches!(self.kind(), Kind::LParen | Kind::WsLParen) {
+            return Ok(Slice::EMPTY);
+        }
+        self.bump();
+        if self.eat(Kind::RParen) {
+            return Ok(Slice::EMPTY);
+        }
+        let params = self.parameters(Kind::RParen)?;
+        self.expect(Kind::RParen, "`,` or `)`")?;
+        Ok(params)
+    }
+
+    /// One or more; a comma may stand before `close`.
+    pub(super) fn parameters(&mut self, close: Kind) -> Parsed<Slice<Param>> {
+        let mut params = vec![self.parameter()?];
+        while self.eat(Kind::Comma) {
+            if self.kind() == close {
+                break;
+            }
+            params.push(self.parameter()?);
+        }
+        Ok(self.builder.list(params))
+    }
+
+    fn parameter(&mut self) -> Parsed<Param> {
+        let type_expr = if self.kind() == Kind::ClassRef {
+            Some(self.parameter_type()?)
+        } else {
+            None
+        };
+        let captures_rest = self.eat(Kind::Times);
+        let expected = match (type_expr, captures_rest) {
+            (None, false) => "a parameter: `$name` or a type",
+            _ => "the parameter's `$name`",
+        };
+        let name = self.expect(Kind::Variable, expected)?;
+        let default = if self.eat(Kind::Equals) {
+            Some(self.expression(LOOSEST)?)
+        } else {
+            None
+        };
+        Ok(Param {
+            name: self.value(name),
+            type_expr,
+            default,
+            captures_rest,
+            span: name.span,
+        })
+    }
+
+    /// `| parameters |` at the top of a template.
+    pub(super) fn epp_params(&mut self) -> Epp {
+        let none = Epp {
+            params: Slice::EMPTY,
+            params_given: false,
+        };
+        if !self.eat(Kind::Pipe) {
+            return none;
+        }
+        let start = self.at;
+        let params = if self.kind() == Kind::Pipe {
+            Ok(Slice::EMPTY)
+        } else {
+            self.parameters(Kind::Pipe)
+        };
+        let closed = params.and_then(|params| {
+            self.expect(Kind::Pipe, "`,` or `|`")?;
+            Ok(params)
+        });
+        match closed {
+            Ok(params) => Epp {
+                params,
+                params_given: true,
+            },
+            Err(_) => {
+                self.recover(start, 0, false);
+                none
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! How faults are worded: Puppet's first line, and ours behind it.
+
+use super::hints::add_hints;
+use super::{Failed, Parsed, Parser};
+use crate::diagnostic::Diagnostic;
+use crate::token::{Kind, Token};
+
+impl Parser<'_> {
+    /// The token at hand cannot stand here.
+    #[cold]
+    pub(super) fn unexpected<T>(&mut self, expected: &'static str) -> Parsed<T> {
+        let token = self.token();
+        if token.kind == Kind::Error {
+            // the lexer has reported it
+            return Err(Failed);
+        }
+        let repeated = self.faults.last().is_some_and(|(at, _)| *at == self.at);
+        // after a fault the end of the input is often only its consequence
+        if repeated || (token.kind == Kind::End && !self.faults.is_empty()) {
+            return Err(Failed);
+        }
+        let message = match token.kind {
+            Kind::End => "Syntax error at end of input".to_owned(),
+            _ => format!("Syntax error at '{}'", self.text_of(token)),
+        };
+        let fault = Diagnostic::error("SYNTAX_ERROR", token.span, message)
+            .labelled(format!("expected {expected}"));
+        let fault = add_hints(self, fault);
+        self.fail(fault)
+    }
+
+    pub(super) fn fail<T>(&mut self, fault: Diagnostic) -> Parsed<T> {
+        self.faults.push((self.at, fault));
+        Err(Failed)
+    }
+
+    /// A token as Puppet's messages show it.
+    pub(super) fn text_of(&self, token: Token) -> String {
+        if let Some(text) = token.kind.fixed_text() {
+            return text.to_owned();
+        }
+        let value = token.value.map_or("", |sym| self.interner.text(sym));
+        match token.kind {
+            Kind::Regex => format!("(?-mix:{value})"),
+            _ => value.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! What was probably meant: [`add_hints`].
+
+use super::Parser;
+use crate::diagnostic::Diagnostic;
+use crate::token::{KEYWORDS, Kind, TASK_KEYWORDS, Token};
+
+/// Looks around the token that cannot stand here.
+pub(super) fn add_hints(parser: &Parser<'_>, fault: Diagnostic) -> Diagnostic {
+    let fault = brackets(parser, fault);
+    let before = parser.at.checked_sub(1).map(|at| parser.tokens[at]);
+    let hint = misspelt_keyword(parser)
+        .or_else(|| braces_after_return(parser))
+        .or_else(|| regex_after_name(parser))
+        .or_else(|| removed_keyword(parser, before))
+        .or_else(|| else_if(parser, before))
+        .or_else(|| missing_comma(parser, before));
+    match hint {
+        Some(hint) => fault.with_help(hint),
+        None => fault,
+    }
+}
+
+/// Where the innermost bracket was opened, when the input ends or another one closes.
+fn brackets(parser: &Parser<'_>, fault: Diagnostic) -> Diagnostic {
+    let closer = matches!(
+        parser.kind(),
+        Kind::End | Kind::RBrace | Kind::RParen | Kind::RBracket
+    );
+    let Some(opened) = parser.open.last().map(|at| parser.tokens[*at]) else {
+        return match parser.kind() {
+            Kind::RBrace | Kind::RParen | Kind::RBracket => {
+                fault.with_help("there is no open bracket that this one closes")
+            }
+            _ => fault,
+        };
+    };
+    let fits = matches!(
+        (opened.kind, parser.kind()),
+        (Kind::LBrace | Kind::SelBrace, Kind::RBrace)
+            | (Kind::LParen | Kind::WsLParen, Kind::RParen)
+            | (Kind::LBracket | Kind::ListStart, Kind::RBracket)
+    );
+    if closer && !fits {
+        fault.with_label(opened.span, "opened here, and not closed")
+    } else {
+        fault
+    }
+}
+
+/// `esle {`: a word at the fault, or before the brace around it, that is nearly a keyword.
+fn misspelt_keyword(parser: &Parser<'_>) -> Option<String> {
+    let here = parser.at.saturating_sub(2)..parser.at + 1;
+    let before_brace = parser.open.last().and_then(|at| at.checked_sub(1));
+    here.rev().chain(before_brace).find_map(|at| {
+        let token = parser.tokens[at];
+        let word = (token.kind == Kind::Name)
+            .then_some(token.value)
+            .flatten()?;
+        let word = parser.interner.text(word);
+        let keyword = KEYWORDS
+            .iter()
+            .chain(TASK_KEYWORDS)
+            .map(|(keyword, _)| *keyword)
+            .find(|keyword| keyword.len() > 3 && one_slip(word, keyword))?;
+        Some(format!("did you mean `{keyword}` instead of `{word}`?"))
+    })
+}
+
+/// One letter too much, too few or wrong, or two neighbours swapped.
+fn one_slip(word: &str, keyword: &str) -> bool {
+    let (word, keyword) = (word.as_bytes(), keyword.as_bytes());
+    if word == keyword {
+        return false;
+    }
+    let front = word.iter().zip(keyword).take_while(|(a, b)| a == b).count();
+    let (word, keyword) = (&word[front..], &keyword[front..]);
+    let ends = |word: &[u8], keyword: &[u8]| word == keyword;
+    match (word, keyword) {
+        ([a, b, rest @ ..], [c, d, tail @ ..]) if a == d && b == c => rest == tail,
+        ([_, rest @ ..], [_, tail @ ..]) if rest == tail => true,
+        ([_, rest @ ..], _) if ends(rest, keyword) => true,
+        (_, [_, tail @ ..]) => ends(word, tail),
+        _ => false,
+    }
+}
+
+/// `return { 'a' => 1 }`
+fn braces_after_return(parser: &Parser<'_>) -> Option<String> {
+    if parser.kind() != Kind::Farrow {
+        return None;
+    }
+    let brace = *parser.open.last()?;
+    let name = parser.tokens[brace.checked_sub(1)?];
+    if parser.tokens[brace].kind != Kind::LBrace || name.kind != Kind::Name {
+        return None;
+    }
+    let name = parser.interner.text(name.value?);
+    Some(format!(
+        "`{name} {{` begins a resource; to give a hash to a function write `{name}({{ … }})`"
+    ))
+}
+
+/// `return /x/`: after a name `/` divides.
+fn regex_after_name(parser: &Parser<'_>) -> Option<String> {
+    let from = parser.at.saturating_sub(8);
+    let tokens = &parser.tokens[from..=parser.at];
+    let name = tokens.windows(2).find(|pair| {
+        pair[0].kind == Kind::Name
+            && pair[1].kind == Kind::Div
+            && pair[0].span.end < pair[1].span.start
+    })?;
+    let name = parser.interner.text(name[0].value?);
+    Some(format!(
+        "after a name `/` divides; to give a regular expression to a function write `{name}(/…/)`"
+    ))
+}
+
+/// Words of Puppet's past.
+fn removed_keyword(parser: &Parser<'_>, before: Option<Token>) -> Option<String> {
+    let texts = [Some(parser.token()), before];
+    texts.into_iter().flatten().find_map(|token| {
+        let text = (token.kind == Kind::Name)
+            .then_some(token.value)
+            .flatten()?;
+        let text = parser.interner.text(text);
+        matches!(&**text, "application" | "site" | "produces" | "consumes").then(|| {
+            format!("`{text}` belongs to application orchestration, which Puppet 7 removed")
+        })
+    })
+}
+
+fn else_if(parser: &Parser<'_>, before: Option<Token>) -> Option<String> {
+    let else_if = parser.kind() == Kind::If && before.is_some_and(|last| last.kind == Kind::Else);
+    else_if.then(|| "write `elsif`".to_owned())
+}
+
+/// A value where a list goes on.
+fn missing_comma(parser: &Parser<'_>, before: Option<Token>) -> Option<String> {
+    let brace = parser.tokens[*parser.open.last()?];
+    let in_list = brace.kind != Kind::DqPre;
+    let value_before = before.is_some_and(|last| {
+        last.kind.ends_operand() || matches!(last.kind, Kind::RBrace | Kind::Undef | Kind::Default)
+    });
+    let value = matches!(
+        parser.kind(),
+        Kind::Name
+            | Kind::Word
+            | Kind::String
+            | Kind::DqPre
+            | Kind::Variable
+            | Kind::Number
+            | Kind::ClassRef
+            | Kind::True
+            | Kind::False
+            | Kind::Undef
+    );
+    let next_entry = parser.kind() == Kind::Farrow
+        || parser.kind_after() == Kind::Farrow
+        || parser.kind() == Kind::Variable
+        || !matches!(brace.kind, Kind::LBrace);
+    (in_list && value_before && value && next_entry)
+        .then(|| "is a comma missing before it?".to_owned())
+}

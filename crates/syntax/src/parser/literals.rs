@@ -1,0 +1,321 @@
+//! Numbers, lists, hashes, interpolated strings and heredocs.
+
+use super::{Parsed, Parser};
+use crate::ast::{Expr, ExprId, HashEntry, Slice};
+use crate::diagnostic::Diagnostic;
+use crate::token::{Kind, Token};
+
+/// Members of lists and arguments: a value, or a pair that becomes a hash with its neighbours.
+pub(super) enum Member {
+    Value(ExprId),
+    Pair(HashEntry),
+}
+
+impl Parser<'_> {
+    pub(super) fn number(&mut self) -> Parsed<ExprId> {
+        let token = self.bump();
+        let text = self.value(token);
+        let text = self.interner.text(text).clone();
+        let expr = match number(&text) {
+            Ok(expr) => expr,
+            Err(fault) => {
+                self.faults.push((self.at, bad_number(fault, &text, token)));
+                Expr::Int {
+                    value: 0,
+                    radix: 10,
+                }
+            }
+        };
+        Ok(self.builder.push(expr, token.span))
+    }
+
+    pub(super) fn array(&mut self) -> Parsed<ExprId> {
+        let open = self.bump();
+        let members = if self.kind() == Kind::RBracket {
+            Slice::EMPTY
+        } else {
+            let members = self.members(Kind::RBracket, Parser::collection_entry)?;
+            self.with_pairs(members)
+        };
+        let close = self.expect(Kind::RBracket, "`,` or `]`")?;
+        let span = open.span.to(close.span);
+        Ok(self.builder.push(Expr::Array(members), span))
+    }
+
+    pub(super) fn hash(&mut self) -> Parsed<ExprId> {
+        let open = self.bump();
+        if self.kind() == Kind::RBrace {
+            let close = self.bump();
+            let span = open.span.to(close.span);
+            return Ok(self.builder.push(Expr::Hash(Slice::EMPTY), span));
+        }
+        let key = self.hash_entry()?;
+        self.hash_from(open, key)
+    }
+
+    /// The rest of a hash whose first key is there.
+    pub(super) fn hash_from(&mut self, open: Token, key: ExprId) -> Parsed<ExprId> {
+        let mut entries = vec![self.pair(key)?];
+        while self.eat(Kind::Comma) {
+            if self.kind() == Kind::RBrace {
+                break;
+            }
+            let key = self.hash_entry()?;
+            entries.push(self.pair(key)?);
+        }
+        let close = self.expect(Kind::RBrace, "`,` or `}`")?;
+        let entries = self.builder.list(entries);
+        let span = open.span.to(close.span);
+        Ok(self.builder.push(Expr::Hash(entries), span))
+    }
+
+    /// Keywords that are keys without quotes.
+    pub(super) fn begins_hash_by_keyword(&self) -> bool {
+        let second = self.tokens.get(self.at + 1).map(|token| token.kind);
+        let third = self.tokens.get(self.at + 2).map(|token| token.kind);
+        second == Some(Kind::RBrace)
+            || (matches!(second, Some(Kind::Type | Kind::Function)) && third == Some(Kind::Farrow))
+    }
+
+    /// Keys and values of hashes: `type` and `function` are words here.
+    fn hash_entry(&mut self) -> Parsed<ExprId> {
+        if self.is_bare_keyword() {
+            return Ok(self.keyword_as_text());
+        }
+        self.assignment()
+    }
+
+    fn is_bare_keyword(&self) -> bool {
+        matches!(self.kind(), Kind::Type | Kind::Function)
+            && matches!(
+                self.kind_after(),
+                Kind::Farrow
+                    | Kind::Comma
+                    | Kind::RBracket
+                    | Kind::RBrace
+                    | Kind::RParen
+                    | Kind::End
+            )
+    }
+
+    fn keyword_as_text(&mut self) -> ExprId {
+        let token = self.bump();
+        let value = self.value(token);
+        self.builder.push(Expr::Str(value), token.span)
+    }
+
+    /// `=> value` after a key.
+    fn pair(&mut self, key: ExprId) -> Parsed<HashEntry> {
+        let arrow = self.expect(Kind::Farrow, "`=>`")?;
+        let value = self.hash_entry()?;
+        let span = arrow.span;
+        Ok(HashEntry { key, value, span })
+    }
+
+    /// A member of a list.
+    fn collection_entry(&mut self) -> Parsed<Member> {
+        if self.is_bare_keyword() {
+            let value = self.keyword_as_text();
+            return self.member_from(value);
+        }
+        self.argument()
+    }
+
+    /// An argument of a call.
+    pub(super) fn argument(&mut self) -> Parsed<Member> {
+        let keyword =
+            matches!(self.kind(), Kind::Type | Kind::Function) && self.kind_after() == Kind::Farrow;
+        let value = if keyword {
+            self.keyword_as_text()
+        } else {
+            self.assignment()?
+        };
+        self.member_from(value)
+    }
+
+    /// A value, or the key of a pair.
+    pub(super) fn member_from(&mut self, value: ExprId) -> Parsed<Member> {
+        if self.kind() == Kind::Farrow {
+            return self.pair(value).map(Member::Pair);
+        }
+        Ok(Member::Value(value))
+    }
+
+    /// One or more, separated by commas; a comma may stand before `close`.
+    pub(super) fn members(
+        &mut self,
+        close: Kind,
+        one: fn(&mut Self) -> Parsed<Member>,
+    ) -> Parsed<Vec<Member>> {
+        let mut members = vec![one(self)?];
+        while self.eat(Kind::Comma) {
+            if self.kind() == close {
+                break;
+            }
+            members.push(one(self)?);
+        }
+        Ok(members)
+    }
+
+    /// Pairs that stand side by side become one hash.
+    pub(super) fn with_pairs(&mut self, members: Vec<Member>) -> Slice<ExprId> {
+        let mut values = Vec::with_capacity(members.len());
+        let mut pairs: Vec<HashEntry> = Vec::new();
+        for member in members {
+            match member {
+                Member::Pair(pair) => pairs.push(pair),
+                Member::Value(value) => {
+                    self.flush_pairs(&mut pairs, &mut values);
+                    values.push(value);
+                }
+            }
+        }
+        self.flush_pairs(&mut pairs, &mut values);
+        self.builder.list(values)
+    }
+
+    fn flush_pairs(&mut self, pairs: &mut Vec<HashEntry>, values: &mut Vec<ExprId>) {
+        let Some(first) = pairs.first() else {
+            return;
+        };
+        let span = first.span;
+        let entries = self.builder.list(pairs.drain(..));
+        values.push(self.builder.push(Expr::Hash(entries), span));
+    }
+
+    pub(super) fn interpolated(&mut self) -> Parsed<ExprId> {
+        let open = self.bump();
+        let mut parts = Vec::new();
+        self.text_part(open, &mut parts);
+        loop {
+            let start = self.span();
+            let inner = self.assignment()?;
+            let inner = self.as_variable(inner, 0);
+            parts.push(self.builder.push(Expr::Text(inner), start));
+            let text = self.token();
+            match text.kind {
+                Kind::DqMid => {
+                    self.bump();
+                    self.text_part(text, &mut parts);
+                }
+                Kind::DqPost => {
+                    self.bump();
+                    self.text_part(text, &mut parts);
+                    let parts = self.builder.list(parts);
+                    let span = open.span.to(text.span);
+                    return Ok(self.builder.push(Expr::Concat(parts), span));
+                }
+                _ => return self.unexpected("`}`"),
+            }
+        }
+    }
+
+    /// Text between interpolations; none where it is empty.
+    fn text_part(&mut self, token: Token, parts: &mut Vec<ExprId>) {
+        let value = self.value(token);
+        if !self.interner.text(value).is_empty() {
+            parts.push(self.builder.push(Expr::Str(value), token.span));
+        }
+    }
+
+    pub(super) fn heredoc(&mut self) -> Parsed<ExprId> {
+        let token = self.bump();
+        let text = match self.kind() {
+            Kind::DqPre => self.interpolated()?,
+            Kind::String => self.primary()?,
+            _ => return self.unexpected("the text of the heredoc"),
+        };
+        let syntax = token.value;
+        Ok(self
+            .builder
+            .push(Expr::Heredoc { syntax, text }, token.span))
+    }
+
+    /// A name or whole number that is all of an interpolation, or what its accesses and calls begin
+    /// with, is the name of a variable.
+    fn as_variable(&mut self, id: ExprId, depth: u32) -> ExprId {
+        match self.expr(id) {
+            Expr::QName(name) => self.builder.set(id, Expr::Variable(name)),
+            Expr::Int { value, radix: 10 } => {
+                let name = self.interner.intern(&value.to_string());
+                self.builder.set(id, Expr::Variable(name));
+            }
+            Expr::Access { left, .. } | Expr::NamedAccess { left, .. }
+                if depth < self.max_depth =>
+            {
+                self.as_variable(left, depth + 1);
+            }
+            Expr::MethodCall(call) if depth < self.max_depth => {
+                let functor = self.builder.ast().call(call).functor;
+                self.as_variable(functor, depth + 1);
+            }
+            _ => {}
+        }
+        id
+    }
+}
+
+/// Why a number that the lexer took has no value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum BadNumber {
+    Integer,
+    Float,
+}
+
+fn number(text: &str) -> Result<Expr, BadNumber> {
+    let integer = |digits: &str, radix: u8| {
+        i64::from_str_radix(digits, u32::from(radix))
+            .map(|value| Expr::Int { value, radix })
+            .map_err(|_| BadNumber::Integer)
+    };
+    if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        return integer(digits, 16);
+    }
+    if !text.contains(['.', 'e', 'E']) {
+        let octal = text.len() > 1 && text.starts_with('0');
+        return integer(text, if octal { 8 } else { 10 });
+    }
+    let value: f64 = text.parse().map_err(|_| BadNumber::Float)?;
+    // Puppet has no zero with an exponent
+    let zero = text.split(['e', 'E']).next().unwrap_or(text);
+    let zero_power =
+        zero.len() < text.len() && zero.bytes().all(|byte| matches!(byte, b'0' | b'.'));
+    if value.is_infinite() || zero_power {
+        return Err(BadNumber::Float);
+    }
+    Ok(Expr::Float(value))
+}
+
+fn bad_number(fault: BadNumber, text: &str, token: Token) -> Diagnostic {
+    match fault {
+        BadNumber::Integer => Diagnostic::error(
+            "NUMERIC_OVERFLOW",
+            token.span,
+            format!(
+                "A Literal Integer resulted in a value outside of Puppet Integer max range, got \
+                 '{}'",
+                overflowing(text)
+            ),
+        )
+        .with_help("integers go from -9223372036854775808 to 9223372036854775807"),
+        BadNumber::Float => Diagnostic::error(
+            "INVALID_DECIMAL_NUMBER",
+            token.span,
+            format!("Internal Error, NUMBER token does not contain a valid number, {text}"),
+        ),
+    }
+}
+
+/// As Puppet prints it: hexadecimal, signed, prefixed.
+fn overflowing(text: &str) -> String {
+    let hexadecimal = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
+    if let Some(digits) = hexadecimal {
+        let digits = digits.trim_start_matches('0').to_ascii_lowercase();
+        return format!("+0x{digits}");
+    }
+    let radix = if text.starts_with('0') { 8 } else { 10 };
+    match u128::from_str_radix(text, radix) {
+        Ok(value) => format!("+{value:#x}"),
+        Err(_) => text.to_owned(),
+    }
+}

@@ -1,0 +1,84 @@
+//! Going on after a fault: [`Parser::recover`].
+//!
+//! Rule: every recovery consumes a token, so parsing ends; what was open when the statement began is
+//! open when the next one begins.
+
+use super::Parser;
+use crate::token::Kind;
+
+impl Parser<'_> {
+    /// Skips to where the next statement begins. `start` is the first token of the broken one, `base`
+    /// the number of brackets around it.
+    pub(super) fn recover(&mut self, start: usize, base: usize, inside: bool) {
+        if self.given_up() {
+            return;
+        }
+        if self.at == start && !(inside && self.kind() == Kind::RBrace) {
+            self.bump();
+        }
+        loop {
+            let level = self.open.len();
+            match self.kind() {
+                Kind::End => return,
+                Kind::RBrace if level <= base => {
+                    if inside {
+                        return;
+                    }
+                    self.bump();
+                }
+                Kind::RBrace => {
+                    self.close_to_brace(base);
+                    self.bump();
+                    if self.open.len() <= base {
+                        return;
+                    }
+                }
+                Kind::Semicolon if level <= base => {
+                    self.bump();
+                    return;
+                }
+                kind if level <= base && begins_statement(kind) && self.first_on_line() => return,
+                Kind::RParen | Kind::RBracket if level <= base => {
+                    // closes what the broken statement never opened
+                    self.at += 1;
+                }
+                _ => {
+                    self.bump();
+                }
+            }
+        }
+    }
+
+    /// A closing brace also closes the parentheses that were forgotten inside it.
+    fn close_to_brace(&mut self, base: usize) {
+        while self.open.len() > base {
+            let opened = self.open.last().map(|index| self.tokens[*index].kind);
+            if matches!(opened, Some(Kind::LBrace | Kind::SelBrace)) {
+                return;
+            }
+            self.open.pop();
+        }
+    }
+
+    pub(super) fn first_on_line(&self) -> bool {
+        let start = self.span().start as usize;
+        let before = &self.source.text().as_bytes()[..start];
+        let line = memchr::memrchr(b'\n', before).map_or(before, |at| &before[at + 1..]);
+        line.iter().all(u8::is_ascii_whitespace)
+    }
+}
+
+/// Keywords that hardly stand inside anything.
+fn begins_statement(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Class
+            | Kind::Define
+            | Kind::Node
+            | Kind::Function
+            | Kind::Plan
+            | Kind::If
+            | Kind::Unless
+            | Kind::Case
+    )
+}

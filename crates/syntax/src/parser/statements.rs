@@ -1,0 +1,219 @@
+//! Lists of statements, and the calls without parentheses found in them.
+//!
+//! Rule: `notice 'a', 'b'` is read as a name and a list; only when the whole list of statements is
+//! there, a name that is one of fifteen functions takes what follows it as its arguments.
+
+use super::{Parsed, Parser};
+use crate::Span;
+use crate::ast::{Call, Expr, ExprId, Slice};
+use crate::diagnostic::Diagnostic;
+use crate::token::Kind;
+
+/// The functions that can be called without parentheses.
+const STATEMENT_CALLS: [&str; 15] = [
+    "require", "realize", "include", "contain", "tag", "debug", "info", "notice", "warning", "err",
+    "fail", "import", "break", "next", "return",
+];
+
+/// A statement, and what follows it after commas.
+#[derive(Debug)]
+struct Statement {
+    first: ExprId,
+    rest: Vec<ExprId>,
+    /// The first comma.
+    comma: Option<Span>,
+}
+
+/// Statements of one list, calls found.
+#[derive(Debug, Default)]
+struct List {
+    members: Vec<ExprId>,
+    /// Puppet finds these when the list ends.
+    faults: Vec<Diagnostic>,
+}
+
+impl Parser<'_> {
+    /// Everything up to the end of the input.
+    pub(super) fn statements_to_end(&mut self) -> Vec<ExprId> {
+        let mut list = List::default();
+        while self.kind() != Kind::End {
+            self.statement_list(&mut list, false);
+            if self.kind() == Kind::End || self.given_up() {
+                break;
+            }
+            // a bracket that closes nothing
+            let _ = self.unexpected::<()>("a statement");
+            self.bump();
+        }
+        list.members
+    }
+
+    /// `{ statements }`, or `{ }`; gives the members and the span of the braces.
+    pub(super) fn braced(&mut self, what: &'static str) -> Parsed<(Vec<ExprId>, Span)> {
+        let open = self.expect(Kind::LBrace, what)?;
+        let mut list = List::default();
+        if self.kind() != Kind::RBrace {
+            self.statement_list(&mut list, true);
+        }
+        let close = self.expect(Kind::RBrace, "`}` or a statement")?;
+        Ok((list.members, open.span.to(close.span)))
+    }
+
+    /// One expression for a list: itself, or a block.
+    pub(super) fn block(&mut self, statements: &[ExprId], braces: Option<Span>) -> Option<ExprId> {
+        match statements {
+            [] => None,
+            [one] => Some(*one),
+            many => {
+                let span = braces.unwrap_or_default();
+                let list = self.builder.list(many.iter().copied());
+                Some(self.builder.push(Expr::Block(list), span))
+            }
+        }
+    }
+
+    fn statement_list(&mut self, list: &mut List, inside: bool) {
+        let base = self.open.len();
+        loop {
+            let start = self.at;
+            let faults = self.faults.len();
+            match self.statement() {
+                Ok(statement) => {
+                    self.add(list, statement);
+                    if self.eat(Kind::Semicolon) {
+                        if self.ends_statements() {
+                            let _ = self.unexpected::<()>("a statement after `;`");
+                            break;
+                        }
+                        continue;
+                    }
+                }
+                Err(_) => {
+                    if self.at == start {
+                        // Puppet ends the list before it sees that this token cannot follow it
+                        let early = list.faults.drain(..).map(|fault| (start, fault));
+                        self.faults.splice(faults..faults, early);
+                    }
+                    self.recover(start, base, inside);
+                }
+            }
+            if self.given_up() || self.ends_statements() {
+                break;
+            }
+        }
+        let at = self.at;
+        self.faults
+            .extend(list.faults.drain(..).map(|fault| (at, fault)));
+    }
+
+    fn ends_statements(&self) -> bool {
+        matches!(
+            self.kind(),
+            Kind::End
+                | Kind::RBrace
+                | Kind::RParen
+                | Kind::RBracket
+                | Kind::EppEnd
+                | Kind::EppEndTrim
+                | Kind::DqMid
+                | Kind::DqPost
+        )
+    }
+
+    fn statement(&mut self) -> Parsed<Statement> {
+        let first = self.assignment()?;
+        self.statement_after(first)
+    }
+
+    /// What may follow the first expression of a statement.
+    fn statement_after(&mut self, first: ExprId) -> Parsed<Statement> {
+        let mut rest = Vec::new();
+        let mut comma = None;
+        while self.kind() == Kind::Comma {
+            let token = self.bump();
+            comma = comma.or(Some(token.span));
+            rest.push(self.assignment()?);
+        }
+        Ok(Statement { first, rest, comma })
+    }
+
+    /// Adds a statement to its list: as one, or as the arguments of the name before it.
+    fn add(&mut self, list: &mut List, statement: Statement) {
+        let before = list.members.last().copied();
+        if let Some(name) = before.filter(|id| self.is_statement_name(*id)) {
+            let args = std::iter::once(statement.first).chain(statement.rest);
+            let call = self.statement_call(name, args.collect());
+            list.members.pop();
+            list.members.push(call);
+            return;
+        }
+        if let Some(comma) = statement.comma {
+            list.faults.push(self.illegal_list(before, comma));
+        }
+        self.forget_value(statement.first);
+        list.members.push(statement.first);
+    }
+
+    /// The titleless form `notice { a => 1 }` is such a call too.
+    pub(super) fn is_statement_name(&self, id: ExprId) -> bool {
+        match self.expr(id) {
+            Expr::QName(name) => STATEMENT_CALLS.contains(&&**self.interner.text(name)),
+            _ => false,
+        }
+    }
+
+    pub(super) fn statement_call(&mut self, name: ExprId, args: Vec<ExprId>) -> ExprId {
+        let last = args
+            .last()
+            .map_or(self.span_of(name), |id| self.span_of(*id));
+        let span = Span::new(self.span_of(name).start, last.end);
+        let args: Slice<ExprId> = self.builder.list(args);
+        let call = self.builder.call(Call {
+            functor: name,
+            args,
+            lambda: None,
+            rvalue: false,
+        });
+        self.builder.push(Expr::Call(call), span)
+    }
+
+    fn forget_value(&mut self, id: ExprId) {
+        if let Expr::Call(call) = self.expr(id) {
+            self.builder.call_mut(call).rvalue = false;
+        }
+    }
+
+    fn illegal_list(&self, before: Option<ExprId>, comma: Span) -> Diagnostic {
+        let name = before.and_then(|id| match self.expr(id) {
+            Expr::QName(name) => Some(self.interner.text(name)),
+            _ => None,
+        });
+        let Some(name) = name else {
+            let message = "illegal comma separated argument list";
+            return Diagnostic::error("SYNTAX_ERROR", comma, message).with_help(
+                "only arguments of a call and members of a list are separated by commas",
+            );
+        };
+        let message = format!(
+            "attempt to pass argument list to the function '{name}' which cannot be called without \
+             parentheses"
+        );
+        Diagnostic::error("SYNTAX_ERROR", comma, message).with_help(format!("write `{name}(…)`"))
+    }
+
+    /// For `{` of `<%= {`: statements that begin with an expression which is there already.
+    pub(super) fn statements_from(&mut self, first: ExprId) -> Parsed<Vec<ExprId>> {
+        let mut list = List::default();
+        let statement = self.statement_after(first)?;
+        self.add(&mut list, statement);
+        let more = self.eat(Kind::Semicolon);
+        if more || !self.ends_statements() {
+            self.statement_list(&mut list, true);
+        } else {
+            let at = self.at;
+            self.faults
+                .extend(list.faults.drain(..).map(|fault| (at, fault)));
+        }
+        Ok(list.members)
+    }
+}

@@ -1,0 +1,161 @@
+//! Types before parameters and after `>>`, and the keyword `type`.
+
+use super::{Parsed, Parser};
+use crate::Span;
+use crate::ast::{
+    DefinitionKind, Expr, ExprId, HashEntry, Slice, Sym, TypeAlias, TypeDefinition, TypeMapping,
+};
+use crate::token::Kind;
+
+impl Parser<'_> {
+    /// `Name` or `Name[…]`
+    pub(super) fn parameter_type(&mut self) -> Parsed<ExprId> {
+        let left = self.type_name()?;
+        if self.kind() == Kind::LBracket {
+            return self.type_access(left, false);
+        }
+        Ok(left)
+    }
+
+    fn type_name(&mut self) -> Parsed<ExprId> {
+        let token = self.expect(Kind::ClassRef, "a type")?;
+        let name = self.value(token);
+        Ok(self.builder.push(Expr::QRef(name), token.span))
+    }
+
+    fn type_access(&mut self, left: ExprId, end_comma: bool) -> Parsed<ExprId> {
+        let open = self.bump();
+        self.access_from(left, open.span, end_comma)
+    }
+
+    /// `>> Type`, or nothing.
+    pub(super) fn return_type(&mut self) -> Parsed<Option<ExprId>> {
+        if !self.eat(Kind::RShift) {
+            return Ok(None);
+        }
+        self.parameter_type().map(Some)
+    }
+
+    /// `type` begins an alias, a definition, or is the function of that name.
+    pub(super) fn type_keyword(&mut self) -> Parsed<ExprId> {
+        let keyword = self.bump();
+        if self.kind() == Kind::LParen {
+            let name = self.value(keyword);
+            return Ok(self.builder.push(Expr::QName(name), keyword.span));
+        }
+        let name = self.token();
+        let left = self.parameter_type()?;
+        let start = keyword.span;
+        let Expr::QRef(own) = self.expr(left) else {
+            return self.type_assignment(start, name.span, left, None);
+        };
+        match self.kind() {
+            Kind::LBrace => self.type_definition(start, name.span, own, None),
+            Kind::Inherits => {
+                self.bump();
+                let parent = self.expect(Kind::ClassRef, "a type")?;
+                let parent = self.value(parent);
+                self.type_definition(start, name.span, own, Some(parent))
+            }
+            _ => self.type_assignment(start, name.span, left, Some(own)),
+        }
+    }
+
+    fn type_definition(
+        &mut self,
+        start: Span,
+        name_span: Span,
+        name: Sym,
+        parent: Option<Sym>,
+    ) -> Parsed<ExprId> {
+        let (statements, braces) = self.braced("`{`")?;
+        let body = self.block(&statements, Some(braces));
+        let kind = DefinitionKind::TypeDefinition(TypeDefinition { name, parent, body });
+        Ok(self.define_as(kind, start, name_span, braces))
+    }
+
+    /// `= Type`, `= Type[…]`, `= Type { … }`, `= { … }`, `= [ … ]`
+    fn type_assignment(
+        &mut self,
+        start: Span,
+        name_span: Span,
+        left: ExprId,
+        name: Option<Sym>,
+    ) -> Parsed<ExprId> {
+        self.expect(Kind::Equals, "`=`")?;
+        let mut right = match self.kind() {
+            Kind::ClassRef => self.aliased_type()?,
+            Kind::LBrace => self.hash()?,
+            Kind::ListStart | Kind::LBracket => self.array()?,
+            _ => return self.unexpected("a type"),
+        };
+        let end = self.last_span();
+        let kind = match name {
+            Some(name) => {
+                if let Expr::Hash(_) = self.expr(right) {
+                    let object = self.interner.intern("Object");
+                    let span = self.span_of(right);
+                    let object = self.builder.push(Expr::QRef(object), span);
+                    right = self.object_of(object, right);
+                }
+                DefinitionKind::TypeAlias(TypeAlias {
+                    name,
+                    type_expr: right,
+                })
+            }
+            None => DefinitionKind::TypeMapping(TypeMapping {
+                from: left,
+                to: right,
+            }),
+        };
+        Ok(self.define_as(kind, start, name_span, end))
+    }
+
+    /// A type, its arguments, or the hash of a new object type that inherits from it.
+    fn aliased_type(&mut self) -> Parsed<ExprId> {
+        let token = self.token();
+        let parent = self.type_name()?;
+        match self.kind() {
+            Kind::LBracket => self.type_access(parent, true),
+            Kind::LBrace => {
+                let mut hash = self.hash()?;
+                let name = self.value(token);
+                let own = matches!(&**self.interner.text(name), "Object" | "TypeSet");
+                if own {
+                    return Ok(self.object_of(parent, hash));
+                }
+                hash = self.with_parent(hash, parent);
+                let object = self.interner.intern("Object");
+                let object = self.builder.push(Expr::QRef(object), token.span);
+                Ok(self.object_of(object, hash))
+            }
+            _ => Ok(parent),
+        }
+    }
+
+    /// `type[hash]`
+    fn object_of(&mut self, left: ExprId, hash: ExprId) -> ExprId {
+        let keys: Slice<ExprId> = self.builder.list([hash]);
+        let span = self.span_of(left).to(self.span_of(hash));
+        self.builder.push(Expr::Access { left, keys }, span)
+    }
+
+    /// The hash with an entry `parent => …` at its end.
+    fn with_parent(&mut self, hash: ExprId, parent: ExprId) -> ExprId {
+        let Expr::Hash(entries) = self.expr(hash) else {
+            return hash;
+        };
+        let span = self.span_of(parent);
+        let key = self.interner.intern("parent");
+        let key = self.builder.push(Expr::QName(key), span);
+        let mut entries = self.builder.ast().get(entries).to_vec();
+        entries.push(HashEntry {
+            key,
+            value: parent,
+            span,
+        });
+        let entries = self.builder.list(entries);
+        let span = self.span_of(hash);
+        self.builder.push(Expr::Hash(entries), span)
+    }
+}

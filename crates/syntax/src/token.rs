@@ -1,0 +1,258 @@
+//! The tokens of the language: [`Token`], [`Kind`].
+//!
+//! Rule: a token knows its place in the file, also inside a heredoc whose margin is gone, and
+//! whatever the parser needs of its text is interned, so the parser never reads the source.
+
+use crate::Span;
+use crate::ast::Sym;
+
+/// One token: 16 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Token {
+    pub(crate) kind: Kind,
+    pub(crate) span: Span,
+    /// Name, number or string: what the parser builds the node of.
+    pub(crate) value: Option<Sym>,
+}
+
+/// What a token is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Kind {
+    /// The end of the input.
+    End,
+    /// A fault that the lexer has reported.
+    Error,
+    /// A character that begins nothing.
+    Other,
+    Name,
+    Word,
+    ClassRef,
+    Number,
+    /// Without interpolation, of any quotes; also the text of a heredoc.
+    String,
+    /// `"text${`
+    DqPre,
+    /// `}text${`
+    DqMid,
+    /// `}text"`
+    DqPost,
+    Variable,
+    Regex,
+    /// `@(…)`; its text is the next token, or the next few.
+    Heredoc,
+    EppStart,
+    RenderString,
+    RenderExpr,
+    EppEnd,
+    EppEndTrim,
+    // keywords
+    And,
+    Apply,
+    Attr,
+    Case,
+    Class,
+    Default,
+    Define,
+    Else,
+    Elsif,
+    False,
+    Function,
+    If,
+    In,
+    Inherits,
+    Node,
+    Or,
+    Plan,
+    Private,
+    True,
+    Type,
+    Undef,
+    Unless,
+    // brackets
+    /// `[` after a value: an index.
+    LBracket,
+    /// `[` after a blank: a list.
+    ListStart,
+    RBracket,
+    LBrace,
+    /// `{` after `?`
+    SelBrace,
+    RBrace,
+    LParen,
+    /// `(` first on its line: never the arguments of a call.
+    WsLParen,
+    RParen,
+    // operators and punctuation
+    Equals,
+    Appends,
+    Deletes,
+    IsEqual,
+    NotEqual,
+    Match,
+    NoMatch,
+    GreaterEqual,
+    Greater,
+    LessEqual,
+    Less,
+    /// `=>`
+    Farrow,
+    /// `+>`
+    Parrow,
+    LShift,
+    /// `<<|`
+    LlCollect,
+    /// `<|`
+    LCollect,
+    RShift,
+    /// `|>>`
+    RrCollect,
+    /// `|>`
+    RCollect,
+    Plus,
+    Minus,
+    Div,
+    Times,
+    Modulo,
+    Not,
+    Dot,
+    Pipe,
+    At,
+    AtAt,
+    Colon,
+    Comma,
+    Semicolon,
+    Question,
+    Tilde,
+    InEdge,
+    InEdgeSub,
+    OutEdge,
+    OutEdgeSub,
+}
+
+/// The words that are keywords everywhere.
+pub(crate) const KEYWORDS: &[(&str, Kind)] = &[
+    ("and", Kind::And),
+    ("attr", Kind::Attr),
+    ("case", Kind::Case),
+    ("class", Kind::Class),
+    ("default", Kind::Default),
+    ("define", Kind::Define),
+    ("else", Kind::Else),
+    ("elsif", Kind::Elsif),
+    ("false", Kind::False),
+    ("function", Kind::Function),
+    ("if", Kind::If),
+    ("in", Kind::In),
+    ("inherits", Kind::Inherits),
+    ("node", Kind::Node),
+    ("or", Kind::Or),
+    ("private", Kind::Private),
+    ("true", Kind::True),
+    ("type", Kind::Type),
+    ("undef", Kind::Undef),
+    ("unless", Kind::Unless),
+];
+
+/// The words that are keywords where plans may stand.
+pub(crate) const TASK_KEYWORDS: &[(&str, Kind)] = &[("apply", Kind::Apply), ("plan", Kind::Plan)];
+
+// === impl Kind ===
+
+impl Kind {
+    /// The text of a token that is always written the same.
+    #[must_use]
+    pub(crate) fn fixed_text(self) -> Option<&'static str> {
+        let keyword = KEYWORDS.iter().chain(TASK_KEYWORDS);
+        if let Some((text, _)) = keyword.clone().find(|(_, kind)| *kind == self) {
+            return Some(text);
+        }
+        Some(match self {
+            Self::EppEnd => "%>",
+            Self::EppEndTrim => "-%>",
+            Self::LBracket | Self::ListStart => "[",
+            Self::RBracket => "]",
+            Self::LBrace | Self::SelBrace => "{",
+            Self::RBrace => "}",
+            Self::LParen | Self::WsLParen => "(",
+            Self::RParen => ")",
+            Self::Equals => "=",
+            Self::Appends => "+=",
+            Self::Deletes => "-=",
+            Self::IsEqual => "==",
+            Self::NotEqual => "!=",
+            Self::Match => "=~",
+            Self::NoMatch => "!~",
+            Self::GreaterEqual => ">=",
+            Self::Greater => ">",
+            Self::LessEqual => "<=",
+            Self::Less => "<",
+            Self::Farrow => "=>",
+            Self::Parrow => "+>",
+            Self::LShift => "<<",
+            Self::LlCollect => "<<|",
+            Self::LCollect => "<|",
+            Self::RShift => ">>",
+            Self::RrCollect => "|>>",
+            Self::RCollect => "|>",
+            Self::Plus => "+",
+            Self::Minus => "-",
+            Self::Div => "/",
+            Self::Times => "*",
+            Self::Modulo => "%",
+            Self::Not => "!",
+            Self::Dot => ".",
+            Self::Pipe => "|",
+            Self::At => "@",
+            Self::AtAt => "@@",
+            Self::Colon => ":",
+            Self::Comma => ",",
+            Self::Semicolon => ";",
+            Self::Question => "?",
+            Self::Tilde => "~",
+            Self::InEdge => "->",
+            Self::InEdgeSub => "~>",
+            Self::OutEdge => "<-",
+            Self::OutEdgeSub => "<~",
+            _ => return None,
+        })
+    }
+
+    /// Does `/` after this token divide? Otherwise it begins a regular expression.
+    pub(crate) fn ends_operand(self) -> bool {
+        matches!(
+            self,
+            Self::RParen
+                | Self::RBracket
+                | Self::RrCollect
+                | Self::RCollect
+                | Self::Name
+                | Self::ClassRef
+                | Self::Number
+                | Self::String
+                | Self::True
+                | Self::False
+                | Self::DqPre
+                | Self::DqMid
+                | Self::DqPost
+                | Self::Heredoc
+                | Self::Regex
+                | Self::Variable
+                | Self::Word
+        )
+    }
+
+    /// A keyword that is one without tasks too.
+    pub(crate) fn is_plain_keyword(self) -> bool {
+        KEYWORDS.iter().any(|(_, kind)| *kind == self)
+    }
+
+    /// Every keyword is fine as the name of an attribute, but for the two booleans.
+    pub(crate) fn is_attribute_name(self) -> bool {
+        self == Self::Name
+            || (!matches!(self, Self::True | Self::False)
+                && KEYWORDS
+                    .iter()
+                    .chain(TASK_KEYWORDS)
+                    .any(|(_, kind)| *kind == self))
+    }
+}

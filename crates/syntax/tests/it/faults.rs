@@ -1,0 +1,93 @@
+//! Syntax errors: Puppet's words at Puppet's place, all of a file at once, with hints.
+
+use crate::{errors, read};
+
+/// The first error of each, as `puppet parser validate` of Puppet 7.23 gives it.
+const FIRST: &[(&str, &str)] = &[
+    ("file { 'a' mode => 1 }", "1:12 Syntax error at 'mode'"),
+    ("notice(1);", "1:11 Syntax error at end of input"),
+    ("if true { ", "1:11 Syntax error at end of input"),
+    ("$x = [1 2]", "1:9 Syntax error at '2'"),
+    ("return { 'a' => 1 }", "1:14 Syntax error at '=>'"),
+    (
+        "class class {}",
+        "1:7 'class' keyword not allowed at this location",
+    ),
+    ("$h ['a']\n}", "2:1 Syntax error at '}'"),
+    ("$a = 08", "1:6 Not a valid octal number 08"),
+    ("$a = 0xG", "1:6 Not a valid hex number 0xG"),
+    ("$a = 12ab", "1:6 Illegal number '12ab'"),
+    (
+        "$a = 'abc",
+        "1:7 Unclosed quote after \"'\" followed by 'abc...'",
+    ),
+    ("Foo::bar", "1:5 Illegal class reference"),
+    ("/* x", "1:1 Unclosed multiline comment"),
+    ("$a = @(END)\nx\n", "2:1 Heredoc without end-tagged line"),
+    (
+        "foo 1, 2",
+        "1:6 attempt to pass argument list to the function 'foo' which cannot be called without parentheses",
+    ),
+    ("1, 2", "1:2 illegal comma separated argument list"),
+    (
+        "@foo",
+        "1:1 Virtual (@) can only be applied to a Resource Expression",
+    ),
+    (
+        "$x { a => 1 }",
+        "1:1 Expression is not valid as a resource, resource-default, or resource-override",
+    ),
+    (
+        "file { a +> 1 }",
+        "1:6 Syntax error resource body without title or hash with +>",
+    ),
+    ("$x.foo(1,)", "1:10 Syntax error at ')'"),
+    ("} { else\n service { 'x': }", "1:1 Syntax error at '}'"),
+    ("node foo-1.example.com {}", "1:11 Syntax error at '.'"),
+];
+
+#[test]
+fn the_first_error_is_puppets() {
+    for (code, expected) in FIRST {
+        let parsed = read(code);
+        let found = errors(&parsed);
+        assert_eq!(found.first().map(String::as_str), Some(*expected), "{code}");
+    }
+}
+
+#[test]
+fn all_faults_of_a_file_come_at_once() {
+    let parsed = read(
+        "class a {\n  $x = = 1\n  notice('ok')\n}\nclass b {\n  file { 'x': mode = 1 }\n}\ndefine { }\n",
+    );
+    let expected = [
+        "2:8 Syntax error at '='",
+        "6:20 Syntax error at '='",
+        "8:8 Syntax error at '{'",
+    ];
+    assert_eq!(errors(&parsed), expected);
+}
+
+/// What helps beyond Puppet's words.
+#[test]
+fn hints_say_what_was_meant() {
+    let hint = |code: &str| {
+        let parsed = read(code);
+        let fault = parsed.diagnostics.first().expect("a fault");
+        let labels = fault.labels.iter().map(|label| label.message.to_string());
+        labels
+            .chain(fault.help.iter().map(ToString::to_string))
+            .collect::<Vec<_>>()
+            .join("; ")
+    };
+    assert_eq!(
+        hint("if true { } esle { 'a' }"),
+        "did you mean `else` instead of `esle`?"
+    );
+    assert_eq!(hint("$x = [1, 2"), "opened here, and not closed");
+    assert_eq!(hint("f(1 2)"), "is a comma missing before it?");
+    assert_eq!(hint("if true {} else if false {}"), "write `elsif`");
+    assert!(hint("return { 'a' => 1 }").contains("`return({ … })`"));
+    assert!(hint("return /a b/").contains("`return(/…/)`"));
+    assert!(hint("site { } +").contains("Puppet 7 removed"));
+}

@@ -1,0 +1,34 @@
+//! The crate from outside: what is accepted, what is refused and where, what the tree is.
+
+mod faults;
+
+use std::sync::Arc;
+
+use syntax::{Diagnostic, Options, Parsed, Source};
+
+/// Reads code as a manifest without a name.
+fn read(code: &str) -> Parsed {
+    read_as(code, Options::default())
+}
+
+fn read_as(code: &str, options: Options) -> Parsed {
+    syntax::parse(&Arc::new(Source::new(None, code)), options)
+}
+
+/// `line:column message` of each error.
+fn errors(parsed: &Parsed) -> Vec<String> {
+    parsed
+        .diagnostics
+        .iter()
+        .filter(|one| one.is_error())
+        .map(|one| at(parsed, one))
+        .collect()
+}
+
+fn at(parsed: &Parsed, diagnostic: &Diagnostic) -> String {
+    let position = parsed.ast.source().position(diagnostic.span.start);
+    format!(
+        "{}:{} {}",
+        position.line, position.column, diagnostic.message
+    )
+}

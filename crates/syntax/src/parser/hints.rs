@@ -11,7 +11,7 @@ pub(super) fn add_hints(parser: &Parser<'_>, fault: Diagnostic) -> Diagnostic {
     let hint = misspelt_keyword(parser)
         .or_else(|| braces_after_return(parser))
         .or_else(|| regex_after_name(parser))
-        .or_else(|| removed_keyword(parser, before))
+        .or_else(|| removed_keyword(parser))
         .or_else(|| else_if(parser, before))
         .or_else(|| missing_comma(parser, before));
     match hint {
@@ -115,18 +115,26 @@ fn regex_after_name(parser: &Parser<'_>) -> Option<String> {
     ))
 }
 
-/// Words of Puppet's past.
-fn removed_keyword(parser: &Parser<'_>, before: Option<Token>) -> Option<String> {
-    let texts = [Some(parser.token()), before];
-    texts.into_iter().flatten().find_map(|token| {
-        let text = (token.kind == Kind::Name)
-            .then_some(token.value)
-            .flatten()?;
-        let text = parser.interner.text(text);
-        matches!(&**text, "application" | "site" | "produces" | "consumes").then(|| {
-            format!("`{text}` belongs to application orchestration, which Puppet 7 removed")
+/// Words of Puppet's past, where they began something.
+fn removed_keyword(parser: &Parser<'_>) -> Option<String> {
+    let from = parser.at.saturating_sub(8);
+    let pairs = parser.tokens[from..=parser.at].windows(2);
+    pairs
+        .filter(|pair| {
+            matches!(
+                pair[1].kind,
+                Kind::LBrace | Kind::Name | Kind::ClassRef | Kind::DqPre
+            )
         })
-    })
+        .find_map(|pair| {
+            let word = (pair[0].kind == Kind::Name)
+                .then_some(pair[0].value)
+                .flatten()?;
+            let word = parser.interner.text(word);
+            matches!(&**word, "application" | "site" | "produces" | "consumes").then(|| {
+                format!("`{word}` belongs to application orchestration, which Puppet 7 removed")
+            })
+        })
 }
 
 fn else_if(parser: &Parser<'_>, before: Option<Token>) -> Option<String> {

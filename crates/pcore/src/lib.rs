@@ -10,19 +10,35 @@
 //! The rule that must hold: every answer (assignable, instance, text, error) is the answer that real
 //! Puppet gives, and where it is not, docs/language.md says so with the reason.
 
-#![expect(dead_code, reason = "the checks that use them come next")]
+#![expect(
+    dead_code,
+    unused_imports,
+    reason = "conversions that use them come next"
+)]
 
+mod check;
+mod convert;
+mod defaults;
+mod describe;
 mod text;
+mod time;
 mod types;
 mod value;
 
-pub use text::{double_quote, quote, ruby_float};
+pub use convert::{ConversionError, new_instance};
+pub use defaults::{CONVERTED_ELEMENTS_MAX, FORMATTED_WIDTH_MAX};
+pub use describe::{
+    Signature, TypeMismatch, assert_instance, describe_call, describe_default, describe_mismatch,
+    describe_parameters,
+};
+pub use text::{REDACTED, double_quote, quote, ruby_float};
+pub use time::TimeError;
 pub use types::{
-    Alias, Attribute, AttributeKind, CallableType, EnumType, FloatRange, Function, InitType,
-    IntRange, Kind, ObjectBody, ObjectType, RuntimeName, RuntimeType, StringType, StructElement,
-    TimeRange, TupleType, Type, TypeParameter, TypeSetType,
+    Alias, AliasError, Attribute, AttributeKind, CallableType, EnumType, FloatRange, Function,
+    InitType, IntRange, Kind, ObjectBody, ObjectType, RuntimeName, RuntimeType, StringType,
+    StructElement, TimeRange, TupleType, Type, TypeParameter, TypeSetType,
 };
 pub use value::{
-    Binary, Hash, Key, Object, ObjectError, Regexp, SemVer, SemVerError, SemVerRange,
-    SemVerRangeError, Timespan, Timestamp, Uri, Value,
+    Binary, CompareError, Hash, Key, Object, ObjectError, Regexp, SemVer, SemVerError, SemVerRange,
+    SemVerRangeError, Timespan, Timestamp, Uri, UriError, Value,
 };

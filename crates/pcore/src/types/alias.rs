@@ -1,11 +1,12 @@
 //! Named types. Main type: [`Alias`].
 //!
-//! An alias is made before what it stands for, so that it can hold itself. Aliases that hold themselves
-//! are never freed. The rule that must hold: an alias is resolved once.
+//! An alias is made before what it stands for, so that it can hold itself; one that does is never freed.
+//! The rule that must hold: an alias is resolved once, and to something that is more than aliases.
 
 use std::sync::{Arc, OnceLock};
 
-use super::Type;
+use super::visit::visit;
+use super::{Kind, Type};
 
 /// A name for a type, which may be recursive.
 #[derive(Debug)]
@@ -18,6 +19,13 @@ pub struct Alias {
 struct Resolved {
     ty: Type,
     recursive: bool,
+}
+
+/// An alias does not stand for a type.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AliasError {
+    #[error("Type alias '{0}' cannot be resolved to a real type")]
+    NotAType(Arc<str>),
 }
 
 impl Alias {
@@ -48,8 +56,55 @@ impl Alias {
             .is_some_and(|resolved| resolved.recursive)
     }
 
-    pub(crate) fn set(&self, ty: Type, recursive: bool) {
+    /// Says what it stands for. Aliases in a `Variant` that only lead back to this one are dropped.
+    pub fn resolve(&self, ty: &Type) -> Result<(), AliasError> {
+        let ty = ty.normalize();
+        if !has_real_type(&ty) {
+            return Err(AliasError::NotAType(self.name.clone()));
+        }
+        let mut recursive = self.is_in(&ty);
+        let ty = match ty.kind() {
+            Kind::Variant(types) if recursive => {
+                let real: Vec<Type> = types
+                    .iter()
+                    .filter(|one| !self.is_alias(one) && has_real_type(one))
+                    .cloned()
+                    .collect();
+                if real.len() == types.len() {
+                    ty
+                } else {
+                    let ty = Type::variant(real);
+                    recursive = self.is_in(&ty);
+                    ty
+                }
+            }
+            _ => ty,
+        };
         // a second resolution would be the same one
         let _ = self.resolved.set(Resolved { ty, recursive });
+        Ok(())
     }
+
+    fn is_alias(&self, ty: &Type) -> bool {
+        matches!(ty.kind(), Kind::Alias(other) if std::ptr::eq(other.as_ref(), self))
+    }
+
+    fn is_in(&self, ty: &Type) -> bool {
+        let mut found = false;
+        visit(ty, &mut |one| {
+            found |= self.is_alias(one);
+            !found
+        });
+        found
+    }
+}
+
+/// Whether there is something other than aliases and variants in it.
+fn has_real_type(ty: &Type) -> bool {
+    let mut found = false;
+    visit(ty, &mut |one| {
+        found |= !matches!(one.kind(), Kind::Alias(_) | Kind::Variant(_));
+        !found
+    });
+    found
 }

@@ -4,21 +4,27 @@
 //! normalise (sizes are not negative, the values of an `Enum` are sorted) holds everywhere.
 
 mod alias;
+mod builtin;
 mod equality;
 mod make;
+mod name;
+mod native;
+mod object_hash;
 mod object_type;
 mod parts;
+mod visit;
 
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-pub use alias::Alias;
+pub use alias::{Alias, AliasError};
 pub use object_type::{Attribute, AttributeKind, Function, ObjectBody, ObjectType, TypeParameter};
 pub use parts::{
     CallableType, EnumType, FloatRange, InitType, IntRange, RuntimeName, RuntimeType, StringType,
     StructElement, TimeRange, TupleType, TypeSetType,
 };
+pub(crate) use visit::visit;
 
 use crate::value::{Regexp, SemVerRange, Timespan, Timestamp, Value};
 

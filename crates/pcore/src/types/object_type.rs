@@ -8,7 +8,8 @@ use std::sync::{Arc, OnceLock};
 
 use indexmap::IndexMap;
 
-use super::{CallableType, Type};
+use super::{CallableType, Kind, StructElement, Type};
+use crate::defaults::OBJECT_PARENTS_MAX;
 use crate::value::Value;
 
 /// A type made by `Object[{..}]`, or the type of native objects.
@@ -51,6 +52,18 @@ pub struct Attribute {
 }
 
 impl Attribute {
+    /// That must be given, of a type.
+    pub(crate) fn of(ty: Type) -> Self {
+        Self {
+            ty,
+            kind: None,
+            value: None,
+            is_final: false,
+            overrides: false,
+            annotations: None,
+        }
+    }
+
     #[must_use]
     pub fn ty(&self) -> &Type {
         &self.ty
@@ -118,6 +131,122 @@ impl ObjectType {
     }
 
     pub(crate) fn set_body(&self, body: ObjectBody) {
+        // a second body would be the same one
         let _ = self.body.set(body);
+    }
+
+    /// The name that errors and texts use.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        self.name().unwrap_or("Object")
+    }
+
+    /// Whether it is `Object` itself, from which all inherit.
+    #[must_use]
+    pub fn is_root(&self) -> bool {
+        self.name().is_none()
+            && self
+                .body()
+                .is_some_and(|body| *body == ObjectBody::default())
+    }
+
+    /// The type that it inherits from.
+    #[must_use]
+    pub fn parent(&self) -> Option<&Type> {
+        self.body()?.parent.as_ref()
+    }
+
+    /// The object type that it inherits from.
+    #[must_use]
+    pub fn parent_object(&self) -> Option<&Arc<Self>> {
+        match self.parent()?.unaliased()?.kind() {
+            Kind::Object(object) => Some(object),
+            _ => None,
+        }
+    }
+
+    /// From the root to itself.
+    fn lineage(&self) -> Vec<&Self> {
+        let mut line = vec![self];
+        let mut parent = self.parent_object();
+        while let Some(above) = parent.filter(|_| line.len() < OBJECT_PARENTS_MAX) {
+            line.push(above);
+            parent = above.parent_object();
+        }
+        line.reverse();
+        line
+    }
+
+    fn collected<'a, T: 'a>(
+        &'a self,
+        of: impl Fn(&'a ObjectBody) -> &'a IndexMap<Arc<str>, T>,
+    ) -> IndexMap<Arc<str>, &'a T> {
+        let mut all = IndexMap::new();
+        for object in self.lineage() {
+            if let Some(body) = object.body() {
+                all.extend(of(body).iter().map(|(name, member)| (name.clone(), member)));
+            }
+        }
+        all
+    }
+
+    /// Attributes, those of parents first.
+    #[must_use]
+    pub fn all_attributes(&self) -> IndexMap<Arc<str>, &Attribute> {
+        self.collected(|body| &body.attributes)
+    }
+
+    /// Methods, those of parents first.
+    #[must_use]
+    pub fn all_functions(&self) -> IndexMap<Arc<str>, &Function> {
+        self.collected(|body| &body.functions)
+    }
+
+    /// Type parameters, those of parents first.
+    #[must_use]
+    pub fn all_type_parameters(&self) -> IndexMap<Arc<str>, &TypeParameter> {
+        self.collected(|body| &body.type_parameters)
+    }
+
+    /// The attributes that decide whether two instances are equal.
+    #[must_use]
+    pub fn equality_attributes(&self) -> Vec<Arc<str>> {
+        let mut names: Vec<Arc<str>> = Vec::new();
+        for body in self.lineage().into_iter().filter_map(Self::body) {
+            let own: Vec<Arc<str>> = match &body.equality {
+                Some(names) => names.clone(),
+                None => body
+                    .attributes
+                    .iter()
+                    .filter(|(_, attribute)| attribute.kind != Some(AttributeKind::Constant))
+                    .map(|(name, _)| name.clone())
+                    .collect(),
+            };
+            for name in own {
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+        }
+        names
+    }
+
+    /// The type of the hash that an instance is made from.
+    #[must_use]
+    pub fn init_hash_type(&self) -> Vec<StructElement> {
+        self.all_attributes()
+            .into_iter()
+            .filter(|(_, attribute)| {
+                !matches!(
+                    attribute.kind,
+                    Some(AttributeKind::Constant | AttributeKind::Derived)
+                )
+            })
+            .map(|(name, attribute)| StructElement {
+                optional: attribute.value.is_some() || attribute.ty.accepts_undef(),
+                name,
+                value: attribute.ty.clone(),
+            })
+            .collect()
     }
 }

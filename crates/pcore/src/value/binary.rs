@@ -1,7 +1,11 @@
 //! Bytes as a value. Main type: [`Binary`].
+//!
+//! The rule that must hold: its text is strict base64.
 
 use std::fmt;
 use std::sync::Arc;
+
+use crate::text::base64;
 
 /// Bytes.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -19,6 +23,18 @@ impl Binary {
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// Reads strict base64.
+    #[must_use]
+    pub fn from_base64(text: &str) -> Option<Self> {
+        base64::decode_strict(text).map(Self::new)
+    }
+}
+
+impl fmt::Display for Binary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&base64::encode(&self.bytes, base64::STANDARD))
     }
 }
 

@@ -4,11 +4,12 @@
 //! thread; what holds other values holds them behind an `Arc`.
 
 mod binary;
+mod compare;
 mod hash;
 mod key;
 mod object;
 mod regexp;
-mod semver;
+pub(crate) mod semver;
 mod semver_range;
 mod time;
 mod uri;
@@ -16,6 +17,7 @@ mod uri;
 use std::sync::Arc;
 
 pub use binary::Binary;
+pub use compare::CompareError;
 pub use hash::Hash;
 pub use key::Key;
 pub use object::{Object, ObjectError};
@@ -23,7 +25,7 @@ pub use regexp::Regexp;
 pub use semver::{SemVer, SemVerError};
 pub use semver_range::{SemVerRange, SemVerRangeError};
 pub use time::{Timespan, Timestamp};
-pub use uri::Uri;
+pub use uri::{Uri, UriError};
 
 use crate::types::Type;
 

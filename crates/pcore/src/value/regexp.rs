@@ -1,35 +1,67 @@
 //! A regular expression as a value. Main type: [`Regexp`].
 //!
-//! The rule that must hold: two are equal if their sources are.
+//! It is compiled when it is first asked. The rule that must hold: two are equal if their sources are.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+
+use ruby_regex::{Regex, RegexError};
 
 /// A regular expression: its source, without the slashes.
 #[derive(Clone)]
-pub struct Regexp {
-    source: Arc<str>,
+pub struct Regexp(Arc<Inner>);
+
+struct Inner {
+    source: Box<str>,
+    compiled: OnceLock<Result<Regex, RegexError>>,
 }
 
 impl Regexp {
-    /// Takes a source as it stands between the slashes, `\/` already unescaped.
-    pub fn new(source: impl Into<Arc<str>>) -> Self {
-        Self {
+    /// Takes a source as it stands between the slashes, `\/` already unescaped. Whether it is one shows
+    /// when it is compiled.
+    pub fn new(source: impl Into<Box<str>>) -> Self {
+        Self(Arc::new(Inner {
             source: source.into(),
+            compiled: OnceLock::new(),
+        }))
+    }
+
+    /// Compiles a source now.
+    pub fn compile(source: &str) -> Result<Self, RegexError> {
+        let regexp = Self::new(source);
+        match regexp.regex() {
+            Ok(_) => Ok(regexp),
+            Err(error) => Err(error.clone()),
         }
+    }
+
+    /// What searches.
+    pub fn regex(&self) -> Result<&Regex, &RegexError> {
+        self.0
+            .compiled
+            .get_or_init(|| Regex::new(&self.0.source))
+            .as_ref()
+    }
+
+    /// Whether it matches somewhere in a text. A source that is none matches nothing, and so does a
+    /// search that exceeds its limits: types cannot fail.
+    #[must_use]
+    pub fn is_match(&self, text: &str) -> bool {
+        self.regex()
+            .is_ok_and(|regex| regex.is_match(text).unwrap_or(false))
     }
 
     /// The source, without the slashes.
     #[must_use]
     pub fn source(&self) -> &str {
-        &self.source
+        &self.0.source
     }
 }
 
 impl PartialEq for Regexp {
     fn eq(&self, other: &Self) -> bool {
-        self.source == other.source
+        self.source() == other.source()
     }
 }
 
@@ -37,12 +69,12 @@ impl Eq for Regexp {}
 
 impl Hash for Regexp {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.source.hash(state);
+        self.source().hash(state);
     }
 }
 
 impl fmt::Debug for Regexp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "/{}/", self.source)
+        write!(f, "/{}/", self.source())
     }
 }

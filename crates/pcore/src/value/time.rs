@@ -7,7 +7,7 @@ pub(crate) const NANOS_PER_SECOND: i128 = 1_000_000_000;
 
 /// A number of nanoseconds, in 16 bytes at an alignment of 8 so that a value stays small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct Nanos {
+pub(super) struct Nanos {
     seconds: i64,
     nanos: u32,
 }
@@ -24,11 +24,19 @@ impl Nanos {
     fn total(self) -> i128 {
         i128::from(self.seconds) * NANOS_PER_SECOND + i128::from(self.nanos)
     }
+
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a float of seconds is asked for"
+    )]
+    fn as_float(self) -> f64 {
+        self.total() as f64 / NANOS_PER_SECOND as f64
+    }
 }
 
 /// A point in time: nanoseconds since 1970 in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Timestamp(Nanos);
+pub struct Timestamp(pub(super) Nanos);
 
 impl Timestamp {
     /// `None` if it is further away than 64 bits of seconds.
@@ -41,11 +49,23 @@ impl Timestamp {
     pub fn nanos(self) -> i128 {
         self.0.total()
     }
+
+    /// Seconds, rounded down.
+    #[must_use]
+    pub fn whole_seconds(self) -> i64 {
+        self.0.seconds
+    }
+
+    /// Seconds with their fraction, as near as a float comes.
+    #[must_use]
+    pub fn seconds(self) -> f64 {
+        self.0.as_float()
+    }
 }
 
 /// A length of time in nanoseconds; may be negative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Timespan(Nanos);
+pub struct Timespan(pub(super) Nanos);
 
 impl Timespan {
     /// `None` if it is longer than 64 bits of seconds.
@@ -57,5 +77,17 @@ impl Timespan {
     #[must_use]
     pub fn nanos(self) -> i128 {
         self.0.total()
+    }
+
+    /// Seconds, rounded down.
+    #[must_use]
+    pub fn whole_seconds(self) -> i64 {
+        self.0.seconds
+    }
+
+    /// Seconds with their fraction, as near as a float comes.
+    #[must_use]
+    pub fn seconds(self) -> f64 {
+        self.0.as_float()
     }
 }

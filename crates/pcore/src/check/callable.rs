@@ -1,0 +1,83 @@
+//! Which functions and blocks stand in for which, and which arguments they take.
+//!
+//! The rule that must hold: parameters are compared the other way round, since who is called must take
+//! all that the caller may hand over.
+
+use super::assignable::assignable as takes;
+use super::collections::tuple_takes_tuple;
+use super::trail::Trail;
+use crate::types::{CallableType, IntRange, Kind, TupleType, Type};
+
+pub(super) fn assignable(mine: &CallableType, other: &Type, trail: &mut Trail<'_>) -> bool {
+    let Kind::Callable(theirs) = other.kind() else {
+        return false;
+    };
+    if let Some(returns) = &mine.returns {
+        let their_returns = theirs.returns.clone().unwrap_or_else(Type::any);
+        if !takes(returns, &their_returns, &mut trail.down()) {
+            return false;
+        }
+    }
+    let Some(parameters) = &mine.parameters else {
+        return true;
+    };
+    let fits = theirs
+        .parameters
+        .as_ref()
+        .is_some_and(|theirs| tuple_takes_tuple(theirs, parameters, trail));
+    let block = |callable: &CallableType| callable.block.clone().unwrap_or_else(Type::undef);
+    fits && takes(&block(theirs), &block(mine), &mut trail.down())
+}
+
+impl Type {
+    /// Whether it is a callable, a choice of callables or (if that is allowed) an optional one.
+    #[must_use]
+    pub fn is_callable(&self, optional: bool) -> bool {
+        match self.kind() {
+            Kind::Callable(_) => true,
+            Kind::Variant(types) => types.iter().all(|one| one.is_callable(optional)),
+            Kind::Optional(Some(inner)) => optional && inner.is_callable(optional),
+            Kind::Alias(_) => self.unaliased().is_some_and(|ty| ty.is_callable(optional)),
+            Kind::Object(object) => object.parent().is_some_and(|ty| ty.is_callable(optional)),
+            _ => false,
+        }
+    }
+}
+
+impl CallableType {
+    /// Whether it can be called with arguments of these types; a last callable is the block.
+    #[must_use]
+    pub fn accepts(&self, arguments: &[Type]) -> bool {
+        let trail = &mut Trail::new();
+        let Some(parameters) = &self.parameters else {
+            return true;
+        };
+        match arguments.split_last() {
+            Some((block, arguments)) if block.is_callable(true) => {
+                self.block
+                    .as_ref()
+                    .is_some_and(|wanted| takes(wanted, block, trail))
+                    && takes_arguments(parameters, arguments)
+            }
+            _ => {
+                let tuple = TupleType::new(arguments.to_vec(), None);
+                let given = if arguments.is_empty() {
+                    TupleType::new(Vec::new(), Some(IntRange::EMPTY))
+                } else {
+                    tuple
+                };
+                tuple_takes_tuple(parameters, &given, trail)
+                    && self.block.as_ref().is_none_or(Type::accepts_undef)
+            }
+        }
+    }
+}
+
+fn takes_arguments(parameters: &TupleType, arguments: &[Type]) -> bool {
+    parameters.size_range().contains_len(arguments.len())
+        && arguments.iter().enumerate().all(|(index, argument)| {
+            parameters
+                .type_at(index)
+                .is_some_and(|wanted| wanted.is_assignable(argument))
+        })
+}

@@ -1,0 +1,202 @@
+//! Which types of lists, hashes and iterables take which.
+
+use super::assignable::assignable as takes;
+use super::instance::is_instance;
+use super::trail::Trail;
+use crate::types::{IntRange, Kind, StructElement, TupleType, Type};
+use crate::value::Value;
+
+pub(super) fn assignable(ty: &Type, other: &Type, trail: &mut Trail<'_>) -> bool {
+    match ty.kind() {
+        Kind::Collection(size) => {
+            let size = size.unwrap_or(IntRange::ANY_SIZE);
+            size_of(other).is_some_and(|theirs| size.covers(theirs))
+        }
+        Kind::Array { element, size } => {
+            let size = size.unwrap_or(IntRange::ANY_SIZE);
+            array(element, size, other, trail)
+        }
+        Kind::Hash { key, value, size } => hash(key, value, *size, other, trail),
+        Kind::Tuple(tuple) => ty == other || tuple_takes(tuple, other, trail),
+        Kind::Struct(elements) => structure(elements, other, trail),
+        Kind::Iterable(element) => iterable(element.as_ref(), other, trail),
+        Kind::Iterator(element) => match other.kind() {
+            Kind::Iterator(theirs) => element.as_ref().is_none_or(|element| {
+                theirs
+                    .as_ref()
+                    .is_some_and(|theirs| takes(element, theirs, &mut trail.down()))
+            }),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// The size of a collection type, as `Collection` sees it: a `Struct` has all its keys.
+fn size_of(ty: &Type) -> Option<IntRange> {
+    match ty.kind() {
+        Kind::Collection(size) | Kind::Array { size, .. } | Kind::Hash { size, .. } => {
+            Some(size.unwrap_or(IntRange::ANY_SIZE))
+        }
+        Kind::Tuple(tuple) => Some(tuple_size(tuple)),
+        Kind::Struct(elements) => Some(IntRange::of_len(elements.len())),
+        _ => None,
+    }
+}
+
+/// The size that collections see: a tuple without types has none.
+fn tuple_size(tuple: &TupleType) -> IntRange {
+    tuple
+        .size
+        .unwrap_or_else(|| IntRange::of_len(tuple.types.len()))
+}
+
+fn array(element: &Type, size: IntRange, other: &Type, trail: &mut Trail<'_>) -> bool {
+    match other.kind() {
+        Kind::Tuple(tuple) => {
+            size.covers(tuple_size(tuple))
+                && tuple
+                    .types
+                    .iter()
+                    .all(|theirs| takes(element, theirs, &mut trail.down()))
+        }
+        Kind::Array {
+            element: theirs,
+            size: their_size,
+        } => {
+            size.covers(their_size.unwrap_or(IntRange::ANY_SIZE))
+                && takes(element, theirs, &mut trail.down())
+        }
+        _ => false,
+    }
+}
+
+fn hash(
+    key: &Type,
+    value: &Type,
+    size: Option<IntRange>,
+    other: &Type,
+    trail: &mut Trail<'_>,
+) -> bool {
+    let range = size.unwrap_or(IntRange::ANY_SIZE);
+    match other.kind() {
+        Kind::Hash {
+            key: their_key,
+            value: their_value,
+            size: their_size,
+        } => {
+            if range.from == Some(0) && is_empty_hash(other) {
+                return true;
+            }
+            takes(key, their_key, &mut trail.down())
+                && takes(value, their_value, &mut trail.down())
+                && range.covers(their_size.unwrap_or(IntRange::ANY_SIZE))
+        }
+        Kind::Struct(elements) => {
+            range.contains_len(elements.len())
+                && elements.iter().all(|theirs| {
+                    let name = Value::Str(theirs.name.clone());
+                    is_instance(key, &name, &mut trail.down())
+                        && takes(value, &theirs.value, &mut trail.down())
+                })
+        }
+        _ => false,
+    }
+}
+
+/// The type that is inferred of `{}`.
+pub(super) fn is_empty_hash(ty: &Type) -> bool {
+    matches!(
+        ty.kind(),
+        Kind::Hash { key, value, size: Some(IntRange::EMPTY) }
+            if matches!(key.kind(), Kind::Unit) && matches!(value.kind(), Kind::Unit)
+    )
+}
+
+fn tuple_takes(tuple: &TupleType, other: &Type, trail: &mut Trail<'_>) -> bool {
+    match other.kind() {
+        Kind::Tuple(theirs) => tuple_takes_tuple(tuple, theirs, trail),
+        Kind::Array { element, size } => {
+            let their_size = size.unwrap_or(IntRange::ANY_SIZE);
+            if !tuple.size_range().covers(their_size) {
+                return false;
+            }
+            let most = their_size.to.map_or(usize::MAX, as_len);
+            tuple
+                .types
+                .iter()
+                .take(most)
+                .all(|mine| takes(mine, element, &mut trail.down()))
+        }
+        _ => false,
+    }
+}
+
+pub(super) fn tuple_takes_tuple(
+    tuple: &TupleType,
+    theirs: &TupleType,
+    trail: &mut Trail<'_>,
+) -> bool {
+    if tuple == theirs {
+        return true;
+    }
+    let size = tuple.size_range();
+    if !size.covers(theirs.size_range()) {
+        return false;
+    }
+    if tuple.types.is_empty() {
+        return true;
+    }
+    if theirs.types.is_empty() {
+        return size.from == Some(0);
+    }
+    theirs.types.iter().enumerate().all(|(index, other)| {
+        tuple
+            .type_at(index)
+            .is_some_and(|mine| takes(mine, other, &mut trail.down()))
+    })
+}
+
+fn as_len(size: i64) -> usize {
+    usize::try_from(size).unwrap_or(0)
+}
+
+fn structure(elements: &[StructElement], other: &Type, trail: &mut Trail<'_>) -> bool {
+    match other.kind() {
+        Kind::Struct(others) => {
+            let mut matched = 0;
+            elements.iter().all(|mine| {
+                let Some(theirs) = others.iter().rfind(|theirs| theirs.name == mine.name) else {
+                    return mine.optional;
+                };
+                matched += 1;
+                (mine.optional || !theirs.optional)
+                    && takes(&mine.value, &theirs.value, &mut trail.down())
+            }) && matched == others.len()
+        }
+        Kind::Hash { key, value, size } => {
+            let required = elements.iter().filter(|element| !element.optional);
+            let range = IntRange {
+                from: IntRange::of_len(required.clone().count()).from,
+                to: IntRange::of_len(elements.len()).to,
+            };
+            required.into_iter().all(|element| {
+                takes(&element.value, value, &mut trail.down())
+                    && takes(&Type::string(), key, &mut trail.unguarded())
+            }) && range.covers(size.unwrap_or(IntRange::ANY_SIZE))
+        }
+        _ => false,
+    }
+}
+
+fn iterable(element: Option<&Type>, other: &Type, trail: &mut Trail<'_>) -> bool {
+    match element {
+        Some(element) if !takes(element, &Type::any(), &mut trail.down()) => {
+            match other.iterated() {
+                Some(Some(theirs)) => takes(element, &theirs, &mut trail.down()),
+                _ => false,
+            }
+        }
+        _ => other.is_iterable(),
+    }
+}

@@ -1,0 +1,22 @@
+//! Questions about types: does one take another, does a value belong to one, what is the type of a
+//! value.
+//!
+//! The rule that must hold: questions about aliases that hold themselves end, by the guard in
+//! [`trail::Trail`].
+
+mod assignable;
+mod callable;
+mod collections;
+mod common;
+mod generalize;
+mod infer;
+mod instance;
+mod iterable;
+mod matching;
+mod merge;
+mod normalize;
+mod objects;
+mod strings;
+mod trail;
+
+pub(crate) use matching::matches;

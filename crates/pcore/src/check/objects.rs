@@ -1,0 +1,136 @@
+//! Which types of objects, catalog entries, URIs and the runtime take which.
+
+use super::assignable::assignable as takes;
+use super::matching::matches;
+use super::trail::Trail;
+use crate::convert;
+use crate::types::{InitType, Kind, ObjectType, RuntimeType, Type};
+use crate::value::{Hash, Value};
+
+pub(super) fn assignable(ty: &Type, other: &Type, trail: &mut Trail<'_>) -> bool {
+    match ty.kind() {
+        Kind::Class(name) => match other.kind() {
+            Kind::Class(theirs) => name.is_none() || name == theirs,
+            _ => false,
+        },
+        Kind::Resource { type_name, title } => match other.kind() {
+            Kind::Resource {
+                type_name: their_name,
+                title: their_title,
+            } => type_name.as_ref().is_none_or(|name| {
+                their_name
+                    .as_ref()
+                    .is_some_and(|theirs| name.to_lowercase() == theirs.to_lowercase())
+                    && (title.is_none() || title == their_title)
+            }),
+            _ => false,
+        },
+        Kind::Uri(parameters) => match other.kind() {
+            Kind::Uri(theirs) => parameters.as_ref().is_none_or(|parameters| {
+                parameters_match(parameters, theirs.as_ref().and_then(Value::as_hash))
+            }),
+            _ => false,
+        },
+        Kind::Runtime(runtime) => match other.kind() {
+            Kind::Runtime(theirs) => runtime_takes(runtime, theirs),
+            _ => false,
+        },
+        Kind::Init(init) => init_takes(init, other, trail),
+        Kind::Object(object) => object_takes(object, other),
+        Kind::ObjectExtension { base, parameters } => match other.kind() {
+            Kind::ObjectExtension {
+                base: their_base,
+                parameters: theirs,
+            } => is_or_inherits(base, their_base) && parameters_match(parameters, theirs.as_hash()),
+            _ => false,
+        },
+        Kind::TypeSet(set) => match other.kind() {
+            Kind::TypeSet(theirs) => set.is_none() || set == theirs,
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// Whether each of the parameters is matched by the other's of that name.
+fn parameters_match(mine: &Value, theirs: Option<&Hash>) -> bool {
+    mine.as_hash().is_none_or(|mine| {
+        mine.iter().all(|(name, wanted)| {
+            theirs
+                .and_then(|theirs| theirs.get(name))
+                .is_some_and(|given| {
+                    matches(given, wanted)
+                        || match (given, wanted) {
+                            (Value::Type(given), Value::Type(wanted)) => {
+                                wanted.is_assignable(given)
+                            }
+                            _ => false,
+                        }
+                })
+        })
+    })
+}
+
+fn runtime_takes(mine: &RuntimeType, theirs: &RuntimeType) -> bool {
+    (mine.runtime.is_none() || mine.runtime == theirs.runtime)
+        && (mine.name.is_none() || mine.name == theirs.name)
+}
+
+fn init_takes(init: &InitType, other: &Type, trail: &mut Trail<'_>) -> bool {
+    let Some(ty) = &init.ty else {
+        return match other.kind() {
+            Kind::Init(_) => true,
+            _ => takes(&Type::rich_data(), other, &mut trail.down()),
+        };
+    };
+    if let Kind::Init(theirs) = other.kind() {
+        return theirs
+            .ty
+            .as_ref()
+            .is_some_and(|theirs| takes(ty, theirs, &mut trail.down()));
+    }
+    convert::init_types(init).is_ok_and(|accepted| {
+        accepted
+            .single
+            .iter()
+            .any(|one| takes(one, other, &mut trail.down()))
+            || accepted
+                .several
+                .iter()
+                .any(|one| takes(one, other, &mut trail.down()))
+            || (accepted.several_may_be_one
+                && accepted.several.iter().any(|one| {
+                    takes(
+                        one,
+                        &Type::tuple_of(vec![other.clone()], None),
+                        &mut trail.down(),
+                    )
+                }))
+    })
+}
+
+fn object_takes(object: &ObjectType, other: &Type) -> bool {
+    match other.kind() {
+        Kind::Object(theirs) => is_or_inherits(object, theirs),
+        Kind::ObjectExtension { base, .. } => is_or_inherits(object, base),
+        _ => false,
+    }
+}
+
+/// Whether the other is this type or inherits from it; all inherit from `Object`.
+pub(super) fn is_or_inherits(object: &ObjectType, other: &ObjectType) -> bool {
+    if object.is_root() || object == other {
+        return true;
+    }
+    let mut parent = other.parent();
+    for _ in 0..crate::defaults::CHECK_DEPTH_MAX {
+        let Some(Kind::Object(above)) = parent.and_then(Type::unaliased).map(Type::kind) else {
+            return false;
+        };
+        if object == above.as_ref() {
+            return true;
+        }
+        parent = above.parent();
+    }
+    false
+}

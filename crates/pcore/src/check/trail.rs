@@ -1,0 +1,157 @@
+//! What keeps questions about recursive aliases from going on for ever. Main type: [`Trail`].
+//!
+//! Two sides are followed: *this* (the type that is asked) and *that* (the type or value it is asked
+//! about). A side is recursive when the same alias (or value) comes by again. When both sides are, all
+//! that could have said no has said yes. The rule that must hold: the trail is handed on exactly where
+//! Puppet hands its guard on, because a lost guard changes answers.
+
+use crate::defaults::CHECK_DEPTH_MAX;
+
+/// The sides that are recursive now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Recursion {
+    pub(super) this: bool,
+    pub(super) that: bool,
+}
+
+impl Recursion {
+    pub(super) fn in_both(self) -> bool {
+        self.this && self.that
+    }
+}
+
+/// What came by on both sides.
+#[derive(Debug, Default)]
+pub(super) struct Guard {
+    this: Vec<usize>,
+    that: Vec<usize>,
+    recursion: Recursion,
+}
+
+/// A guard, once there is an alias to guard against, and the depth of the question.
+#[derive(Debug)]
+pub(super) struct Trail<'g> {
+    guard: Option<&'g mut Guard>,
+    depth: u32,
+}
+
+impl Trail<'_> {
+    pub(super) fn new() -> Self {
+        Self {
+            guard: None,
+            depth: 0,
+        }
+    }
+
+    /// For a question inside this one.
+    pub(super) fn down(&mut self) -> Trail<'_> {
+        Trail {
+            guard: self.guard.as_deref_mut(),
+            depth: self.depth + 1,
+        }
+    }
+
+    /// For a question inside this one that Puppet asks without its guard.
+    pub(super) fn unguarded(&self) -> Trail<'static> {
+        Trail {
+            guard: None,
+            depth: self.depth + 1,
+        }
+    }
+
+    pub(super) fn is_too_deep(&self) -> bool {
+        self.depth > CHECK_DEPTH_MAX
+    }
+
+    /// Asks with a guard: this trail's, or a new one for what is inside only.
+    pub(super) fn guarded<R>(&mut self, ask: impl FnOnce(&mut Trail<'_>) -> R) -> R {
+        let depth = self.depth + 1;
+        let mut own = Guard::default();
+        let guard = self.guard.as_deref_mut().unwrap_or(&mut own);
+        ask(&mut Trail {
+            guard: Some(guard),
+            depth,
+        })
+    }
+
+    /// Asks while something is on this side.
+    pub(super) fn with_this<R>(
+        &mut self,
+        address: usize,
+        ask: impl FnOnce(&mut Self, Recursion) -> R,
+    ) -> R {
+        let added = self.guard_mut(|guard| guard.enter_this(address));
+        let recursion = self.recursion();
+        let answer = ask(self, recursion);
+        if added {
+            self.guard_mut(|guard| guard.leave_this(address));
+        }
+        answer
+    }
+
+    /// Asks while something is on that side.
+    pub(super) fn with_that<R>(&mut self, address: usize, ask: impl FnOnce(&mut Self) -> R) -> R {
+        let added = self.guard_mut(|guard| guard.enter_that(address));
+        let answer = ask(self);
+        if added {
+            self.guard_mut(|guard| guard.leave_that(address));
+        }
+        answer
+    }
+
+    /// Puts something on that side, to stay there.
+    pub(super) fn add_that(&mut self, address: usize) -> Recursion {
+        self.guard_mut(|guard| guard.enter_that(address));
+        self.recursion()
+    }
+
+    fn recursion(&self) -> Recursion {
+        self.guard
+            .as_ref()
+            .map_or_else(Recursion::default, |guard| guard.recursion)
+    }
+
+    fn guard_mut(&mut self, change: impl FnOnce(&mut Guard) -> bool) -> bool {
+        self.guard.as_deref_mut().is_some_and(change)
+    }
+}
+
+impl Guard {
+    /// Whether it is new on this side.
+    fn enter_this(&mut self, address: usize) -> bool {
+        if self.recursion.this {
+            return false;
+        }
+        if self.this.contains(&address) {
+            self.recursion.this = true;
+            return false;
+        }
+        self.this.push(address);
+        true
+    }
+
+    fn leave_this(&mut self, address: usize) -> bool {
+        self.recursion.this = false;
+        self.this.retain(|entered| *entered != address);
+        true
+    }
+
+    /// Whether it is new on that side.
+    fn enter_that(&mut self, address: usize) -> bool {
+        if self.recursion.that {
+            return false;
+        }
+        if self.that.contains(&address) {
+            self.recursion.that = true;
+            return false;
+        }
+        self.that.push(address);
+        true
+    }
+
+    fn leave_that(&mut self, address: usize) -> bool {
+        self.recursion.that = false;
+        self.that.retain(|entered| *entered != address);
+        true
+    }
+}

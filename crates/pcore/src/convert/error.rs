@@ -1,0 +1,64 @@
+//! Why a value could not be made. Main type: [`ConversionError`].
+
+use crate::defaults::{CONVERTED_ELEMENTS_MAX, FORMATTED_WIDTH_MAX};
+use crate::describe::TypeMismatch;
+use crate::time::TimeError;
+use crate::types::Type;
+use crate::value::{SemVerError, SemVerRangeError, UriError};
+
+/// A value was not made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConversionError {
+    #[error("Creation of new instance of type '{0}' is not supported")]
+    Unsupported(String),
+    /// The constructor takes other arguments.
+    #[error("{0}")]
+    Arguments(String),
+    #[error("The string '{text}' cannot be converted to {to}")]
+    Text { text: String, to: &'static str },
+    #[error("Value of type {from} cannot be converted to {to}")]
+    Value { from: String, to: &'static str },
+    #[error("invalid value for {function}: {text}")]
+    Number {
+        function: &'static str,
+        text: String,
+    },
+    #[error("Illegal radix: {0}, expected 2, 8, 10, 16, or default")]
+    Radix(i64),
+    #[error("the number {0} does not fit into 64 bits")]
+    TooLarge(String),
+    #[error("odd number of arguments for Hash")]
+    OddArguments,
+    #[error("invalid base64")]
+    Base64,
+    #[error(
+        "the conversion would make {0} elements, more than the limit of {CONVERTED_ELEMENTS_MAX}"
+    )]
+    TooMany(u64),
+    #[error("the conversion would make a text longer than the limit of {FORMATTED_WIDTH_MAX}")]
+    TooLong,
+    /// The types of a constructor or of `Init` do not go together.
+    #[error("{0}")]
+    Init(String),
+    #[error(transparent)]
+    Mismatch(#[from] TypeMismatch),
+    #[error(transparent)]
+    Time(#[from] TimeError),
+    #[error(transparent)]
+    Version(#[from] SemVerError),
+    #[error(transparent)]
+    VersionRange(#[from] SemVerRangeError),
+    #[error(transparent)]
+    Uri(#[from] UriError),
+    /// A type's text could not be read.
+    #[error("{0}")]
+    TypeText(String),
+    #[error("{0}")]
+    Regexp(String),
+}
+
+impl ConversionError {
+    pub(super) fn unsupported(ty: &Type) -> Self {
+        Self::Unsupported(ty.to_string())
+    }
+}

@@ -1,0 +1,279 @@
+//! Numbers from texts, other numbers, booleans and times.
+//!
+//! The rule that must hold: texts are read as Ruby's `Integer()` and `Float()` read them; what does not
+//! fit into 64 bits is an error, never cut off.
+
+use super::ConversionError;
+use super::constructor::{Constructor, Parameters, general, key, structure};
+use crate::types::{IntRange, Type};
+use crate::value::{Regexp, Value};
+
+const DECIMAL: &str = r"(?:0|[1-9]\d*)";
+const HEX: &str = r"(?:0[xX][0-9A-Fa-f]+)";
+const OCTAL: &str = r"(?:0[0-7]+)";
+const BINARY: &str = r"(?:0[bB][01]+)";
+const SIGN: &str = r"[+-]?\s*";
+
+fn convertible(first: &str, bare_number: Vec<Type>) -> Type {
+    let pattern = Regexp::new(format!(r"\A{SIGN}(?:{first}|{HEX}|{OCTAL}|{BINARY})\z"));
+    let mut types = bare_number;
+    types.extend([
+        Type::boolean(),
+        Type::pattern(vec![pattern]),
+        Type::timespan(),
+        Type::timestamp(),
+    ]);
+    Type::variant_of(types)
+}
+
+fn float_text() -> String {
+    format!(r"(?:{DECIMAL}(?:\.\d+)?(?:[eE]-?\d+)?)")
+}
+
+pub(super) fn integer() -> Constructor {
+    let pattern = Regexp::new(format!(r"\A{SIGN}(?:(?:\d+)|{HEX}|{BINARY})\z"));
+    let from = Type::variant_of(vec![
+        Type::numeric(),
+        Type::boolean(),
+        Type::pattern(vec![pattern]),
+        Type::timespan(),
+        Type::timestamp(),
+    ]);
+    let mut radixes = vec![Type::default_type()];
+    radixes.extend([2, 8, 10, 16].map(|radix| Type::integer_in(IntRange::exactly(radix))));
+    let radix = Type::variant_of(radixes);
+    let hash = structure(
+        &[("from", from.clone())],
+        &[("radix", radix.clone()), ("abs", Type::boolean())],
+    );
+    Constructor::new("new")
+        .way(
+            Parameters::one("from", from)
+                .optional("radix", radix)
+                .optional("abs", Type::boolean()),
+            |arguments| make_integer(arguments.first(), arguments.get(1), arguments.get(2)),
+        )
+        .way(Parameters::one("hash_args", hash), |arguments| {
+            let value = |name| key(arguments, name);
+            make_integer(value("from"), value("radix"), value("abs"))
+        })
+        .refusal(Parameters::one("hash_args", Type::hash()), |arguments| {
+            refuse_integer_hash(arguments)
+        })
+        .refusal(
+            Parameters::one("from", Type::any())
+                .optional("radix", Type::integer())
+                .optional("abs", Type::boolean()),
+            |arguments| refuse_integer(arguments.first(), arguments.get(1)),
+        )
+}
+
+fn refuse_integer(from: Option<&Value>, radix: Option<&Value>) -> ConversionError {
+    match radix {
+        Some(Value::Int(radix)) if !matches!(radix, 2 | 8 | 10 | 16) => {
+            ConversionError::Radix(*radix)
+        }
+        _ => refuse(from, "Integer"),
+    }
+}
+
+fn refuse_integer_hash(arguments: &[Value]) -> ConversionError {
+    let (from, radix) = (key(arguments, "from"), key(arguments, "radix"));
+    if from.is_some_and(|from| make_integer(Some(from), None, None).is_err()) {
+        return refuse(from, "Integer");
+    }
+    match radix {
+        Some(Value::Int(_)) => refuse_integer(from, radix),
+        _ => refuse(arguments.first(), "Integer"),
+    }
+}
+
+fn refuse(from: Option<&Value>, to: &'static str) -> ConversionError {
+    let from = from.unwrap_or(&Value::Undef);
+    match from {
+        Value::Str(text) => ConversionError::Text {
+            text: text.to_string(),
+            to,
+        },
+        _ => ConversionError::Value {
+            from: general(from),
+            to,
+        },
+    }
+}
+
+fn is_true(value: Option<&Value>) -> bool {
+    value.is_some_and(Value::is_truthy)
+}
+
+fn make_integer(
+    from: Option<&Value>,
+    radix: Option<&Value>,
+    abs: Option<&Value>,
+) -> Result<Value, ConversionError> {
+    let number = match from.unwrap_or(&Value::Undef) {
+        Value::Int(number) => *number,
+        Value::Float(number) => truncate(*number)?,
+        Value::Bool(flag) => i64::from(*flag),
+        Value::Timespan(span) => span.whole_seconds(),
+        Value::Timestamp(time) => time.whole_seconds(),
+        Value::Str(text) => integer_of_text(text, radix.and_then(Value::as_int))?,
+        other => return Err(refuse(Some(other), "Integer")),
+    };
+    if is_true(abs) {
+        let positive = number.checked_abs();
+        let too_large = || ConversionError::TooLarge(number.unsigned_abs().to_string());
+        return positive.map(Value::Int).ok_or_else(too_large);
+    }
+    Ok(Value::Int(number))
+}
+
+fn truncate(number: f64) -> Result<i64, ConversionError> {
+    const BEHIND: f64 = 9_223_372_036_854_775_808.0;
+    if !(-BEHIND..BEHIND).contains(&number) {
+        return Err(ConversionError::TooLarge(crate::text::ruby_float(number)));
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the range was checked above"
+    )]
+    let whole = number.trunc() as i64;
+    Ok(whole)
+}
+
+fn integer_of_text(text: &str, radix: Option<i64>) -> Result<i64, ConversionError> {
+    let refused = || ConversionError::Number {
+        function: "Integer()",
+        text: format!("{text:?}"),
+    };
+    let (sign, digits) = split_sign(text).ok_or_else(refused)?;
+    let lower = digits.to_ascii_lowercase();
+    let radix = radix.and_then(|radix| u32::try_from(radix).ok());
+    let prefixes = [("0x", 16), ("0b", 2), ("0o", 8), ("0d", 10), ("0", 8)];
+    let prefix = prefixes.iter().find(|(prefix, of)| {
+        lower.len() > prefix.len()
+            && lower.starts_with(prefix)
+            && (*prefix != "0" || radix.is_none_or(|radix| radix == *of))
+    });
+    let (body, radix) = match (prefix, radix) {
+        (Some((prefix, of)), None) => (&lower[prefix.len()..], *of),
+        (Some((prefix, of)), Some(radix)) if radix == *of => (&lower[prefix.len()..], radix),
+        (_, radix) => (lower.as_str(), radix.unwrap_or(10)),
+    };
+    if body.is_empty() || !body.chars().all(|c| c.is_digit(radix)) {
+        return Err(refused());
+    }
+    i64::from_str_radix(&format!("{sign}{body}"), radix)
+        .map_err(|_| ConversionError::TooLarge(text.trim().to_owned()))
+}
+
+/// The sign and what stands behind it; blanks may stand before and between.
+fn split_sign(text: &str) -> Option<(&'static str, &str)> {
+    let blank = |c: char| c == ' ' || c == '\t';
+    match text.strip_prefix(['+', '-']) {
+        Some(rest) => {
+            let sign = if text.starts_with('-') { "-" } else { "" };
+            Some((sign, rest.trim_start_matches(blank)))
+                .filter(|(_, rest)| !rest.starts_with(|c: char| c.is_whitespace()))
+        }
+        None => Some(("", text.trim_start())),
+    }
+}
+
+pub(super) fn float() -> Constructor {
+    let from = convertible(&float_text(), vec![Type::numeric()]);
+    number_constructor("new_float", from, make_float, |arguments| {
+        refuse(arguments.first(), "Float")
+    })
+}
+
+pub(super) fn numeric() -> Constructor {
+    let from = convertible(&float_text(), vec![Type::integer(), Type::float()]);
+    number_constructor("new_numeric", from, make_numeric, |arguments| {
+        refuse(arguments.first(), "Numeric")
+    })
+}
+
+type MakeNumber = fn(Option<&Value>) -> Result<Value, ConversionError>;
+
+fn number_constructor(
+    name: &str,
+    from: Type,
+    make: MakeNumber,
+    say: fn(&[Value]) -> ConversionError,
+) -> Constructor {
+    let hash = structure(&[("from", from.clone())], &[("abs", Type::boolean())]);
+    let finish = |number: Value, abs: Option<&Value>| match number {
+        Value::Float(number) if is_true(abs) => Ok(Value::Float(number.abs())),
+        Value::Int(number) if is_true(abs) => make_integer(Some(&Value::Int(number)), None, abs),
+        number => Ok(number),
+    };
+    Constructor::new(name)
+        .way(
+            Parameters::one("from", from).optional("abs", Type::boolean()),
+            move |arguments| finish(make(arguments.first())?, arguments.get(1)),
+        )
+        .way(Parameters::one("hash_args", hash), move |arguments| {
+            finish(make(key(arguments, "from"))?, key(arguments, "abs"))
+        })
+        .refusal(
+            Parameters::one("from", Type::any()).optional("abs", Type::boolean()),
+            say,
+        )
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a float is asked for")]
+fn make_float(from: Option<&Value>) -> Result<Value, ConversionError> {
+    Ok(Value::Float(match from.unwrap_or(&Value::Undef) {
+        Value::Float(number) => *number,
+        Value::Int(number) => *number as f64,
+        Value::Bool(flag) => f64::from(u8::from(*flag)),
+        Value::Timespan(span) => span.seconds(),
+        Value::Timestamp(time) => time.seconds(),
+        Value::Str(text) => float_of_text(text)?,
+        other => return Err(refuse(Some(other), "Float")),
+    }))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a float is asked for")]
+fn float_of_text(text: &str) -> Result<f64, ConversionError> {
+    let refused = || ConversionError::Number {
+        function: "Float()",
+        text: format!("{text:?}"),
+    };
+    let (sign, digits) = split_sign(text).ok_or_else(refused)?;
+    let lower = digits.to_ascii_lowercase();
+    let magnitude = if lower.starts_with("0b") && !text.starts_with(['+', '-']) {
+        integer_of_text(digits, None)? as f64
+    } else if let Some(hex) = lower.strip_prefix("0x") {
+        let number = u64::from_str_radix(hex, 16);
+        number.map_err(|_| ConversionError::TooLarge(text.to_owned()))? as f64
+    } else {
+        lower.parse::<f64>().map_err(|_| refused())?
+    };
+    Ok(if sign == "-" { -magnitude } else { magnitude })
+}
+
+fn make_numeric(from: Option<&Value>) -> Result<Value, ConversionError> {
+    match from.unwrap_or(&Value::Undef) {
+        Value::Int(number) => Ok(Value::Int(*number)),
+        Value::Bool(flag) => Ok(Value::Int(i64::from(*flag))),
+        Value::Str(text) => numeric_of_text(text),
+        other => make_float(Some(other)),
+    }
+}
+
+/// An integer unless it has a fraction or an exponent.
+fn numeric_of_text(text: &str) -> Result<Value, ConversionError> {
+    let digits = text.trim_start_matches(['+', '-']).trim_start();
+    let lower = digits.to_ascii_lowercase();
+    let is_hex = lower.starts_with("0x") || lower.starts_with("0b");
+    if !is_hex && lower.contains(['.', 'e']) {
+        return float_of_text(text).map(Value::Float);
+    }
+    match integer_of_text(text, None) {
+        // a leading zero with digits that are not octal
+        Err(ConversionError::Number { .. }) => float_of_text(text).map(Value::Float),
+        other => other.map(Value::Int),
+    }
+}

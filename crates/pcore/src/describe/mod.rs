@@ -1,0 +1,53 @@
+//! Why a value or a type does not fit: the words that Puppet uses, since users match on them.
+//!
+//! [`describe_mismatch`] says it of one type, [`Signature`]s of a call, [`describe_parameters`] of the
+//! parameters of a class, define, task or plan. The rule that must hold: a description is only made when
+//! something does not fit, since it costs more than the check.
+
+mod call;
+mod describer;
+mod message;
+mod mismatch;
+mod parameters;
+mod path;
+
+pub use call::{Signature, describe_call};
+pub(crate) use message::{article, short_name};
+pub use parameters::{describe_default, describe_parameters};
+
+use crate::types::Type;
+use crate::value::Value;
+use path::Step;
+
+/// A value does not belong to a type.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct TypeMismatch {
+    message: String,
+}
+
+/// Why one type does not take another: lines, or nothing if it does.
+#[must_use]
+pub fn describe_mismatch(name: &str, expected: &Type, actual: &Type) -> String {
+    let errors = describer::describe(expected, actual, &[Step::Subject(name.to_owned())]);
+    match errors.as_slice() {
+        [one] => one.to_string().trim().to_owned(),
+        several => lines(several),
+    }
+}
+
+fn lines(errors: &[mismatch::Mismatch]) -> String {
+    let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    texts.join("\n ")
+}
+
+/// Says that a value must belong to a type; the subject begins the message.
+pub fn assert_instance(subject: &str, expected: &Type, value: &Value) -> Result<(), TypeMismatch> {
+    if expected.is_instance(value) {
+        return Ok(());
+    }
+    let subject = format!("{subject} has wrong type,");
+    Err(TypeMismatch {
+        message: describe_mismatch(&subject, expected, &Type::infer_detailed(value)),
+    })
+}

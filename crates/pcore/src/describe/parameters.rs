@@ -1,0 +1,65 @@
+//! Why the parameters of a class, define, task or plan do not fit: [`describe_parameters`].
+
+use super::describer::describe;
+use super::mismatch::{Mismatch, What};
+use super::path::Step;
+use super::{TypeMismatch, lines};
+use crate::types::{StructElement, Type};
+use crate::value::{Hash, Value};
+
+/// Checks given values against parameters. The subject (`Class[Foo]`) begins the message; parameters that
+/// are optional may be missing, and all may if `missing_ok`. A value whose type only the future knows (a
+/// deferred one) is told by the function, and not looked at.
+pub fn describe_parameters(
+    subject: &str,
+    parameters: &[StructElement],
+    given: &Hash,
+    missing_ok: bool,
+    is_deferred: impl Fn(&Value) -> bool,
+) -> Result<(), TypeMismatch> {
+    let is_known = |name: &str| parameters.iter().any(|known| known.name() == name);
+    let mut errors: Vec<Mismatch> = given
+        .keys()
+        .map(ToString::to_string)
+        .filter(|name| !is_known(name))
+        .map(|name| Mismatch::new(&[], What::InvalidParameter(name)))
+        .collect();
+    for parameter in parameters {
+        let name = || parameter.name().to_owned();
+        match given.get_str(parameter.name()) {
+            None if missing_ok || parameter.is_optional() => {}
+            None => errors.push(Mismatch::new(&[], What::MissingParameter(name()))),
+            Some(value) if is_deferred(value) || parameter.value().is_instance(value) => {}
+            Some(value) => errors.extend(describe(
+                parameter.value(),
+                &Type::infer_detailed(value),
+                &[Step::Parameter(name())],
+            )),
+        }
+    }
+    refuse(subject, &errors)
+}
+
+/// Checks a parameter's default value.
+pub fn describe_default(
+    subject: &str,
+    name: &str,
+    ty: &Type,
+    value: &Value,
+) -> Result<(), TypeMismatch> {
+    if ty.is_instance(value) {
+        return Ok(());
+    }
+    let actual = Type::infer_detailed(value).generalize();
+    let errors = describe(ty, &actual, &[Step::Parameter(name.to_owned())]);
+    refuse(subject, &errors)
+}
+
+fn refuse(subject: &str, errors: &[Mismatch]) -> Result<(), TypeMismatch> {
+    let message = match errors {
+        [] => return Ok(()),
+        [one] => format!("{subject}:{one}"),
+        several => format!("{subject}:\n {}", lines(several)),
+    };
+    Err(TypeMismatch { message })
+}

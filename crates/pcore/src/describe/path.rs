@@ -1,0 +1,47 @@
+//! Where in a type something does not fit. Main type: [`Step`].
+
+use std::fmt;
+
+/// One step on the way to what does not fit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Step {
+    Subject(String),
+    EntryValue(String),
+    EntryKey(String),
+    Parameter(String),
+    Return,
+    Block,
+    Index(usize),
+    Variant(usize),
+    Signature(usize),
+}
+
+impl Step {
+    /// Whether it is a choice among several, which does not make places differ.
+    pub(super) fn is_choice(&self) -> bool {
+        matches!(self, Self::Variant(_) | Self::Signature(_))
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Subject(name) => f.write_str(name),
+            Self::EntryValue(key) => write!(f, "entry '{key}'"),
+            Self::EntryKey(key) => write!(f, "key of entry '{key}'"),
+            Self::Parameter(name) => write!(f, "parameter '{name}'"),
+            Self::Return => f.write_str("return"),
+            Self::Block => f.write_str("block"),
+            Self::Index(index) => write!(f, "index {index}"),
+            Self::Variant(index) => write!(f, "variant {index}"),
+            Self::Signature(index) => write!(f, "{}.", index + 1),
+        }
+    }
+}
+
+/// The path and one step more.
+pub(super) fn and(path: &[Step], step: Step) -> Vec<Step> {
+    let mut longer = path.to_vec();
+    longer.push(step);
+    longer
+}

@@ -1,0 +1,162 @@
+//! Texts of times: formats of [`Timespan`](crate::Timespan) and [`Timestamp`](crate::Timestamp), read
+//! and written.
+//!
+//! The rule that must hold: formats mean what Ruby's `strftime` and `_strptime` and Puppet's timespan
+//! formats mean; nothing here looks at a clock or at the machine's time zone.
+
+mod civil;
+mod span_format;
+mod span_parse;
+mod strftime;
+mod strptime;
+mod zone;
+
+use crate::value::{Timespan, Timestamp};
+
+/// A text is not a time, or a format is none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TimeError {
+    #[error("Unable to parse '{text}' using format '{format}'")]
+    Unparsable { text: String, format: String },
+    #[error("Unable to parse '{text}' using any of the formats {formats}")]
+    NoFormat { text: String, formats: String },
+    #[error("Bad format specifier '{specifier}' in '{format}', at position {position}")]
+    BadSpecifier {
+        specifier: String,
+        format: String,
+        position: usize,
+    },
+    #[error(
+        "Format specifiers %L and %N denotes fractions and must be used together with a specifier of higher magnitude"
+    )]
+    FractionAlone,
+    #[error("Illegal timezone '{0}'")]
+    BadZone(String),
+    #[error(
+        "Using a Timezone designator in format specification is mutually exclusive to providing an explicit timezone argument"
+    )]
+    TwoZones,
+    #[error("argument out of range")]
+    OutOfRange,
+    #[error("the format asks for {0} characters, more than the limit")]
+    TooWide(usize),
+}
+
+/// The formats that a timespan is read in if none is given; the first one is its text.
+const SPAN_FORMATS: [&str; 8] = [
+    "%D-%H:%M:%S.%-N",
+    "%H:%M:%S.%-N",
+    "%M:%S.%-N",
+    "%S.%-N",
+    "%D-%H:%M:%S",
+    "%H:%M:%S",
+    "%D-%H:%M",
+    "%S",
+];
+
+/// The formats that a timestamp is read in if none is given.
+const STAMP_FORMATS: [&str; 5] = [
+    "%FT%T.%N %Z",
+    "%FT%T %Z",
+    "%F %T.%N %Z",
+    "%F %T %Z",
+    "%F %Z",
+];
+const STAMP_FORMATS_WITHOUT_ZONE: [&str; 5] = ["%FT%T.%N", "%FT%T", "%F %T.%N", "%F %T", "%F"];
+
+impl Timespan {
+    /// In a format of `%D %H %M %S %L %N`.
+    pub fn format(self, format: &str) -> Result<String, TimeError> {
+        span_format::parse(format)?.write(self)
+    }
+
+    /// Reads a text in the first of some formats that fits; without formats in the usual ones.
+    pub fn parse(text: &str, formats: Option<&[&str]>) -> Result<Self, TimeError> {
+        let formats = formats.unwrap_or(&SPAN_FORMATS);
+        for format in formats {
+            if let Ok(span) = Self::parse_as(text, format) {
+                return Ok(span);
+            }
+        }
+        Err(no_format(text, formats))
+    }
+
+    /// Reads a text in one format.
+    pub fn parse_as(text: &str, format: &str) -> Result<Self, TimeError> {
+        span_parse::parse(text, &span_format::parse(format)?, format)
+    }
+}
+
+impl std::fmt::Display for Timespan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let text = self.format(SPAN_FORMATS[0]).map_err(|_| std::fmt::Error)?;
+        f.write_str(&text)
+    }
+}
+
+impl Timestamp {
+    /// In a format of Ruby's `strftime`, in UTC or another time zone.
+    pub fn format(self, format: &str, zone: Option<&str>) -> Result<String, TimeError> {
+        let offset = match zone.filter(|zone| !zone.is_empty()) {
+            Some(zone) => Some(zone::offset_seconds(zone)?),
+            None => None,
+        };
+        strftime::write(self, format, offset)
+    }
+
+    /// Reads a text in the first of some formats that fits; without formats in the usual ones.
+    pub fn parse(
+        text: &str,
+        formats: Option<&[&str]>,
+        zone: Option<&str>,
+    ) -> Result<Self, TimeError> {
+        let zone = zone.filter(|zone| !zone.is_empty());
+        let usual: Vec<&str> = if zone.is_some() {
+            STAMP_FORMATS_WITHOUT_ZONE.to_vec()
+        } else {
+            STAMP_FORMATS
+                .iter()
+                .chain(&STAMP_FORMATS_WITHOUT_ZONE)
+                .copied()
+                .collect()
+        };
+        let formats = formats.unwrap_or(&usual);
+        for format in formats {
+            if let Some(parsed) = strptime::parse(text, format)
+                && !(zone.is_some() && parsed.zone.is_some())
+            {
+                return parsed.timestamp(zone);
+            }
+        }
+        Err(no_format(text, formats))
+    }
+
+    /// Reads a text in one format.
+    pub fn parse_as(text: &str, format: &str, zone: Option<&str>) -> Result<Self, TimeError> {
+        let zone = zone.filter(|zone| !zone.is_empty());
+        let parsed = strptime::parse(text, format).ok_or_else(|| TimeError::Unparsable {
+            text: text.to_owned(),
+            format: format.to_owned(),
+        })?;
+        if zone.is_some() && parsed.zone.is_some() {
+            return Err(TimeError::TwoZones);
+        }
+        parsed.timestamp(zone)
+    }
+}
+
+impl std::fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let text = self
+            .format(STAMP_FORMATS[0], None)
+            .map_err(|_| std::fmt::Error)?;
+        f.write_str(&text)
+    }
+}
+
+fn no_format(text: &str, formats: &[&str]) -> TimeError {
+    TimeError::NoFormat {
+        text: text.to_owned(),
+        formats: formats.join(", "),
+    }
+}

@@ -1,0 +1,273 @@
+//! Reading timestamps in the formats of Ruby's `DateTime._strptime`: [`parse`].
+//!
+//! The rule that must hold: the whole text must be read, and what a format does not name is not guessed
+//! but for parts below the smallest that is named, which are zero.
+
+use super::TimeError;
+use super::civil::{self, MONTHS, WEEKDAYS};
+use super::zone;
+use crate::value::Timestamp;
+
+/// What was read.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Parsed {
+    year: Option<i64>,
+    century: Option<i64>,
+    month: Option<i64>,
+    day: Option<i64>,
+    hour: Option<i64>,
+    minute: Option<i64>,
+    second: Option<i64>,
+    nanos: Option<i128>,
+    /// Noon is added to the hour.
+    afternoon: Option<bool>,
+    /// The zone's text, and its offset if it is known.
+    pub(super) zone: Option<(String, Option<i64>)>,
+}
+
+impl Parsed {
+    /// The point in time; a zone that was read wins over none given.
+    pub(super) fn timestamp(&self, zone: Option<&str>) -> Result<Timestamp, TimeError> {
+        let offset = match (zone, &self.zone) {
+            (Some(zone), _) => zone::offset_seconds(zone)?,
+            (None, Some((text, offset))) => {
+                offset.ok_or_else(|| TimeError::BadZone(text.clone()))?
+            }
+            (None, None) => 0,
+        };
+        let year = self.year.ok_or(TimeError::OutOfRange)?;
+        let (month, day) = (self.month.unwrap_or(1), self.day.unwrap_or(1));
+        let hour = self.hour.unwrap_or(0);
+        if !(1..=12).contains(&month) || !(1..=31).contains(&day) || hour > 24 {
+            return Err(TimeError::OutOfRange);
+        }
+        // a day behind the month's last is in the next month, as Ruby's Time has it
+        let days = civil::days_of(year, month, 1) + day - 1;
+        let seconds =
+            days * 86_400 + hour * 3_600 + self.minute.unwrap_or(0) * 60 + self.second.unwrap_or(0)
+                - offset;
+        let nanos = i128::from(seconds) * 1_000_000_000 + self.nanos.unwrap_or(0);
+        Timestamp::from_nanos(nanos).ok_or(TimeError::OutOfRange)
+    }
+}
+
+/// Reads the whole text; `None` if it does not fit the format.
+pub(super) fn parse(text: &str, format: &str) -> Option<Parsed> {
+    let mut reader = Reader {
+        rest: text,
+        parsed: Parsed::default(),
+    };
+    reader.read(format)?;
+    if !reader.rest.is_empty() {
+        return None;
+    }
+    let mut parsed = reader.parsed;
+    if let (Some(hour), Some(afternoon)) = (parsed.hour, parsed.afternoon) {
+        parsed.hour = Some(hour % 12 + if afternoon { 12 } else { 0 });
+    }
+    if let (Some(century), Some(year)) = (parsed.century, parsed.year) {
+        parsed.year = Some(century * 100 + year.rem_euclid(100));
+    }
+    Some(parsed)
+}
+
+struct Reader<'a> {
+    rest: &'a str,
+    parsed: Parsed,
+}
+
+impl Reader<'_> {
+    fn read(&mut self, format: &str) -> Option<()> {
+        let mut chars = format.chars();
+        while let Some(c) = chars.next() {
+            if c.is_ascii_whitespace() {
+                self.rest = self
+                    .rest
+                    .trim_start_matches(|c: char| c.is_ascii_whitespace());
+                continue;
+            }
+            if c != '%' {
+                self.rest = self.rest.strip_prefix(c)?;
+                continue;
+            }
+            let mut letter = chars.next()?;
+            while matches!(letter, 'E' | 'O' | ':') {
+                letter = chars.next()?;
+            }
+            // a field behind takes digits of its own
+            let followed = followed_by_number(chars.as_str());
+            self.directive(letter, followed)?;
+        }
+        Some(())
+    }
+
+    fn directive(&mut self, letter: char, followed: bool) -> Option<()> {
+        match letter {
+            'Y' => {
+                let most = if followed { 4 } else { usize::MAX };
+                self.parsed.year = Some(self.signed(most)?);
+            }
+            'C' => {
+                let most = if followed { 2 } else { usize::MAX };
+                self.parsed.century = Some(self.signed(most)?);
+            }
+            'y' => {
+                let year = self.digits(2)?;
+                self.parsed.year = Some(year + if year >= 69 { 1900 } else { 2000 });
+            }
+            'm' => self.parsed.month = Some(self.within(2, 1, 12)?),
+            'd' | 'e' => {
+                self.skip_blank();
+                self.parsed.day = Some(self.within(2, 1, 31)?);
+            }
+            'j' => {
+                self.within(3, 1, 366)?;
+            }
+            'H' | 'k' => {
+                self.skip_blank();
+                self.parsed.hour = Some(self.within(2, 0, 24)?);
+            }
+            'I' | 'l' => {
+                self.skip_blank();
+                self.parsed.hour = Some(self.within(2, 1, 12)?);
+            }
+            'M' => self.parsed.minute = Some(self.within(2, 0, 59)?),
+            'S' => self.parsed.second = Some(self.within(2, 0, 60)?),
+            'L' => self.fraction(if followed { 3 } else { usize::MAX })?,
+            'N' => self.fraction(if followed { 9 } else { usize::MAX })?,
+            'B' | 'b' | 'h' => self.parsed.month = Some(self.name(&MONTHS)? + 1),
+            'A' | 'a' => {
+                self.name(&WEEKDAYS)?;
+            }
+            'p' | 'P' => self.parsed.afternoon = Some(self.half()?),
+            'u' => {
+                self.within(1, 1, 7)?;
+            }
+            'w' => {
+                self.within(1, 0, 6)?;
+            }
+            'G' => {
+                self.signed(if followed { 4 } else { usize::MAX })?;
+            }
+            'g' | 'V' | 'U' | 'W' => {
+                self.within(2, 0, 99)?;
+            }
+            'z' | 'Z' => {
+                let (length, offset) = zone::scan(self.rest)?;
+                let text = self.rest[..length].to_owned();
+                self.parsed.zone = Some((text, offset));
+                self.rest = &self.rest[length..];
+            }
+            'n' | 't' => self.skip_blank(),
+            '%' => self.rest = self.rest.strip_prefix('%')?,
+            _ => self.composed(letter)?,
+        }
+        Some(())
+    }
+
+    fn composed(&mut self, letter: char) -> Option<()> {
+        self.read(match letter {
+            'c' => "%a %b %e %H:%M:%S %Y",
+            'D' | 'x' => "%m/%d/%y",
+            'F' => "%Y-%m-%d",
+            'v' => "%e-%b-%Y",
+            'X' | 'T' => "%H:%M:%S",
+            'r' => "%I:%M:%S %p",
+            'R' => "%H:%M",
+            '+' => "%a %b %e %H:%M:%S %Z %Y",
+            _ => return None,
+        })
+    }
+
+    fn skip_blank(&mut self) {
+        self.rest = self
+            .rest
+            .trim_start_matches(|c: char| c.is_ascii_whitespace());
+    }
+
+    fn digits(&mut self, most: usize) -> Option<i64> {
+        let length = self
+            .rest
+            .bytes()
+            .take(most)
+            .take_while(u8::is_ascii_digit)
+            .count();
+        let (digits, rest) = self.rest.split_at(length);
+        self.rest = rest;
+        digits.parse().ok()
+    }
+
+    fn within(&mut self, most: usize, low: i64, high: i64) -> Option<i64> {
+        self.digits(most)
+            .filter(|number| (low..=high).contains(number))
+    }
+
+    fn signed(&mut self, most: usize) -> Option<i64> {
+        let negative = self.rest.starts_with('-');
+        self.rest = self.rest.strip_prefix(['-', '+']).unwrap_or(self.rest);
+        let number = self.digits(most)?;
+        Some(if negative { -number } else { number })
+    }
+
+    fn fraction(&mut self, most: usize) -> Option<()> {
+        let length = self
+            .rest
+            .bytes()
+            .take(most)
+            .take_while(u8::is_ascii_digit)
+            .count();
+        if length == 0 {
+            return None;
+        }
+        let digits = &self.rest[..length];
+        let kept = &digits[..length.min(9)];
+        let number: i128 = kept.parse().ok()?;
+        let missing = u32::try_from(9 - kept.len()).ok()?;
+        self.parsed.nanos = Some(number * 10_i128.pow(missing));
+        self.rest = &self.rest[length..];
+        Some(())
+    }
+
+    /// A full name or its first three letters.
+    fn name(&mut self, names: &[&str]) -> Option<i64> {
+        for (index, name) in names.iter().enumerate() {
+            for length in [name.len(), 3] {
+                if self
+                    .rest
+                    .get(..length)
+                    .is_some_and(|text| text.eq_ignore_ascii_case(&name[..length]))
+                {
+                    self.rest = &self.rest[length..];
+                    return i64::try_from(index).ok();
+                }
+            }
+        }
+        None
+    }
+
+    fn half(&mut self) -> Option<bool> {
+        let lower = self.rest.to_ascii_lowercase();
+        for (text, afternoon) in [("am", false), ("a.m.", false), ("pm", true), ("p.m.", true)] {
+            if lower.starts_with(text) {
+                self.rest = &self.rest[text.len()..];
+                return Some(afternoon);
+            }
+        }
+        None
+    }
+}
+
+/// Whether a format goes on with a digit or a field of digits.
+fn followed_by_number(format: &str) -> bool {
+    let mut chars = format.chars();
+    match chars.next() {
+        Some(c) if c.is_ascii_digit() => true,
+        Some('%') => {
+            let letter = chars.find(|c| !matches!(c, 'E' | 'O'));
+            letter.is_some_and(|c| {
+                c.is_ascii_digit() || "CDdeFGgHIjkLlMmNQRrSsTUuVvWwXxYy".contains(c)
+            })
+        }
+        _ => false,
+    }
+}

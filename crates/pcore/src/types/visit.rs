@@ -1,0 +1,84 @@
+//! Walking through a type and all that is in it: [`visit`].
+//!
+//! The rule that must hold: each alias and each named object is entered once, so the walk ends.
+
+use super::{Kind, Type};
+
+/// Calls for the type and everything in it, as long as the call says to go on.
+pub(crate) fn visit(ty: &Type, call: &mut dyn FnMut(&Type) -> bool) {
+    Walk {
+        entered: Vec::new(),
+        call,
+        stopped: false,
+    }
+    .enter(ty);
+}
+
+struct Walk<'a> {
+    entered: Vec<usize>,
+    call: &'a mut dyn FnMut(&Type) -> bool,
+    stopped: bool,
+}
+
+impl Walk<'_> {
+    fn enter(&mut self, ty: &Type) {
+        if self.stopped {
+            return;
+        }
+        if !(self.call)(ty) {
+            self.stopped = true;
+            return;
+        }
+        match ty.kind() {
+            Kind::Array { element, .. } => self.enter(element),
+            Kind::Hash { key, value, .. } => {
+                self.enter(key);
+                self.enter(value);
+            }
+            Kind::Tuple(tuple) => tuple.types.iter().for_each(|ty| self.enter(ty)),
+            Kind::Struct(elements) => {
+                for element in elements {
+                    self.enter(&element.value);
+                }
+            }
+            Kind::Variant(types) => types.iter().for_each(|ty| self.enter(ty)),
+            Kind::Optional(Some(inner))
+            | Kind::NotUndef(Some(inner))
+            | Kind::Type(Some(inner))
+            | Kind::Iterable(Some(inner))
+            | Kind::Iterator(Some(inner))
+            | Kind::Sensitive(inner) => self.enter(inner),
+            Kind::Init(init) => init.ty.iter().for_each(|ty| self.enter(ty)),
+            Kind::Callable(callable) => {
+                if let Some(parameters) = &callable.parameters {
+                    parameters.types.iter().for_each(|ty| self.enter(ty));
+                }
+                callable.block.iter().for_each(|ty| self.enter(ty));
+                callable.returns.iter().for_each(|ty| self.enter(ty));
+            }
+            Kind::Alias(alias) => {
+                if let Some(resolved) = alias.resolved().filter(|_| self.is_new(ty.address())) {
+                    self.enter(resolved);
+                }
+            }
+            Kind::Object(object) => {
+                let address = std::sync::Arc::as_ptr(object).addr();
+                if let Some(body) = object.body().filter(|_| self.is_new(address)) {
+                    body.parent.iter().for_each(|ty| self.enter(ty));
+                    for attribute in body.attributes.values() {
+                        self.enter(&attribute.ty);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn is_new(&mut self, address: usize) -> bool {
+        let new = !self.entered.contains(&address);
+        if new {
+            self.entered.push(address);
+        }
+        new
+    }
+}

@@ -1,4 +1,5 @@
 //! Our crates of the Puppet language give the answers of Ruby and Puppet.
 #![cfg(test)]
 
+mod psych;
 mod regex;

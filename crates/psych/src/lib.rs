@@ -1,0 +1,29 @@
+//! YAML as Ruby's Psych reads it, which is how Hiera and Bolt read their files: [`load`], [`Node`].
+//!
+//! The notation is parsed by `saphyr-parser`; what a scalar means is decided here, by the rules of
+//! Psych 4 (Ruby 3.1): `yes` is true, `010` is 8, `12:30` is 45000, `:a` is a symbol, `<<` merges.
+//! Every value knows its place and in what style it was written.
+//!
+//! As with `safe_load`, tags of Ruby's objects are refused, and so are dates, times, symbols and
+//! aliases unless [`Options`] allow them. Left out: everything but the first document of a text,
+//! and structures that contain themselves.
+//!
+//! Rules that hold here: reading does no I/O; any text gives a tree or an [`Error`] with line and
+//! column, within the limits of [`defaults`]; a tree is never deeper than they allow.
+
+pub mod defaults;
+mod error;
+mod lenient;
+mod load;
+mod loader;
+mod mapping;
+mod node;
+mod number;
+mod scalar;
+mod tag;
+mod time;
+
+pub use error::Error;
+pub use load::{Document, Options, Warning, load};
+pub use node::{Key, Mapping, Node, Style, Value};
+pub use time::{Date, Time};

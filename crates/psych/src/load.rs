@@ -1,0 +1,113 @@
+//! A text to its tree: [`load`].
+
+use std::borrow::Cow;
+
+use saphyr_parser::{Parser, ScanError, StrInput};
+
+use crate::defaults::{MAX_BYTES, MAX_DEPTH, MAX_READ_BYTES};
+use crate::loader::{Loader, Place};
+use crate::{Error, Node, lenient};
+
+/// What a document may hold beside plain data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Options {
+    pub aliases: bool,
+    pub symbols: bool,
+    /// Dates and times that are not in quotes.
+    pub times: bool,
+}
+
+impl Options {
+    /// Hiera's data files and `hiera.yaml`.
+    pub const HIERA: Self = Self {
+        aliases: true,
+        symbols: true,
+        times: false,
+    };
+    /// Plans.
+    pub const PLAN: Self = Self {
+        aliases: false,
+        symbols: false,
+        times: false,
+    };
+}
+
+/// What was read.
+#[derive(Debug, Clone, Default)]
+pub struct Document {
+    /// `None` if the text holds no document.
+    pub root: Option<Node>,
+    pub warnings: Vec<Warning>,
+}
+
+/// A key that is written twice in one mapping.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    pub key: String,
+    /// Where the first one is.
+    pub first_line: u32,
+    pub line: u32,
+    pub column: u32,
+}
+
+/// Reads the first document of a text.
+pub fn load(text: &str, options: Options) -> Result<Document, Error> {
+    if text.len() > MAX_BYTES {
+        return Err(Error::Size { limit: MAX_BYTES });
+    }
+    let mut text = Cow::Borrowed(text);
+    let mut read_bytes = 0;
+    loop {
+        let scan_error = match read(&text, options) {
+            Ok(document) => return Ok(document),
+            Err(Failure::Refused(error)) => return Err(error),
+            Err(Failure::Scan(error)) => error,
+        };
+        // What was read up to here, and what putting it right copies.
+        read_bytes += scan_error.marker().index() + text.len() / COPIED_PER_READ;
+        let repaired = lenient::repaired(&text, &scan_error);
+        match repaired.filter(|_| read_bytes < MAX_READ_BYTES) {
+            Some(better) => text = Cow::Owned(better),
+            None => return Err(syntax(&scan_error)),
+        }
+    }
+}
+
+/// How many bytes are copied in the time that one is read.
+const COPIED_PER_READ: usize = 16;
+
+enum Failure {
+    Scan(ScanError),
+    Refused(Error),
+}
+
+fn read(text: &str, options: Options) -> Result<Document, Failure> {
+    let mut loader = Loader::new(options, text);
+    let mut parser: Parser<'_, StrInput<'_>> = Parser::new_from_str(text);
+    while let Some(event) = parser.next_event() {
+        let (event, span) = event.map_err(Failure::Scan)?;
+        let ended = loader.event(event, &span).map_err(Failure::Refused)?;
+        if ended {
+            break;
+        }
+    }
+    Ok(loader.finish())
+}
+
+fn syntax(error: &ScanError) -> Error {
+    let Place { line, column } = Place::of(error.marker());
+    // The parser looks ahead of what is nested here.
+    if error.info() == "recursion limit exceeded" {
+        let limit = MAX_DEPTH;
+        return Error::Depth {
+            limit,
+            line,
+            column,
+        };
+    }
+    Error::Syntax {
+        what: error.info().to_owned(),
+        line,
+        column,
+    }
+}

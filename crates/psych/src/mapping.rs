@@ -1,0 +1,68 @@
+//! A mapping while it is read: [`Building`].
+//!
+//! The rule: of a key that is written twice the last value stands, at the first one's place; what
+//! `<<` brings overrides the keys before it and is overridden by those behind it.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::{Mapping, Node, Value};
+
+/// As what a value stands in the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stands {
+    Scalar,
+    Sequence,
+    Mapping,
+    Alias,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Building {
+    entries: Mapping,
+    /// Keys that came by `<<` and were not written since.
+    merged: HashSet<Node>,
+}
+
+impl Building {
+    /// Takes an entry; returns the line of the same key, if it was written before.
+    pub(crate) fn put(&mut self, key: Node, value: Node) -> Option<u32> {
+        let (index, earlier) = self.entries.insert_full(key.clone(), value);
+        earlier?;
+        if self.merged.remove(&key) {
+            return None;
+        }
+        self.entries.get_index(index).map(|(first, _)| first.line)
+    }
+
+    /// Takes the entries of the value of `<<`; gives it back if it is not of mappings.
+    pub(crate) fn merge(&mut self, value: Node, stands: Stands) -> Result<(), Node> {
+        match (&value.value, stands) {
+            (Value::Mapping(from), Stands::Alias | Stands::Mapping) => {
+                self.take(&Arc::clone(from));
+            }
+            (Value::Sequence(items), Stands::Sequence)
+                if items.iter().all(|item| item.as_mapping().is_some()) =>
+            {
+                let mut all = Mapping::new();
+                for item in items.iter().rev().filter_map(Node::as_mapping) {
+                    all.extend(item.iter().map(|(key, value)| (key.clone(), value.clone())));
+                }
+                self.take(&all);
+            }
+            _ => return Err(value),
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, from: &Mapping) {
+        for (key, value) in from {
+            self.entries.insert(key.clone(), value.clone());
+            self.merged.insert(key.clone());
+        }
+    }
+
+    pub(crate) fn finish(self) -> Mapping {
+        self.entries
+    }
+}

@@ -1,0 +1,155 @@
+//! What a plain scalar is: [`plain`].
+//!
+//! The order of the questions is Psych's, and decides: a text with a letter or blank near its
+//! beginning is never a number, and only short ones may be words like `yes`.
+
+use std::sync::Arc;
+
+use crate::Value;
+use crate::number::{NotNumber, number};
+use crate::time::{Shape, shape};
+
+/// Why a plain scalar has no value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// It is of a class that must be allowed.
+    Class(&'static str),
+    Number(NotNumber),
+}
+
+/// What may come out of a plain scalar.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Allowed {
+    pub(crate) symbols: bool,
+    pub(crate) times: bool,
+}
+
+pub(crate) fn plain(text: &str, allowed: Allowed) -> Result<Value, Refused> {
+    if text.is_empty() {
+        return Ok(Value::Null);
+    }
+    if is_wordlike(text) {
+        return Ok(word(text));
+    }
+    if let Some(shape) = shape(text) {
+        let (class, value) = match shape {
+            Shape::Date(date) => ("Date", date.map(Value::Date)),
+            Shape::Time(time) => ("Time", time.map(Value::Time)),
+        };
+        if !allowed.times {
+            return Err(Refused::Class(class));
+        }
+        return Ok(value.unwrap_or_else(|| string(text)));
+    }
+    if let Some(value) = not_finite(text) {
+        return Ok(Value::Float(value));
+    }
+    if let Some(name) = text.strip_prefix(':')
+        && !name.is_empty()
+    {
+        if !allowed.symbols {
+            return Err(Refused::Class("Symbol"));
+        }
+        return Ok(Value::Symbol(Arc::from(symbol(name))));
+    }
+    match number(text) {
+        Ok(value) => Ok(value.unwrap_or_else(|| string(text))),
+        Err(not) => Err(Refused::Number(not)),
+    }
+}
+
+fn string(text: &str) -> Value {
+    Value::String(Arc::from(text))
+}
+
+/// Has a letter, blank or sign as its first character, or as its second behind anything that no
+/// number or symbol begins with.
+fn is_wordlike(text: &str) -> bool {
+    let mut chars = text.chars();
+    let (first, second) = (chars.next(), chars.next());
+    let near = match (first, second) {
+        (Some(first), _) if is_word_char(first) => true,
+        (Some('0'..='9' | '.' | ':' | '-'), _) | (_, None) => false,
+        (_, Some(second)) => is_word_char(second),
+    };
+    near || text.contains('\n')
+}
+
+fn is_word_char(c: char) -> bool {
+    c.is_alphabetic()
+        || c.is_ascii_whitespace()
+        || c == '\x0b'
+        || "_!@#$%^&*(){}<>|/\\~;=".contains(c)
+}
+
+/// `yes`, `off`, `null` and their like in any case; all else is text.
+fn word(text: &str) -> Value {
+    const LONGEST: usize = 5;
+    if text.chars().nth(LONGEST).is_some() {
+        return string(text);
+    }
+    let mut lines = text.split('\n').peekable();
+    while let Some(line) = lines.next() {
+        let first = line.chars().next();
+        let other = match first {
+            Some(c) => !matches!(c.to_ascii_lowercase(), 'y' | 't' | 'o' | 'n' | 'f' | '~'),
+            None => lines.peek().is_some(),
+        };
+        if other {
+            return string(text);
+        }
+    }
+    let any = |words: &[&str]| {
+        let mut lines = text.split('\n');
+        lines.any(|line| words.iter().any(|word| line.eq_ignore_ascii_case(word)))
+    };
+    if text == "~" || any(&["null"]) {
+        Value::Null
+    } else if any(&["yes", "true", "on"]) {
+        Value::Bool(true)
+    } else if any(&["no", "false", "off"]) {
+        Value::Bool(false)
+    } else {
+        string(text)
+    }
+}
+
+fn not_finite(text: &str) -> Option<f64> {
+    let is = |word: &str| text.eq_ignore_ascii_case(word);
+    if is(".inf") || is("+.inf") {
+        Some(f64::INFINITY)
+    } else if is("-.inf") {
+        Some(f64::NEG_INFINITY)
+    } else if is(".nan") {
+        Some(f64::NAN)
+    } else {
+        None
+    }
+}
+
+/// What stands behind the colon, without quotes around it.
+fn symbol(name: &str) -> &str {
+    for quote in ['"', '\''] {
+        if let Some(rest) = name.strip_prefix(quote)
+            && let Some(end) = rest.rfind(quote)
+        {
+            let inner = &rest[..end];
+            return inner.strip_prefix(':').unwrap_or(inner);
+        }
+    }
+    name
+}
+
+/// A value tagged as a float.
+pub(crate) fn as_float(value: &Value) -> Result<Value, Refused> {
+    let float = match value {
+        Value::Float(float) => Some(*float),
+        #[expect(clippy::cast_precision_loss, reason = "Ruby's Float() rounds too")]
+        Value::Integer(integer) => Some(*integer as f64),
+        Value::BigInteger(text) | Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    };
+    float
+        .map(Value::Float)
+        .ok_or(Refused::Number(NotNumber::Invalid))
+}

@@ -1,0 +1,8 @@
+//! Tests of `psych`.
+#![cfg(test)]
+
+mod documents;
+mod entry;
+mod limits;
+mod properties;
+mod scalars;

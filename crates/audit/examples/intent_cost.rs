@@ -148,5 +148,6 @@ fn job() -> NewJob {
         events: Vec::new(),
         slot: None,
         plan_job: None,
+        mark: None,
     }
 }

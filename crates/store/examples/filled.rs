@@ -96,6 +96,7 @@ fn new(created_ms: i64, nodes: u64) -> NewJob {
         events: Vec::new(),
         slot: None,
         plan_job: None,
+        mark: None,
     }
 }
 

@@ -104,6 +104,7 @@ fn job() -> NewJob {
         events: Vec::new(),
         slot: None,
         plan_job: None,
+        mark: None,
     }
 }
 

@@ -31,6 +31,8 @@ mod page;
 mod passwords;
 mod plan_events;
 mod plan_jobs;
+mod plan_journal;
+mod plan_runs;
 mod postgres;
 mod prune;
 mod request;
@@ -71,6 +73,10 @@ pub use number::{InvalidJobNumber, JobNumber};
 pub use page::Page;
 pub use plan_events::{NewPlanEvent, PlanEventRow};
 pub use plan_jobs::{NewPlanJob, PlanJobFilter, PlanJobRow, PlanOutcome, PlanStepState};
+pub use plan_journal::{
+    NewPlanStep, PlanAnswer, PlanChange, PlanMark, PlanStepEnd, PlanStepKey, PlanStepRow,
+};
+pub use plan_runs::PlanRunRow;
 pub use prune::Pruned;
 pub use roles::{GrantRow, RoleRow};
 pub use run_names::{RunFilter, RunOrder};
@@ -110,6 +116,8 @@ pub fn every_statement() -> Vec<&'static str> {
         passwords::STATEMENTS,
         plan_events::STATEMENTS,
         plan_jobs::STATEMENTS,
+        plan_journal::STATEMENTS,
+        plan_runs::STATEMENTS,
         roles::STATEMENTS,
         groups::STATEMENTS,
         task_targets::STATEMENTS,

@@ -75,6 +75,7 @@ pub(crate) const SQLITE: &[Migration] = migrations!("sqlite":
     14 "0014_plan_owners",
     15 "0015_run_changes",
     16 "0016_classifier_environments",
+    17 "0017_plan_journal",
 );
 
 pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
@@ -94,6 +95,7 @@ pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
     14 "0014_plan_owners",
     15 "0015_run_changes",
     16 "0016_classifier_environments",
+    17 "0017_plan_journal",
 );
 
 /// What is still to be applied, given what was.

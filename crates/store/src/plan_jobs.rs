@@ -167,7 +167,9 @@ macro_rules! old {
     };
 }
 
-const FORGET: [&str; 3] = [
+const FORGET: [&str; 5] = [
+    old!("plan_job", "plan_journal"),
+    old!("plan_job", "plan_runs"),
     old!("plan_job", "plan_events"),
     old!("plan_job", "plan_steps"),
     old!("number", "plan_jobs"),
@@ -177,8 +179,8 @@ const PAGES: [(JobOrder, &str, &str); 5] = pages!(page);
 
 pub(crate) const STATEMENTS: &[&str] = &[
     TAKE, INSERT, BY_REQUEST, FINISH, STEP, ONE, COUNT, STEPS, FORGET[0], FORGET[1], FORGET[2],
-    PAGES[0].1, PAGES[0].2, PAGES[1].1, PAGES[1].2, PAGES[2].1, PAGES[2].2, PAGES[3].1, PAGES[3].2,
-    PAGES[4].1, PAGES[4].2,
+    FORGET[3], FORGET[4], PAGES[0].1, PAGES[0].2, PAGES[1].1, PAGES[1].2, PAGES[2].1, PAGES[2].2,
+    PAGES[3].1, PAGES[3].2, PAGES[4].1, PAGES[4].2,
 ];
 
 /// The statements that make a job a step of a plan job, and tell so in its events. They refuse the
@@ -201,29 +203,60 @@ pub(crate) fn join(
     std::iter::once(step).chain(plan_events::steps(plan_job, &event))
 }
 
+/// The statements of a new plan job.
+pub(crate) fn insert(new: &NewPlanJob) -> Vec<Step<'static>> {
+    let take = Step {
+        sql: TAKE,
+        values: Vec::new(),
+    };
+    let values = vec![
+        Value::owned(&new.request_id),
+        Value::owned(&new.plan),
+        Value::owned(&new.environment),
+        Value::owned(&new.options),
+        Value::owned(&new.userdata),
+        Value::owned(&new.owner),
+        Value::Int(new.created_ms),
+        Value::owned(&new.owner_id),
+    ];
+    vec![
+        take,
+        Step {
+            sql: INSERT,
+            values,
+        },
+    ]
+}
+
+/// The statements of a plan job's end; the last tells whether it was one that ran.
+pub(crate) fn finish(number: i64, outcome: &PlanOutcome) -> Vec<Step<'static>> {
+    let values = vec![
+        Value::Int(number),
+        Value::owned(&outcome.state),
+        Value::owned(&outcome.result),
+        Value::Int(outcome.event.at_ms),
+    ];
+    // The event first: it is only written to a plan job that runs.
+    let mut steps = plan_events::steps(number, &outcome.event).to_vec();
+    steps.push(Step {
+        sql: FINISH,
+        values,
+    });
+    steps
+}
+
 // === impl Store ===
 
 impl Store {
     /// Writes a plan job that runs; gives its number.
     pub async fn insert_plan_job(&self, new: &NewPlanJob) -> Result<i64, StoreError> {
-        let request_id = Value::owned(&new.request_id);
-        let take = Step {
-            sql: TAKE,
-            values: Vec::new(),
-        };
-        let values = vec![
-            request_id.clone(),
-            Value::owned(&new.plan),
-            Value::owned(&new.environment),
-            Value::owned(&new.options),
-            Value::owned(&new.userdata),
-            Value::owned(&new.owner),
-            Value::Int(new.created_ms),
-            Value::owned(&new.owner_id),
-        ];
-        let sql = INSERT;
-        self.execute_all(vec![take, Step { sql, values }]).await?;
-        let number: Option<i64> = self.query_one(BY_REQUEST, vec![request_id]).await?;
+        self.execute_all(insert(new)).await?;
+        self.plan_job_of_request(&new.request_id).await
+    }
+
+    pub(crate) async fn plan_job_of_request(&self, request_id: &str) -> Result<i64, StoreError> {
+        let values = vec![Value::owned(request_id)];
+        let number: Option<i64> = self.query_one(BY_REQUEST, values).await?;
         number.ok_or(StoreError::Closed)
     }
 
@@ -233,17 +266,7 @@ impl Store {
         number: i64,
         outcome: &PlanOutcome,
     ) -> Result<bool, StoreError> {
-        let values = vec![
-            Value::Int(number),
-            Value::owned(&outcome.state),
-            Value::owned(&outcome.result),
-            Value::Int(outcome.event.at_ms),
-        ];
-        // The event first: it is only written to a plan job that runs.
-        let mut steps = plan_events::steps(number, &outcome.event).to_vec();
-        let sql = FINISH;
-        steps.push(Step { sql, values });
-        let rows = self.execute_all(steps).await?;
+        let rows = self.execute_all(finish(number, outcome)).await?;
         Ok(rows.last().is_some_and(|changed| *changed > 0))
     }
 

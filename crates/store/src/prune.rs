@@ -21,9 +21,11 @@ pub struct Pruned {
     pub runs: u64,
 }
 
-/// 4 is `JOB_OVER`.
+/// 4 is `JOB_OVER`. A plan that is not over may still be answered from the results of its jobs.
 const HIDE: &str = "UPDATE jobs SET pruned = 1 WHERE number IN (SELECT number FROM jobs \
-     WHERE pruned = 0 AND progress = 4 AND finished_ms < $1 ORDER BY number LIMIT $2)";
+     WHERE pruned = 0 AND progress = 4 AND finished_ms < $1 AND NOT EXISTS \
+     (SELECT 1 FROM plan_journal j JOIN plan_jobs p ON p.number = j.plan_job \
+     WHERE j.job = jobs.number AND p.state = 'running') ORDER BY number LIMIT $2)";
 
 const EVENTS: &str = "DELETE FROM events WHERE id IN (SELECT events.id FROM jobs \
      JOIN events ON events.job = jobs.number WHERE jobs.pruned = 1 LIMIT $1)";

@@ -67,7 +67,7 @@ impl Write {
     /// Statements, roughly.
     pub(crate) fn weight(&self) -> usize {
         match self {
-            Self::InsertJob(job) => 4 + 2 * job.runs.len(),
+            Self::InsertJob(job) => 4 + 2 * job.runs.len() + job.marked(),
             Self::Commit(changes) => 2 * changes.len(),
             Self::Audit(entries) => entries.len(),
             Self::Statements(steps) => steps.len(),
@@ -80,7 +80,7 @@ impl Write {
             Self::InsertJob(job) => job.options.len() + job.userdata.len(),
             Self::Commit(changes) => changes.iter().map(Change::bytes).sum(),
             Self::Audit(entries) => entries.iter().map(NewAudit::bytes).sum(),
-            Self::Statements(_) => 0,
+            Self::Statements(steps) => steps.iter().map(Step::bytes).sum(),
         }
     }
 

@@ -96,6 +96,7 @@ pub(crate) fn new_job(slot: Option<SlotKey>) -> NewJob {
         events: Vec::new(),
         slot,
         plan_job: None,
+        mark: None,
     }
 }
 

@@ -5,6 +5,7 @@ use super::runs::{self, NewRun};
 use crate::change::JobChange;
 use crate::ledger::Ledger;
 use crate::plan_jobs;
+use crate::plan_journal::PlanMark;
 use crate::schedule_slots::SlotKey;
 use crate::state::{JOB_OVER, JOB_RUNNING, job_progress, run_progress};
 use crate::step::Step;
@@ -45,6 +46,8 @@ pub struct NewJob {
     pub slot: Option<SlotKey>,
     /// The plan job that it is a step of. One that is over refuses it.
     pub plan_job: Option<i64>,
+    /// What is written of that plan with it, if this server runs the plan.
+    pub mark: Option<PlanMark>,
 }
 
 const INSERT: &str = "INSERT INTO jobs (number, command, kind, task, state, progress, environment, \
@@ -77,6 +80,13 @@ const SUM_UP: &str = "UPDATE jobs SET run_states = (SELECT STRING_AGG(counted.st
 pub(crate) const STATEMENTS: &[&str] = &[INSERT, INSERT_STATE, TRANSITION, ENTER_STATE, SUM_UP];
 
 impl NewJob {
+    /// Statements for the journal of its plan, roughly.
+    pub(crate) fn marked(&self) -> usize {
+        self.mark
+            .as_ref()
+            .map_or(0, |mark| 1 + 2 * mark.before.len())
+    }
+
     pub(crate) fn validate(&self) -> Result<(), StoreError> {
         if self.states.is_empty() {
             return Err(StoreError::NoState);
@@ -142,6 +152,9 @@ pub(crate) fn plan_insert<'a>(
     if let Some(plan_job) = job.plan_job {
         for step in plan_jobs::join(plan_job, number, job.created_ms) {
             steps.push(step);
+        }
+        if let Some(mark) = &job.mark {
+            mark.steps(plan_job, number, steps);
         }
     }
     for run in &job.runs {

@@ -97,6 +97,7 @@ pub(crate) fn job(nodes: &[&str]) -> NewJob {
         events: Vec::new(),
         slot: None,
         plan_job: None,
+        mark: None,
     }
 }
 

@@ -18,6 +18,7 @@ mod node_groups;
 mod opening;
 mod outage;
 mod plan_jobs;
+mod plan_journal;
 mod postgres_session;
 mod prune;
 mod runs;

@@ -82,6 +82,7 @@ impl World {
             events: kinds.iter().map(event).collect(),
             slot: None,
             plan_job: None,
+            mark: None,
         };
         self.store.insert_job(job).await.unwrap();
     }

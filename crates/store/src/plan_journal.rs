@@ -1,0 +1,321 @@
+//! The journal of plans that this server runs itself: which steps were begun, and what came of them.
+//!
+//! [`PlanStepRow`] is a step as it stands, [`PlanChange`] what becomes of it. The rules: a step is
+//! begun once (its key is unique, and the job that it starts is written in the same transaction), an
+//! outcome that is there is never overwritten, and nothing is written to a plan job that is over.
+
+use crate::plan_events::{self, NewPlanEvent};
+use crate::step::Step;
+use crate::store::Store;
+use crate::value::{ColumnError, Columns, FromRow, Value};
+use crate::{JobNumber, StoreError};
+
+/// Which step of a plan.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PlanStepKey {
+    /// Empty for the plan itself, `2.1` for the first branch of its second.
+    pub branch: String,
+    /// Counts the steps of the branch.
+    pub step: i64,
+}
+
+/// A step about to be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewPlanStep {
+    /// Which.
+    pub key: PlanStepKey,
+    /// `task`, `sleep`, `time`, …
+    pub kind: String,
+    /// Where in the plan's code.
+    pub site: String,
+    /// To be shown: without secrets, cut.
+    pub arguments: String,
+    /// Of the kind and the whole arguments, in hexadecimal digits.
+    pub hash: String,
+    /// `begun`, or `done` for a step that is over at once.
+    pub state: String,
+    /// Its place among all beginnings and deliveries of the plan.
+    pub began: i64,
+    /// The place at which the plan saw the outcome.
+    pub delivered: Option<i64>,
+    /// Until when it waits, where that is known.
+    pub until_ms: Option<i64>,
+    /// JSON.
+    pub outcome: Option<String>,
+    /// When.
+    pub begun_ms: i64,
+}
+
+/// What came of a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanStepEnd {
+    /// Which.
+    pub key: PlanStepKey,
+    /// `done`, `failed` or `dropped`.
+    pub state: String,
+    /// The place at which the plan sees it.
+    pub delivered: Option<i64>,
+    /// JSON; `None` keeps what is there.
+    pub outcome: Option<String>,
+    /// When.
+    pub ended_ms: i64,
+}
+
+/// The answer to a step that waits for a person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanAnswer {
+    /// Which.
+    pub key: PlanStepKey,
+    /// JSON; or nothing, if it is secret.
+    pub outcome: Option<String>,
+    /// The secret outcome.
+    pub sealed: Option<Vec<u8>>,
+    /// Told in the events of the plan job.
+    pub event: NewPlanEvent,
+}
+
+/// One change of a plan's journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlanChange {
+    /// A step begins, or is over at once.
+    Begin(NewPlanStep),
+    /// A step is over.
+    End(PlanStepEnd),
+    /// Something is told.
+    Event(NewPlanEvent),
+}
+
+/// What is written of a plan in the transaction of the job that a step of it starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanMark {
+    /// What was to be written before.
+    pub before: Vec<PlanChange>,
+    /// The step. A second job for it is refused.
+    pub step: NewPlanStep,
+}
+
+/// A step as it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanStepRow {
+    /// Of which plan job.
+    pub plan_job: i64,
+    /// The fields of [`NewPlanStep`].
+    pub step: NewPlanStep,
+    /// The job that it started.
+    pub job: Option<JobNumber>,
+    /// An outcome that is secret.
+    pub sealed: Option<Vec<u8>>,
+    /// When it ended.
+    pub ended_ms: Option<i64>,
+}
+
+const BEGIN: &str = "INSERT INTO plan_journal (plan_job, branch, step, kind, site, arguments, hash, \
+     state, began, delivered, job, until_ms, outcome, begun_ms, ended_ms) \
+     SELECT number, CAST($2 AS TEXT), CAST($3 AS BIGINT), CAST($4 AS TEXT), CAST($5 AS TEXT), \
+     CAST($6 AS TEXT), CAST($7 AS TEXT), CAST($8 AS TEXT), CAST($9 AS BIGINT), CAST($10 AS BIGINT), \
+     CAST($11 AS BIGINT), CAST($12 AS BIGINT), CAST($13 AS TEXT), CAST($14 AS BIGINT), \
+     CAST($15 AS BIGINT) FROM plan_jobs WHERE number = $1 AND state = 'running'";
+const END: &str = "UPDATE plan_journal SET state = $4, delivered = COALESCE(delivered, $5), \
+     outcome = COALESCE(outcome, $6), ended_ms = COALESCE(ended_ms, $7) \
+     WHERE plan_job = $1 AND branch = $2 AND step = $3 AND delivered IS NULL \
+     AND EXISTS (SELECT 1 FROM plan_jobs WHERE number = $1 AND state = 'running')";
+const ANSWER: &str = "UPDATE plan_journal SET state = 'done', outcome = $4, sealed = $5, \
+     ended_ms = $6 WHERE plan_job = $1 AND branch = $2 AND step = $3 AND state = 'begun' \
+     AND EXISTS (SELECT 1 FROM plan_jobs WHERE number = $1 AND state = 'running')";
+
+macro_rules! columns {
+    () => {
+        "SELECT j.plan_job, j.branch, j.step, j.kind, j.site, j.arguments, j.hash, j.state, j.began, \
+         j.delivered, j.job, j.until_ms, j.outcome, j.sealed, j.begun_ms, j.ended_ms \
+         FROM plan_journal j "
+    };
+}
+
+const PAGE: &str = concat!(
+    columns!(),
+    "WHERE j.plan_job = $1 AND (j.branch > $2 OR (j.branch = $2 AND j.step > $3)) \
+     ORDER BY j.branch, j.step LIMIT $4"
+);
+const ONE: &str = concat!(
+    columns!(),
+    "WHERE j.plan_job = $1 AND j.branch = $2 AND j.step = $3"
+);
+/// What sleeping plans wait for.
+const AWAITED: &str = concat!(
+    columns!(),
+    "JOIN plan_runs r ON r.plan_job = j.plan_job JOIN plan_jobs p ON p.number = j.plan_job \
+     WHERE p.state = 'running' AND r.asleep = 1 AND j.delivered IS NULL AND j.state <> 'dropped' \
+     ORDER BY j.plan_job, j.branch, j.step"
+);
+
+pub(crate) const STATEMENTS: &[&str] = &[BEGIN, END, ANSWER, PAGE, ONE, AWAITED];
+
+/// The place before every step.
+const FIRST: i64 = -1;
+
+// === impl PlanMark ===
+
+impl PlanMark {
+    /// Written with the job.
+    pub(crate) fn steps(&self, plan_job: i64, job: JobNumber, into: &mut Vec<Step<'_>>) {
+        for change in &self.before {
+            change.steps(plan_job, into);
+        }
+        into.push(self.step.begin(plan_job, Some(job)));
+    }
+}
+
+// === impl PlanChange ===
+
+impl PlanChange {
+    pub(crate) fn steps(&self, plan_job: i64, into: &mut Vec<Step<'_>>) {
+        match self {
+            Self::Begin(step) => into.push(step.begin(plan_job, None)),
+            Self::End(end) => into.push(end.step(plan_job)),
+            Self::Event(event) => into.extend(plan_events::steps(plan_job, event)),
+        }
+    }
+}
+
+impl PlanStepKey {
+    pub(crate) fn values(&self, plan_job: i64) -> Vec<Value<'static>> {
+        let branch = Value::owned(&self.branch);
+        vec![Value::Int(plan_job), branch, Value::Int(self.step)]
+    }
+}
+
+impl NewPlanStep {
+    fn begin(&self, plan_job: i64, job: Option<JobNumber>) -> Step<'static> {
+        let mut values = self.key.values(plan_job);
+        values.extend([
+            Value::owned(&self.kind),
+            Value::owned(&self.site),
+            Value::owned(&self.arguments),
+            Value::owned(&self.hash),
+            Value::owned(&self.state),
+            Value::Int(self.began),
+            Value::opt_int(self.delivered),
+            Value::opt_int(job.map(JobNumber::get)),
+            Value::opt_int(self.until_ms),
+            Value::opt_owned(self.outcome.as_deref()),
+            Value::Int(self.begun_ms),
+            Value::opt_int(self.delivered.map(|_| self.begun_ms)),
+        ]);
+        Step { sql: BEGIN, values }
+    }
+}
+
+impl PlanStepEnd {
+    fn step(&self, plan_job: i64) -> Step<'static> {
+        let mut values = self.key.values(plan_job);
+        values.extend([
+            Value::owned(&self.state),
+            Value::opt_int(self.delivered),
+            Value::opt_owned(self.outcome.as_deref()),
+            Value::Int(self.ended_ms),
+        ]);
+        Step { sql: END, values }
+    }
+}
+
+// === impl Store ===
+
+impl Store {
+    /// Writes changes of a plan's journal in one transaction. `false`: one of them was not applied,
+    /// since the plan job is over or the step has ended otherwise.
+    pub async fn change_plan(
+        &self,
+        plan_job: i64,
+        changes: &[PlanChange],
+    ) -> Result<bool, StoreError> {
+        let mut steps = Vec::with_capacity(changes.len());
+        for change in changes {
+            change.steps(plan_job, &mut steps);
+        }
+        let rows = self.execute_all(steps).await?;
+        Ok(rows.iter().all(|changed| *changed > 0))
+    }
+
+    /// Answers a step that waits for a person. `false`: it does not wait any more.
+    pub async fn answer_plan_step(
+        &self,
+        plan_job: i64,
+        answer: &PlanAnswer,
+    ) -> Result<bool, StoreError> {
+        let mut values = answer.key.values(plan_job);
+        let sealed = answer.sealed.clone();
+        values.extend([
+            Value::opt_owned(answer.outcome.as_deref()),
+            sealed.map_or(Value::Null, |bytes| Value::Blob(bytes.into())),
+            Value::Int(answer.event.at_ms),
+        ]);
+        let rows = self
+            .execute(Step {
+                sql: ANSWER,
+                values,
+            })
+            .await?;
+        if rows == 0 {
+            return Ok(false);
+        }
+        self.insert_plan_event(plan_job, &answer.event).await?;
+        Ok(true)
+    }
+
+    /// Steps of a plan behind `after`, by branch and number.
+    pub async fn plan_journal(
+        &self,
+        plan_job: i64,
+        after: Option<&PlanStepKey>,
+        limit: usize,
+    ) -> Result<Vec<PlanStepRow>, StoreError> {
+        let first = PlanStepKey {
+            branch: String::new(),
+            step: FIRST,
+        };
+        let mut values = after.unwrap_or(&first).values(plan_job);
+        values.push(Value::Int(i64::try_from(limit).unwrap_or(i64::MAX)));
+        self.query(PAGE, values).await
+    }
+
+    /// One step.
+    pub async fn plan_journal_step(
+        &self,
+        plan_job: i64,
+        key: &PlanStepKey,
+    ) -> Result<Option<PlanStepRow>, StoreError> {
+        self.query_one(ONE, key.values(plan_job)).await
+    }
+
+    /// The steps that sleeping plans wait for, by plan job: what a server reads at its start.
+    pub async fn awaited_plan_steps(&self) -> Result<Vec<PlanStepRow>, StoreError> {
+        self.query(AWAITED, Vec::new()).await
+    }
+}
+
+impl FromRow for PlanStepRow {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        Ok(Self {
+            plan_job: row.int(0)?,
+            step: NewPlanStep {
+                key: PlanStepKey {
+                    branch: row.text(1)?,
+                    step: row.int(2)?,
+                },
+                kind: row.text(3)?,
+                site: row.text(4)?,
+                arguments: row.text(5)?,
+                hash: row.text(6)?,
+                state: row.text(7)?,
+                began: row.int(8)?,
+                delivered: row.opt_int(9)?,
+                until_ms: row.opt_int(11)?,
+                outcome: row.opt_text(12)?,
+                begun_ms: row.int(14)?,
+            },
+            job: row.opt_int(10)?.map(JobNumber::from_column),
+            sealed: row.opt_blob(13)?,
+            ended_ms: row.opt_int(15)?,
+        })
+    }
+}

@@ -1,0 +1,174 @@
+//! Plans that this server runs itself: what it takes to run one again, and how they end and go on.
+//!
+//! [`PlanRunRow`]; the rule: a plan's end and the last of its journal are one transaction, and so are
+//! the cut of a failed plan's journal and its new start.
+
+use crate::StoreError;
+use crate::plan_events::{self, NewPlanEvent};
+use crate::plan_jobs::{self, NewPlanJob, PlanOutcome};
+use crate::plan_journal::{PlanChange, PlanStepKey};
+use crate::step::Step;
+use crate::store::Store;
+use crate::value::{ColumnError, Columns, FromRow, Value};
+
+/// A plan that is not over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlanRunRow {
+    /// Its plan job.
+    pub plan_job: i64,
+    /// Every branch of it waits, and nothing of it is in memory.
+    pub asleep: bool,
+}
+
+const INSERT: &str = "INSERT INTO plan_runs (plan_job, sealed, asleep) \
+     VALUES ((SELECT last FROM plan_counters WHERE name = 'job'), $1, 0)";
+const UNFINISHED: &str = "SELECT r.plan_job, r.asleep FROM plan_jobs p \
+     JOIN plan_runs r ON r.plan_job = p.number WHERE p.state = 'running' ORDER BY r.plan_job";
+const SEALED: &str = "SELECT sealed FROM plan_runs WHERE plan_job = $1";
+const SLEEP: &str = "UPDATE plan_runs SET asleep = $2 WHERE plan_job = $1";
+
+macro_rules! failed {
+    () => {
+        " AND EXISTS (SELECT 1 FROM plan_jobs p JOIN plan_runs r ON r.plan_job = p.number \
+         WHERE p.number = $1 AND p.state = 'failure')"
+    };
+}
+
+/// The place behind which the plan's past is undone: where it saw the outcome of the step, or, if it
+/// never did, nowhere.
+macro_rules! cut {
+    () => {
+        "(SELECT COALESCE(delivered, 9223372036854775807) FROM plan_journal \
+         WHERE plan_job = $1 AND branch = $2 AND step = $3)"
+    };
+}
+
+const FORGET: &str = concat!(
+    "DELETE FROM plan_journal WHERE plan_job = $1 AND began > ",
+    cut!(),
+    failed!()
+);
+const UNSEE: &str = concat!(
+    "UPDATE plan_journal SET delivered = NULL WHERE plan_job = $1 AND delivered > ",
+    cut!(),
+    failed!()
+);
+const REMOVE: &str = concat!(
+    "DELETE FROM plan_journal WHERE plan_job = $1 AND branch = $2 AND step = $3",
+    failed!()
+);
+const AWAKE: &str = concat!(
+    "UPDATE plan_runs SET asleep = 0 WHERE plan_job = $1",
+    failed!()
+);
+const REOPEN: &str = concat!(
+    "UPDATE plan_jobs SET state = 'running', result = NULL, finished_ms = NULL, changed_ms = $2 \
+     WHERE number = $1",
+    failed!()
+);
+
+pub(crate) const STATEMENTS: &[&str] = &[
+    INSERT, UNFINISHED, SEALED, SLEEP, FORGET, UNSEE, REMOVE, AWAKE, REOPEN,
+];
+
+// === impl Store ===
+
+impl Store {
+    /// Writes down a plan that this server runs; gives the number of its plan job.
+    pub async fn insert_plan_run(
+        &self,
+        new: &NewPlanJob,
+        sealed: Vec<u8>,
+    ) -> Result<i64, StoreError> {
+        let mut steps = plan_jobs::insert(new);
+        let values = vec![Value::Blob(sealed.into())];
+        steps.push(Step {
+            sql: INSERT,
+            values,
+        });
+        self.execute_all(steps).await?;
+        self.plan_job_of_request(&new.request_id).await
+    }
+
+    /// The plans that are not over: what a server reads at its start.
+    pub async fn unfinished_plans(&self) -> Result<Vec<PlanRunRow>, StoreError> {
+        self.query(UNFINISHED, Vec::new()).await
+    }
+
+    /// What was asked for, sealed.
+    pub async fn plan_run_sealed(&self, plan_job: i64) -> Result<Option<Vec<u8>>, StoreError> {
+        let row: Option<Sealed> = self.query_one(SEALED, vec![Value::Int(plan_job)]).await?;
+        Ok(row.map(|row| row.0))
+    }
+
+    /// Notes whether a plan sleeps.
+    pub async fn plan_sleeps(&self, plan_job: i64, asleep: bool) -> Result<(), StoreError> {
+        let values = vec![Value::Int(plan_job), Value::Int(i64::from(asleep))];
+        self.execute(Step { sql: SLEEP, values }).await.map(|_| ())
+    }
+
+    /// Writes the last changes of a plan's journal and its end. `false`: it is over already, and
+    /// nothing was written.
+    pub async fn end_plan_run(
+        &self,
+        plan_job: i64,
+        changes: &[PlanChange],
+        outcome: &PlanOutcome,
+    ) -> Result<bool, StoreError> {
+        let mut steps = Vec::with_capacity(changes.len() + 3);
+        for change in changes {
+            change.steps(plan_job, &mut steps);
+        }
+        steps.extend(plan_jobs::finish(plan_job, outcome));
+        let rows = self.execute_all(steps).await?;
+        Ok(rows.last().is_some_and(|changed| *changed > 0))
+    }
+
+    /// Lets a failed plan go on, as if the outcome of this step had never been seen: the step and all
+    /// that was begun afterwards is forgotten. Without a step the whole journal stays. `false`: the
+    /// plan has not failed, and nothing was written.
+    pub async fn reopen_plan(
+        &self,
+        plan_job: i64,
+        from: Option<&PlanStepKey>,
+        event: &NewPlanEvent,
+    ) -> Result<bool, StoreError> {
+        let mut steps = Vec::new();
+        if let Some(from) = from {
+            let values = from.values(plan_job);
+            steps.extend([FORGET, UNSEE, REMOVE].map(|sql| Step {
+                sql,
+                values: values.clone(),
+            }));
+        }
+        steps.push(Step {
+            sql: AWAKE,
+            values: vec![Value::Int(plan_job)],
+        });
+        steps.push(Step {
+            sql: REOPEN,
+            values: vec![Value::Int(plan_job), Value::Int(event.at_ms)],
+        });
+        let reopened = steps.len() - 1;
+        steps.extend(plan_events::steps(plan_job, event));
+        let rows = self.execute_all(steps).await?;
+        Ok(rows.get(reopened).is_some_and(|changed| *changed > 0))
+    }
+}
+
+struct Sealed(Vec<u8>);
+
+impl FromRow for Sealed {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        Ok(Self(row.blob(0)?))
+    }
+}
+
+impl FromRow for PlanRunRow {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        Ok(Self {
+            plan_job: row.int(0)?,
+            asleep: row.int(1)? != 0,
+        })
+    }
+}

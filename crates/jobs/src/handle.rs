@@ -24,7 +24,6 @@ use crate::config::JobsConfig;
 use crate::defaults::{COMMANDS, LIVE_REPORTS, SCOPE_NODES};
 use crate::engine::{Command, Engine, Parts, Prepared};
 use crate::flight::Patience;
-use crate::live::LiveSubscription;
 use crate::metrics::Metrics;
 use crate::ping::{self, Ping};
 use crate::plan_jobs::PlanJobs;
@@ -295,21 +294,6 @@ impl Jobs {
             .map_err(|error| AskError::Unreadable(error.to_string()))
     }
 
-    /// Follows a job from its first event; its live output from now on.
-    pub async fn live(&self, job: JobNumber) -> LiveSubscription {
-        self.live_from(job, 0).await
-    }
-
-    /// Follows a job from the event `from_event` (inclusive); its live output from now on.
-    pub async fn live_from(&self, job: JobNumber, from_event: i64) -> LiveSubscription {
-        let (reply, answer) = oneshot::channel();
-        let feed = match self.command(Command::Watch { job, reply }).await {
-            Some(()) => answer.await.ok().flatten(),
-            None => None,
-        };
-        LiveSubscription::new(self.shared.store.clone(), job, from_event, feed)
-    }
-
     /// Counters and gauges.
     pub fn metrics(&self) -> &Arc<Metrics> {
         &self.shared.metrics
@@ -343,7 +327,16 @@ impl Jobs {
         self.shared.tasks.wait().await;
     }
 
-    async fn command(&self, command: Command) -> Option<()> {
+    pub(crate) fn store(&self) -> &Store {
+        &self.shared.store
+    }
+
+    /// Whether the engine was told to end, or ended by itself.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.shared.stopped.is_cancelled()
+    }
+
+    pub(crate) async fn command(&self, command: Command) -> Option<()> {
         tokio::select! {
             sent = self.shared.commands.send(command) => sent.ok(),
             () = self.shared.stopped.cancelled() => None,

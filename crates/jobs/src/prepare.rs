@@ -79,6 +79,7 @@ impl Preparation {
             events: Vec::new(),
             slot: request.slot,
             plan_job: request.plan_job,
+            mark: request.mark,
         };
         let job = Prepared {
             row,

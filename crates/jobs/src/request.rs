@@ -10,7 +10,7 @@ use deploy::{BlobError, CodeError};
 use pcp::Certname;
 use pxp::task::ParamProblem;
 use serde_json::{Map, Value};
-use store::SlotKey;
+use store::{PlanMark, SlotKey};
 
 use crate::over_ssh::OverSsh;
 use crate::plan_jobs::PlanJobError;
@@ -50,6 +50,8 @@ pub struct TaskRequest {
     pub owner_id: String,
     /// The plan job that this is a step of.
     pub plan_job: Option<i64>,
+    /// What is written of that plan with the job, if this server runs the plan.
+    pub mark: Option<PlanMark>,
     /// The slot of a schedule that it runs for; a slot has one job at most.
     pub slot: Option<SlotKey>,
 }

@@ -33,7 +33,7 @@ mod ways;
 
 use fabric::{Inbox, PresenceChange};
 use store::{JobNumber, StoreError};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior};
 
 pub(crate) use self::draft::{NotRun, Prepared, Target};
@@ -61,6 +61,11 @@ pub(crate) enum Command {
     Watch {
         job: JobNumber,
         reply: oneshot::Sender<Option<Feed>>,
+    },
+    /// The commits that touch the job; `None`: it is over (or never was).
+    Follow {
+        job: JobNumber,
+        reply: oneshot::Sender<Option<watch::Receiver<u64>>>,
     },
 }
 
@@ -149,6 +154,11 @@ impl Engine {
             Command::Watch { job, reply } => {
                 // A caller that is gone needs no feed.
                 let _ = reply.send(self.watch(job));
+            }
+            Command::Follow { job, reply } => {
+                let followed = self.book.by_number(job);
+                // As above.
+                let _ = reply.send(followed.map(|(_, job)| job.commits.subscribe()));
             }
         }
     }

@@ -11,7 +11,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use store::{NewPlanEvent, NewPlanJob, PlanJobRow, PlanOutcome, Store, StoreError};
+use store::{NewPlanEvent, PlanJobRow, PlanOutcome, Store, StoreError};
 
 use crate::clock::Clock;
 
@@ -64,16 +64,7 @@ impl PlanJobs {
 
     /// Writes down that a plan runs; gives the number of its plan job.
     pub async fn start(&self, plan: PlanStart) -> Result<i64, PlanJobError> {
-        let new = NewPlanJob {
-            request_id: uuid::Uuid::new_v4().to_string(),
-            options: plan.options().to_string(),
-            userdata: Value::Object(plan.userdata).to_string(),
-            plan: plan.plan,
-            environment: plan.environment,
-            owner: plan.owner,
-            owner_id: plan.owner_id,
-            created_ms: self.clock.now_ms(),
-        };
+        let new = plan.row(self.clock.now_ms());
         Ok(self.store.insert_plan_job(&new).await?)
     }
 

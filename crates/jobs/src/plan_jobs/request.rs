@@ -6,6 +6,7 @@
 use std::fmt;
 
 use serde_json::{Map, Value, json};
+use store::NewPlanJob;
 
 /// A plan that starts.
 #[derive(Clone, Default)]
@@ -38,6 +39,20 @@ pub struct PlanEnd {
 }
 
 impl PlanStart {
+    /// The plan job as it is stored, without secrets.
+    pub fn row(self, now_ms: i64) -> NewPlanJob {
+        NewPlanJob {
+            request_id: uuid::Uuid::new_v4().to_string(),
+            options: self.options().to_string(),
+            userdata: Value::Object(self.userdata).to_string(),
+            plan: self.plan,
+            environment: self.environment,
+            owner: self.owner,
+            owner_id: self.owner_id,
+            created_ms: now_ms,
+        }
+    }
+
     /// What is stored and shown: as told, without secrets.
     pub(super) fn options(&self) -> Value {
         let open = |(name, _): &(&String, &Value)| !self.sensitive.contains(name);

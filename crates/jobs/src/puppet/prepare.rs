@@ -59,7 +59,8 @@ impl Preparation {
             runs: Vec::new(),
             events: Vec::new(),
             slot: request.slot,
-            plan_job: None,
+            plan_job: request.plan_job,
+            mark: request.mark,
         };
         let job = Prepared {
             row,

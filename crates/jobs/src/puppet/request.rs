@@ -7,7 +7,7 @@ use std::time::Duration;
 use deploy::CodeError;
 use pcp::Certname;
 use serde_json::{Map, Value};
-use store::SlotKey;
+use store::{PlanMark, SlotKey};
 
 use super::flags::{FlagProblem, PuppetFlags};
 use crate::resolve::ResolveError;
@@ -39,6 +39,10 @@ pub struct DeployRequest {
     pub owner: String,
     /// The slot of a schedule that it runs for; a slot has one job at most.
     pub slot: Option<SlotKey>,
+    /// The plan job that this is a step of; this server runs the plan.
+    pub plan_job: Option<i64>,
+    /// What is written of that plan with the job.
+    pub mark: Option<PlanMark>,
 }
 
 /// Why Puppet was not run. Nothing was sent, and nothing stored unless said otherwise.

@@ -154,3 +154,21 @@ async fn a_stock_agent_runs_while_somebody_watches() {
     assert!(output.is_empty());
     assert_eq!(kinds.last().map(String::as_str), Some("job_finished"));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_waits_for_the_end_alone_is_told_and_asks_for_no_output() {
+    let world = World::with(patient()).await;
+    let nodes = world.agents(2, &Manner::held());
+    let job = world.run(request(&nodes)).await;
+    world.executing(2).await;
+    let waiting = {
+        let jobs = world.jobs().clone();
+        tokio::spawn(async move { jobs.over(job).await })
+    };
+    world.sim.let_go();
+    assert_eq!(waiting.await.unwrap(), Ok(()));
+    assert_eq!(world.state(job).await, "finished");
+    assert_eq!(world.jobs().over(job).await, Ok(()), "over already");
+    world.jobs().shutdown().await;
+    assert_eq!(world.jobs().over(job).await, Err(jobs::NotFollowed));
+}

@@ -1,0 +1,53 @@
+//! Following a job: what it tells as it goes on, or only that it is over.
+//!
+//! The rule: whoever waits for the end alone costs the job nothing; no agent is asked to send output
+//! for him, and no event is read.
+
+use store::JobNumber;
+use tokio::sync::oneshot;
+
+use crate::engine::Command;
+use crate::handle::Jobs;
+use crate::live::LiveSubscription;
+
+/// The engine does not answer any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the server is shutting down; the job goes on when it is back")]
+pub struct NotFollowed;
+
+// === impl Jobs ===
+
+impl Jobs {
+    /// Follows a job from its first event; its live output from now on.
+    pub async fn live(&self, job: JobNumber) -> LiveSubscription {
+        self.live_from(job, 0).await
+    }
+
+    /// Follows a job from the event `from_event` (inclusive); its live output from now on.
+    pub async fn live_from(&self, job: JobNumber, from_event: i64) -> LiveSubscription {
+        let (reply, answer) = oneshot::channel();
+        let feed = match self.command(Command::Watch { job, reply }).await {
+            Some(()) => answer.await.ok().flatten(),
+            None => None,
+        };
+        LiveSubscription::new(self.store().clone(), job, from_event, feed)
+    }
+
+    /// Returns when the job is over, and at once if it is or never was: what is in the store then is
+    /// all. When the engine breaks down it may return before: look at the job's state.
+    pub async fn over(&self, job: JobNumber) -> Result<(), NotFollowed> {
+        let (reply, answer) = oneshot::channel();
+        self.command(Command::Follow { job, reply })
+            .await
+            .ok_or(NotFollowed)?;
+        let Some(mut commits) = answer.await.map_err(|_| NotFollowed)? else {
+            return Ok(());
+        };
+        // The sender goes with the job, and with the engine.
+        while commits.changed().await.is_ok() {}
+        match self.is_stopping() {
+            true => Err(NotFollowed),
+            false => Ok(()),
+        }
+    }
+}

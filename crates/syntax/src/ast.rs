@@ -12,6 +12,7 @@
 
 mod build;
 mod definitions;
+pub mod labels;
 mod ops;
 mod parts;
 mod pool;
@@ -263,6 +264,11 @@ impl Ast {
             Some((_, Expr::Block(list))) => self.get(list).to_vec(),
             Some((id, _)) => vec![id],
         }
+    }
+
+    /// Every expression, children before their parents.
+    pub fn ids(&self) -> impl Iterator<Item = ExprId> + use<> {
+        (0..self.exprs.len()).map(|at| ExprId(next_id(at)))
     }
 
     /// Number of expressions.

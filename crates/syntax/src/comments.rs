@@ -24,10 +24,12 @@ pub enum CommentKind {
 /// `@param` and `@api` are read from. Empty where there are none.
 pub fn doc_lines<'a>(ast: &'a Ast, definition: &Definition) -> Vec<&'a str> {
     let text = ast.source().text();
+    // an alias is pointed to by its name, which stands behind `type`
+    let before_it = &text[..definition.span.start as usize];
+    let mut below = before_it.rfind('\n').map_or(0, |at| at + 1);
     let before = ast
         .comments()
-        .partition_point(|comment| comment.span.end <= definition.span.start);
-    let mut below = definition.span.start as usize;
+        .partition_point(|comment| comment.span.end as usize <= below);
     let mut lines = Vec::new();
     for comment in ast.comments()[..before].iter().rev() {
         let gap = &text[comment.span.end as usize..below];

@@ -21,3 +21,6 @@ pub const MAX_DEPTH: u32 = 2_000;
 
 /// The stack of the thread that parses what nests more: [`MAX_DEPTH`] times 2.5 kB, and as much again.
 pub const DEEP_STACK_BYTES: usize = 16 * 1024 * 1024;
+
+/// Faults of validation of one file that are reported.
+pub const MAX_VALIDATION_FAULTS: usize = 100;

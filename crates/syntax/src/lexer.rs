@@ -247,11 +247,22 @@ impl<'s, 'o> Lexer<'s, 'o> {
                     self.out.interner.intern(source)
                 };
                 self.pos = start + len + 2;
-                return self.token(Kind::Regex, start, Some(value));
+                return self.regex(start, value);
             }
         }
         self.pos = start + 1;
         self.token(Kind::Div, start, None)
+    }
+
+    /// Puppet compiles a regular expression where it meets it, so a bad one is a fault here.
+    fn regex(&mut self, start: usize, value: Sym) -> Step {
+        let source = self.out.interner.text(value);
+        let Err(error) = ruby_regex::Regex::new(source) else {
+            return self.token(Kind::Regex, start, Some(value));
+        };
+        let message = error.to_string();
+        self.fault("ILLEGAL_REGEX", start..self.pos, message);
+        Step::Token(Kind::Error)
     }
 
     // --- what all modes use ---

@@ -12,6 +12,7 @@ mod lexer;
 mod parser;
 mod source;
 mod token;
+mod validate;
 
 use std::sync::Arc;
 use std::thread;
@@ -22,6 +23,7 @@ pub use self::diagnostic::{Diagnostic, Label, Severity};
 use self::lexer::Lexed;
 use self::parser::{Depth, Tree};
 pub use self::source::{Position, Source, Span};
+pub use self::validate::Location;
 
 /// How a source is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -41,14 +43,37 @@ pub struct Parsed {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Reads a source.
+/// Reads and validates a source.
 pub fn parse(source: &Arc<Source>, options: Options) -> Parsed {
+    parse_at(source, options, None)
+}
+
+/// The same for a file of a module, which may define only what its path says.
+pub fn parse_at(source: &Arc<Source>, options: Options, location: Option<&Location>) -> Parsed {
+    let (parsed, numbers) = syntax_of(source, options);
+    if parsed.diagnostics.iter().any(Diagnostic::is_error) {
+        return parsed;
+    }
+    let Parsed {
+        ast,
+        diagnostics: warnings,
+    } = parsed;
+    let mut diagnostics = validate::validate(&ast, options.tasks, location, numbers);
+    diagnostics.extend(warnings);
+    Parsed { ast, diagnostics }
+}
+
+/// Code inside a heredoc. Heredocs in it are not looked into, so this ends.
+fn parse_nested(source: &Arc<Source>, options: Options) -> Parsed {
+    syntax_of(source, options).0
+}
+
+/// The tree and the faults of syntax; and the literals that are too large.
+fn syntax_of(source: &Arc<Source>, options: Options) -> (Parsed, Vec<(ast::ExprId, Diagnostic)>) {
     if source.text().len() > MAX_SOURCE_BYTES {
         let message = format!("The source is larger than {MAX_SOURCE_BYTES} bytes");
-        return nothing(
-            source,
-            Diagnostic::error("TOO_LARGE", Span::default(), message),
-        );
+        let fault = Diagnostic::error("TOO_LARGE", Span::default(), message);
+        return (nothing(source, fault), Vec::new());
     }
     let mode = lexer::Mode {
         epp: options.epp,
@@ -59,7 +84,8 @@ pub fn parse(source: &Arc<Source>, options: Options) -> Parsed {
         Ok(tree) => tree,
         Err(depth) => {
             let message = format!("The source is nested more than {MAX_DEPTH} levels deep");
-            return nothing(source, Diagnostic::error("TOO_DEEP", depth.at, message));
+            let fault = Diagnostic::error("TOO_DEEP", depth.at, message);
+            return (nothing(source, fault), Vec::new());
         }
     };
     let mut faults = lexed.faults;
@@ -67,10 +93,8 @@ pub fn parse(source: &Arc<Source>, options: Options) -> Parsed {
     faults.sort_by_key(|(token, _)| *token);
     let mut diagnostics: Vec<Diagnostic> = faults.into_iter().map(|(_, fault)| fault).collect();
     diagnostics.extend(lexed.warnings);
-    Parsed {
-        ast: tree.ast,
-        diagnostics,
-    }
+    let ast = tree.ast;
+    (Parsed { ast, diagnostics }, tree.numbers)
 }
 
 /// Parses on the caller's stack what every stack can hold, and on a stack of its own what nests more

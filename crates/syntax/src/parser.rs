@@ -49,6 +49,8 @@ pub(crate) struct Tree {
     pub(crate) ast: Ast,
     /// With the index of the token at which each was found.
     pub(crate) faults: Vec<(usize, Diagnostic)>,
+    /// Literals that are too large: a fault of their value, not of the syntax.
+    pub(crate) numbers: Vec<(ExprId, Diagnostic)>,
 }
 
 struct Parser<'t> {
@@ -58,6 +60,7 @@ struct Parser<'t> {
     source: &'t Source,
     builder: Builder,
     faults: Vec<(usize, Diagnostic)>,
+    numbers: Vec<(ExprId, Diagnostic)>,
     /// Names of the classes and plans around this place.
     namespace: Vec<Sym>,
     /// Brackets that are open here, by the index of their token.
@@ -80,6 +83,7 @@ pub(crate) fn parse_tokens(
         source,
         builder: Builder::new(source.clone()),
         faults: Vec::new(),
+        numbers: Vec::new(),
         namespace: Vec::new(),
         open: Vec::new(),
         depth: 0,
@@ -95,6 +99,7 @@ pub(crate) fn parse_tokens(
     Ok(Tree {
         ast: parser.builder.finish(texts, comments, body, epp),
         faults: parser.faults,
+        numbers: parser.numbers,
     })
 }
 

@@ -15,7 +15,7 @@ pub(super) enum Tag {
 /// What a stretch of text ended with.
 enum Ending {
     Input,
-    Tag(Tag),
+    Tag { tag: Tag, start: usize },
 }
 
 impl Lexer<'_, '_> {
@@ -48,16 +48,18 @@ impl Lexer<'_, '_> {
         }
         let mut text = String::new();
         let ending = self.scan_template(&mut text, trim)?;
-        let at_end = matches!(ending, Ending::Input);
+        let (at_end, tag_start) = match ending {
+            Ending::Input => (true, self.pos),
+            Ending::Tag { start, .. } => (false, start),
+        };
         if !text.is_empty() || at_end {
             let value = self.out.interner.intern(&text);
-            self.token(Kind::RenderString, start, Some(value));
+            self.token_to(Kind::RenderString, start..tag_start, Some(value));
         }
         self.epp_open = !at_end;
-        if let Ending::Tag(tag) = ending {
+        if let Ending::Tag { tag, start } = ending {
             if tag == Tag::Expression {
-                let at = self.pos;
-                self.token_to(Kind::RenderExpr, at - 3..at, None);
+                self.token(Kind::RenderExpr, start, None);
             }
             self.epp = Some(tag);
         }
@@ -90,7 +92,10 @@ impl Lexer<'_, '_> {
                 b'-' => {
                     self.pos += 1;
                     text.truncate(text.trim_end_matches([' ', '\t']).len());
-                    return Ok(Ending::Tag(Tag::Code));
+                    return Ok(Ending::Tag {
+                        tag: Tag::Code,
+                        start: open,
+                    });
                 }
                 b'%' => {
                     self.pos += 1;
@@ -98,10 +103,18 @@ impl Lexer<'_, '_> {
                 }
                 b'=' => {
                     self.pos += 1;
-                    return Ok(Ending::Tag(Tag::Expression));
+                    return Ok(Ending::Tag {
+                        tag: Tag::Expression,
+                        start: open,
+                    });
                 }
                 b'#' => trim = self.template_comment(text)?,
-                _ => return Ok(Ending::Tag(Tag::Code)),
+                _ => {
+                    return Ok(Ending::Tag {
+                        tag: Tag::Code,
+                        start: open,
+                    });
+                }
             }
         }
         Ok(Ending::Input)

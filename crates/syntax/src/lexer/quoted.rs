@@ -27,7 +27,10 @@ impl<'s> Lexer<'s, '_> {
     pub(super) fn single_quoted(&mut self) -> Result<Step, Stop> {
         let start = self.pos;
         let rest = &self.text.as_bytes()[start + 1..];
-        let Some(len) = memchr::memchr_iter(b'\'', rest).find(|at| !escaped(&rest[..*at])) else {
+        let ends = |byte| byte == b'\'';
+        let found = doubled(rest, ends)
+            .or_else(|| memchr::memchr_iter(b'\'', rest).find(|at| !escaped(&rest[..*at])));
+        let Some(len) = found else {
             self.unclosed(start, start + 1, "\"'\"".to_owned());
             return Err(Stop);
         };
@@ -230,9 +233,24 @@ fn add<'t>(value: &mut Cow<'t, str>, text: Cow<'t, str>) {
     }
 }
 
+/// Puppet takes an ending that stands first as text when another one follows it at once, so `\'\'\'` is
+/// a string of one quote. Gives where that other one is.
+fn doubled(rest: &[u8], ends: impl Fn(u8) -> bool) -> Option<usize> {
+    let first = rest.first().copied().is_some_and(&ends);
+    if !first {
+        return None;
+    }
+    let backslashes = rest[1..].iter().take_while(|byte| **byte == b'\\').count();
+    let next = 1 + backslashes;
+    (backslashes % 2 == 0 && rest.get(next).copied().is_some_and(ends)).then_some(next)
+}
+
 /// The first quote or dollar that no backslash takes away.
 fn find_ending(rest: &[u8], style: Style) -> Option<usize> {
     if style.quotes {
+        if let Some(at) = doubled(rest, |byte| matches!(byte, b'"' | b'$')) {
+            return Some(at);
+        }
         return memchr::memchr2_iter(b'"', b'$', rest).find(|at| !escaped(&rest[..*at]));
     }
     let escapable = style.escapes.has('$');

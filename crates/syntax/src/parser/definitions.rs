@@ -128,11 +128,11 @@ impl Parser<'_> {
         self.fail(fault)
     }
 
-    /// The name behind the names of the classes around it.
+    /// The name behind the names of the classes around it. A name that begins with `::` keeps that,
+    /// and is refused later.
     fn qualified(&mut self, name: Token) -> Sym {
         let own = self.value(name);
-        let plain = !self.interner.text(own).starts_with("::");
-        if self.namespace.is_empty() && plain {
+        if self.namespace.is_empty() {
             return own;
         }
         let mut text = String::new();

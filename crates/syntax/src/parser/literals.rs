@@ -16,17 +16,22 @@ impl Parser<'_> {
         let token = self.bump();
         let text = self.value(token);
         let text = self.interner.text(text).clone();
-        let expr = match number(&text) {
-            Ok(expr) => expr,
-            Err(fault) => {
-                self.faults.push((self.at, bad_number(fault, &text, token)));
-                Expr::Int {
-                    value: 0,
-                    radix: 10,
-                }
-            }
+        let nothing = Expr::Int {
+            value: 0,
+            radix: 10,
         };
-        Ok(self.builder.push(expr, token.span))
+        match number(&text) {
+            Ok(expr) => Ok(self.builder.push(expr, token.span)),
+            Err(BadNumber::Float) => {
+                self.faults.push((self.at, bad_float(&text, token)));
+                Ok(self.builder.push(nothing, token.span))
+            }
+            Err(BadNumber::Integer) => {
+                let id = self.builder.push(nothing, token.span);
+                self.numbers.push((id, overflow(&text, token)));
+                Ok(id)
+            }
+        }
     }
 
     pub(super) fn array(&mut self) -> Parsed<ExprId> {
@@ -286,24 +291,18 @@ fn number(text: &str) -> Result<Expr, BadNumber> {
     Ok(Expr::Float(value))
 }
 
-fn bad_number(fault: BadNumber, text: &str, token: Token) -> Diagnostic {
-    match fault {
-        BadNumber::Integer => Diagnostic::error(
-            "NUMERIC_OVERFLOW",
-            token.span,
-            format!(
-                "A Literal Integer resulted in a value outside of Puppet Integer max range, got \
-                 '{}'",
-                overflowing(text)
-            ),
-        )
-        .with_help("integers go from -9223372036854775808 to 9223372036854775807"),
-        BadNumber::Float => Diagnostic::error(
-            "INVALID_DECIMAL_NUMBER",
-            token.span,
-            format!("Internal Error, NUMBER token does not contain a valid number, {text}"),
-        ),
-    }
+fn bad_float(text: &str, token: Token) -> Diagnostic {
+    let message = format!("Internal Error, NUMBER token does not contain a valid number, {text}");
+    Diagnostic::error("INVALID_DECIMAL_NUMBER", token.span, message)
+}
+
+fn overflow(text: &str, token: Token) -> Diagnostic {
+    let message = format!(
+        "A Literal Integer resulted in a value outside of Puppet Integer max range, got '{}'",
+        overflowing(text)
+    );
+    Diagnostic::error("NUMERIC_OVERFLOW", token.span, message)
+        .with_help("integers go from -9223372036854775808 to 9223372036854775807")
 }
 
 /// As Puppet prints it: hexadecimal, signed, prefixed.

@@ -47,7 +47,7 @@ impl Parser<'_> {
         let left = self.parameter_type()?;
         let start = keyword.span;
         let Expr::QRef(own) = self.expr(left) else {
-            return self.type_assignment(start, name.span, left, None);
+            return self.type_assignment(name.span, left, None);
         };
         match self.kind() {
             Kind::LBrace => self.type_definition(start, name.span, own, None),
@@ -57,7 +57,7 @@ impl Parser<'_> {
                 let parent = self.value(parent);
                 self.type_definition(start, name.span, own, Some(parent))
             }
-            _ => self.type_assignment(start, name.span, left, Some(own)),
+            _ => self.type_assignment(name.span, left, Some(own)),
         }
     }
 
@@ -74,10 +74,10 @@ impl Parser<'_> {
         Ok(self.define_as(kind, start, name_span, braces))
     }
 
-    /// `= Type`, `= Type[…]`, `= Type { … }`, `= { … }`, `= [ … ]`
+    /// `= Type`, `= Type[…]`, `= Type { … }`, `= { … }`, `= [ … ]`. Puppet's messages about an alias
+    /// point to its name.
     fn type_assignment(
         &mut self,
-        start: Span,
         name_span: Span,
         left: ExprId,
         name: Option<Sym>,
@@ -108,7 +108,7 @@ impl Parser<'_> {
                 to: right,
             }),
         };
-        Ok(self.define_as(kind, start, name_span, end))
+        Ok(self.define_as(kind, name_span, name_span, end))
     }
 
     /// A type, its arguments, or the hash of a new object type that inherits from it.

@@ -1,0 +1,211 @@
+//! What is well formed and still wrong: [`validate`]. Main type: [`Validator`].
+//!
+//! The checks are those of Puppet's validator, with Puppet's words and places, in the order in which
+//! it walks the tree (parents before children), so the first error is the one that it reports.
+//! Severities are those of Puppet 8, which are those of Puppet 7 with `strict=error`.
+//!
+//! Rule: the walk has its own stack, so no tree is too high for it.
+
+mod children;
+mod definitions;
+mod effect;
+mod heredocs;
+mod location;
+mod names;
+mod places;
+mod values;
+
+pub use self::location::Location;
+
+use crate::Span;
+use crate::ast::labels::with_capital_article;
+use crate::ast::{
+    Ast, AttributeOp, CaseOption, Expr, ExprId, HashEntry, LambdaId, Param, ResourceBody,
+    SelectorEntry, Slice,
+};
+use crate::defaults::MAX_VALIDATION_FAULTS;
+use crate::diagnostic::Diagnostic;
+
+/// A part of the tree: an expression, or one of what they are made of.
+#[derive(Debug, Clone, Copy)]
+enum Part {
+    Expr(ExprId),
+    Lambda(LambdaId),
+    Param(Param),
+    Entry(HashEntry),
+    Option(CaseOption),
+    Selection(SelectorEntry),
+    Body(ResourceBody),
+    Op(AttributeOp),
+    /// The query of a collector.
+    Query(ExprId),
+}
+
+/// A step of the walk.
+enum Visit {
+    Enter(Part),
+    Leave,
+}
+
+struct Validator<'a> {
+    ast: &'a Ast,
+    tasks: bool,
+    location: Option<&'a Location>,
+    /// Bit by expression: does it do nothing but give a value?
+    idle: Vec<bool>,
+    /// What contains the part at hand, outermost first.
+    path: Vec<Part>,
+    found: Vec<Diagnostic>,
+}
+
+/// Checks a tree that has no syntax errors. `numbers` are faults of literals found by the parser.
+pub(crate) fn validate(
+    ast: &Ast,
+    tasks: bool,
+    location: Option<&Location>,
+    mut numbers: Vec<(ExprId, Diagnostic)>,
+) -> Vec<Diagnostic> {
+    let mut validator = Validator {
+        ast,
+        tasks,
+        location,
+        idle: effect::idle(ast),
+        path: Vec::new(),
+        found: Vec::new(),
+    };
+    validator.top_constructs();
+    validator.epp_params();
+    let params = ast.epp().map_or(Slice::EMPTY, |epp| epp.params);
+    let mut stack: Vec<Visit> = Vec::new();
+    stack.extend(ast.body().map(|body| Visit::Enter(Part::Expr(body))));
+    let params = ast.get(params).iter().rev();
+    stack.extend(params.map(|param| Visit::Enter(Part::Param(*param))));
+    while let Some(visit) = stack.pop() {
+        if validator.found.len() >= MAX_VALIDATION_FAULTS {
+            break;
+        }
+        let Visit::Enter(part) = visit else {
+            validator.path.pop();
+            continue;
+        };
+        if let Part::Expr(id) = part
+            && let Some(at) = numbers.iter().position(|(number, _)| *number == id)
+        {
+            validator.found.push(numbers.swap_remove(at).1);
+        }
+        validator.check(part);
+        validator.path.push(part);
+        stack.push(Visit::Leave);
+        let children = stack.len();
+        children::push(ast, part, |child| stack.push(Visit::Enter(child)));
+        stack[children..].reverse();
+    }
+    validator.found
+}
+
+// === impl Validator ===
+
+impl Validator<'_> {
+    fn check(&mut self, part: Part) {
+        match part {
+            Part::Expr(id) => self.check_expr(id),
+            Part::Lambda(id) => {
+                let lambda = *self.ast.lambda(id);
+                self.captures_last(self.ast.get(lambda.params));
+                if let Some(return_type) = lambda.return_type {
+                    self.type_reference(return_type, "Lambda");
+                }
+            }
+            Part::Param(param) => self.parameter(&param),
+            Part::Entry(entry) => {
+                self.gives_value(entry.key);
+                self.gives_value(entry.value);
+            }
+            Part::Option(option) => {
+                for value in self.ast.get(option.values) {
+                    self.gives_value(*value);
+                }
+            }
+            Part::Selection(entry) => self.gives_value(entry.matching),
+            Part::Body(body) => self.one_splat(&body),
+            Part::Op(op) => self.attribute(&op),
+            Part::Query(query) => self.query(query),
+        }
+    }
+
+    fn check_expr(&mut self, id: ExprId) {
+        if self.tasks && self.refused_in_plans(id) {
+            return;
+        }
+        match self.ast.expr(id) {
+            Expr::Variable(name) => self.variable(id, name),
+            Expr::Binary { left, right, .. } => {
+                self.gives_value(left);
+                self.gives_value(right);
+            }
+            Expr::Unary { operand: inner, .. }
+            | Expr::Paren(inner)
+            | Expr::Text(inner)
+            | Expr::RenderExpr(inner)
+            | Expr::If { test: inner, .. }
+            | Expr::Unless { test: inner, .. } => self.gives_value(inner),
+            Expr::Assign { op, left, right } => self.assignment(id, op, left, right),
+            Expr::Relationship { left, right, .. } => {
+                self.relates(left);
+                self.relates(right);
+            }
+            Expr::Array(members) => {
+                for member in self.ast.get(members) {
+                    self.gives_value(*member);
+                }
+            }
+            Expr::Hash(entries) => self.unique_keys(entries),
+            Expr::Block(statements) => self.block(id, statements),
+            Expr::Call(call) => self.call(id, call),
+            Expr::Case { test, options } => self.case(id, test, options),
+            Expr::Selector { left, entries } => self.selector(id, left, entries),
+            Expr::Collect(collect) => self.collector(id, collect),
+            Expr::Heredoc { syntax, text } => self.heredoc(syntax, text),
+            Expr::Resource(resource) => self.resource(id, resource),
+            Expr::ResourceDefaults { form, .. } | Expr::ResourceOverride { form, .. } => {
+                self.virtualizable(id, form);
+            }
+            Expr::Definition(definition) => self.definition(id, definition),
+            Expr::Reserved(word) => {
+                let message = format!(
+                    "Use of reserved word: {}, must be quoted if intended to be a String value",
+                    self.ast.text(word)
+                );
+                self.error("RESERVED_WORD", self.ast.span(id), message);
+            }
+            _ => {}
+        }
+    }
+
+    fn error(&mut self, code: &'static str, span: Span, message: impl Into<String>) {
+        self.report(Diagnostic::error(code, span, message));
+    }
+
+    /// Some checks reach the same place on two ways.
+    fn report(&mut self, diagnostic: Diagnostic) {
+        let known = self
+            .found
+            .iter()
+            .rev()
+            .take(16)
+            .any(|one| one.code == diagnostic.code && one.span == diagnostic.span);
+        if !known {
+            self.found.push(diagnostic);
+        }
+    }
+
+    /// `Illegal expression. A Variable is unacceptable as function name in a Function Call`
+    fn illegal(&mut self, id: ExprId, feature: &str, container: &str) {
+        let message = format!(
+            "Illegal expression. {} is unacceptable as {feature} in {}",
+            with_capital_article(&self.ast.label(id)),
+            crate::ast::labels::with_article(container)
+        );
+        self.error("ILLEGAL_EXPRESSION", self.ast.span(id), message);
+    }
+}

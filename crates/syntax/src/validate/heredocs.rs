@@ -1,0 +1,42 @@
+//! Heredocs whose tag names a language: static text in it is checked at once.
+
+use std::sync::Arc;
+
+use super::Validator;
+use crate::ast::{Expr, ExprId, Sym};
+use crate::diagnostic::Diagnostic;
+use crate::{Options, Source};
+
+impl Validator<'_> {
+    /// `@(END:pp)` and `@(END:epp)` hold Puppet code.
+    pub(super) fn heredoc(&mut self, syntax: Option<Sym>, text: ExprId) {
+        let (Some(syntax), Expr::Str(code)) = (syntax, self.ast.expr(text)) else {
+            return;
+        };
+        let epp = match &**self.ast.text(syntax) {
+            "pp" => false,
+            "epp" => true,
+            _ => return,
+        };
+        let code = self.ast.text(code).clone();
+        let options = Options {
+            epp,
+            tasks: self.tasks,
+        };
+        let source = Arc::new(Source::new(None, code));
+        let parsed = crate::parse_nested(&source, options);
+        let Some(fault) = parsed.diagnostics.into_iter().find(Diagnostic::is_error) else {
+            return;
+        };
+        let place = source.position(fault.span.start);
+        let syntax = self.ast.text(syntax);
+        let checker = syntax.to_uppercase();
+        let message = format!(
+            "Invalid produced text having syntax: '{syntax}'. {checker} syntax checker: \"{} (line: \
+             {}, column: {})\"",
+            fault.message, place.line, place.column
+        );
+        let code = if epp { "ILLEGAL_EPP" } else { "ILLEGAL_PP" };
+        self.error(code, self.ast.span(text), message);
+    }
+}

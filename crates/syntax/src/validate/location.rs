@@ -1,0 +1,95 @@
+//! A file of a module defines what its path says: [`Location`].
+
+use std::path::{Component, Path};
+
+use super::Validator;
+use crate::Span;
+use crate::ast::{DefinitionKind, Expr};
+
+/// Where in a module a file stands, as far as names go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Location {
+    /// The path that messages name.
+    file: String,
+    /// What names in the file begin with; none where nothing may be defined.
+    namespace: Option<String>,
+}
+
+impl Location {
+    /// The place of a manifest below a directory of modules. None for files that no rule is for:
+    /// those outside, and those that are no manifests.
+    #[must_use]
+    pub fn of(file: &Path, modules: &Path) -> Option<Self> {
+        if file.extension().is_none_or(|extension| extension != "pp") {
+            return None;
+        }
+        let relative = file.strip_prefix(modules).ok()?;
+        let parts: Vec<String> = relative
+            .components()
+            .map(|part| match part {
+                Component::Normal(part) => part.to_str().map(str::to_lowercase),
+                _ => None,
+            })
+            .collect::<Option<_>>()?;
+        Some(Self {
+            file: file.display().to_string(),
+            namespace: namespace(&parts),
+        })
+    }
+}
+
+/// `mod/manifests/a/b.pp` is for `mod::a::b`, `mod/manifests/init.pp` for `mod`.
+fn namespace(parts: &[String]) -> Option<String> {
+    let [module, kind, path @ .., file] = parts else {
+        return None;
+    };
+    if !matches!(&**kind, "manifests" | "functions" | "types" | "plans") {
+        return None;
+    }
+    let mut names: Vec<&str> = vec![module];
+    names.extend(path.iter().map(String::as_str));
+    if !(path.is_empty() && file == "init.pp") {
+        names.push(file.strip_suffix(".pp").unwrap_or(file));
+    }
+    Some(names.join("::"))
+}
+
+impl Validator<'_> {
+    pub(super) fn in_its_file(&mut self, span: Span, name: &str) {
+        let Some(location) = self.location else {
+            return;
+        };
+        let fits = location
+            .namespace
+            .as_ref()
+            .is_some_and(|namespace| name.to_lowercase().starts_with(&**namespace));
+        if !fits {
+            let message = format!(
+                "Unacceptable location. The name '{name}' is unacceptable in file '{}'",
+                location.file
+            );
+            self.error("ILLEGAL_DEFINITION_LOCATION", span, message);
+        }
+    }
+
+    /// Files of modules hold definitions only, and no nodes.
+    pub(super) fn top_constructs(&mut self) {
+        if self.location.is_none() {
+            return;
+        }
+        for id in self.ast.statements(self.ast.body()) {
+            let definition = self.ast.as_definition(id);
+            if definition.is_some_and(|one| !matches!(one.kind, DefinitionKind::Node(_))) {
+                continue;
+            }
+            if matches!(self.ast.expr(id), Expr::Nop) {
+                continue;
+            }
+            let message = format!(
+                "This {} is unacceptable as a top level construct in this location",
+                self.ast.label(id)
+            );
+            self.error("ILLEGAL_TOP_CONSTRUCT_LOCATION", self.ast.span(id), message);
+        }
+    }
+}

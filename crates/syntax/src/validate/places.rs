@@ -1,0 +1,121 @@
+//! Where definitions may stand, and what has no place in plans.
+
+use super::{Part, Validator};
+use crate::ast::labels::with_capital_article;
+use crate::ast::{Definition, DefinitionKind, Expr, ExprId};
+
+/// What a definition stands in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// The file itself.
+    Top,
+    /// A class, or the block of `apply`.
+    Class,
+    /// Braces of something else, which Puppet counts as a block.
+    Braces,
+    /// Anything else.
+    Elsewhere,
+}
+
+impl Validator<'_> {
+    /// Classes, defines and nodes stand at the top or in classes; functions and types at the top.
+    pub(super) fn at_top(&mut self, id: ExprId, kind: DefinitionKind) {
+        let place = self.place();
+        let only_top = matches!(
+            kind,
+            DefinitionKind::Function(_)
+                | DefinitionKind::Plan(_)
+                | DefinitionKind::TypeAlias(_)
+                | DefinitionKind::TypeDefinition(_)
+        );
+        let span = self.ast.span(id);
+        match place {
+            Place::Top => {}
+            Place::Class if !only_top => {}
+            Place::Class | Place::Braces if only_top => {
+                let message = format!(
+                    "{} may only appear at toplevel",
+                    with_capital_article(kind.label())
+                );
+                self.error("NOT_ABSOLUTE_TOP_LEVEL", span, message);
+            }
+            _ => self.error(
+                "NOT_TOP_LEVEL",
+                span,
+                "Classes, definitions, and nodes may only appear at toplevel or inside other classes",
+            ),
+        }
+    }
+
+    fn place(&self) -> Place {
+        let mut above = self.path.iter().rev();
+        let mut parent = above.next();
+        let mut block = false;
+        if let Some(Part::Expr(id)) = parent
+            && matches!(self.ast.expr(*id), Expr::Block(_))
+        {
+            block = true;
+            parent = above.next();
+        }
+        match parent {
+            None if self.ast.epp().is_some() => Place::Braces,
+            None => Place::Top,
+            Some(Part::Expr(id)) => match self.ast.expr(*id) {
+                Expr::Apply { .. } => Place::Class,
+                Expr::Definition(definition) => match self.ast.definition(definition).kind {
+                    DefinitionKind::Class(_) => Place::Class,
+                    _ => Place::Braces,
+                },
+                _ if block => Place::Braces,
+                _ => Place::Elsewhere,
+            },
+            Some(Part::Lambda(_) | Part::Option(_)) => Place::Braces,
+            Some(_) => Place::Elsewhere,
+        }
+    }
+
+    /// What belongs to catalogs is refused in plans, outside of `apply`. True: no other check of this
+    /// expression is made.
+    pub(super) fn refused_in_plans(&mut self, id: ExprId) -> bool {
+        let in_apply = self.path.iter().any(|part| match part {
+            Part::Expr(id) => matches!(self.ast.expr(*id), Expr::Apply { .. }),
+            _ => false,
+        });
+        let (refused, reason) = match self.ast.expr(id) {
+            Expr::Definition(definition) => match self.ast.definition(definition) {
+                Definition {
+                    kind: DefinitionKind::Class(_) | DefinitionKind::ResourceType(_),
+                    ..
+                } => (true, SCRIPTING),
+                Definition {
+                    kind: DefinitionKind::Node(_),
+                    ..
+                } => (!in_apply, SCRIPTING),
+                _ => (false, SCRIPTING),
+            },
+            Expr::Collect(collect) if in_apply => (self.ast.collect(collect).exported, COMPILING),
+            Expr::Apply { .. } => (in_apply, COMPILING),
+            Expr::Collect(_)
+            | Expr::Relationship { .. }
+            | Expr::Resource(_)
+            | Expr::ResourceDefaults { .. }
+            | Expr::ResourceOverride { .. } => (!in_apply, SCRIPTING),
+            _ => (false, SCRIPTING),
+        };
+        if refused {
+            let label = with_capital_article(&self.ast.label(id));
+            let (code, rest) = reason;
+            self.error(code, self.ast.span(id), format!("{label} {rest}"));
+        }
+        refused
+    }
+}
+
+const SCRIPTING: (&str, &str) = (
+    "EXPRESSION_NOT_SUPPORTED_WHEN_SCRIPTING",
+    "is only available when compiling a catalog",
+);
+const COMPILING: (&str, &str) = (
+    "EXPRESSION_NOT_SUPPORTED_WHEN_COMPILING",
+    "is not available when compiling a catalog",
+);

@@ -2,6 +2,7 @@
 //!
 //! The rule: secrets come from files or standard input, and are not shown again.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use api_types::connections::Guarded;
@@ -15,6 +16,7 @@ use serde_json::Value;
 
 use crate::access::login::first_line;
 use crate::client::Client;
+use crate::defaults::NAMES_SHOWN;
 use crate::input::read_limited;
 use crate::settings;
 use crate::shown::{Shown, json};
@@ -240,13 +242,48 @@ fn secrets(options: &Add) -> Result<Object, Failure> {
 
 async fn delete(options: &Delete, client: &Client) -> Result<u8, Failure> {
     let certnames = names(&options.nodes)?;
-    let nodes = values::counted(certnames.len(), "node");
+    let query = ConnectionsQuery {
+        certnames: Some(certnames.clone()),
+        ..ConnectionsQuery::default()
+    };
+    let path = ["inventory", "v1", "query", "connections"];
+    let list: ConnectionList = client.post(&path, &query).await?;
+    let there: HashSet<&String> = list
+        .items
+        .iter()
+        .flat_map(|item| &item.certnames)
+        .flatten()
+        .collect();
+    let (there, unknown): (Vec<String>, Vec<String>) =
+        certnames.into_iter().partition(|name| there.contains(name));
+    if there.is_empty() {
+        return Err(Failure::Usage(format!(
+            "there is no connection of {}; `tutti connection list` shows those there are",
+            shortened(&unknown)
+        )));
+    }
+    let nodes = values::counted(there.len(), "node");
     let path = ["inventory", "v1", "command", "delete-connection"];
-    client
-        .done(Method::POST, &path, &DeleteConnection { certnames })
-        .await?;
+    let command = DeleteConnection { certnames: there };
+    client.done(Method::POST, &path, &command).await?;
     say!("Forgot the connections of {nodes}");
+    if !unknown.is_empty() {
+        say!("There was none of {}", shortened(&unknown));
+    }
     Ok(EXIT_SUCCESS)
+}
+
+/// The first few names.
+fn shortened(names: &[String]) -> String {
+    let first: Vec<String> = names
+        .iter()
+        .take(NAMES_SHOWN)
+        .map(|name| harmless(name))
+        .collect();
+    match names.len().saturating_sub(NAMES_SHOWN) {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
 }
 
 fn names(given: &[String]) -> Result<Vec<String>, Failure> {

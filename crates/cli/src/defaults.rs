@@ -36,6 +36,9 @@ pub(crate) const FILE_BYTES: u64 = 64 << 20;
 pub(crate) const WIDTH: usize = 100;
 pub(crate) const WIDTH_MIN: usize = 40;
 
+/// Names in one sentence; more are counted.
+pub(crate) const NAMES_SHOWN: usize = 5;
+
 /// Entries shown by `audit list`.
 pub(crate) const AUDIT_SHOWN: u64 = 50;
 

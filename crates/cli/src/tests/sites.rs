@@ -338,6 +338,38 @@ async fn secrets_of_connections_come_from_files() {
 }
 
 #[tokio::test]
+async fn forgetting_a_connection_tells_which_nodes_had_none() {
+    let query = "POST /inventory/v1/query/connections";
+    let delete = "POST /inventory/v1/command/delete-connection";
+    let there = json!({"items": [{"connection_id": "c1", "certnames": ["a", "b"], "type": "ssh"}]});
+    let fake = Fake::start(vec![(query, 200, there), (delete, 204, Value::Null)]).await;
+    let ran = fake.run(&["tutti", "connection", "delete", "a,typo"]).await;
+    assert_eq!(
+        (ran.error.as_str(), ran.printed.as_str()),
+        (
+            "",
+            "Forgot the connections of 1 node\nThere was none of typo\n"
+        )
+    );
+    assert_eq!(fake.body(delete), json!({"certnames": ["a"]}));
+
+    let fake = Fake::start(vec![(query, 200, json!({"items": []}))]).await;
+    let names = (0..8)
+        .map(|n| format!("n{n}"))
+        .collect::<Vec<_>>()
+        .join(",");
+    let ran = fake.run(&["tutti", "connection", "delete", &names]).await;
+    assert_ne!(ran.code, 0);
+    for words in ["n0, n1, n2, n3, n4 and 3 more", "tutti connection list"] {
+        assert!(ran.error.contains(words), "{}", ran.error);
+    }
+    assert!(
+        fake.asked().iter().all(|asked| asked.what == query),
+        "nothing is deleted"
+    );
+}
+
+#[tokio::test]
 async fn the_key_of_a_webhook_is_shown_once() {
     let mut made = hook();
     made["secret"] = "whsec_abc".into();

@@ -72,6 +72,9 @@ pub const QUESTIONS: usize = 8;
 /// Questions of the engine on their way at once: nodes of jobs, their facts, reports of their runs.
 pub const ENGINE_QUESTIONS: usize = 16;
 
+/// Nodes whose fact is asked for in one question: 5,000 names of 60 bytes are 300 KB of query.
+pub const FACT_NODES: usize = 5_000;
+
 /// A server that failed is asked last for so long, so that not every question waits for it.
 pub const AVOID_FAILED: Duration = Duration::from_secs(30);
 

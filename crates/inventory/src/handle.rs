@@ -101,6 +101,19 @@ impl Inventory {
         }
     }
 
+    /// One fact of each of these nodes, in the order asked; `None`: the node never told it. With a
+    /// PuppetDB in questions of [`FACT_NODES`](crate::defaults::FACT_NODES) nodes each.
+    pub async fn fact_of_each(
+        &self,
+        fact: &str,
+        certnames: &[Certname],
+    ) -> Result<Vec<Option<Value>>, QueryError> {
+        match &*self.backend {
+            Backend::PuppetDb(puppetdb) => puppetdb.fact_of_each(fact, certnames).await,
+            Backend::Embedded(embedded) => Ok(embedded.fact_of_each(fact, certnames)),
+        }
+    }
+
     /// Every node at this moment. `None`: a PuppetDB has them; ask it a query.
     pub fn all_facts(&self) -> Option<Snapshot> {
         match &*self.backend {

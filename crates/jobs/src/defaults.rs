@@ -47,6 +47,11 @@ pub const REPORT_WAIT: Duration = Duration::from_secs(30);
 /// 6 s.
 pub const LOOK_UPS: usize = 16;
 
+/// How long a new Puppet job waits for its nodes' versions of Puppet, which PuppetDB tells of 5,000
+/// nodes in well under a second. Longer, and the person who waits would be kept for a check that each
+/// node makes itself.
+pub const VERSIONS_WAIT: Duration = Duration::from_secs(3);
+
 /// Classifications of all nodes of an embedded inventory at once, each on a thread of its own: 25,000
 /// nodes by a rule take one core some 50 ms, so the tenth that asks at the same time waits 250 ms.
 pub const CLASSIFICATIONS: usize = 2;

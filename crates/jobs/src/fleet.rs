@@ -19,6 +19,9 @@ use crate::defaults::{CLASSIFICATIONS, LOOK_UPS, REPORT_WAIT};
 use crate::known::Known;
 use crate::resolve::{Classified, PuppetRun, Resolve, ResolveError, RunReport};
 
+/// The fact that Puppet itself adds to Facter's.
+const PUPPET_VERSION: &str = "puppetversion";
+
 /// The inventory and the classifier. Cheap to clone.
 #[derive(Clone)]
 pub struct Fleet {
@@ -175,6 +178,15 @@ impl Resolve for Fleet {
             .buffered(LOOK_UPS)
             .try_collect()
             .await
+    }
+
+    async fn puppet_versions(
+        &self,
+        nodes: &[Certname],
+    ) -> Result<Vec<Option<String>>, ResolveError> {
+        let told = self.inventory.fact_of_each(PUPPET_VERSION, nodes).await?;
+        let text = |fact: Value| fact.as_str().map(str::to_owned);
+        Ok(told.into_iter().map(|fact| fact.and_then(text)).collect())
     }
 
     async fn report(&self, run: &PuppetRun) -> Result<Option<RunReport>, ResolveError> {

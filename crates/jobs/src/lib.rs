@@ -61,4 +61,6 @@ pub use resolve::{
 pub use state::{JobState, RunState};
 pub use submit::SubmitError;
 pub use targets::{Scope, ScopeError};
-pub use verdict::{KIND_CONFLICT, KIND_EXECUTION, KIND_STOPPED, KIND_TIMEOUT, KIND_UNKNOWN};
+pub use verdict::{
+    KIND_CONFLICT, KIND_EXECUTION, KIND_OLD_PUPPET, KIND_STOPPED, KIND_TIMEOUT, KIND_UNKNOWN,
+};

@@ -26,6 +26,14 @@ pub trait Resolve: fmt::Debug + Send + Sync {
     /// The environment that each node is classified into, in the order asked.
     async fn environments(&self, nodes: &[Certname]) -> Result<Vec<Classified>, ResolveError>;
 
+    /// The version of Puppet that each node told of last, in the order asked; `None`: nobody knows.
+    async fn puppet_versions(
+        &self,
+        nodes: &[Certname],
+    ) -> Result<Vec<Option<String>>, ResolveError> {
+        Ok(vec![None; nodes.len()])
+    }
+
     /// What must be done before what, within an environment: the edges of application orchestration.
     /// Nodes without an edge are independent, as all are by default.
     async fn environment_graph(

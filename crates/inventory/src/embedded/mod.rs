@@ -101,6 +101,15 @@ impl Embedded {
         Some(record.to_record())
     }
 
+    pub(crate) fn fact_of_each(&self, fact: &str, certnames: &[Certname]) -> Vec<Option<Value>> {
+        let snapshot = self.snapshot();
+        let of = |certname: &Certname| {
+            let record = snapshot.get(certname)?.record.as_deref()?;
+            Some(record.facts().get(fact)?.to_json())
+        };
+        certnames.iter().map(of).collect()
+    }
+
     /// The report of a run, with its metrics; waits for it at most so long.
     pub(crate) async fn report(
         &self,

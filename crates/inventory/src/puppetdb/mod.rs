@@ -9,6 +9,7 @@ mod client;
 mod conf;
 mod failure;
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use pcp::Certname;
@@ -18,7 +19,7 @@ use tokio::time::Instant;
 
 pub use conf::{ConfError, PuppetDbConfig};
 
-use crate::defaults::{REPORT_AWAY, REPORT_POLL_FIRST, REPORT_POLL_LAST};
+use crate::defaults::{FACT_NODES, REPORT_AWAY, REPORT_POLL_FIRST, REPORT_POLL_LAST};
 use crate::places::Asker;
 use crate::query::Form;
 use crate::{NodeRecord, Query, QueryError, Report};
@@ -87,6 +88,30 @@ impl PuppetDb {
             environment: row.environment,
             timestamp: row.timestamp,
         }))
+    }
+
+    /// One fact of each of these nodes, in the order asked.
+    pub(crate) async fn fact_of_each(
+        &self,
+        fact: &str,
+        certnames: &[Certname],
+    ) -> Result<Vec<Option<Value>>, QueryError> {
+        let mut told = HashMap::new();
+        for some in certnames.chunks(FACT_NODES) {
+            let names: Vec<&str> = some.iter().map(Certname::as_str).collect();
+            let of_them = json!([
+                "and",
+                ["=", "name", fact],
+                ["in", "certname", ["array", names]]
+            ]);
+            let ast = json!(["from", "facts", ["extract", ["certname", "value"], of_them]]);
+            for row in self.engine(&json!({ "query": ast })).await? {
+                let row: FactRow = self.read(row)?;
+                told.insert(row.certname, row.value);
+            }
+        }
+        let of = |certname: &Certname| told.remove(certname.as_str());
+        Ok(certnames.iter().map(of).collect())
     }
 
     /// Looks for the report of a run until it is there or `wait` is over.
@@ -174,6 +199,12 @@ struct InventoryRow {
     trusted: Option<Map<String, Value>>,
     environment: Option<String>,
     timestamp: jiff::Timestamp,
+}
+
+#[derive(serde::Deserialize)]
+struct FactRow {
+    certname: String,
+    value: Value,
 }
 
 /// The body of the request.

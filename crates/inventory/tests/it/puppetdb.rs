@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use inventory::defaults::FACT_NODES;
 use inventory::{Fault, Inventory, Query, QueryError};
 use serde_json::json;
 use tokio::io::AsyncWriteExt as _;
@@ -74,6 +75,44 @@ async fn facts_of_a_node_are_read_from_its_inventory() {
     assert_eq!(record.environment.as_deref(), Some("test"));
     let (_fake, inventory) = site(says(json!([]))).await;
     assert_eq!(inventory.facts(&certname("a")).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn one_fact_of_many_nodes_is_one_question_and_comes_in_the_order_asked() {
+    let rows = json!([{"certname": "b", "value": "8.10.0"}, {"certname": "a", "value": 7}]);
+    let (fake, inventory) = site(says(rows)).await;
+    let nodes = ["a", "silent", "b"].map(certname);
+    let told = inventory.fact_of_each("puppetversion", &nodes).await;
+    assert_eq!(told.unwrap(), [Some(json!(7)), None, Some(json!("8.10.0"))]);
+    let filter = json!([
+        "and",
+        ["=", "name", "puppetversion"],
+        ["in", "certname", ["array", ["a", "silent", "b"]]]
+    ]);
+    let query = json!(["from", "facts", ["extract", ["certname", "value"], filter]]);
+    assert_eq!(fake.last(), json!({ "query": query }));
+    assert_eq!(fake.asked(), 1);
+
+    let many: Vec<_> = (0..=FACT_NODES)
+        .map(|n| certname(&format!("n{n}")))
+        .collect();
+    let told = inventory
+        .fact_of_each("puppetversion", &many)
+        .await
+        .unwrap();
+    assert_eq!(told.len(), many.len());
+    assert_eq!(
+        fake.asked(),
+        3,
+        "two more, none of them longer than the bound"
+    );
+
+    let (_fake, inventory) = site(says(json!([{"certname": "a"}, {"value": 1}]))).await;
+    let error = inventory.fact_of_each("puppetversion", &nodes).await;
+    assert!(
+        matches!(error, Err(QueryError::Garbage { .. })),
+        "{error:?}"
+    );
 }
 
 #[tokio::test]

@@ -56,7 +56,7 @@ impl Engine {
                 Some(refusal) => Err(refusal.clone()),
                 None => self
                     .way(&target.certname, kind, &action.over_ssh)
-                    .ok_or(Verdict::NotConnected),
+                    .ok_or_else(|| self.no_way(&target.certname, kind)),
             })
             .collect();
         let connected = ways.iter().flatten().count();

@@ -11,6 +11,7 @@ use super::book::Run;
 use super::state::Engine;
 use crate::kind::Kind;
 use crate::over_ssh::{OverSsh, Via};
+use crate::verdict::Verdict;
 
 // === impl Engine ===
 
@@ -31,6 +32,14 @@ impl Engine {
             Some(presence) => Some((Via::Agent, presence)),
             None if kind == Kind::Task && fabric.stands_in_for(certname) => stand_in(),
             None => None,
+        }
+    }
+
+    /// Why there is no [`way`](Self::way) to a node.
+    pub(super) fn no_way(&self, certname: &Certname, kind: Kind) -> Verdict {
+        match kind {
+            Kind::Puppet if self.parts.fabric.stands_in_for(certname) => Verdict::NeedsAgent,
+            Kind::Puppet | Kind::Task => Verdict::NotConnected,
         }
     }
 

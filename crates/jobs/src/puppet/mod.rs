@@ -9,9 +9,11 @@ mod outcome;
 mod prepare;
 mod request;
 pub(crate) mod said;
+mod version;
 
 pub use flags::{FlagProblem, PuppetFlags};
 pub use request::{DeployError, DeployRequest};
+pub(crate) use version::OLDEST;
 
 /// The PXP module that runs Puppet, by the name of the stock agent's file.
 pub(crate) const MODULE: &str = "pxp-module-puppet";

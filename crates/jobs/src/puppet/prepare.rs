@@ -8,7 +8,9 @@ use pxp::action;
 use serde_json::{Value, json};
 use store::NewJob;
 
+use super::version::is_too_old;
 use super::{ACTION, DeployError, DeployRequest, MODULE};
+use crate::defaults::VERSIONS_WAIT;
 use crate::engine::{Prepared, Target};
 use crate::kind::{Action, DEPLOY, Kind};
 use crate::prepare::{Preparation, check_limits};
@@ -41,7 +43,8 @@ impl Preparation {
         let trace = JobTrace::begin(&self.tracer, DEPLOY, nodes.len());
         JobTrace::note(trace.as_ref(), &mut options);
         let enforced = name.filter(|_| request.enforce_environment);
-        let targets = self.enforce(nodes, enforced).await?;
+        let mut targets = self.enforce(nodes, enforced).await?;
+        self.refuse_old_puppets(&mut targets).await;
         let params = json!({"env": [], "flags": words, "job": ""});
         let action = Action::new(MODULE, ACTION, action::encode(&params));
         let row = NewJob {
@@ -120,6 +123,32 @@ impl Preparation {
             refusal: refusal(own, enforced),
         };
         Ok(nodes.into_iter().zip(found).map(target).collect())
+    }
+
+    /// Nodes whose Puppet is known to be too old are not asked either. Who knows of nothing else
+    /// against a node does not keep it waiting: without an answer in time, all are asked.
+    async fn refuse_old_puppets(&self, targets: &mut [Target]) {
+        let nodes: Vec<Certname> = targets.iter().map(|one| one.certname.clone()).collect();
+        let asking = self.resolve.puppet_versions(&nodes);
+        let versions = match tokio::time::timeout(VERSIONS_WAIT, asking).await {
+            Ok(Ok(versions)) => versions,
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "the nodes' versions of Puppet are not known; all are asked");
+                return;
+            }
+            Err(_) => {
+                tracing::warn!(
+                    waited = ?VERSIONS_WAIT,
+                    "the nodes' versions of Puppet did not come in time; all are asked"
+                );
+                return;
+            }
+        };
+        for (target, version) in targets.iter_mut().zip(versions) {
+            let old = version.filter(|version| is_too_old(version));
+            let refusal = old.map(|version| Verdict::OldPuppet { version });
+            target.refusal = target.refusal.take().or(refusal);
+        }
     }
 }
 

@@ -19,6 +19,8 @@ pub(crate) use words::clip;
 pub const KIND_EXECUTION: &str = "puppetlabs.orchestrator/execution-failure";
 /// The node's groups in the classifier do not agree.
 pub const KIND_CONFLICT: &str = "tutti/classification-conflict";
+/// The node's Puppet is older than on-demand runs need.
+pub const KIND_OLD_PUPPET: &str = "tutti/puppet-too-old";
 /// The time of the run was over.
 pub const KIND_TIMEOUT: &str = "tutti/timeout";
 /// The job was stopped by force.
@@ -33,6 +35,8 @@ const UNDETERMINED: &str = "the outcome is not known";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     NotConnected,
+    /// The node is reached over SSH, which is no way for Puppet runs.
+    NeedsAgent,
     Busy,
     /// The node is classified into another environment than the enforced one.
     OtherEnvironment {
@@ -43,6 +47,10 @@ pub(crate) enum Verdict {
     Conflict {
         what: String,
         asked: String,
+    },
+    /// The node's Puppet does not know what an on-demand run asks of it.
+    OldPuppet {
+        version: String,
     },
     /// A broker or the node refused the request, with these words.
     Refused(String),
@@ -114,12 +122,14 @@ impl Verdict {
     fn kind(&self) -> &'static str {
         match self {
             Self::NotConnected
+            | Self::NeedsAgent
             | Self::Busy
             | Self::OtherEnvironment { .. }
             | Self::Refused(_)
             | Self::Unreadable
             | Self::Unmarked => KIND_EXECUTION,
             Self::Conflict { .. } => KIND_CONFLICT,
+            Self::OldPuppet { .. } => KIND_OLD_PUPPET,
             Self::TimedOut { .. } => KIND_TIMEOUT,
             Self::Stopped { .. } | Self::NotStarted | Self::Withdrawn => KIND_STOPPED,
             Self::Silent { .. }
@@ -172,6 +182,7 @@ mod tests {
         use CancelReason::{Stop, Timeout};
         let mut all = vec![
             Verdict::NotConnected,
+            Verdict::NeedsAgent,
             Verdict::Busy,
             Verdict::OtherEnvironment {
                 own: "test".to_owned(),
@@ -180,6 +191,9 @@ mod tests {
             Verdict::Conflict {
                 what: "the groups of db1 do not agree".to_owned(),
                 asked: "production".to_owned(),
+            },
+            Verdict::OldPuppet {
+                version: "4.10.12".to_owned(),
             },
             Verdict::Refused("unknown module: task".to_owned()),
             Verdict::Unreadable,

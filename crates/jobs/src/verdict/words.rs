@@ -10,6 +10,7 @@ use super::{UNDETERMINED, Verdict};
 use crate::defaults::NODE_MESSAGE_BYTES;
 use crate::flight::{Stranger, WhyUnknown};
 use crate::over_ssh::Via;
+use crate::puppet::OLDEST;
 
 // === impl Verdict ===
 
@@ -19,6 +20,10 @@ impl Verdict {
             Self::NotConnected => format!(
                 "{node} is not connected; is tutti-agent (or pxp-agent) running there, and does \
                  `tutti node show {node}` list it?"
+            ),
+            Self::NeedsAgent => format!(
+                "{node} has no agent, only an SSH connection, and Puppet runs on demand need one: \
+                 connect tutti-agent there (`tutti-agent bootstrap`), or run a task that starts Puppet"
             ),
             Self::Busy => format!(
                 "{node} does not take messages: its queue in the broker stayed full; nothing was \
@@ -34,6 +39,12 @@ impl Verdict {
                  was sent: mend the groups (the classifier explains them), or set \
                  enforce_environment to false",
                 clip(what)
+            ),
+            Self::OldPuppet { version } => format!(
+                "{node} has Puppet {}, by the facts that it told last, and a run on demand needs \
+                 {OLDEST} or newer (`--job-id`); nothing was sent: upgrade Puppet there, or, if that \
+                 is done already, let it run once by itself, so that its facts are new",
+                clip(version)
             ),
             Self::Refused(words) => format!("{node} did not run it: {}", clip(words)),
             Self::Unreadable => format!(

@@ -13,6 +13,10 @@ use serde_json::Value;
 pub(crate) struct Oracle {
     pub(crate) nodes: Vec<String>,
     pub(crate) environments: HashMap<Certname, Classified>,
+    /// Each node's Puppet, where it is known.
+    pub(crate) versions: HashMap<Certname, String>,
+    /// PuppetDB hangs when it is asked for them.
+    pub(crate) versions_never_come: bool,
     pub(crate) refuses: Option<ResolveError>,
     /// What a report adds; `None`: no report ever comes.
     pub(crate) report: Option<RunReport>,
@@ -53,6 +57,20 @@ impl Resolve for Oracle {
         let of = |node: &Certname| self.environments.get(node).cloned();
         let or_nowhere = |of: Option<Classified>| of.unwrap_or(Classified::Nowhere);
         Ok(nodes.iter().map(of).map(or_nowhere).collect())
+    }
+
+    async fn puppet_versions(
+        &self,
+        nodes: &[Certname],
+    ) -> Result<Vec<Option<String>>, ResolveError> {
+        if self.versions_never_come {
+            std::future::pending::<()>().await;
+        }
+        if let Some(error) = &self.refuses {
+            return Err(error.clone());
+        }
+        let of = |node: &Certname| self.versions.get(node).cloned();
+        Ok(nodes.iter().map(of).collect())
     }
 
     async fn report(&self, run: &PuppetRun) -> Result<Option<RunReport>, ResolveError> {

@@ -10,6 +10,7 @@ mod options;
 mod outcomes;
 mod overhead;
 mod scopes;
+mod versions;
 mod waiting;
 
 use std::process::ExitCode;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         scopes: a_query_names_the_nodes, a_node_group_names_the_nodes;
         environments: nodes_of_another_environment_do_not_run, the_node_terminus_sends_another_environment,
             tutti_is_the_node_terminus;
+        versions: a_node_with_an_old_puppet_is_not_asked;
         ending: a_killed_server_loses_nothing, a_forced_stop_ends_the_run, time_that_is_up_ends_the_run;
         away: a_puppetdb_that_is_down, a_puppetserver_that_is_down;
     }

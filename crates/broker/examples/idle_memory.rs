@@ -17,15 +17,12 @@ use std::process::Stdio;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
-use broker::defaults::SESSIONS_PER_CERTNAME;
 use broker::{Broker, BrokerConfig, Policy};
 use futures_util::{SinkExt, StreamExt};
-use pcp::Certname;
 use pki::ca::{GenerateOptions, InitOptions};
-use pki::{CertificateAuthority, ClientAuth, KeyType, ServerTls, TlsFiles};
+use pki::{CertificateAuthority, ClientAuth, ClientTls, KeyType, ServerTls, TlsFiles};
 use rustls_pki_types::ServerName;
 use serde_json::json;
-use testkit::fleet::{Identities, KeyKind};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
@@ -34,7 +31,8 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 
-const BROKER: &str = "broker.example";
+/// Certname of all clients; their types tell them apart.
+const CLIENT: &str = "agent.example";
 /// Handshakes of the clients at the same time.
 const DIALLING: usize = 32;
 
@@ -57,13 +55,16 @@ async fn measure(count: usize) -> Result<()> {
     let directory = tempfile::tempdir()?;
     let dir = directory.path();
     certificates(dir)?;
-    let tls = Arc::new(ServerTls::load(files(dir), ClientAuth::Optional)?);
+    let tls = Arc::new(ServerTls::load(
+        files(dir, "broker.example"),
+        ClientAuth::Optional,
+    )?);
     let policy = Policy::parse(
         r#"authorization: { version: 1, rules: [
             { name: all, sort-order: 1, match-request: { type: path, path: "/" }, allow: "*" }
         ] }"#,
     )?;
-    let mut config = BrokerConfig::new(BROKER.parse()?, policy);
+    let mut config = BrokerConfig::new("broker.example".parse()?, policy);
     config.listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let broker = Broker::start(config, tls, None)?;
 
@@ -136,22 +137,28 @@ fn certificates(dir: &Path) -> Result<()> {
         key_type: KeyType::Rsa4096,
     };
     let authority = CertificateAuthority::init(&dir.join("ca"), &options)?;
-    let options = GenerateOptions {
-        alt_names: vec!["127.0.0.1".parse()?],
-        key_type: KeyType::EcP256,
-        ..GenerateOptions::default()
-    };
-    let generated = authority.generate(BROKER, &options)?;
-    let files = files(dir);
-    std::fs::write(files.cert, generated.cert_pem)?;
-    std::fs::write(files.key, generated.key_pem)?;
+    for (certname, key_type) in [
+        ("broker.example", KeyType::EcP256),
+        (CLIENT, KeyType::Rsa4096),
+    ] {
+        let alt_names = vec!["127.0.0.1".parse()?];
+        let options = GenerateOptions {
+            alt_names,
+            key_type,
+            ..GenerateOptions::default()
+        };
+        let generated = authority.generate(certname, &options)?;
+        let files = files(dir, certname);
+        std::fs::write(files.cert, generated.cert_pem)?;
+        std::fs::write(files.key, generated.key_pem)?;
+    }
     Ok(())
 }
 
-fn files(dir: &Path) -> TlsFiles {
+fn files(dir: &Path, certname: &str) -> TlsFiles {
     TlsFiles {
-        cert: dir.join(format!("{BROKER}.crt")),
-        key: dir.join(format!("{BROKER}.key")),
+        cert: dir.join(format!("{certname}.crt")),
+        key: dir.join(format!("{certname}.key")),
         ca: dir.join("ca/ca_crt.pem"),
         crl: Some(dir.join("ca/ca_crl.pem")),
     }
@@ -159,17 +166,10 @@ fn files(dir: &Path) -> TlsFiles {
 
 // --- the clients ---
 
-struct Client {
-    /// Its own PCP address.
-    address: String,
-    stream: WebSocketStream<TlsStream<TcpStream>>,
-}
+type Client = WebSocketStream<TlsStream<TcpStream>>;
 
 async fn clients(count: usize, broker: SocketAddr, dir: &Path) -> Result<()> {
-    // Each certname has as many sessions as it may have; their types tell them apart.
-    let certnames = count.div_ceil(SESSIONS_PER_CERTNAME);
-    let agents = Identities::issue(&dir.join("ca"), "agent", certnames, KeyKind::Rsa4096)?;
-    let agents: Vec<_> = agents.each().collect();
+    let tls = TlsConnector::from(ClientTls::load(&files(dir, CLIENT))?);
     let mut clients: Vec<Client> = Vec::with_capacity(count);
     let mut orders = BufReader::new(tokio::io::stdin()).lines();
     while let Some(order) = orders.next_line().await? {
@@ -178,11 +178,7 @@ async fn clients(count: usize, broker: SocketAddr, dir: &Path) -> Result<()> {
             (first, end) => {
                 let numbers = first.parse::<usize>()?..end.parse()?;
                 let opened: Vec<Result<Client>> = futures_util::stream::iter(numbers)
-                    .map(|number| {
-                        let (certname, tls) = agents[number / SESSIONS_PER_CERTNAME];
-                        let tls = TlsConnector::from(Arc::clone(tls));
-                        open(tls, broker, certname, number)
-                    })
+                    .map(|number| open(tls.clone(), broker, number))
                     .buffered(DIALLING)
                     .collect()
                     .await;
@@ -196,12 +192,7 @@ async fn clients(count: usize, broker: SocketAddr, dir: &Path) -> Result<()> {
     Ok(())
 }
 
-async fn open(
-    tls: TlsConnector,
-    broker: SocketAddr,
-    certname: &Certname,
-    number: usize,
-) -> Result<Client> {
+async fn open(tls: TlsConnector, broker: SocketAddr, number: usize) -> Result<Client> {
     let tcp = TcpStream::connect(broker).await?;
     let stream = tls.connect(ServerName::from(broker.ip()), tcp).await?;
     let config = WebSocketConfig::default()
@@ -209,24 +200,21 @@ async fn open(
         .write_buffer_size(0);
     let uri = format!("wss://{broker}/pcp2/t{number}");
     let upgrade = tokio_tungstenite::client_async_with_config(uri, stream, Some(config));
-    let (stream, _) = Box::pin(upgrade).await?;
-    Ok(Client {
-        address: format!("pcp://{certname}/t{number}"),
-        stream,
-    })
+    let (client, _) = Box::pin(upgrade).await?;
+    Ok(client)
 }
 
 async fn echo(clients: &mut [Client], length: usize) -> Result<()> {
     let data = "x".repeat(length);
-    for Client { address, stream } in clients.iter_mut() {
+    for (number, client) in clients.iter_mut().enumerate() {
         let message = json!({
             "id": "00000000-0000-4000-8000-000000000000",
             "message_type": "example/echo",
-            "target": address,
+            "target": format!("pcp://{CLIENT}/t{number}"),
             "data": data,
         });
-        stream.send(Message::text(message.to_string())).await?;
-        let heard = stream.next().await.context("the connection ended")??;
+        client.send(Message::text(message.to_string())).await?;
+        let heard = client.next().await.context("the connection ended")??;
         ensure!(heard.len() >= length, "not the echo: {heard}");
     }
     if clients.is_empty() {

@@ -10,35 +10,36 @@
 //! The rule that must hold: every answer (assignable, instance, text, error) is the answer that real
 //! Puppet gives, and where it is not, docs/language.md says so with the reason.
 
-#![expect(
-    dead_code,
-    unused_imports,
-    reason = "conversions that use them come next"
-)]
-
+mod access;
 mod check;
 mod convert;
 mod defaults;
 mod describe;
+mod format;
+mod parse;
 mod text;
 mod time;
 mod types;
 mod value;
 
+pub use access::AccessError;
 pub use convert::{ConversionError, new_instance};
 pub use defaults::{CONVERTED_ELEMENTS_MAX, FORMATTED_WIDTH_MAX};
 pub use describe::{
     Signature, TypeMismatch, assert_instance, describe_call, describe_default, describe_mismatch,
     describe_parameters,
 };
+pub use format::{FormatError, format_value};
+pub use parse::TypeTextError;
 pub use text::{REDACTED, double_quote, quote, ruby_float};
 pub use time::TimeError;
 pub use types::{
     Alias, AliasError, Attribute, AttributeKind, CallableType, EnumType, FloatRange, Function,
-    InitType, IntRange, Kind, ObjectBody, ObjectType, RuntimeName, RuntimeType, StringType,
-    StructElement, TimeRange, TupleType, Type, TypeParameter, TypeSetType,
+    InitType, IntRange, Kind, ObjectBody, ObjectType, ObjectTypeError, RuntimeName, RuntimeType,
+    StringType, StructElement, TimeRange, TupleType, Type, TypeParameter, TypeSetType,
+    unresolved_reference,
 };
 pub use value::{
-    Binary, CompareError, Hash, Key, Object, ObjectError, Regexp, SemVer, SemVerError, SemVerRange,
-    SemVerRangeError, Timespan, Timestamp, Uri, UriError, Value,
+    Binary, CompareError, Hash, Instance, Key, Object, ObjectError, Regexp, SemVer, SemVerError,
+    SemVerRange, SemVerRangeError, Timespan, Timestamp, Uri, UriError, Value,
 };

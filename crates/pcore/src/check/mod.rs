@@ -18,5 +18,3 @@ mod normalize;
 mod objects;
 mod strings;
 mod trail;
-
-pub(crate) use matching::matches;

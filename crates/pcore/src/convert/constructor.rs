@@ -7,7 +7,7 @@
 
 use super::ConversionError;
 use crate::describe::{Signature, describe_call};
-use crate::types::{CallableType, IntRange, Kind, StructElement, TupleType, Type};
+use crate::types::{Alias, CallableType, IntRange, Kind, StructElement, TupleType, Type};
 use crate::value::Value;
 
 type Make = Box<dyn Fn(&[Value]) -> Result<Value, ConversionError> + Send + Sync>;
@@ -82,7 +82,7 @@ impl Constructor {
 /// The parameters of one way.
 #[derive(Default)]
 pub(super) struct Parameters {
-    names: Vec<&'static str>,
+    names: Vec<std::sync::Arc<str>>,
     types: Vec<Type>,
     required: usize,
 }
@@ -92,19 +92,19 @@ impl Parameters {
         Self::default()
     }
 
-    pub(super) fn one(name: &'static str, ty: Type) -> Self {
+    pub(super) fn one(name: &str, ty: Type) -> Self {
         Self::default().and(name, ty)
     }
 
-    pub(super) fn and(mut self, name: &'static str, ty: Type) -> Self {
-        self.names.push(name);
+    pub(super) fn and(mut self, name: &str, ty: Type) -> Self {
+        self.names.push(name.into());
         self.types.push(ty);
         self.required = self.types.len();
         self
     }
 
-    pub(super) fn optional(mut self, name: &'static str, ty: Type) -> Self {
-        self.names.push(name);
+    pub(super) fn optional(mut self, name: &str, ty: Type) -> Self {
+        self.names.push(name.into());
         self.types.push(ty);
         self
     }
@@ -118,10 +118,18 @@ impl Parameters {
         let size = (!all_required || self.types.is_empty()).then_some(size);
         Signature {
             callable: CallableType::new(Some(TupleType::new(self.types, size)), None, None),
-            parameter_names: self.names.into_iter().map(Into::into).collect(),
+            parameter_names: self.names,
             block_name: "block".into(),
         }
     }
+}
+
+/// A type that messages call by a name, as Puppet's constructors have them.
+pub(super) fn named(name: &str, ty: &Type) -> Type {
+    let alias = Alias::declare(name);
+    // none of them holds itself
+    let _ = alias.resolve(ty);
+    alias.into()
 }
 
 /// A `Struct` of keys that must and keys that may be there.

@@ -2,6 +2,7 @@
 
 use crate::defaults::{CONVERTED_ELEMENTS_MAX, FORMATTED_WIDTH_MAX};
 use crate::describe::TypeMismatch;
+use crate::format::FormatError;
 use crate::time::TimeError;
 use crate::types::Type;
 use crate::value::{SemVerError, SemVerRangeError, UriError};
@@ -27,6 +28,8 @@ pub enum ConversionError {
     Radix(i64),
     #[error("the number {0} does not fit into 64 bits")]
     TooLarge(String),
+    #[error("the time of day is not known here")]
+    NeedsClock,
     #[error("odd number of arguments for Hash")]
     OddArguments,
     #[error("invalid base64")]
@@ -42,6 +45,8 @@ pub enum ConversionError {
     Init(String),
     #[error(transparent)]
     Mismatch(#[from] TypeMismatch),
+    #[error(transparent)]
+    Format(#[from] FormatError),
     #[error(transparent)]
     Time(#[from] TimeError),
     #[error(transparent)]

@@ -4,7 +4,7 @@
 //! fit into 64 bits is an error, never cut off.
 
 use super::ConversionError;
-use super::constructor::{Constructor, Parameters, general, key, structure};
+use super::constructor::{Constructor, Parameters, general, key, named, structure};
 use crate::types::{IntRange, Type};
 use crate::value::{Regexp, Value};
 
@@ -23,7 +23,7 @@ fn convertible(first: &str, bare_number: Vec<Type>) -> Type {
         Type::timespan(),
         Type::timestamp(),
     ]);
-    Type::variant_of(types)
+    named("Convertible", &Type::variant_of(types))
 }
 
 fn float_text() -> String {
@@ -41,11 +41,13 @@ pub(super) fn integer() -> Constructor {
     ]);
     let mut radixes = vec![Type::default_type()];
     radixes.extend([2, 8, 10, 16].map(|radix| Type::integer_in(IntRange::exactly(radix))));
-    let radix = Type::variant_of(radixes);
+    let from = named("Convertible", &from);
+    let radix = named("Radix", &Type::variant_of(radixes));
     let hash = structure(
         &[("from", from.clone())],
         &[("radix", radix.clone()), ("abs", Type::boolean())],
     );
+    let hash = named("NamedArgs", &hash);
     Constructor::new("new")
         .way(
             Parameters::one("from", from)
@@ -203,6 +205,7 @@ fn number_constructor(
     say: fn(&[Value]) -> ConversionError,
 ) -> Constructor {
     let hash = structure(&[("from", from.clone())], &[("abs", Type::boolean())]);
+    let hash = named("NamedArgs", &hash);
     let finish = |number: Value, abs: Option<&Value>| match number {
         Value::Float(number) if is_true(abs) => Ok(Value::Float(number.abs())),
         Value::Int(number) if is_true(abs) => make_integer(Some(&Value::Int(number)), None, abs),

@@ -113,7 +113,7 @@ fn type_words(expected: &Type, actual: &Type) -> String {
 }
 
 /// The name of a type, with the name of what it contains.
-pub(crate) fn short_name(ty: &Type) -> String {
+fn short_name(ty: &Type) -> String {
     let contained = match ty.kind() {
         Kind::Type(inner)
         | Kind::NotUndef(inner)

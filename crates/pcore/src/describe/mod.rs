@@ -12,7 +12,7 @@ mod parameters;
 mod path;
 
 pub use call::{Signature, describe_call};
-pub(crate) use message::{article, short_name};
+pub(crate) use message::article;
 pub use parameters::{describe_default, describe_parameters};
 
 use crate::types::Type;

@@ -89,25 +89,6 @@ impl Civil {
     }
 }
 
-pub(super) fn is_leap(year: i64) -> bool {
-    year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-}
-
-pub(super) fn days_in_month(year: i64, month: i64) -> i64 {
-    match month {
-        2 if is_leap(year) => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
-}
-
-/// The first day of week 1 of ISO 8601.
-pub(super) fn iso_year_start(year: i64) -> i64 {
-    let fourth = days_of(year, 1, 4);
-    fourth - (fourth + 3).rem_euclid(7)
-}
-
 pub(super) const MONTHS: [&str; 12] = [
     "January",
     "February",

@@ -58,7 +58,11 @@ impl Alias {
 
     /// Says what it stands for. Aliases in a `Variant` that only lead back to this one are dropped.
     pub fn resolve(&self, ty: &Type) -> Result<(), AliasError> {
-        let ty = ty.normalize();
+        self.resolve_as(ty.normalize())
+    }
+
+    /// The same for a type that stays as it is written: Puppet's own aliases.
+    pub(super) fn resolve_as(&self, ty: Type) -> Result<(), AliasError> {
         if !has_real_type(&ty) {
             return Err(AliasError::NotAType(self.name.clone()));
         }

@@ -138,6 +138,6 @@ impl Type {
 fn recursive(name: &str, body: impl FnOnce(Type) -> Type) -> Type {
     let alias = Alias::declare(name);
     let ty = Type::from(Arc::clone(&alias));
-    let _ = alias.resolve(&body(ty.clone()));
+    let _ = alias.resolve_as(body(ty.clone()));
     ty
 }

@@ -5,6 +5,8 @@
 
 mod alias;
 mod builtin;
+mod define;
+mod define_members;
 mod equality;
 mod make;
 mod name;
@@ -19,6 +21,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 pub use alias::{Alias, AliasError};
+pub use define::{ObjectTypeError, unresolved_reference};
 pub use object_type::{Attribute, AttributeKind, Function, ObjectBody, ObjectType, TypeParameter};
 pub use parts::{
     CallableType, EnumType, FloatRange, InitType, IntRange, RuntimeName, RuntimeType, StringType,

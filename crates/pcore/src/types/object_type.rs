@@ -130,6 +130,10 @@ impl ObjectType {
         self.body.get()
     }
 
+    pub(crate) fn set_name(&self, name: Arc<str>) {
+        let _ = self.name.set(name);
+    }
+
     pub(crate) fn set_body(&self, body: ObjectBody) {
         // a second body would be the same one
         let _ = self.body.set(body);

@@ -14,6 +14,8 @@ pub enum CompareError {
     String,
     #[error("A Numeric is not comparable to non Numeric")]
     Numeric,
+    #[error("can't convert SemanticPuppet::Version into Float")]
+    NumberAndVersion,
     #[error("Timespans are only comparable to Timespans, Integers, and Floats")]
     Timespan,
     #[error("Timestamps are only comparable to Timestamps, Integers, and Floats")]
@@ -54,6 +56,13 @@ impl Value {
             (Self::Str(a), Self::Str(b)) => Ok(Some(compare_folded(a, b))),
             (Self::SemVer(a), Self::SemVer(b)) => Ok(Some(a.compare(b))),
             (Self::Default, Self::Default) => Ok(Some(Ordering::Equal)),
+            (Self::Int(_) | Self::Float(_), Self::SemVer(_)) => Err(CompareError::NumberAndVersion),
+            // Ruby makes floats of both here, and whole seconds the other way round
+            (Self::Int(seconds), Self::Timespan(_) | Self::Timestamp(_)) => {
+                #[expect(clippy::cast_precision_loss, reason = "it is compared as a float")]
+                let seconds = *seconds as f64;
+                Self::Float(seconds).compare(other)
+            }
             _ => numeric_order(self, other).ok_or(match self {
                 Self::Str(_) => CompareError::String,
                 Self::Int(_) | Self::Float(_) => CompareError::Numeric,

@@ -6,6 +6,7 @@
 mod binary;
 mod compare;
 mod hash;
+mod instance;
 mod key;
 mod object;
 mod regexp;
@@ -19,12 +20,15 @@ use std::sync::Arc;
 pub use binary::Binary;
 pub use compare::CompareError;
 pub use hash::Hash;
+pub use instance::Instance;
 pub use key::Key;
 pub use object::{Object, ObjectError};
 pub use regexp::Regexp;
 pub use semver::{SemVer, SemVerError};
 pub use semver_range::{SemVerRange, SemVerRangeError};
+pub(crate) use time::NANOS_PER_SECOND;
 pub use time::{Timespan, Timestamp};
+pub(crate) use uri::default_port;
 pub use uri::{Uri, UriError};
 
 use crate::types::Type;

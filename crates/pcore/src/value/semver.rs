@@ -84,6 +84,19 @@ impl SemVer {
         }
     }
 
+    /// A version of its parts; a qualifier is one part, whatever dots are in it.
+    pub(crate) fn of_parts(
+        [major, minor, patch]: [u64; 3],
+        prerelease: Option<&str>,
+        build: Option<&str>,
+    ) -> Self {
+        Self {
+            prerelease: prerelease.map(|text| vec![Part::Text(text.into())]),
+            build: build.map(|text| vec![text.into()]),
+            ..Self::new(major, minor, patch)
+        }
+    }
+
     /// The version before all others.
     pub(crate) fn min() -> Self {
         Self {

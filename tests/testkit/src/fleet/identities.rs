@@ -68,12 +68,6 @@ impl Identities {
         self.identities.is_empty()
     }
 
-    /// Each of them, and how it connects.
-    pub fn each(&self) -> impl Iterator<Item = (&Certname, &Arc<rustls::ClientConfig>)> {
-        let identities = self.identities.iter();
-        identities.map(|identity| (&identity.certname, &identity.tls))
-    }
-
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Identity> {
         self.identities.iter()
     }

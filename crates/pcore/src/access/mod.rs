@@ -1,0 +1,149 @@
+//! Types from their arguments: `Integer[1, 2]`. Main function: [`Type::parameterize`].
+//!
+//! The rule that must hold: errors are Puppet's, by issue and words, and say which argument is wrong.
+
+mod arguments;
+mod catalog;
+mod composed;
+mod objects;
+mod sized;
+
+use crate::convert::ConversionError;
+use crate::describe::{TypeMismatch, article};
+use crate::types::{Kind, Type};
+use crate::value::{SemVerRangeError, Value};
+use arguments::flatten;
+
+/// A type does not take these arguments.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct AccessError {
+    /// The code of Puppet's issue; `None` where Puppet has none.
+    pub issue: Option<&'static str>,
+    pub message: String,
+    /// Which argument is wrong, counted from 0; `None`: all of them.
+    pub argument: Option<usize>,
+}
+
+impl AccessError {
+    fn new(issue: &'static str, argument: Option<usize>, message: String) -> Self {
+        Self {
+            issue: Some(issue),
+            message,
+            argument,
+        }
+    }
+
+    /// Of Puppet's errors that have no code.
+    fn plain(message: impl Into<String>) -> Self {
+        Self {
+            issue: None,
+            message: message.into(),
+            argument: None,
+        }
+    }
+
+    /// The wrong number of arguments.
+    fn arity(base: &str, min: usize, max: Option<usize>, given: usize) -> Self {
+        let accepted = match max {
+            None => format!("{min} or more arguments"),
+            Some(max) if max != min => format!("{min} to {max} arguments"),
+            Some(_) if min == 1 => "1 argument".to_owned(),
+            Some(_) => format!("{min} arguments"),
+        };
+        Self::new(
+            "BAD_TYPE_SLICE_ARITY",
+            None,
+            format!("{base}[] accepts {accepted}. Got {given}"),
+        )
+    }
+}
+
+impl From<TypeMismatch> for AccessError {
+    fn from(mismatch: TypeMismatch) -> Self {
+        Self::plain(mismatch.to_string())
+    }
+}
+
+impl From<ConversionError> for AccessError {
+    fn from(error: ConversionError) -> Self {
+        Self::plain(error.to_string())
+    }
+}
+
+impl From<SemVerRangeError> for AccessError {
+    fn from(error: SemVerRangeError) -> Self {
+        Self::plain(error.to_string())
+    }
+}
+
+impl Type {
+    /// The type with arguments: `Integer` of 1 and 2 is `Integer[1, 2]`. For resources and classes of
+    /// several titles it is a list of types.
+    pub fn parameterize(&self, arguments: &[Value]) -> Result<Value, AccessError> {
+        let flat = flatten(arguments);
+        let flat = flat.as_slice();
+        let ty = match self.kind() {
+            Kind::Resource { .. } | Kind::Class(_) => return catalog::of(self, arguments),
+            Kind::Callable(_) => composed::callable(self, arguments)?,
+            Kind::Struct(_) => composed::structure(self, arguments)?,
+            Kind::Init(_) => composed::init(arguments)?,
+            Kind::Integer(_)
+            | Kind::Float(_)
+            | Kind::String(_)
+            | Kind::Collection(_)
+            | Kind::Array { .. }
+            | Kind::Hash { .. }
+            | Kind::Timestamp(_)
+            | Kind::Timespan(_) => sized::of(self, flat)?,
+            Kind::Boolean(_)
+            | Kind::Enum(_)
+            | Kind::Pattern(_)
+            | Kind::Regexp(_)
+            | Kind::SemVer(_)
+            | Kind::Runtime(_)
+            | Kind::Uri(_)
+            | Kind::Variant(_)
+            | Kind::Tuple(_)
+            | Kind::Optional(_)
+            | Kind::NotUndef(_)
+            | Kind::Type(_)
+            | Kind::Sensitive(_)
+            | Kind::Iterable(_)
+            | Kind::Iterator(_)
+            | Kind::Object(_)
+            | Kind::TypeSet(_) => composed::of(self, flat)?,
+            Kind::Reference(text) => {
+                return Err(AccessError::new(
+                    "UNKNOWN_RESOURCE_TYPE",
+                    None,
+                    format!("Resource type not found: {text}"),
+                ));
+            }
+            _ => {
+                let label = type_label(self);
+                return Err(AccessError::new(
+                    "OPERATOR_NOT_APPLICABLE",
+                    None,
+                    format!(
+                        "Operator '[]' is not applicable to {} {label}.",
+                        article(&label)
+                    ),
+                ));
+            }
+        };
+        Ok(Value::Type(ty))
+    }
+}
+
+/// How messages call a type: `Integer-Type`.
+fn type_label(ty: &Type) -> String {
+    format!("{ty}-Type")
+}
+
+/// The same with an article at the beginning of a sentence.
+fn type_label_uc(ty: &Type) -> String {
+    let label = type_label(ty);
+    let article = if article(&label) == "an" { "An" } else { "A" };
+    format!("{article} {label}")
+}

@@ -1,0 +1,167 @@
+//! Booleans, regexes, URIs, sensitive values and types from what they are made of.
+
+use super::ConversionError;
+use super::constructor::{Constructor, Parameters, general, structure};
+use crate::types::{EnumType, IntRange, Kind, Type};
+use crate::value::{Hash, Regexp, Uri, Value, default_port};
+
+pub(super) fn boolean() -> Constructor {
+    let words = ["false", "true", "yes", "no", "y", "n"].map(Into::into);
+    let from = Type::variant_of(vec![
+        Type::integer(),
+        Type::float(),
+        Type::boolean(),
+        Kind::Enum(EnumType::new(words, true)).into(),
+    ]);
+    Constructor::new("new_boolean")
+        .way(Parameters::one("from", from), |arguments| {
+            Ok(Value::Bool(match arguments.first() {
+                Some(Value::Float(number)) => *number != 0.0,
+                Some(Value::Int(number)) => *number != 0,
+                Some(Value::Bool(flag)) => *flag,
+                Some(Value::Str(text)) => {
+                    !matches!(text.to_lowercase().as_str(), "false" | "no" | "n")
+                }
+                _ => true,
+            }))
+        })
+        .refusal(
+            Parameters::one("from", Type::any()),
+            |arguments| match arguments.first() {
+                Some(Value::Str(text)) => ConversionError::Text {
+                    text: text.to_string(),
+                    to: "Boolean",
+                },
+                from => ConversionError::Value {
+                    from: general(from.unwrap_or(&Value::Undef)),
+                    to: "Boolean",
+                },
+            },
+        )
+}
+
+pub(super) fn regexp() -> Constructor {
+    // Puppet's copy of the constructor of floats kept its name
+    Constructor::new("new_float").way(
+        Parameters::one("pattern", Type::string()).optional("escape", Type::boolean()),
+        |arguments| {
+            let text = arguments
+                .first()
+                .and_then(Value::as_str)
+                .unwrap_or_default();
+            let source = match arguments.get(1) {
+                Some(Value::Bool(true)) => escape(text),
+                _ => text.to_owned(),
+            };
+            Regexp::compile(&source)
+                .map(Value::Regexp)
+                .map_err(|error| ConversionError::Regexp(error.to_string()))
+        },
+    )
+}
+
+/// Ruby's `Regexp.escape`.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            '\r' => out.push_str("\\r"),
+            '\u{c}' => out.push_str("\\f"),
+            '\u{b}' => out.push_str("\\v"),
+            ' ' | '[' | ']' | '{' | '}' | '(' | ')' | '|' | '-' | '*' | '.' | '\\' | '?' | '+'
+            | '^' | '$' | '#' => {
+                out.push('\\');
+                out.push(c);
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+pub(super) fn uri() -> Constructor {
+    let text = Type::non_empty_string();
+    let port = Type::integer_in(IntRange::ANY_SIZE);
+    let hash = structure(
+        &[],
+        &[
+            ("scheme", text.clone()),
+            ("userinfo", text.clone()),
+            ("host", text.clone()),
+            ("port", port),
+            ("path", text.clone()),
+            ("query", text.clone()),
+            ("fragment", text.clone()),
+            ("opaque", text.clone()),
+        ],
+    );
+    // Puppet's constructor is called so
+    Constructor::new("new_error")
+        .way(Parameters::one("uri", text), |arguments| {
+            let text = arguments
+                .first()
+                .and_then(Value::as_str)
+                .unwrap_or_default();
+            Ok(Value::Uri(Uri::parse(text)?.into()))
+        })
+        .way(Parameters::one("hash", hash), |arguments| {
+            let parts = arguments.first().and_then(Value::as_hash);
+            Ok(Value::Uri(uri_of(parts.unwrap_or(&Hash::new())).into()))
+        })
+}
+
+fn uri_of(parts: &Hash) -> Uri {
+    let text = |name: &str| {
+        parts
+            .get_str(name)
+            .and_then(Value::as_str)
+            .map(str::to_owned)
+    };
+    let scheme = text("scheme").map(|scheme| scheme.to_lowercase());
+    let port = parts.get_str("port").and_then(Value::as_int);
+    Uri {
+        port: port.or_else(|| default_port(scheme.as_deref()?)),
+        userinfo: text("userinfo"),
+        host: text("host"),
+        path: Some(text("path").unwrap_or_default()),
+        query: text("query"),
+        fragment: text("fragment"),
+        opaque: text("opaque"),
+        scheme,
+    }
+}
+
+pub(super) fn sensitive() -> Constructor {
+    Constructor::new("new_Sensitive")
+        .way(Parameters::one("value", Type::sensitive()), |arguments| {
+            Ok(arguments.first().cloned().unwrap_or_default())
+        })
+        .way(Parameters::one("value", Type::any()), |arguments| {
+            let value = arguments.first().cloned().unwrap_or_default();
+            Ok(Value::sensitive(value))
+        })
+}
+
+/// For types that take anything as it is.
+pub(super) fn unchanged() -> Constructor {
+    Constructor::new("new_unit").way(Parameters::one("from", Type::any()), |arguments| {
+        Ok(arguments.first().cloned().unwrap_or_default())
+    })
+}
+
+pub(super) fn type_from_text() -> Constructor {
+    Constructor::new("new_type").way(
+        Parameters::one("type_string", Type::non_empty_string()),
+        |arguments| {
+            let text = arguments
+                .first()
+                .and_then(Value::as_str)
+                .unwrap_or_default();
+            Type::parse(text)
+                .map(Value::Type)
+                .map_err(|error| ConversionError::TypeText(error.to_string()))
+        },
+    )
+}

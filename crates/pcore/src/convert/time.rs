@@ -1,0 +1,186 @@
+//! Times from seconds, texts and parts.
+//!
+//! The rule that must hold: nothing here looks at a clock; who evaluates `Timestamp()` gives the time.
+
+use super::ConversionError;
+use super::constructor::{Constructor, Parameters, key, named, structure};
+use crate::time::TimeError;
+use crate::types::{IntRange, Kind, StringType, Type};
+use crate::value::{NANOS_PER_SECOND, Timespan, Timestamp, Value};
+
+fn formats() -> Type {
+    let format: Type = Kind::String(StringType::Size(IntRange {
+        from: Some(2),
+        to: None,
+    }))
+    .into();
+    let several = Type::array_sized(format.clone(), Some(IntRange::NOT_EMPTY));
+    named("Formats", &Type::variant_of(vec![format, several]))
+}
+
+fn seconds() -> Type {
+    Type::variant_of(vec![Type::integer(), Type::float()])
+}
+
+/// Nanoseconds of seconds.
+fn nanos_of(value: Option<&Value>) -> Result<i128, ConversionError> {
+    match value {
+        Some(Value::Int(seconds)) => Ok(i128::from(*seconds) * NANOS_PER_SECOND),
+        Some(Value::Float(seconds)) => {
+            let nanos = seconds * 1e9;
+            if !nanos.is_finite() || nanos.abs() > 1e30 {
+                return Err(TimeError::OutOfRange.into());
+            }
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "the range was checked above"
+            )]
+            let whole = nanos.trunc() as i128;
+            Ok(whole)
+        }
+        _ => Ok(0),
+    }
+}
+
+fn span(nanos: i128) -> Result<Value, ConversionError> {
+    let span = Timespan::from_nanos(nanos).ok_or(TimeError::OutOfRange)?;
+    Ok(Value::Timespan(span))
+}
+
+/// The formats in a value; `None` if none are given.
+fn format_list(value: Option<&Value>) -> Option<Vec<&str>> {
+    match value {
+        Some(Value::Array(formats)) => Some(formats.iter().filter_map(Value::as_str).collect()),
+        _ => None,
+    }
+}
+
+pub(super) fn timespan() -> Constructor {
+    let integer = Type::integer;
+    let of_text = structure(
+        &[("string", Type::non_empty_string())],
+        &[("format", formats())],
+    );
+    let of_parts = structure(
+        &[],
+        &[
+            ("negative", Type::boolean()),
+            ("days", integer()),
+            ("hours", integer()),
+            ("minutes", integer()),
+            ("seconds", integer()),
+            ("milliseconds", integer()),
+            ("microseconds", integer()),
+            ("nanoseconds", integer()),
+        ],
+    );
+    Constructor::new("new_timespan")
+        .way(Parameters::one("seconds", seconds()), |arguments| {
+            span(nanos_of(arguments.first())?)
+        })
+        .way(
+            Parameters::one("string", Type::non_empty_string()).optional("format", formats()),
+            |arguments| span_of_text(arguments.first(), arguments.get(1)),
+        )
+        .way(
+            Parameters::one("days", integer())
+                .and("hours", integer())
+                .and("minutes", integer())
+                .and("seconds", integer())
+                .optional("milliseconds", integer())
+                .optional("microseconds", integer())
+                .optional("nanoseconds", integer()),
+            |arguments| span_of_parts(false, |index, _| arguments.get(index)),
+        )
+        .way(Parameters::one("hash_arg", of_text), |arguments| {
+            span_of_text(key(arguments, "string"), key(arguments, "format"))
+        })
+        .way(Parameters::one("hash_arg", of_parts), |arguments| {
+            let negative = key(arguments, "negative").is_some_and(Value::is_truthy);
+            span_of_parts(negative, |_, name| key(arguments, name))
+        })
+}
+
+/// A timespan of the hash that its constructor takes.
+pub(crate) fn timespan_of(value: &Value) -> Result<Value, ConversionError> {
+    timespan().call(std::slice::from_ref(value))
+}
+
+/// A timestamp of the hash that its constructor takes.
+pub(crate) fn timestamp_of(value: &Value) -> Result<Value, ConversionError> {
+    timestamp().call(std::slice::from_ref(value))
+}
+
+fn span_of_text(text: Option<&Value>, format: Option<&Value>) -> Result<Value, ConversionError> {
+    let text = text.and_then(Value::as_str).unwrap_or_default();
+    let span = match format {
+        Some(Value::Str(format)) => Timespan::parse_as(text, format)?,
+        _ => Timespan::parse(text, format_list(format).as_deref())?,
+    };
+    Ok(Value::Timespan(span))
+}
+
+fn span_of_parts<'a>(
+    negative: bool,
+    part: impl Fn(usize, &str) -> Option<&'a Value>,
+) -> Result<Value, ConversionError> {
+    const PARTS: [(&str, i128); 7] = [
+        ("days", 86_400_000_000_000),
+        ("hours", 3_600_000_000_000),
+        ("minutes", 60_000_000_000),
+        ("seconds", 1_000_000_000),
+        ("milliseconds", 1_000_000),
+        ("microseconds", 1_000),
+        ("nanoseconds", 1),
+    ];
+    let nanos: i128 = PARTS
+        .iter()
+        .enumerate()
+        .map(|(index, (name, scale))| {
+            let number = part(index, name).and_then(Value::as_int).unwrap_or(0);
+            i128::from(number) * scale
+        })
+        .sum();
+    span(if negative { -nanos } else { nanos })
+}
+
+pub(super) fn timestamp() -> Constructor {
+    let text = Type::non_empty_string;
+    let of_text = structure(
+        &[("string", text())],
+        &[("format", formats()), ("timezone", text())],
+    );
+    Constructor::new("new_timestamp")
+        .way(Parameters::none(), |_| Err(ConversionError::NeedsClock))
+        .way(Parameters::one("seconds", seconds()), |arguments| {
+            let time = Timestamp::from_nanos(nanos_of(arguments.first())?);
+            Ok(Value::Timestamp(time.ok_or(TimeError::OutOfRange)?))
+        })
+        .way(
+            Parameters::one("string", text())
+                .optional("format", formats())
+                .optional("timezone", text()),
+            |arguments| stamp_of_text(arguments.first(), arguments.get(1), arguments.get(2)),
+        )
+        .way(Parameters::one("hash_arg", of_text), |arguments| {
+            stamp_of_text(
+                key(arguments, "string"),
+                key(arguments, "format"),
+                key(arguments, "timezone"),
+            )
+        })
+}
+
+fn stamp_of_text(
+    text: Option<&Value>,
+    format: Option<&Value>,
+    zone: Option<&Value>,
+) -> Result<Value, ConversionError> {
+    let text = text.and_then(Value::as_str).unwrap_or_default();
+    let zone = zone.and_then(Value::as_str);
+    let time = match format {
+        Some(Value::Str(format)) => Timestamp::parse_as(text, format, zone)?,
+        _ => Timestamp::parse(text, format_list(format).as_deref(), zone)?,
+    };
+    Ok(Value::Timestamp(time))
+}

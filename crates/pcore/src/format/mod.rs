@@ -1,0 +1,62 @@
+//! Texts of values in formats: `String(x, '%#x')` and its maps of formats by type. Main function:
+//! [`format_value`].
+//!
+//! The rule that must hold: a format is found by the most specific type that takes the value, and what
+//! is made is bounded by [`crate::FORMATTED_WIDTH_MAX`] per field.
+
+mod container;
+mod number;
+mod scalar;
+mod spec;
+mod sprintf;
+
+use crate::types::{Kind, Type};
+use crate::value::Value;
+use container::Indentation;
+use spec::FormatMap;
+
+pub use spec::FormatError;
+
+/// The text of a value, in a format for it (a string), in formats by type (a hash), or in the usual one.
+pub fn format_value(value: &Value, formats: Option<&Value>) -> Result<String, FormatError> {
+    let ty = Type::infer_detailed(value);
+    let usual = FormatMap::usual();
+    let map = match formats {
+        None | Some(Value::Default | Value::Undef) => usual,
+        Some(Value::Str(format)) => {
+            let own = match ty.kind() {
+                Kind::Array { .. } | Kind::Tuple(_) => FormatMap::container(Type::array(), format)?,
+                Kind::Hash { .. } | Kind::Struct(_) => FormatMap::container(Type::hash(), format)?,
+                _ => FormatMap::one(ty.clone(), format)?,
+            };
+            usual.merge(&own)
+        }
+        Some(Value::Hash(given)) => usual.merge(&FormatMap::parse(given)?),
+        Some(other) => return Err(FormatError::NotFormats(Type::infer(other).name())),
+    };
+    convert(&ty, value, &map, Indentation::default())
+}
+
+/// The text of a value whose detailed type is known.
+fn convert(
+    ty: &Type,
+    value: &Value,
+    map: &FormatMap,
+    indentation: Indentation,
+) -> Result<String, FormatError> {
+    match value {
+        Value::Array(values) => container::array(ty, values, map, indentation),
+        Value::Hash(entries) => container::hash(ty, entries, map, indentation),
+        Value::Object(object) => match ty.kind() {
+            Kind::Iterator(_) => {
+                let values = Value::array(object.elements().unwrap_or_default());
+                convert(&Type::infer_detailed(&values), &values, map, indentation)
+            }
+            _ => scalar::object(ty, value, map, indentation),
+        },
+        Value::Uri(uri) => scalar::uri(ty, uri, value, map, indentation),
+        Value::Int(number) => number::integer(*number, &map.of(ty)),
+        Value::Float(number) => number::float(*number, &map.of(ty)),
+        _ => scalar::convert(value, &map.of(ty)),
+    }
+}

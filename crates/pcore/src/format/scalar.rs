@@ -1,0 +1,225 @@
+//! Texts of what is neither a number nor a container.
+
+use super::container::Indentation;
+use super::number;
+use super::spec::{Format, FormatError, FormatMap};
+use super::sprintf;
+use crate::text::{Printer, REDACTED, base64, capitalize, double_quote, quote, regexp_literal};
+use crate::types::Type;
+use crate::value::{Binary, Uri, Value};
+
+pub(super) fn convert(value: &Value, format: &Format) -> Result<String, FormatError> {
+    match value {
+        Value::Undef => undef(format),
+        Value::Default => default(format),
+        Value::Bool(flag) => boolean(*flag, format),
+        Value::Str(text) => string(text, format),
+        Value::Binary(bytes) => binary(bytes, format),
+        Value::Regexp(regexp) => match format.letter {
+            'p' => sprintf::text(format, &regexp_literal(regexp)),
+            's' if format.alt => sprintf::text(format, &quote(regexp.source())),
+            's' => sprintf::text(format, regexp.source()),
+            letter => illegal("Regexp", letter, "sp"),
+        },
+        Value::Type(ty) => match format.letter {
+            's' if format.alt => sprintf::text(format, &format!("\"{ty}\"")),
+            's' | 'p' => sprintf::text(format, &ty.to_string()),
+            letter => illegal("Type", letter, "sp"),
+        },
+        _ => other(value, format),
+    }
+}
+
+fn illegal<T>(ty: &'static str, letter: char, expected: &'static str) -> Result<T, FormatError> {
+    Err(FormatError::Illegal {
+        ty,
+        letter,
+        expected,
+    })
+}
+
+/// Puppet's own padding: without Ruby's look at the flags.
+fn padded(format: &Format, text: &str) -> Result<String, FormatError> {
+    let plain = Format {
+        flags: String::new(),
+        ..format.clone()
+    };
+    sprintf::text(&plain, text)
+}
+
+fn undef(format: &Format) -> Result<String, FormatError> {
+    let text = match (format.letter, format.alt) {
+        ('n', true) => "null",
+        ('n', false) => "nil",
+        ('u', true) => "undefined",
+        ('u', false) | ('p', false) => "undef",
+        ('v', _) => "n/a",
+        ('V', _) => "N/A",
+        ('s', true) => "\"\"",
+        ('s', false) => "",
+        ('p', true) => "\"undef\"",
+        ('d' | 'x' | 'X' | 'o' | 'b' | 'B' | 'e' | 'E' | 'f' | 'g' | 'G' | 'a' | 'A', _) => "NaN",
+        (letter, _) => return illegal("Undef", letter, "nudxXobBeEfgGaAvVsp"),
+    };
+    padded(format, text)
+}
+
+fn default(format: &Format) -> Result<String, FormatError> {
+    let text = match (format.letter, format.alt) {
+        ('d' | 's' | 'p', false) => "default",
+        ('d' | 's' | 'p', true) => "\"default\"",
+        ('D', false) => "Default",
+        ('D', true) => "\"Default\"",
+        (letter, _) => return illegal("Default", letter, "dDsp"),
+    };
+    padded(format, text)
+}
+
+fn boolean(flag: bool, format: &Format) -> Result<String, FormatError> {
+    let words = match format.letter {
+        't' => ("true", "false"),
+        'T' => ("True", "False"),
+        'y' => ("yes", "no"),
+        'Y' => ("Yes", "No"),
+        'd' | 'x' | 'X' | 'o' | 'b' | 'B' => return number::integer(flag.into(), format),
+        'e' | 'E' | 'f' | 'g' | 'G' | 'a' | 'A' => {
+            return number::float(f64::from(u8::from(flag)), format);
+        }
+        's' | 'p' => return padded(format, if flag { "true" } else { "false" }),
+        letter => return illegal("Boolean", letter, "tTyYdxXobBeEfgGaAsp"),
+    };
+    let word = if flag { words.0 } else { words.1 };
+    padded(format, if format.alt { &word[..1] } else { word })
+}
+
+fn string(text: &str, format: &Format) -> Result<String, FormatError> {
+    let changed = match format.letter {
+        's' => return sprintf::text(format, text),
+        'p' if format.alt => return padded(format, &double_quote(text)),
+        'p' => return padded(format, &quote(text)),
+        'c' => capitalize(text),
+        'C' => {
+            let segments: Vec<String> = text.split("::").map(capitalize).collect();
+            segments.join("::").trim_end_matches("::").to_owned()
+        }
+        'u' => text.to_uppercase(),
+        'd' => text.to_lowercase(),
+        't' => text.trim_matches(is_stripped).to_owned(),
+        letter => return illegal("String", letter, "cCudspt"),
+    };
+    if format.alt {
+        padded(format, &quote(&changed))
+    } else {
+        sprintf::text(format, &changed)
+    }
+}
+
+/// What Ruby's `strip` takes off.
+fn is_stripped(c: char) -> bool {
+    c == '\0' || c == '\u{b}' || c.is_ascii_whitespace()
+}
+
+fn binary(bytes: &Binary, format: &Format) -> Result<String, FormatError> {
+    let text = match format.letter {
+        's' => String::from_utf8_lossy(bytes.bytes()).into_owned(),
+        'p' => {
+            let inner = sprintf::text(&format.with_letter('s'), &bytes.to_string())?;
+            return Ok(format!("Binary(\"{inner}\")"));
+        }
+        'b' => base64::encode_lines(bytes.bytes()),
+        'B' => bytes.to_string(),
+        'u' => base64::encode(bytes.bytes(), base64::FOR_URLS),
+        't' => "Binary".to_owned(),
+        'T' => "BINARY".to_owned(),
+        letter => return illegal("Binary", letter, "bButTsp"),
+    };
+    if format.alt {
+        sprintf::text(format, &inspect(&text))
+    } else {
+        sprintf::text(format, &text)
+    }
+}
+
+/// Ruby's `inspect` of a text.
+fn inspect(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            '\r' => out.push_str("\\r"),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// Versions, times and sensitive values, which Ruby formats by itself.
+fn other(value: &Value, format: &Format) -> Result<String, FormatError> {
+    match (value, format.letter) {
+        (Value::Sensitive(_), 'p') => sprintf::text(format, &format!("#<{REDACTED}>")),
+        (_, 's') => sprintf::text(format, &value.to_string()),
+        (Value::SemVer(_) | Value::SemVerRange(_), 'p') => {
+            sprintf::text(format, &value.to_string())
+        }
+        (_, 'd' | 'x' | 'X' | 'o' | 'b' | 'B') => match value {
+            Value::Timespan(span) => sprintf::integer(format, span.whole_seconds().into()),
+            Value::Timestamp(time) => sprintf::integer(format, time.whole_seconds().into()),
+            _ => not_a_number(value, "Integer"),
+        },
+        (_, 'e' | 'E' | 'f' | 'g' | 'G' | 'a' | 'A') => match value {
+            Value::Timespan(span) => sprintf::float(format, span.seconds()),
+            Value::Timestamp(time) => sprintf::float(format, time.seconds()),
+            _ => not_a_number(value, "Float"),
+        },
+        (_, letter) => Err(FormatError::Malformed(letter.to_string())),
+    }
+}
+
+fn not_a_number(value: &Value, to: &'static str) -> Result<String, FormatError> {
+    Err(FormatError::NotANumber(Type::infer(value).name(), to))
+}
+
+pub(super) fn uri(
+    ty: &Type,
+    uri: &Uri,
+    value: &Value,
+    map: &FormatMap,
+    indentation: Indentation,
+) -> Result<String, FormatError> {
+    let format = map.of(ty);
+    match format.letter {
+        'p' => Ok(printed(value, &format, indentation)),
+        's' if format.alt => sprintf::text(&format, &quote(&uri.to_string())),
+        's' => sprintf::text(&format, &uri.to_string()),
+        letter => illegal("URI", letter, "sp"),
+    }
+}
+
+pub(super) fn object(
+    ty: &Type,
+    value: &Value,
+    map: &FormatMap,
+    indentation: Indentation,
+) -> Result<String, FormatError> {
+    let format = map.of(ty);
+    match format.letter {
+        'p' => Ok(printed(value, &format, indentation)),
+        's' | 'q' => Ok(value.to_string()),
+        letter => illegal("Object", letter, "spq"),
+    }
+}
+
+/// As a program writes it, over several lines if that is asked for.
+fn printed(value: &Value, format: &Format, indentation: Indentation) -> String {
+    let mut printer = if format.alt || indentation.is_indenting() {
+        Printer::indented(indentation.level())
+    } else {
+        Printer::default()
+    };
+    printer.value(value);
+    printer.finish()
+}

@@ -1,0 +1,169 @@
+//! Types from text, as metadata of tasks and plans writes them: [`Type::parse`].
+//!
+//! The rule that must hold: only literals are taken; a name that nobody knows becomes a reference, so
+//! that who uses the type can say so.
+
+use std::sync::Arc;
+
+use syntax::ast::{Ast, Expr, ExprId, UnaryOp};
+use syntax::{Options, Severity, Source};
+
+use crate::access::AccessError;
+use crate::types::{Kind, Type};
+use crate::value::{Hash, Regexp, Value};
+
+/// A text is not a type.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TypeTextError {
+    #[error("{0}")]
+    Syntax(String),
+    #[error("The expression <{0}> is not a valid type specification.")]
+    NotAType(String),
+    #[error(transparent)]
+    Arguments(#[from] AccessError),
+}
+
+/// Resource types that every environment has.
+const RESOURCES: [&str; 15] = [
+    "Component",
+    "Exec",
+    "File",
+    "Filebucket",
+    "Group",
+    "Node",
+    "Notify",
+    "Package",
+    "Resources",
+    "Schedule",
+    "Service",
+    "Stage",
+    "Tidy",
+    "User",
+    "Whit",
+];
+
+/// Finds types by names that are not Puppet's own.
+type Lookup<'a> = &'a dyn Fn(&str) -> Option<Type>;
+
+impl Type {
+    /// Reads a type that is made of Puppet's own types.
+    pub fn parse(text: &str) -> Result<Self, TypeTextError> {
+        Self::parse_with(text, &|_| None)
+    }
+
+    /// Reads a type; other names are looked up.
+    pub fn parse_with(text: &str, lookup: Lookup<'_>) -> Result<Self, TypeTextError> {
+        match Value::parse_literal_with(text, lookup)? {
+            Value::Type(ty) => Ok(ty),
+            _ => Err(TypeTextError::NotAType(text.to_owned())),
+        }
+    }
+
+    /// A type by its name: Puppet's own, those of resources, or looked up.
+    #[must_use]
+    pub fn named(name: &str, lookup: Lookup<'_>) -> Self {
+        if let Some(ty) = Self::builtin(name).or_else(|| lookup(name)) {
+            return ty;
+        }
+        let resource = RESOURCES
+            .iter()
+            .find(|known| known.eq_ignore_ascii_case(name));
+        match resource {
+            Some(known) => Self::resource_of(known, None),
+            None => Self::reference(name),
+        }
+    }
+}
+
+impl Value {
+    /// Reads a literal: numbers, texts, lists, hashes, types.
+    pub fn parse_literal(text: &str) -> Result<Self, TypeTextError> {
+        Self::parse_literal_with(text, &|_| None)
+    }
+
+    fn parse_literal_with(text: &str, lookup: Lookup<'_>) -> Result<Self, TypeTextError> {
+        let source = Arc::new(Source::new(None, text));
+        let parsed = syntax::parse(&source, Options::default());
+        let fault = parsed
+            .diagnostics
+            .iter()
+            .find(|diagnostic| diagnostic.severity == Severity::Error);
+        if let Some(fault) = fault {
+            return Err(TypeTextError::Syntax(fault.message.clone()));
+        }
+        let reader = Reader {
+            ast: &parsed.ast,
+            lookup,
+        };
+        match parsed.ast.body() {
+            Some(body) => reader.value(body),
+            None => Err(TypeTextError::NotAType(text.to_owned())),
+        }
+    }
+}
+
+struct Reader<'a> {
+    ast: &'a Ast,
+    lookup: Lookup<'a>,
+}
+
+impl Reader<'_> {
+    fn value(&self, id: ExprId) -> Result<Value, TypeTextError> {
+        let text = |sym| Value::Str(self.ast.text(sym).clone());
+        Ok(match self.ast.expr(id) {
+            Expr::Undef => Value::Undef,
+            Expr::Default => Value::Default,
+            Expr::Bool(flag) => Value::Bool(flag),
+            Expr::Int { value, .. } => Value::Int(value),
+            Expr::Float(number) => Value::Float(number),
+            Expr::Str(sym) | Expr::QName(sym) => text(sym),
+            Expr::Regex(sym) => Value::Regexp(Regexp::new(&**self.ast.text(sym))),
+            Expr::QRef(sym) => Type::named(self.ast.text(sym), self.lookup).into(),
+            Expr::Paren(inner) | Expr::Heredoc { text: inner, .. } => self.value(inner)?,
+            Expr::Array(elements) => self.values(self.ast.get(elements))?.into(),
+            Expr::Hash(entries) => {
+                let entries = self.ast.get(entries).iter();
+                let read = |entry: &syntax::ast::HashEntry| {
+                    Ok((self.value(entry.key)?, self.value(entry.value)?))
+                };
+                let entries: Hash = entries.map(read).collect::<Result<_, TypeTextError>>()?;
+                entries.into()
+            }
+            Expr::Unary {
+                op: UnaryOp::Minus,
+                operand,
+            } => match self.value(operand)? {
+                Value::Int(number) => Value::Int(-number),
+                Value::Float(number) => Value::Float(-number),
+                _ => return Err(self.refused()),
+            },
+            Expr::Access { left, keys } => {
+                let arguments = self.values(self.ast.get(keys))?;
+                match self.value(left)? {
+                    Value::Type(ty) => access(&ty, &arguments)?,
+                    _ => return Err(self.refused()),
+                }
+            }
+            _ => return Err(self.refused()),
+        })
+    }
+
+    fn values(&self, ids: &[ExprId]) -> Result<Vec<Value>, TypeTextError> {
+        ids.iter().map(|id| self.value(*id)).collect()
+    }
+
+    fn refused(&self) -> TypeTextError {
+        TypeTextError::NotAType(self.ast.source().text().to_string())
+    }
+}
+
+/// A type that nobody knows stays a reference with its arguments.
+fn access(ty: &Type, arguments: &[Value]) -> Result<Value, TypeTextError> {
+    match ty.kind() {
+        Kind::Reference(text) => {
+            let words: Vec<String> = arguments.iter().map(Value::to_program_string).collect();
+            Ok(Type::reference(format!("{text}[{}]", words.join(", "))).into())
+        }
+        _ => Ok(ty.parameterize(arguments)?),
+    }
+}

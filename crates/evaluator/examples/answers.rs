@@ -1,0 +1,60 @@
+//! Answers programs as tests/conformance/ruby/evaluate.rb does, to look at differences by hand:
+//! `cargo run -p evaluator --example answers < programs.json`.
+
+#![expect(clippy::print_stdout, reason = "its output is its purpose")]
+
+use std::io::Read;
+use std::rc::Rc;
+
+use evaluator::{CodeMap, CodeSource, Evaluator, Host, Level, Limits, Parsed, Place};
+use pcore::Type;
+use serde_json::{Value as Json, json};
+
+/// A host with nothing in it.
+struct Nothing(CodeMap);
+
+impl Host for Nothing {
+    fn code(&self) -> &dyn CodeSource {
+        &self.0
+    }
+
+    fn log(&self, _: Level, _: &str, _: &Place) {}
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut text = String::new();
+    std::io::stdin().read_to_string(&mut text)?;
+    let programs: Vec<String> = serde_json::from_str::<Json>(&text)?
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|it| it.as_str().map(str::to_owned))
+        .collect();
+    for program in programs {
+        println!("{}", answer(&program));
+    }
+    Ok(())
+}
+
+fn answer(program: &str) -> Json {
+    let host = Rc::new(Nothing(CodeMap::new()));
+    let mut evaluator = Evaluator::new(host, Limits::default(), Parsed::new());
+    match evaluator.evaluate(program, Some("case.pp")) {
+        Ok(value) => json!({
+            "value": value.to_program_string(),
+            "type": Type::infer_detailed(&value).to_string(),
+        }),
+        Err(unwind) => match unwind.into_error() {
+            Ok(error) => {
+                let place = error.place.unwrap_or_default();
+                json!({
+                    "error": error.message,
+                    "code": error.code,
+                    "line": place.line,
+                    "column": place.column,
+                })
+            }
+            Err(_) => json!({ "error": "interrupted" }),
+        },
+    }
+}

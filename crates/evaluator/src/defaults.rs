@@ -1,0 +1,31 @@
+//! Every limit of an evaluation, with its arithmetic.
+
+/// Expressions evaluated. One costs 20 to 100 ns, so a program that loops for ever ends after a minute
+/// or less of computing.
+pub const STEPS_MAX: u64 = 1_000_000_000;
+
+/// Bytes of all strings, lists and hashes that a program makes, whether it keeps them or not. It bounds
+/// what it can hold: a server with a thousand plans cannot give more to one.
+pub const BYTES_MAX: u64 = 1 << 30;
+
+/// Bytes of one string, or 16 times the elements of one list.
+pub const VALUE_BYTES_MAX: u64 = 64 << 20;
+
+/// Calls of functions and blocks inside each other. Ruby's stack ends Puppet at about 1,000.
+pub const CALLS_MAX: u32 = 500;
+
+/// Stack that an evaluation may use, from where it was entered. A coroutine of a plan has 1 MiB: what
+/// is left below is for the host's own functions and for comparing, printing and dropping values.
+pub const STACK_BYTES: usize = 640 << 10;
+
+/// Lists and hashes inside each other: comparing, printing and dropping one takes stack for each level.
+pub const NESTING_MAX: u32 = 512;
+
+/// Names that are compared for "did you mean": more are not looked at.
+pub const SUGGESTION_CANDIDATES_MAX: usize = 10_000;
+
+/// Texts of functions and templates that are kept parsed. A file is some KiB, so some MiB in all.
+pub const PARSED_FILES_MAX: usize = 4_096;
+
+/// Patterns that are kept compiled. One is some KiB.
+pub const PATTERNS_MAX: usize = 1_024;

@@ -1,0 +1,315 @@
+//! `[]` on values: strings, lists, hashes, objects. Types are in [`super::type_access`].
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use pcore::{Binary, Value};
+
+use super::{Cx, Evaluator};
+use crate::code::{Node, NodeId};
+use crate::error::{Eval, EvalError, Unwind};
+use crate::{label, numbers};
+
+impl Evaluator {
+    #[inline(never)]
+    pub(super) fn access(
+        &mut self,
+        cx: Cx<'_>,
+        node: &Node,
+        left_id: NodeId,
+        keys: &[NodeId],
+    ) -> Eval {
+        let left = self.eval(cx, left_id)?;
+        if let ([key], Value::Array(_) | Value::Hash(_)) = (keys, &left) {
+            let key = self.eval(cx, *key)?;
+            match (&left, &key) {
+                (Value::Array(elements), Value::Int(index)) => {
+                    return Ok(element(elements, *index));
+                }
+                (Value::Hash(entries), key) => {
+                    return Ok(entries.get(key).cloned().unwrap_or_default());
+                }
+                _ => return self.access_value(cx, node, left_id, &left, keys, vec![key]),
+            }
+        }
+        let values = self.unfold_keys(cx, keys)?;
+        self.access_value(cx, node, left_id, &left, keys, values)
+    }
+
+    fn unfold_keys(&mut self, cx: Cx<'_>, keys: &[NodeId]) -> Eval<Vec<Value>> {
+        keys.iter().map(|key| self.eval(cx, *key)).collect()
+    }
+
+    fn access_value(
+        &mut self,
+        cx: Cx<'_>,
+        node: &Node,
+        left_id: NodeId,
+        left: &Value,
+        ids: &[NodeId],
+        keys: Vec<Value>,
+    ) -> Eval {
+        let blame = Blame {
+            cx,
+            left: left_id,
+            keys: ids,
+        };
+        match left {
+            Value::Str(text) => {
+                let span = self.slice(&blame, left, text.chars().count(), flat(keys))?;
+                Ok(Value::from(
+                    text.chars().skip(span.0).take(span.1).collect::<String>(),
+                ))
+            }
+            Value::Binary(bytes) => {
+                let bytes = bytes.bytes();
+                let (from, len) = self.slice(&blame, left, bytes.len(), flat(keys))?;
+                let to = from.saturating_add(len).min(bytes.len());
+                let part = bytes.get(from..to).unwrap_or_default().to_vec();
+                Ok(Value::Binary(Binary::new(part)))
+            }
+            Value::Array(elements) => self.access_list(&blame, left, elements, flat(keys)),
+            Value::Hash(entries) => {
+                let mut found: Vec<Value> = keys
+                    .iter()
+                    .map(|key| entries.get(key).cloned().unwrap_or_default())
+                    .collect();
+                if found.len() == 1 {
+                    return Ok(found.pop().unwrap_or_default());
+                }
+                found.retain(|value| !value.is_undef());
+                Ok(Value::array(found))
+            }
+            Value::Type(ty) => self.access_type(cx, node, left_id, ty, ids, keys),
+            Value::Object(object) => {
+                if let Some(result) = object.call("[]", &keys) {
+                    return result.map_err(|error| EvalError::raw(error.to_string()).into());
+                }
+                let host = Rc::clone(&self.shared.host);
+                match host.method(self, left, "[]", &keys, None) {
+                    Some(result) => result,
+                    None => Err(self.no_access(&blame, left)),
+                }
+            }
+            _ => Err(self.no_access(&blame, left)),
+        }
+    }
+
+    #[cold]
+    fn no_access(&self, blame: &Blame<'_>, left: &Value) -> Box<Unwind> {
+        let text = format!(
+            "Operator '[]' is not applicable to {}.",
+            label::a_an(&label::of_value(left))
+        );
+        self.fail(blame.cx, blame.left_at(), "OPERATOR_NOT_APPLICABLE", text)
+    }
+
+    fn access_list(
+        &mut self,
+        blame: &Blame<'_>,
+        left: &Value,
+        elements: &[Value],
+        keys: Vec<Value>,
+    ) -> Eval {
+        match keys.as_slice() {
+            [key] => {
+                let index = self.list_index(blame, left, 0, key)?;
+                Ok(element(elements, index))
+            }
+            [from, len] => {
+                let from = self.list_number(blame, 0, from)?;
+                let len = self.list_number(blame, 1, len)?;
+                let from = self.integer_key(blame, left, 0, &from)?;
+                let len = self.integer_key(blame, left, 1, &len)?;
+                let (from, len) = span(elements.len(), from, len);
+                let to = from.saturating_add(len).min(elements.len());
+                let part = elements.get(from..to).unwrap_or_default().to_vec();
+                self.charge_list(blame.cx, blame.left_at(), part.len())?;
+                Ok(Value::array(part))
+            }
+            _ => {
+                let text = format!(
+                    "Array supports [] with one or two arguments. Got {}",
+                    keys.len()
+                );
+                Err(self.fail(blame.cx, blame.left_at(), "BAD_ARRAY_SLICE_ARITY", text))
+            }
+        }
+    }
+
+    fn list_index(&self, blame: &Blame<'_>, left: &Value, place: usize, key: &Value) -> Eval<i64> {
+        let number = self.list_number(blame, place, key)?;
+        self.integer_key(blame, left, place, &number)
+    }
+
+    /// A key that must be a number.
+    fn list_number(&self, blame: &Blame<'_>, place: usize, key: &Value) -> Eval {
+        match key {
+            Value::Int(_) | Value::Float(_) => Ok(key.clone()),
+            other => Err(self.not_a_number(blame.cx, blame.key_at(place), other)),
+        }
+    }
+
+    fn integer_key(&self, blame: &Blame<'_>, left: &Value, place: usize, key: &Value) -> Eval<i64> {
+        if let Value::Int(index) = key {
+            return Ok(*index);
+        }
+        let text = format!(
+            "{}[] cannot use {} where Integer is expected",
+            label::a_an_uc(&label::of_value(left)),
+            key_type(key)
+        );
+        Err(self.fail(blame.cx, blame.key_at(place), "BAD_SLICE_KEY_TYPE", text))
+    }
+
+    /// Where a part of a text begins, and how long it is.
+    fn slice(
+        &self,
+        blame: &Blame<'_>,
+        _left: &Value,
+        size: usize,
+        keys: Vec<Value>,
+    ) -> Eval<(usize, usize)> {
+        match keys.as_slice() {
+            [index] => {
+                let index = self.text_index(blame, 0, index)?;
+                let size_signed = i64::try_from(size).unwrap_or(i64::MAX);
+                let from = if index < 0 {
+                    size_signed + index
+                } else {
+                    index
+                };
+                Ok(match usize::try_from(from) {
+                    Ok(from) if from < size => (from, 1),
+                    _ => (0, 0),
+                })
+            }
+            [from, len] => {
+                let from = self.text_index(blame, 0, from)?;
+                let len = self.text_index(blame, 1, len)?;
+                Ok(span(size, from, len))
+            }
+            _ => {
+                let text = format!(
+                    "String supports [] with one or two arguments. Got {}",
+                    keys.len()
+                );
+                Err(self.fail(blame.cx, blame.left_at(), "BAD_STRING_SLICE_ARITY", text))
+            }
+        }
+    }
+
+    /// A number, or a text that is one.
+    fn text_index(&self, blame: &Blame<'_>, place: usize, key: &Value) -> Eval<i64> {
+        let number = match key {
+            Value::Str(text) => numbers::parse(text),
+            other => Some(other.clone()),
+        };
+        let actual = match number {
+            Some(Value::Int(index)) => return Ok(index),
+            Some(other) => other,
+            None => key.clone(),
+        };
+        let actual = key_type(&actual);
+        let text = format!(
+            "A substring operation does not accept {} {actual} as a character index. Expected an Integer",
+            label::article(&actual)
+        );
+        Err(self.fail(
+            blame.cx,
+            blame.key_at(place),
+            "BAD_STRING_SLICE_KEY_TYPE",
+            text,
+        ))
+    }
+}
+
+/// Who is blamed for a wrong access.
+struct Blame<'a> {
+    cx: Cx<'a>,
+    left: NodeId,
+    keys: &'a [NodeId],
+}
+
+impl Blame<'_> {
+    fn left_at(&self) -> u32 {
+        self.cx.unit.node(self.left).at
+    }
+
+    /// Keys may have come out of one list: then that is blamed.
+    fn key_at(&self, place: usize) -> u32 {
+        match self.keys.get(place).or(self.keys.last()) {
+            Some(key) => self.cx.unit.node(*key).at,
+            None => self.left_at(),
+        }
+    }
+}
+
+/// Keys that are lists stand for their elements.
+pub(super) fn flat(keys: Vec<Value>) -> Vec<Value> {
+    if keys.iter().any(|key| matches!(key, Value::Array(_))) {
+        crate::ruby::flatten(&keys)
+    } else {
+        keys
+    }
+}
+
+/// The type of a key as error texts name it.
+pub(super) fn key_type(key: &Value) -> String {
+    match key {
+        Value::Undef => "Undef".to_owned(),
+        Value::Default => "Default".to_owned(),
+        other => pcore::Type::infer(other).generalize().to_string(),
+    }
+}
+
+/// An element of a list, counted from the end if negative.
+pub(crate) fn element(elements: &[Value], index: i64) -> Value {
+    let index = if index < 0 {
+        i64::try_from(elements.len()).unwrap_or(i64::MAX) + index
+    } else {
+        index
+    };
+    usize::try_from(index)
+        .ok()
+        .and_then(|index| elements.get(index).cloned())
+        .unwrap_or_default()
+}
+
+/// The part that `[from, len]` means: a negative `from` counts from the end, a negative `len` is a
+/// place counted from the end.
+fn span(size: usize, from: i64, len: i64) -> (usize, usize) {
+    let size = i128::try_from(size).unwrap_or(i128::MAX);
+    let (from, len) = (i128::from(from), i128::from(len));
+    let mut from = if from < 0 { size + from } else { from };
+    let mut len = if len < 0 { size - from + len + 1 } else { len };
+    if from < 0 {
+        len += from;
+        from = 0;
+    }
+    match (usize::try_from(from), usize::try_from(len)) {
+        (Ok(from), Ok(len)) => (from, len),
+        _ => (usize::MAX, 0),
+    }
+}
+
+/// The type that an expression gives.
+impl Evaluator {
+    pub(crate) fn type_of_node(&mut self, cx: Cx<'_>, id: NodeId) -> Eval<pcore::Type> {
+        match self.eval(cx, id)? {
+            Value::Type(ty) => Ok(ty),
+            other => {
+                let text = format!(
+                    "Expected value of type Type, got {}",
+                    pcore::Type::infer(&other).generalize()
+                );
+                Err(self.fail(cx, cx.unit.node(id).at, "TYPE_MISMATCH", text))
+            }
+        }
+    }
+}
+
+/// A name without a leading `::`.
+pub(super) fn relative(name: &str) -> Arc<str> {
+    name.strip_prefix("::").unwrap_or(name).into()
+}

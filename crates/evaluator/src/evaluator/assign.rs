@@ -1,0 +1,139 @@
+//! `=`: to a variable, to a list of them from a list or a hash.
+
+use pcore::Value;
+
+use super::{Cx, Evaluator};
+use crate::code::{Node, NodeId, Target, Where};
+use crate::error::{Eval, raise};
+
+/// What only the host sets.
+const RESERVED: [&str; 2] = ["trusted", "facts"];
+
+impl Evaluator {
+    #[inline(never)]
+    pub(super) fn assign(
+        &mut self,
+        cx: Cx<'_>,
+        node: &Node,
+        target: &Target,
+        value: NodeId,
+    ) -> Eval {
+        let value = self.eval(cx, value)?;
+        self.assign_to(cx, node.at, target, &value)?;
+        Ok(value)
+    }
+
+    fn assign_to(&mut self, cx: Cx<'_>, at: u32, target: &Target, value: &Value) -> Eval<()> {
+        match target {
+            Target::Variable {
+                name,
+                place,
+                at: left,
+            } => {
+                if name.contains("::") {
+                    let text = format!(
+                        "Illegal attempt to assign to '{name}'. Cannot assign to variables in other namespaces"
+                    );
+                    return Err(self.fail(cx, *left, "CROSS_SCOPE_ASSIGNMENT", text));
+                }
+                self.set_variable(cx, at, name, *place, value.clone())
+            }
+            Target::List(targets) => self.assign_list(cx, at, targets, value),
+            Target::Number(name, left) => {
+                let text = format!(
+                    "Illegal attempt to assign to the numeric match result variable '${name}'. Numeric variables are not assignable"
+                );
+                Err(self.fail(cx, *left, "ILLEGAL_NUMERIC_ASSIGNMENT", text))
+            }
+            Target::Illegal { label, at: left } => {
+                let text =
+                    format!("Illegal attempt to assign to '{label}'. Not an assignable reference");
+                Err(self.fail(cx, *left, "ILLEGAL_ASSIGNMENT", text))
+            }
+        }
+    }
+
+    fn assign_list(&mut self, cx: Cx<'_>, at: u32, targets: &[Target], value: &Value) -> Eval<()> {
+        if let Value::Hash(entries) = value {
+            for target in targets {
+                let name = match target {
+                    Target::Variable { name, .. } => name.as_ref(),
+                    _ => "",
+                };
+                let Some(value) = entries.get_str(name) else {
+                    let text = format!(
+                        "No value for required key '{name}' in assignment to variables from hash"
+                    );
+                    return Err(self.fail(cx, at, "MISSING_MULTI_ASSIGNMENT_KEY", text));
+                };
+                self.assign_to(cx, at, target, value)?;
+            }
+            return Ok(());
+        }
+        if let Value::Type(ty) = value
+            && matches!(ty.kind(), pcore::Kind::Class(_))
+        {
+            let text = "The catalog operation 'multi var assignment from class' is only available when compiling a catalog";
+            return Err(self.fail(cx, at, "NOT_SUPPORTED_WHEN_SCRIPTING", text));
+        }
+        let single = std::slice::from_ref(value);
+        let values = value.as_array().unwrap_or(single);
+        if values.len() != targets.len() {
+            let text = format!(
+                "Mismatched number of assignable entries and values, expected {}, got {}",
+                targets.len(),
+                values.len()
+            );
+            return Err(self.fail(cx, at, "ILLEGAL_MULTI_ASSIGNMENT_SIZE", text));
+        }
+        for (target, value) in targets.iter().zip(values) {
+            self.assign_to(cx, at, target, value)?;
+        }
+        Ok(())
+    }
+
+    fn set_variable(
+        &mut self,
+        cx: Cx<'_>,
+        at: u32,
+        name: &std::sync::Arc<str>,
+        place: Where,
+        value: Value,
+    ) -> Eval<()> {
+        let is_set = match place {
+            Where::Slot(index) => cx.frame.is_some_and(|frame| frame.is_set(index)),
+            Where::Global => self.shared.globals.is_set(name),
+            Where::Nowhere => {
+                return raise(format!(
+                    "Attempt to assign variable {name} when evaluating parameters"
+                ));
+            }
+        };
+        if RESERVED.contains(&name.as_ref()) || &**name == "server_facts" {
+            let text = format!("Attempt to assign to a reserved variable name: '${name}'");
+            return Err(self.fail(cx, at, "ILLEGAL_RESERVED_ASSIGNMENT", text));
+        }
+        if is_set {
+            return Err(self.reassigned(cx, at, name));
+        }
+        match (place, cx.frame) {
+            (Where::Slot(index), Some(frame)) => frame.set(index, value),
+            _ => self.shared.globals.set(std::sync::Arc::clone(name), value),
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn reassigned(&self, cx: Cx<'_>, at: u32, name: &str) -> Box<crate::error::Unwind> {
+        let text = if matches!(name, "name" | "title") {
+            format!("Cannot reassign built in (or already assigned) variable '${name}'")
+        } else {
+            format!("Cannot reassign variable '${name}'")
+        };
+        crate::error::EvalError::at("ILLEGAL_REASSIGNMENT", text, cx.unit.place(at))
+            .with_hint(
+                "a variable has one value in its scope; give the new value a name of its own",
+            )
+            .into()
+    }
+}

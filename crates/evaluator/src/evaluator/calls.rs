@@ -1,0 +1,181 @@
+//! Calls: of functions by name, of methods, of types (`new`).
+//!
+//! A name is looked for among the core functions, the host's, those of the environment and the modules
+//! that the caller sees, stdlib's, and last the host is asked again. The rule that must hold: whatever is
+//! called, its arguments are evaluated first and once.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use pcore::Value;
+
+use super::{Cx, Evaluator};
+use crate::block::Block;
+use crate::code::{Call as CallNode, Construct, Kind, Method, Node};
+use crate::error::{Eval, EvalError, Unwind};
+use crate::function::{self, Call, Native};
+use crate::loader::Found;
+use crate::suggest;
+
+impl Evaluator {
+    #[inline(never)]
+    pub(super) fn call(&mut self, cx: Cx<'_>, node: &Node, call: &CallNode) -> Eval {
+        let arguments = self.unfold(cx, &call.arguments)?;
+        let block = self.block(cx, call.block);
+        self.call_named(
+            cx,
+            node.at,
+            call.native,
+            &call.name,
+            arguments,
+            block.as_ref(),
+        )
+    }
+
+    #[inline(never)]
+    pub(super) fn construct(&mut self, cx: Cx<'_>, node: &Node, construct: &Construct) -> Eval {
+        let mut arguments = Vec::with_capacity(construct.arguments.len() + 1);
+        arguments.push(self.eval(cx, construct.ty)?);
+        arguments.extend(self.unfold(cx, &construct.arguments)?);
+        let block = self.block(cx, construct.block);
+        let new = function::core("new");
+        self.call_named(cx, node.at, new, "new", arguments, block.as_ref())
+    }
+
+    #[inline(never)]
+    pub(super) fn method(&mut self, cx: Cx<'_>, node: &Node, method: &Method) -> Eval {
+        let call = &method.call;
+        let receiver = self.eval(cx, method.receiver)?;
+        if let Value::Object(_) | Value::Uri(_) | Value::Type(_) = receiver
+            && let Some(result) = self.object_method(cx, &receiver, call)
+        {
+            return result;
+        }
+        let mut arguments = Vec::with_capacity(call.arguments.len() + 1);
+        match (&cx.unit.node(method.receiver).kind, receiver) {
+            (Kind::Splat(_), Value::Array(elements)) => arguments.extend_from_slice(&elements),
+            (_, receiver) => arguments.push(receiver),
+        }
+        arguments.extend(self.unfold(cx, &call.arguments)?);
+        let block = self.block(cx, call.block);
+        self.call_named(
+            cx,
+            node.at,
+            call.native,
+            &call.name,
+            arguments,
+            block.as_ref(),
+        )
+    }
+
+    /// A method or an attribute of an object; `None` if it has none of that name.
+    fn object_method(&mut self, cx: Cx<'_>, receiver: &Value, call: &CallNode) -> Option<Eval> {
+        let Value::Object(object) = receiver else {
+            return None;
+        };
+        if call.arguments.is_empty()
+            && call.block.is_none()
+            && let Some(value) = object.attribute(&call.name)
+        {
+            return Some(Ok(value));
+        }
+        let arguments = match self.unfold(cx, &call.arguments) {
+            Ok(arguments) => arguments,
+            Err(unwind) => return Some(Err(unwind)),
+        };
+        let block = self.block(cx, call.block);
+        if block.is_none()
+            && let Some(result) = object.call(&call.name, &arguments)
+        {
+            return Some(result.map_err(|error| EvalError::raw(error.to_string()).into()));
+        }
+        let host = Rc::clone(&self.shared.host);
+        host.method(self, receiver, &call.name, &arguments, block.as_ref())
+    }
+
+    fn block(&self, cx: Cx<'_>, code: Option<u32>) -> Option<Block> {
+        code.map(|code| Block {
+            unit: Arc::clone(cx.unit),
+            code,
+            frame: cx.frame.cloned(),
+            matches: self.matches.clone(),
+            spare: std::cell::RefCell::default(),
+        })
+    }
+
+    /// Calls what a name stands for at some place.
+    pub(crate) fn call_named(
+        &mut self,
+        cx: Cx<'_>,
+        at: u32,
+        native: Option<&'static Native>,
+        name: &str,
+        arguments: Vec<Value>,
+        block: Option<&Block>,
+    ) -> Eval {
+        let mut call = Call {
+            arguments,
+            block,
+            cx,
+            at,
+            name,
+        };
+        if let Some(native) = native {
+            return native.call(self, call);
+        }
+        if let Some(native) = self.shared.host.function(name) {
+            return native.call(self, call);
+        }
+        let shared = Rc::clone(&self.shared);
+        if let Some(found) = shared.loader.function(self, cx.unit, name)? {
+            return self.call_found(&found, call);
+        }
+        if let Some(native) = function::stdlib(name) {
+            return native.call(self, call);
+        }
+        let host = Rc::clone(&self.shared.host);
+        match host.unknown_function(self, &mut call) {
+            Some(result) => result,
+            None => Err(self.unknown_function(cx, at, name)),
+        }
+    }
+
+    /// Whether anything but a core function has this name.
+    pub(crate) fn knows_function(&mut self, cx: Cx<'_>, name: &str) -> Eval<bool> {
+        if self.shared.host.function(name).is_some() || function::stdlib(name).is_some() {
+            return Ok(true);
+        }
+        let shared = Rc::clone(&self.shared);
+        Ok(shared.loader.function(self, cx.unit, name)?.is_some())
+    }
+
+    /// Calls a function written in Puppet.
+    fn call_found(&mut self, found: &Found, call: Call<'_>) -> Eval {
+        if call.block.is_some() {
+            return Err(self.no_block(found, &call));
+        }
+        self.call_function_code(&found.unit, found.code, call.arguments)
+    }
+
+    #[cold]
+    fn unknown_function(&self, cx: Cx<'_>, at: u32, name: &str) -> Box<Unwind> {
+        let host = &self.shared.host;
+        let known: Vec<&str> = function::core_names()
+            .chain(host.function_names())
+            .collect();
+        let mut error = EvalError::at(
+            "UNKNOWN_FUNCTION",
+            format!("Unknown function: '{name}'."),
+            cx.unit.place(at),
+        );
+        if let Some(similar) = suggest::similar(name, known.into_iter()) {
+            error = error.with_hint(format!("did you mean '{similar}'?"));
+        }
+        if let Some((module, _)) = name.split_once("::")
+            && host.code().module(module).is_none()
+        {
+            error = error.with_hint(format!("there is no module '{module}' in this environment"));
+        }
+        error.into()
+    }
+}

@@ -1,0 +1,85 @@
+//! `if`, `unless`, `case`, selectors: each restores the match variables when it ends.
+
+use pcore::Value;
+
+use super::{Cx, Evaluator};
+use crate::code::{Case, Choice, Kind, NodeId};
+use crate::error::Eval;
+use crate::ruby;
+
+impl Evaluator {
+    #[inline(never)]
+    pub(super) fn conditional(
+        &mut self,
+        cx: Cx<'_>,
+        test: NodeId,
+        if_true: NodeId,
+        if_false: NodeId,
+    ) -> Eval {
+        let saved = self.matches.clone();
+        let result = match self.eval(cx, test) {
+            Ok(value) if value.is_truthy() => self.eval(cx, if_true),
+            Ok(_) => self.eval(cx, if_false),
+            Err(unwind) => Err(unwind),
+        };
+        self.matches = saved;
+        result
+    }
+
+    #[inline(never)]
+    pub(super) fn case(&mut self, cx: Cx<'_>, case: &Case) -> Eval {
+        let saved = self.matches.clone();
+        let result = self.chosen(cx, case).and_then(|(_, then)| match then {
+            Some(then) => self.eval(cx, then),
+            None => Ok(Value::Undef),
+        });
+        self.matches = saved;
+        result
+    }
+
+    #[inline(never)]
+    pub(super) fn selector(&mut self, cx: Cx<'_>, case: &Case) -> Eval {
+        let saved = self.matches.clone();
+        let result = match self.chosen(cx, case) {
+            Ok((_, Some(then))) => self.eval(cx, then),
+            Ok((value, None)) => {
+                let text = format!(
+                    "No matching entry for selector parameter with value '{}'",
+                    ruby::to_s(&value)
+                );
+                let at = cx.unit.node(case.test).at;
+                Err(self.fail(cx, at, "UNMATCHED_SELECTOR", text))
+            }
+            Err(unwind) => Err(unwind),
+        };
+        self.matches = saved;
+        result
+    }
+
+    /// The value that is tested, and what is chosen by it.
+    fn chosen(&mut self, cx: Cx<'_>, case: &Case) -> Eval<(Value, Option<NodeId>)> {
+        let value = self.eval(cx, case.test)?;
+        for choice in &case.options {
+            if self.fits(cx, &value, choice)? {
+                return Ok((value, Some(choice.then)));
+            }
+        }
+        Ok((value, case.otherwise))
+    }
+
+    fn fits(&mut self, cx: Cx<'_>, value: &Value, choice: &Choice) -> Eval<bool> {
+        for id in &choice.values {
+            let option = self.eval(cx, *id)?;
+            if let (Kind::Splat(_), Value::Array(options)) = (&cx.unit.node(*id).kind, &option) {
+                for option in options.iter() {
+                    if self.matches_option(value, option)? {
+                        return Ok(true);
+                    }
+                }
+            } else if self.matches_option(value, &option)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}

@@ -1,0 +1,315 @@
+//! Code with parameters: blocks, functions written in Puppet, plans, templates.
+//!
+//! The rule that must hold: a body is only evaluated with arguments that its parameters accept, and gives
+//! only a value that its return type accepts.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use pcore::{CallableType, IntRange, Kind as TypeKind, TupleType, Type, Value};
+
+use super::{Cx, Evaluator};
+use crate::block::Block;
+use crate::budget::Exhausted;
+use crate::code::{Code, Parameter, Signature, Unit};
+use crate::error::{Eval, EvalError, Unwind, raise};
+use crate::frame::Frame;
+use crate::function::Call;
+use crate::loader::Found;
+use crate::mismatch;
+
+impl Evaluator {
+    /// Calls a block with arguments whose number is known here: the way of all iterations.
+    #[inline(never)]
+    pub fn call_block<const N: usize>(&mut self, block: &Block, arguments: [Value; N]) -> Eval {
+        let code = block.code();
+        if !(code.is_plain && code.parameters.len() == N) {
+            return self.call_block_with(block, arguments.into());
+        }
+        self.enter_call()?;
+        let frame = block.fresh_frame();
+        for (index, argument) in (0_u16..).zip(arguments) {
+            frame.set(index, argument);
+        }
+        let result = self.run_block(block, &frame);
+        block.give_back(frame);
+        self.calls -= 1;
+        caught(result, false)
+    }
+
+    /// Calls a block.
+    pub fn call_block_with(&mut self, block: &Block, arguments: Vec<Value>) -> Eval {
+        self.enter_call()?;
+        let frame = block.fresh_frame();
+        let signature = self.signature(&block.unit, block.code);
+        let result = signature.and_then(|signature| {
+            self.bind(&block.unit, block.code, &frame, &signature, arguments)?;
+            let result = caught(self.run_block(block, &frame), false)?;
+            checked_return(block.code(), &signature, result)
+        });
+        block.give_back(frame);
+        self.calls -= 1;
+        result
+    }
+
+    fn run_block(&mut self, block: &Block, frame: &Rc<Frame>) -> Eval {
+        let saved = std::mem::replace(&mut self.matches, block.matches.clone());
+        let cx = Cx {
+            unit: &block.unit,
+            frame: Some(frame),
+        };
+        let result = self.eval(cx, block.code().body);
+        self.matches = saved;
+        result
+    }
+
+    /// Calls a function written in Puppet: it sees the top scope and its parameters.
+    #[inline(never)]
+    pub(crate) fn call_function_code(
+        &mut self,
+        unit: &Arc<Unit>,
+        code: u32,
+        arguments: Vec<Value>,
+    ) -> Eval {
+        self.enter_call()?;
+        let saved = self.matches.take();
+        let frame = Frame::new(unit, code, None);
+        let result = self.signature(unit, code).and_then(|signature| {
+            self.bind(unit, code, &frame, &signature, arguments)?;
+            let cx = Cx {
+                unit,
+                frame: Some(&frame),
+            };
+            let result = caught(self.eval(cx, unit.code(code).body), true)?;
+            checked_return(unit.code(code), &signature, result)
+        });
+        self.matches = saved;
+        self.calls -= 1;
+        result
+    }
+
+    pub(super) fn enter_call(&mut self) -> Eval<()> {
+        if self.calls >= self.budget.limits().calls_max {
+            return Err(self.exhausted_raw(&Exhausted::Calls));
+        }
+        self.calls += 1;
+        Ok(())
+    }
+
+    /// Puts arguments and defaults into a frame.
+    fn bind(
+        &mut self,
+        unit: &Arc<Unit>,
+        index: u32,
+        frame: &Rc<Frame>,
+        signature: &Signature,
+        arguments: Vec<Value>,
+    ) -> Eval<()> {
+        let code = unit.code(index);
+        let given = arguments.len();
+        let mut accepted = Vec::with_capacity(given);
+        let mut arguments = arguments.into_iter();
+        for (position, parameter) in code.parameters.iter().enumerate() {
+            if parameter.is_rest {
+                let rest: Vec<Value> = arguments.by_ref().collect();
+                let rest = self.rest(unit, frame, parameter, rest)?;
+                accepted.extend_from_slice(&rest);
+                frame.set(parameter.slot, Value::array(rest));
+                continue;
+            }
+            let value = match arguments.next() {
+                Some(value) => value,
+                None => self.default_of(unit, frame, parameter)?,
+            };
+            debug_assert!(position < code.parameters.len());
+            accepted.push(value.clone());
+            frame.set(parameter.slot, value);
+        }
+        accepted.extend(arguments);
+        if signature.accepts(&accepted) {
+            return Ok(());
+        }
+        let names: Vec<Arc<str>> = code.parameter_names().cloned().collect();
+        raise(mismatch::signature(
+            &code.name, signature, &names, &accepted,
+        ))
+    }
+
+    fn rest(
+        &mut self,
+        unit: &Arc<Unit>,
+        frame: &Rc<Frame>,
+        parameter: &Parameter,
+        given: Vec<Value>,
+    ) -> Eval<Vec<Value>> {
+        let is_missing = match given.as_slice() {
+            [] => true,
+            [only] => only.is_undef(),
+            _ => false,
+        };
+        if !is_missing || parameter.default.is_none() {
+            return Ok(given);
+        }
+        match self.default_of(unit, frame, parameter)? {
+            Value::Array(elements) => Ok(elements.to_vec()),
+            other => Ok(vec![other]),
+        }
+    }
+
+    /// The default of a parameter that was not given.
+    pub(super) fn default_of(
+        &mut self,
+        unit: &Arc<Unit>,
+        frame: &Rc<Frame>,
+        parameter: &Parameter,
+    ) -> Eval {
+        let cx = Cx {
+            unit,
+            frame: Some(frame),
+        };
+        let Some(default) = parameter.default else {
+            let text = format!(
+                "Parameter ${} is required but no value was given",
+                parameter.name
+            );
+            return Err(self.fail(cx, parameter.at, "MISSING_REQUIRED_PARAMETER", text));
+        };
+        let saved = self.matches.clone();
+        let result = self.eval(cx, default);
+        self.matches = saved;
+        result
+    }
+
+    /// The types of some code, evaluated when it is first called.
+    pub(crate) fn signature(&mut self, unit: &Arc<Unit>, index: u32) -> Eval<Rc<Signature>> {
+        let key = (Arc::as_ptr(unit).addr(), index);
+        if let Some(known) = self.shared.signatures.borrow().get(&key) {
+            return Ok(Rc::clone(&known.signature));
+        }
+        let signature = Rc::new(self.make_signature(unit, unit.code(index))?);
+        self.shared.signatures.borrow_mut().insert(
+            key,
+            super::Known {
+                _unit: Arc::clone(unit),
+                signature: Rc::clone(&signature),
+            },
+        );
+        Ok(signature)
+    }
+
+    fn make_signature(&mut self, unit: &Arc<Unit>, code: &Code) -> Eval<Signature> {
+        let cx = Cx { unit, frame: None };
+        let mut types = Vec::with_capacity(code.parameters.len());
+        let (mut least, mut most) = (0_i64, Some(0_i64));
+        let mut has_optional = false;
+        for parameter in &code.parameters {
+            let ty = match parameter.ty {
+                Some(ty) => self.type_of_node(cx, ty)?,
+                None => Type::any(),
+            };
+            let (ty, from, to) = counted(parameter, ty);
+            types.push(ty);
+            if from == 0 {
+                has_optional = true;
+            } else if has_optional {
+                let text = format!(
+                    "Parameter ${} is required but appears after optional parameters",
+                    parameter.name
+                );
+                return Err(self.fail(cx, parameter.at, "REQUIRED_PARAMETER_AFTER_OPTIONAL", text));
+            }
+            least += from;
+            most = most.zip(to).map(|(a, b)| a + b);
+        }
+        let returns = match code.returns {
+            Some(ty) => Some(self.type_of_node(cx, ty)?),
+            None => None,
+        };
+        let size = IntRange::new(Some(least), most);
+        let tuple = TupleType::new(types.clone(), size);
+        let callable = Type::callable_of(CallableType::new(Some(tuple), None, returns.clone()));
+        Ok(Signature {
+            types,
+            callable,
+            returns,
+            least: usize::try_from(least).unwrap_or_default(),
+            most: most.and_then(|most| usize::try_from(most).ok()),
+        })
+    }
+
+    /// A function written in Puppet was given a block.
+    #[cold]
+    pub(super) fn no_block(&mut self, found: &Found, call: &Call<'_>) -> Box<Unwind> {
+        match self.signature(&found.unit, found.code) {
+            Ok(signature) => {
+                let code = found.unit.code(found.code);
+                let names: Vec<Arc<str>> = code.parameter_names().cloned().collect();
+                let block = call.block.and_then(|block| {
+                    let signature = self.signature(&block.unit, block.code).ok()?;
+                    Some(signature.callable.clone())
+                });
+                let text = mismatch::unexpected_block(
+                    &code.name,
+                    &signature,
+                    &names,
+                    &call.arguments,
+                    block,
+                );
+                EvalError::raw(text).into()
+            }
+            Err(unwind) => unwind,
+        }
+    }
+}
+
+/// How many arguments a parameter takes, and the type of each.
+fn counted(parameter: &Parameter, ty: Type) -> (Type, i64, Option<i64>) {
+    if parameter.is_rest {
+        if let Some(TypeKind::Array { element, size }) = ty.unaliased().map(Type::kind) {
+            let size = size.unwrap_or(IntRange::ANY_SIZE);
+            return (element.clone(), size.from().unwrap_or(0), size.to());
+        }
+        return (ty, 0, None);
+    }
+    let least = i64::from(parameter.default.is_none());
+    (ty, least, Some(1))
+}
+
+impl Signature {
+    /// The type of an argument: the last one repeats.
+    pub(crate) fn type_at(&self, index: usize) -> Option<&Type> {
+        self.types.get(index).or(self.types.last())
+    }
+
+    pub(crate) fn accepts(&self, arguments: &[Value]) -> bool {
+        arguments.len() >= self.least
+            && self.most.is_none_or(|most| arguments.len() <= most)
+            && arguments.iter().enumerate().all(|(index, argument)| {
+                self.type_at(index)
+                    .is_some_and(|ty| ty.is_instance(argument))
+            })
+    }
+}
+
+/// Ends the jumps that end with the code: `next`, and for functions `return`.
+pub(crate) fn caught(result: Eval, is_function: bool) -> Eval {
+    match result {
+        Err(unwind) => match *unwind {
+            Unwind::Next(jump) => Ok(jump.value),
+            Unwind::Return(jump) if is_function => Ok(jump.value),
+            other => Err(Box::new(other)),
+        },
+        value => value,
+    }
+}
+
+pub(crate) fn checked_return(code: &Code, signature: &Signature, value: Value) -> Eval {
+    match &signature.returns {
+        Some(ty) if !ty.is_instance(&value) => raise(mismatch::returned(
+            &format!("value returned from {}", code.name),
+            ty,
+            &value,
+        )),
+        _ => Ok(value),
+    }
+}

@@ -1,0 +1,49 @@
+//! Values as numbers: numeric strings are refused with the number that they look like.
+
+use pcore::Value;
+
+use super::{Cx, Evaluator};
+use crate::code::NodeId;
+use crate::error::Eval;
+use crate::{numbers, ruby};
+
+impl Evaluator {
+    /// The number that an operand is. `id` is blamed if it is none.
+    pub(super) fn numeric(&self, cx: Cx<'_>, id: NodeId, value: Value) -> Eval {
+        match value {
+            Value::Int(_) | Value::Float(_) | Value::Timespan(_) | Value::Timestamp(_) => Ok(value),
+            other => Err(self.not_a_number(cx, cx.unit.node(id).at, &other)),
+        }
+    }
+
+    #[cold]
+    pub(super) fn not_a_number(
+        &self,
+        cx: Cx<'_>,
+        at: u32,
+        value: &Value,
+    ) -> Box<crate::error::Unwind> {
+        let number = value.as_str().and_then(numbers::parse);
+        match number {
+            Some(number) => self.fail(
+                cx,
+                at,
+                "NUMERIC_COERCION",
+                format!(
+                    "The string '{}' was automatically coerced to the numerical value {}",
+                    ruby::to_s(value),
+                    ruby::to_s(&number)
+                ),
+            ),
+            None => self.fail(
+                cx,
+                at,
+                "NOT_NUMERIC",
+                format!(
+                    "The value '{}' cannot be converted to Numeric.",
+                    ruby::to_s(value)
+                ),
+            ),
+        }
+    }
+}

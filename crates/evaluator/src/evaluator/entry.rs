@@ -1,0 +1,358 @@
+//! Where a host comes in: programs, texts inside a scope, functions, plans.
+//!
+//! The rule that must hold: an entry measures the stack from where it is called, if it is the first on
+//! this stack.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use pcore::{Hash, Type, Value};
+use syntax::ast::{Ast, Definition};
+
+use super::closure::{caught, checked_return};
+use super::{Cx, Evaluator, Shared};
+use crate::block::Block;
+use crate::budget::{Budget, Limits, Stack};
+use crate::code::{Defined, Unit};
+use crate::error::{Eval, EvalError, raise};
+use crate::frame::{Frame, Globals};
+use crate::function;
+use crate::host::{Host, Owner};
+use crate::loader::Loader;
+use crate::mismatch;
+use crate::parse::{self, Language, Parsed};
+
+/// Variables by name, for texts that are evaluated inside something: the steps of a YAML plan, the code
+/// around an `apply` block.
+#[derive(Debug, Clone)]
+pub struct Scope {
+    frame: Option<Rc<Frame>>,
+}
+
+impl Default for Scope {
+    fn default() -> Self {
+        Self::new(Some(Frame::free()))
+    }
+}
+
+impl Scope {
+    pub(crate) fn new(frame: Option<Rc<Frame>>) -> Self {
+        Self { frame }
+    }
+
+    /// Sets a variable. False if it is set already.
+    pub fn define(&self, name: &str, value: Value) -> bool {
+        self.frame
+            .as_ref()
+            .is_some_and(|frame| frame.define(name, value))
+    }
+
+    /// A variable of this scope or of one around it.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<Value> {
+        self.frame.as_ref()?.lookup(name)
+    }
+
+    /// All variables of this scope and of those around it, the top scope left out.
+    #[must_use]
+    pub fn variables(&self) -> Vec<(Arc<str>, Value)> {
+        let Some(frame) = &self.frame else {
+            return Vec::new();
+        };
+        frame
+            .names()
+            .into_iter()
+            .filter_map(|name| frame.lookup(&name).map(|value| (name, value)))
+            .collect()
+    }
+}
+
+/// A plan written in the Puppet language.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    unit: Arc<Unit>,
+    code: u32,
+    index: usize,
+}
+
+impl Plan {
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.unit.code(self.code).name
+    }
+
+    /// The file's tree, with comments and all.
+    #[must_use]
+    pub fn ast(&self) -> &Arc<Ast> {
+        &self.unit.ast
+    }
+
+    #[must_use]
+    pub fn definition(&self) -> &Definition {
+        &self.unit.ast.definitions()[self.index]
+    }
+
+    /// The names of its parameters, and which have a default.
+    #[must_use]
+    pub fn parameters(&self) -> Vec<(Arc<str>, bool)> {
+        let code = self.unit.code(self.code);
+        code.parameters
+            .iter()
+            .map(|it| (Arc::clone(&it.name), it.default.is_some()))
+            .collect()
+    }
+}
+
+impl Evaluator {
+    /// An evaluator for a host. `parsed` may be shared with others, on any thread.
+    #[must_use]
+    pub fn new(host: Rc<dyn Host>, limits: Limits, parsed: Arc<Parsed>) -> Self {
+        let stack = Stack::from_here(limits.stack_bytes);
+        Self {
+            shared: Rc::new(Shared {
+                host,
+                globals: Globals::default(),
+                loader: Loader::new(parsed),
+                patterns: ruby_regex::Cache::new(crate::defaults::PATTERNS_MAX),
+                signatures: RefCell::new(HashMap::new()),
+            }),
+            budget: Budget::new(limits),
+            stack,
+            calls: 0,
+            matches: None,
+            local_types: Vec::new(),
+            rendered: Vec::new(),
+        }
+    }
+
+    /// An evaluator for a branch that runs on a stack of its own. It has the same variables, code and
+    /// budget. Call it on the new stack, or [`Self::enter`] there before anything else.
+    #[must_use]
+    pub fn fork(&self) -> Self {
+        Self {
+            shared: Rc::clone(&self.shared),
+            budget: self.budget.clone(),
+            stack: Stack::from_here(self.budget.limits().stack_bytes),
+            calls: self.calls,
+            matches: self.matches.clone(),
+            local_types: Vec::new(),
+            rendered: Vec::new(),
+        }
+    }
+
+    /// Measures the stack from here: for an evaluator that was made on another stack.
+    pub fn enter(&mut self) {
+        self.stack = Stack::from_here(self.budget.limits().stack_bytes);
+    }
+
+    #[must_use]
+    pub fn host(&self) -> &Rc<dyn Host> {
+        &self.shared.host
+    }
+
+    /// Sets a variable of the top scope, such as `facts`.
+    pub fn set_global(&self, name: &str, value: Value) {
+        self.shared.globals.set(name.into(), value);
+    }
+
+    #[must_use]
+    pub fn global(&self, name: &str) -> Option<Value> {
+        self.shared.globals.get(name)
+    }
+
+    /// Evaluates a program at the top scope. Its value is that of its last expression.
+    pub fn evaluate(&mut self, text: &str, file: Option<&str>) -> Eval {
+        let unit = parse::text_unit(
+            text,
+            file,
+            Language::Manifest,
+            crate::lower::Scope::Top,
+            self.stack,
+        )?;
+        let shared = Rc::clone(&self.shared);
+        shared.loader.define(self, &unit)?;
+        let cx = Cx {
+            unit: &unit,
+            frame: None,
+        };
+        self.eval(cx, unit.code(unit.main).body)
+    }
+
+    /// Evaluates a text with the variables of a scope. What it sets ends with it.
+    pub fn evaluate_in(&mut self, scope: &Scope, text: &str, file: Option<&str>) -> Eval {
+        let unit = parse::text_unit(
+            text,
+            file,
+            Language::Manifest,
+            crate::lower::Scope::Local,
+            self.stack,
+        )?;
+        let frame = Frame::new(&unit, unit.main, scope.frame.as_ref());
+        let cx = Cx {
+            unit: &unit,
+            frame: Some(&frame),
+        };
+        self.eval(cx, unit.code(unit.main).body)
+    }
+
+    /// Calls a function by its name.
+    pub fn call_function(
+        &mut self,
+        name: &str,
+        arguments: Vec<Value>,
+        block: Option<&Block>,
+    ) -> Eval {
+        let unit = Unit::nowhere();
+        let cx = Cx {
+            unit: &unit,
+            frame: None,
+        };
+        self.call_named(cx, 0, function::core(name), name, arguments, block)
+    }
+
+    /// The type that a text says.
+    pub fn parse_type(&mut self, text: &str, local_types: &[(&str, &str)]) -> Eval<Type> {
+        crate::type_text::parse(self, text, local_types)
+    }
+
+    /// A plan of the environment; `None` if it has none of that name written in the Puppet language.
+    pub fn plan(&mut self, name: &str) -> Eval<Option<Plan>> {
+        let shared = Rc::clone(&self.shared);
+        let Some(file) = shared.loader.read(shared.host.code(), name, "plans")? else {
+            return Ok(None);
+        };
+        let unit = shared.loader.parsed().file(&file, self.stack)?;
+        let found = unit.definitions.iter().find_map(|it| match it.what {
+            Defined::Plan { code } => Some((code, it.index, Arc::clone(&it.name))),
+            _ => None,
+        });
+        let Some((code, index, actual)) = found else {
+            return raise(format!(
+                "The code loaded from {} does not define the plan '{name}' - no plan found.",
+                file.path
+            ));
+        };
+        if *actual != *name {
+            return raise(format!(
+                "The code loaded from {} produced plan with the wrong name, expected {name}, actual {actual}",
+                file.path
+            ));
+        }
+        Ok(Some(Plan { unit, code, index }))
+    }
+
+    /// A plan of a program text, for tests and for texts that come from elsewhere than a module.
+    pub fn plan_in(&mut self, text: &str, file: &str, module: Option<&str>) -> Eval<Option<Plan>> {
+        self.shared.loader.own(&file.into(), module);
+        let unit = parse::text_unit(
+            text,
+            Some(file),
+            Language::Manifest,
+            crate::lower::Scope::Top,
+            self.stack,
+        )?;
+        Ok(unit.definitions.iter().find_map(|it| match it.what {
+            Defined::Plan { code } => Some(Plan {
+                unit: Arc::clone(&unit),
+                code,
+                index: it.index,
+            }),
+            _ => None,
+        }))
+    }
+
+    /// The types of a plan's parameters, in their order.
+    pub fn plan_types(&mut self, plan: &Plan) -> Eval<Vec<Type>> {
+        Ok(self.signature(&plan.unit, plan.code)?.types.clone())
+    }
+
+    /// Runs a plan with arguments by name. `return` and `next` end it with their value.
+    pub fn run_plan(&mut self, plan: &Plan, arguments: &Hash) -> Eval {
+        self.call_by_name(&plan.unit, plan.code, None, arguments, true)
+    }
+
+    /// Calls code with arguments by name: plans and templates.
+    pub(crate) fn call_by_name(
+        &mut self,
+        unit: &Arc<Unit>,
+        index: u32,
+        outer: Option<&Rc<Frame>>,
+        arguments: &Hash,
+        enforce: bool,
+    ) -> Eval {
+        self.enter_call()?;
+        let saved = self.matches.take();
+        let frame = Frame::new(unit, index, outer);
+        let result = self.run_by_name(unit, index, &frame, arguments, enforce);
+        self.matches = saved;
+        self.calls -= 1;
+        result
+    }
+
+    fn run_by_name(
+        &mut self,
+        unit: &Arc<Unit>,
+        index: u32,
+        frame: &Rc<Frame>,
+        arguments: &Hash,
+        enforce: bool,
+    ) -> Eval {
+        let code = unit.code(index);
+        let signature = self.signature(unit, index)?;
+        let mut given = Hash::new();
+        for parameter in &code.parameters {
+            let value = match arguments.get_str(&parameter.name) {
+                Some(value) if !value.is_undef() => value.clone(),
+                _ if parameter.default.is_some() => self.default_of(unit, frame, parameter)?,
+                Some(undef) => undef.clone(),
+                None => continue,
+            };
+            given.insert(&*parameter.name, value.clone());
+            frame.set(parameter.slot, value);
+        }
+        let cx = Cx {
+            unit,
+            frame: Some(frame),
+        };
+        if !enforce {
+            return self.eval(cx, code.body);
+        }
+        for (name, value) in arguments.iter() {
+            let is_parameter = name
+                .as_str()
+                .is_some_and(|name| code.parameter_names().any(|it| **it == *name));
+            if !is_parameter {
+                given.insert(name.clone(), value.clone());
+            }
+        }
+        if let Some(text) = mismatch::named(code, &signature, &given) {
+            return Err(EvalError::raw(text).into());
+        }
+        let result = caught(self.eval(cx, code.body), true)?;
+        checked_return(code, &signature, result)
+    }
+
+    /// A file of `templates/` or `files/`, named `module/path`.
+    pub(crate) fn module_file(
+        &self,
+        name: &str,
+        folder: &str,
+    ) -> Eval<Option<crate::host::CodeFile>> {
+        let Some((module, path)) = name.split_once('/') else {
+            return Ok(None);
+        };
+        let is_inside =
+            !module.is_empty() && path.split('/').all(|part| !matches!(part, "" | "." | ".."));
+        if !is_inside {
+            return Ok(None);
+        }
+        let path = format!("{folder}/{path}");
+        let code = self.shared.host.code();
+        match code.read(Owner::Module(module), &path) {
+            Ok(file) => Ok(file),
+            Err(error) => raise(error.to_string()),
+        }
+    }
+}

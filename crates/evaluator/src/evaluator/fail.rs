@@ -1,0 +1,180 @@
+//! How errors of expressions are made, and what the budget says.
+
+use std::borrow::Cow;
+use std::fmt::Display;
+
+use pcore::Value;
+
+use super::{Cx, Evaluator};
+use crate::budget::Exhausted;
+use crate::code::Kind;
+use crate::defaults;
+use crate::error::{BUDGET_EXHAUSTED, Eval, EvalError, Unwind};
+use crate::label;
+
+/// What an element of a list takes: a value, and its share of what holds it.
+const ELEMENT_BYTES: u64 = 24;
+
+impl Evaluator {
+    /// An error with Puppet's code and text, at a place of the program.
+    #[cold]
+    pub(crate) fn fail(
+        &self,
+        cx: Cx<'_>,
+        at: u32,
+        code: &'static str,
+        text: impl Display,
+    ) -> Box<Unwind> {
+        EvalError::at(code, text, cx.unit.place(at)).into()
+    }
+
+    #[cold]
+    pub(crate) fn exhausted(&self, cx: Cx<'_>, at: u32, exhausted: &Exhausted) -> Box<Unwind> {
+        let (text, hint) = self.budget.describe(exhausted);
+        EvalError::at(BUDGET_EXHAUSTED, text, cx.unit.place(at))
+            .with_hint(hint)
+            .into()
+    }
+
+    /// Takes the bytes of a list before it is made.
+    pub(crate) fn charge_list(&self, cx: Cx<'_>, at: u32, elements: usize) -> Eval<()> {
+        self.budget
+            .bytes(elements as u64 * ELEMENT_BYTES)
+            .map_err(|exhausted| self.exhausted(cx, at, &exhausted))
+    }
+
+    /// Takes the bytes of a text before it is made.
+    pub(crate) fn charge_text(&self, cx: Cx<'_>, at: u32, bytes: usize) -> Eval<()> {
+        self.budget
+            .bytes(bytes as u64)
+            .map_err(|exhausted| self.exhausted(cx, at, &exhausted))
+    }
+
+    /// Takes the bytes and the work of a list that a function makes.
+    pub(crate) fn charge(&self, elements: usize) -> Eval<()> {
+        self.budget
+            .steps(elements as u64)
+            .and_then(|()| self.budget.bytes(elements as u64 * ELEMENT_BYTES))
+            .map_err(|exhausted| self.exhausted_raw(&exhausted))
+    }
+
+    /// Takes the bytes and the step of one more element.
+    #[inline]
+    pub(crate) fn charge_element(&self) -> Eval<()> {
+        self.charge(1)
+    }
+
+    /// Refuses a text that grows too large.
+    pub(crate) fn check_size(&self, bytes: usize) -> Eval<()> {
+        if bytes as u64 > self.budget.limits().value_bytes_max {
+            return Err(self.exhausted_raw(&Exhausted::ValueBytes));
+        }
+        Ok(())
+    }
+
+    /// Takes the bytes of a text that a function makes.
+    pub(crate) fn charge_bytes(&self, bytes: usize) -> Eval<()> {
+        self.budget
+            .bytes(bytes as u64)
+            .map_err(|exhausted| self.exhausted_raw(&exhausted))
+    }
+
+    /// A limit that was reached inside a function: the call gives it its place.
+    #[cold]
+    pub(crate) fn exhausted_raw(&self, exhausted: &Exhausted) -> Box<Unwind> {
+        let (text, hint) = self.budget.describe(exhausted);
+        let mut error = EvalError::raw(text).with_hint(hint);
+        error.code = BUDGET_EXHAUSTED;
+        error.into()
+    }
+
+    /// Refuses values that hold each other too deeply. What is nested by a loop is nested through the
+    /// first or the last list in it, so only those are followed.
+    pub(crate) fn check_nesting(&self, cx: Cx<'_>, at: u32, elements: &[Value]) -> Eval<()> {
+        if nesting(elements) < defaults::NESTING_MAX {
+            return Ok(());
+        }
+        Err(self.fail(
+            cx,
+            at,
+            BUDGET_EXHAUSTED,
+            format!(
+                "lists and hashes are more than {} deep inside each other",
+                defaults::NESTING_MAX
+            ),
+        ))
+    }
+}
+
+/// How deep values are inside each other, along the outermost of them.
+fn nesting(elements: &[Value]) -> u32 {
+    let mut depth = 0;
+    let mut inner = outermost(elements.iter());
+    while let Some(value) = inner {
+        depth += 1;
+        if depth >= defaults::NESTING_MAX {
+            break;
+        }
+        inner = match value {
+            Value::Array(elements) => outermost(elements.iter()),
+            Value::Hash(entries) => outermost(entries.values()),
+            _ => None,
+        };
+    }
+    depth
+}
+
+fn outermost<'a>(mut elements: impl DoubleEndedIterator<Item = &'a Value>) -> Option<&'a Value> {
+    let holds = |value: &&Value| match value {
+        Value::Array(elements) => !elements.is_empty(),
+        Value::Hash(entries) => !entries.is_empty(),
+        _ => false,
+    };
+    let first = elements.next()?;
+    if holds(&first) {
+        return Some(first);
+    }
+    elements.next_back().filter(holds)
+}
+
+/// What an expression is called in an error text.
+pub(crate) fn node_label(kind: &Kind) -> Cow<'static, str> {
+    Cow::Borrowed(match kind {
+        Kind::Const(value) => return Cow::Owned(label::of_value(value)),
+        Kind::Nop => "Nop Expression",
+        Kind::Parenthesized(_) => "Parenthesized Expression",
+        Kind::Interpolated(_) => "Double Quoted String",
+        Kind::Heredoc { syntax, .. } => return Cow::Owned(format!("'@({syntax})' expression")),
+        Kind::List(_) => "Array Expression",
+        Kind::Hash(_) => "Hash Expression",
+        Kind::Variable(_) | Kind::Group(_) => "Variable",
+        Kind::Assign { .. } => "'=' expression",
+        Kind::Arithmetic { operator, .. } | Kind::Compare { operator, .. } => {
+            label::of_operator(*operator)
+        }
+        Kind::Match { negated: false, .. } => "'=~' expression",
+        Kind::Match { negated: true, .. } => "'!~' expression",
+        Kind::In { .. } => "'in' expression",
+        Kind::And { .. } => "'and' expression",
+        Kind::Or { .. } => "'or' expression",
+        Kind::Not(_) => "'not' expression",
+        Kind::Minus(_) => "Unary Minus",
+        Kind::Splat(_) => "Unfold",
+        Kind::Access { .. } => "'[]' expression",
+        Kind::If { .. } => "'if' statement",
+        Kind::Unless { .. } => "'unless' Statement",
+        Kind::Case(_) => "'case' statement",
+        Kind::Selector(_) => "Selector Expression",
+        Kind::Block(_) => "Block Expression",
+        Kind::Call(_) | Kind::Construct(_) => "Function Call",
+        Kind::Method(_) => "Method call",
+        Kind::TypeName(_) => "Type-Name",
+        Kind::Epp(_) => "Epp Template",
+        Kind::RenderText(_) => "Epp Text",
+        Kind::Render(_) => "Epp Interpolated Expression",
+        Kind::Apply(_) => "'apply' expression",
+        Kind::Catalog { what, .. } => what,
+        Kind::Reserved(word) => return Cow::Owned(format!("Reserved Word '{word}'")),
+        Kind::Illegal(_) => "Expression",
+    })
+}

@@ -1,0 +1,286 @@
+//! The walk over a unit. Main type: [`Evaluator`].
+//!
+//! One evaluator belongs to one stack: a plan has one, and each branch that it starts has its own, made
+//! by [`Evaluator::fork`]. The rule that must hold: every expression takes a step of the budget and looks
+//! at the stack before it does anything, and every error gets the place of the innermost expression.
+
+mod access;
+mod arithmetic;
+mod assign;
+mod calls;
+mod choose;
+mod closure;
+mod coerce;
+mod compare;
+mod entry;
+mod fail;
+mod operators;
+mod text;
+mod type_access;
+mod types;
+mod variables;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use pcore::{Hash, Type, Value};
+
+pub(crate) use self::access::element;
+pub(crate) use self::compare::{casecmp, compare as compare_values};
+pub use self::entry::{Plan, Scope};
+pub(crate) use self::fail::node_label;
+use crate::budget::{Budget, Stack};
+use crate::code::{Kind, Node, NodeId, Signature, Unit};
+use crate::error::{Eval, EvalError, Unwind};
+use crate::frame::{Frame, Globals};
+use crate::host::{CatalogExpression, Host};
+use crate::loader::Loader;
+use crate::matches::Match;
+
+/// Evaluates programs for a host, within limits.
+#[derive(Debug)]
+pub struct Evaluator {
+    pub(crate) shared: Rc<Shared>,
+    pub(crate) budget: Budget,
+    pub(crate) stack: Stack,
+    /// Calls inside each other.
+    pub(crate) calls: u32,
+    /// The last match, for `$0` and the like.
+    pub(crate) matches: Option<Rc<Match>>,
+    /// Types that only the text that is being read knows.
+    pub(crate) local_types: Vec<(Arc<str>, Type)>,
+    /// What the templates that are being rendered have written, the innermost last.
+    pub(crate) rendered: Vec<Vec<Value>>,
+}
+
+/// What all branches of one evaluation have in common.
+pub(crate) struct Shared {
+    pub(crate) host: Rc<dyn Host>,
+    pub(crate) globals: Globals,
+    pub(crate) loader: Loader,
+    pub(crate) patterns: ruby_regex::Cache,
+    /// The types of the code that was called, by the unit's address. Types depend on the environment, so
+    /// they are not kept in units, which environments may share.
+    pub(crate) signatures: RefCell<HashMap<(usize, u32), Known>>,
+}
+
+/// The types of some code. The unit is held, so that its address stays its own.
+pub(crate) struct Known {
+    pub(crate) _unit: Arc<Unit>,
+    pub(crate) signature: Rc<Signature>,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").finish_non_exhaustive()
+    }
+}
+
+/// The code and the frame that an expression is evaluated in.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cx<'a> {
+    pub(crate) unit: &'a Arc<Unit>,
+    pub(crate) frame: Option<&'a Rc<Frame>>,
+}
+
+impl Evaluator {
+    /// The value of an expression.
+    pub(crate) fn eval(&mut self, cx: Cx<'_>, id: NodeId) -> Eval {
+        let node = cx.unit.node(id);
+        if let Err(exhausted) = self.budget.step().and_then(|()| self.stack.check()) {
+            return Err(self.exhausted(cx, node.at, &exhausted));
+        }
+        let result = match &node.kind {
+            Kind::Const(value) => return Ok(value.clone()),
+            Kind::Variable(variable) => self.variable(cx, node.at, variable),
+            Kind::Call(call) => self.call(cx, node, call),
+            Kind::Method(method) => self.method(cx, node, method),
+            Kind::Block(statements) => self.statements(cx, statements),
+            _ => self.operator(cx, node),
+        };
+        match result {
+            Err(unwind) if unwind.is_without_place() => Err(place(unwind, cx, node)),
+            result => result,
+        }
+    }
+
+    /// Operators and literals. Each is a function of its own, so that the frames on the way to a deep
+    /// expression stay small.
+    fn operator(&mut self, cx: Cx<'_>, node: &Node) -> Eval {
+        match &node.kind {
+            Kind::Arithmetic {
+                operator,
+                left,
+                right,
+            } => self.arithmetic(cx, node, *operator, *left, *right),
+            Kind::Compare {
+                operator,
+                left,
+                right,
+            } => self.comparison(cx, node, *operator, *left, *right),
+            Kind::Match {
+                negated,
+                left,
+                right,
+            } => self.match_operator(cx, *negated, *left, *right),
+            Kind::In { left, right } => self.in_operator(cx, *left, *right),
+            Kind::And { left, right } => self.and(cx, *left, *right),
+            Kind::Or { left, right } => self.or(cx, *left, *right),
+            Kind::Not(operand) => self.not(cx, *operand),
+            Kind::Minus(operand) => self.minus(cx, node, *operand),
+            Kind::Splat(operand) => self.splat(cx, *operand),
+            Kind::Access { left, keys } => self.access(cx, node, *left, keys),
+            Kind::Assign { target, value } => self.assign(cx, node, target, *value),
+            Kind::Parenthesized(inner) => self.eval(cx, *inner),
+            _ => self.literal(cx, node),
+        }
+    }
+
+    fn literal(&mut self, cx: Cx<'_>, node: &Node) -> Eval {
+        match &node.kind {
+            Kind::Interpolated(pieces) => self.interpolated(cx, node.at, pieces),
+            Kind::Heredoc { text, syntax } => self.heredoc(cx, *text, syntax),
+            Kind::List(items) => self.list(cx, node.at, items),
+            Kind::Hash(entries) => self.hash(cx, node.at, entries),
+            Kind::Group(number) => Ok(self
+                .matches
+                .as_ref()
+                .map_or(Value::Undef, |found| found.group(*number))),
+            Kind::TypeName(name) => self.type_name(cx, node.at, name),
+            Kind::Nop => Ok(Value::Undef),
+            _ => self.control(cx, node),
+        }
+    }
+
+    fn control(&mut self, cx: Cx<'_>, node: &Node) -> Eval {
+        match &node.kind {
+            Kind::If {
+                test,
+                then,
+                otherwise,
+            } => self.conditional(cx, *test, *then, *otherwise),
+            Kind::Unless {
+                test,
+                then,
+                otherwise,
+            } => self.conditional(cx, *test, *otherwise, *then),
+            Kind::Case(case) => self.case(cx, case),
+            Kind::Selector(case) => self.selector(cx, case),
+            Kind::Construct(construct) => self.construct(cx, node, construct),
+            Kind::Epp(body) => self.template(cx, *body),
+            Kind::RenderText(text) => self.render(text.clone()),
+            Kind::Render(inner) => self.render_value(cx, node.at, *inner),
+            Kind::Apply(apply) => self.apply(cx, node.at, apply),
+            Kind::Catalog { what, expression } => self.catalog(cx, node.at, what, *expression),
+            Kind::Reserved(word) => Err(self.fail(
+                cx,
+                node.at,
+                "RESERVED_WORD",
+                format!(
+                    "Use of reserved word: {word}, must be quoted if intended to be a String value"
+                ),
+            )),
+            Kind::Illegal(issue) => Err(self.fail(cx, node.at, issue.0, &issue.1)),
+            // the other kinds were taken by the functions above
+            _ => Ok(Value::Undef),
+        }
+    }
+
+    #[inline(never)]
+    fn statements(&mut self, cx: Cx<'_>, statements: &[NodeId]) -> Eval {
+        let mut last = Value::Undef;
+        for statement in statements {
+            last = self.eval(cx, *statement)?;
+        }
+        Ok(last)
+    }
+
+    #[inline(never)]
+    fn list(&mut self, cx: Cx<'_>, at: u32, items: &[NodeId]) -> Eval {
+        let elements = self.unfold(cx, items)?;
+        self.charge_list(cx, at, elements.len())?;
+        self.check_nesting(cx, at, &elements)?;
+        Ok(Value::array(elements))
+    }
+
+    /// The values of a list in which splats stand for their elements.
+    pub(crate) fn unfold(&mut self, cx: Cx<'_>, items: &[NodeId]) -> Eval<Vec<Value>> {
+        let mut elements = Vec::with_capacity(items.len());
+        for item in items {
+            let value = self.eval(cx, *item)?;
+            match (&cx.unit.node(*item).kind, value) {
+                (Kind::Splat(_), Value::Array(inner)) => {
+                    self.charge_list(cx, cx.unit.node(*item).at, inner.len())?;
+                    elements.extend_from_slice(&inner);
+                }
+                (_, value) => elements.push(value),
+            }
+        }
+        Ok(elements)
+    }
+
+    #[inline(never)]
+    fn hash(&mut self, cx: Cx<'_>, at: u32, entries: &[(NodeId, NodeId)]) -> Eval {
+        self.charge_list(cx, at, entries.len() * 2)?;
+        let mut hash = Hash::with_capacity(entries.len());
+        for (key, value) in entries {
+            let key = self.eval(cx, *key)?;
+            let value = self.eval(cx, *value)?;
+            self.check_nesting(cx, at, std::slice::from_ref(&value))?;
+            hash.insert(key, value);
+        }
+        Ok(Value::hash(hash))
+    }
+
+    #[inline(never)]
+    fn catalog(
+        &mut self,
+        cx: Cx<'_>,
+        at: u32,
+        what: &str,
+        expression: syntax::ast::ExprId,
+    ) -> Eval {
+        let host = Rc::clone(&self.shared.host);
+        let expression = CatalogExpression {
+            ast: &cx.unit.ast,
+            expression,
+            scope: Scope::new(cx.frame.cloned()),
+            place: cx.unit.place(at),
+        };
+        match host.catalog(self, expression) {
+            Some(result) => result,
+            None => Err(self.fail(
+                cx,
+                at,
+                "NOT_SUPPORTED_WHEN_SCRIPTING",
+                format!(
+                    "{} is only available when compiling a catalog",
+                    crate::label::a_an_uc(what)
+                ),
+            )),
+        }
+    }
+}
+
+impl Unwind {
+    fn is_without_place(&self) -> bool {
+        matches!(self, Self::Error(EvalError { place: None, .. }))
+    }
+}
+
+/// Gives an error the place of the expression that met it.
+#[cold]
+#[inline(never)]
+fn place(mut unwind: Box<Unwind>, cx: Cx<'_>, node: &Node) -> Box<Unwind> {
+    if let Unwind::Error(error) = unwind.as_mut() {
+        error.message = format!(
+            "Evaluation Error: Error while evaluating {}, {}",
+            crate::label::a_an(&node_label(&node.kind)),
+            error.message
+        );
+        error.place = Some(cx.unit.place(node.at));
+    }
+    unwind
+}

@@ -1,0 +1,122 @@
+//! The operators that need little: `=~`, `!~`, `and`, `or`, `!`, unary `-` and `*`.
+
+use pcore::Value;
+
+use super::arithmetic::pairs;
+use super::{Cx, Evaluator};
+use crate::code::{Node, NodeId};
+use crate::error::{Eval, Unwind};
+use crate::label;
+
+impl Evaluator {
+    #[inline(never)]
+    pub(super) fn match_operator(
+        &mut self,
+        cx: Cx<'_>,
+        negated: bool,
+        left_id: NodeId,
+        right_id: NodeId,
+    ) -> Eval {
+        let left = self.eval(cx, left_id)?;
+        let right = self.eval(cx, right_id)?;
+        let pattern = match &right {
+            Value::Type(ty) => return Ok(Value::Bool(ty.is_instance(&left) != negated)),
+            Value::SemVerRange(_) => {
+                let found = self.matches_option(&left, &right)?;
+                return Ok(Value::Bool(found != negated));
+            }
+            Value::Regexp(pattern) => pattern.clone(),
+            Value::Str(source) => {
+                if let Err(unwind) = self.regex(source) {
+                    return Err(self.not_a_pattern(cx, right_id, *unwind));
+                }
+                pcore::Regexp::new(&**source)
+            }
+            other => {
+                let text = format!("no implicit conversion of {} into String", ruby_name(other));
+                let detail = crate::error::EvalError::raw(text);
+                return Err(self.not_a_pattern(cx, right_id, Unwind::Error(detail)));
+            }
+        };
+        let Value::Str(text) = &left else {
+            let text = format!(
+                "Left match operand must result in a String value. Got {}.",
+                label::a_an(&label::of_value(&left))
+            );
+            return Err(self.fail(cx, cx.unit.node(left_id).at, "MATCH_NOT_STRING", text));
+        };
+        let found = self.search(&pattern, text)?;
+        Ok(Value::Bool(found != negated))
+    }
+
+    #[cold]
+    fn not_a_pattern(&self, cx: Cx<'_>, right: NodeId, unwind: Unwind) -> Box<Unwind> {
+        let Unwind::Error(error) = unwind else {
+            return Box::new(unwind);
+        };
+        let text = format!(
+            "Can not convert right match operand to a regular expression. Caused by '{}'.",
+            error.message
+        );
+        self.fail(cx, cx.unit.node(right).at, "MATCH_NOT_REGEXP", text)
+    }
+
+    #[inline(never)]
+    pub(super) fn and(&mut self, cx: Cx<'_>, left: NodeId, right: NodeId) -> Eval {
+        let result = self.eval(cx, left)?.is_truthy() && self.eval(cx, right)?.is_truthy();
+        Ok(Value::Bool(result))
+    }
+
+    #[inline(never)]
+    pub(super) fn or(&mut self, cx: Cx<'_>, left: NodeId, right: NodeId) -> Eval {
+        let result = self.eval(cx, left)?.is_truthy() || self.eval(cx, right)?.is_truthy();
+        Ok(Value::Bool(result))
+    }
+
+    #[inline(never)]
+    pub(super) fn not(&mut self, cx: Cx<'_>, operand: NodeId) -> Eval {
+        Ok(Value::Bool(!self.eval(cx, operand)?.is_truthy()))
+    }
+
+    #[inline(never)]
+    pub(super) fn minus(&mut self, cx: Cx<'_>, node: &Node, operand: NodeId) -> Eval {
+        let value = self.eval(cx, operand)?;
+        match value {
+            Value::Int(number) => match number.checked_neg() {
+                Some(negative) => Ok(Value::Int(negative)),
+                None => Err(self.overflow(cx, node.at, "An Unary Minus", true, "8000000000000000")),
+            },
+            Value::Float(number) => Ok(Value::Float(-number)),
+            Value::Timespan(length) => Ok(pcore::Timespan::from_nanos(-length.nanos())
+                .map_or(Value::Timespan(length), Value::Timespan)),
+            other => Err(self.not_a_number(cx, node.at, &other)),
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn splat(&mut self, cx: Cx<'_>, operand: NodeId) -> Eval {
+        let value = self.eval(cx, operand)?;
+        Ok(match value {
+            Value::Undef => Value::array(Vec::new()),
+            Value::Array(_) => value,
+            Value::Hash(entries) => {
+                self.charge(entries.len() * 3)?;
+                Value::array(pairs(&entries))
+            }
+            Value::Object(object) => match object.elements() {
+                Some(elements) => Value::array(elements),
+                None => Value::array(vec![Value::Object(object)]),
+            },
+            other => Value::array(vec![other]),
+        })
+    }
+}
+
+/// What Ruby calls a value that it cannot make a text of.
+fn ruby_name(value: &Value) -> String {
+    match value {
+        Value::Undef => "nil".to_owned(),
+        Value::Bool(flag) => flag.to_string(),
+        other => label::ruby_class(other),
+    }
+}

@@ -1,0 +1,144 @@
+//! Interpolated strings, heredocs, templates: values that become text.
+
+use std::fmt::{self, Write};
+use std::rc::Rc;
+
+use pcore::Value;
+
+use super::{Cx, Evaluator};
+use crate::budget::Exhausted;
+use crate::code::{Apply, NodeId};
+use crate::error::Eval;
+use crate::host::ApplyBlock;
+use crate::{heredoc_syntax, ruby};
+
+impl Evaluator {
+    #[inline(never)]
+    pub(super) fn interpolated(&mut self, cx: Cx<'_>, at: u32, pieces: &[NodeId]) -> Eval {
+        let mut text = String::new();
+        for piece in pieces {
+            match self.eval(cx, *piece)? {
+                Value::Str(piece) => self.append(cx, at, &mut text, &piece)?,
+                other => {
+                    let piece = self.text(&other)?;
+                    self.append(cx, at, &mut text, &piece)?;
+                }
+            }
+        }
+        Ok(Value::Str(text.into()))
+    }
+
+    fn append(&self, cx: Cx<'_>, at: u32, text: &mut String, piece: &str) -> Eval<()> {
+        self.charge_text(cx, at, piece.len())?;
+        if (text.len() + piece.len()) as u64 > self.budget.limits().value_bytes_max {
+            return Err(self.exhausted(cx, at, &Exhausted::ValueBytes));
+        }
+        text.push_str(piece);
+        Ok(())
+    }
+
+    /// A value as an interpolation shows it, within the limits of one value.
+    pub(crate) fn text(&self, value: &Value) -> Eval<String> {
+        let mut bounded = Bounded {
+            text: String::new(),
+            bytes_max: usize::try_from(self.budget.limits().value_bytes_max).unwrap_or(usize::MAX),
+        };
+        if ruby::interpolate(value, &mut bounded).is_err() {
+            return Err(self.exhausted_raw(&Exhausted::ValueBytes));
+        }
+        Ok(bounded.text)
+    }
+
+    #[inline(never)]
+    pub(super) fn heredoc(&mut self, cx: Cx<'_>, id: NodeId, syntax: &str) -> Eval {
+        let value = self.eval(cx, id)?;
+        if let Value::Str(text) = &value
+            && let Err(detail) = heredoc_syntax::check(syntax, text)
+        {
+            return Err(self.fail(cx, cx.unit.node(id).at, "INVALID_SYNTAX", detail));
+        }
+        Ok(value)
+    }
+
+    /// The body of a template: what it wrote, Sensitive if anything in it was.
+    #[inline(never)]
+    pub(super) fn template(&mut self, cx: Cx<'_>, body: NodeId) -> Eval {
+        self.rendered.push(Vec::new());
+        let result = self.eval(cx, body);
+        let pieces = self.rendered.pop().unwrap_or_default();
+        result?;
+        let mut text = String::new();
+        let mut is_sensitive = false;
+        for piece in pieces {
+            match piece {
+                Value::Str(piece) => text.push_str(&piece),
+                Value::Sensitive(inner) => {
+                    is_sensitive = true;
+                    text.push_str(&self.text(&inner)?);
+                }
+                other => text.push_str(&self.text(&other)?),
+            }
+        }
+        self.charge_bytes(text.len())?;
+        let text = Value::Str(text.into());
+        Ok(if is_sensitive {
+            Value::sensitive(text)
+        } else {
+            text
+        })
+    }
+
+    pub(super) fn render(&mut self, piece: Value) -> Eval {
+        if let Some(pieces) = self.rendered.last_mut() {
+            pieces.push(piece);
+        }
+        Ok(Value::Undef)
+    }
+
+    #[inline(never)]
+    pub(super) fn render_value(&mut self, cx: Cx<'_>, at: u32, inner: NodeId) -> Eval {
+        let value = self.eval(cx, inner)?;
+        let piece = match value {
+            Value::Str(_) | Value::Sensitive(_) => value,
+            other => {
+                let text = self.text(&other)?;
+                self.charge_text(cx, at, text.len())?;
+                Value::Str(text.into())
+            }
+        };
+        self.render(piece)
+    }
+
+    #[inline(never)]
+    pub(super) fn apply(&mut self, cx: Cx<'_>, at: u32, apply: &Apply) -> Eval {
+        let arguments = self.unfold(cx, &apply.arguments)?;
+        let host = Rc::clone(&self.shared.host);
+        host.apply(
+            self,
+            ApplyBlock {
+                arguments,
+                ast: &cx.unit.ast,
+                expression: apply.expression,
+                scope: super::Scope::new(cx.frame.cloned()),
+                place: cx.unit.place(at),
+            },
+        )
+    }
+}
+
+/// A text that does not grow without an end: lists that share their elements may print as much more
+/// than they are.
+struct Bounded {
+    text: String,
+    bytes_max: usize,
+}
+
+impl Write for Bounded {
+    fn write_str(&mut self, piece: &str) -> fmt::Result {
+        if self.text.len() + piece.len() > self.bytes_max {
+            return Err(fmt::Error);
+        }
+        self.text.push_str(piece);
+        Ok(())
+    }
+}

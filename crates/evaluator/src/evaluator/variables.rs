@@ -1,0 +1,77 @@
+//! Reading variables.
+
+use pcore::Value;
+
+use super::{Cx, Evaluator};
+use crate::code::Variable;
+use crate::error::{Eval, raise};
+use crate::suggest;
+
+impl Evaluator {
+    #[inline]
+    pub(super) fn variable(&mut self, cx: Cx<'_>, at: u32, variable: &Variable) -> Eval {
+        if let Some(frame) = cx.frame {
+            for slot in &variable.slots {
+                if let Some(value) = frame.up(slot.up).and_then(|it| it.get(slot.index)) {
+                    return Ok(value);
+                }
+                if let Some(default) = &variable.default_of {
+                    return raise(if default.is_earlier {
+                        format!(
+                            "{}: expects a value for parameter ${}",
+                            default.callee, variable.name
+                        )
+                    } else {
+                        format!(
+                            "{}: default expression for ${} tries to illegally access not yet evaluated ${}",
+                            default.callee, default.parameter, variable.name
+                        )
+                    });
+                }
+            }
+        }
+        self.outer_variable(cx, at, &variable.name)
+    }
+
+    /// A variable that has no slot that is set.
+    #[inline(never)]
+    fn outer_variable(&mut self, cx: Cx<'_>, at: u32, name: &str) -> Eval {
+        match self.lookup_variable(cx, name) {
+            Some(result) => result,
+            None => Err(self.unknown_variable(cx, at, name)),
+        }
+    }
+
+    /// A variable by its name; `None` if nobody knows it.
+    pub(crate) fn lookup_variable(&self, cx: Cx<'_>, name: &str) -> Option<Eval> {
+        let global = name.strip_prefix("::");
+        if global.is_none()
+            && let Some(value) = cx.frame.and_then(|frame| frame.lookup(name))
+        {
+            return Some(Ok(value));
+        }
+        let name = global.unwrap_or(name);
+        if let Some(value) = self.shared.globals.get(name) {
+            return Some(Ok(value));
+        }
+        if let Some(answer) = self.shared.host.variable(name) {
+            return Some(answer);
+        }
+        matches!(name, "module_name" | "caller_module_name").then_some(Ok(Value::Undef))
+    }
+
+    #[cold]
+    fn unknown_variable(&self, cx: Cx<'_>, at: u32, name: &str) -> Box<crate::error::Unwind> {
+        let mut known = cx.frame.map(|frame| frame.names()).unwrap_or_default();
+        known.extend(self.shared.globals.names());
+        let mut error = crate::error::EvalError::at(
+            "UNKNOWN_VARIABLE",
+            format!("Unknown variable: '{name}'."),
+            cx.unit.place(at),
+        );
+        if let Some(similar) = suggest::similar(name, known.iter().map(AsRef::as_ref)) {
+            error = error.with_hint(format!("did you mean '${similar}'?"));
+        }
+        error.into()
+    }
+}

@@ -1,0 +1,82 @@
+//! What a function is called with. Main type: [`Call`].
+
+use std::sync::Arc;
+
+use pcore::{Hash, Value};
+
+use crate::block::Block;
+use crate::error::Place;
+use crate::evaluator::Cx;
+
+/// The arguments of a call, already accepted by the form that runs.
+#[derive(Debug)]
+pub struct Call<'a> {
+    pub arguments: Vec<Value>,
+    pub block: Option<&'a Block>,
+    pub(crate) cx: Cx<'a>,
+    pub(crate) at: u32,
+    /// The name that the function was called by.
+    pub name: &'a str,
+}
+
+impl<'a> Call<'a> {
+    /// Where the call stands.
+    pub fn place(&self) -> Place {
+        self.cx.unit.place(self.at)
+    }
+
+    /// Takes an argument out; `undef` if it was not given.
+    pub fn take(&mut self, index: usize) -> Value {
+        self.arguments
+            .get_mut(index)
+            .map(std::mem::take)
+            .unwrap_or_default()
+    }
+
+    pub fn get(&self, index: usize) -> &Value {
+        const UNDEF: &Value = &Value::Undef;
+        self.arguments.get(index).unwrap_or(UNDEF)
+    }
+
+    pub fn len(&self) -> usize {
+        self.arguments.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.arguments.is_empty()
+    }
+
+    /// A string argument. The form's types say that it is one.
+    pub fn text(&self, index: usize) -> Arc<str> {
+        match self.get(index) {
+            Value::Str(text) => Arc::clone(text),
+            _ => "".into(),
+        }
+    }
+
+    pub fn list(&self, index: usize) -> Arc<Vec<Value>> {
+        match self.get(index) {
+            Value::Array(elements) => Arc::clone(elements),
+            _ => Arc::default(),
+        }
+    }
+
+    pub fn hash(&self, index: usize) -> Arc<Hash> {
+        match self.get(index) {
+            Value::Hash(entries) => Arc::clone(entries),
+            _ => Arc::default(),
+        }
+    }
+
+    pub fn int(&self, index: usize) -> i64 {
+        self.get(index).as_int().unwrap_or_default()
+    }
+
+    /// The block that the form asks for.
+    pub fn required_block(&self) -> &'a Block {
+        match self.block {
+            Some(block) => block,
+            None => unreachable!("a form that requires a block is not run without one"),
+        }
+    }
+}

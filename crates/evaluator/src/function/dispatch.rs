@@ -1,0 +1,189 @@
+//! How a call finds its form.
+
+use pcore::{CallableType, IntRange, TupleType, Type, Value};
+
+use super::{Block as BlockForm, Call, Count, Form, Native, Ready, ReadyBlock, Run};
+use crate::Evaluator;
+use crate::block::Block;
+use crate::error::{Eval, raise};
+use crate::mismatch;
+
+impl Native {
+    /// Runs the first form that accepts the arguments and the block.
+    pub(crate) fn call(&'static self, evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+        let forms = self.ready(evaluator)?;
+        for (form, ready) in self.function.forms.iter().zip(forms) {
+            if !ready.accepts(evaluator, &call.arguments, call.block)? {
+                continue;
+            }
+            return match form.run {
+                Run::Call(run) => {
+                    let name = self.function.name;
+                    let value = run(evaluator, call)?;
+                    match &ready.returns {
+                        Some(ty) if !ty.is_instance(&value) => raise(mismatch::returned(
+                            &format!("value returned from function '{name}'"),
+                            ty,
+                            &value,
+                        )),
+                        _ => Ok(value),
+                    }
+                }
+                Run::Mismatch(say) => {
+                    raise(format!("'{}' {}", self.function.name, say(&call.arguments)))
+                }
+            };
+        }
+        raise(self.mismatch(evaluator, forms, &call))
+    }
+
+    fn ready(&'static self, evaluator: &mut Evaluator) -> Eval<&'static [Ready]> {
+        if let Some(forms) = self.forms.get() {
+            return Ok(forms);
+        }
+        let mut forms = Vec::with_capacity(self.function.forms.len());
+        for form in self.function.forms {
+            forms.push(Ready::of(evaluator, form, self.function.local_types)?);
+        }
+        Ok(self.forms.get_or_init(|| forms))
+    }
+
+    #[cold]
+    fn mismatch(&self, evaluator: &mut Evaluator, forms: &[Ready], call: &Call<'_>) -> String {
+        let described: Vec<mismatch::Described<'_>> = self
+            .function
+            .forms
+            .iter()
+            .zip(forms)
+            .filter(|(form, _)| matches!(form.run, Run::Call(_)))
+            .map(|(form, ready)| mismatch::Described {
+                callable: &ready.callable,
+                names: form.parameters.iter().map(|it| it.name.into()).collect(),
+            })
+            .collect();
+        let block = call.block.and_then(|block| {
+            evaluator
+                .signature(&block.unit, block.code)
+                .ok()
+                .map(|signature| signature.callable.clone())
+        });
+        mismatch::forms(self.function.name, &described, &call.arguments, block)
+    }
+}
+
+impl Ready {
+    fn of(evaluator: &mut Evaluator, form: &Form, local_types: &[(&str, &str)]) -> Eval<Self> {
+        let mut types = Vec::with_capacity(form.parameters.len());
+        let (mut least, mut most) = (0, Some(0));
+        for parameter in form.parameters {
+            types.push(evaluator.parse_type(parameter.ty, local_types)?);
+            let (from, to) = match parameter.count {
+                Count::One => (1, Some(1)),
+                Count::AtMostOne => (0, Some(1)),
+                Count::Any => (0, None),
+                Count::AtLeastOne => (1, None),
+            };
+            least += from;
+            most = most.zip(to).map(|(a, b): (usize, usize)| a + b);
+        }
+        let block = ReadyBlock::of(evaluator, form.block, local_types)?;
+        let returns = match form.returns {
+            Some(ty) => Some(evaluator.parse_type(ty, local_types)?),
+            None => None,
+        };
+        let size = IntRange::new(
+            i64::try_from(least).ok(),
+            most.and_then(|it| i64::try_from(it).ok()),
+        );
+        let callable = Type::callable_of(CallableType::new(
+            Some(TupleType::new(types.clone(), size)),
+            block.as_type(),
+            returns.clone(),
+        ));
+        Ok(Self {
+            types,
+            least,
+            most,
+            block,
+            returns,
+            callable,
+        })
+    }
+
+    fn accepts(
+        &self,
+        evaluator: &mut Evaluator,
+        arguments: &[Value],
+        block: Option<&Block>,
+    ) -> Eval<bool> {
+        let count = arguments.len();
+        if count < self.least || self.most.is_some_and(|most| count > most) {
+            return Ok(false);
+        }
+        let fit = arguments.iter().enumerate().all(|(index, argument)| {
+            self.types
+                .get(index)
+                .or(self.types.last())
+                .is_some_and(|ty| ty.is_instance(argument))
+        });
+        if !fit {
+            return Ok(false);
+        }
+        let Some(block) = block else {
+            return Ok(!self.block.is_required());
+        };
+        match &self.block {
+            ReadyBlock::None => Ok(false),
+            ReadyBlock::Any(_) => Ok(true),
+            ReadyBlock::Arity(arguments, _) => Ok(block.takes(*arguments)),
+            ReadyBlock::Callable(ty, _) => {
+                let signature = evaluator.signature(&block.unit, block.code)?;
+                Ok(ty.is_assignable(&signature.callable))
+            }
+        }
+    }
+}
+
+impl ReadyBlock {
+    fn of(evaluator: &mut Evaluator, block: BlockForm, local_types: &[(&str, &str)]) -> Eval<Self> {
+        let (text, required) = match block {
+            BlockForm::None => return Ok(Self::None),
+            BlockForm::Optional(text) => (text, false),
+            BlockForm::Required(text) => (text, true),
+        };
+        Ok(match text {
+            "" => Self::Any(required),
+            "Callable[0,0]" => Self::Arity(0, required),
+            "Callable[1,1]" => Self::Arity(1, required),
+            "Callable[2,2]" => Self::Arity(2, required),
+            other => Self::Callable(evaluator.parse_type(other, local_types)?, required),
+        })
+    }
+
+    fn is_required(&self) -> bool {
+        match self {
+            Self::None => false,
+            Self::Any(required) | Self::Arity(_, required) | Self::Callable(_, required) => {
+                *required
+            }
+        }
+    }
+
+    fn as_type(&self) -> Option<Type> {
+        let ty = match self {
+            Self::None => return None,
+            Self::Any(_) => Type::callable(),
+            Self::Arity(arguments, _) => {
+                let size = IntRange::exactly(i64::try_from(*arguments).unwrap_or(i64::MAX));
+                let tuple = TupleType::new(vec![Type::unit()], Some(size));
+                Type::callable_of(CallableType::new(Some(tuple), None, None))
+            }
+            Self::Callable(ty, _) => ty.clone(),
+        };
+        Some(if self.is_required() {
+            ty
+        } else {
+            Type::optional_of(ty)
+        })
+    }
+}

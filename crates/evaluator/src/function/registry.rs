@@ -1,0 +1,33 @@
+//! The functions that are always there, by name.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use super::Native;
+use crate::functions;
+
+fn registry() -> &'static HashMap<&'static str, Native> {
+    static REGISTRY: OnceLock<HashMap<&'static str, Native>> = OnceLock::new();
+    REGISTRY.get_or_init(|| {
+        functions::all()
+            .flat_map(|family| family.iter())
+            .map(|function| (function.name, Native::new(*function)))
+            .collect()
+    })
+}
+
+/// The core function of a name.
+pub(crate) fn core(name: &str) -> Option<&'static Native> {
+    registry().get(name)
+}
+
+/// The names of all core functions.
+pub(crate) fn core_names() -> impl Iterator<Item = &'static str> {
+    registry().keys().copied()
+}
+
+/// The function of the module stdlib of a name, with or without its namespace.
+pub(crate) fn stdlib(name: &str) -> Option<&'static Native> {
+    let _ = name;
+    None
+}

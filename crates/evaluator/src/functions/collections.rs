@@ -1,0 +1,289 @@
+//! `size`, `empty`, `keys`, `values`, `flatten`, `join`, `unique`, `dig`.
+
+use std::fmt::Write;
+
+use pcore::{Hash, Type, Value};
+
+use crate::Evaluator;
+use crate::error::{Eval, EvalError};
+use crate::evaluator::element;
+use crate::function::{Call, Form, Function, any, one, optional};
+use crate::iteration::Iteration;
+use crate::ruby;
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function::new(
+        "length",
+        &[
+            Form::new(&[one("Collection", "arg")], length),
+            Form::new(&[one("String", "arg")], length),
+            Form::new(&[one("Binary", "arg")], length),
+        ],
+    ),
+    Function::new(
+        "size",
+        &[Form::new(
+            &[one("Variant[Collection, String, Binary]", "arg")],
+            length,
+        )],
+    ),
+    Function::new(
+        "empty",
+        &[
+            Form::new(&[one("Collection", "coll")], empty),
+            Form::new(&[one("Sensitive[String]", "str")], empty),
+            Form::new(&[one("String", "str")], empty),
+            Form::new(&[one("Numeric", "num")], empty),
+            Form::new(&[one("Binary", "bin")], empty),
+            Form::new(&[one("Undef", "x")], empty),
+        ],
+    ),
+    Function::new("keys", &[Form::new(&[one("Hash", "hsh")], keys)]),
+    Function::new("values", &[Form::new(&[one("Hash", "hsh")], values)]),
+    Function::new("flatten", &[Form::new(&[any("Any", "args")], flatten)]),
+    Function::new(
+        "join",
+        &[Form::new(
+            &[one("Array", "arg"), optional("String", "delimiter")],
+            join,
+        )],
+    ),
+    Function::new(
+        "unique",
+        &[
+            Form::new(&[one("String", "string")], unique_text)
+                .with_optional_block("Callable[String]"),
+            Form::new(&[one("Hash", "hash")], unique_hash).with_optional_block("Callable[Any]"),
+            Form::new(&[one("Array", "array")], unique).with_optional_block("Callable[Any]"),
+            Form::new(&[one("Iterable", "iterable")], unique).with_optional_block("Callable[Any]"),
+        ],
+    ),
+    Function::new(
+        "dig",
+        &[Form::new(
+            &[one("Optional[Collection]", "data"), any("Any", "arg")],
+            dig,
+        )],
+    ),
+];
+
+fn length(_: &mut Evaluator, call: Call<'_>) -> Eval {
+    let length = match call.get(0) {
+        Value::Array(elements) => elements.len(),
+        Value::Hash(entries) => entries.len(),
+        Value::Str(text) => text.chars().count(),
+        Value::Binary(bytes) => bytes.bytes().len(),
+        _ => 0,
+    };
+    Ok(Value::Int(i64::try_from(length).unwrap_or(i64::MAX)))
+}
+
+fn empty(_: &mut Evaluator, call: Call<'_>) -> Eval {
+    Ok(Value::Bool(is_empty(call.get(0))))
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Array(elements) => elements.is_empty(),
+        Value::Hash(entries) => entries.is_empty(),
+        Value::Str(text) => text.is_empty(),
+        Value::Binary(bytes) => bytes.bytes().is_empty(),
+        Value::Sensitive(inner) => is_empty(inner),
+        Value::Undef => true,
+        _ => false,
+    }
+}
+
+fn keys(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+    let entries = call.hash(0);
+    evaluator.charge(entries.len())?;
+    Ok(Value::array(entries.keys().cloned().collect()))
+}
+
+fn values(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+    let entries = call.hash(0);
+    evaluator.charge(entries.len())?;
+    Ok(Value::array(entries.values().cloned().collect()))
+}
+
+fn flatten(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+    let mut flat = Vec::new();
+    evaluator.flatten_into(&call.arguments, &mut flat)?;
+    Ok(Value::array(flat))
+}
+
+impl Evaluator {
+    /// `flatten` within the limits: shared lists may be much larger flat.
+    pub(crate) fn flatten_into(&self, values: &[Value], flat: &mut Vec<Value>) -> Eval<()> {
+        self.stack_check()?;
+        self.charge(values.len())?;
+        for value in values {
+            match value {
+                Value::Array(inner) => self.flatten_into(inner, flat)?,
+                other => flat.push(other.clone()),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn join(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+    let delimiter = call.text(1);
+    let mut flat = Vec::new();
+    evaluator.flatten_into(&call.list(0), &mut flat)?;
+    let mut text = String::new();
+    for (index, value) in flat.iter().enumerate() {
+        let piece = match value {
+            Value::Str(piece) => piece.to_string(),
+            other => ruby::to_s(other),
+        };
+        evaluator.charge_bytes(piece.len() + delimiter.len())?;
+        evaluator.check_size(text.len() + piece.len())?;
+        if index > 0 {
+            text.push_str(&delimiter);
+        }
+        text.push_str(&piece);
+    }
+    Ok(Value::from(text))
+}
+
+/// The keys by which values are told apart: what the block says, or they themselves.
+fn distinct(
+    evaluator: &mut Evaluator,
+    call: &Call<'_>,
+    values: impl Iterator<Item = Value>,
+) -> Eval<Vec<Value>> {
+    let mut seen = Hash::new();
+    let mut kept = Vec::new();
+    for value in values {
+        evaluator.charge_element()?;
+        let key = match call.block {
+            Some(block) => evaluator.call_block(block, [value.clone()])?,
+            None => value.clone(),
+        };
+        if !seen.contains_key(&key) {
+            seen.insert(key, Value::Undef);
+            kept.push(value);
+        }
+    }
+    Ok(kept)
+}
+
+fn unique(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+    let Some(elements) = Iteration::over(call.get(0)) else {
+        return Ok(Value::Undef);
+    };
+    distinct(evaluator, &call, elements).map(Value::array)
+}
+
+fn unique_text(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+    let text = call.text(0);
+    let letters = text.chars().map(|it| Value::from(it.to_string()));
+    let mut kept = String::new();
+    for letter in distinct(evaluator, &call, letters)? {
+        let _ = write!(kept, "{}", letter.as_str().unwrap_or_default());
+    }
+    Ok(Value::from(kept))
+}
+
+/// Keys whose values are alike, with those values.
+fn unique_hash(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+    let mut groups: Vec<(Vec<Value>, Vec<Value>)> = Vec::new();
+    let mut places = Hash::new();
+    for (key, value) in call.hash(0).iter() {
+        evaluator.charge_element()?;
+        let group = match call.block {
+            Some(block) => evaluator.call_block(block, [value.clone()])?,
+            None => value.clone(),
+        };
+        let place = match places.get(&group).and_then(Value::as_int) {
+            Some(place) => usize::try_from(place).unwrap_or_default(),
+            None => {
+                places.insert(group, i64::try_from(groups.len()).unwrap_or(i64::MAX));
+                groups.push((Vec::new(), Vec::new()));
+                groups.len() - 1
+            }
+        };
+        if let Some((keys, values)) = groups.get_mut(place) {
+            keys.push(key.clone());
+            if !values.contains(value) {
+                values.push(value.clone());
+            }
+        }
+    }
+    Ok(Value::hash(
+        groups
+            .into_iter()
+            .map(|(keys, values)| (Value::array(keys), Value::array(values)))
+            .collect(),
+    ))
+}
+
+fn dig(_: &mut Evaluator, call: Call<'_>) -> Eval {
+    walk_path(call.get(0), &call.arguments[1..])
+}
+
+/// Goes into collections by keys and indices.
+pub(super) fn walk_path(data: &Value, path: &[Value]) -> Eval {
+    let mut here = data.clone();
+    for (walked, key) in path.iter().enumerate() {
+        if here.is_undef() || key.is_undef() {
+            return Ok(Value::Undef);
+        }
+        here = match &here {
+            Value::Array(elements) => match key {
+                Value::Int(index) => element(elements, *index),
+                other => {
+                    return Err(misled(
+                        &path[..=walked],
+                        "EXPECTED_INTEGER_INDEX",
+                        "index_type",
+                        &Type::infer(other),
+                        "requires an Integer index",
+                    ));
+                }
+            },
+            Value::Hash(entries) => entries.get(key).cloned().unwrap_or_default(),
+            other => {
+                return Err(misled(
+                    &path[..walked],
+                    "EXPECTED_COLLECTION",
+                    "value_type",
+                    &Type::infer(other),
+                    "does not contain a Collection",
+                ));
+            }
+        };
+    }
+    Ok(here)
+}
+
+/// A path that leads nowhere. The payload is what blocks of `get` are given.
+#[cold]
+fn misled(
+    walked: &[Value],
+    code: &str,
+    type_key: &str,
+    ty: &Type,
+    what: &str,
+) -> Box<crate::error::Unwind> {
+    let walked = Value::array(walked.to_vec());
+    let message = format!(
+        "The given data {what} at {}, got '{ty}'",
+        ruby::inspect(&walked)
+    );
+    let details: Hash = [("walked_path", walked), (type_key, Value::Type(ty.clone()))]
+        .into_iter()
+        .collect();
+    let payload: Hash = [
+        ("msg", Value::from(message.as_str())),
+        ("kind", Value::from("SLICE_ERROR")),
+        ("details", Value::hash(details)),
+        ("issue_code", Value::from(code)),
+    ]
+    .into_iter()
+    .collect();
+    EvalError::raw(message)
+        .with_payload(Value::hash(payload))
+        .into()
+}

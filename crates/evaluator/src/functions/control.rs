@@ -1,0 +1,62 @@
+//! Functions that end something: `break`, `next`, `return`, `fail`; `call`, which calls by name.
+
+use pcore::Value;
+
+use crate::Evaluator;
+use crate::error::{Eval, Jump, Unwind, raise};
+use crate::function::{Call, Form, Function, any, one, optional};
+use crate::{function, ruby};
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function::new("break", &[Form::new(&[], break_)]),
+    Function::new("next", &[Form::new(&[optional("Any", "value")], next)]),
+    Function::new("return", &[Form::new(&[optional("Any", "value")], return_)]),
+    Function::new(
+        "fail",
+        &[Form::new(&[any("Any", "values")], fail).with_optional_block("")],
+    ),
+    Function::new(
+        "call",
+        &[Form::new(
+            &[one("String", "function_name"), any("Any", "arguments")],
+            call,
+        )
+        .with_optional_block("")],
+    ),
+];
+
+fn jump(call: &Call<'_>, value: Value) -> Jump {
+    Jump {
+        value,
+        place: call.place(),
+    }
+}
+
+fn break_(_: &mut Evaluator, call: Call<'_>) -> Eval {
+    Err(Box::new(Unwind::Break(jump(&call, Value::Undef))))
+}
+
+fn next(_: &mut Evaluator, mut call: Call<'_>) -> Eval {
+    let value = call.take(0);
+    Err(Box::new(Unwind::Next(jump(&call, value))))
+}
+
+fn return_(_: &mut Evaluator, mut call: Call<'_>) -> Eval {
+    let value = call.take(0);
+    Err(Box::new(Unwind::Return(jump(&call, value))))
+}
+
+fn fail(_: &mut Evaluator, call: Call<'_>) -> Eval {
+    let words: Vec<String> = call.arguments.iter().map(ruby::to_s).collect();
+    raise(words.join(" "))
+}
+
+fn call(evaluator: &mut Evaluator, mut call: Call<'_>) -> Eval {
+    let name = call.text(0);
+    call.arguments.remove(0);
+    let native = function::core(&name);
+    if native.is_none() && !evaluator.knows_function(call.cx, &name)? {
+        return raise(format!("Unknown function '{name}'"));
+    }
+    evaluator.call_named(call.cx, call.at, native, &name, call.arguments, call.block)
+}

@@ -1,0 +1,108 @@
+//! `file`, `binary_file`, `find_file`, `find_template`, `module_directory`: files of modules.
+
+use std::sync::Arc;
+
+use pcore::{Binary, Value};
+
+use crate::Evaluator;
+use crate::error::{Eval, raise};
+use crate::function::{Call, Form, Function, any, one, some};
+use crate::host::CodeFile;
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function::new("file", &[Form::new(&[some("Any", "names")], file)]),
+    Function::new(
+        "binary_file",
+        &[Form::new(&[one("String", "path")], binary_file)],
+    ),
+    Function::new(
+        "find_file",
+        &[
+            Form::new(&[any("String", "paths")], find_file),
+            Form::new(&[any("Array[String]", "paths_array")], find_file),
+        ],
+    ),
+    Function::new(
+        "find_template",
+        &[
+            Form::new(&[any("String", "paths")], find_template),
+            Form::new(&[any("Array[String]", "paths_array")], find_template),
+        ],
+    ),
+    Function::new(
+        "module_directory",
+        &[
+            Form::new(&[any("String", "names")], module_directory),
+            Form::new(&[any("Array[String]", "names")], module_directory),
+        ],
+    ),
+];
+
+/// The names of a call, lists opened.
+fn names(call: &Call<'_>) -> Vec<Arc<str>> {
+    crate::ruby::flatten(&call.arguments)
+        .iter()
+        .filter_map(|it| it.as_str().map(Arc::from))
+        .collect()
+}
+
+/// The first of the files that is there.
+fn first(evaluator: &Evaluator, names: &[Arc<str>], folder: &str) -> Eval<Option<CodeFile>> {
+    for name in names {
+        if let Some(found) = evaluator.module_file(name, folder)? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+fn file(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+    let names = names(&call);
+    let Some(found) = first(evaluator, &names, "files")? else {
+        return raise(format!(
+            "Could not find any files from {}",
+            names.join(", ")
+        ));
+    };
+    evaluator.charge_bytes(found.bytes.len())?;
+    match std::str::from_utf8(&found.bytes) {
+        Ok(text) => Ok(Value::from(text)),
+        Err(_) => raise(format!(
+            "{} is not UTF-8: read it with binary_file",
+            found.path
+        )),
+    }
+}
+
+fn binary_file(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+    let name = call.text(0);
+    match evaluator.module_file(&name, "files")? {
+        Some(found) => {
+            evaluator.charge_bytes(found.bytes.len())?;
+            Ok(Value::Binary(Binary::new(found.bytes)))
+        }
+        None => raise(format!(
+            "binary_file(): The given file '{name}' does not exist"
+        )),
+    }
+}
+
+fn find_file(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+    let found = first(evaluator, &names(&call), "files")?;
+    Ok(found.map_or(Value::Undef, |it| Value::Str(it.path)))
+}
+
+fn find_template(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+    let found = first(evaluator, &names(&call), "templates")?;
+    Ok(found.map_or(Value::Undef, |it| Value::Str(it.path)))
+}
+
+fn module_directory(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+    let host = evaluator.host().clone();
+    for name in names(&call) {
+        if let Some(module) = host.code().module(&name) {
+            return Ok(Value::Str(module.path));
+        }
+    }
+    Ok(Value::Undef)
+}

@@ -1,0 +1,78 @@
+//! `notice` and the other log levels: the host gets the text.
+
+use std::rc::Rc;
+
+use pcore::Value;
+
+use crate::Evaluator;
+use crate::error::Eval;
+use crate::function::{Call, Form, Function, any};
+use crate::host::Level;
+use crate::ruby;
+
+macro_rules! level {
+    ($name:literal, $run:ident, $level:expr) => {
+        fn $run(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+            log(evaluator, &call, $level)
+        }
+    };
+}
+
+level!("debug", debug, Level::Debug);
+level!("info", info, Level::Info);
+level!("notice", notice, Level::Notice);
+level!("warning", warning, Level::Warning);
+level!("err", err, Level::Err);
+level!("alert", alert, Level::Alert);
+level!("emerg", emerg, Level::Emerg);
+level!("crit", crit, Level::Crit);
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function::new(
+        "debug",
+        &[Form::new(&[any("Any", "values")], debug).returning("Undef")],
+    ),
+    Function::new(
+        "info",
+        &[Form::new(&[any("Any", "values")], info).returning("Undef")],
+    ),
+    Function::new(
+        "notice",
+        &[Form::new(&[any("Any", "values")], notice).returning("Undef")],
+    ),
+    Function::new(
+        "warning",
+        &[Form::new(&[any("Any", "values")], warning).returning("Undef")],
+    ),
+    Function::new(
+        "err",
+        &[Form::new(&[any("Any", "values")], err).returning("Undef")],
+    ),
+    Function::new(
+        "alert",
+        &[Form::new(&[any("Any", "values")], alert).returning("Undef")],
+    ),
+    Function::new(
+        "emerg",
+        &[Form::new(&[any("Any", "values")], emerg).returning("Undef")],
+    ),
+    Function::new(
+        "crit",
+        &[Form::new(&[any("Any", "values")], crit).returning("Undef")],
+    ),
+];
+
+fn log(evaluator: &mut Evaluator, call: &Call<'_>, level: Level) -> Eval {
+    let mut words = Vec::with_capacity(call.len());
+    for value in &call.arguments {
+        words.push(match value {
+            Value::Array(_) | Value::Hash(_) => evaluator.text(value)?,
+            other => ruby::to_s(other),
+        });
+    }
+    let message = words.join(" ");
+    evaluator.charge_bytes(message.len())?;
+    let host = Rc::clone(evaluator.host());
+    host.log(level, &message, &call.place());
+    Ok(Value::Undef)
+}

@@ -1,0 +1,217 @@
+//! `match`, `regsubst`, `split`.
+
+use std::rc::Rc;
+
+use pcore::{Kind, Regexp, Type, Value};
+use ruby_regex::Flags;
+
+use crate::Evaluator;
+use crate::error::{Eval, raise};
+use crate::function::{Call, Form, Function, one, optional};
+use crate::{label, ruby};
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function::new(
+        "match",
+        &[
+            Form::new(
+                &[
+                    one("String", "string"),
+                    one("Variant[Any, Type]", "pattern"),
+                ],
+                match_text,
+            ),
+            Form::new(
+                &[
+                    one("Array[String]", "string"),
+                    one("Variant[Any, Type]", "pattern"),
+                ],
+                match_list,
+            ),
+        ],
+    ),
+    Function::new(
+        "regsubst",
+        &[
+            Form::new(
+                &[
+                    one("Variant[Array[String],String]", "target"),
+                    one("String", "pattern"),
+                    one("Variant[String,Hash[String,String]]", "replacement"),
+                    optional("Optional[Pattern[/^[GEIM]*$/]]", "flags"),
+                    optional("Enum['N','E','S','U']", "encoding"),
+                ],
+                substitute,
+            ),
+            Form::new(
+                &[
+                    one("Variant[Array[String],String]", "target"),
+                    one("Variant[Regexp,Type[Regexp]]", "pattern"),
+                    one("Variant[String,Hash[String,String]]", "replacement"),
+                    optional("Pattern[/^G?$/]", "flags"),
+                ],
+                substitute,
+            ),
+        ],
+    ),
+    Function::new(
+        "split",
+        &[
+            Form::new(&[one("String", "str"), one("String", "pattern")], split),
+            Form::new(&[one("String", "str"), one("Regexp", "pattern")], split),
+            Form::new(
+                &[one("String", "str"), one("Type[Regexp]", "pattern")],
+                split,
+            ),
+        ],
+    ),
+];
+
+fn match_text(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+    groups(evaluator, &call.text(0), call.get(1))
+}
+
+fn match_list(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+    let mut found = Vec::new();
+    for text in call.list(0).iter() {
+        let text = text.as_str().unwrap_or_default();
+        found.push(groups(evaluator, text, call.get(1))?);
+    }
+    Ok(Value::array(found))
+}
+
+/// The groups of the first pattern that matches, or undef.
+fn groups(evaluator: &mut Evaluator, text: &str, pattern: &Value) -> Eval {
+    match pattern {
+        Value::Str(source) => searched(evaluator, text, source),
+        Value::Regexp(regexp) => searched(evaluator, text, regexp.source()),
+        Value::Array(patterns) => {
+            for pattern in ruby::flatten(patterns) {
+                let found = groups(evaluator, text, &pattern)?;
+                if !found.is_undef() {
+                    return Ok(found);
+                }
+            }
+            Ok(Value::Undef)
+        }
+        Value::Type(ty) => by_type(evaluator, text, ty),
+        other => raise(format!(
+            "match() expects pattern of T, where T is String, Regexp, Regexp[r], Pattern[p], or Array[T]. Got {}",
+            label::ruby_class(other)
+        )),
+    }
+}
+
+fn by_type(evaluator: &mut Evaluator, text: &str, ty: &Type) -> Eval {
+    match ty.unaliased().unwrap_or(ty).kind() {
+        Kind::Regexp(Some(regexp)) => searched(evaluator, text, regexp.source()),
+        Kind::Regexp(None) => raise("Given Regexp Type has no regular expression"),
+        Kind::Pattern(patterns) => {
+            for pattern in patterns {
+                let found = searched(evaluator, text, pattern.source())?;
+                if !found.is_undef() {
+                    return Ok(found);
+                }
+            }
+            Ok(Value::Undef)
+        }
+        Kind::Variant(types) => {
+            for ty in types {
+                let found = by_type(evaluator, text, ty)?;
+                if !found.is_undef() {
+                    return Ok(found);
+                }
+            }
+            Ok(Value::Undef)
+        }
+        _ => raise(
+            "match() expects pattern of T, where T is String, Regexp, Regexp[r], Pattern[p], or Array[T]. Got Puppet::Pops::Types::PAnyType",
+        ),
+    }
+}
+
+fn searched(evaluator: &mut Evaluator, text: &str, source: &str) -> Eval {
+    match evaluator.regex(source)?.captures(text) {
+        Ok(Some(found)) => {
+            evaluator.charge_bytes(text.len())?;
+            Ok(Value::array(
+                found
+                    .iter()
+                    .map(|group| group.map_or(Value::Undef, Value::from))
+                    .collect(),
+            ))
+        }
+        Ok(None) => Ok(Value::Undef),
+        Err(error) => raise(error.to_string()),
+    }
+}
+
+/// The source of a pattern that may be a type.
+fn source_of(pattern: &Value) -> Regexp {
+    match pattern {
+        Value::Str(source) => Regexp::new(&**source),
+        Value::Regexp(regexp) => regexp.clone(),
+        Value::Type(ty) => match ty.kind() {
+            Kind::Regexp(Some(regexp)) => regexp.clone(),
+            _ => Regexp::new(""),
+        },
+        _ => Regexp::new(""),
+    }
+}
+
+fn substitute(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+    let letters = call.text(3);
+    let flags = Flags {
+        extended: letters.contains('E'),
+        ignore_case: letters.contains('I'),
+        multiline: letters.contains('M'),
+    };
+    let all = letters.contains('G');
+    let source = source_of(call.get(1));
+    let shared = Rc::clone(&evaluator.shared);
+    let regex = match shared.patterns.get(source.source(), flags) {
+        Ok(regex) => regex,
+        Err(error) => return raise(error.to_string()),
+    };
+    let replace = |text: &str| -> Eval {
+        let replaced = match call.get(2) {
+            Value::Hash(by_text) => regex.replace_with(text, all, |found, into| {
+                let whole = found.get(0).unwrap_or_default();
+                if let Some(Value::Str(new)) = by_text.get_str(whole) {
+                    into.push_str(new);
+                }
+                Ok::<(), ruby_regex::SearchError>(())
+            }),
+            other => regex.replace(text, other.as_str().unwrap_or_default(), all),
+        };
+        match replaced {
+            Ok(text) => {
+                evaluator.charge_bytes(text.len())?;
+                Ok(Value::from(text))
+            }
+            Err(error) => raise(error.to_string()),
+        }
+    };
+    match call.get(0) {
+        Value::Array(texts) => texts
+            .iter()
+            .map(|text| replace(text.as_str().unwrap_or_default()))
+            .collect::<Eval<Vec<Value>>>()
+            .map(Value::array),
+        text => replace(text.as_str().unwrap_or_default()),
+    }
+}
+
+fn split(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+    let text = call.text(0);
+    let source = source_of(call.get(1));
+    // a single blank is not a pattern to Ruby's split only if it is a text, and here it never is
+    match evaluator.regex(source.source())?.split(&text) {
+        Ok(pieces) => {
+            evaluator.charge_bytes(text.len())?;
+            evaluator.charge(pieces.len())?;
+            Ok(Value::array(pieces.into_iter().map(Value::from).collect()))
+        }
+        Err(error) => raise(error.to_string()),
+    }
+}

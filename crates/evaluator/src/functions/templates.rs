@@ -1,0 +1,129 @@
+//! `epp`, `inline_epp`.
+//!
+//! A template in a file sees its parameters and the top scope, an inline one what is around it. The rule
+//! that must hold: a template that says which parameters it takes takes no others.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use pcore::{Hash, Value};
+
+use crate::Evaluator;
+use crate::code::Unit;
+use crate::error::{Eval, EvalError, Unwind, raise};
+use crate::frame::Frame;
+use crate::function::{Call, Form, Function, one, optional};
+use crate::lower::Scope;
+use crate::parse::{self, Language};
+
+const PARAMETERS: &str = "Hash[Pattern[/^\\w+$/], Any]";
+const TEXT: &str = "Variant[String, Sensitive[String]]";
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function::new(
+        "epp",
+        &[Form::new(
+            &[one("String", "path"), optional(PARAMETERS, "parameters")],
+            epp,
+        )
+        .returning(TEXT)],
+    ),
+    Function::new(
+        "inline_epp",
+        &[Form::new(
+            &[
+                one("String", "template"),
+                optional(PARAMETERS, "parameters"),
+            ],
+            inline_epp,
+        )
+        .returning(TEXT)],
+    ),
+];
+
+fn epp(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+    let name = call.text(0);
+    let mut file = evaluator.module_file(&name, "templates")?;
+    if file.is_none() && !name.ends_with(".epp") {
+        file = evaluator.module_file(&format!("{name}.epp"), "templates")?;
+    }
+    let Some(file) = file else {
+        let shown = if name.ends_with(".epp") {
+            name.to_string()
+        } else {
+            format!("{name}.epp")
+        };
+        return raise(format!("Could not find template '{shown}'"));
+    };
+    let shared = Rc::clone(&evaluator.shared);
+    let unit = shared
+        .loader
+        .parsed()
+        .unit(&file, Language::Template, evaluator.stack);
+    let unit = unit.map_err(|unwind| invalid(*unwind, "epp"))?;
+    let module = name.split('/').next();
+    shared.loader.own(&file.path, module);
+    rendered(evaluator, &call, &unit, None)
+}
+
+fn inline_epp(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+    let unit = parse::text_unit(
+        &call.text(0),
+        Some("inlined-epp-text"),
+        Language::Template,
+        Scope::Local,
+        evaluator.stack,
+    );
+    let unit = unit.map_err(|unwind| invalid(*unwind, "inline_epp"))?;
+    rendered(evaluator, &call, &unit, call.cx.frame)
+}
+
+/// A template that cannot be read.
+#[cold]
+fn invalid(unwind: Unwind, function: &str) -> Box<Unwind> {
+    match unwind {
+        Unwind::Error(error) => {
+            let mut outer = EvalError::raw(format!("{function}(): Invalid EPP: {error}"));
+            outer.hints = error.hints;
+            outer.into()
+        }
+        other => Box::new(other),
+    }
+}
+
+fn rendered(
+    evaluator: &mut Evaluator,
+    call: &Call<'_>,
+    unit: &Arc<Unit>,
+    outer: Option<&Rc<Frame>>,
+) -> Eval {
+    if !unit.definitions.is_empty() {
+        return raise(format!(
+            "{}(): The EPP template contains illegal expressions (definitions)",
+            call.name
+        ));
+    }
+    let given = match call.get(1) {
+        Value::Hash(entries) => Hash::clone(entries),
+        _ => Hash::new(),
+    };
+    let code = unit.code(unit.main);
+    let is_open = !code.declares_parameters && call.len() > 1;
+    let result = if is_open {
+        // every argument is a variable of the template
+        let around = Frame::free_inside(outer);
+        for (name, value) in given.iter() {
+            around.define(name.as_str().unwrap_or_default(), value.clone());
+        }
+        evaluator.call_by_name(unit, unit.main, Some(&around), &given, false)
+    } else {
+        evaluator.call_by_name(unit, unit.main, outer, &given, true)
+    };
+    match result {
+        Err(unwind) => match *unwind {
+            Unwind::Return(jump) => Ok(jump.value),
+            other => Err(Box::new(other)),
+        },
+        text => text,
+    }
+}

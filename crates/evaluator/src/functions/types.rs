@@ -1,0 +1,146 @@
+//! `type`, `assert_type`, `new`, `convert_to`, `unwrap`.
+
+use pcore::{Type, Value};
+
+use crate::Evaluator;
+use crate::error::{Eval, raise};
+use crate::function::{Call, Form, Function, any, one, optional};
+use crate::mismatch;
+
+const TYPES: &str = "Callable[Type, Type]";
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function::new(
+        "type",
+        &[
+            Form::new(
+                &[
+                    one("Any", "value"),
+                    optional("Enum[detailed]", "inference_method"),
+                ],
+                detailed,
+            ),
+            Form::new(
+                &[
+                    one("Any", "value"),
+                    one("Enum[reduced]", "inference_method"),
+                ],
+                reduced,
+            ),
+            Form::new(
+                &[
+                    one("Any", "value"),
+                    one("Enum[generalized]", "inference_method"),
+                ],
+                generalized,
+            ),
+        ],
+    ),
+    Function::new(
+        "assert_type",
+        &[
+            Form::new(&[one("Type", "type"), one("Any", "value")], assert_type)
+                .with_optional_block(TYPES),
+            Form::new(
+                &[one("String", "type_string"), one("Any", "value")],
+                assert_type,
+            )
+            .with_optional_block(TYPES),
+        ],
+    ),
+    Function::new(
+        "new",
+        &[Form::new(&[one("Type", "type"), any("Any", "args")], new).with_optional_block("")],
+    ),
+    Function::new(
+        "convert_to",
+        &[Form::new(
+            &[one("Any", "value"), one("Type", "type"), any("Any", "args")],
+            convert_to,
+        )
+        .with_optional_block("Callable[1,1]")],
+    ),
+    Function::new(
+        "unwrap",
+        &[
+            Form::new(&[one("Sensitive", "arg")], unwrap).with_optional_block(""),
+            Form::new(&[one("Any", "arg")], unwrap).with_optional_block(""),
+        ],
+    ),
+];
+
+fn detailed(_: &mut Evaluator, call: Call<'_>) -> Eval {
+    Ok(Value::Type(Type::infer_detailed(call.get(0))))
+}
+
+fn reduced(_: &mut Evaluator, call: Call<'_>) -> Eval {
+    Ok(Value::Type(Type::infer(call.get(0))))
+}
+
+fn generalized(_: &mut Evaluator, call: Call<'_>) -> Eval {
+    Ok(Value::Type(Type::infer(call.get(0)).generalize()))
+}
+
+fn assert_type(evaluator: &mut Evaluator, mut call: Call<'_>) -> Eval {
+    let ty = match call.take(0) {
+        Value::Type(ty) => ty,
+        other => evaluator.parse_type(other.as_str().unwrap_or_default(), &[])?,
+    };
+    let value = call.take(1);
+    if ty.is_instance(&value) {
+        return Ok(value);
+    }
+    match call.block {
+        Some(block) => {
+            let inferred = Type::infer_detailed(&value);
+            evaluator.call_block(block, [Value::Type(ty), Value::Type(inferred)])
+        }
+        None => raise(mismatch::value("assert_type():", &ty, &value)),
+    }
+}
+
+fn new(evaluator: &mut Evaluator, mut call: Call<'_>) -> Eval {
+    let ty = match call.take(0) {
+        Value::Type(ty) => ty,
+        _ => Type::any(),
+    };
+    call.arguments.remove(0);
+    let value = made(evaluator, &ty, call.arguments)?;
+    match call.block {
+        Some(block) => evaluator.call_block(block, [value]),
+        None => Ok(value),
+    }
+}
+
+fn convert_to(evaluator: &mut Evaluator, mut call: Call<'_>) -> Eval {
+    let ty = match call.take(1) {
+        Value::Type(ty) => ty,
+        _ => Type::any(),
+    };
+    call.arguments.remove(1);
+    let value = made(evaluator, &ty, call.arguments)?;
+    match call.block {
+        Some(block) => evaluator.call_block(block, [value]),
+        None => Ok(value),
+    }
+}
+
+/// A value of a type, made from arguments; one that is of the type already stays.
+pub(super) fn made(evaluator: &mut Evaluator, ty: &Type, arguments: Vec<Value>) -> Eval {
+    let _ = evaluator;
+    match pcore::new_instance(ty, &arguments) {
+        Ok(value) => Ok(value),
+        Err(error) => raise(error.to_string()),
+    }
+}
+
+fn unwrap(evaluator: &mut Evaluator, mut call: Call<'_>) -> Eval {
+    let value = match call.take(0) {
+        Value::Sensitive(inner) => Value::clone(&inner),
+        other => other,
+    };
+    match call.block {
+        Some(block) => evaluator.call_block_with(block, vec![value]),
+        None => Ok(value),
+    }
+}

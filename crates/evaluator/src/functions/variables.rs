@@ -1,0 +1,174 @@
+//! Variables and paths into values by text: `getvar`, `get`, `defined`.
+
+use pcore::{Kind, Value};
+
+use crate::Evaluator;
+use crate::error::{Eval, Unwind, raise};
+use crate::function::{Call, Form, Function, one, optional, some};
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function::new(
+        "get",
+        &[Form::new(
+            &[
+                one("Any", "value"),
+                one("String", "dotted_string"),
+                optional("Any", "default_value"),
+            ],
+            get,
+        )
+        .with_optional_block("Callable[1,1]")],
+    ),
+    Function::new(
+        "getvar",
+        &[
+            Form::new(
+                &[
+                    one(
+                        "Pattern[/\\A(?:::)?(?:[a-z]\\w*::)*[a-z_]\\w*(?:\\.|\\Z)/]",
+                        "get_string",
+                    ),
+                    optional("Any", "default_value"),
+                ],
+                getvar,
+            )
+            .with_optional_block("Callable[1,1]"),
+            Form::mismatch(
+                &[
+                    one("String", "get_string"),
+                    optional("Any", "default_value"),
+                ],
+                |_| "The given string does not start with a valid variable name".to_owned(),
+            ),
+        ],
+    ),
+    Function::new(
+        "defined",
+        &[Form::new(
+            &[some(
+                "Variant[String, Type[CatalogEntry], Type[Type[CatalogEntry]]]",
+                "vals",
+            )],
+            defined,
+        )],
+    ),
+];
+
+fn get(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+    let path = call.text(1);
+    navigate(evaluator, &call, call.get(0), &path, call.get(2))
+}
+
+fn getvar(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+    let text = call.text(0);
+    let end = text
+        .find(|it: char| !(it.is_alphanumeric() || it == '_' || it == ':'))
+        .unwrap_or(text.len());
+    let (name, rest) = text.split_at(end);
+    let path = match rest.strip_prefix('.') {
+        Some(path) => path,
+        None if rest.is_empty() => "",
+        None => {
+            return raise(format!(
+                "First character after var name in get string must be a '.' - got {}",
+                rest.chars().next().unwrap_or_default()
+            ));
+        }
+    };
+    match evaluator.lookup_variable(call.cx, name) {
+        Some(value) => {
+            let value = value?;
+            navigate(evaluator, &call, &value, path, call.get(1))
+        }
+        None => Ok(call.get(1).clone()),
+    }
+}
+
+/// Goes along a dotted path; `default` stands for what is not there.
+fn navigate(
+    evaluator: &mut Evaluator,
+    call: &Call<'_>,
+    value: &Value,
+    path: &str,
+    default: &Value,
+) -> Eval {
+    if value.is_undef() {
+        return Ok(default.clone());
+    }
+    if path.is_empty() {
+        return Ok(value.clone());
+    }
+    let segments = segments(path)?;
+    match super::collections::walk_path(value, &segments) {
+        Ok(Value::Undef) => Ok(default.clone()),
+        Ok(found) => Ok(found),
+        Err(unwind) => match (call.block, &*unwind) {
+            (Some(block), Unwind::Error(error)) if error.payload.is_some() => {
+                let payload = error.payload.clone().unwrap_or_default();
+                evaluator.call_block(block, [payload])
+            }
+            _ => Err(unwind),
+        },
+    }
+}
+
+/// `a.0.'b.c'` as keys; whole numbers are indices.
+pub(super) fn segments(path: &str) -> Eval<Vec<Value>> {
+    let mut segments = Vec::new();
+    let mut rest = path;
+    loop {
+        let (segment, after) = match rest.chars().next() {
+            Some(quote @ ('\'' | '"')) => match rest[1..].split_once(quote) {
+                Some((segment, after)) => (Value::from(segment), after),
+                None => return raise("Syntax error in dotted-navigation string"),
+            },
+            _ => {
+                let end = rest.find('.').unwrap_or(rest.len());
+                let (segment, after) = rest.split_at(end);
+                if segment.is_empty() || segment.contains(['\'', '"']) {
+                    return raise("Syntax error in dotted-navigation string");
+                }
+                let key = match segment.parse::<i64>() {
+                    Ok(index) => Value::Int(index),
+                    Err(_) => Value::from(segment.trim()),
+                };
+                (key, after)
+            }
+        };
+        segments.push(segment);
+        match after.strip_prefix('.') {
+            Some(next) => rest = next,
+            None if after.is_empty() => return Ok(segments),
+            None => return raise("Syntax error in dotted-navigation string"),
+        }
+    }
+}
+
+fn defined(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+    for value in &call.arguments {
+        if is_defined(evaluator, &call, value)? {
+            return Ok(Value::Bool(true));
+        }
+    }
+    Ok(Value::Bool(false))
+}
+
+/// Variables are known here; classes and resources are the host's.
+fn is_defined(evaluator: &mut Evaluator, call: &Call<'_>, value: &Value) -> Eval<bool> {
+    match value {
+        Value::Str(text) => match text.strip_prefix('$') {
+            Some(name) if !name.is_empty() => {
+                Ok(evaluator.lookup_variable(call.cx, name).is_some())
+            }
+            _ => Ok(evaluator.host().clone().is_defined(value)),
+        },
+        Value::Type(ty) => match ty.kind() {
+            Kind::Resource {
+                type_name: None, ..
+            } => raise("The given resource type is a reference to all kind of types"),
+            Kind::Class(None) => raise("The given class type is a reference to all classes"),
+            _ => Ok(evaluator.host().clone().is_defined(value)),
+        },
+        _ => Ok(false),
+    }
+}

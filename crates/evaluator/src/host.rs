@@ -1,0 +1,183 @@
+//! What an evaluation needs from outside. Main types: [`Host`], [`CodeSource`].
+//!
+//! The rule that must hold: the clock, randomness, disk, environment, logs and everything with an effect
+//! are reached through these traits and nothing else, so a host that answers alike gets the same
+//! evaluation again.
+
+use std::sync::Arc;
+
+use pcore::{Timestamp, Type, Value};
+use syntax::ast::{Ast, ExprId};
+
+use crate::block::Block;
+use crate::error::{Eval, EvalError, Place};
+use crate::function::{Call, Native};
+use crate::{Evaluator, Scope};
+
+/// The world around an evaluation. Everything but the code has an answer that says that it is not there.
+///
+/// Methods take `&self`, because they call back into the evaluator, which may come to them again.
+pub trait Host {
+    /// Where functions, types and templates come from.
+    fn code(&self) -> &dyn CodeSource;
+
+    /// A function that the host has, with its forms. It stands in front of functions in modules, behind
+    /// the core functions.
+    fn function(&self, name: &str) -> Option<&'static Native> {
+        let _ = name;
+        None
+    }
+
+    /// Names of the host's functions, for hints.
+    fn function_names(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
+    /// A function that nobody else knows; `None` if the host does not know it either.
+    fn unknown_function(&self, evaluator: &mut Evaluator, call: &mut Call<'_>) -> Option<Eval> {
+        let _ = (evaluator, call);
+        None
+    }
+
+    /// A method of an object that its own [`pcore::Object::call`] does not have: those with blocks or
+    /// effects.
+    fn method(
+        &self,
+        evaluator: &mut Evaluator,
+        receiver: &Value,
+        name: &str,
+        arguments: &[Value],
+        block: Option<&Block>,
+    ) -> Option<Eval> {
+        let _ = (evaluator, receiver, name, arguments, block);
+        None
+    }
+
+    /// A variable that no scope has. `name` is without a leading `::`.
+    fn variable(&self, name: &str) -> Option<Eval> {
+        let _ = name;
+        None
+    }
+
+    /// A type that the host has: `Target`, `ResultSet`.
+    fn named_type(&self, name: &str) -> Option<Type> {
+        let _ = name;
+        None
+    }
+
+    /// `defined` of a class, a resource or a type by its name or reference.
+    fn is_defined(&self, what: &Value) -> bool {
+        let _ = what;
+        false
+    }
+
+    fn log(&self, level: Level, message: &str, place: &Place);
+
+    /// The time, for `Timestamp.new` without arguments and the like.
+    fn now(&self) -> Eval<Timestamp> {
+        Err(EvalError::raw("the time is not known here").into())
+    }
+
+    /// The `lookup` function and what is built on it.
+    fn lookup(&self, evaluator: &mut Evaluator, call: &mut Call<'_>) -> Eval {
+        let _ = (evaluator, call);
+        Err(EvalError::raw("data cannot be looked up here").into())
+    }
+
+    /// `apply(..) { .. }` of a plan.
+    fn apply(&self, evaluator: &mut Evaluator, apply: ApplyBlock<'_>) -> Eval {
+        let _ = (evaluator, apply);
+        Err(EvalError::raw("apply blocks cannot be carried out here: there is no compiler").into())
+    }
+
+    /// An expression that only a catalog can carry out: a resource, a collector, a relation. `None` if
+    /// there is no catalog.
+    fn catalog(
+        &self,
+        evaluator: &mut Evaluator,
+        expression: CatalogExpression<'_>,
+    ) -> Option<Eval> {
+        let _ = (evaluator, expression);
+        None
+    }
+}
+
+/// The block of an `apply` call.
+#[derive(Debug)]
+pub struct ApplyBlock<'a> {
+    pub arguments: Vec<Value>,
+    pub ast: &'a Arc<Ast>,
+    /// The `apply` expression in it.
+    pub expression: ExprId,
+    /// The variables around it.
+    pub scope: Scope,
+    pub place: Place,
+}
+
+/// An expression for a compiler of catalogs.
+#[derive(Debug)]
+pub struct CatalogExpression<'a> {
+    pub ast: &'a Arc<Ast>,
+    pub expression: ExprId,
+    pub scope: Scope,
+    pub place: Place,
+}
+
+/// The levels of Puppet's log functions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    Debug,
+    Info,
+    Notice,
+    Warning,
+    Err,
+    Alert,
+    Emerg,
+    Crit,
+}
+
+/// The modules and the environment that code is read from: a directory, a snapshot, a store.
+pub trait CodeSource {
+    /// A module of the environment.
+    fn module(&self, name: &str) -> Option<Module>;
+
+    /// The names of all modules.
+    fn modules(&self) -> Vec<Arc<str>>;
+
+    /// A file of a module, or of the environment itself. `path` is relative, with slashes, and has no
+    /// `..` in it.
+    fn read(&self, owner: Owner<'_>, path: &str) -> Result<Option<CodeFile>, CodeError>;
+}
+
+/// Whose file it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Owner<'a> {
+    Environment,
+    Module(&'a str),
+}
+
+#[derive(Debug, Clone)]
+pub struct Module {
+    pub name: Arc<str>,
+    /// Where it is, for `module_directory` and messages.
+    pub path: Arc<str>,
+    /// The modules that its metadata names, without their owners; `None`: it has no metadata and sees
+    /// all.
+    pub dependencies: Option<Vec<Arc<str>>>,
+}
+
+/// A file as it was read.
+#[derive(Debug, Clone)]
+pub struct CodeFile {
+    /// The path that messages show.
+    pub path: Arc<str>,
+    pub bytes: Arc<[u8]>,
+}
+
+/// A file is there and cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("cannot read {path}: {cause}")]
+pub struct CodeError {
+    pub path: String,
+    pub cause: String,
+}

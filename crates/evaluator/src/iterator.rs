@@ -1,0 +1,57 @@
+//! Iterators as values: what `reverse_each` and `step` give without a block. Main type: [`Iterator`].
+
+use std::any::Any;
+
+use pcore::{Hash, Object, Type, Value};
+
+use crate::iteration::Iteration;
+
+/// Elements that are still to be gone through.
+#[derive(Debug)]
+pub(crate) struct Iterator {
+    iteration: Iteration,
+}
+
+impl Iterator {
+    pub(crate) fn value(iteration: Iteration) -> Value {
+        Value::object(Self { iteration })
+    }
+
+    pub(crate) fn iteration(&self) -> &Iteration {
+        &self.iteration
+    }
+}
+
+impl Object for Iterator {
+    fn object_type(&self) -> Type {
+        Type::iterator_of(self.iteration.element_type())
+    }
+
+    fn attribute(&self, _name: &str) -> Option<Value> {
+        None
+    }
+
+    fn equals(&self, other: &dyn Object) -> bool {
+        other
+            .as_any()
+            .downcast_ref::<Self>()
+            .is_some_and(|other| std::ptr::eq(self, other))
+    }
+
+    fn init_hash(&self) -> Hash {
+        Hash::new()
+    }
+
+    fn text(&self) -> Option<String> {
+        let element = self.iteration.element_type().generalize();
+        Some(format!("Iterator[{element}]-Value"))
+    }
+
+    fn elements(&self) -> Option<Vec<Value>> {
+        Some(self.iteration.clone().collect())
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

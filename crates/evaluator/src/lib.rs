@@ -1,0 +1,48 @@
+//! The Puppet language, carried out: programs and values in, values and errors in Puppet's words out.
+//!
+//! - [`Evaluator`] evaluates programs, calls functions and blocks, runs plans.
+//! - [`Host`] is the world around it: code, clock, logs, and the functions that have effects.
+//! - [`Limits`] bound it: steps, bytes, calls, stack.
+//! - [`EvalError`] is what went wrong, [`Unwind`] everything that ends an evaluation early.
+//!
+//! The way of a text: `syntax` makes a tree of it, `lower` gives its names slots ([`code`]), `evaluator`
+//! walks that. The rule that must hold: what a program does depends on its text and on what the host
+//! answers, and on nothing else.
+
+mod block;
+mod budget;
+mod code;
+mod code_map;
+pub mod defaults;
+mod error;
+mod evaluator;
+mod frame;
+pub mod function;
+mod functions;
+mod heredoc_syntax;
+mod host;
+mod iteration;
+mod iterator;
+mod label;
+mod loader;
+mod lower;
+mod matches;
+mod mismatch;
+mod numbers;
+mod parse;
+mod ruby;
+mod suggest;
+mod type_text;
+mod uri;
+
+pub use block::Block;
+pub use budget::Limits;
+pub use code_map::CodeMap;
+pub use error::{
+    BUDGET_EXHAUSTED, Eval, EvalError, Interrupt, Jump, Place, RUNTIME_ERROR, Unwind, raise,
+};
+pub use evaluator::{Evaluator, Plan, Scope};
+pub use host::{
+    ApplyBlock, CatalogExpression, CodeError, CodeFile, CodeSource, Host, Level, Module, Owner,
+};
+pub use parse::Parsed;

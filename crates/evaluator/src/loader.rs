@@ -1,0 +1,327 @@
+//! Functions and types of the environment and of modules, by their names. Main type: [`Loader`].
+//!
+//! `functions/x.pp` of the environment is the function `x`, `functions/b.pp` of module `a` is `a::b`,
+//! `types/b.pp` is `A::B`. Files of the environment are global: `environment::x` is only looked for in
+//! `functions/environment/x.pp`, as in Puppet. A module sees itself, the environment's files and the
+//! modules that its metadata names; without metadata it sees all. The rule that must hold: a name means the
+//! same for the whole evaluation, once it was asked for.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use pcore::Type;
+
+use crate::Evaluator;
+use crate::code::{Defined, Definition, Unit};
+use crate::error::{Eval, EvalError, raise};
+use crate::host::{CodeFile, CodeSource, Owner};
+use crate::parse::{self, Parsed};
+
+/// What was loaded for one evaluation.
+#[derive(Debug, Default)]
+pub(crate) struct Loader {
+    parsed: Arc<Parsed>,
+    functions: RefCell<HashMap<Arc<str>, Option<Found>>>,
+    types: RefCell<HashMap<Arc<str>, Option<TypeState>>>,
+    /// Which module a file belongs to, by its path.
+    owners: RefCell<HashMap<Arc<str>, Option<Arc<str>>>>,
+}
+
+/// Code that a name stands for.
+#[derive(Debug, Clone)]
+pub(crate) struct Found {
+    pub(crate) unit: Arc<Unit>,
+    pub(crate) code: u32,
+}
+
+/// A file, and the module that it is of.
+type Owned = (CodeFile, Option<Arc<str>>);
+
+#[derive(Debug, Clone)]
+enum TypeState {
+    /// Its file is being evaluated: the alias is known and stands for nothing yet.
+    Declared(Arc<pcore::Alias>),
+    Ready(Type),
+}
+
+impl Loader {
+    pub(crate) fn new(parsed: Arc<Parsed>) -> Self {
+        Self {
+            parsed,
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn parsed(&self) -> &Arc<Parsed> {
+        &self.parsed
+    }
+
+    /// Makes what a program defines known. The first definition of a name stays.
+    pub(crate) fn define(&self, evaluator: &mut Evaluator, unit: &Arc<Unit>) -> Eval<()> {
+        for definition in &unit.definitions {
+            if let Defined::Function { code } = definition.what {
+                let found = Found {
+                    unit: Arc::clone(unit),
+                    code,
+                };
+                self.functions
+                    .borrow_mut()
+                    .insert(Arc::clone(&definition.name), Some(found));
+            }
+        }
+        for definition in &unit.definitions {
+            if let Defined::Alias { .. } = definition.what {
+                self.define_alias(evaluator, unit, definition)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The function of a name, as the code of `caller` sees it.
+    pub(crate) fn function(
+        &self,
+        evaluator: &mut Evaluator,
+        caller: &Unit,
+        name: &str,
+    ) -> Eval<Option<Found>> {
+        let host = Rc::clone(&evaluator.shared.host);
+        if let Some((module, _)) = name.split_once("::")
+            && !self.sees(host.code(), caller, module)
+        {
+            return Ok(None);
+        }
+        if let Some(known) = self.functions.borrow().get(name) {
+            return Ok(known.clone());
+        }
+        let found = match self.read(host.code(), name, "functions")? {
+            Some(file) => Some(self.function_in(evaluator, name, &file)?),
+            None => None,
+        };
+        self.functions
+            .borrow_mut()
+            .insert(name.into(), found.clone());
+        Ok(found)
+    }
+
+    fn function_in(&self, evaluator: &mut Evaluator, name: &str, file: &CodeFile) -> Eval<Found> {
+        let path = &file.path;
+        let unit = self.parsed.file(file, evaluator.stack)?;
+        let definition = match unit.definitions.as_slice() {
+            [] => {
+                return raise(format!(
+                    "The code loaded from {path} does not define the function '{name}' - it is empty."
+                ));
+            }
+            [only] => only,
+            _ => {
+                return raise(format!(
+                    "The code loaded from {path} must contain only the function '{name}' - it has additional definitions."
+                ));
+            }
+        };
+        let Defined::Function { code } = definition.what else {
+            return raise(format!(
+                "The code loaded from {path} does not define the function '{name}' - no function found."
+            ));
+        };
+        if *definition.name != *name {
+            return raise(format!(
+                "The code loaded from {path} produced function with the wrong name, expected {name}, actual {}",
+                definition.name
+            ));
+        }
+        if !parse::is_only_a_definition(&unit) {
+            return raise(format!(
+                "The code loaded from {path} contains additional logic - can only contain the function {name}"
+            ));
+        }
+        Ok(Found { unit, code })
+    }
+
+    /// The type alias of a name.
+    pub(crate) fn alias(
+        &self,
+        evaluator: &mut Evaluator,
+        caller: &Unit,
+        name: &str,
+    ) -> Eval<Option<Type>> {
+        let host = Rc::clone(&evaluator.shared.host);
+        let lower = name.to_lowercase();
+        if let Some((module, _)) = lower.split_once("::")
+            && !self.sees(host.code(), caller, module)
+        {
+            return Ok(None);
+        }
+        match self.types.borrow().get(lower.as_str()) {
+            Some(Some(TypeState::Ready(ty))) => return Ok(Some(ty.clone())),
+            Some(Some(TypeState::Declared(alias))) => {
+                return Ok(Some(Type::from(Arc::clone(alias))));
+            }
+            Some(None) => return Ok(None),
+            None => {}
+        }
+        let Some(file) = self.read(host.code(), &lower, "types")? else {
+            self.types.borrow_mut().insert(lower.into(), None);
+            return Ok(None);
+        };
+        let unit = self.parsed.file(&file, evaluator.stack)?;
+        let path = &file.path;
+        let definition = unit
+            .definitions
+            .iter()
+            .find(|it| matches!(it.what, Defined::Alias { .. }))
+            .filter(|_| unit.definitions.len() == 1);
+        let Some(definition) = definition else {
+            return raise(format!(
+                "The code loaded from {path} does not define the type '{name}'"
+            ));
+        };
+        if !definition.name.eq_ignore_ascii_case(name) {
+            return raise(format!(
+                "The code loaded from {path} produced type with the wrong name, expected {name}, actual {}",
+                definition.name
+            ));
+        }
+        self.define_alias(evaluator, &unit, definition).map(Some)
+    }
+
+    /// Evaluates an alias. While that goes on, the name stands for itself, so that it may be recursive.
+    fn define_alias(
+        &self,
+        evaluator: &mut Evaluator,
+        unit: &Arc<Unit>,
+        definition: &Definition,
+    ) -> Eval<Type> {
+        let Defined::Alias { body } = definition.what else {
+            return raise("not an alias");
+        };
+        let key: Arc<str> = definition.name.to_lowercase().into();
+        let alias = pcore::Alias::declare(Arc::clone(&definition.name));
+        self.types.borrow_mut().insert(
+            Arc::clone(&key),
+            Some(TypeState::Declared(Arc::clone(&alias))),
+        );
+        let cx = crate::evaluator::Cx { unit, frame: None };
+        let made = evaluator.type_of_node(cx, body);
+        let made = made.and_then(|body| {
+            alias
+                .resolve(&body)
+                .map_err(|error| EvalError::raw(error.to_string()).into())
+        });
+        if let Err(unwind) = made {
+            self.types.borrow_mut().remove(&key);
+            return Err(unwind);
+        }
+        let ty = Type::from(alias);
+        self.types
+            .borrow_mut()
+            .insert(key, Some(TypeState::Ready(ty.clone())));
+        Ok(ty)
+    }
+
+    /// The file of a name: of the environment for plain names, of the module else.
+    pub(crate) fn read(
+        &self,
+        code: &dyn CodeSource,
+        name: &str,
+        folder: &str,
+    ) -> Eval<Option<CodeFile>> {
+        let Some(path) = path_of(name) else {
+            return Ok(None);
+        };
+        let found = match path.split_once('/') {
+            None => {
+                let in_environment = code.read(Owner::Environment, &format!("{folder}/{path}.pp"));
+                match in_environment {
+                    // the module's own name is its `init`
+                    Ok(None) if code.module(&path).is_some() => {
+                        self.owned(code, &path, &format!("{folder}/init.pp"))
+                    }
+                    other => other.map(|file| file.map(|file| (file, None))),
+                }
+            }
+            Some(("environment", rest)) => code
+                .read(
+                    Owner::Environment,
+                    &format!("{folder}/environment/{rest}.pp"),
+                )
+                .map(|file| file.map(|file| (file, None))),
+            Some((module, rest)) => self.owned(code, module, &format!("{folder}/{rest}.pp")),
+        };
+        match found {
+            Ok(Some((file, owner))) => {
+                self.owners
+                    .borrow_mut()
+                    .insert(Arc::clone(&file.path), owner);
+                Ok(Some(file))
+            }
+            Ok(None) => Ok(None),
+            Err(error) => raise(error.to_string()),
+        }
+    }
+
+    fn owned(
+        &self,
+        code: &dyn CodeSource,
+        module: &str,
+        path: &str,
+    ) -> Result<Option<Owned>, crate::host::CodeError> {
+        let file = code.read(Owner::Module(module), path)?;
+        Ok(file.map(|file| (file, Some(module.into()))))
+    }
+
+    /// Remembers whose file a unit came from, when it was read elsewhere.
+    pub(crate) fn own(&self, path: &Arc<str>, module: Option<&str>) {
+        self.owners
+            .borrow_mut()
+            .insert(Arc::clone(path), module.map(Arc::from));
+    }
+
+    /// The module that a unit is of.
+    pub(crate) fn module_of(&self, unit: &Unit) -> Option<Arc<str>> {
+        let path = unit.ast.source().name()?;
+        self.owners.borrow().get(path).cloned().flatten()
+    }
+
+    /// Whether code of a unit may name what is in a module.
+    fn sees(&self, code: &dyn CodeSource, caller: &Unit, module: &str) -> bool {
+        let Some(own) = self.module_of(caller) else {
+            return true;
+        };
+        if *own == *module || module == "environment" {
+            return true;
+        }
+        match code.module(&own).and_then(|it| it.dependencies) {
+            Some(dependencies) => dependencies.iter().any(|it| **it == *module),
+            None => true,
+        }
+    }
+}
+
+/// `a::b` as `a/b`; `None` for what is no name and could lead elsewhere.
+fn path_of(name: &str) -> Option<String> {
+    let segments: Vec<&str> = name.split("::").collect();
+    let is_word = |segment: &&str| {
+        segment.starts_with(|it: char| it.is_ascii_lowercase() || it == '_')
+            && segment
+                .bytes()
+                .all(|it| it.is_ascii_alphanumeric() || it == b'_')
+    };
+    segments.iter().all(is_word).then(|| segments.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_become_paths() {
+        assert_eq!(path_of("a::b").as_deref(), Some("a/b"));
+        assert_eq!(path_of("_x").as_deref(), Some("_x"));
+        assert_eq!(path_of("a::../etc"), None);
+        assert_eq!(path_of("a::"), None);
+        assert_eq!(path_of("a/b"), None);
+    }
+}

@@ -1,0 +1,451 @@
+//! Lowering of expressions, one kind after the other.
+
+use std::sync::Arc;
+
+use pcore::{Regexp, Value};
+use syntax::ast::{
+    AssignOp, BinaryOp, Call as CallNode, CallId, CaseOption, Expr, ExprId, LambdaId,
+    SelectorEntry, Slice, Sym, UnaryOp,
+};
+
+use super::{Lowering, Parts};
+use crate::code::{
+    Apply, Call, Case, Choice, Construct, Kind, Method, NodeId, Target, Variable, Where,
+};
+use crate::error::Eval;
+use crate::function;
+use crate::label;
+
+impl Lowering {
+    pub(super) fn lower(&mut self, id: ExprId) -> Eval<NodeId> {
+        let at = self.ast.span(id).start;
+        self.check_depth(at)?;
+        match self.ast.expr(id) {
+            Expr::Nop => Ok(self.push(Kind::Nop, at)),
+            Expr::Undef => Ok(self.constant(Value::Undef, at)),
+            Expr::Default => Ok(self.constant(Value::Default, at)),
+            Expr::Bool(flag) => Ok(self.constant(Value::Bool(flag), at)),
+            Expr::Int { value, .. } => Ok(self.constant(Value::Int(value), at)),
+            Expr::Float(number) => Ok(self.constant(Value::Float(number), at)),
+            Expr::Str(text) | Expr::QName(text) => {
+                let text = Arc::clone(self.ast.text(text));
+                Ok(self.constant(Value::Str(text), at))
+            }
+            Expr::Regex(source) => {
+                let regexp = Regexp::new(&**self.ast.text(source));
+                Ok(self.constant(Value::Regexp(regexp), at))
+            }
+            Expr::QRef(name) => {
+                let name = Arc::clone(self.ast.text(name));
+                Ok(self.push(Kind::TypeName(name), at))
+            }
+            Expr::Variable(name) => Ok(self.variable(name, at)),
+            Expr::Reserved(word) => {
+                let word = Arc::clone(self.ast.text(word));
+                Ok(self.push(Kind::Reserved(word), at))
+            }
+            Expr::Text(inner) => self.lower(inner),
+            Expr::RenderString(text) => {
+                let text = Value::Str(Arc::clone(self.ast.text(text)));
+                Ok(self.push(Kind::RenderText(text), at))
+            }
+            _ => self.compound(id, at),
+        }
+    }
+
+    /// Expressions with others inside.
+    fn compound(&mut self, id: ExprId, at: u32) -> Eval<NodeId> {
+        match self.ast.expr(id) {
+            Expr::Concat(pieces) => {
+                let pieces = self.list(pieces)?;
+                Ok(self.push(Kind::Interpolated(pieces), at))
+            }
+            Expr::Heredoc { syntax, text } => self.heredoc(syntax, text, at),
+            Expr::Array(items) => {
+                let items = self.items(items)?;
+                Ok(self.push(Kind::List(items), at))
+            }
+            Expr::Hash(entries) => {
+                let ast = Arc::clone(&self.ast);
+                let mut lowered = Vec::new();
+                for entry in ast.get(entries) {
+                    lowered.push((self.lower(entry.key)?, self.lower(entry.value)?));
+                }
+                Ok(self.push(Kind::Hash(lowered.into()), at))
+            }
+            Expr::Paren(inner) => {
+                let inner = self.lower(inner)?;
+                Ok(self.push(Kind::Parenthesized(inner), at))
+            }
+            Expr::Unary { op, operand } => self.unary(op, operand, at),
+            Expr::Binary { .. } => self.binary_chain(id),
+            Expr::Assign { op, left, right } => self.assign(op, left, right, at),
+            Expr::Access { left, keys } => {
+                let left = self.lower(left)?;
+                let keys = self.list(keys)?;
+                Ok(self.push(Kind::Access { left, keys }, at))
+            }
+            Expr::NamedAccess { .. } => {
+                let text = "A '.' expression is unacceptable here".to_owned();
+                Ok(self.push(Kind::Illegal(Box::new(("ILLEGAL_EXPRESSION", text))), at))
+            }
+            Expr::Call(call) => self.call(call, at),
+            Expr::MethodCall(call) => self.method(call, at),
+            Expr::Block(statements) => {
+                let statements = self.list(statements)?;
+                Ok(self.push(Kind::Block(statements), at))
+            }
+            Expr::RenderExpr(inner) => {
+                let inner = self.lower(inner)?;
+                Ok(self.push(Kind::Render(inner), at))
+            }
+            _ => self.control(id, at),
+        }
+    }
+
+    /// Control flow, and what needs a catalog.
+    fn control(&mut self, id: ExprId, at: u32) -> Eval<NodeId> {
+        match self.ast.expr(id) {
+            Expr::If {
+                test,
+                then,
+                otherwise,
+            } => {
+                let test = self.lower(test)?;
+                let then = self.optional(then, at)?;
+                let otherwise = self.optional(otherwise, at)?;
+                Ok(self.push(
+                    Kind::If {
+                        test,
+                        then,
+                        otherwise,
+                    },
+                    at,
+                ))
+            }
+            Expr::Unless {
+                test,
+                then,
+                otherwise,
+            } => {
+                let test = self.lower(test)?;
+                let then = self.optional(then, at)?;
+                let otherwise = self.optional(otherwise, at)?;
+                Ok(self.push(
+                    Kind::Unless {
+                        test,
+                        then,
+                        otherwise,
+                    },
+                    at,
+                ))
+            }
+            Expr::Case { test, options } => self.case(test, options, at),
+            Expr::Selector { left, entries } => self.selector(left, entries, at),
+            Expr::Definition(_) => Ok(self.push(Kind::Nop, at)),
+            Expr::Apply { args, .. } => {
+                let arguments = self.items(args)?;
+                let apply = Apply {
+                    arguments,
+                    expression: id,
+                };
+                Ok(self.push(Kind::Apply(Box::new(apply)), at))
+            }
+            other => Ok(self.push(
+                Kind::Catalog {
+                    what: catalog_label(&other),
+                    expression: id,
+                },
+                at,
+            )),
+        }
+    }
+
+    fn list(&mut self, list: Slice<ExprId>) -> Eval<Box<[NodeId]>> {
+        let ast = Arc::clone(&self.ast);
+        ast.get(list).iter().map(|id| self.lower(*id)).collect()
+    }
+
+    /// A list in which splats are unfolded, be they in parentheses.
+    fn items(&mut self, list: Slice<ExprId>) -> Eval<Box<[NodeId]>> {
+        let ast = Arc::clone(&self.ast);
+        ast.get(list).iter().map(|id| self.item(*id)).collect()
+    }
+
+    fn item(&mut self, id: ExprId) -> Eval<NodeId> {
+        let inner = self.unwind(id);
+        match self.ast.expr(inner) {
+            Expr::Unary {
+                op: UnaryOp::Unfold,
+                ..
+            } => self.lower(inner),
+            _ => self.lower(id),
+        }
+    }
+
+    fn variable(&mut self, name: Sym, at: u32) -> NodeId {
+        let name = Arc::clone(self.ast.text(name));
+        if let Ok(group) = name.parse::<u64>() {
+            return self.push(Kind::Group(group), at);
+        }
+        let (slots, default_of) = self.names.find(&name);
+        let variable = Variable {
+            name,
+            slots,
+            default_of,
+        };
+        self.push(Kind::Variable(Box::new(variable)), at)
+    }
+
+    fn heredoc(&mut self, syntax: Option<Sym>, text: ExprId, at: u32) -> Eval<NodeId> {
+        let is_static = matches!(self.ast.expr(text), Expr::Str(_));
+        let lowered = self.lower(text)?;
+        match syntax {
+            Some(syntax) if !is_static => {
+                let syntax = Arc::clone(self.ast.text(syntax));
+                Ok(self.push(
+                    Kind::Heredoc {
+                        text: lowered,
+                        syntax,
+                    },
+                    at,
+                ))
+            }
+            _ => Ok(lowered),
+        }
+    }
+
+    fn unary(&mut self, op: UnaryOp, operand: ExprId, at: u32) -> Eval<NodeId> {
+        let literal = self.ast.expr(operand);
+        if op == UnaryOp::Minus {
+            match literal {
+                Expr::Int { value, .. } => return Ok(self.constant(Value::Int(-value), at)),
+                Expr::Float(number) => return Ok(self.constant(Value::Float(-number), at)),
+                _ => {}
+            }
+        }
+        let operand = self.lower(operand)?;
+        let kind = match op {
+            UnaryOp::Not => Kind::Not(operand),
+            UnaryOp::Minus => Kind::Minus(operand),
+            UnaryOp::Unfold => Kind::Splat(operand),
+        };
+        Ok(self.push(kind, at))
+    }
+
+    /// A chain such as `$a + $b + $c` leans to the left and may be long: it is walked, not recursed.
+    fn binary_chain(&mut self, id: ExprId) -> Eval<NodeId> {
+        let mut chain = Vec::new();
+        let mut leftmost = id;
+        while let Expr::Binary { op, left, right } = self.ast.expr(leftmost) {
+            chain.push((op, right, self.ast.span(leftmost).start));
+            leftmost = left;
+        }
+        let mut left = self.lower(leftmost)?;
+        for (op, right, at) in chain.into_iter().rev() {
+            let right = self.lower(right)?;
+            left = self.push(binary(op, left, right), at);
+        }
+        Ok(left)
+    }
+
+    fn assign(&mut self, op: AssignOp, left: ExprId, right: ExprId, at: u32) -> Eval<NodeId> {
+        if op != AssignOp::Set {
+            let text = format!("The operator '{}' is not supported.", op.text());
+            return Ok(self.push(Kind::Illegal(Box::new(("UNSUPPORTED_OPERATOR", text))), at));
+        }
+        // the value is evaluated before the name is set, so it is lowered before it is declared
+        let value = self.lower(right)?;
+        let target = Box::new(self.target(left));
+        Ok(self.push(Kind::Assign { target, value }, at))
+    }
+
+    fn target(&mut self, id: ExprId) -> Target {
+        let at = self.ast.span(id).start;
+        match self.ast.expr(id) {
+            Expr::Variable(name) => {
+                let name = Arc::clone(self.ast.text(name));
+                if name.bytes().all(|it| it.is_ascii_digit()) {
+                    return Target::Number(name, at);
+                }
+                let place = if name.contains("::") {
+                    Where::Global
+                } else {
+                    self.names.declare(&name)
+                };
+                Target::Variable { name, place, at }
+            }
+            Expr::Array(items) => {
+                let ast = Arc::clone(&self.ast);
+                let targets = ast.get(items).iter().map(|it| self.target(*it)).collect();
+                Target::List(targets)
+            }
+            other => Target::Illegal {
+                label: label::a_an(label::of_expression(&other)),
+                at,
+            },
+        }
+    }
+
+    fn block(&mut self, lambda: Option<LambdaId>) -> Eval<Option<u32>> {
+        let Some(lambda) = lambda else {
+            return Ok(None);
+        };
+        let lambda = *self.ast.lambda(lambda);
+        let parts = Parts {
+            name: "lambda".into(),
+            parameters: lambda.params,
+            returns: lambda.return_type,
+            body: lambda.body,
+            at: lambda.span.start,
+        };
+        self.code(true, &parts).map(Some)
+    }
+
+    fn call(&mut self, id: CallId, at: u32) -> Eval<NodeId> {
+        let call = *self.ast.call(id);
+        let constructs = match self.ast.expr(call.functor) {
+            Expr::QName(name) => {
+                let name = Arc::clone(self.ast.text(name));
+                let call = self.named_call(name, &call)?;
+                return Ok(self.push(Kind::Call(Box::new(call)), at));
+            }
+            Expr::QRef(_) => true,
+            Expr::Access { left, .. } => matches!(self.ast.expr(left), Expr::QRef(_)),
+            _ => false,
+        };
+        if !constructs {
+            let functor = self.ast.expr(call.functor);
+            let text = format!(
+                "Illegal expression. {} is unacceptable as function name in a Function Call",
+                label::a_an_uc(label::of_expression(&functor))
+            );
+            let at = self.ast.span(call.functor).start;
+            return Ok(self.push(Kind::Illegal(Box::new(("ILLEGAL_EXPRESSION", text))), at));
+        }
+        let construct = Construct {
+            ty: self.lower(call.functor)?,
+            arguments: self.items(call.args)?,
+            block: self.block(call.lambda)?,
+        };
+        Ok(self.push(Kind::Construct(Box::new(construct)), at))
+    }
+
+    fn named_call(&mut self, name: Arc<str>, call: &CallNode) -> Eval<Call> {
+        let name: Arc<str> = match name.strip_prefix("::") {
+            Some(rest) => rest.into(),
+            None => name,
+        };
+        Ok(Call {
+            native: function::core(&name),
+            arguments: self.items(call.args)?,
+            block: self.block(call.lambda)?,
+            name,
+        })
+    }
+
+    fn method(&mut self, id: CallId, at: u32) -> Eval<NodeId> {
+        let call = *self.ast.call(id);
+        let Expr::NamedAccess { left, name } = self.ast.expr(call.functor) else {
+            let text = "Illegal expression. A method call needs a receiver".to_owned();
+            return Ok(self.push(Kind::Illegal(Box::new(("ILLEGAL_EXPRESSION", text))), at));
+        };
+        let (Expr::QName(name) | Expr::QRef(name)) = self.ast.expr(name) else {
+            let text = "Illegal expression. A method needs a name".to_owned();
+            return Ok(self.push(Kind::Illegal(Box::new(("ILLEGAL_EXPRESSION", text))), at));
+        };
+        let receiver = self.item(left)?;
+        let name = Arc::clone(self.ast.text(name));
+        let call = self.named_call(name, &call)?;
+        Ok(self.push(Kind::Method(Box::new(Method { receiver, call })), at))
+    }
+
+    fn case(&mut self, test: ExprId, options: Slice<CaseOption>, at: u32) -> Eval<NodeId> {
+        let test = self.lower(test)?;
+        let ast = Arc::clone(&self.ast);
+        let mut choices = Vec::new();
+        let mut otherwise = None;
+        for option in ast.get(options) {
+            let mut values = Vec::new();
+            let mut has_default = false;
+            for value in ast.get(option.values) {
+                if ast.expr(self.unwind(*value)) == Expr::Default {
+                    has_default = true;
+                } else {
+                    values.push(self.item(*value)?);
+                }
+            }
+            let then = self.optional(option.then, option.span.start)?;
+            if has_default {
+                otherwise = Some(then);
+            }
+            choices.push(Choice {
+                values: values.into(),
+                then,
+            });
+        }
+        let case = Case {
+            test,
+            options: choices.into(),
+            otherwise,
+        };
+        Ok(self.push(Kind::Case(Box::new(case)), at))
+    }
+
+    fn selector(&mut self, test: ExprId, entries: Slice<SelectorEntry>, at: u32) -> Eval<NodeId> {
+        let test = self.lower(test)?;
+        let ast = Arc::clone(&self.ast);
+        let mut choices = Vec::new();
+        let mut otherwise = None;
+        for entry in ast.get(entries) {
+            if ast.expr(self.unwind(entry.matching)) == Expr::Default {
+                otherwise = Some(self.lower(entry.value)?);
+                continue;
+            }
+            choices.push(Choice {
+                values: Box::new([self.item(entry.matching)?]),
+                then: self.lower(entry.value)?,
+            });
+        }
+        let case = Case {
+            test,
+            options: choices.into(),
+            otherwise,
+        };
+        Ok(self.push(Kind::Selector(Box::new(case)), at))
+    }
+}
+
+fn binary(op: BinaryOp, left: NodeId, right: NodeId) -> Kind {
+    match op {
+        BinaryOp::And => Kind::And { left, right },
+        BinaryOp::Or => Kind::Or { left, right },
+        BinaryOp::In => Kind::In { left, right },
+        BinaryOp::Match | BinaryOp::NoMatch => Kind::Match {
+            negated: op == BinaryOp::NoMatch,
+            left,
+            right,
+        },
+        operator if operator.is_comparison() => Kind::Compare {
+            operator,
+            left,
+            right,
+        },
+        operator => Kind::Arithmetic {
+            operator,
+            left,
+            right,
+        },
+    }
+}
+
+/// What Puppet calls an expression that only a catalog can carry out.
+fn catalog_label(expr: &Expr) -> &'static str {
+    match expr {
+        Expr::Relationship { .. }
+        | Expr::ResourceDefaults { .. }
+        | Expr::ResourceOverride { .. }
+        | Expr::Collect(_) => label::of_expression(expr),
+        _ => "Resource Statement",
+    }
+}

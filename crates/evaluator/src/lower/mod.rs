@@ -1,0 +1,251 @@
+//! From the tree of a file to what is evaluated: [`unit`].
+//!
+//! Variables get slots: a name that a function, block or plan sets, or takes as a parameter, is a place
+//! in its frame. A name is read from the nearest frame whose slot is set, then from what has no slots:
+//! the frame a text was evaluated in, and the top scope. The rule that must hold: names are declared in
+//! the order of the text, which is the order of evaluation.
+
+mod expressions;
+mod names;
+
+use std::sync::Arc;
+
+use pcore::Value;
+use syntax::ast::{Ast, DefinitionKind, Expr, ExprId, Param, Slice};
+
+use self::names::Names;
+use crate::budget::Stack;
+use crate::code::{Code, Defined, Definition, Kind, Node, NodeId, Parameter, Unit, Where};
+use crate::error::{BUDGET_EXHAUSTED, Eval, EvalError};
+
+/// Where the variables of a file's own statements live.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// In the top scope.
+    Top,
+    /// In a frame of their own: templates, and texts evaluated inside something.
+    Local,
+}
+
+/// Makes a parsed file ready for evaluation.
+pub(crate) fn unit(ast: Arc<Ast>, scope: Scope, stack: Stack) -> Eval<Arc<Unit>> {
+    let mut lowering = Lowering {
+        ast: Arc::clone(&ast),
+        nodes: Vec::with_capacity(ast.len()),
+        codes: Vec::new(),
+        names: Names::default(),
+        stack,
+    };
+    let main = lowering.main(scope)?;
+    let definitions = lowering.definitions()?;
+    Ok(Arc::new(Unit {
+        ast,
+        nodes: lowering.nodes,
+        codes: lowering.codes,
+        definitions,
+        main,
+    }))
+}
+
+struct Lowering {
+    ast: Arc<Ast>,
+    nodes: Vec<Node>,
+    codes: Vec<Code>,
+    names: Names,
+    stack: Stack,
+}
+
+/// What code is made of.
+struct Parts {
+    name: Arc<str>,
+    parameters: Slice<Param>,
+    returns: Option<ExprId>,
+    body: Option<ExprId>,
+    at: u32,
+}
+
+impl Lowering {
+    fn push(&mut self, kind: Kind, at: u32) -> NodeId {
+        let id = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
+        self.nodes.push(Node { kind, at });
+        NodeId(id)
+    }
+
+    fn main(&mut self, scope: Scope) -> Eval<u32> {
+        let ast = Arc::clone(&self.ast);
+        let Some(epp) = ast.epp() else {
+            let name: Arc<str> = "main".into();
+            self.names.open(Arc::clone(&name), scope == Scope::Top);
+            let body = self.optional(ast.body(), 0)?;
+            return Ok(self.finish(name, Vec::new(), body, None));
+        };
+        let name: Arc<str> = "epp".into();
+        self.names.open(Arc::clone(&name), false);
+        let parameters = self.parameters(epp.params)?;
+        let body = self.optional(ast.body(), 0)?;
+        let body = self.push(Kind::Epp(body), 0);
+        let code = self.finish(name, parameters, body, None);
+        if let Some(code) = self.codes.last_mut() {
+            code.declares_parameters = epp.params_given;
+        }
+        Ok(code)
+    }
+
+    fn definitions(&mut self) -> Eval<Vec<Definition>> {
+        let ast = Arc::clone(&self.ast);
+        let mut definitions = Vec::new();
+        for (index, definition) in ast.definitions().iter().enumerate() {
+            let at = definition.span.start;
+            let what = match &definition.kind {
+                DefinitionKind::Function(body) | DefinitionKind::Plan(body) => {
+                    let code = self.code(
+                        false,
+                        &Parts {
+                            name: Arc::clone(ast.text(body.name)),
+                            parameters: body.params,
+                            returns: body.return_type,
+                            body: body.body,
+                            at,
+                        },
+                    )?;
+                    match definition.kind {
+                        DefinitionKind::Plan(_) => Defined::Plan { code },
+                        _ => Defined::Function { code },
+                    }
+                }
+                DefinitionKind::TypeAlias(alias) => {
+                    self.names.open("type".into(), true);
+                    let body = self.lower(alias.type_expr)?;
+                    self.names.close();
+                    Defined::Alias { body }
+                }
+                _ => Defined::Catalog,
+            };
+            if let Some(name) = definition.name() {
+                definitions.push(Definition {
+                    name: Arc::clone(ast.text(name)),
+                    what,
+                    index,
+                });
+            }
+        }
+        Ok(definitions)
+    }
+
+    /// Code of its own. A lambda sees the names around it, a definition does not.
+    fn code(&mut self, is_lambda: bool, parts: &Parts) -> Eval<u32> {
+        let outer = (!is_lambda).then(|| std::mem::take(&mut self.names));
+        self.names.open(Arc::clone(&parts.name), false);
+        let parameters = self.parameters(parts.parameters)?;
+        let returns = match parts.returns {
+            Some(ty) => Some(self.lower(ty)?),
+            None => None,
+        };
+        let body = self.optional(parts.body, parts.at)?;
+        let code = self.finish(Arc::clone(&parts.name), parameters, body, returns);
+        if let Some(outer) = outer {
+            self.names = outer;
+        }
+        Ok(code)
+    }
+
+    fn parameters(&mut self, parameters: Slice<Param>) -> Eval<Vec<Parameter>> {
+        let ast = Arc::clone(&self.ast);
+        let given = ast.get(parameters);
+        let slots: Vec<u16> = given
+            .iter()
+            .map(|it| match self.names.declare(ast.text(it.name)) {
+                Where::Slot(slot) => slot,
+                Where::Global | Where::Nowhere => u16::MAX,
+            })
+            .collect();
+        let mut lowered = Vec::with_capacity(given.len());
+        for (index, parameter) in given.iter().enumerate() {
+            let ty = match parameter.type_expr {
+                Some(ty) => Some(self.lower(ty)?),
+                None => None,
+            };
+            let default = match parameter.default {
+                Some(value) => {
+                    self.names.enter_default(index, given.len());
+                    let value = self.lower(value)?;
+                    self.names.leave_default();
+                    Some(value)
+                }
+                None => None,
+            };
+            lowered.push(Parameter {
+                name: Arc::clone(ast.text(parameter.name)),
+                slot: slots[index],
+                ty,
+                default,
+                is_rest: parameter.captures_rest,
+                at: parameter.span.start,
+            });
+        }
+        Ok(lowered)
+    }
+
+    fn finish(
+        &mut self,
+        name: Arc<str>,
+        parameters: Vec<Parameter>,
+        body: NodeId,
+        returns: Option<NodeId>,
+    ) -> u32 {
+        let variables = self.names.close();
+        let is_plain = returns.is_none()
+            && parameters.iter().enumerate().all(|(index, it)| {
+                it.ty.is_none()
+                    && it.default.is_none()
+                    && !it.is_rest
+                    && usize::from(it.slot) == index
+            });
+        let index = u32::try_from(self.codes.len()).unwrap_or(u32::MAX);
+        self.codes.push(Code {
+            name,
+            parameters,
+            body,
+            returns,
+            variables,
+            is_plain,
+            declares_parameters: false,
+        });
+        index
+    }
+
+    fn optional(&mut self, id: Option<ExprId>, at: u32) -> Eval<NodeId> {
+        match id {
+            Some(id) => self.lower(id),
+            None => Ok(self.push(Kind::Nop, at)),
+        }
+    }
+
+    fn constant(&mut self, value: Value, at: u32) -> NodeId {
+        self.push(Kind::Const(value), at)
+    }
+
+    /// The expression inside any parentheses.
+    fn unwind(&self, mut id: ExprId) -> ExprId {
+        while let Expr::Paren(inner) = self.ast.expr(id) {
+            id = inner;
+        }
+        id
+    }
+
+    fn check_depth(&self, at: u32) -> Eval<()> {
+        self.stack.check().map_err(|_| {
+            let position = self.ast.source().position(at);
+            EvalError::at(
+                BUDGET_EXHAUSTED,
+                "expressions are too deep inside each other",
+                crate::error::Place {
+                    file: self.ast.source().name().cloned(),
+                    line: position.line,
+                    column: position.column,
+                },
+            )
+            .into()
+        })
+    }
+}

@@ -1,0 +1,26 @@
+//! What `$0`, `$1` and so on are. Main type: [`Match`].
+
+use std::sync::Arc;
+
+use pcore::Value;
+
+/// The groups of the last match.
+#[derive(Debug)]
+pub(crate) struct Match {
+    groups: Vec<Option<Arc<str>>>,
+}
+
+impl Match {
+    pub(crate) fn new(captures: &ruby_regex::Captures<'_>) -> Self {
+        Self {
+            groups: captures.iter().map(|group| group.map(Arc::from)).collect(),
+        }
+    }
+
+    pub(crate) fn group(&self, number: u64) -> Value {
+        usize::try_from(number)
+            .ok()
+            .and_then(|number| self.groups.get(number)?.clone())
+            .map_or(Value::Undef, Value::Str)
+    }
+}

@@ -1,0 +1,137 @@
+//! Texts that become units, and files that stay parsed. Main type: [`Parsed`].
+//!
+//! The rule that must hold: a file that is kept is only used for the very bytes it was made of.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use syntax::Source;
+use syntax::ast::Expr;
+
+use crate::budget::Stack;
+use crate::code::Unit;
+use crate::defaults::PARSED_FILES_MAX;
+use crate::error::{Eval, EvalError, Place, raise};
+use crate::host::CodeFile;
+use crate::lower::{self, Scope};
+
+/// Files that are kept parsed, for all evaluations of a process.
+#[derive(Debug, Default)]
+pub struct Parsed {
+    units: Mutex<HashMap<(Arc<str>, Language), Kept>>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    bytes: Arc<[u8]>,
+    unit: Arc<Unit>,
+}
+
+/// What a text is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Language {
+    Manifest,
+    Template,
+}
+
+impl Parsed {
+    #[must_use]
+    pub fn new() -> Arc<Self> {
+        Arc::default()
+    }
+
+    /// A manifest as a unit.
+    pub(crate) fn file(&self, file: &CodeFile, stack: Stack) -> Eval<Arc<Unit>> {
+        self.unit(file, Language::Manifest, stack)
+    }
+
+    pub(crate) fn unit(
+        &self,
+        file: &CodeFile,
+        language: Language,
+        stack: Stack,
+    ) -> Eval<Arc<Unit>> {
+        let key = (Arc::clone(&file.path), language);
+        if let Some(kept) = self.lock().get(&key)
+            && kept.bytes == file.bytes
+        {
+            return Ok(Arc::clone(&kept.unit));
+        }
+        let Ok(text) = std::str::from_utf8(&file.bytes) else {
+            return raise(format!(
+                "{} is not UTF-8: store the file in that encoding",
+                file.path
+            ));
+        };
+        let scope = match language {
+            Language::Manifest => Scope::Top,
+            Language::Template => Scope::Local,
+        };
+        let unit = text_unit(text, Some(&file.path), language, scope, stack)?;
+        let mut units = self.lock();
+        if units.len() >= PARSED_FILES_MAX {
+            units.clear();
+        }
+        units.insert(
+            key,
+            Kept {
+                bytes: Arc::clone(&file.bytes),
+                unit: Arc::clone(&unit),
+            },
+        );
+        Ok(unit)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<(Arc<str>, Language), Kept>> {
+        self.units.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A text as a unit. The first mistake in it is the error.
+pub(crate) fn text_unit(
+    text: &str,
+    file: Option<&str>,
+    language: Language,
+    scope: Scope,
+    stack: Stack,
+) -> Eval<Arc<Unit>> {
+    let source = Arc::new(Source::new(file, text));
+    let options = syntax::Options {
+        epp: language == Language::Template,
+        tasks: true,
+    };
+    let parsed = syntax::parse(&source, options);
+    let mut errors = parsed.diagnostics.iter().filter(|it| it.is_error());
+    if let Some(first) = errors.next() {
+        let source = parsed.ast.source();
+        let position = source.position(first.span.start);
+        let place = Place {
+            file: source.name().cloned(),
+            line: position.line,
+            column: position.column,
+        };
+        let mut error = EvalError::preformatted(first.code, first.message.clone(), place);
+        error
+            .hints
+            .extend(first.label.iter().map(ToString::to_string));
+        error
+            .hints
+            .extend(first.help.iter().map(ToString::to_string));
+        for other in errors {
+            let position = source.position(other.span.start);
+            error.hints.push(format!(
+                "also at line {}, column {}: {}",
+                position.line, position.column, other.message
+            ));
+        }
+        return Err(error.into());
+    }
+    lower::unit(Arc::new(parsed.ast), scope, stack)
+}
+
+/// Whether a file has nothing but its one definition.
+pub(crate) fn is_only_a_definition(unit: &Unit) -> bool {
+    unit.ast
+        .body()
+        .is_some_and(|body| matches!(unit.ast.expr(body), Expr::Definition(_)))
+}

@@ -1,0 +1,163 @@
+//! What Ruby says of values where Puppet lets it through: `to_s`, `inspect`, `==`, `flatten`.
+//!
+//! The rule that must hold: [`interpolate`] is for texts of the language, [`to_s`] and [`inspect`] for
+//! what Puppet hands to Ruby's own printing: error texts and functions of the old kind.
+
+use std::fmt::{self, Write};
+
+use pcore::Value;
+
+/// A value inside an interpolated string.
+pub(crate) fn interpolate(value: &Value, into: &mut dyn Write) -> fmt::Result {
+    match value {
+        Value::Undef => Ok(()),
+        Value::Array(elements) => {
+            into.write_char('[')?;
+            for (index, element) in elements.iter().enumerate() {
+                if index > 0 {
+                    into.write_str(", ")?;
+                }
+                interpolate(element, into)?;
+            }
+            into.write_char(']')
+        }
+        Value::Hash(entries) => {
+            into.write_char('{')?;
+            for (index, (key, value)) in entries.iter().enumerate() {
+                if index > 0 {
+                    into.write_str(", ")?;
+                }
+                interpolate(key, into)?;
+                into.write_str(" => ")?;
+                interpolate(value, into)?;
+            }
+            into.write_char('}')
+        }
+        leaf => self::leaf(leaf, into),
+    }
+}
+
+/// Values that hold no others, as text.
+fn leaf(value: &Value, into: &mut dyn Write) -> fmt::Result {
+    match value {
+        Value::Str(text) => into.write_str(text),
+        other => write!(into, "{other}"),
+    }
+}
+
+/// A value as Ruby's `to_s` prints it.
+pub(crate) fn to_s(value: &Value) -> String {
+    let mut text = String::new();
+    let done = match value {
+        Value::Array(_) | Value::Hash(_) => write_inspect(value, &mut text),
+        Value::Undef => Ok(()),
+        Value::Regexp(regexp) => write!(text, "(?-mix:{})", regexp.source()),
+        leaf => self::leaf(leaf, &mut text),
+    };
+    debug_assert!(done.is_ok());
+    text
+}
+
+/// A value as Ruby's `inspect` prints it.
+pub(crate) fn inspect(value: &Value) -> String {
+    let mut text = String::new();
+    let done = write_inspect(value, &mut text);
+    debug_assert!(done.is_ok());
+    text
+}
+
+fn write_inspect(value: &Value, into: &mut dyn Write) -> fmt::Result {
+    match value {
+        Value::Undef => into.write_str("nil"),
+        Value::Default => into.write_str(":default"),
+        Value::Str(text) => into.write_str(&inspect_text(text)),
+        Value::Array(elements) => {
+            into.write_char('[')?;
+            for (index, element) in elements.iter().enumerate() {
+                if index > 0 {
+                    into.write_str(", ")?;
+                }
+                write_inspect(element, into)?;
+            }
+            into.write_char(']')
+        }
+        Value::Hash(entries) => {
+            into.write_char('{')?;
+            for (index, (key, value)) in entries.iter().enumerate() {
+                if index > 0 {
+                    into.write_str(", ")?;
+                }
+                write_inspect(key, into)?;
+                into.write_str("=>")?;
+                write_inspect(value, into)?;
+            }
+            into.write_char('}')
+        }
+        leaf => self::leaf(leaf, into),
+    }
+}
+
+/// Ruby's `String#inspect`.
+fn inspect_text(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            '\t' => quoted.push_str("\\t"),
+            '\u{b}' => quoted.push_str("\\v"),
+            '\u{c}' => quoted.push_str("\\f"),
+            '\u{8}' => quoted.push_str("\\b"),
+            '\u{7}' => quoted.push_str("\\a"),
+            '\u{1b}' => quoted.push_str("\\e"),
+            '#' if matches!(letters.peek(), Some('{' | '$' | '@')) => quoted.push_str("\\#"),
+            control if control.is_control() => {
+                let escaped = if control.is_ascii() {
+                    format!("\\x{:02X}", u32::from(control))
+                } else {
+                    format!("\\u{:04X}", u32::from(control))
+                };
+                quoted.push_str(&escaped);
+            }
+            other => quoted.push(other),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// Ruby's `==`, for which `1` is `1.0` and texts have their case.
+pub(crate) fn equal(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::Int(a), Value::Float(b)) | (Value::Float(b), Value::Int(a)) => *a as f64 == *b,
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| equal(a, b))
+        }
+        (Value::Hash(a), Value::Hash(b)) => {
+            a.len() == b.len()
+                && a.iter()
+                    .all(|(key, value)| b.get(key).is_some_and(|other| equal(value, other)))
+        }
+        _ => left == right,
+    }
+}
+
+/// Ruby's `flatten`.
+pub(crate) fn flatten(values: &[Value]) -> Vec<Value> {
+    let mut flat = Vec::with_capacity(values.len());
+    flatten_into(values, &mut flat);
+    flat
+}
+
+fn flatten_into(values: &[Value], flat: &mut Vec<Value>) {
+    for value in values {
+        match value {
+            Value::Array(inner) => flatten_into(inner, flat),
+            other => flat.push(other.clone()),
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Types that are written in texts: the forms of functions, `assert_type('Integer', ..)`.
+
+use std::sync::Arc;
+
+use pcore::{Alias, Type};
+
+use crate::Evaluator;
+use crate::code::Unit;
+use crate::error::{Eval, EvalError};
+use crate::evaluator::Cx;
+use crate::lower::Scope;
+use crate::parse::{self, Language};
+
+/// The type that a text says. `local_types` are names that only this text knows, which may name
+/// themselves.
+pub(crate) fn parse(
+    evaluator: &mut Evaluator,
+    text: &str,
+    local_types: &[(&str, &str)],
+) -> Eval<Type> {
+    let known = evaluator.local_types.len();
+    let result = with_local_types(evaluator, text, local_types);
+    evaluator.local_types.truncate(known);
+    result
+}
+
+fn with_local_types(
+    evaluator: &mut Evaluator,
+    text: &str,
+    local_types: &[(&str, &str)],
+) -> Eval<Type> {
+    for (name, body) in local_types {
+        let alias = Alias::declare(*name);
+        evaluator
+            .local_types
+            .push(((*name).into(), Type::from(Arc::clone(&alias))));
+        let body = evaluate(evaluator, body)?;
+        alias
+            .resolve(&body)
+            .map_err(|error| EvalError::raw(error.to_string()))?;
+    }
+    evaluate(evaluator, text)
+}
+
+fn evaluate(evaluator: &mut Evaluator, text: &str) -> Eval<Type> {
+    let unit: Arc<Unit> = parse::text_unit(
+        text,
+        None,
+        Language::Manifest,
+        Scope::Local,
+        evaluator.stack,
+    )?;
+    let cx = Cx {
+        unit: &unit,
+        frame: None,
+    };
+    evaluator.type_of_node(cx, unit.code(unit.main).body)
+}

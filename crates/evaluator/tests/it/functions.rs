@@ -1,0 +1,83 @@
+//! Core functions. Every answer here is real Puppet's.
+
+use crate::world::{all, error, evaluator};
+use evaluator::{CodeMap, Level};
+
+#[test]
+fn iteration() {
+    all(&[
+        ("{a => 1, b => 2}.filter |$k, $v| { $v > 1 }", "{'b' => 2}"),
+        ("[3, 4].filter |$i, $v| { $i == 1 }", "[4]"),
+        ("[1, 2].all |$x| { $x > 0 }", "true"),
+        ("[1, 2].any |$x| { $x > 1 }", "true"),
+        ("[1, 2, 3].reduce |$m, $x| { $m + $x }", "6"),
+        ("[].reduce |$m, $x| { $m + $x }", "undef"),
+        ("[1, 2, 3].slice(2)", "[[1, 2], [3]]"),
+        ("[1, 2, 3].slice(2) |$a, $b| { }", "[1, 2, 3]"),
+        ("Integer[1, 10].step(3).map |$x| { $x }", "[1, 4, 7, 10]"),
+        ("[1, 2].reverse_each.map |$x| { $x }", "[2, 1]"),
+        ("3.map |$x| { $x }", "[0, 1, 2]"),
+        ("'ab'.map |$x| { $x }", "['a', 'b']"),
+        ("[1, 2, 3].partition |$x| { $x > 1 }", "[[2, 3], [1]]"),
+        (
+            "[a, bb, c].group_by |$x| { $x.length }",
+            "{1 => ['a', 'c'], 2 => ['bb']}",
+        ),
+        ("[a, b].index(b)", "1"),
+        ("{a => 1}.index |$v| { $v == 1 }", "'a'"),
+        ("1.then |$x| { $x + 1 }", "2"),
+        ("undef.lest || { 3 }", "3"),
+    ]);
+}
+
+#[test]
+fn texts_and_lists() {
+    all(&[
+        ("upcase({a => [b, 1]})", "{'A' => ['B', 1]}"),
+        ("'foo_bar'.camelcase", "'FooBar'"),
+        ("'  a b '.strip", "'a b'"),
+        ("['a', [1, undef, [2.5]]].join('-')", "'a-1--2.5'"),
+        ("'a,b,,'.split(',')", "['a', 'b']"),
+        ("'aXbX'.regsubst('x', '<\\0>', 'GI')", "'a<X>b<X>'"),
+        ("'ab'.match(/(.)(.)/)", "['ab', 'a', 'b']"),
+        ("[3, 1, 2].sort", "[1, 2, 3]"),
+        ("['a', 'C'].sort |$a, $b| { compare($a, $b) }", "['a', 'C']"),
+        ("[1, 1.0, a, 'A', a].unique", "[1, 1.0, 'a', 'A']"),
+        ("{a => [{b => 5}]}.dig(a, 0, b)", "5"),
+        ("{a => [{b => 5}]}.get('a.0.b')", "5"),
+        ("$x = {a => 1}\ngetvar('x.a')", "1"),
+        ("getvar('nope', 7)", "7"),
+        ("versioncmp('1.2', '1.10')", "-1"),
+        ("[max(1, 2.5), min('b', 'a')]", "[2.5, 'a']"),
+        (
+            "[round(2.5), round(-2.5), floor(-0.5), ceiling(0.1)]",
+            "[3, -3, -1, 1]",
+        ),
+        ("defined('$x')", "false"),
+        ("inline_epp('<% | $a | %>x<%= $a %>y', {a => 1})", "'x1y'"),
+        ("$z = 3\ninline_epp('<%= $z %>')", "'3'"),
+    ]);
+}
+
+#[test]
+fn calls_that_fit_no_form_say_what_is_taken() {
+    assert_eq!(
+        error("size(1)"),
+        "Evaluation Error: Error while evaluating a Function Call, 'size' parameter 'arg' expects a value of type Collection, String, or Binary, got Integer (file: case.pp, line: 1, column: 1)"
+    );
+    assert_eq!(
+        error("flatten() |$x| { }"),
+        "Evaluation Error: Error while evaluating a Function Call, 'flatten' does not expect a block (file: case.pp, line: 1, column: 1)"
+    );
+}
+
+#[test]
+fn logs_go_to_the_host() {
+    let (world, mut evaluator) = evaluator(CodeMap::new());
+    let value = evaluator.evaluate("warning('a', [1, undef], 2)", None);
+    assert!(value.is_ok_and(|it| it.is_undef()));
+    assert_eq!(
+        *world.logged.borrow(),
+        [(Level::Warning, "a [1, ] 2".to_owned())]
+    );
+}

@@ -1,0 +1,70 @@
+//! A host for tests: code in memory, logs in a list. Main functions: [`value`], [`error`].
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use evaluator::{CodeMap, CodeSource, EvalError, Evaluator, Host, Level, Limits, Parsed, Place};
+
+#[derive(Default)]
+pub(crate) struct World {
+    pub(crate) code: CodeMap,
+    pub(crate) logged: RefCell<Vec<(Level, String)>>,
+}
+
+impl Host for World {
+    fn code(&self) -> &dyn CodeSource {
+        &self.code
+    }
+
+    fn log(&self, level: Level, message: &str, _: &Place) {
+        self.logged.borrow_mut().push((level, message.to_owned()));
+    }
+}
+
+pub(crate) fn evaluator(code: CodeMap) -> (Rc<World>, Evaluator) {
+    let world = Rc::new(World {
+        code,
+        logged: RefCell::default(),
+    });
+    let evaluator = Evaluator::new(world.clone(), Limits::default(), Parsed::new());
+    (world, evaluator)
+}
+
+/// The value of a program as a program writes it, or its error.
+pub(crate) fn run(code: CodeMap, program: &str) -> Result<String, EvalError> {
+    let (_, mut evaluator) = evaluator(code);
+    match evaluator.evaluate(program, Some("case.pp")) {
+        Ok(value) => Ok(value.to_program_string()),
+        Err(unwind) => Err(unwind.into_error().expect("nothing interrupts here")),
+    }
+}
+
+#[track_caller]
+pub(crate) fn value(program: &str) -> String {
+    match run(CodeMap::new(), program) {
+        Ok(value) => value,
+        Err(error) => panic!("{program}\n{error}"),
+    }
+}
+
+/// The error of a program, with its place.
+#[track_caller]
+pub(crate) fn error(program: &str) -> String {
+    failure(program).to_string()
+}
+
+#[track_caller]
+pub(crate) fn failure(program: &str) -> EvalError {
+    match run(CodeMap::new(), program) {
+        Ok(value) => panic!("{program}\ngave {value}"),
+        Err(error) => error,
+    }
+}
+
+/// Checks many programs: left what is evaluated, right what it gives.
+#[track_caller]
+pub(crate) fn all(cases: &[(&str, &str)]) {
+    for (program, expected) in cases {
+        assert_eq!(value(program), *expected, "{program}");
+    }
+}

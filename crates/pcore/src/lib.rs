@@ -13,6 +13,7 @@
 mod access;
 mod check;
 mod convert;
+mod data;
 mod defaults;
 mod describe;
 mod format;
@@ -24,6 +25,7 @@ mod value;
 
 pub use access::AccessError;
 pub use convert::{ConversionError, new_instance};
+pub use data::DataError;
 pub use defaults::{CONVERTED_ELEMENTS_MAX, FORMATTED_WIDTH_MAX};
 pub use describe::{
     Signature, TypeMismatch, assert_instance, describe_call, describe_default, describe_mismatch,

@@ -59,7 +59,7 @@ impl Constructor {
         }
         if let Some((_, say)) = self.refusals.iter().find(|(signature, _)| fits(signature)) {
             return Err(match say(arguments) {
-                ConversionError::Radix(radix) => ConversionError::Radix(radix),
+                said @ (ConversionError::Radix(_) | ConversionError::Mismatch(_)) => said,
                 said => ConversionError::Arguments(format!("'{}' {said}", self.name)),
             });
         }

@@ -25,7 +25,7 @@ pub enum ConversionError {
         text: String,
     },
     #[error("Illegal radix: {0}, expected 2, 8, 10, 16, or default")]
-    Radix(i64),
+    Radix(String),
     #[error("the number {0} does not fit into 64 bits")]
     TooLarge(String),
     #[error("the time of day is not known here")]

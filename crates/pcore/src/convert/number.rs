@@ -5,6 +5,7 @@
 
 use super::ConversionError;
 use super::constructor::{Constructor, Parameters, general, key, named, structure};
+use crate::describe::assert_instance;
 use crate::types::{IntRange, Type};
 use crate::value::{Regexp, Value};
 
@@ -30,38 +31,52 @@ fn float_text() -> String {
     format!(r"(?:{DECIMAL}(?:\.\d+)?(?:[eE]-?\d+)?)")
 }
 
-pub(super) fn integer() -> Constructor {
+/// What an integer can be made from.
+fn integer_convertible() -> Type {
     let pattern = Regexp::new(format!(r"\A{SIGN}(?:(?:\d+)|{HEX}|{BINARY})\z"));
-    let from = Type::variant_of(vec![
+    let types = vec![
         Type::numeric(),
         Type::boolean(),
         Type::pattern(vec![pattern]),
         Type::timespan(),
         Type::timestamp(),
-    ]);
+    ];
+    named("Convertible", &Type::variant_of(types))
+}
+
+fn radix_type() -> Type {
     let mut radixes = vec![Type::default_type()];
     radixes.extend([2, 8, 10, 16].map(|radix| Type::integer_in(IntRange::exactly(radix))));
-    let from = named("Convertible", &from);
-    let radix = named("Radix", &Type::variant_of(radixes));
+    named("Radix", &Type::variant_of(radixes))
+}
+
+fn integer_arguments() -> Type {
     let hash = structure(
-        &[("from", from.clone())],
-        &[("radix", radix.clone()), ("abs", Type::boolean())],
+        &[("from", integer_convertible())],
+        &[("radix", radix_type()), ("abs", Type::boolean())],
     );
-    let hash = named("NamedArgs", &hash);
+    named("NamedArgs", &hash)
+}
+
+pub(super) fn integer() -> Constructor {
     Constructor::new("new")
         .way(
-            Parameters::one("from", from)
-                .optional("radix", radix)
+            Parameters::one("from", integer_convertible())
+                .optional("radix", radix_type())
                 .optional("abs", Type::boolean()),
             |arguments| make_integer(arguments.first(), arguments.get(1), arguments.get(2)),
         )
-        .way(Parameters::one("hash_args", hash), |arguments| {
-            let value = |name| key(arguments, name);
-            make_integer(value("from"), value("radix"), value("abs"))
-        })
-        .refusal(Parameters::one("hash_args", Type::hash()), |arguments| {
-            refuse_integer_hash(arguments)
-        })
+        .way(
+            Parameters::one("hash_args", integer_arguments()),
+            |arguments| {
+                let value = |name| key(arguments, name);
+                make_integer(value("from"), value("radix"), value("abs"))
+            },
+        )
+        .refusal(
+            Parameters::one("hash_args", Type::hash()),
+            refuse_integer_hash,
+        )
         .refusal(
             Parameters::one("from", Type::any())
                 .optional("radix", Type::integer())
@@ -72,21 +87,23 @@ pub(super) fn integer() -> Constructor {
 
 fn refuse_integer(from: Option<&Value>, radix: Option<&Value>) -> ConversionError {
     match radix {
-        Some(Value::Int(radix)) if !matches!(radix, 2 | 8 | 10 | 16) => {
-            ConversionError::Radix(*radix)
-        }
-        _ => refuse(from, "Integer"),
+        None | Some(Value::Int(2 | 8 | 10 | 16) | Value::Default) => refuse(from, "Integer"),
+        Some(radix) => ConversionError::Radix(radix.to_string()),
     }
 }
 
 fn refuse_integer_hash(arguments: &[Value]) -> ConversionError {
     let (from, radix) = (key(arguments, "from"), key(arguments, "radix"));
-    if from.is_some_and(|from| make_integer(Some(from), None, None).is_err()) {
+    if from.is_some_and(|from| !integer_convertible().is_instance(from)) {
         return refuse(from, "Integer");
     }
-    match radix {
-        Some(Value::Int(_)) => refuse_integer(from, radix),
-        _ => refuse(arguments.first(), "Integer"),
+    let given = arguments.first().unwrap_or(&Value::Undef);
+    match refuse_integer(from, radix) {
+        ConversionError::Radix(radix) => ConversionError::Radix(radix),
+        said => match assert_instance("Integer.new", &integer_arguments(), given) {
+            Err(mismatch) => mismatch.into(),
+            Ok(()) => said,
+        },
     }
 }
 
@@ -272,7 +289,13 @@ fn numeric_of_text(text: &str) -> Result<Value, ConversionError> {
     let lower = digits.to_ascii_lowercase();
     let is_hex = lower.starts_with("0x") || lower.starts_with("0b");
     if !is_hex && lower.contains(['.', 'e']) {
-        return float_of_text(text).map(Value::Float);
+        // what no float can hold becomes nothing
+        let number = float_of_text(text)?;
+        return Ok(if number.is_finite() {
+            Value::Float(number)
+        } else {
+            Value::Undef
+        });
     }
     match integer_of_text(text, None) {
         // a leading zero with digits that are not octal

@@ -52,6 +52,10 @@ fn convert(
                 let values = Value::array(object.elements().unwrap_or_default());
                 convert(&Type::infer_detailed(&values), &values, map, indentation)
             }
+            // Puppet looks for the format of the type without its parameters
+            Kind::ObjectExtension { base, .. } => {
+                scalar::object(&base.clone().into(), value, map, indentation)
+            }
             _ => scalar::object(ty, value, map, indentation),
         },
         Value::Uri(uri) => scalar::uri(ty, uri, value, map, indentation),

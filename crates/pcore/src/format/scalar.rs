@@ -159,13 +159,17 @@ fn inspect(text: &str) -> String {
 
 /// Versions, times and sensitive values, which Ruby formats by itself.
 fn other(value: &Value, format: &Format) -> Result<String, FormatError> {
+    sprintf::check(format)?;
     match (value, format.letter) {
         (Value::Sensitive(_), 'p') => sprintf::text(format, &format!("#<{REDACTED}>")),
         (_, 's') => sprintf::text(format, &value.to_string()),
-        (Value::SemVer(_) | Value::SemVerRange(_), 'p') => {
-            sprintf::text(format, &value.to_string())
+        (Value::SemVer(_), 'p') => sprintf::text(format, &value.to_string()),
+        // Puppet shows where in memory Ruby has the object
+        (Value::Timestamp(_) | Value::Timespan(_), 'p') => {
+            sprintf::text(format, &value.to_program_string())
         }
-        (_, 'd' | 'x' | 'X' | 'o' | 'b' | 'B') => match value {
+        (Value::SemVerRange(range), 'p') => sprintf::text(format, &range.canonical()),
+        (_, 'd' | 'i' | 'u' | 'x' | 'X' | 'o' | 'b' | 'B') => match value {
             Value::Timespan(span) => sprintf::integer(format, span.whole_seconds().into()),
             Value::Timestamp(time) => sprintf::integer(format, time.whole_seconds().into()),
             _ => not_a_number(value, "Integer"),
@@ -180,7 +184,13 @@ fn other(value: &Value, format: &Format) -> Result<String, FormatError> {
 }
 
 fn not_a_number(value: &Value, to: &'static str) -> Result<String, FormatError> {
-    Err(FormatError::NotANumber(Type::infer(value).name(), to))
+    let class = match value {
+        Value::Sensitive(_) => "Puppet::Pops::Types::PSensitiveType::Sensitive".to_owned(),
+        Value::SemVer(_) => "SemanticPuppet::Version".to_owned(),
+        Value::SemVerRange(_) => "SemanticPuppet::VersionRange".to_owned(),
+        other => Type::infer(other).name(),
+    };
+    Err(FormatError::NotANumber(class, to))
 }
 
 pub(super) fn uri(

@@ -25,6 +25,8 @@ pub enum FormatError {
     },
     #[error("malformed format string - %{0}")]
     Malformed(String),
+    #[error("malformed name - unmatched parenthesis")]
+    MalformedName,
     #[error("can't convert {0} into {1}")]
     NotANumber(String, &'static str),
     #[error("top level keys in the format hash must be data types, got instance of '{0}'")]

@@ -8,8 +8,9 @@ use std::fmt::Write as _;
 use super::spec::{Format, FormatError, Sign};
 
 /// Refuses flags that only Puppet knows.
-fn check(format: &Format) -> Result<(), FormatError> {
+pub(super) fn check(format: &Format) -> Result<(), FormatError> {
     match format.flags.chars().find(|c| "[{(<|".contains(*c)) {
+        Some('<' | '{') => Err(FormatError::MalformedName),
         Some(flag) => Err(FormatError::Malformed(flag.to_string())),
         None => Ok(()),
     }
@@ -115,7 +116,7 @@ fn complement(format: &Format, number: i128, base: u32) -> String {
     let all = in_base(wrapped, base);
     let significant = all.trim_start_matches(filler);
     let mut digits = format!("{filler}{significant}");
-    let prefix = prefix(format);
+    let prefix = if base == 8 { "" } else { prefix(format) };
     let mut dots = "..";
     if let Some(least) = format.precision.filter(|least| *least > digits.len()) {
         digits = fill(&digits, filler, least);
@@ -157,7 +158,7 @@ pub(super) fn float(format: &Format, number: f64) -> Result<String, FormatError>
             exponential(magnitude, format.precision.unwrap_or(6), format.alt),
         ),
         'g' => ("", shortest(magnitude, format)),
-        'a' => ("0x", hexadecimal(magnitude, format.precision)),
+        'a' => ("0x", hexadecimal(magnitude, format.precision, format.alt)),
         _ => (
             "",
             fixed(magnitude, format.precision.unwrap_or(6), format.alt),
@@ -231,9 +232,10 @@ fn shortest(number: f64, format: &Format) -> String {
 }
 
 /// `1.8p+1`: the digits of the fraction in base 16.
-fn hexadecimal(number: f64, precision: Option<usize>) -> String {
+fn hexadecimal(number: f64, precision: Option<usize>, alt: bool) -> String {
+    let point = if alt { "." } else { "" };
     if number == 0.0 {
-        return "0p+0".to_owned();
+        return format!("0{point}p+0");
     }
     let bits = number.to_bits();
     let raw_exponent = i64::try_from((bits >> 52) & 0x7ff).unwrap_or(0);
@@ -263,7 +265,9 @@ fn hexadecimal(number: f64, precision: Option<usize>) -> String {
             Some(precision) => format!("{all:0<precision$}"),
             None => all.trim_end_matches('0').to_owned(),
         };
-        if !shown.is_empty() {
+        if shown.is_empty() {
+            text.push_str(point);
+        } else {
             let _ = write!(text, ".{shown}");
         }
     }

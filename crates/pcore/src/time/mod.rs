@@ -70,6 +70,26 @@ impl Timespan {
         span_format::parse(format)?.write(self)
     }
 
+    /// The usual text with all zeros in front of the fraction, so that it reads back as it was.
+    #[must_use]
+    pub fn exact_text(self) -> String {
+        let nanos = self.nanos().unsigned_abs();
+        let seconds = nanos / 1_000_000_000;
+        let fraction = format!("{:09}", nanos % 1_000_000_000);
+        let fraction = match fraction.trim_end_matches('0') {
+            "" => "0",
+            digits => digits,
+        };
+        format!(
+            "{}{}-{:02}:{:02}:{:02}.{fraction}",
+            if self.nanos() < 0 { "-" } else { "" },
+            seconds / 86_400,
+            seconds / 3_600 % 24,
+            seconds / 60 % 60,
+            seconds % 60
+        )
+    }
+
     /// Reads a text in the first of some formats that fits; without formats in the usual ones.
     pub fn parse(text: &str, formats: Option<&[&str]>) -> Result<Self, TimeError> {
         let formats = formats.unwrap_or(&SPAN_FORMATS);

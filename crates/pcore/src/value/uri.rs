@@ -72,7 +72,18 @@ impl Uri {
             uri.query = query.map(str::to_owned);
         }
         uri.scheme = scheme;
+        if uri.is_ftp() {
+            // the path is below the directory of the login
+            uri.path = uri.path.map(|path| match path.strip_prefix('/') {
+                Some(below) => below.to_owned(),
+                None => path,
+            });
+        }
         Ok(uri)
+    }
+
+    fn is_ftp(&self) -> bool {
+        self.scheme.as_deref() == Some("ftp")
     }
 
     fn set_authority(&mut self, authority: &str) -> Option<()> {
@@ -170,6 +181,9 @@ impl fmt::Display for Uri {
             let usual = self.scheme.as_deref().and_then(default_port);
             if let Some(port) = self.port.filter(|port| Some(*port) != usual) {
                 write!(f, ":{port}")?;
+            }
+            if self.is_ftp() {
+                f.write_str("/")?;
             }
             f.write_str(self.path.as_deref().unwrap_or_default())?;
             if let Some(query) = &self.query {

@@ -67,11 +67,14 @@ impl SemVerRange {
         if intervals.is_empty() {
             intervals.push(Interval::nothing());
         }
-        let text = text.unwrap_or_else(|| {
-            let texts: Vec<String> = intervals.iter().map(ToString::to_string).collect();
-            texts.join(" || ").into()
-        });
+        let text = text.unwrap_or_else(|| joined(&intervals).into());
         Self { intervals, text }
+    }
+
+    /// What the range is, however it was written.
+    #[must_use]
+    pub fn canonical(&self) -> String {
+        joined(&self.intervals)
     }
 
     /// Whether the version is in the range. A pre-release only is if the range names one of the same
@@ -159,6 +162,11 @@ impl SemVerRange {
         result.reverse();
         result
     }
+}
+
+fn joined(intervals: &[Interval]) -> String {
+    let texts: Vec<String> = intervals.iter().map(ToString::to_string).collect();
+    texts.join(" || ")
 }
 
 /// Takes the last, joins what can be joined to it, and so on with the rest.

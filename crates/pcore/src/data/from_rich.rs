@@ -1,0 +1,82 @@
+//! Values of rich data: [`from_rich`].
+//!
+//! The rule that must hold: only types that are known are made, by their own constructors, so whatever
+//! they check is checked.
+
+use serde_json::{Map, Value as Json};
+
+use super::type_from_rich::type_from_rich;
+use super::{DataError, TYPE_KEY, VALUE_KEY};
+use crate::convert::new_instance;
+use crate::types::{Kind, Type};
+use crate::value::{Hash, Regexp, Value};
+
+pub(super) type Lookup<'a> = &'a dyn Fn(&str) -> Option<Type>;
+
+pub(super) fn from_rich(json: &Json, lookup: Lookup<'_>) -> Result<Value, DataError> {
+    match json {
+        Json::Array(values) => {
+            let values: Result<Vec<Value>, DataError> = values
+                .iter()
+                .map(|value| from_rich(value, lookup))
+                .collect();
+            Ok(values?.into())
+        }
+        Json::Object(object) => match object.get(TYPE_KEY).and_then(Json::as_str) {
+            Some(ty) => tagged(ty, object, lookup),
+            None => Ok(fields(object, lookup)?.into()),
+        },
+        plain => Ok(Value::from_json(plain)),
+    }
+}
+
+/// The entries but for the type.
+pub(super) fn fields(object: &Map<String, Json>, lookup: Lookup<'_>) -> Result<Hash, DataError> {
+    object
+        .iter()
+        .filter(|(key, _)| *key != TYPE_KEY)
+        .map(|(key, value)| Ok((key.as_str(), from_rich(value, lookup)?)))
+        .collect()
+}
+
+fn tagged(name: &str, object: &Map<String, Json>, lookup: Lookup<'_>) -> Result<Value, DataError> {
+    let malformed = || DataError::Malformed(name.to_owned());
+    let inner = object.get(VALUE_KEY);
+    match name {
+        "Default" => return Ok(Value::Default),
+        "Sensitive" => {
+            let inner = from_rich(inner.ok_or_else(malformed)?, lookup)?;
+            return Ok(Value::sensitive(inner));
+        }
+        "Hash" => return flat_hash(inner.ok_or_else(malformed)?, lookup).ok_or_else(malformed)?,
+        "Symbol" => return from_rich(inner.ok_or_else(malformed)?, lookup),
+        "Regexp" => {
+            let source = inner.and_then(Json::as_str).ok_or_else(malformed)?;
+            return Ok(Value::Regexp(Regexp::new(source)));
+        }
+        _ => {}
+    }
+    if let Some(word) = name.strip_prefix("Pcore::") {
+        let fields = fields(object, lookup)?;
+        return type_from_rich(word, &fields, lookup).ok_or_else(malformed)?;
+    }
+    let ty = Type::named(name, lookup);
+    if matches!(ty.kind(), Kind::Reference(_)) {
+        return Err(DataError::UnknownType(name.to_owned()));
+    }
+    let argument = match inner {
+        Some(inner) => from_rich(inner, lookup)?,
+        None => fields(object, lookup)?.into(),
+    };
+    Ok(new_instance(&ty, &[argument])?)
+}
+
+/// A hash of a list of keys and values; `None` if it is none.
+fn flat_hash(json: &Json, lookup: Lookup<'_>) -> Option<Result<Value, DataError>> {
+    let flat = json.as_array().filter(|flat| flat.len() % 2 == 0)?;
+    let entries: Result<Hash, DataError> = flat
+        .chunks_exact(2)
+        .map(|pair| Ok((from_rich(&pair[0], lookup)?, from_rich(&pair[1], lookup)?)))
+        .collect();
+    Some(entries.map(Value::from))
+}

@@ -1,0 +1,142 @@
+//! Values as JSON: plain data ([`Value::to_json`]), and rich data, in which everything has a place
+//! ([`Value::to_rich_json`]).
+//!
+//! The rule that must hold: what is written as rich data reads back as an equal value; plain data refuses
+//! what JSON cannot hold instead of making texts of it.
+
+mod from_rich;
+mod rich;
+mod type_from_rich;
+mod type_to_rich;
+
+use serde_json::{Map, Number, Value as Json};
+
+use crate::convert::ConversionError;
+use crate::types::Type;
+use crate::value::{Hash, Value};
+
+/// The key that names the type of a rich value.
+pub(crate) const TYPE_KEY: &str = "__ptype";
+/// The key of what it is made of.
+pub(crate) const VALUE_KEY: &str = "__pvalue";
+
+/// A value has no form in JSON, or a JSON value none in the language.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DataError {
+    #[error("{path} holds a value of type {ty}, which is not Data")]
+    NotData { path: String, ty: String },
+    #[error("{path} has a key of type {ty}, and keys of Data are texts")]
+    KeyNotText { path: String, ty: String },
+    #[error("{path} holds a number that JSON has not")]
+    NotANumber { path: String },
+    #[error("Endless recursion detected when attempting to serialize value of type {0}")]
+    Recursive(String),
+    #[error("No implementation mapping found for Puppet Type {0}")]
+    UnknownType(String),
+    #[error("rich data of type {0} is not in its form")]
+    Malformed(String),
+    #[error(transparent)]
+    Conversion(#[from] ConversionError),
+}
+
+impl Value {
+    /// The value of plain JSON. Integers that do not fit into 64 bits become floats.
+    #[must_use]
+    pub fn from_json(json: &Json) -> Self {
+        match json {
+            Json::Null => Self::Undef,
+            Json::Bool(flag) => Self::Bool(*flag),
+            Json::Number(number) => of_number(number),
+            Json::String(text) => Self::from(text.as_str()),
+            Json::Array(values) => values
+                .iter()
+                .map(Self::from_json)
+                .collect::<Vec<_>>()
+                .into(),
+            Json::Object(entries) => {
+                let entries: Hash = entries
+                    .iter()
+                    .map(|(key, value)| (key.as_str(), Self::from_json(value)))
+                    .collect();
+                entries.into()
+            }
+        }
+    }
+
+    /// Plain JSON of a value that is `Data`.
+    pub fn to_json(&self) -> Result<Json, DataError> {
+        plain(self, &mut Vec::new())
+    }
+
+    /// Rich data: what JSON cannot hold is an object with `__ptype`.
+    pub fn to_rich_json(&self) -> Result<Json, DataError> {
+        rich::to_rich(self)
+    }
+
+    /// The value of rich data; types that are not Puppet's own are looked up.
+    pub fn from_rich_json(
+        json: &Json,
+        lookup: &dyn Fn(&str) -> Option<Type>,
+    ) -> Result<Self, DataError> {
+        from_rich::from_rich(json, lookup)
+    }
+}
+
+fn of_number(number: &Number) -> Value {
+    match (number.as_i64(), number.as_f64()) {
+        (Some(number), _) => Value::Int(number),
+        (None, Some(number)) => Value::Float(number),
+        (None, None) => Value::Undef,
+    }
+}
+
+fn plain(value: &Value, path: &mut Vec<String>) -> Result<Json, DataError> {
+    Ok(match value {
+        Value::Undef => Json::Null,
+        Value::Bool(flag) => Json::Bool(*flag),
+        Value::Int(number) => Json::from(*number),
+        Value::Float(number) => {
+            float(*number).ok_or_else(|| DataError::NotANumber { path: shown(path) })?
+        }
+        Value::Str(text) => Json::String(text.to_string()),
+        Value::Array(values) => {
+            let mut list = Vec::with_capacity(values.len());
+            for (index, value) in values.iter().enumerate() {
+                path.push(format!("[{index}]"));
+                list.push(plain(value, path)?);
+                path.pop();
+            }
+            Json::Array(list)
+        }
+        Value::Hash(entries) => {
+            let mut object = Map::with_capacity(entries.len());
+            for (key, value) in entries.iter() {
+                let Value::Str(text) = key else {
+                    return Err(DataError::KeyNotText {
+                        path: shown(path),
+                        ty: Type::infer(key).generalize().to_string(),
+                    });
+                };
+                path.push(format!("['{text}']"));
+                object.insert(text.to_string(), plain(value, path)?);
+                path.pop();
+            }
+            Json::Object(object)
+        }
+        other => {
+            return Err(DataError::NotData {
+                path: shown(path),
+                ty: Type::infer(other).name(),
+            });
+        }
+    })
+}
+
+/// A float as JSON; not a number and infinite have none.
+fn float(number: f64) -> Option<Json> {
+    Number::from_f64(number).map(Json::Number)
+}
+
+fn shown(path: &[String]) -> String {
+    format!("the value{}", path.concat())
+}

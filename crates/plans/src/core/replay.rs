@@ -1,0 +1,123 @@
+//! What the journal still has to tell: [`Replay`].
+//!
+//! The rule: every step in the journal is asked for again, and outcomes are delivered in the order in
+//! which they once were.
+
+use std::collections::{HashMap, VecDeque};
+
+use store::JobNumber;
+
+use crate::divergence::Shown;
+use crate::step::{Outcome, StepId};
+
+/// A step of the journal.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Recorded {
+    pub(crate) id: StepId,
+    pub(crate) kind: String,
+    pub(crate) site: String,
+    /// To be shown.
+    pub(crate) arguments: String,
+    pub(crate) hash: String,
+    pub(crate) began: i64,
+    pub(crate) delivered: Option<i64>,
+    /// It was given up before anything came of it.
+    pub(crate) dropped: bool,
+    pub(crate) job: Option<JobNumber>,
+    pub(crate) until_ms: Option<i64>,
+    /// Known from the journal itself.
+    pub(crate) outcome: Option<Outcome>,
+    /// Text that it takes.
+    pub(crate) bytes: usize,
+}
+
+#[derive(Debug)]
+pub(super) struct Replay {
+    /// Steps that were not asked for again yet.
+    recorded: HashMap<StepId, Recorded>,
+    /// Deliveries that are to be repeated.
+    order: VecDeque<StepId>,
+    last_place: i64,
+    rows: usize,
+    bytes: usize,
+}
+
+// === impl Replay ===
+
+impl Replay {
+    pub(super) fn new(journal: Vec<Recorded>) -> Self {
+        let places = journal
+            .iter()
+            .flat_map(|row| [Some(row.began), row.delivered]);
+        let last_place = places.flatten().max().unwrap_or(0);
+        let mut deliveries: Vec<(i64, StepId)> = journal
+            .iter()
+            .filter(|row| !row.is_inline())
+            .filter_map(|row| Some((row.delivered?, row.id.clone())))
+            .collect();
+        deliveries.sort_unstable();
+        Self {
+            rows: journal.len(),
+            bytes: journal.iter().map(|row| row.bytes).sum(),
+            last_place,
+            order: deliveries.into_iter().map(|(_, id)| id).collect(),
+            recorded: journal
+                .into_iter()
+                .map(|row| (row.id.clone(), row))
+                .collect(),
+        }
+    }
+
+    pub(super) fn last_place(&self) -> i64 {
+        self.last_place
+    }
+
+    /// Steps and text that the journal had.
+    pub(super) fn size(&self) -> (usize, usize) {
+        (self.rows, self.bytes)
+    }
+
+    /// The step as it was, if it was.
+    pub(super) fn take(&mut self, id: &StepId) -> Option<Recorded> {
+        self.recorded.remove(id)
+    }
+
+    /// Whose outcome is delivered next.
+    pub(super) fn next(&self) -> Option<&StepId> {
+        self.order.front()
+    }
+
+    pub(super) fn pass(&mut self) {
+        self.order.pop_front();
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    /// A step that the plan should have asked for by now.
+    pub(super) fn left(&self) -> Option<&Recorded> {
+        self.recorded.values().min_by_key(|row| row.began)
+    }
+
+    pub(super) fn recorded(&self, id: &StepId) -> Option<&Recorded> {
+        self.recorded.get(id)
+    }
+}
+
+// === impl Recorded ===
+
+impl Recorded {
+    /// It was answered where it was asked for: that is no delivery.
+    pub(crate) fn is_inline(&self) -> bool {
+        self.delivered == Some(self.began)
+    }
+
+    pub(super) fn shown(&self) -> Shown {
+        Shown {
+            kind: self.kind.clone(),
+            site: self.site.clone(),
+            arguments: self.arguments.clone(),
+        }
+    }
+}

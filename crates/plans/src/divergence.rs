@@ -1,0 +1,122 @@
+//! A plan that was evaluated again and took another way than its journal says.
+//!
+//! [`Divergence`]; the rule: it shows what was expected and what was met, side by side, and no secret,
+//! since arguments hold none.
+
+use std::fmt;
+
+use serde_json::{Value, json};
+
+use crate::step::StepId;
+
+/// The kind of the error.
+pub const KIND_DIVERGED: &str = "tutti/plan-diverged";
+
+/// What the journal says and what the plan asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Divergence {
+    pub(crate) step: StepId,
+    pub(crate) expected: Shown,
+    /// `None`: the plan did not ask for the step at all.
+    pub(crate) met: Option<Shown>,
+}
+
+/// A step as it is shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Shown {
+    pub(crate) kind: String,
+    pub(crate) site: String,
+    pub(crate) arguments: String,
+}
+
+// === impl Divergence ===
+
+impl Divergence {
+    /// As a plan's error.
+    pub(crate) fn error(&self) -> Value {
+        json!({
+            "kind": KIND_DIVERGED,
+            "msg": self.to_string(),
+            "details": {
+                "step": self.step.to_string(),
+                "expected": self.expected.json(),
+                "met": self.met.as_ref().map(Shown::json),
+            },
+        })
+    }
+}
+
+impl fmt::Display for Divergence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            step,
+            expected,
+            met,
+        } = self;
+        writeln!(
+            f,
+            "the plan was evaluated again and took another way at its step {step}; nothing more of it \
+             is run, since its earlier results would not belong to it. Start it anew."
+        )?;
+        let lines = |shown: &Shown| {
+            [
+                format!("kind      {}", shown.kind),
+                format!("at        {}", shown.site),
+                format!("arguments {}", shown.arguments),
+            ]
+        };
+        let expected = lines(expected);
+        match met {
+            None => {
+                for line in &expected {
+                    writeln!(f, "- {line}")?;
+                }
+                f.write_str("+ (the plan did not come to this step)")
+            }
+            Some(met) => {
+                for (expected, met) in expected.iter().zip(lines(met)) {
+                    if *expected == met {
+                        writeln!(f, "  {expected}")?;
+                    } else {
+                        writeln!(f, "- {expected}")?;
+                        writeln!(f, "+ {met}")?;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Shown {
+    fn json(&self) -> Value {
+        json!({"kind": self.kind, "site": self.site, "arguments": self.arguments})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_is_shown_as_a_diff() {
+        let shown = |arguments: &str| Shown {
+            kind: "task".to_owned(),
+            site: "app (app.pp:3)".to_owned(),
+            arguments: arguments.to_owned(),
+        };
+        let divergence = Divergence {
+            step: "2.1".parse().unwrap(),
+            expected: shown("{\"n\":1}"),
+            met: Some(shown("{\"n\":2}")),
+        };
+        let text = divergence.to_string();
+        assert!(text.contains("step 2.1"), "{text}");
+        assert!(text.contains("  kind      task"), "{text}");
+        assert!(
+            text.contains("- arguments {\"n\":1}\n+ arguments {\"n\":2}"),
+            "{text}"
+        );
+        assert_eq!(divergence.error()["kind"], KIND_DIVERGED);
+    }
+}

@@ -1,0 +1,177 @@
+//! Bringing a plan into memory: its launch, its program and its journal.
+//!
+//! The rule: what is read is all that was ever committed, since nobody else writes of this plan
+//! meanwhile.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use store::{PlanRunRow, PlanStepRow};
+
+use super::book::{Entry, Trouble, Where};
+use super::{Done, Engine, Parts};
+use crate::core::Recorded;
+use crate::defaults::JOURNAL_PAGE;
+use crate::effects::Actor;
+use crate::launch::Launch;
+use crate::program::{Fault, Program};
+use crate::step::{Outcome, StepId};
+use crate::worker::{Life, Order};
+
+/// A plan that can run.
+pub(crate) struct Loaded {
+    program: Arc<dyn Program>,
+    journal: Vec<Recorded>,
+    actor: Arc<Actor>,
+}
+
+// === impl Engine ===
+
+impl Engine {
+    /// Takes up the plans that are not over. To be called once, before [`Engine::run`].
+    pub(crate) async fn recover(&mut self) -> Result<(), store::StoreError> {
+        let unfinished = self.parts.store.unfinished_plans().await?;
+        let mut awaited = self.parts.store.awaited_plan_steps().await?;
+        awaited.reverse();
+        let plans = unfinished.len();
+        for PlanRunRow { plan_job, asleep } in unfinished {
+            let mut steps = Vec::new();
+            while awaited.last().is_some_and(|row| row.plan_job == plan_job) {
+                steps.extend(awaited.pop());
+            }
+            if asleep && !steps.is_empty() {
+                self.sleep_on(plan_job, steps);
+            } else {
+                self.enqueue(plan_job);
+            }
+        }
+        if plans > 0 {
+            tracing::info!(plans, "unfinished plans are taken up again");
+        }
+        Ok(())
+    }
+
+    /// A plan that slept before the restart.
+    fn sleep_on(&mut self, plan: i64, steps: Vec<PlanStepRow>) {
+        let life = self.new_life(plan);
+        self.plans.insert(plan, Entry::new(life, Where::Asleep));
+        for row in steps {
+            let recorded = recorded(&row, &self.parts);
+            self.wait_again(life, &recorded);
+        }
+    }
+
+    pub(super) fn load(&mut self, life: Life) {
+        let parts = Arc::clone(&self.parts);
+        self.tasks.spawn(async move {
+            let loaded = load(&parts, life.plan).await;
+            Done::Loaded(life, loaded.map(Box::new))
+        });
+    }
+
+    pub(super) fn loaded(&mut self, life: Life, loaded: Result<Box<Loaded>, Trouble>) {
+        let loaded = match loaded {
+            Ok(loaded) => *loaded,
+            Err(trouble) => return self.trouble(life, trouble),
+        };
+        let Some(entry) = self.alive(life) else {
+            return;
+        };
+        entry.at = Where::Running;
+        entry.actor = Some(loaded.actor);
+        self.order(life, Order::Begin(life, loaded.program, loaded.journal));
+    }
+}
+
+async fn load(parts: &Arc<Parts>, plan: i64) -> Result<Loaded, Trouble> {
+    // From now on it is not only waited for.
+    parts.store.plan_sleeps(plan, false).await?;
+    let sealed = parts.store.plan_run_sealed(plan).await?;
+    let sealed = sealed.ok_or(Trouble::Over)?;
+    let unreadable = || {
+        let msg = "what was asked for cannot be unsealed: the server has another seal key now";
+        Trouble::Broken(Fault::new("tutti/plan-unreadable", msg))
+    };
+    let launch = Launch::unseal(&sealed, &parts.seal).ok_or_else(unreadable)?;
+    let actor = Arc::new(Actor {
+        plan_job: plan,
+        environment: launch.environment.clone(),
+        owner: launch.owner.clone(),
+        owner_id: launch.owner_id.clone(),
+    });
+    let programs = Arc::clone(&parts.programs);
+    // Reading code blocks.
+    let program = tokio::task::spawn_blocking(move || programs.program(&launch));
+    let program = match program.await {
+        Ok(program) => program.map_err(Trouble::Broken)?,
+        Err(error) if error.is_panic() => {
+            let msg = "the plan cannot be loaded (a bug of the server; please report it)";
+            return Err(Trouble::Broken(Fault::new("tutti/plan-broken", msg)));
+        }
+        // The runtime ends.
+        Err(error) => return Err(Trouble::Unavailable(error.to_string())),
+    };
+    let mut journal: Vec<Recorded> = Vec::new();
+    let mut last = None;
+    loop {
+        let page = parts.store.plan_journal(plan, last.as_ref(), JOURNAL_PAGE);
+        let page = page.await?;
+        let full = page.len() == JOURNAL_PAGE;
+        last = page.last().map(|row| row.step.key.clone());
+        journal.extend(page.iter().map(|row| recorded(row, parts)));
+        if !full {
+            break;
+        }
+    }
+    Ok(Loaded {
+        program,
+        journal,
+        actor,
+    })
+}
+
+/// A row of the journal as the plan is answered from it.
+pub(super) fn recorded(row: &PlanStepRow, parts: &Parts) -> Recorded {
+    let step = &row.step;
+    let ok = step.state == "done";
+    let value = |text: &str| serde_json::from_str(text).unwrap_or(Value::Null);
+    let open = match (&step.outcome, &row.sealed) {
+        (Some(text), _) => Some(value(text)),
+        (None, Some(sealed)) => {
+            let plain = parts.seal.open(sealed).unwrap_or_default();
+            Some(value(&String::from_utf8_lossy(&plain)))
+        }
+        (None, None) => None,
+    };
+    // That time has passed is all that a sleep has to say.
+    let slept = (step.until_ms.is_some() && step.delivered.is_some()).then_some(Value::Null);
+    let outcome = open.or(slept).map(|value| Outcome {
+        ok,
+        value: Arc::new(value),
+    });
+    Recorded {
+        id: id(row),
+        kind: step.kind.clone(),
+        site: step.site.clone(),
+        arguments: step.arguments.clone(),
+        hash: step.hash.clone(),
+        began: step.began,
+        delivered: step.delivered,
+        dropped: step.state == "dropped",
+        job: row.job,
+        until_ms: step.until_ms,
+        bytes: step.site.len()
+            + step.arguments.len()
+            + step.outcome.as_ref().map_or(0, String::len),
+        outcome,
+    }
+}
+
+/// The names in the journal were written by this crate.
+fn id(row: &PlanStepRow) -> StepId {
+    let key = &row.step.key;
+    StepId {
+        branch: key.branch.parse().unwrap_or_default(),
+        number: u32::try_from(key.step).unwrap_or(0),
+    }
+}

@@ -1,0 +1,258 @@
+//! The engine: one actor that owns every plan that is not over.
+//!
+//! [`Engine`] is woken by commands, by its workers, and by its own finished tasks (commits, jobs that
+//! ended, sleeps that are over). It never waits for any of them in line. The rules:
+//! - what begins, begins after the commit that writes it down, or in it;
+//! - a plan whose writing is in doubt leaves the memory and is taken up again from what the store has;
+//! - what a sleeping plan waits for is waited for without it.
+
+mod book;
+mod commit;
+mod load;
+mod rest;
+mod waits;
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use jobs::Clock;
+use pki::seal::SealKey;
+use store::{Store, StoreError};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::{Instant, MissedTickBehavior};
+use tokio_util::sync::CancellationToken;
+
+use self::book::Entry;
+pub(crate) use self::book::Trouble;
+use self::commit::Committed;
+use self::load::Loaded;
+use crate::config::PlansConfig;
+use crate::defaults::SHUTDOWN_GRACE;
+use crate::effects::Effects;
+use crate::launch::Programs;
+use crate::step::{Outcome, StepId};
+use crate::worker::{Life, Order, Report, Worker};
+
+/// What the engine works with.
+pub(crate) struct Parts {
+    pub(crate) config: PlansConfig,
+    pub(crate) store: Store,
+    pub(crate) effects: Arc<dyn Effects>,
+    pub(crate) programs: Arc<dyn Programs>,
+    pub(crate) seal: Arc<SealKey>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) stopped: CancellationToken,
+}
+
+/// What the handle asks of the engine.
+pub(crate) enum Command {
+    /// A plan is to be run, or goes on: its row says so already.
+    Run(i64),
+    /// It is over in the store.
+    Stopped(i64),
+    /// A person's answer, which is in the store already.
+    Answered(i64, StepId, Outcome),
+    /// How many plans are where.
+    Count(oneshot::Sender<Counts>),
+}
+
+/// How many plans are where.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// In memory.
+    pub running: usize,
+    /// Waiting for a place in memory.
+    pub queued: usize,
+    /// Waiting for something, and not in memory.
+    pub asleep: usize,
+}
+
+/// A task of the engine's own that came to its end.
+pub(crate) enum Done {
+    Loaded(Life, Result<Box<Loaded>, Trouble>),
+    Committed(Life, Result<Box<Committed>, Trouble>),
+    Arrived(Life, StepId, Outcome),
+    /// The store knows that the plan sleeps.
+    Asleep(Life, Result<(), Trouble>),
+    /// A plan that was over before it could run was ended.
+    Ended(Life, Result<(), Trouble>),
+    /// A pause is over.
+    Retry(Life),
+    /// Nothing came of it.
+    Nothing,
+}
+
+pub(crate) struct Engine {
+    parts: Arc<Parts>,
+    plans: HashMap<i64, Entry>,
+    /// Plans that wait for a place in memory.
+    queue: VecDeque<i64>,
+    /// Places taken.
+    running: usize,
+    workers: Vec<Worker>,
+    /// Orders that wait for a place in a worker's queue.
+    orders: Vec<VecDeque<Order>>,
+    reports: mpsc::Receiver<Report>,
+    tasks: JoinSet<Done>,
+    lives: u64,
+    lost: Option<StoreError>,
+}
+
+/// A thread that plans run on broke down.
+struct WorkerGone;
+
+// === impl Engine ===
+
+impl Engine {
+    pub(crate) fn new(parts: Parts, workers: Vec<Worker>, reports: mpsc::Receiver<Report>) -> Self {
+        Self {
+            parts: Arc::new(parts),
+            plans: HashMap::new(),
+            queue: VecDeque::new(),
+            running: 0,
+            orders: workers.iter().map(|_| VecDeque::new()).collect(),
+            workers,
+            reports,
+            tasks: JoinSet::new(),
+            lives: 0,
+            lost: None,
+        }
+    }
+
+    /// Works until told to stop, or until the store is lost, and says why.
+    pub(crate) async fn run(mut self, mut commands: mpsc::Receiver<Command>) -> Option<StoreError> {
+        let stopped = self.parts.stopped.clone();
+        let mut tick = tokio::time::interval(self.parts.config.tick);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        while self.lost.is_none() {
+            self.admit();
+            let Ok(full) = self.hand_over() else {
+                // A thread of its own broke down.
+                break;
+            };
+            tokio::select! {
+                biased;
+                () = stopped.cancelled() => break,
+                // A place is free, and taken in the next round.
+                () = has_room(full.clone()), if full.is_some() => {}
+                Some(done) = self.tasks.join_next() => self.done(finished(done)),
+                Some(report) = self.reports.recv() => self.report(report),
+                Some(command) = commands.recv() => self.command(command),
+                _ = tick.tick() => self.tick(Instant::now()),
+            }
+        }
+        self.drain().await
+    }
+
+    fn command(&mut self, command: Command) {
+        match command {
+            Command::Run(plan) => self.enqueue(plan),
+            Command::Stopped(plan) => self.forget(plan),
+            Command::Answered(plan, step, outcome) => self.answered(plan, step, outcome),
+            Command::Count(reply) => {
+                let asleep = self.plans.values().filter(|plan| plan.is_asleep());
+                // A caller that is gone needs no answer.
+                let _ = reply.send(Counts {
+                    running: self.running,
+                    queued: self.queue.len(),
+                    asleep: asleep.count(),
+                });
+            }
+        }
+    }
+
+    fn report(&mut self, report: Report) {
+        match report {
+            Report::Batch(life, batch) => self.write(life, batch),
+            Report::Resting(life, rest, taken) => self.resting(life, rest, taken),
+        }
+    }
+
+    fn done(&mut self, done: Done) {
+        match done {
+            Done::Loaded(life, loaded) => self.loaded(life, loaded),
+            Done::Committed(life, committed) => self.committed(life, committed),
+            Done::Arrived(life, step, outcome) => self.arrived(life, step, outcome),
+            Done::Asleep(life, marked) => self.asleep(life, marked),
+            Done::Ended(life, ended) => self.over(life, ended),
+            Done::Retry(life) => self.retry(life),
+            Done::Nothing => {}
+        }
+    }
+
+    fn order(&mut self, life: Life, order: Order) {
+        if let Some(entry) = self.alive(life) {
+            entry.orders += 1;
+            entry.rest = None;
+        }
+        let worker = usize::try_from(life.number).unwrap_or(0) % self.workers.len();
+        self.orders[worker].push_back(order);
+    }
+
+    /// Gives the workers what they have places for; gives one that has none.
+    fn hand_over(&mut self) -> Result<Option<mpsc::Sender<Order>>, WorkerGone> {
+        let mut full = None;
+        for (worker, orders) in self.workers.iter().zip(&mut self.orders) {
+            while !orders.is_empty() {
+                let permit = match worker.orders.try_reserve() {
+                    Ok(permit) => permit,
+                    Err(mpsc::error::TrySendError::Full(())) => {
+                        full = Some(worker.orders.clone());
+                        break;
+                    }
+                    Err(mpsc::error::TrySendError::Closed(())) => return Err(WorkerGone),
+                };
+                if let Some(order) = orders.pop_front() {
+                    permit.send(order);
+                }
+            }
+        }
+        Ok(full)
+    }
+
+    /// At the end: what is being written is awaited, for a bounded time.
+    async fn drain(mut self) -> Option<StoreError> {
+        for entry in self.plans.values_mut() {
+            entry.stop_waiting();
+        }
+        self.reports.close();
+        let deadline = Instant::now() + SHUTDOWN_GRACE;
+        let ended = async { while self.tasks.join_next().await.is_some() {} };
+        if tokio::time::timeout_at(deadline, ended).await.is_err() {
+            tracing::warn!("plans ended before everything was written; they are taken up again");
+        }
+        let workers = std::mem::take(&mut self.workers);
+        let joined = tokio::task::spawn_blocking(move || {
+            for Worker { orders, thread } in workers {
+                drop(orders);
+                if thread.join().is_err() {
+                    tracing::error!("a thread of plans broke down (a bug; please report it)");
+                }
+            }
+        });
+        if tokio::time::timeout_at(deadline, joined).await.is_err() {
+            tracing::error!("a plan computes and does not stop; it ends with the process");
+        }
+        self.lost
+    }
+}
+
+/// Returns when the queue of a worker has a place, or the worker is gone.
+async fn has_room(orders: Option<mpsc::Sender<Order>>) {
+    if let Some(orders) = orders {
+        drop(orders.reserve().await);
+    }
+}
+
+/// The result of a task of the engine's own; such a task panics only by a bug, which is passed on.
+fn finished(joined: Result<Done, JoinError>) -> Done {
+    match joined {
+        Ok(done) => done,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // It was not waited for any more.
+            Err(_) => Done::Nothing,
+        },
+    }
+}

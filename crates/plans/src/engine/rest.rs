@@ -1,0 +1,84 @@
+//! Plans in which nothing moves: they leave the memory.
+//!
+//! The rule: the store knows that a plan sleeps before it counts as asleep, so that a restart does not
+//! evaluate ten thousand plans to learn that they wait.
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use super::book::{Trouble, Where};
+use super::{Done, Engine};
+use crate::core::Rest;
+use crate::worker::Life;
+
+// === impl Engine ===
+
+impl Engine {
+    /// A plan tells that nothing moves in it, after so many orders.
+    pub(super) fn resting(&mut self, life: Life, rest: Rest, taken: u64) {
+        let long_ms = i64::try_from(self.parts.config.long_sleep.as_millis()).unwrap_or(i64::MAX);
+        let from_ms = self.parts.clock.now_ms().saturating_add(long_ms);
+        let Some(entry) = self.alive(life) else {
+            return;
+        };
+        // An order on its way will move it, and so may a job that is being made.
+        if entry.at != Where::Running || entry.orders != taken || entry.starting > 0 {
+            return;
+        }
+        let long = rest.long_until_ms.is_some_and(|until| until >= from_ms);
+        if rest.evictable && long {
+            return self.fall_asleep(life);
+        }
+        let since = entry.rest.map_or_else(Instant::now, |(since, _)| since);
+        entry.rest = Some((since, rest));
+    }
+
+    /// Looks for plans in which nothing moved for long.
+    pub(super) fn tick(&mut self, now: Instant) {
+        let config = &self.parts.config;
+        let idle = if self.queue.is_empty() {
+            config.idle
+        } else {
+            config.idle_when_full
+        };
+        let idle_since = |since: Instant| now.saturating_duration_since(since) >= idle;
+        let sleepy: Vec<Life> = self
+            .plans
+            .values()
+            .filter(|entry| entry.at == Where::Running)
+            .filter(|entry| {
+                let rests = entry.rest.as_ref();
+                rests.is_some_and(|(since, rest)| rest.evictable && idle_since(*since))
+            })
+            .map(|entry| entry.life)
+            .collect();
+        for life in sleepy {
+            self.fall_asleep(life);
+        }
+    }
+
+    /// Its waits go on.
+    fn fall_asleep(&mut self, life: Life) {
+        self.unload(life.plan, Where::FallingAsleep(false));
+        let parts = Arc::clone(&self.parts);
+        self.tasks.spawn(async move {
+            let marked = parts.store.plan_sleeps(life.plan, true).await;
+            Done::Asleep(life, marked.map_err(Trouble::from))
+        });
+    }
+
+    pub(super) fn asleep(&mut self, life: Life, marked: Result<(), Trouble>) {
+        if let Err(trouble) = marked {
+            return self.trouble(life, trouble);
+        }
+        let Some(entry) = self.alive(life) else {
+            return;
+        };
+        let wanted = entry.at == Where::FallingAsleep(true);
+        entry.at = Where::Asleep;
+        if wanted {
+            self.enqueue(life.plan);
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What can go wrong around plans: at the start, with the engine, and with what people want of a plan.
+//!
+//! The rule: what goes wrong in a plan is none of these; it is how the plan ends.
+
+use std::io;
+
+use store::StoreError;
+
+use crate::step::StepId;
+
+/// Why the engine cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartPlansError {
+    /// The unfinished plans cannot be read.
+    #[error("cannot read the unfinished plans")]
+    Store(#[from] StoreError),
+    /// The threads that plans run on.
+    #[error("cannot start a thread for plans")]
+    Thread(#[from] io::Error),
+}
+
+/// Why the engine ended without being told to.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum PlansLost {
+    /// The store is lost to it.
+    #[error("the store takes nothing any more")]
+    Store(#[from] StoreError),
+    /// A bug.
+    #[error("the plan engine broke (a bug; please report it)")]
+    Broken,
+}
+
+/// Why nothing was done with a plan.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// Too many.
+    #[error("{0} plans are not over yet, and that is as many as there may be; stop some, or wait")]
+    TooMany(usize),
+    /// There is no such plan job, or it is not one that this server runs.
+    #[error("this server runs no plan job {0}: it may be old and deleted, or one that Bolt runs")]
+    Unknown(i64),
+    /// It takes nothing any more.
+    #[error("plan job {number} is over ({state})")]
+    Finished {
+        /// Which.
+        number: i64,
+        /// `success` or `failure`.
+        state: String,
+    },
+    /// It cannot go on, since it did not fail.
+    #[error("plan job {number} has not failed ({state}), so there is nothing to go on from")]
+    NotFailed {
+        /// Which.
+        number: i64,
+        /// `running` or `success`.
+        state: String,
+    },
+    /// There is no such step.
+    #[error("plan job {plan} has taken no step {step}")]
+    UnknownStep {
+        /// Which plan.
+        plan: i64,
+        /// Which step.
+        step: StepId,
+    },
+    /// Nobody is asked there, or somebody answered.
+    #[error("step {step} of plan job {plan} waits for no answer")]
+    NotAsked {
+        /// Which plan.
+        plan: i64,
+        /// Which step.
+        step: StepId,
+    },
+    /// The store failed.
+    #[error("cannot write the plan down")]
+    Store(#[from] StoreError),
+    /// The server is shutting down.
+    #[error("the server is shutting down")]
+    ShuttingDown,
+}

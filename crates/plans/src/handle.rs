@@ -1,0 +1,349 @@
+//! The handle that the rest of the server holds.
+//!
+//! [`Plans`] is cheap to clone; behind it are the engine and its threads. The rule: what it answers is
+//! durable, and after [`Plans::shutdown`] nothing of it runs any more.
+
+use std::fmt;
+use std::sync::Arc;
+
+use jobs::Clock;
+use pki::seal::SealKey;
+use serde_json::{Value, json};
+use store::{NewPlanEvent, PlanAnswer, PlanJobRow, PlanOutcome, PlanStepRow, Store};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::config::PlansConfig;
+use crate::core::key;
+use crate::defaults::{COMMANDS, JOURNAL_PAGE, REPORTS};
+use crate::effects::Effects;
+use crate::engine::{Command, Counts, Engine, Parts};
+use crate::error::{PlanError, PlansLost, StartPlansError};
+use crate::launch::{Launch, Programs};
+use crate::step::{Outcome, StepId};
+use crate::worker::Worker;
+
+/// The plan engine. Cheap to clone.
+#[derive(Clone)]
+pub struct Plans {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    config: PlansConfig,
+    store: Store,
+    effects: Arc<dyn Effects>,
+    seal: Arc<SealKey>,
+    clock: Arc<dyn Clock>,
+    commands: mpsc::Sender<Command>,
+    stopped: CancellationToken,
+    lost: watch::Receiver<Option<PlansLost>>,
+    tasks: TaskTracker,
+}
+
+/// What is shown as the kind of a plan that was stopped.
+const STOPPED: &str = "tutti/plan-stopped";
+
+// === impl Plans ===
+
+impl Plans {
+    /// Starts the engine and takes up the plans that were going on before.
+    pub async fn start(
+        config: PlansConfig,
+        store: Store,
+        effects: Arc<dyn Effects>,
+        programs: Arc<dyn Programs>,
+        seal: Arc<SealKey>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, StartPlansError> {
+        let (commands, queue) = mpsc::channel(COMMANDS);
+        let (reporter, reports) = mpsc::channel(REPORTS);
+        let workers = (0..config.workers.max(1))
+            .map(|index| Worker::start(index, reporter.clone(), Arc::clone(&clock)))
+            .collect::<Result<Vec<_>, _>>()?;
+        let stopped = CancellationToken::new();
+        let parts = Parts {
+            config: config.clone(),
+            store: store.clone(),
+            effects: Arc::clone(&effects),
+            programs,
+            seal: Arc::clone(&seal),
+            clock: Arc::clone(&clock),
+            stopped: stopped.clone(),
+        };
+        let mut engine = Engine::new(parts, workers, reports);
+        engine.recover().await?;
+        let tasks = TaskTracker::new();
+        let (lost_sender, lost) = watch::channel(None);
+        let ending = stopped.clone();
+        let working = tasks.spawn(engine.run(queue));
+        tasks.spawn(async move {
+            let reason = match working.await {
+                Ok(Some(error)) => Some(PlansLost::Store(error)),
+                Ok(None) if ending.is_cancelled() => None,
+                Ok(None) => Some(PlansLost::Broken),
+                Err(error) if error.is_panic() => Some(PlansLost::Broken),
+                // The runtime ends.
+                Err(_) => None,
+            };
+            if let Some(reason) = &reason {
+                tracing::error!(%reason, "the plan engine has ended by itself");
+            }
+            ending.cancel();
+            lost_sender.send_replace(reason);
+        });
+        tasks.close();
+        Ok(Self {
+            shared: Arc::new(Shared {
+                config,
+                store,
+                effects,
+                seal,
+                clock,
+                commands,
+                stopped,
+                lost,
+                tasks,
+            }),
+        })
+    }
+
+    /// Runs a plan; gives the number of its plan job. Whatever is wrong with the plan itself is how it
+    /// ends.
+    pub async fn run(&self, launch: &Launch) -> Result<i64, PlanError> {
+        let counts = self.counts().await?;
+        let unfinished = counts.running + counts.queued + counts.asleep;
+        if unfinished >= self.shared.config.unfinished_plans {
+            return Err(PlanError::TooMany(unfinished));
+        }
+        let Shared { store, seal, .. } = &*self.shared;
+        let row = launch.row(self.shared.clock.now_ms());
+        let number = store.insert_plan_run(&row, launch.seal(seal)).await?;
+        // If the engine ends now, the next one finds the plan.
+        let _ = self.command(Command::Run(number)).await;
+        Ok(number)
+    }
+
+    /// Ends a plan as failed; with `jobs`, what it began is stopped too. One that is over is left as it
+    /// is.
+    pub async fn stop(&self, number: i64, login: &str, jobs: bool) -> Result<(), PlanError> {
+        self.row(number).await?;
+        let Shared { store, effects, .. } = &*self.shared;
+        let msg = match jobs {
+            true => format!("{login} stopped the plan and its jobs"),
+            false => format!("{login} stopped the plan; its jobs that ran were left to end"),
+        };
+        let result = json!({"kind": STOPPED, "msg": msg, "details": {"stopped_by": login}});
+        let details = json!({"plan-id": number.to_string()});
+        let outcome = PlanOutcome {
+            state: "failure".to_owned(),
+            result: result.to_string(),
+            event: self.event("plan_failed", &details, msg),
+        };
+        if !store.finish_plan_job(number, &outcome).await? {
+            return Ok(());
+        }
+        // If the engine ends now, the next one does not take the plan up.
+        let _ = self.command(Command::Stopped(number)).await;
+        if jobs {
+            let states = store.plan_steps(number).await?;
+            for history in states.chunk_by(|one, next| one.job == next.job) {
+                if let Some(last) = history.last()
+                    && !matches!(last.state.as_str(), "stopped" | "finished" | "failed")
+                {
+                    effects.stop(last.job).await;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets a failed plan go on: at this step, which is begun again, and all that followed it; or, without
+    /// one, at the step that failed last. What came before is kept. Gives the step.
+    pub async fn resume(
+        &self,
+        number: i64,
+        login: &str,
+        from: Option<StepId>,
+    ) -> Result<Option<StepId>, PlanError> {
+        let row = self.row(number).await?;
+        let not_failed = |state: String| PlanError::NotFailed { number, state };
+        if row.state != "failure" {
+            return Err(not_failed(row.state));
+        }
+        let steps = self.journal(number).await?;
+        let from = match from {
+            Some(step) => {
+                let wanted = key(&step);
+                let taken = steps.iter().any(|row| row.step.key == wanted);
+                if !taken {
+                    let plan = number;
+                    return Err(PlanError::UnknownStep { plan, step });
+                }
+                Some(wanted)
+            }
+            None => failed_last(&steps),
+        };
+        let step = from.as_ref().map(|from| match from.branch.as_str() {
+            "" => from.step.to_string(),
+            branch => format!("{branch}.{}", from.step),
+        });
+        let details = json!({"step": step, "resumed_by": login});
+        let message = match &step {
+            Some(step) => format!("{login} let the plan go on from its step {step}"),
+            None => format!("{login} let the plan go on"),
+        };
+        let event = self.event("plan_resumed", &details, message);
+        let store = &self.shared.store;
+        if !store.reopen_plan(number, from.as_ref(), &event).await? {
+            return Err(not_failed(self.row(number).await?.state));
+        }
+        // As in `run`.
+        let _ = self.command(Command::Run(number)).await;
+        Ok(step.and_then(|step| step.parse().ok()))
+    }
+
+    /// Answers a step that waits for a person. A secret answer is kept sealed.
+    pub async fn answer(
+        &self,
+        number: i64,
+        step: StepId,
+        login: &str,
+        value: &Value,
+        secret: bool,
+    ) -> Result<(), PlanError> {
+        let row = self.row(number).await?;
+        if row.finished_ms.is_some() {
+            let state = row.state;
+            return Err(PlanError::Finished { number, state });
+        }
+        let Shared { store, seal, .. } = &*self.shared;
+        let text = value.to_string();
+        let details = json!({"step": step.to_string(), "answered_by": login});
+        let message = format!("{login} answered step {step}");
+        let answer = PlanAnswer {
+            key: key(&step),
+            sealed: secret.then(|| seal.seal(text.as_bytes())),
+            outcome: (!secret).then_some(text),
+            event: self.event("answered", &details, message),
+        };
+        let asked = self.asked(number, &step).await?;
+        if !asked || !store.answer_plan_step(number, &answer).await? {
+            let plan = number;
+            return Err(PlanError::NotAsked { plan, step });
+        }
+        // As in `run`.
+        let outcome = Outcome::ok(value.clone());
+        let _ = self.command(Command::Answered(number, step, outcome)).await;
+        Ok(())
+    }
+
+    /// The steps that a plan has taken, by branch and number.
+    pub async fn journal(&self, number: i64) -> Result<Vec<PlanStepRow>, PlanError> {
+        let mut steps: Vec<PlanStepRow> = Vec::new();
+        loop {
+            let last = steps.last().map(|row| row.step.key.clone());
+            let page = self
+                .shared
+                .store
+                .plan_journal(number, last.as_ref(), JOURNAL_PAGE);
+            let page = page.await?;
+            let full = page.len() == JOURNAL_PAGE;
+            steps.extend(page);
+            if !full {
+                return Ok(steps);
+            }
+        }
+    }
+
+    /// How many plans are where.
+    pub async fn counts(&self) -> Result<Counts, PlanError> {
+        let (reply, answer) = oneshot::channel();
+        self.command(Command::Count(reply)).await?;
+        answer.await.map_err(|_| PlanError::ShuttingDown)
+    }
+
+    /// Returns when the engine has ended without being told to, with the reason. A new process takes the
+    /// plans up again.
+    pub async fn lost(&self) -> PlansLost {
+        let mut lost = self.shared.lost.clone();
+        let reason = match lost.wait_for(Option::is_some).await {
+            Ok(reason) => reason.clone(),
+            // It ended in order.
+            Err(_) => None,
+        };
+        match reason {
+            Some(reason) => reason,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Ends the engine and joins its threads. Plans go on at the next start.
+    pub async fn shutdown(&self) {
+        self.shared.stopped.cancel();
+        self.shared.tasks.wait().await;
+    }
+
+    /// Whether this step waits for a person.
+    async fn asked(&self, number: i64, step: &StepId) -> Result<bool, PlanError> {
+        let row = self
+            .shared
+            .store
+            .plan_journal_step(number, &key(step))
+            .await?;
+        let waits = |row: &PlanStepRow| {
+            row.job.is_none() && row.step.until_ms.is_none() && row.step.state == "begun"
+        };
+        Ok(row.as_ref().is_some_and(waits))
+    }
+
+    /// A plan job that this server runs or ran.
+    async fn row(&self, number: i64) -> Result<PlanJobRow, PlanError> {
+        let store = &self.shared.store;
+        let unknown = || PlanError::Unknown(number);
+        store.plan_run_sealed(number).await?.ok_or_else(unknown)?;
+        store.plan_job(number).await?.ok_or_else(unknown)
+    }
+
+    fn event(&self, kind: &str, details: &Value, message: String) -> NewPlanEvent {
+        NewPlanEvent {
+            kind: kind.to_owned(),
+            at_ms: self.shared.clock.now_ms(),
+            details: details.to_string(),
+            message,
+        }
+    }
+
+    async fn command(&self, command: Command) -> Result<(), PlanError> {
+        tokio::select! {
+            sent = self.shared.commands.send(command) => sent.map_err(|_| PlanError::ShuttingDown),
+            () = self.shared.stopped.cancelled() => Err(PlanError::ShuttingDown),
+        }
+    }
+}
+
+/// The failed step that the plan saw last.
+fn failed_last(steps: &[PlanStepRow]) -> Option<store::PlanStepKey> {
+    let failed = steps
+        .iter()
+        .filter(|row| row.step.state == "failed" && row.step.delivered.is_some());
+    failed
+        .max_by_key(|row| row.step.delivered)
+        .map(|row| row.step.key.clone())
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // A handle that was dropped without shutdown: the tasks end by themselves soon.
+        self.stopped.cancel();
+    }
+}
+
+impl fmt::Debug for Plans {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Plans")
+            .field("config", &self.shared.config)
+            .finish_non_exhaustive()
+    }
+}

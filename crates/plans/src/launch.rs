@@ -1,0 +1,91 @@
+//! What it takes to run a plan, from its start or once more: [`Launch`], and [`Programs`], which makes a
+//! program of it.
+//!
+//! The rule: it is kept sealed, since parameters may be secret; what is shown of it has no secrets.
+
+use std::fmt;
+use std::sync::Arc;
+
+use pki::seal::SealKey;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use store::NewPlanJob;
+
+use crate::program::{Fault, Program};
+
+/// A plan to be run.
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub struct Launch {
+    /// `module::plan`.
+    pub plan: String,
+    /// Whose code is run.
+    pub environment: String,
+    /// Parameters by name; may hold secrets.
+    pub params: Map<String, Value>,
+    /// Names of parameters whose values are not shown.
+    pub sensitive: Vec<String>,
+    /// For people.
+    pub description: String,
+    /// Free keys and values, echoed with the plan job.
+    pub userdata: Map<String, Value>,
+    /// The login of who asks.
+    pub owner: String,
+    /// His id.
+    pub owner_id: String,
+}
+
+/// Those who know plans.
+pub trait Programs: Send + Sync + 'static {
+    /// The program of a plan; the same whenever it is asked for. May block.
+    fn program(&self, launch: &Launch) -> Result<Arc<dyn Program>, Fault>;
+}
+
+impl<F> Programs for F
+where
+    F: Fn(&Launch) -> Result<Arc<dyn Program>, Fault> + Send + Sync + 'static,
+{
+    fn program(&self, launch: &Launch) -> Result<Arc<dyn Program>, Fault> {
+        self(launch)
+    }
+}
+
+// === impl Launch ===
+
+impl Launch {
+    pub(crate) fn seal(&self, key: &SealKey) -> Vec<u8> {
+        let plain = serde_json::to_vec(self).expect("JSON and texts always serialise");
+        key.seal(&plain)
+    }
+
+    pub(crate) fn unseal(sealed: &[u8], key: &SealKey) -> Option<Self> {
+        let plain = key.open(sealed).ok()?;
+        serde_json::from_slice(&plain).ok()
+    }
+
+    /// Its row, without secrets.
+    pub(crate) fn row(&self, now_ms: i64) -> NewPlanJob {
+        let start = jobs::PlanStart {
+            plan: self.plan.clone(),
+            environment: self.environment.clone(),
+            params: self.params.clone(),
+            sensitive: self.sensitive.clone(),
+            description: self.description.clone(),
+            userdata: self.userdata.clone(),
+            owner: self.owner.clone(),
+            owner_id: self.owner_id.clone(),
+        };
+        start.row(now_ms)
+    }
+}
+
+/// Never the values of parameters.
+impl fmt::Debug for Launch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Launch")
+            .field("plan", &self.plan)
+            .field("environment", &self.environment)
+            .field("params", &self.params.keys().collect::<Vec<_>>())
+            .field("owner", &self.owner)
+            .finish_non_exhaustive()
+    }
+}

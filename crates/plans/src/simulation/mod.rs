@@ -1,0 +1,10 @@
+//! Plans without clock, disk and threads: random programs, random interleavings, and a crash at any
+//! moment.
+//!
+//! [`World`](world::World) is what survives: the journal and what was done. The rules under test: every
+//! effect is done once; whatever a plan had seen when it began an effect, it has seen in the end; and a
+//! plan whose steps do not race ends as if nothing had happened.
+
+mod program;
+mod rules;
+mod world;

@@ -1,0 +1,102 @@
+//! What must hold.
+
+use proptest::prelude::*;
+
+use super::program::{Act, steady, wild};
+use super::world::World;
+
+/// How a run goes: what happens, by numbers; every so many of them the server dies.
+#[derive(Clone, Debug)]
+struct Luck {
+    chances: Vec<usize>,
+    dies_every: usize,
+}
+
+fn luck() -> impl Strategy<Value = Luck> {
+    (prop::collection::vec(any::<usize>(), 64), 1..12_usize).prop_map(|(chances, dies_every)| {
+        Luck {
+            chances,
+            dies_every,
+        }
+    })
+}
+
+/// Runs a program to its end.
+fn run(acts: &[Act], luck: &Luck, mortal: bool) -> World {
+    let mut world = World::new(acts);
+    let mut steps = 0;
+    let mut life = 0;
+    let mut longest = luck.dies_every;
+    loop {
+        let chance = luck.chances[steps % luck.chances.len()].rotate_left(steps as u32);
+        if !world.step(chance) {
+            return world;
+        }
+        steps += 1;
+        life += 1;
+        assert!(steps < 100_000, "it does not end");
+        if mortal && life == longest && world.result.is_none() {
+            world.crash();
+            life = 0;
+            // Each life is a little longer, so that it ends.
+            longest += 1;
+        }
+    }
+}
+
+fn check(world: &World) -> Result<(), TestCaseError> {
+    for (id, count) in &world.executed {
+        prop_assert_eq!(*count, 1, "{} was done more than once", id);
+    }
+    let seen = world.seen.lock().unwrap();
+    for before in &world.seen_at {
+        prop_assert!(
+            seen.starts_with(before),
+            "an effect was begun by a plan that had seen {:#?}, which it had not in the end: {:#?}",
+            before,
+            seen
+        );
+    }
+    let (end, again) = world.replayed();
+    prop_assert_eq!(&end, &world.result);
+    prop_assert_eq!(&again, &*seen);
+    Ok(())
+}
+
+/// Whether some branch may fail.
+fn fail(acts: &[Act]) -> bool {
+    acts.iter().any(|act| match act {
+        Act::Fail => true,
+        Act::Beside(acts) | Act::Impatient(acts) | Act::Loop(_, acts) => fail(acts),
+        Act::Parallel(all) => all.iter().any(|acts| fail(acts)),
+        Act::IfOk(ok, not) => fail(ok) || fail(not),
+        _ => false,
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn a_plan_that_dies_ends_as_if_it_had_not(acts in steady(), luck in luck()) {
+        let calm = run(&acts, &luck, false);
+        check(&calm)?;
+        let mortal = run(&acts, &luck, true);
+        check(&mortal)?;
+        prop_assert_eq!(&calm.result, &mortal.result);
+        // Of a branch that fails, those that it made beside it are not waited for: how far they come is
+        // a race. Without that, the same steps are taken, if in another order.
+        let steps = |world: &World| {
+            let mut ids: Vec<_> = world.executed.keys().cloned().collect();
+            ids.sort();
+            (ids, world.events)
+        };
+        prop_assert!(fail(&acts) || steps(&calm) == steps(&mortal));
+    }
+
+    #[test]
+    fn whatever_races_what_was_seen_stays_seen(acts in wild(), luck in luck()) {
+        check(&run(&acts, &luck, false))?;
+        check(&run(&acts, &luck, true))?;
+    }
+}

@@ -1,0 +1,224 @@
+//! Steps: everything that a plan does and everything that it learns from outside.
+//!
+//! A [`StepRequest`] is what a program asks for, a [`StepId`] its name in the journal, an [`Outcome`]
+//! what the program gets. The rule: a request's `arguments` hold no secret, and tell it from every
+//! other request that could stand in its place.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::effects::{Deed, Order};
+
+/// A branch of a plan: the plan itself, or a part of it that runs beside the rest. `2.1` is the first
+/// branch of the plan's second.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BranchId(Vec<u32>);
+
+/// A step of a plan: `2.1.7` is the seventh of branch `2.1`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StepId {
+    /// Of which branch.
+    pub branch: BranchId,
+    /// From 1.
+    pub number: u32,
+}
+
+/// The text names no step.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a step's name: write numbers with dots between them, as the events show it")]
+pub struct InvalidStepId(String);
+
+/// What a program asks for.
+pub struct StepRequest {
+    /// `task`, `sleep`, `time`, …
+    pub kind: Cow<'static, str>,
+    /// Where in the plan's code, for people; the same whenever the plan is evaluated.
+    pub site: String,
+    /// What is asked for, without secrets.
+    pub arguments: Value,
+    /// How it is done.
+    pub work: Work,
+}
+
+/// How a step is done.
+pub enum Work {
+    /// At once, by computing it: the time, a random number. Done again after a crash only if nothing
+    /// came of it.
+    Here(Box<dyn FnOnce() -> Outcome>),
+    /// Something is told in the events of the plan job.
+    Tell(Told),
+    /// Time passes.
+    Sleep(Duration),
+    /// A person answers.
+    Ask(Told),
+    /// A job runs on nodes.
+    Run(Box<Order>),
+    /// Something is done on this machine.
+    Do(Arc<dyn Deed>),
+}
+
+/// Something that the events of the plan job tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// `out_message`, `plan_start`, …
+    pub kind: String,
+    /// For programs.
+    pub details: serde_json::Map<String, Value>,
+    /// For people.
+    pub message: String,
+}
+
+/// What came of a step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// Whether it went well, as far as the engine needs to know: a failed step is one that a resumed
+    /// plan begins again.
+    pub ok: bool,
+    /// What the program gets.
+    pub value: Arc<Value>,
+}
+
+// === impl BranchId ===
+
+impl BranchId {
+    /// The plan itself.
+    pub fn root() -> Self {
+        Self::default()
+    }
+
+    pub(crate) fn child(&self, number: u32) -> Self {
+        let mut path = self.0.clone();
+        path.push(number);
+        Self(path)
+    }
+
+    pub(crate) fn depth(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether this is `other` or stands below it.
+    pub(crate) fn is_within(&self, other: &Self) -> bool {
+        self.0.starts_with(&other.0)
+    }
+}
+
+impl fmt::Display for BranchId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, number) in self.0.iter().enumerate() {
+            let dot = if index == 0 { "" } else { "." };
+            write!(f, "{dot}{number}")?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for BranchId {
+    type Err = InvalidStepId;
+
+    fn from_str(text: &str) -> Result<Self, InvalidStepId> {
+        if text.is_empty() {
+            return Ok(Self::root());
+        }
+        let numbers: Result<Vec<u32>, _> = text.split('.').map(str::parse).collect();
+        numbers
+            .map(Self)
+            .map_err(|_| InvalidStepId(text.to_owned()))
+    }
+}
+
+// === impl StepId ===
+
+impl fmt::Display for StepId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { branch, number } = self;
+        let dot = if branch.depth() == 0 { "" } else { "." };
+        write!(f, "{branch}{dot}{number}")
+    }
+}
+
+impl FromStr for StepId {
+    type Err = InvalidStepId;
+
+    fn from_str(text: &str) -> Result<Self, InvalidStepId> {
+        let mut branch: BranchId = text.parse()?;
+        let number = branch.0.pop();
+        let number = number.ok_or_else(|| InvalidStepId(text.to_owned()))?;
+        Ok(Self { branch, number })
+    }
+}
+
+// === impl Work ===
+
+impl Work {
+    /// Whether it is answered without the branch being suspended.
+    pub(crate) fn is_inline(&self) -> bool {
+        matches!(self, Self::Here(_) | Self::Tell(_))
+    }
+}
+
+// === impl Outcome ===
+
+impl Outcome {
+    /// It went well.
+    pub fn ok(value: Value) -> Self {
+        let value = Arc::new(value);
+        Self { ok: true, value }
+    }
+
+    /// It did not.
+    pub fn failed(value: Value) -> Self {
+        let value = Arc::new(value);
+        Self { ok: false, value }
+    }
+
+    /// It did not, and this is why.
+    pub fn error(kind: &str, msg: &str) -> Self {
+        Self::failed(json!({"kind": kind, "msg": msg, "details": {}}))
+    }
+}
+
+/// Only which kind it is.
+impl fmt::Debug for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Here(_) => "Here",
+            Self::Tell(_) => "Tell",
+            Self::Sleep(_) => "Sleep",
+            Self::Ask(_) => "Ask",
+            Self::Run(_) => "Run",
+            Self::Do(_) => "Do",
+        })
+    }
+}
+
+/// Never the work, which may hold secrets.
+impl fmt::Debug for StepRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StepRequest")
+            .field("kind", &self.kind)
+            .field("site", &self.site)
+            .field("arguments", &self.arguments)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_steps_are_read_as_they_are_written() {
+        for text in ["1", "7", "2.1", "2.1.7"] {
+            assert_eq!(text.parse::<StepId>().unwrap().to_string(), text);
+        }
+        assert_eq!("".parse::<BranchId>(), Ok(BranchId::root()));
+        for text in ["", ".", "1.", ".1", "a", "1.-1", "99999999999"] {
+            assert!(text.parse::<StepId>().is_err(), "{text:?}");
+        }
+    }
+}

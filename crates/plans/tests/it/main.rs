@@ -1,0 +1,14 @@
+//! The plan engine on a real store, with jobs that are made in it and nodes that are not there.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "in tests a panic is the report; clippy excuses only test functions"
+)]
+
+mod deaths;
+mod effects;
+mod kill;
+mod plans;
+mod programs;
+mod sleeping;
+mod world;

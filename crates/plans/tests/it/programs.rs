@@ -1,0 +1,250 @@
+//! The plans of the tests, by name.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jobs::TaskRequest;
+use plans::{
+    Branch, Ended, Fault, Launch, Order, Outcome, Program, Programs, StepRequest, Told, Work,
+};
+use serde_json::{Map, Value, json};
+
+/// Knows them.
+pub(crate) struct Library;
+
+impl Programs for Library {
+    fn program(&self, launch: &Launch) -> Result<Arc<dyn Program>, Fault> {
+        let program: fn(&mut Branch<'_>) -> Ended = match launch.plan.as_str() {
+            "sequence" => sequence,
+            "parallel" => parallel,
+            "background" => background,
+            "caught" => caught,
+            "failing" => failing,
+            "naps" => naps,
+            "asking" => asking,
+            "secret" => secret,
+            "panics" => panics,
+            "ignores" => ignores,
+            "greedy" => greedy,
+            "refused" => refused,
+            "deadlock" => deadlock,
+            "impatient" => impatient,
+            "sleeper" => sleeper,
+            name => {
+                let msg = format!("there is no plan {name}");
+                return Err(Fault::new("bolt/unknown-plan", &msg));
+            }
+        };
+        Ok(Arc::new(program))
+    }
+}
+
+/// Those that end by themselves, whoever is faster, and what they return.
+pub(crate) fn steady() -> Vec<(&'static str, Value)> {
+    let n = |n: i64| json!({"n": n});
+    vec![
+        ("sequence", Value::Array((0..8).map(n).collect())),
+        (
+            "parallel",
+            json!(
+                (0..4)
+                    .map(|b| json!([n(b * 10), n(b * 10 + 1)]))
+                    .collect::<Vec<_>>()
+            ),
+        ),
+        ("background", json!([n(1), [n(2), n(3)]])),
+        ("caught", json!([{"failed": n(1)}, n(2)])),
+        ("naps", json!([n(0), n(1), n(2)])),
+        ("asking", json!([n(1), "yes", n(2)])),
+    ]
+}
+
+pub(crate) fn task(branch: &Branch<'_>, task: &str, n: i64) -> Result<Outcome, Fault> {
+    let mut params = Map::new();
+    params.insert("n".to_owned(), json!(n));
+    let request = TaskRequest {
+        task: task.to_owned(),
+        params,
+        ..TaskRequest::default()
+    };
+    branch.step(StepRequest {
+        kind: "task".into(),
+        site: format!("test (test.pp:{n})"),
+        arguments: json!({"task": task, "n": n}),
+        work: Work::Run(Box::new(Order::Task(request))),
+    })
+}
+
+fn work(branch: &Branch<'_>, n: i64) -> Ended {
+    let outcome = task(branch, "works", n)?;
+    Ok((*outcome.value).clone())
+}
+
+fn say(branch: &Branch<'_>, message: &str) -> Result<(), Fault> {
+    let mut details = Map::new();
+    details.insert("message".to_owned(), Value::from(message));
+    branch.step(StepRequest {
+        kind: "out::message".into(),
+        site: String::new(),
+        arguments: json!(message),
+        work: Work::Tell(Told {
+            kind: "out_message".to_owned(),
+            details,
+            message: message.to_owned(),
+        }),
+    })?;
+    Ok(())
+}
+
+fn sleep(branch: &Branch<'_>, time: Duration) -> Result<(), Fault> {
+    branch.step(StepRequest {
+        kind: "sleep".into(),
+        site: String::new(),
+        arguments: json!(time.as_millis().to_string()),
+        work: Work::Sleep(time),
+    })?;
+    Ok(())
+}
+
+fn ask(branch: &Branch<'_>, text: &str) -> Ended {
+    let outcome = branch.step(StepRequest {
+        kind: "prompt".into(),
+        site: String::new(),
+        arguments: json!(text),
+        work: Work::Ask(Told {
+            kind: "prompt".to_owned(),
+            details: Map::new(),
+            message: text.to_owned(),
+        }),
+    })?;
+    Ok((*outcome.value).clone())
+}
+
+fn sequence(branch: &mut Branch<'_>) -> Ended {
+    let mut said = Vec::new();
+    for n in 0..8 {
+        // No two evaluations get the same here, but from the journal.
+        branch.note("uuid", "", json!(n), || {
+            Outcome::ok(json!(format!("{:?}", std::time::Instant::now())))
+        })?;
+        say(branch, &format!("step {n}"))?;
+        said.push(work(branch, n)?);
+    }
+    Ok(Value::Array(said))
+}
+
+fn parallel(branch: &mut Branch<'_>) -> Ended {
+    let branches = (0..4).map(|b| {
+        branch.spawn(move |branch| Ok(json!([work(branch, b * 10)?, work(branch, b * 10 + 1)?])))
+    });
+    let branches = branches.collect::<Result<Vec<_>, _>>()?;
+    let ended = branch.wait(&branches)?;
+    Ok(Value::Array(ended.into_iter().collect::<Result<_, _>>()?))
+}
+
+fn background(branch: &mut Branch<'_>) -> Ended {
+    let beside = branch.spawn(|branch| Ok(json!([work(branch, 2)?, work(branch, 3)?])))?;
+    let first = work(branch, 1)?;
+    let ended = branch.wait(&[beside])?.remove(0)?;
+    Ok(json!([first, ended]))
+}
+
+fn caught(branch: &mut Branch<'_>) -> Ended {
+    let failed = task(branch, "fails", 1)?;
+    assert!(!failed.ok);
+    Ok(json!([*failed.value, work(branch, 2)?]))
+}
+
+fn failing(branch: &mut Branch<'_>) -> Ended {
+    let first = work(branch, 1)?;
+    let second = task(branch, "fails", 2)?;
+    if !second.ok {
+        work(branch, 9)?;
+        return Err(Fault::Failed(
+            json!({"kind": "bolt/run-failure", "msg": "failed", "details": {}}),
+        ));
+    }
+    Ok(json!([first, *second.value, work(branch, 3)?]))
+}
+
+fn naps(branch: &mut Branch<'_>) -> Ended {
+    let mut said = Vec::new();
+    for n in 0..3 {
+        said.push(work(branch, n)?);
+        sleep(branch, Duration::from_millis(20))?;
+    }
+    Ok(Value::Array(said))
+}
+
+fn asking(branch: &mut Branch<'_>) -> Ended {
+    Ok(json!([
+        work(branch, 1)?,
+        ask(branch, "go on?")?,
+        work(branch, 2)?
+    ]))
+}
+
+fn secret(branch: &mut Branch<'_>) -> Ended {
+    let password = ask(branch, "password?")?;
+    work(branch, 1)?;
+    Ok(json!(password.as_str().map(str::len)))
+}
+
+fn panics(branch: &mut Branch<'_>) -> Ended {
+    work(branch, 1)?;
+    panic!("as the test wants it");
+}
+
+/// Catches what must not be caught, for ever.
+fn ignores(branch: &mut Branch<'_>) -> Ended {
+    loop {
+        drop(ask(branch, "anybody?"));
+    }
+}
+
+fn greedy(branch: &mut Branch<'_>) -> Ended {
+    let mut branches = Vec::new();
+    loop {
+        match branch.spawn(|branch| work(branch, 1)) {
+            Ok(id) => branches.push(id),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn refused(branch: &mut Branch<'_>) -> Ended {
+    let outcome = task(branch, "unknown", 1)?;
+    assert!(!outcome.ok);
+    Ok(json!([outcome.value["kind"], work(branch, 2)?]))
+}
+
+fn deadlock(branch: &mut Branch<'_>) -> Ended {
+    let root = branch.id().clone();
+    let child = branch.spawn(move |branch| {
+        branch.wait(&[root])?;
+        Ok(Value::Null)
+    })?;
+    branch.wait(&[child])?;
+    Ok(Value::Null)
+}
+
+fn impatient(branch: &mut Branch<'_>) -> Ended {
+    let slow = branch.spawn(|branch| ask(branch, "nobody answers"))?;
+    let ended = branch.wait_for(
+        std::slice::from_ref(&slow),
+        "impatient",
+        Duration::from_millis(20),
+    )?;
+    assert_eq!(ended, [None]);
+    branch.cancel(std::slice::from_ref(&slow))?;
+    let ended = branch.wait(&[slow])?;
+    Ok(json!([
+        matches!(ended[0], Err(Fault::Stop(plans::Stop::Cancelled))),
+        work(branch, 1)?
+    ]))
+}
+
+fn sleeper(branch: &mut Branch<'_>) -> Ended {
+    sleep(branch, Duration::from_secs(86_400))?;
+    Ok(Value::Null)
+}

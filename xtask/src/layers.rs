@@ -24,7 +24,7 @@ const FLOORS: &[(u8, &[&str])] = &[
         ],
     ),
     (1, &["api-types", "pcp", "pxp"]),
-    (2, &["evaluator", "pcore", "syntax"]),
+    (2, &["evaluator", "hiera", "pcore", "syntax"]),
     (
         3,
         &[
@@ -58,6 +58,7 @@ const SIDEWAYS: &[(&str, &str)] = &[
     ("pxp", "pcp"),
     ("evaluator", "pcore"),
     ("evaluator", "syntax"),
+    ("hiera", "pcore"),
     ("pcore", "syntax"),
     ("access", "store"),
     ("access-directory", "access"),

@@ -4,8 +4,8 @@
 pub const MAX_BYTES: usize = 16 * 1024 * 1024;
 
 /// Bytes that are read of one document before it is given up. It is read again for each place
-/// where blanks are put right for the parser: 300 times, if it has 100 KB; most have no such place.
-pub const MAX_READ_BYTES: usize = MAX_BYTES;
+/// where blanks are put right for the parser: some 100 times, if it has 100 KB; most have no such place.
+pub const MAX_READ_BYTES: usize = 4 * 1024 * 1024;
 
 /// Deepest nesting. People write ten levels; what reads the tree may recurse, also on the small
 /// stack of a plan.

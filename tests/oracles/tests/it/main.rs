@@ -1,5 +1,7 @@
 //! Our crates of the Puppet language give the answers of Ruby and Puppet.
 #![cfg(test)]
 
+mod lookup;
 mod psych;
 mod regex;
+mod site;

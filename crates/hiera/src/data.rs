@@ -1,0 +1,137 @@
+//! Data files as values: [`Cache`].
+//!
+//! The rule: a file is read and parsed once for as long as it is the same file.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pcore::{Binary, Hash, Value};
+use psych::{Node, Options};
+
+use crate::defaults::CACHED_FILES;
+use crate::{Error, FileIdentity, Host};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Format {
+    Yaml,
+    Json,
+    Hocon,
+}
+
+/// Parsed files, for all sessions of a process.
+#[derive(Debug, Default)]
+pub struct Cache {
+    held: Mutex<HashMap<(PathBuf, Format), Held>>,
+}
+
+#[derive(Debug, Clone)]
+struct Held {
+    identity: FileIdentity,
+    data: Value,
+}
+
+impl Cache {
+    /// What a file holds; `Undef` if it is empty.
+    pub(crate) fn load(
+        &self,
+        host: &mut dyn Host,
+        path: &Path,
+        format: Format,
+    ) -> Result<Value, Error> {
+        let key = (path.to_owned(), format);
+        let identity = host.identity(path);
+        if let (Some(identity), Some(held)) = (identity, self.lock().get(&key))
+            && held.identity == identity
+        {
+            return Ok(held.data.clone());
+        }
+        let text = host.read(path)?;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        let parsed = match format {
+            Format::Yaml => yaml(host, path, text),
+            Format::Json => serde_json::from_str(text)
+                .map(from_json)
+                .map_err(|error| error.to_string()),
+            Format::Hocon => hocon::parse(text)
+                .map(from_json)
+                .map_err(|error| error.to_string()),
+        };
+        let data = parsed
+            .map_err(|what| Error::data(format!("Unable to parse ({}): {what}", path.display())))?;
+        if let Some(identity) = identity {
+            let mut held = self.lock();
+            if held.len() >= CACHED_FILES {
+                held.clear();
+            }
+            let data = data.clone();
+            held.insert(key, Held { identity, data });
+        }
+        Ok(data)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<(PathBuf, Format), Held>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn yaml(host: &mut dyn Host, path: &Path, text: &str) -> Result<Value, String> {
+    let document = psych::load(text, Options::HIERA).map_err(|error| error.to_string())?;
+    for warning in &document.warnings {
+        host.warn(&format!(
+            "{}:{}: the key '{}' is already set in line {}; this one counts",
+            path.display(),
+            warning.line,
+            warning.key,
+            warning.first_line
+        ));
+    }
+    Ok(document.root.as_ref().map(from_yaml).unwrap_or_default())
+}
+
+/// Symbols are what they are written as without the colon where they are keys, as Puppet takes them,
+/// and with it elsewhere.
+fn from_yaml(node: &Node) -> Value {
+    match &node.value {
+        psych::Value::Null => Value::Undef,
+        psych::Value::Bool(flag) => Value::Bool(*flag),
+        psych::Value::Integer(number) => Value::Int(*number),
+        psych::Value::Float(number) => Value::Float(*number),
+        psych::Value::BigInteger(text) | psych::Value::String(text) => Value::Str(text.clone()),
+        psych::Value::Symbol(text) => Value::from(format!(":{text}")),
+        psych::Value::Binary(bytes) => Value::Binary(Binary::new(bytes.clone())),
+        // Refused while the text was read.
+        psych::Value::Date(_) | psych::Value::Time(_) => Value::Undef,
+        psych::Value::Sequence(items) => Value::array(items.iter().map(from_yaml).collect()),
+        psych::Value::Mapping(mapping) => {
+            let entries = mapping.iter().map(|(key, value)| {
+                let key = match &key.value {
+                    psych::Value::Symbol(text) => Value::Str(text.clone()),
+                    _ => from_yaml(key),
+                };
+                (key, from_yaml(value))
+            });
+            Value::Hash(Arc::new(entries.collect()))
+        }
+    }
+}
+
+fn from_json(json: serde_json::Value) -> Value {
+    match json {
+        serde_json::Value::Null => Value::Undef,
+        serde_json::Value::Bool(flag) => Value::Bool(flag),
+        serde_json::Value::Number(number) => match number.as_i64() {
+            Some(number) => Value::Int(number),
+            None => Value::Float(number.as_f64().unwrap_or(f64::NAN)),
+        },
+        serde_json::Value::String(text) => Value::from(text),
+        serde_json::Value::Array(items) => Value::array(items.into_iter().map(from_json).collect()),
+        serde_json::Value::Object(fields) => {
+            let entries = fields.into_iter();
+            let hash: Hash = entries
+                .map(|(key, value)| (key, from_json(value)))
+                .collect();
+            Value::Hash(Arc::new(hash))
+        }
+    }
+}

@@ -1,0 +1,382 @@
+//! What a lookup did, step by step, as `puppet lookup --explain` tells it. Main type:
+//! [`Explainer`].
+
+use std::fmt::Write as _;
+
+use pcore::{Hash, Value};
+
+/// A step, with what it is about.
+#[derive(Debug)]
+pub(crate) enum Step {
+    Root,
+    /// The search for a key.
+    Top(String),
+    InvalidKey(String),
+    MergeSource,
+    Provider {
+        name: String,
+        config: Option<String>,
+    },
+    Location {
+        uri: bool,
+        place: String,
+        original: String,
+    },
+    Interpolate(String),
+    Merge {
+        name: &'static str,
+        options: Hash,
+    },
+    Module(String),
+    Scope(String),
+    SubLookup(String),
+    Segment,
+}
+
+#[derive(Debug, PartialEq)]
+enum Event {
+    None,
+    Found(&'static str),
+    NotFound,
+    LocationNotFound,
+    Result,
+    ModuleNotFound,
+    ModuleProviderNotFound,
+}
+
+#[derive(Debug)]
+struct Node {
+    step: Step,
+    event: Event,
+    key: String,
+    value: Value,
+    texts: Vec<String>,
+    branches: Vec<usize>,
+    parent: usize,
+}
+
+/// Collects the steps of one lookup.
+#[derive(Debug)]
+pub struct Explainer {
+    nodes: Vec<Node>,
+    current: usize,
+    only_options: bool,
+}
+
+impl Default for Explainer {
+    fn default() -> Self {
+        Self::new(false)
+    }
+}
+
+impl Explainer {
+    /// With `only_options`, only the search for `lookup_options` is carried out.
+    #[must_use]
+    pub fn new(only_options: bool) -> Self {
+        let mut explainer = Self {
+            nodes: Vec::new(),
+            current: 0,
+            only_options,
+        };
+        explainer.nodes.push(Node::of(Step::Root, 0));
+        explainer
+    }
+
+    pub(crate) fn only_options(&self) -> bool {
+        self.only_options
+    }
+
+    pub(crate) fn push(&mut self, step: Step) {
+        let index = self.nodes.len();
+        self.nodes.push(Node::of(step, self.current));
+        self.nodes[self.current].branches.push(index);
+        self.current = index;
+    }
+
+    pub(crate) fn pop(&mut self) {
+        self.current = self.nodes[self.current].parent;
+    }
+
+    pub(crate) fn found(&mut self, key: &str, value: &Value, place: &'static str) {
+        let node = &mut self.nodes[self.current];
+        node.event = Event::Found(place);
+        node.key = key.to_owned();
+        node.value = value.clone();
+    }
+
+    pub(crate) fn not_found(&mut self, key: &str) {
+        let node = &mut self.nodes[self.current];
+        node.event = Event::NotFound;
+        node.key = key.to_owned();
+    }
+
+    pub(crate) fn location_not_found(&mut self) {
+        self.nodes[self.current].event = Event::LocationNotFound;
+    }
+
+    pub(crate) fn result(&mut self, value: &Value) {
+        let node = &mut self.nodes[self.current];
+        node.event = Event::Result;
+        node.value = value.clone();
+    }
+
+    pub(crate) fn no_module(&mut self, module: &str, provider_only: bool) {
+        self.push(Step::Module(module.to_owned()));
+        self.nodes[self.current].event = match provider_only {
+            true => Event::ModuleProviderNotFound,
+            false => Event::ModuleNotFound,
+        };
+        self.pop();
+    }
+
+    /// A line about where the lookup is.
+    pub fn text(&mut self, text: impl Into<String>) {
+        self.nodes[self.current].texts.push(text.into());
+    }
+
+    /// All that was collected.
+    #[must_use]
+    pub fn explain(&self) -> String {
+        let mut out = String::new();
+        self.branches(0, &mut out, "");
+        self.texts(0, &mut out, "");
+        out
+    }
+
+    fn branches(&self, node: usize, out: &mut String, indent: &str) {
+        for branch in &self.nodes[node].branches {
+            self.dump(*branch, out, indent);
+        }
+    }
+
+    fn texts(&self, node: usize, out: &mut String, indent: &str) {
+        for text in &self.nodes[node].texts {
+            let _ = writeln!(out, "{indent}{text}");
+        }
+    }
+
+    fn dump(&self, index: usize, out: &mut String, indent: &str) {
+        let node = &self.nodes[index];
+        let inner = format!("{indent}  ");
+        let mut outcome = true;
+        match &node.step {
+            Step::Root => {}
+            Step::Top(key) => {
+                let _ = writeln!(out, "{indent}Searching for \"{key}\"");
+                outcome = false;
+            }
+            Step::InvalidKey(key) => {
+                let _ = writeln!(out, "{indent}Invalid key \"{key}\"");
+                return;
+            }
+            Step::MergeSource => {
+                let _ = writeln!(
+                    out,
+                    "{indent}Using merge options from \"lookup_options\" hash"
+                );
+                return;
+            }
+            Step::Module(module) => {
+                let _ = match node.event {
+                    Event::ModuleNotFound => writeln!(out, "{indent}Module \"{module}\" not found"),
+                    _ => writeln!(
+                        out,
+                        "{indent}Module data provider for module \"{module}\" not found"
+                    ),
+                };
+                return;
+            }
+            Step::Provider { name, config } => {
+                let _ = writeln!(out, "{indent}{name}");
+                if let Some(config) = config {
+                    let _ = writeln!(out, "{inner}Using configuration \"{config}\"");
+                }
+            }
+            Step::Interpolate(text) => {
+                let _ = writeln!(out, "{indent}Interpolation on \"{text}\"");
+                outcome = false;
+            }
+            Step::Scope(name) => {
+                let _ = writeln!(out, "{indent}{name}");
+            }
+            Step::SubLookup(key) => {
+                let _ = writeln!(out, "{indent}Sub key: \"{key}\"");
+            }
+            Step::Segment => return self.outcome(index, out, indent),
+            Step::Location {
+                uri,
+                place,
+                original,
+            } => return self.location(index, out, indent, (*uri, place, original)),
+            Step::Merge { name, options } => {
+                return self.merge(index, out, indent, (name, options));
+            }
+        }
+        self.branches(index, out, &inner);
+        if outcome {
+            self.outcome(index, out, &inner);
+        }
+    }
+
+    fn location(
+        &self,
+        index: usize,
+        out: &mut String,
+        indent: &str,
+        (uri, place, original): (bool, &str, &str),
+    ) {
+        let (kind, small) = if uri {
+            ("URI", "uri")
+        } else {
+            ("Path", "path")
+        };
+        let inner = format!("{indent}  ");
+        let _ = writeln!(out, "{indent}{kind} \"{place}\"");
+        let _ = writeln!(out, "{inner}Original {small}: \"{original}\"");
+        self.branches(index, out, &inner);
+        if self.nodes[index].event == Event::LocationNotFound {
+            let _ = writeln!(out, "{inner}{kind} not found");
+        }
+        self.outcome(index, out, &inner);
+    }
+
+    /// What merged only one place is told as if it had not merged.
+    fn merge(&self, index: usize, out: &mut String, indent: &str, (name, options): (&str, &Hash)) {
+        let node = &self.nodes[index];
+        match node.branches.as_slice() {
+            [] => return,
+            [only] => return self.dump(*only, out, indent),
+            _ => {}
+        }
+        let inner = format!("{indent}  ");
+        let _ = writeln!(out, "{indent}Merge strategy {name}");
+        if !options.is_empty() {
+            let _ = write!(out, "{inner}Options: ");
+            dump_hash(out, &inner, options);
+            out.push('\n');
+        }
+        self.branches(index, out, &inner);
+        if node.event == Event::Result {
+            let _ = write!(out, "{inner}Merged result: ");
+            dump_value(out, &inner, &node.value);
+            out.push('\n');
+        }
+    }
+
+    fn outcome(&self, index: usize, out: &mut String, indent: &str) {
+        let node = &self.nodes[index];
+        match node.event {
+            Event::NotFound => {
+                let _ = writeln!(out, "{indent}No such key: \"{}\"", node.key);
+            }
+            Event::Found(place) => {
+                let _ = write!(out, "{indent}Found key: \"{}\" value: ", node.key);
+                dump_value(out, indent, &node.value);
+                let _ = writeln!(out, "{place}");
+            }
+            _ => {}
+        }
+        self.texts(index, out, indent);
+    }
+}
+
+impl Node {
+    fn of(step: Step, parent: usize) -> Self {
+        Self {
+            step,
+            event: Event::None,
+            key: String::new(),
+            value: Value::Undef,
+            texts: Vec::new(),
+            branches: Vec::new(),
+            parent,
+        }
+    }
+}
+
+fn dump_value(out: &mut String, indent: &str, value: &Value) {
+    match value {
+        Value::Hash(hash) => dump_hash(out, indent, hash),
+        Value::Array(items) if !items.is_empty() => {
+            let inner = format!("{indent}  ");
+            for (index, item) in items.iter().enumerate() {
+                out.push_str(if index == 0 { "[\n" } else { ",\n" });
+                out.push_str(&inner);
+                dump_value(out, &inner, item);
+            }
+            let _ = write!(out, "\n{indent}]");
+        }
+        other => out.push_str(&inspect(other)),
+    }
+}
+
+fn dump_hash(out: &mut String, indent: &str, hash: &Hash) {
+    if hash.is_empty() {
+        out.push_str("{}");
+        return;
+    }
+    let inner = format!("{indent}  ");
+    for (index, (key, value)) in hash.iter().enumerate() {
+        out.push_str(if index == 0 { "{\n" } else { ",\n" });
+        out.push_str(&inner);
+        dump_value(out, &inner, key);
+        out.push_str(" => ");
+        dump_value(out, &inner, value);
+    }
+    let _ = write!(out, "\n{indent}}}");
+}
+
+/// As Ruby's `inspect`.
+pub(crate) fn inspect(value: &Value) -> String {
+    match value {
+        Value::Undef => "nil".to_owned(),
+        Value::Str(text) => inspect_text(text),
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(inspect).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Value::Hash(hash) => {
+            let entries = hash.iter();
+            let entries: Vec<String> = entries
+                .map(|(key, value)| format!("{}=>{}", inspect(key), inspect(value)))
+                .collect();
+            format!("{{{}}}", entries.join(", "))
+        }
+        other => plain(other),
+    }
+}
+
+fn inspect_text(text: &str) -> String {
+    let mut out = String::from("\"");
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            '\r' => out.push_str("\\r"),
+            '\x1b' => out.push_str("\\e"),
+            '#' if matches!(chars.peek(), Some('{' | '$' | '@')) => out.push_str("\\#"),
+            c if c.is_control() => {
+                let _ = write!(out, "\\x{:02X}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// As Ruby's `to_s`.
+pub(crate) fn plain(value: &Value) -> String {
+    match value {
+        Value::Undef => String::new(),
+        Value::Bool(flag) => flag.to_string(),
+        Value::Int(number) => number.to_string(),
+        Value::Float(number) => pcore::ruby_float(*number),
+        Value::Str(text) => text.to_string(),
+        Value::Array(_) | Value::Hash(_) => inspect(value),
+        other => format!("{other:?}"),
+    }
+}

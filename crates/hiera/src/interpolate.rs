@@ -1,0 +1,214 @@
+//! `%{…}` in data and configurations.
+
+use std::sync::Arc;
+
+use pcore::{Hash, Value};
+
+use crate::defaults::MAX_INTERPOLATED_BYTES;
+use crate::explain::{Step, plain};
+use crate::key;
+use crate::run::Run;
+use crate::{Error, Session};
+
+/// Whether `%{lookup('…')}` and its like may stand there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Methods {
+    Allowed,
+    /// In a configuration.
+    Forbidden,
+}
+
+/// What an expression asks for.
+enum Asked<'e> {
+    Variable(&'e str),
+    Key(&'e str),
+    Alias(&'e str),
+    Literal(&'e str),
+}
+
+impl Session {
+    /// A value with all expressions in its texts and keys filled in.
+    pub(crate) fn interpolate(
+        &mut self,
+        run: &mut Run<'_>,
+        value: &Value,
+        methods: Methods,
+    ) -> Result<Value, Error> {
+        match value {
+            Value::Str(text) if text.contains("%{") => self.interpolate_text(run, text, methods),
+            Value::Array(items) => {
+                let items: Result<Vec<Value>, Error> = items
+                    .iter()
+                    .map(|item| self.interpolate(run, item, methods))
+                    .collect();
+                Ok(Value::array(items?))
+            }
+            Value::Hash(hash) => {
+                let mut filled = Hash::with_capacity(hash.len());
+                for (key, value) in hash.iter() {
+                    let key = self.interpolate(run, key, methods)?;
+                    filled.insert(key, self.interpolate(run, value, methods)?);
+                }
+                Ok(Value::Hash(Arc::new(filled)))
+            }
+            other => Ok(other.clone()),
+        }
+    }
+
+    /// A text of a configuration.
+    pub(crate) fn interpolate_config(
+        &mut self,
+        run: &mut Run<'_>,
+        text: &str,
+    ) -> Result<String, Error> {
+        let value = self.interpolate(run, &Value::from(text), Methods::Forbidden)?;
+        Ok(plain(&value))
+    }
+
+    fn interpolate_text(
+        &mut self,
+        run: &mut Run<'_>,
+        text: &str,
+        methods: Methods,
+    ) -> Result<Value, Error> {
+        run.within(Step::Interpolate(text.to_owned()), |run| {
+            let mut out = String::new();
+            let mut rest = text;
+            while let Some(start) = rest.find("%{") {
+                let inner = &rest[start + 2..];
+                let Some(end) = inner.find('}') else { break };
+                out.push_str(&rest[..start]);
+                let whole = start == 0 && out.is_empty() && inner[end + 1..].is_empty();
+                let is_whole = whole && rest.len() == text.len();
+                rest = &inner[end + 1..];
+                match self.expression(run, inner[..end].trim(), is_whole, methods)? {
+                    Filled::Alias(value) => return Ok(value),
+                    Filled::Text(filled) => out.push_str(&filled),
+                }
+                if out.len() > MAX_INTERPOLATED_BYTES {
+                    return Err(Error::data(format!(
+                        "interpolation makes a text of more than {MAX_INTERPOLATED_BYTES} bytes"
+                    )));
+                }
+            }
+            out.push_str(rest);
+            Ok(Value::from(out))
+        })
+    }
+
+    fn expression(
+        &mut self,
+        run: &mut Run<'_>,
+        expression: &str,
+        is_whole: bool,
+        methods: Methods,
+    ) -> Result<Filled, Error> {
+        if matches!(expression, "" | "::" | "\"\"" | "''" | "\"::\"" | "'::'") {
+            return Ok(Filled::Text(String::new()));
+        }
+        let (name, value) = match asked(expression, methods)? {
+            Asked::Variable(name) => {
+                let value = self.scope_value(run, name, expression)?;
+                (format!("scope:{name}"), value)
+            }
+            Asked::Literal(text) => (text.to_owned(), Value::from(text)),
+            Asked::Key(key) => (key.to_owned(), self.sub_lookup(run, key)?),
+            Asked::Alias(_) if !is_whole => {
+                return Err(Error::Expression(
+                    "'alias' interpolation is only permitted if the expression is equal to the \
+                     entire string",
+                ));
+            }
+            Asked::Alias(key) => return Ok(Filled::Alias(self.sub_lookup(run, key)?)),
+        };
+        let filled = run.check(&name, |run| self.interpolate(run, &value, methods))?;
+        Ok(Filled::Text(plain(&filled)))
+    }
+
+    /// A lookup for `%{lookup('…')}`; what is not there is empty.
+    fn sub_lookup(&mut self, run: &mut Run<'_>, key: &str) -> Result<Value, Error> {
+        if let Some(value) = run.overrides.get_str(key) {
+            return Ok(value.clone());
+        }
+        if let Some(value) = self.search(run, key, &Value::Undef)? {
+            return Ok(value);
+        }
+        let default = run.defaults.get_str(key).cloned();
+        Ok(default.unwrap_or_else(|| Value::from("")))
+    }
+
+    /// A variable, dug into; undefined if it is not there.
+    pub(crate) fn scope_value(
+        &mut self,
+        run: &mut Run<'_>,
+        name: &str,
+        subject: &str,
+    ) -> Result<Value, Error> {
+        let segments = key::split(name)
+            .ok_or_else(|| Error::data(format!("Syntax error in string: {subject}")))?;
+        let (root, below) = segments
+            .split_first()
+            .ok_or_else(|| Error::data(format!("Syntax error in string: {subject}")))?;
+        let root = plain(root);
+        let value = run.within(Step::Scope("Global Scope".to_owned()), |run| {
+            if let Some(value) = run.overrides.get_str(&root) {
+                run.explain(|it| it.found(&root, value, " in overrides"));
+                return Ok(value.clone());
+            }
+            if let Some(value) = run.variable(&root)? {
+                run.found(&root, &value);
+                return Ok(value);
+            }
+            if run.depends_on.is_none() && run.host.strict_variables() {
+                return Err(Error::Undefined(root.clone()));
+            }
+            match run.defaults.get_str(&root) {
+                Some(value) => {
+                    run.explain(|it| it.found(&root, value, " in defaults"));
+                    Ok(value.clone())
+                }
+                None => Ok(Value::Undef),
+            }
+        })?;
+        if value == Value::Undef || below.is_empty() {
+            return Ok(value);
+        }
+        Ok(key::dig(run, name, below, value)?.unwrap_or_default())
+    }
+}
+
+enum Filled {
+    Text(String),
+    Alias(Value),
+}
+
+/// `name`, or a method as in `lookup('key')`.
+fn asked(expression: &str, methods: Methods) -> Result<Asked<'_>, Error> {
+    let Some((method, key)) = method_call(expression) else {
+        return Ok(Asked::Variable(expression));
+    };
+    if methods == Methods::Forbidden {
+        return Err(Error::Expression(
+            "Interpolation using method syntax is not allowed in this context",
+        ));
+    }
+    match method {
+        "lookup" | "hiera" => Ok(Asked::Key(key)),
+        "alias" => Ok(Asked::Alias(key)),
+        "scope" => Ok(Asked::Variable(key)),
+        "literal" => Ok(Asked::Literal(key)),
+        _ => Err(Error::Method(method.to_owned())),
+    }
+}
+
+fn method_call(expression: &str) -> Option<(&str, &str)> {
+    let (method, rest) = expression.split_once('(')?;
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if method.is_empty() || !method.chars().all(word) {
+        return None;
+    }
+    let quoted = rest.strip_suffix(')')?;
+    let quote = quoted.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
+    let key = quoted.strip_prefix(quote)?.strip_suffix(quote)?;
+    (!key.is_empty() && !key.contains(quote)).then_some((method, key))
+}

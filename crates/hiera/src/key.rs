@@ -1,0 +1,166 @@
+//! Keys: `profile::web.vhosts.0."a.b"`. Main type: [`LookupKey`].
+
+use std::sync::Arc;
+
+use pcore::{Hash, Value};
+
+use crate::explain::Step;
+use crate::run::Run;
+use crate::{Error, explain};
+
+/// A key taken apart.
+#[derive(Debug, Clone)]
+pub(crate) struct LookupKey {
+    pub(crate) text: String,
+    pub(crate) root: String,
+    /// What stands before the first `::` of the root.
+    pub(crate) module: Option<String>,
+    /// Behind the root: texts and integers.
+    pub(crate) segments: Vec<Value>,
+}
+
+impl LookupKey {
+    pub(crate) fn parse(text: &str) -> Result<Self, Error> {
+        let mut segments = split(text)
+            .ok_or_else(|| Error::data(format!("Syntax error in key: '{text}'")))?
+            .into_iter();
+        let root = match segments.next() {
+            Some(Value::Str(root)) => root.to_string(),
+            Some(Value::Int(root)) => root.to_string(),
+            _ => return Err(Error::data(format!("Syntax error in key: '{text}'"))),
+        };
+        Ok(Self {
+            text: text.to_owned(),
+            module: root.find("::").map(|at| root[..at].to_owned()),
+            root,
+            segments: segments.collect(),
+        })
+    }
+
+    /// What the segments name in a value.
+    pub(crate) fn dig(&self, run: &mut Run<'_>, value: Value) -> Result<Option<Value>, Error> {
+        dig(run, &self.text, &self.segments, value)
+    }
+}
+
+/// Segments of a key; `None` if it cannot be taken apart.
+pub(crate) fn split(key: &str) -> Option<Vec<Value>> {
+    if !key.contains(['\'', '"', '.']) {
+        return Some(vec![Value::from(key)]);
+    }
+    let mut segments = Vec::new();
+    let mut rest = key;
+    loop {
+        let trimmed = rest.trim_start();
+        let quote = trimmed.chars().next().filter(|c| matches!(c, '\'' | '"'));
+        let (segment, after) = match quote {
+            Some(quote) => {
+                let inner = &trimmed[1..];
+                let end = inner.find(quote).filter(|end| *end > 0)?;
+                (Value::from(&inner[..end]), inner[end + 1..].trim_start())
+            }
+            None => {
+                let end = rest.find(['\'', '"', '.']).unwrap_or(rest.len());
+                if end == 0 {
+                    return None;
+                }
+                (plain_segment(rest[..end].trim()), &rest[end..])
+            }
+        };
+        segments.push(segment);
+        if after.is_empty() {
+            return Some(segments);
+        }
+        rest = after.strip_prefix('.')?;
+    }
+}
+
+fn plain_segment(text: &str) -> Value {
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let whole = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    match text.parse::<i64>() {
+        Ok(index) if whole => Value::Int(index),
+        _ => Value::from(text),
+    }
+}
+
+/// What segments name in a value; `None` if it is not there.
+pub(crate) fn dig(
+    run: &mut Run<'_>,
+    key: &str,
+    segments: &[Value],
+    value: Value,
+) -> Result<Option<Value>, Error> {
+    if segments.is_empty() {
+        return Ok(Some(value));
+    }
+    let joined: Vec<String> = segments.iter().map(explain::plain).collect();
+    run.within(Step::SubLookup(joined.join(".")), |run| {
+        let mut value = value;
+        for segment in segments {
+            let found = run.within(Step::Segment, |run| {
+                let name = explain::plain(segment);
+                let found = one(key, segment, &value)?;
+                match &found {
+                    Some(found) => run.found(&name, found),
+                    None => run.not_found(&name),
+                }
+                Ok(found)
+            })?;
+            match found {
+                Some(found) => value = found,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(value))
+    })
+}
+
+fn one(key: &str, segment: &Value, value: &Value) -> Result<Option<Value>, Error> {
+    match (value, segment) {
+        (Value::Undef, _) => Ok(None),
+        (Value::Array(items), Value::Int(index)) => {
+            let index = usize::try_from(*index).ok();
+            Ok(index.and_then(|index| items.get(index)).cloned())
+        }
+        (Value::Hash(hash), segment) => Ok(hash.get(segment).cloned()),
+        (other, segment) => Err(Error::data(format!(
+            "Data Provider type mismatch: Got {} when a hash-like object was expected to access \
+             value using '{}' from key '{key}'",
+            ruby_class(other),
+            explain::plain(segment)
+        ))),
+    }
+}
+
+pub(crate) fn ruby_class(value: &Value) -> &'static str {
+    match value {
+        Value::Undef => "NilClass",
+        Value::Bool(true) => "TrueClass",
+        Value::Bool(false) => "FalseClass",
+        Value::Int(_) => "Integer",
+        Value::Float(_) => "Float",
+        Value::Str(_) => "String",
+        Value::Array(_) => "Array",
+        Value::Hash(_) => "Hash",
+        _ => "Object",
+    }
+}
+
+/// Only what the segments name, in hashes and lists of its own.
+pub(crate) fn wrapped(segments: &[Value], value: Value) -> Value {
+    segments
+        .iter()
+        .rev()
+        .fold(value, |inner, segment| match segment {
+            Value::Int(index) => {
+                let mut items = vec![Value::Undef; usize::try_from(*index).unwrap_or(0).min(1000)];
+                items.push(inner);
+                Value::array(items)
+            }
+            name => {
+                let hash: Hash = [(name.clone(), inner)].into_iter().collect();
+                Value::Hash(Arc::new(hash))
+            }
+        })
+}

@@ -1,0 +1,31 @@
+//! Hiera 5: values by their keys, from the layers global, environment and module. Main types:
+//! [`Session`], which belongs to one compilation or plan, and [`Request`].
+//!
+//! Left out, each refused by name: backends of Hiera 3 that are written in Ruby. Configurations of
+//! version 3 are read in the global layer, for yaml, json, hocon and eyaml.
+//!
+//! Rules that hold here: everything that a lookup sees of the world comes through [`Host`]; a lookup
+//! ends within the limits of [`defaults`]; a file is parsed once, as long as it is the same file.
+
+mod backend;
+mod config;
+mod data;
+mod deep;
+pub mod defaults;
+mod error;
+mod explain;
+mod host;
+mod interpolate;
+mod key;
+mod layer;
+mod location;
+mod merge;
+mod options;
+mod run;
+mod session;
+
+pub use data::Cache;
+pub use error::{Error, HostError};
+pub use explain::Explainer;
+pub use host::{FileIdentity, FunctionCall, Host};
+pub use session::{Request, Session, Settings};

@@ -1,0 +1,208 @@
+//! `lookup_options`: how a key is merged and converted. Main type: [`KeyOptions`].
+
+use std::sync::Arc;
+
+use pcore::{Hash, Value};
+use ruby_regex::Regex;
+
+use crate::explain::{Step, plain};
+use crate::key::LookupKey;
+use crate::layer::{LayerId, merge_over};
+use crate::merge::Merge;
+use crate::run::Run;
+use crate::{Error, Session};
+
+pub(crate) const LOOKUP_OPTIONS: &str = "lookup_options";
+
+/// The options of all keys: those of one key each, and those of patterns in their order.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct KeyOptions {
+    keys: Hash,
+    patterns: Vec<(Regex, Value)>,
+}
+
+impl KeyOptions {
+    fn of(options: &Hash) -> Result<Self, Error> {
+        let mut read = Self::default();
+        for (key, value) in options.iter() {
+            let name = plain(key);
+            if name.starts_with('^') {
+                let regex = Regex::new(&name).map_err(|error| Error::data(error.to_string()))?;
+                read.patterns.push((regex, value.clone()));
+            } else {
+                read.keys.insert(name, value.clone());
+            }
+        }
+        Ok(read)
+    }
+
+    /// The options of a key.
+    pub(crate) fn of_key(&self, root: &str) -> Result<Option<Value>, Error> {
+        match self.keys.get_str(root) {
+            None | Some(Value::Undef) => {}
+            found => return Ok(found.cloned()),
+        }
+        for (pattern, value) in &self.patterns {
+            let matches = pattern.is_match(root);
+            if matches.map_err(|error| Error::data(error.to_string()))? {
+                return Ok(Some(value.clone()));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Session {
+    /// The options of a key, from all layers that may say something of it.
+    pub(crate) fn options_of(&mut self, run: &mut Run<'_>, key: &LookupKey) -> Result<Hash, Error> {
+        let all = match self.options.get(&key.module) {
+            Some(all) => all.clone(),
+            None => {
+                let all = self.collect_options(run, key.module.as_deref())?;
+                let all = Arc::new(KeyOptions::of(&all)?);
+                self.options.insert(key.module.clone(), all.clone());
+                all
+            }
+        };
+        match all.of_key(&key.root)? {
+            Some(Value::Hash(options)) => Ok(Arc::unwrap_or_clone(options)),
+            _ => Ok(Hash::new()),
+        }
+    }
+
+    /// Searches for `lookup_options` only, for an explanation of them.
+    pub(crate) fn collect_options(
+        &mut self,
+        run: &mut Run<'_>,
+        module: Option<&str>,
+    ) -> Result<Hash, Error> {
+        run.within(Step::Top(LOOKUP_OPTIONS.to_owned()), |run| {
+            let global = match &self.global_options {
+                Some(known) => known.clone(),
+                None => {
+                    let found = self.layer_options(run, &LayerId::Global, None)?;
+                    self.global_options = Some(found.clone());
+                    found
+                }
+            };
+            if run.global_only {
+                return Ok(global.unwrap_or_default());
+            }
+            let environment = match &self.environment_options {
+                Some(known) => known.clone(),
+                None => {
+                    let found = self.layer_options(run, &LayerId::Environment, None)?;
+                    let merged = merged(global, found)?;
+                    self.environment_options = Some(merged.clone());
+                    merged
+                }
+            };
+            let Some(module) = module else {
+                return Ok(environment.unwrap_or_default());
+            };
+            let own = self.layer_options(run, &LayerId::Module(module.to_owned()), Some(module))?;
+            let (Some(environment), Some(own)) = (&environment, &own) else {
+                return Ok(environment.or(own).unwrap_or_default());
+            };
+            let both = [
+                ("Global and Environment".to_owned(), environment.clone()),
+                (format!("Module {module}"), own.clone()),
+            ];
+            let found = merge_over(run, &Merge::Hash, &both, |run, (name, options)| {
+                run.within(Step::Scope(name.clone()), |run| {
+                    let options = Value::from(options.clone());
+                    run.found(LOOKUP_OPTIONS, &options);
+                    Ok(Some(options))
+                })
+            })?;
+            match found {
+                Some(Value::Hash(options)) => Ok(Arc::unwrap_or_clone(options)),
+                _ => Ok(Hash::new()),
+            }
+        })
+    }
+
+    fn layer_options(
+        &mut self,
+        run: &mut Run<'_>,
+        layer: &LayerId,
+        module: Option<&str>,
+    ) -> Result<Option<Hash>, Error> {
+        let key = LookupKey::parse(LOOKUP_OPTIONS)?;
+        let found = match layer {
+            LayerId::Module(name) => self.search_module(run, name, &key, &Merge::Hash)?,
+            layer => self.search_layer(run, layer, &key, &Merge::Hash, false)?,
+        };
+        validated(found, module)
+    }
+
+    /// The options that a module's `default_hierarchy` has for a key of its own.
+    pub(crate) fn default_options_of(
+        &mut self,
+        run: &mut Run<'_>,
+        module: &str,
+        key: &LookupKey,
+    ) -> Result<Merge, Error> {
+        let all = match self.default_options.get(module) {
+            Some(all) => all.clone(),
+            None => {
+                let name = LookupKey::parse(LOOKUP_OPTIONS)?;
+                let layer = LayerId::Module(module.to_owned());
+                let text = format!("Searching for \"{LOOKUP_OPTIONS}\"");
+                let found = run.within(Step::Scope(text), |run| {
+                    self.search_layer(run, &layer, &name, &Merge::Hash, true)
+                })?;
+                let found = validated(found, Some(module))?.unwrap_or_default();
+                let all = Arc::new(KeyOptions::of(&found)?);
+                self.default_options.insert(module.to_owned(), all.clone());
+                all
+            }
+        };
+        match all.of_key(&key.root)? {
+            Some(Value::Hash(options)) => {
+                Merge::of(options.get_str("merge").unwrap_or(&Value::Undef))
+            }
+            _ => Ok(Merge::Default),
+        }
+    }
+}
+
+/// They are a hash, and a module's are about its own keys.
+fn validated(found: Option<Value>, module: Option<&str>) -> Result<Option<Hash>, Error> {
+    let options = match found {
+        None | Some(Value::Undef) => return Ok(None),
+        Some(Value::Hash(options)) => Arc::unwrap_or_clone(options),
+        Some(_) => {
+            let text = format!("value of {LOOKUP_OPTIONS} must be a hash");
+            return Err(Error::data(text));
+        }
+    };
+    let Some(module) = module else {
+        return Ok(Some(options));
+    };
+    let prefix = format!("{module}::");
+    for key in options.keys().map(plain) {
+        let fault = match key.strip_prefix('^') {
+            Some(pattern) if !pattern.starts_with(&prefix) => {
+                "patterns must match a key starting with module name"
+            }
+            None if !key.starts_with(&prefix) => "keys must start with module name",
+            _ => continue,
+        };
+        return Err(Error::data(format!(
+            "all {LOOKUP_OPTIONS} {fault} '{module}'"
+        )));
+    }
+    Ok(Some(options))
+}
+
+fn merged(high: Option<Hash>, low: Option<Hash>) -> Result<Option<Hash>, Error> {
+    let (Some(high), Some(low)) = (&high, &low) else {
+        return Ok(high.or(low));
+    };
+    let (high, low) = (Value::from(high.clone()), Value::from(low.clone()));
+    match Merge::Hash.merge(&high, &low)? {
+        Value::Hash(merged) => Ok(Some(Arc::unwrap_or_clone(merged))),
+        _ => Ok(None),
+    }
+}

@@ -1,0 +1,326 @@
+//! Lookups of one compilation or plan: [`Session`].
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pcore::{Hash, Type, Value};
+
+use crate::config::{Config, Owner};
+use crate::data::Format;
+use crate::explain::{Step, plain};
+use crate::key::LookupKey;
+use crate::layer::{Layer, LayerId, merge_over};
+use crate::merge::Merge;
+use crate::options::{KeyOptions, LOOKUP_OPTIONS};
+use crate::run::Run;
+use crate::{Cache, Error, Explainer, Host};
+
+/// Where configurations are and how strictly they are taken.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    /// The global `hiera.yaml`, whether it exists or not; `None` for no global layer.
+    pub global_config: Option<PathBuf>,
+    /// The environment's directory.
+    pub environment_root: Option<PathBuf>,
+    /// Uses `plan_hierarchy` where there is one.
+    pub plan: bool,
+    /// A data file that holds no hash is a mistake, not a warning.
+    pub strict: bool,
+}
+
+/// What is asked for.
+#[derive(Debug, Clone, Default)]
+pub struct Request<'r> {
+    /// The first that has a value counts.
+    pub names: &'r [String],
+    /// What the value must be.
+    pub value_type: Option<&'r Type>,
+    /// A strategy's name, or a hash with `strategy` and options; undefined for `lookup_options`.
+    pub merge: Value,
+    /// Values that count before all data.
+    pub overrides: Hash,
+    /// Values for what no data have.
+    pub defaults: Hash,
+    /// The value if there is no other.
+    pub default: Option<Value>,
+}
+
+impl Request<'_> {
+    /// What Puppet says where nothing was found.
+    #[must_use]
+    pub fn not_found(&self) -> String {
+        if let [name] = self.names {
+            return format!("Function lookup() did not find a value for the name '{name}'");
+        }
+        let names: Vec<String> = self.names.iter().map(|name| format!("'{name}'")).collect();
+        let names = names.join(", ");
+        format!("Function lookup() did not find a value for any of the names [{names}]")
+    }
+}
+
+/// What lookups of one compilation or plan share.
+#[derive(Debug)]
+pub struct Session {
+    pub(crate) settings: Settings,
+    pub(crate) cache: Arc<Cache>,
+    layers: HashMap<LayerId, Option<Layer>>,
+    /// Files that this session has seen; it does not see them change.
+    pub(crate) files: HashMap<(PathBuf, Format), Arc<Hash>>,
+    pub(crate) options: HashMap<Option<String>, Arc<KeyOptions>>,
+    pub(crate) global_options: Option<Option<Hash>>,
+    pub(crate) environment_options: Option<Option<Hash>>,
+    pub(crate) default_options: HashMap<String, Arc<KeyOptions>>,
+}
+
+impl Session {
+    #[must_use]
+    pub fn new(settings: Settings, cache: Arc<Cache>) -> Self {
+        Self {
+            settings,
+            cache,
+            layers: HashMap::new(),
+            files: HashMap::new(),
+            options: HashMap::new(),
+            global_options: None,
+            environment_options: None,
+            default_options: HashMap::new(),
+        }
+    }
+
+    /// Looks up; `None` if nothing was found and the request has no default.
+    pub fn lookup(
+        &mut self,
+        host: &mut dyn Host,
+        request: &Request<'_>,
+        explainer: Option<&mut Explainer>,
+    ) -> Result<Option<Value>, Error> {
+        let mut run = Run::new(host, explainer, &request.overrides, &request.defaults);
+        let typed = |subject: &str, value: Value| match request.value_type {
+            None => Ok(Some(value)),
+            Some(expected) => match pcore::assert_instance(subject, expected, &value) {
+                Ok(()) => Ok(Some(value)),
+                Err(mismatch) => Err(Error::data(mismatch.to_string())),
+            },
+        };
+        for name in request.names {
+            if let Some(value) = request.overrides.get_str(name) {
+                let subject = format!("Value found for key '{name}' in override hash");
+                return typed(&subject, value.clone());
+            }
+            if let Some(value) = self.search(&mut run, name, &request.merge)? {
+                return typed("Found value", value);
+            }
+        }
+        for name in request.names {
+            if let Some(value) = request.defaults.get_str(name) {
+                let subject = format!("Value found for key '{name}' in default values hash");
+                return typed(&subject, value.clone());
+            }
+        }
+        match &request.default {
+            Some(value) => typed("Default value", value.clone()),
+            None => Ok(None),
+        }
+    }
+
+    /// One name through all layers.
+    pub(crate) fn search(
+        &mut self,
+        run: &mut Run<'_>,
+        name: &str,
+        merge: &Value,
+    ) -> Result<Option<Value>, Error> {
+        if name == LOOKUP_OPTIONS || name.starts_with("lookup_options.") {
+            return run.within(Step::InvalidKey(LOOKUP_OPTIONS.to_owned()), |_| Ok(None));
+        }
+        let key = LookupKey::parse(name)?;
+        if run.only_options() {
+            let options = LookupKey::parse(LOOKUP_OPTIONS)?;
+            let module = key.module.as_deref();
+            self.search_layers(run, module, &options, &Merge::Hash)?;
+            return Ok(Some(Value::Undef));
+        }
+        let options = self.options_of(run, &key)?;
+        let merge = match (merge, options.get_str("merge")) {
+            (Value::Undef, Some(merge)) if *merge != Value::Undef => {
+                run.within(Step::MergeSource, |_| Ok(()))?;
+                merge.clone()
+            }
+            _ => merge.clone(),
+        };
+        let found = run.within(Step::Top(key.text.clone()), |run| {
+            let merge = Merge::of(&merge)?;
+            let found = self.search_layers(run, key.module.as_deref(), &key, &merge)?;
+            if let Some(value) = found {
+                return key.dig(run, value);
+            }
+            match &key.module {
+                Some(module) if !run.global_only => self.search_defaults(run, module, &key),
+                _ => Ok(None),
+            }
+        })?;
+        let Some(value) = found else {
+            return Ok(None);
+        };
+        match options.get_str("convert_to") {
+            None | Some(Value::Undef) => Ok(Some(value)),
+            Some(convert_to) => convert(run, &key, value, convert_to).map(Some),
+        }
+    }
+
+    fn search_layers(
+        &mut self,
+        run: &mut Run<'_>,
+        module: Option<&str>,
+        key: &LookupKey,
+        merge: &Merge,
+    ) -> Result<Option<Value>, Error> {
+        let layers = [
+            LayerId::Global,
+            LayerId::Environment,
+            // It takes part without a module too, and has nothing.
+            LayerId::Module(module.unwrap_or_default().to_owned()),
+        ];
+        let layers = if run.global_only {
+            &layers[..1]
+        } else {
+            &layers[..]
+        };
+        merge_over(run, merge, layers, |run, layer| match layer {
+            LayerId::Module(module) => self.search_module(run, module, key, merge),
+            LayerId::Global => self
+                .search_layer(run, layer, key, merge, false)
+                .map_err(|error| in_global(error, key)),
+            LayerId::Environment => self.search_layer(run, layer, key, merge, false),
+        })
+    }
+
+    pub(crate) fn search_module(
+        &mut self,
+        run: &mut Run<'_>,
+        module: &str,
+        key: &LookupKey,
+        merge: &Merge,
+    ) -> Result<Option<Value>, Error> {
+        if module.is_empty() {
+            return Ok(None);
+        }
+        let id = LayerId::Module(module.to_owned());
+        if self.layer(run, &id)?.is_none() {
+            let known = run.host.module_root(module).is_some();
+            run.explain(|it| it.no_module(module, known));
+            return Ok(None);
+        }
+        self.search_layer(run, &id, key, merge, false)
+    }
+
+    /// The `default_hierarchy` of a module, where no layer has anything.
+    fn search_defaults(
+        &mut self,
+        run: &mut Run<'_>,
+        module: &str,
+        key: &LookupKey,
+    ) -> Result<Option<Value>, Error> {
+        let id = LayerId::Module(module.to_owned());
+        let layer = self.layer(run, &id)?;
+        if layer.is_none_or(|layer| layer.config.default_hierarchy.is_none()) {
+            return Ok(None);
+        }
+        let text = format!("Searching default_hierarchy of module \"{module}\"");
+        let found = run.within(Step::Scope(text), |run| {
+            let merge = self.default_options_of(run, module, key)?;
+            let text = format!("Searching for \"{}\"", key.text);
+            run.within(Step::Scope(text), |run| {
+                self.search_layer(run, &id, key, &merge, true)
+            })
+        })?;
+        match found {
+            Some(value) => key.dig(run, value),
+            None => Ok(None),
+        }
+    }
+
+    /// A layer, read when it is first asked for.
+    pub(crate) fn layer(
+        &mut self,
+        run: &mut Run<'_>,
+        id: &LayerId,
+    ) -> Result<Option<Layer>, Error> {
+        if let Some(known) = self.layers.get(id) {
+            return Ok(known.clone());
+        }
+        let layer = self.read_layer(run, id)?;
+        self.layers.insert(id.clone(), layer.clone());
+        Ok(layer)
+    }
+
+    pub(crate) fn layer_mut(&mut self, id: &LayerId) -> Option<&mut Layer> {
+        self.layers.get_mut(id)?.as_mut()
+    }
+
+    fn read_layer(&mut self, run: &mut Run<'_>, id: &LayerId) -> Result<Option<Layer>, Error> {
+        let (path, owner, module) = match id {
+            LayerId::Global => (self.settings.global_config.clone(), Owner::Global, None),
+            LayerId::Environment => {
+                let root = self.settings.environment_root.as_ref();
+                let path = root.map(|root| root.join("hiera.yaml"));
+                (path, Owner::Environment, None)
+            }
+            LayerId::Module(name) => {
+                let root = run.host.module_root(name);
+                let path = root.map(|root| root.join("hiera.yaml"));
+                (path, Owner::Module, Some(name.clone()))
+            }
+        };
+        let Some(path) = path else { return Ok(None) };
+        if run.host.identity(&path).is_none() {
+            let root = path.parent().unwrap_or(Path::new("/"));
+            let standard =
+                (owner == Owner::Global).then(|| Layer::of(Config::standard(root), owner, module));
+            return Ok(standard);
+        }
+        let data = self.cache.load(run.host, &path, Format::Yaml)?;
+        let config = Config::of(&path, &data, owner)?;
+        if config.version == 3 && self.settings.environment_root.is_none() {
+            run.global_only = true;
+        }
+        Ok(Some(Layer::of(config, owner, module)))
+    }
+}
+
+fn in_global(error: Error, key: &LookupKey) -> Error {
+    match error {
+        Error::Data(_) | Error::Recursive { .. } | Error::Nesting { .. } => {
+            let name = &key.text;
+            Error::data(format!("Lookup of key '{name}' failed: {error}"))
+        }
+        other => other,
+    }
+}
+
+fn convert(
+    run: &mut Run<'_>,
+    key: &LookupKey,
+    value: Value,
+    convert_to: &Value,
+) -> Result<Value, Error> {
+    let arguments = match convert_to {
+        Value::Array(arguments) => arguments.to_vec(),
+        other => vec![other.clone()],
+    };
+    let name = &key.text;
+    let converted = run.host.convert(value, &arguments).map_err(|error| {
+        Error::data(format!(
+            "The convert_to lookup_option for key '{name}' raised error: {error}"
+        ))
+    })?;
+    let told: Vec<String> = arguments.iter().map(plain).collect();
+    run.explain(|it| {
+        it.text(format!(
+            "Applying convert_to lookup_option with arguments [{}]",
+            told.join(", ")
+        ));
+    });
+    Ok(converted)
+}

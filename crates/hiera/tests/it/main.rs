@@ -1,0 +1,8 @@
+//! Tests of `hiera`. What Puppet says to each key of a whole site is asked in `tests/oracles`.
+#![cfg(test)]
+
+mod backends;
+mod configs;
+mod limits;
+mod lookups;
+mod world;

@@ -49,7 +49,6 @@ pub(crate) fn request(
         .map_or(Ok(ScopeKind::WholeEnvironment), |scope| scope.into_kind())?;
     Ok(DeployRequest {
         scope: Some(engine_scope(api, caller, scope)?),
-        nodes: None,
         environment: command.environment,
         enforce_environment: command.enforce_environment,
         flags: PuppetFlags {
@@ -75,7 +74,7 @@ pub(crate) fn request(
         description: command.description,
         userdata: command.userdata,
         owner: caller.0.login.clone(),
-        slot: None,
+        ..DeployRequest::default()
     })
 }
 

@@ -4,6 +4,8 @@
 mod pcp_entry;
 #[path = "../../crates/pxp/tests/it/entry.rs"]
 mod pxp_entry;
+#[path = "../../crates/syntax/tests/it/entry.rs"]
+mod syntax_entry;
 #[path = "../../crates/ws/tests/it/entry.rs"]
 mod ws_entry;
 
@@ -45,4 +47,14 @@ pub fn task_metadata(data: &[u8]) {
 /// Parameter types.
 pub fn param_type(data: &[u8]) {
     pxp_entry::param_type(data);
+}
+
+/// Manifests and plans.
+pub fn manifest(data: &[u8]) {
+    syntax_entry::manifest(data);
+}
+
+/// EPP templates.
+pub fn template(data: &[u8]) {
+    syntax_entry::template(data);
 }

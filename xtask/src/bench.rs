@@ -8,7 +8,7 @@ use crate::{packages, run};
 /// Which figures.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// one-node, agent, fleet, api, lists, broker, store, scope or audit; all without any. Besides,
+    /// one-node, agent, fleet, api, lists, broker, store, scope, audit or syntax; all without any. Besides,
     /// lists-postgres, where PostgreSQL is installed, and puppet-run, where the real Puppet peers are
     names: Vec<String>,
     /// Simulated agents in the large figures
@@ -40,6 +40,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         "store",
         "jobs",
         "audit",
+        "syntax",
     ];
     let packages = packages.iter().flat_map(|package| ["--package", package]);
     run::visible(run::cargo(&build).args(packages))?;
@@ -82,6 +83,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     if wanted("audit") {
         example("audit", "intent_cost", &["target"])?;
+    }
+    if wanted("syntax") {
+        packages::ensure(packages::MODULES)?;
+        example("syntax", "parse_speed", &[packages::MODULES_DIRECTORY])?;
     }
     if options.names.iter().any(|name| name == PUPPET_RUN) {
         packages::ensure(packages::FOR_FULL_TESTS)?;

@@ -103,6 +103,49 @@ pub(crate) const FOR_FULL_TESTS: &[Needed] = &[
     },
 ];
 
+/// Where Debian's packages put modules.
+pub(crate) const MODULES_DIRECTORY: &str = "/usr/share/puppet/modules.available";
+
+/// A module of Debian's, whose manifests the parser is compared over.
+macro_rules! module {
+    ($name:literal) => {
+        Needed {
+            program: "metadata.json",
+            package: concat!("puppet-module-", $name),
+            beside: concat!("/usr/share/puppet/modules.available/", $name),
+        }
+    };
+}
+
+/// What the comparison with Puppet's parser reads, beside what these modules need themselves.
+pub(crate) const MODULES: &[Needed] = &[
+    module!("puppetlabs-stdlib"),
+    module!("puppetlabs-concat"),
+    module!("puppetlabs-apache"),
+    module!("puppetlabs-mysql"),
+    module!("puppetlabs-postgresql"),
+    module!("puppetlabs-apt"),
+    module!("puppetlabs-ntp"),
+    module!("puppetlabs-firewall"),
+    module!("puppetlabs-haproxy"),
+    module!("puppetlabs-rsync"),
+    module!("puppetlabs-xinetd"),
+    module!("puppetlabs-vcsrepo"),
+    module!("puppetlabs-rabbitmq"),
+    module!("puppetlabs-tftp"),
+    module!("puppetlabs-inifile"),
+    module!("nova"),
+    module!("neutron"),
+    module!("keystone"),
+    module!("glance"),
+    module!("cinder"),
+    module!("swift"),
+    module!("openstacklib"),
+    module!("horizon"),
+    module!("heat"),
+    module!("oslo"),
+];
+
 /// Makes sure that every program is there.
 pub(crate) fn ensure(needed: &[Needed]) -> Result<()> {
     let mut packages: Vec<&str> = needed

@@ -271,6 +271,32 @@ impl Ast {
         (0..self.exprs.len()).map(|at| ExprId(next_id(at)))
     }
 
+    /// Memory that the tree takes, texts included, the source not.
+    pub fn heap_bytes(&self) -> usize {
+        fn table<T>(table: &Vec<T>) -> usize {
+            table.capacity() * size_of::<T>()
+        }
+        // an Arc<str> has two counters before its text
+        let texts: usize = self.texts.iter().map(|text| text.len() + 16).sum();
+        texts
+            + table(&self.exprs)
+            + table(&self.spans)
+            + table(&self.texts)
+            + table(&self.lists)
+            + table(&self.hash_entries)
+            + table(&self.case_options)
+            + table(&self.selector_entries)
+            + table(&self.attribute_ops)
+            + table(&self.resource_bodies)
+            + table(&self.params)
+            + table(&self.calls)
+            + table(&self.lambdas)
+            + table(&self.resources)
+            + table(&self.collects)
+            + table(&self.definitions)
+            + table(&self.comments)
+    }
+
     /// Number of expressions.
     pub fn len(&self) -> usize {
         self.exprs.len()

@@ -10,6 +10,7 @@ mod diagnostic;
 mod intern;
 mod lexer;
 mod parser;
+mod pieces;
 mod source;
 mod token;
 mod validate;
@@ -22,7 +23,9 @@ use self::defaults::{DEEP_STACK_BYTES, MAX_DEPTH, MAX_SOURCE_BYTES, SHALLOW_DEPT
 pub use self::diagnostic::{Diagnostic, Label, Severity};
 use self::lexer::Lexed;
 use self::parser::{Depth, Tree};
+pub use self::pieces::{Piece, PieceKind, pieces};
 pub use self::source::{Position, Source, Span};
+pub use self::token::Kind;
 pub use self::validate::Location;
 
 /// How a source is read.
@@ -75,6 +78,9 @@ fn syntax_of(source: &Arc<Source>, options: Options) -> (Parsed, Vec<(ast::ExprI
         let fault = Diagnostic::error("TOO_LARGE", Span::default(), message);
         return (nothing(source, fault), Vec::new());
     }
+    if let Some(fault) = source::byte_order_mark(source.text().as_bytes()) {
+        return (nothing(source, fault), Vec::new());
+    }
     let mode = lexer::Mode {
         epp: options.epp,
         tasks: options.tasks,
@@ -83,7 +89,10 @@ fn syntax_of(source: &Arc<Source>, options: Options) -> (Parsed, Vec<(ast::ExprI
     let tree = match tree(source, &mut lexed) {
         Ok(tree) => tree,
         Err(depth) => {
-            let message = format!("The source is nested more than {MAX_DEPTH} levels deep");
+            let message = format!(
+                "The source is nested too deeply: some {} levels are read",
+                MAX_DEPTH / 2
+            );
             let fault = Diagnostic::error("TOO_DEEP", depth.at, message);
             return (nothing(source, fault), Vec::new());
         }

@@ -4,6 +4,8 @@
 
 use std::sync::{Arc, OnceLock};
 
+use crate::diagnostic::Diagnostic;
+
 /// A range of bytes in a source: `start..end`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Span {
@@ -69,6 +71,13 @@ impl Source {
         }
     }
 
+    /// The source that bytes are. Bytes that are not UTF-8 are a fault, and are replaced so that it
+    /// can be shown.
+    pub fn decode(name: Option<&str>, bytes: &[u8]) -> (Self, Option<Diagnostic>) {
+        let fault = byte_order_mark(bytes).or_else(|| not_utf8(bytes));
+        (Self::new(name, String::from_utf8_lossy(bytes)), fault)
+    }
+
     pub fn name(&self) -> Option<&Arc<str>> {
         self.name.as_ref()
     }
@@ -118,4 +127,43 @@ impl Source {
 /// Sources are bounded by [`crate::defaults::MAX_SOURCE_BYTES`], so offsets fit.
 pub(crate) fn as_u32(offset: usize) -> u32 {
     u32::try_from(offset).unwrap_or(u32::MAX)
+}
+
+/// What Unicode and others put before a text; Puppet takes none of them.
+const MARKS: [(&str, &[u8]); 10] = [
+    ("UTF-32", &[0x00, 0x00, 0xFE, 0xFF]),
+    ("UTF-32", &[0xFF, 0xFE, 0x00, 0x00]),
+    ("GB-18030", &[0x84, 0x31, 0x95, 0x33]),
+    ("UTF-EBCDIC", &[0xDD, 0x73, 0x66, 0x73]),
+    ("SCSU", &[0x0E, 0xFE, 0xFF]),
+    ("UTF-8", &[0xEF, 0xBB, 0xBF]),
+    ("UTF-1", &[0xF7, 0x64, 0x4C]),
+    ("BOCU", &[0xFB, 0xEE, 0x28]),
+    ("UTF-16", &[0xFE, 0xFF]),
+    ("UTF-16", &[0xFF, 0xFE]),
+];
+
+pub(crate) fn byte_order_mark(bytes: &[u8]) -> Option<Diagnostic> {
+    let (format, mark) = MARKS.iter().find(|(_, mark)| bytes.starts_with(mark))?;
+    let shown: Vec<String> = mark.iter().map(|byte| format!("{byte:X}")).collect();
+    let message = format!(
+        "Illegal {format} Byte Order mark at beginning of input: [{}] - remove these from the puppet \
+         source",
+        shown.join(" ")
+    );
+    Some(Diagnostic::error("ILLEGAL_BOM", Span::default(), message))
+}
+
+fn not_utf8(bytes: &[u8]) -> Option<Diagnostic> {
+    let error = std::str::from_utf8(bytes).err()?;
+    let at = error.valid_up_to();
+    let message = format!(
+        "The source is not UTF-8: byte {:#04X} cannot stand here",
+        bytes[at]
+    );
+    // the replacement character has three bytes
+    let span = Span::new(as_u32(at), as_u32(at + 3));
+    let fault = Diagnostic::error("NOT_UTF8", span, message)
+        .with_help("save the file as UTF-8, for example by `iconv -f latin1 -t utf-8`");
+    Some(fault)
 }

@@ -17,7 +17,7 @@ pub(crate) struct Token {
 
 /// What a token is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// The end of the input.
     End,
     /// A fault that the lexer has reported.
@@ -161,7 +161,7 @@ pub(crate) const TASK_KEYWORDS: &[(&str, Kind)] = &[("apply", Kind::Apply), ("pl
 impl Kind {
     /// The text of a token that is always written the same.
     #[must_use]
-    pub(crate) fn fixed_text(self) -> Option<&'static str> {
+    pub fn fixed_text(self) -> Option<&'static str> {
         let keyword = KEYWORDS.iter().chain(TASK_KEYWORDS);
         if let Some((text, _)) = keyword.clone().find(|(_, kind)| *kind == self) {
             return Some(text);

@@ -178,8 +178,8 @@ impl<'s> Lexer<'s, '_> {
         };
         let opened = self.span(start..start + 1);
         let message = format!("Unclosed quote after {after} followed by '{followed_by}'");
-        let end = self.text.len();
-        let fault = self.fault("UNCLOSED_QUOTE", from..end.min(from + 1), message);
+        let width = follows.chars().next().map_or(0, char::len_utf8);
+        let fault = self.fault("UNCLOSED_QUOTE", from..from + width, message);
         fault.labels.push(crate::diagnostic::Label {
             span: opened,
             message: "the string begins here".into(),

@@ -228,18 +228,27 @@ impl Parser<'_> {
 
     // --- parameters ---
 
-    /// In parentheses, or none at all.
+    /// In parentheses, or none at all. After a fault among them, what follows is read all the same.
     fn parameter_list(&mut self) -> Parsed<Slice<Param>> {
         if !matches!(self.kind(), Kind::LParen | Kind::WsLParen) {
             return Ok(Slice::EMPTY);
         }
+        let base = self.open.len();
         self.bump();
         if self.eat(Kind::RParen) {
             return Ok(Slice::EMPTY);
         }
-        let params = self.parameters(Kind::RParen)?;
-        self.expect(Kind::RParen, "`,` or `)`")?;
-        Ok(params)
+        let params = self.parameters(Kind::RParen).and_then(|params| {
+            self.expect(Kind::RParen, "`,` or `)`")?;
+            Ok(params)
+        });
+        params.or_else(|failed| {
+            if self.skip_parentheses(base) {
+                Ok(Slice::EMPTY)
+            } else {
+                Err(failed)
+            }
+        })
     }
 
     /// One or more; a comma may stand before `close`.

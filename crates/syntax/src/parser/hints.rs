@@ -1,6 +1,7 @@
 //! What was probably meant: [`add_hints`].
 
 use super::Parser;
+use crate::Span;
 use crate::diagnostic::Diagnostic;
 use crate::token::{KEYWORDS, Kind, TASK_KEYWORDS, Token};
 
@@ -8,15 +9,19 @@ use crate::token::{KEYWORDS, Kind, TASK_KEYWORDS, Token};
 pub(super) fn add_hints(parser: &Parser<'_>, fault: Diagnostic) -> Diagnostic {
     let fault = brackets(parser, fault);
     let before = parser.at.checked_sub(1).map(|at| parser.tokens[at]);
+    if parser.kind() == Kind::Other {
+        let character = parser.source.slice(parser.span()).escape_debug();
+        let help = format!("the character `{character}` means nothing here");
+        return fault.with_help(help);
+    }
     let hint = misspelt_keyword(parser)
         .or_else(|| braces_after_return(parser))
         .or_else(|| regex_after_name(parser))
         .or_else(|| removed_keyword(parser))
-        .or_else(|| else_if(parser, before))
-        .or_else(|| missing_comma(parser, before));
+        .or_else(|| else_if(parser, before));
     match hint {
         Some(hint) => fault.with_help(hint),
-        None => fault,
+        None => missing_comma(parser, before, fault),
     }
 }
 
@@ -142,13 +147,14 @@ fn else_if(parser: &Parser<'_>, before: Option<Token>) -> Option<String> {
     else_if.then(|| "write `elsif`".to_owned())
 }
 
-/// A value where a list goes on.
-fn missing_comma(parser: &Parser<'_>, before: Option<Token>) -> Option<String> {
-    let brace = parser.tokens[*parser.open.last()?];
-    let in_list = brace.kind != Kind::DqPre;
-    let value_before = before.is_some_and(|last| {
-        last.kind.ends_operand() || matches!(last.kind, Kind::RBrace | Kind::Undef | Kind::Default)
-    });
+/// A value where a list goes on: the place for a comma, or for the end of the list.
+fn missing_comma(parser: &Parser<'_>, before: Option<Token>, fault: Diagnostic) -> Diagnostic {
+    let (Some(before), Some(open)) = (before, parser.open.last()) else {
+        return fault;
+    };
+    let open = parser.tokens[*open];
+    let value_before = before.kind.ends_operand()
+        || matches!(before.kind, Kind::RBrace | Kind::Undef | Kind::Default);
     let value = matches!(
         parser.kind(),
         Kind::Name
@@ -162,10 +168,16 @@ fn missing_comma(parser: &Parser<'_>, before: Option<Token>) -> Option<String> {
             | Kind::False
             | Kind::Undef
     );
-    let next_entry = parser.kind() == Kind::Farrow
-        || parser.kind_after() == Kind::Farrow
+    let next_entry = parser.kind_after() == Kind::Farrow
         || parser.kind() == Kind::Variable
-        || !matches!(brace.kind, Kind::LBrace);
-    (in_list && value_before && value && next_entry)
-        .then(|| "is a comma missing before it?".to_owned())
+        || open.kind != Kind::LBrace;
+    if !value_before || !value || !next_entry || open.kind == Kind::DqPre {
+        return fault;
+    }
+    let end = Span::new(before.span.end, before.span.end);
+    let fault = fault.with_label(end, "is a comma missing here?");
+    if parser.first_on_line() && open.kind != Kind::LBrace {
+        return fault.with_label(open.span, "this is still open");
+    }
+    fault
 }

@@ -49,6 +49,31 @@ impl Parser<'_> {
         }
     }
 
+    /// Skips to behind the parenthesis that closes a list of parameters. False where none does before
+    /// the body begins.
+    pub(super) fn skip_parentheses(&mut self, base: usize) -> bool {
+        while !self.given_up() {
+            match self.kind() {
+                Kind::End => return false,
+                // a body: the parenthesis is what is missing
+                Kind::LBrace
+                    if self.open.len() == base + 1
+                        && self.tokens[self.at - 1].kind != Kind::Equals =>
+                {
+                    return false;
+                }
+                Kind::RParen if self.open.len() == base + 1 => {
+                    self.bump();
+                    return true;
+                }
+                _ => {
+                    self.bump();
+                }
+            }
+        }
+        false
+    }
+
     /// A closing brace also closes the parentheses that were forgotten inside it.
     fn close_to_brace(&mut self, base: usize) {
         while self.open.len() > base {

@@ -68,6 +68,19 @@ fn all_faults_of_a_file_come_at_once() {
     assert_eq!(errors(&parsed), expected);
 }
 
+/// A fault among the parameters does not hide those of the body.
+#[test]
+fn a_broken_parameter_list_does_not_hide_the_body() {
+    let parsed = read(
+        "class a (\n  String $x\n  Integer $y = f([1]),\n) {\n  file { 'x': mode => 1 owner => 2 }\n}\n",
+    );
+    let expected = [
+        "3:3 Syntax error at 'Integer'",
+        "5:25 Syntax error at 'owner'",
+    ];
+    assert_eq!(errors(&parsed), expected);
+}
+
 /// What helps beyond Puppet's words.
 #[test]
 fn hints_say_what_was_meant() {
@@ -85,7 +98,11 @@ fn hints_say_what_was_meant() {
         "did you mean `else` instead of `esle`?"
     );
     assert_eq!(hint("$x = [1, 2"), "opened here, and not closed");
-    assert_eq!(hint("f(1 2)"), "is a comma missing before it?");
+    assert_eq!(hint("f(1 2)"), "is a comma missing here?");
+    assert_eq!(
+        hint("$x = [1,\n2\nnotice($x)"),
+        "is a comma missing here?; this is still open"
+    );
     assert_eq!(hint("if true {} else if false {}"), "write `elsif`");
     assert!(hint("return { 'a' => 1 }").contains("`return({ … })`"));
     assert!(hint("return /a b/").contains("`return(/…/)`"));

@@ -1,6 +1,8 @@
 //! The crate from outside: what is accepted, what is refused and where, what the tree is.
 
+mod entry;
 mod faults;
+mod properties;
 
 use std::sync::Arc;
 

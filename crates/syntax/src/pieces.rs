@@ -1,0 +1,67 @@
+//! A source cut into pieces: [`pieces`], for what shows or rewrites sources.
+//!
+//! Rule: the pieces lie side by side and together are the source, whatever it is.
+
+use crate::comments::CommentKind;
+use crate::lexer::{self, Mode};
+use crate::source::as_u32;
+use crate::token::Kind;
+use crate::{Options, Source, Span};
+
+/// A stretch of a source, never empty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece {
+    pub kind: PieceKind,
+    pub span: Span,
+}
+
+/// What a stretch is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PieceKind {
+    Token(Kind),
+    Comment(CommentKind),
+    /// What has no meaning of its own: blanks, `}` of an interpolation, margins and end tags of
+    /// heredocs, tags of templates, and what could not be read.
+    Between,
+}
+
+/// Cuts a source into its pieces, in their order.
+pub fn pieces(source: &Source, options: Options) -> Vec<Piece> {
+    let mode = Mode {
+        epp: options.epp,
+        tasks: options.tasks,
+    };
+    let lexed = lexer::lex(source.text(), mode);
+    let tokens = lexed.tokens.iter().map(|token| Piece {
+        kind: PieceKind::Token(token.kind),
+        span: token.span,
+    });
+    let comments = lexed.comments.iter().map(|comment| Piece {
+        kind: PieceKind::Comment(comment.kind),
+        span: comment.span,
+    });
+    let mut found: Vec<Piece> = tokens.chain(comments).collect();
+    // the text of a heredoc comes before the rest of its first line
+    found.sort_by_key(|piece| piece.span.start);
+    side_by_side(&found, as_u32(source.text().len()))
+}
+
+fn side_by_side(found: &[Piece], end: u32) -> Vec<Piece> {
+    let mut pieces = Vec::with_capacity(found.len() * 2);
+    let mut at = 0;
+    let mut add = |kind, start: u32, end: u32| {
+        if start < end {
+            let span = Span::new(start, end);
+            pieces.push(Piece { kind, span });
+        }
+    };
+    for piece in found {
+        add(PieceKind::Between, at, piece.span.start);
+        // a number that is refused reaches back over what was taken before
+        let start = piece.span.start.max(at);
+        add(piece.kind, start, piece.span.end);
+        at = at.max(piece.span.end);
+    }
+    add(PieceKind::Between, at, end);
+    pieces
+}

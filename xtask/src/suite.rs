@@ -23,6 +23,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     packages::ensure(packages::FOR_TESTS)?;
     if options.full {
         packages::ensure(packages::FOR_FULL_TESTS)?;
+        packages::ensure(packages::MODULES)?;
     }
     if !options.tests_only {
         run::visible(&mut run::cargo(&["fmt", "--all", "--check"]))?;

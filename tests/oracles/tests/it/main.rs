@@ -5,3 +5,4 @@ mod lookup;
 mod psych;
 mod regex;
 mod site;
+mod syntax;

@@ -1,0 +1,1 @@
+function foo::baz(Integer $x, Callable &$b) >> String { $x }

@@ -64,3 +64,6 @@ pub(crate) const CALLBACK_CONNECTIONS: usize = 16;
 
 /// A pasted address: a terminal hands over lines of at most 4 KiB, a pipe longer ones.
 pub(crate) const PASTED_BYTES: usize = 16 << 10;
+
+/// Directories below one that is validated: a module has six levels, an environment nine.
+pub(crate) const SOURCE_DEPTH_MAX: usize = 64;

@@ -37,6 +37,7 @@ mod task;
 mod terminal;
 #[cfg(test)]
 mod tests;
+mod validate;
 mod values;
 mod webhook;
 
@@ -90,6 +91,8 @@ pub enum Command {
     NodeGroup(Over<node_group::Verb>),
     /// Say how nodes without an agent are reached
     Connection(Over<connection::Verb>),
+    /// Check manifests, plans and templates: syntax, and what can be known without a catalog
+    Validate(validate::Options),
     /// Tell other programs about events
     Webhook(Over<webhook::Verb>),
     /// See, make and change users
@@ -200,6 +203,7 @@ async fn done(command: Command, name: Name) -> Result<u8, Failure> {
         Command::Role(over) => Box::pin(rbac::role::run(over.verb, &over.connection)).await,
         Command::Token(over) => Box::pin(rbac::token::run(over.verb, &over.connection)).await,
         Command::Group(over) => Box::pin(rbac::group::run(over.verb, &over.connection)).await,
+        Command::Validate(options) => validate::run(&options),
         Command::Code(_) => Err(absent::code()),
         Command::App(_) => Err(absent::app()),
     }

@@ -9,6 +9,7 @@ mod jobs;
 mod names;
 mod rbac;
 mod sites;
+mod validate;
 
 use clap::Parser;
 

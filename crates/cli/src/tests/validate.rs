@@ -1,0 +1,128 @@
+//! `tutti validate`: what it prints and how it ends.
+
+use clap::Parser as _;
+
+use crate::Failure;
+use crate::say::tests::{catch, printed};
+use crate::validate::{Options, run};
+
+#[derive(clap::Parser)]
+struct Line {
+    #[command(flatten)]
+    options: Options,
+}
+
+fn validate(arguments: &[&str]) -> (Result<u8, Failure>, String) {
+    let line = Line::parse_from(std::iter::once("validate").chain(arguments.iter().copied()));
+    catch();
+    let code = run(&line.options);
+    (code, printed())
+}
+
+fn directory(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().expect("a directory");
+    for (name, content) in files {
+        let path = directory.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("a parent")).expect("its parent");
+        std::fs::write(path, content).expect("a file");
+    }
+    directory
+}
+
+#[test]
+fn what_is_valid_ends_with_0() {
+    let files = [
+        ("manifests/init.pp", "class m { notice('x') }\n"),
+        (
+            "plans/run.pp",
+            "plan m::run { apply('all') { include m } }\n",
+        ),
+        ("templates/a.epp", "<%- | $x | -%>\n<%= $x %>\n"),
+        (".git/broken.pp", "class {"),
+    ];
+    let directory = directory(&files);
+    let (code, printed) = validate(&[directory.path().to_str().expect("UTF-8")]);
+    assert_eq!(printed, "3 files: nothing is wrong\n");
+    assert_eq!(code.expect("readable"), 0);
+}
+
+#[test]
+fn what_is_wrong_is_drawn_where_it_stands() {
+    let directory = directory(&[("a.pp", "file { 'x'\n  mode => '0644',\n}\n\nesle { }\n")]);
+    let path = directory.path().join("a.pp");
+    let path = path.to_str().expect("UTF-8");
+    let (code, printed) = validate(&[path]);
+    let printed = printed.replace(path, "a.pp");
+    assert!(
+        printed.contains("error[SYNTAX_ERROR]: Syntax error at 'mode'"),
+        "{printed}"
+    );
+    assert!(printed.contains("a.pp:2:3"), "{printed}");
+    assert!(
+        printed.contains("expected `:` after the title"),
+        "{printed}"
+    );
+    assert!(printed.ends_with("1 file: 1 error\n"), "{printed}");
+    assert_eq!(code.expect("readable"), 1);
+}
+
+#[test]
+fn programs_get_a_document() {
+    let directory = directory(&[("a.pp", "$x = \"\\q\"\nnotice($x)\n"), ("b.pp", "$a = {\n")]);
+    let (code, printed) = validate(&[
+        directory.path().to_str().expect("UTF-8"),
+        "--format",
+        "json",
+    ]);
+    let document: serde_json::Value = serde_json::from_str(&printed).expect("JSON");
+    assert_eq!(document["errors"], 1);
+    assert_eq!(
+        document["files"][0]["findings"][0]["code"],
+        "UNRECOGNIZED_ESCAPE"
+    );
+    assert_eq!(document["files"][0]["findings"][0]["severity"], "warning");
+    let fault = &document["files"][1]["findings"][0];
+    assert_eq!(fault["message"], "Syntax error at end of input");
+    assert_eq!(fault["labels"][0]["place"]["column"], 6);
+    assert_eq!(code.expect("readable"), 1);
+}
+
+#[test]
+fn files_of_modules_define_what_their_path_says() {
+    let directory = directory(&[("modules/m/manifests/a.pp", "class m::b { }\n")]);
+    let modules = directory.path().join("modules");
+    let modules = modules.to_str().expect("UTF-8");
+    let (code, printed) = validate(&[modules, "--modulepath", modules]);
+    assert!(printed.contains("ILLEGAL_DEFINITION_LOCATION"), "{printed}");
+    assert_eq!(code.expect("readable"), 1);
+    let (code, _) = validate(&[modules]);
+    assert_eq!(code.expect("readable"), 0);
+}
+
+#[test]
+fn what_cannot_be_read_is_said() {
+    let directory = directory(&[("latin1.pp", ""), ("mark.pp", "\u{feff}class a { }\n")]);
+    let latin1 = directory.path().join("latin1.pp");
+    std::fs::write(&latin1, b"# caf\xe9\n").expect("a file");
+    let (code, printed) = validate(&[directory.path().to_str().expect("UTF-8")]);
+    assert!(printed.contains("not UTF-8: byte 0xE9"), "{printed}");
+    assert!(
+        printed.contains("Illegal UTF-8 Byte Order mark"),
+        "{printed}"
+    );
+    assert_eq!(code.expect("readable"), 1);
+    assert!(matches!(
+        validate(&["/no/such.pp"]).0,
+        Err(Failure::Read { .. })
+    ));
+}
+
+#[test]
+fn hostile_sources_cannot_move_the_cursor() {
+    let directory = directory(&[("a.pp", "$x = '\u{1b}[2J' '\u{202e}'\n")]);
+    let (_, printed) = validate(&[directory.path().to_str().expect("UTF-8")]);
+    assert!(
+        !printed.contains('\u{1b}') && !printed.contains('\u{202e}'),
+        "{printed:?}"
+    );
+}

@@ -1,0 +1,69 @@
+//! Findings for people: the source, with what is wrong marked in it. Main function: [`all`].
+
+use annotate_snippets::{AnnotationKind, Element, Level, Renderer, Snippet};
+use syntax::{Diagnostic, Severity, Span};
+
+use super::Checked;
+use crate::terminal;
+
+/// Prints every finding of a source, errors first.
+pub(super) fn all(checked: &Checked) {
+    for one in &checked.found {
+        say!("{}\n", drawn(checked, one));
+    }
+}
+
+fn drawn(checked: &Checked, one: &Diagnostic) -> String {
+    let text = &**checked.source.text();
+    let level = match one.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning | Severity::Deprecation => Level::WARNING,
+    };
+    let label = one.label.as_deref().map(terminal::harmless);
+    let mut primary = AnnotationKind::Primary.span(visible(text, one.span));
+    if let Some(label) = &label {
+        primary = primary.label(label.as_str());
+    }
+    let mut snippet = Snippet::source(text)
+        .path(checked.name.as_str())
+        .annotation(primary);
+    for other in &one.labels {
+        let mark = AnnotationKind::Context.span(visible(text, other.span));
+        snippet = snippet.annotation(mark.label(terminal::harmless(&other.message)));
+    }
+    let title = terminal::harmless(&one.message);
+    let mut group = level
+        .primary_title(title.as_str())
+        .id(one.code)
+        .element(Element::from(snippet));
+    for help in &one.help {
+        group = group.element(Level::HELP.message(terminal::harmless(help)));
+    }
+    Renderer::styled()
+        .term_width(terminal::width())
+        .render(&[group])
+}
+
+/// A place that can be marked: within the text and, where it is empty, wide enough to be seen.
+fn visible(text: &str, span: Span) -> std::ops::Range<usize> {
+    let start = floor(text, (span.start as usize).min(text.len()));
+    let end = ceiling(text, (span.end as usize).min(text.len()));
+    // a long text is marked where it begins
+    let line = text[start..].find('\n').map_or(text.len(), |at| start + at);
+    let end = end.clamp(start, line.max(start));
+    start..end
+}
+
+fn floor(text: &str, mut at: usize) -> usize {
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+fn ceiling(text: &str, mut at: usize) -> usize {
+    while !text.is_char_boundary(at) {
+        at += 1;
+    }
+    at
+}

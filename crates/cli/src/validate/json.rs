@@ -1,0 +1,56 @@
+//! Findings for programs: one JSON document.
+
+use serde_json::{Value, json};
+use syntax::{Diagnostic, Severity, Source, Span};
+
+use super::Checked;
+
+pub(super) fn document(all: &[Checked], errors: usize) -> String {
+    let files: Vec<Value> = all.iter().map(file).collect();
+    let document = json!({ "files": files, "errors": errors });
+    format!("{document:#}")
+}
+
+fn file(checked: &Checked) -> Value {
+    let found = checked.found.iter();
+    let findings: Vec<Value> = found.map(|one| finding(&checked.source, one)).collect();
+    json!({
+        "file": checked.name,
+        "errors": checked.count(Severity::Error),
+        "findings": findings,
+    })
+}
+
+fn finding(source: &Source, one: &Diagnostic) -> Value {
+    let severity = match one.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Deprecation => "deprecation",
+    };
+    let labels: Vec<Value> = one
+        .labels
+        .iter()
+        .map(|label| json!({ "message": label.message, "place": place(source, label.span) }))
+        .collect();
+    json!({
+        "code": one.code,
+        "severity": severity,
+        "message": one.message,
+        "place": place(source, one.span),
+        "label": one.label,
+        "labels": labels,
+        "help": one.help,
+    })
+}
+
+/// From and to, lines and columns from 1.
+fn place(source: &Source, span: Span) -> Value {
+    let from = source.position(span.start);
+    let to = source.position(span.end);
+    json!({
+        "line": from.line,
+        "column": from.column,
+        "end_line": to.line,
+        "end_column": to.column,
+    })
+}

@@ -1,0 +1,138 @@
+//! `tutti validate`: checks sources of the Puppet language. Main type: [`Options`].
+//!
+//! Needs no server and no Puppet. The rule: everything that is wrong is said, in every file; the exit
+//! code is 0 when nothing is, 1 when something is, 2 when a file could not be read.
+
+mod draw;
+mod files;
+mod json;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use syntax::{Diagnostic, Location, Severity, Source};
+
+use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, terminal};
+
+/// What is checked, and how.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "Examples:
+  tutti validate site.pp
+  tutti validate modules/ --modulepath modules
+  git show HEAD:manifests/init.pp | tutti validate -
+  tutti validate . --format json | jq '.files[] | select(.errors > 0) | .file'
+
+Exit codes: 0 nothing is wrong; 1 something is; 2 a file cannot be read.")]
+pub struct Options {
+    /// Files; directories, of which every .pp and .epp is checked; or - for standard input
+    #[arg(required = true, value_name = "FILE")]
+    paths: Vec<PathBuf>,
+    /// Whether `plan` and `apply` are keywords; auto: in directories by the name of plans
+    #[arg(long, value_enum, default_value = "auto")]
+    tasks: Tasks,
+    /// Directories of modules, with colons between them: files in them may define only what their path says
+    #[arg(long, value_name = "DIR:DIR", value_delimiter = ':')]
+    modulepath: Vec<PathBuf>,
+    /// Standard input is a template
+    #[arg(long)]
+    epp: bool,
+    /// How to print
+    #[arg(long, value_enum, default_value = "human")]
+    format: Format,
+}
+
+/// When a source may have plans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Tasks {
+    Auto,
+    Always,
+    Never,
+}
+
+/// One source and what was found.
+struct Checked {
+    source: Arc<Source>,
+    name: String,
+    found: Vec<Diagnostic>,
+}
+
+pub(crate) fn run(options: &Options) -> Result<u8, Failure> {
+    let inputs = files::inputs(options)?;
+    let mut all = Vec::with_capacity(inputs.len());
+    for input in inputs {
+        let checked = check(options, &input);
+        if options.format == Format::Human {
+            draw::all(&checked);
+        }
+        all.push(checked);
+    }
+    let errors: usize = all.iter().map(|one| one.count(Severity::Error)).sum();
+    match options.format {
+        Format::Human => say!("{}", summary(&all, errors)),
+        Format::Json => say!("{}", json::document(&all, errors)),
+    }
+    Ok(if errors == 0 {
+        EXIT_SUCCESS
+    } else {
+        EXIT_NODES_FAILED
+    })
+}
+
+fn check(options: &Options, input: &files::Input) -> Checked {
+    let (source, fault) = Source::decode(Some(&input.name), &input.bytes);
+    let source = Arc::new(source);
+    let found = match fault {
+        Some(fault) => vec![fault],
+        None => {
+            let tasks = match options.tasks {
+                Tasks::Auto => input.in_plans,
+                Tasks::Always => true,
+                Tasks::Never => false,
+            };
+            let language = syntax::Options {
+                epp: input.epp,
+                tasks,
+            };
+            let location = options
+                .modulepath
+                .iter()
+                .find_map(|modules| Location::of(input.path.as_deref()?, modules));
+            syntax::parse_at(&source, language, location.as_ref()).diagnostics
+        }
+    };
+    Checked {
+        source,
+        name: input.name.clone(),
+        found,
+    }
+}
+
+fn summary(all: &[Checked], errors: usize) -> String {
+    let found: usize = all.iter().map(|one| one.found.len()).sum();
+    let warnings = found - errors;
+    let count = |number: usize, what: &str| {
+        let plural = if number == 1 { "" } else { "s" };
+        format!("{number} {what}{plural}")
+    };
+    let files = count(all.len(), "file");
+    let faults = match (errors, warnings) {
+        (0, 0) => terminal::good("nothing is wrong"),
+        (0, _) => terminal::warn(count(warnings, "warning")),
+        (_, 0) => terminal::bad(count(errors, "error")),
+        _ => format!(
+            "{}, {}",
+            terminal::bad(count(errors, "error")),
+            terminal::warn(count(warnings, "warning"))
+        ),
+    };
+    format!("{files}: {faults}")
+}
+
+// === impl Checked ===
+
+impl Checked {
+    fn count(&self, severity: Severity) -> usize {
+        let same = self.found.iter().filter(|one| one.severity == severity);
+        same.count()
+    }
+}

@@ -2,8 +2,12 @@
 
 #[path = "../../crates/pcp/tests/it/entry.rs"]
 mod pcp_entry;
+#[path = "../../crates/psych/tests/it/entry.rs"]
+mod psych_entry;
 #[path = "../../crates/pxp/tests/it/entry.rs"]
 mod pxp_entry;
+#[path = "../../crates/ruby-regex/tests/it/entry.rs"]
+mod ruby_regex_entry;
 #[path = "../../crates/syntax/tests/it/entry.rs"]
 mod syntax_entry;
 #[path = "../../crates/ws/tests/it/entry.rs"]
@@ -57,4 +61,14 @@ pub fn manifest(data: &[u8]) {
 /// EPP templates.
 pub fn template(data: &[u8]) {
     syntax_entry::template(data);
+}
+
+/// YAML documents.
+pub fn psych_document(data: &[u8]) {
+    psych_entry::document(data);
+}
+
+/// Patterns of the Puppet language, each on a text.
+pub fn ruby_regex(data: &[u8]) {
+    ruby_regex_entry::pattern_and_text(data);
 }

@@ -15,7 +15,7 @@ pub const MAX_DEPTH: usize = 100;
 /// 70 bytes, so 70 MB; an alias itself shares what it stands for.
 pub const MAX_NODES: usize = 1_000_000;
 
-/// Longest text of a number: writing a number out in decimal takes the square of its length.
+/// Most digits of an integer: writing a number out in decimal takes the square of its length.
 pub const MAX_NUMBER_BYTES: usize = 1000;
 
 /// Warnings that are kept; a file with more has one mistake made many times.

@@ -21,16 +21,11 @@ pub(crate) fn number(text: &str) -> Result<Option<Value>, NotNumber> {
     let shape = sexagesimal(text)
         .or_else(|| float(text))
         .or_else(|| integer(text));
-    match shape {
-        Some(_) if text.len() > MAX_NUMBER_BYTES => Err(NotNumber::TooLong),
-        Some(Ok(value)) => Ok(Some(value)),
-        Some(Err(())) => Err(NotNumber::Invalid),
-        None => Ok(None),
-    }
+    shape.transpose()
 }
 
-/// What looks like a number: its value, or that it has none.
-type Shaped = Option<Result<Value, ()>>;
+/// What looks like a number: its value, or why it has none.
+type Shaped = Option<Result<Value, NotNumber>>;
 
 fn unsigned(text: &str) -> (bool, &str) {
     match text.as_bytes().first() {
@@ -139,10 +134,15 @@ fn float(text: &str) -> Shaped {
         return None;
     }
     if whole.is_empty() && fraction == 0 {
-        return Some(Err(()));
+        return Some(Err(NotNumber::Invalid));
     }
     let plain: String = text.chars().filter(|c| !matches!(c, '_' | ',')).collect();
-    Some(plain.parse().map(Value::Float).map_err(|_| ()))
+    Some(
+        plain
+            .parse()
+            .map(Value::Float)
+            .map_err(|_| NotNumber::Invalid),
+    )
 }
 
 /// `e+12`
@@ -175,7 +175,10 @@ fn integer(text: &str) -> Shaped {
     };
     let digits: String = digits.chars().filter(|c| !matches!(c, '_' | ',')).collect();
     if digits.is_empty() {
-        return Some(Err(()));
+        return Some(Err(NotNumber::Invalid));
+    }
+    if digits.len() > MAX_NUMBER_BYTES {
+        return Some(Err(NotNumber::TooLong));
     }
     Some(Ok(match i128::from_str_radix(&digits, radix) {
         Ok(value) => from_i128(if negative { -value } else { value }),

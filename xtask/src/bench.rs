@@ -8,8 +8,9 @@ use crate::{packages, run};
 /// Which figures.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// one-node, agent, fleet, api, lists, broker, store, scope, audit or syntax; all without any. Besides,
-    /// lists-postgres, where PostgreSQL is installed, and puppet-run, where the real Puppet peers are
+    /// one-node, agent, fleet, api, lists, broker, store, scope, audit, syntax or plans; all without any.
+    /// Besides, lists-postgres, where PostgreSQL is installed, and puppet-run, where the real Puppet
+    /// peers are
     names: Vec<String>,
     /// Simulated agents in the large figures
     #[arg(long, default_value_t = 10_000)]
@@ -41,6 +42,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         "jobs",
         "audit",
         "syntax",
+        "plans",
     ];
     let packages = packages.iter().flat_map(|package| ["--package", package]);
     run::visible(run::cargo(&build).args(packages))?;
@@ -87,6 +89,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if wanted("syntax") {
         packages::ensure(packages::MODULES)?;
         example("syntax", "parse_speed", &[packages::MODULES_DIRECTORY])?;
+    }
+    if wanted("plans") {
+        example("plans", "plan_steps", &["target"])?;
     }
     if options.names.iter().any(|name| name == PUPPET_RUN) {
         packages::ensure(packages::FOR_FULL_TESTS)?;

@@ -74,6 +74,7 @@ const SIDEWAYS: &[(&str, &str)] = &[
     ("jobs", "inventory"),
     ("jobs", "store"),
     ("plans", "deploy"),
+    ("plans", "fabric"),
     ("plans", "jobs"),
     ("plans", "store"),
     ("ssh", "deploy"),

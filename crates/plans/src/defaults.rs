@@ -88,3 +88,6 @@ pub const SLEEP_MAX: Duration = Duration::from_secs(30 * 24 * 3_600);
 /// How long the workers have at shutdown before they are given up; a program that computes without
 /// ever taking a step cannot be ended before.
 pub const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
+
+/// Results of a job read at a time.
+pub const RESULTS_PAGE: usize = 1_000;

@@ -19,6 +19,7 @@ mod error;
 mod handle;
 mod launch;
 mod machine;
+mod over_jobs;
 mod program;
 #[cfg(test)]
 mod simulation;
@@ -32,5 +33,6 @@ pub use engine::Counts;
 pub use error::{PlanError, PlansLost, StartPlansError};
 pub use handle::Plans;
 pub use launch::{Launch, Programs};
+pub use over_jobs::OverJobs;
 pub use program::{Body, Branch, Ended, Fault, Program, Stop};
 pub use step::{BranchId, InvalidStepId, Outcome, StepId, StepRequest, Told, Work};

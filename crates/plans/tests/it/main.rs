@@ -8,6 +8,8 @@
 mod deaths;
 mod effects;
 mod kill;
+mod nodes;
+mod over_jobs;
 mod plans;
 mod programs;
 mod sleeping;

@@ -1,0 +1,185 @@
+//! What a step of a plan costs: `cargo run --release -p plans --example plan_steps [DIRECTORY]`.
+//!
+//! Plans run a task that does nothing on a node in memory, over the real job engine and SQLite: one plan
+//! alone, a thousand at once, and ten thousand that sleep beside a thousand that run. Prints JSON.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a program that measures stops where something is wrong"
+)]
+
+#[path = "../tests/it/nodes.rs"]
+mod nodes;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use jobs::{Scope, SystemClock, TaskRequest};
+use pki::seal::SealKey;
+use plans::{
+    Branch, Ended, Launch, Order, OverJobs, Plans, PlansConfig, Program, StepRequest, Work,
+};
+use serde_json::{Value, json};
+use store::{Store, StoreConfig};
+
+/// Steps of the plan that runs alone.
+const ALONE: i64 = 300;
+
+/// Plans at once, and the steps of each.
+const MANY: (usize, i64) = (1_000, 20);
+
+/// Plans that sleep.
+const SLEEPING: usize = 10_000;
+
+/// Plans that are started at once.
+const STARTING: usize = 256;
+
+type Took = Arc<Mutex<Vec<Duration>>>;
+
+#[expect(clippy::print_stdout, reason = "this is what the program is for")]
+fn main() {
+    let parent = std::env::args().nth(1).unwrap_or_else(|| ".".to_owned());
+    let directory = tempfile::tempdir_in(parent).unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let measured = runtime.block_on(Box::pin(measure(directory.path())));
+    println!("{measured}");
+}
+
+async fn measure(directory: &Path) -> Value {
+    let config = StoreConfig::sqlite(directory.join("tutti.db"));
+    let store = Store::open(&config).await.unwrap();
+    let (jobs, nodes) = nodes::engine(directory, &store, true, &["a"]).await;
+    nodes.let_go();
+    let seal = Arc::new(SealKey::open_or_create(&directory.join("seal")).unwrap());
+    let took = Took::default();
+    let noted = Arc::clone(&took);
+    let programs = move |launch: &Launch| {
+        let program: Arc<dyn Program> = program(&launch.plan, &noted);
+        Ok(program)
+    };
+    let effects = Arc::new(OverJobs::new(jobs.clone(), store.clone()));
+    let (programs, clock) = (Arc::new(programs), Arc::new(SystemClock));
+    let config = PlansConfig::default();
+    let plans = Plans::start(config, store, effects, programs, seal, clock);
+    let plans = plans.await.unwrap();
+    start(&plans, "alone", 1).await;
+    idle(&plans, 0).await;
+    let mut alone = std::mem::take(&mut *took.lock().unwrap());
+    alone.sort_unstable();
+    let before = rss_mb();
+    let free = many(&plans).await;
+    let running = rss_mb();
+    start(&plans, "sleeper", SLEEPING).await;
+    idle(&plans, SLEEPING).await;
+    let sleeping = rss_mb();
+    let beside = many(&plans).await;
+    let both = rss_mb();
+    plans.shutdown().await;
+    jobs.shutdown().await;
+    json!({
+        "runs": nodes.ran().len(),
+        "step_alone_ms": {"p50": ms(&alone, 50), "p99": ms(&alone, 99)},
+        "plans_at_once": MANY.0,
+        "steps_per_second": free,
+        "steps_per_second_beside_sleeping": beside,
+        "sleeping": SLEEPING,
+        "rss_mb": {"idle": before, "ran": running, "sleeping": sleeping, "ran_beside": both},
+    })
+}
+
+fn program(name: &str, took: &Took) -> Arc<dyn Program> {
+    let took = Arc::clone(took);
+    match name {
+        "alone" => Arc::new(move |branch: &mut Branch<'_>| steps(branch, ALONE, &took)),
+        "many" => Arc::new(move |branch: &mut Branch<'_>| steps(branch, MANY.1, &took)),
+        _ => Arc::new(|branch: &mut Branch<'_>| sleeps(branch)),
+    }
+}
+
+fn steps(branch: &Branch<'_>, count: i64, took: &Took) -> Ended {
+    for n in 0..count {
+        let began = Instant::now();
+        let request = TaskRequest {
+            task: "test".to_owned(),
+            scope: Scope::Nodes(vec!["a".parse().unwrap()]),
+            ..TaskRequest::default()
+        };
+        let outcome = branch.step(StepRequest {
+            kind: "task".into(),
+            site: String::new(),
+            arguments: json!(n),
+            work: Work::Run(Box::new(Order::Task(request))),
+        })?;
+        assert!(outcome.ok);
+        took.lock().unwrap().push(began.elapsed());
+    }
+    Ok(Value::Null)
+}
+
+fn sleeps(branch: &Branch<'_>) -> Ended {
+    branch.step(StepRequest {
+        kind: "sleep".into(),
+        site: String::new(),
+        arguments: json!(86_400),
+        work: Work::Sleep(Duration::from_secs(86_400)),
+    })?;
+    Ok(Value::Null)
+}
+
+async fn start(plans: &Plans, plan: &str, count: usize) {
+    let mut starting = tokio::task::JoinSet::new();
+    for _ in 0..count {
+        let launch = Launch {
+            plan: plan.to_owned(),
+            environment: "production".to_owned(),
+            owner: "admin".to_owned(),
+            owner_id: "id-of-admin".to_owned(),
+            ..Launch::default()
+        };
+        let plans = plans.clone();
+        starting.spawn(async move { plans.run(&launch).await.unwrap() });
+        if starting.len() >= STARTING {
+            starting.join_next().await.unwrap().unwrap();
+        }
+    }
+    while let Some(started) = starting.join_next().await {
+        started.unwrap();
+    }
+}
+
+/// Waits until all that is left sleeps.
+async fn idle(plans: &Plans, asleep: usize) {
+    loop {
+        let counts = plans.counts().await.unwrap();
+        if counts.running == 0 && counts.queued == 0 && counts.asleep == asleep {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// Steps per second of many plans at once.
+async fn many(plans: &Plans) -> f64 {
+    let asleep = plans.counts().await.unwrap().asleep;
+    let began = Instant::now();
+    start(plans, "many", MANY.0).await;
+    idle(plans, asleep).await;
+    let steps = MANY.0 as f64 * MANY.1 as f64;
+    (steps / began.elapsed().as_secs_f64()).round()
+}
+
+fn ms(sorted: &[Duration], percent: usize) -> f64 {
+    let took = sorted[(sorted.len() * percent / 100).min(sorted.len() - 1)];
+    (took.as_secs_f64() * 100_000.0).round() / 100.0
+}
+
+fn rss_mb() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"));
+    let kib = line.unwrap().split_whitespace().nth(1).unwrap();
+    kib.parse::<u64>().unwrap() / 1_024
+}

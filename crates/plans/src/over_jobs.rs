@@ -1,0 +1,170 @@
+//! The world as it is: jobs are made by the job engine, and nodes run them.
+//!
+//! [`OverJobs`]; the rules: an outcome is read from what the job engine wrote, so it is the same whenever
+//! it is read; and a job of which nobody can say whether it was made is looked for in the journal, not
+//! made again.
+
+use std::fmt;
+
+use async_trait::async_trait;
+use jobs::{DeployError, Jobs, PlanJobError, RunTaskError, SubmitError};
+use serde_json::{Value, json};
+use store::{JobNumber, JobRow, Page, PlanMark, RunFilter, RunRow, Store, StoreError};
+
+use crate::defaults::RESULTS_PAGE;
+use crate::effects::{Actor, Effects, NotKnown, NotStarted, Order};
+use crate::step::Outcome;
+
+/// Those who make jobs, over the job engine.
+#[derive(Clone)]
+pub struct OverJobs {
+    jobs: Jobs,
+    store: Store,
+}
+
+// === impl OverJobs ===
+
+impl OverJobs {
+    /// Over this engine and the store that it writes to.
+    pub fn new(jobs: Jobs, store: Store) -> Self {
+        Self { jobs, store }
+    }
+
+    async fn results(&self, row: &JobRow) -> Result<Vec<Value>, StoreError> {
+        let filter = RunFilter::default();
+        let mut results = Vec::new();
+        loop {
+            let page = Page {
+                limit: Some(RESULTS_PAGE as u64),
+                offset: results.len() as u64,
+            };
+            let (runs, _) = self.store.runs(row.number, &filter, page).await?;
+            let last = runs.len() < RESULTS_PAGE;
+            results.extend(runs.into_iter().map(|run| result(row, run)));
+            if last {
+                return Ok(results);
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Effects for OverJobs {
+    async fn start(
+        &self,
+        actor: &Actor,
+        order: Order,
+        mark: PlanMark,
+    ) -> Result<JobNumber, NotStarted> {
+        let or = |given: String, own: &str| {
+            if given.is_empty() {
+                own.to_owned()
+            } else {
+                given
+            }
+        };
+        match order {
+            Order::Task(mut request) => {
+                request.environment = or(request.environment, &actor.environment);
+                request.owner.clone_from(&actor.owner);
+                request.owner_id.clone_from(&actor.owner_id);
+                request.plan_job = Some(actor.plan_job);
+                request.mark = Some(mark);
+                let started = Box::pin(self.jobs.run_task(request)).await;
+                started.map_err(task_not_started)
+            }
+            Order::Puppet(mut request) => {
+                request.environment = or(request.environment, &actor.environment);
+                request.owner.clone_from(&actor.owner);
+                request.plan_job = Some(actor.plan_job);
+                request.mark = Some(mark);
+                self.jobs
+                    .deploy(request)
+                    .await
+                    .map_err(|error| match error {
+                        DeployError::Submit(error) => not_submitted(error),
+                        error => refused("puppetlabs.orchestrator/validation-error", &error),
+                    })
+            }
+        }
+    }
+
+    /// `{job, state, results: [{target, action, object, status, value}]}`, in the order of the names.
+    async fn outcome(&self, job: JobNumber) -> Result<Outcome, NotKnown> {
+        let not_known = |error: StoreError| NotKnown(error.to_string());
+        let over = self.jobs.over(job).await;
+        over.map_err(|error| NotKnown(error.to_string()))?;
+        let row = self.store.job(job).await.map_err(not_known)?;
+        let row = row.ok_or_else(|| NotKnown(format!("there is no job {job}")))?;
+        if row.finished_ms.is_none() {
+            return Err(NotKnown(format!("job {job} is not over yet")));
+        }
+        let results = self.results(&row).await.map_err(not_known)?;
+        let value = json!({"job": job.to_string(), "state": row.state, "results": results});
+        Ok(match row.state.as_str() {
+            "finished" => Outcome::ok(value),
+            _ => Outcome::failed(value),
+        })
+    }
+
+    async fn stop(&self, job: JobNumber) {
+        if let Err(error) = self.jobs.stop(job, true).await {
+            tracing::warn!(%job, %error, "a job of a stopped plan was not stopped");
+        }
+    }
+}
+
+/// A node's result as plans see it.
+fn result(job: &JobRow, run: RunRow) -> Value {
+    let value = run.result.as_deref().map(serde_json::from_str);
+    let status = if run.state == "finished" {
+        "success"
+    } else {
+        "failure"
+    };
+    json!({
+        "target": run.certname,
+        "action": job.command,
+        "object": job.task,
+        "status": status,
+        "value": value.and_then(Result::ok).unwrap_or(Value::Null),
+    })
+}
+
+fn task_not_started(error: RunTaskError) -> NotStarted {
+    match error {
+        RunTaskError::Submit(error) => not_submitted(error),
+        RunTaskError::Plan(PlanJobError::Store(error)) => not_stored(&error),
+        RunTaskError::UnknownTask(_) | RunTaskError::TaskName { .. } => {
+            refused("bolt/unknown-task", &error)
+        }
+        RunTaskError::Parameters { .. } => refused("bolt/validation-error", &error),
+        error => refused("puppetlabs.orchestrator/validation-error", &error),
+    }
+}
+
+fn not_submitted(error: SubmitError) -> NotStarted {
+    match error {
+        SubmitError::Store(error) => not_stored(&error),
+        SubmitError::ShuttingDown => NotStarted::ShuttingDown,
+        error => NotStarted::Unavailable(error.to_string()),
+    }
+}
+
+fn not_stored(error: &StoreError) -> NotStarted {
+    match error {
+        // The plan is over, which the engine finds then; or a bug, which must not be tried for ever.
+        StoreError::Refused(_) => refused("tutti/not-stored", error),
+        error => NotStarted::Unavailable(error.to_string()),
+    }
+}
+
+fn refused(kind: &str, error: &impl fmt::Display) -> NotStarted {
+    NotStarted::Refused(json!({"kind": kind, "msg": error.to_string(), "details": {}}))
+}
+
+impl fmt::Debug for OverJobs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OverJobs").finish_non_exhaustive()
+    }
+}

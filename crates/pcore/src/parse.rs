@@ -43,7 +43,7 @@ const RESOURCES: [&str; 15] = [
 ];
 
 /// Finds types by names that are not Puppet's own.
-type Lookup<'a> = &'a dyn Fn(&str) -> Option<Type>;
+pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<Type>;
 
 impl Type {
     /// Reads a type that is made of Puppet's own types.
@@ -81,7 +81,8 @@ impl Value {
         Self::parse_literal_with(text, &|_| None)
     }
 
-    fn parse_literal_with(text: &str, lookup: Lookup<'_>) -> Result<Self, TypeTextError> {
+    /// The same with other names of types looked up.
+    pub fn parse_literal_with(text: &str, lookup: Lookup<'_>) -> Result<Self, TypeTextError> {
         let source = Arc::new(Source::new(None, text));
         let parsed = syntax::parse(&source, Options::default());
         let fault = parsed

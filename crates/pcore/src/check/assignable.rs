@@ -28,12 +28,23 @@ pub(super) fn assignable(ty: &Type, other: &Type, trail: &mut Trail<'_>) -> bool
     match ty.kind() {
         Kind::Unit => true,
         Kind::Variant(types) => variant(ty, types, other, trail),
-        Kind::Alias(alias) if alias.is_recursive() => trail.guarded(|trail| {
+        Kind::Alias(alias) if alias.is_recursive() => recursive_alias(ty, other, trail),
+        _ => by_other(ty, other, trail),
+    }
+}
+
+fn recursive_alias(ty: &Type, other: &Type, trail: &mut Trail<'_>) -> bool {
+    let guarded = |trail: &mut Trail<'_>| {
+        trail.guarded(|trail| {
             trail.with_this(ty.address(), |trail, recursion| {
                 recursion.in_both() || by_other(ty, other, trail)
             })
-        }),
-        _ => by_other(ty, other, trail),
+        })
+    };
+    match other.kind() {
+        // the guard sees recursion on both sides
+        Kind::Alias(_) => guarded(trail),
+        _ => trail.once((ty.address(), other.address()), guarded),
     }
 }
 
@@ -140,7 +151,7 @@ fn own(ty: &Type, other: &Type, trail: &mut Trail<'_>) -> bool {
         }
         Kind::Type(inner) => type_of_type(inner.as_ref(), other, trail),
         Kind::Sensitive(inner) => match other.kind() {
-            Kind::Sensitive(theirs) => assignable(inner, theirs, &mut trail.down()),
+            Kind::Sensitive(theirs) => assignable(inner, theirs, &mut trail.inside()),
             _ => false,
         },
         Kind::Callable(callable) => callable::assignable(callable, other, trail),
@@ -159,7 +170,7 @@ fn type_of_type(inner: Option<&Type>, other: &Type, trail: &mut Trail<'_>) -> bo
     match (inner, theirs) {
         (None, _) => true,
         (Some(_), None) => false,
-        (Some(inner), Some(theirs)) => assignable(inner, theirs, &mut trail.down()),
+        (Some(inner), Some(theirs)) => assignable(inner, theirs, &mut trail.inside()),
     }
 }
 

@@ -14,7 +14,7 @@ pub(super) fn assignable(mine: &CallableType, other: &Type, trail: &mut Trail<'_
     };
     if let Some(returns) = &mine.returns {
         let their_returns = theirs.returns.clone().unwrap_or_else(Type::any);
-        if !takes(returns, &their_returns, &mut trail.down()) {
+        if !takes(returns, &their_returns, &mut trail.inside()) {
             return false;
         }
     }
@@ -26,21 +26,34 @@ pub(super) fn assignable(mine: &CallableType, other: &Type, trail: &mut Trail<'_
         .as_ref()
         .is_some_and(|theirs| tuple_takes_tuple(theirs, parameters, trail));
     let block = |callable: &CallableType| callable.block.clone().unwrap_or_else(Type::undef);
-    fits && takes(&block(theirs), &block(mine), &mut trail.down())
+    fits && takes(&block(theirs), &block(mine), &mut trail.inside())
 }
 
 impl Type {
     /// Whether it is a callable, a choice of callables or (if that is allowed) an optional one.
     #[must_use]
     pub fn is_callable(&self, optional: bool) -> bool {
-        match self.kind() {
-            Kind::Callable(_) => true,
-            Kind::Variant(types) => types.iter().all(|one| one.is_callable(optional)),
-            Kind::Optional(Some(inner)) => optional && inner.is_callable(optional),
-            Kind::Alias(_) => self.unaliased().is_some_and(|ty| ty.is_callable(optional)),
-            Kind::Object(object) => object.parent().is_some_and(|ty| ty.is_callable(optional)),
-            _ => false,
-        }
+        callable_within(self, optional, ALIASES_MAX)
+    }
+}
+
+/// How many aliases a callable may be hidden behind: one that only leads back to itself is none.
+const ALIASES_MAX: u32 = 8;
+
+fn callable_within(ty: &Type, optional: bool, aliases: u32) -> bool {
+    match ty.kind() {
+        Kind::Callable(_) => true,
+        Kind::Variant(types) => types
+            .iter()
+            .all(|one| callable_within(one, optional, aliases)),
+        Kind::Optional(Some(inner)) => optional && callable_within(inner, optional, aliases),
+        Kind::Alias(alias) => alias
+            .resolved()
+            .is_some_and(|ty| aliases > 0 && callable_within(ty, optional, aliases - 1)),
+        Kind::Object(object) => object
+            .parent()
+            .is_some_and(|ty| aliases > 0 && callable_within(ty, optional, aliases - 1)),
+        _ => false,
     }
 }
 

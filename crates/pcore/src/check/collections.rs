@@ -24,7 +24,7 @@ pub(super) fn assignable(ty: &Type, other: &Type, trail: &mut Trail<'_>) -> bool
             Kind::Iterator(theirs) => element.as_ref().is_none_or(|element| {
                 theirs
                     .as_ref()
-                    .is_some_and(|theirs| takes(element, theirs, &mut trail.down()))
+                    .is_some_and(|theirs| takes(element, theirs, &mut trail.inside()))
             }),
             _ => false,
         },
@@ -58,14 +58,14 @@ fn array(element: &Type, size: IntRange, other: &Type, trail: &mut Trail<'_>) ->
                 && tuple
                     .types
                     .iter()
-                    .all(|theirs| takes(element, theirs, &mut trail.down()))
+                    .all(|theirs| takes(element, theirs, &mut trail.inside()))
         }
         Kind::Array {
             element: theirs,
             size: their_size,
         } => {
             size.covers(their_size.unwrap_or(IntRange::ANY_SIZE))
-                && takes(element, theirs, &mut trail.down())
+                && takes(element, theirs, &mut trail.inside())
         }
         _ => false,
     }
@@ -88,16 +88,16 @@ fn hash(
             if range.from == Some(0) && is_empty_hash(other) {
                 return true;
             }
-            takes(key, their_key, &mut trail.down())
-                && takes(value, their_value, &mut trail.down())
+            takes(key, their_key, &mut trail.inside())
+                && takes(value, their_value, &mut trail.inside())
                 && range.covers(their_size.unwrap_or(IntRange::ANY_SIZE))
         }
         Kind::Struct(elements) => {
             range.contains_len(elements.len())
                 && elements.iter().all(|theirs| {
                     let name = Value::Str(theirs.name.clone());
-                    is_instance(key, &name, &mut trail.down())
-                        && takes(value, &theirs.value, &mut trail.down())
+                    is_instance(key, &name, &mut trail.inside())
+                        && takes(value, &theirs.value, &mut trail.inside())
                 })
         }
         _ => false,
@@ -126,7 +126,7 @@ fn tuple_takes(tuple: &TupleType, other: &Type, trail: &mut Trail<'_>) -> bool {
                 .types
                 .iter()
                 .take(most)
-                .all(|mine| takes(mine, element, &mut trail.down()))
+                .all(|mine| takes(mine, element, &mut trail.inside()))
         }
         _ => false,
     }
@@ -153,7 +153,7 @@ pub(super) fn tuple_takes_tuple(
     theirs.types.iter().enumerate().all(|(index, other)| {
         tuple
             .type_at(index)
-            .is_some_and(|mine| takes(mine, other, &mut trail.down()))
+            .is_some_and(|mine| takes(mine, other, &mut trail.inside()))
     })
 }
 
@@ -171,7 +171,7 @@ fn structure(elements: &[StructElement], other: &Type, trail: &mut Trail<'_>) ->
                 };
                 matched += 1;
                 (mine.optional || !theirs.optional)
-                    && takes(&mine.value, &theirs.value, &mut trail.down())
+                    && takes(&mine.value, &theirs.value, &mut trail.inside())
             }) && matched == others.len()
         }
         Kind::Hash { key, value, size } => {
@@ -181,7 +181,7 @@ fn structure(elements: &[StructElement], other: &Type, trail: &mut Trail<'_>) ->
                 to: IntRange::of_len(elements.len()).to,
             };
             required.into_iter().all(|element| {
-                takes(&element.value, value, &mut trail.down())
+                takes(&element.value, value, &mut trail.inside())
                     && takes(&Type::string(), key, &mut trail.unguarded())
             }) && range.covers(size.unwrap_or(IntRange::ANY_SIZE))
         }
@@ -191,9 +191,9 @@ fn structure(elements: &[StructElement], other: &Type, trail: &mut Trail<'_>) ->
 
 fn iterable(element: Option<&Type>, other: &Type, trail: &mut Trail<'_>) -> bool {
     match element {
-        Some(element) if !takes(element, &Type::any(), &mut trail.down()) => {
+        Some(element) if !takes(element, &Type::any(), &mut trail.inside()) => {
             match other.iterated() {
-                Some(Some(theirs)) => takes(element, &theirs, &mut trail.down()),
+                Some(Some(theirs)) => takes(element, &theirs, &mut trail.inside()),
                 _ => false,
             }
         }

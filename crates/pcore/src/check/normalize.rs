@@ -35,7 +35,14 @@ impl Type {
             Kind::Type(Some(inner)) => Self::type_of(inner.normalize()),
             Kind::Iterable(Some(inner)) => Self::iterable_of(inner.normalize()),
             Kind::Iterator(Some(inner)) => Self::iterator_of(inner.normalize()),
-            Kind::Sensitive(inner) => Kind::Sensitive(inner.normalize().generalize()).into(),
+            Kind::Sensitive(inner) => {
+                let normal = inner.normalize();
+                if normal == *inner {
+                    self.clone()
+                } else {
+                    Kind::Sensitive(normal.generalize()).into()
+                }
+            }
             Kind::Callable(callable) => Self::callable_of(CallableType {
                 parameters: callable.parameters.as_ref().map(TupleType::normalize),
                 block: callable.block.as_ref().map(Self::normalize),

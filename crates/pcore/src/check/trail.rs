@@ -28,11 +28,22 @@ pub(super) struct Guard {
     recursion: Recursion,
 }
 
-/// A guard, once there is an alias to guard against, and the depth of the question.
+/// A question that is being answered: does the type at one address take that at another.
+#[derive(Debug)]
+struct Asked<'g> {
+    pair: (usize, usize),
+    /// How many elements deep it was asked.
+    level: u32,
+    before: Option<&'g Asked<'g>>,
+}
+
+/// A guard, once there is an alias to guard against, and what led to the question.
 #[derive(Debug)]
 pub(super) struct Trail<'g> {
     guard: Option<&'g mut Guard>,
     depth: u32,
+    level: u32,
+    asked: Option<&'g Asked<'g>>,
 }
 
 impl Trail<'_> {
@@ -40,6 +51,8 @@ impl Trail<'_> {
         Self {
             guard: None,
             depth: 0,
+            level: 0,
+            asked: None,
         }
     }
 
@@ -48,15 +61,53 @@ impl Trail<'_> {
         Trail {
             guard: self.guard.as_deref_mut(),
             depth: self.depth + 1,
+            level: self.level,
+            asked: self.asked,
         }
     }
 
+    /// For a question about what is contained on both sides.
+    pub(super) fn inside(&mut self) -> Trail<'_> {
+        let mut trail = self.down();
+        trail.level += 1;
+        trail
+    }
+
     /// For a question inside this one that Puppet asks without its guard.
-    pub(super) fn unguarded(&self) -> Trail<'static> {
+    pub(super) fn unguarded(&self) -> Trail<'_> {
         Trail {
             guard: None,
             depth: self.depth + 1,
+            level: self.level,
+            asked: self.asked,
         }
+    }
+
+    /// Asks what may come back to itself. If it does and nothing was gone into meanwhile, nothing says
+    /// yes; Puppet overflows its stack there.
+    pub(super) fn once(
+        &mut self,
+        pair: (usize, usize),
+        ask: impl FnOnce(&mut Trail<'_>) -> bool,
+    ) -> bool {
+        let mut before = self.asked;
+        while let Some(asked) = before.filter(|asked| asked.level == self.level) {
+            if asked.pair == pair {
+                return false;
+            }
+            before = asked.before;
+        }
+        let asked = Asked {
+            pair,
+            level: self.level,
+            before: self.asked,
+        };
+        ask(&mut Trail {
+            guard: self.guard.as_deref_mut(),
+            depth: self.depth + 1,
+            level: self.level,
+            asked: Some(&asked),
+        })
     }
 
     pub(super) fn is_too_deep(&self) -> bool {
@@ -65,12 +116,14 @@ impl Trail<'_> {
 
     /// Asks with a guard: this trail's, or a new one for what is inside only.
     pub(super) fn guarded<R>(&mut self, ask: impl FnOnce(&mut Trail<'_>) -> R) -> R {
-        let depth = self.depth + 1;
+        let (depth, level, asked) = (self.depth + 1, self.level, self.asked);
         let mut own = Guard::default();
         let guard = self.guard.as_deref_mut().unwrap_or(&mut own);
         ask(&mut Trail {
             guard: Some(guard),
             depth,
+            level,
+            asked,
         })
     }
 

@@ -104,6 +104,7 @@ fn direct(bare: &Type, fields: &Hash) -> Option<Type> {
         }
         Kind::Variant(_) => Type::variant_of(types(fields, "types")?),
         Kind::Optional(_) => Type::optional_of(ty(fields, "type")?),
+        Kind::Sensitive(_) => Kind::Sensitive(ty(fields, "type")?).into(),
         Kind::NotUndef(_) => Type::not_undef_of(ty(fields, "type")?),
         Kind::Tuple(_) => Kind::Tuple(tuple(fields)?).into(),
         Kind::Struct(_) => {
@@ -176,9 +177,7 @@ fn arguments(bare: &Type, fields: &Hash) -> Option<Vec<Value>> {
         Kind::Array { .. } => listed(&["element_type", "size_type"]),
         Kind::Hash { .. } => listed(&["key_type", "value_type", "size_type"]),
         Kind::Boolean(_) => listed(&["value"]),
-        Kind::Type(_) | Kind::Sensitive(_) | Kind::Iterable(_) | Kind::Iterator(_) => {
-            listed(&["type"])
-        }
+        Kind::Type(_) | Kind::Iterable(_) | Kind::Iterator(_) => listed(&["type"]),
         Kind::Resource { .. } => listed(&["type_name", "title"]),
         Kind::Class(_) => listed(&["class_name"]),
         Kind::SemVer(_) => fields.get_str("ranges")?.as_array()?.to_vec(),

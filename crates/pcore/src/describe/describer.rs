@@ -41,7 +41,7 @@ fn inside(expected: &Type, original: &Type, actual: &Type, path: &[Step]) -> Vec
         },
         Kind::Pattern(_) | Kind::Enum(_) => vec![Mismatch::of_pattern(path, original, actual)],
         Kind::Alias(alias) => match alias.resolved() {
-            Some(resolved) if path.len() < PATH_MAX => {
+            Some(resolved) if choices_at_end(path) < CHOICES_MAX => {
                 inside(&resolved.normalize(), expected, actual, path)
             }
             _ => Vec::new(),
@@ -51,8 +51,16 @@ fn inside(expected: &Type, original: &Type, actual: &Type, path: &[Step]) -> Vec
     }
 }
 
-/// How deep a description goes into types that hold themselves.
-const PATH_MAX: usize = 64;
+/// How many choices a description follows without going into an element. Each may branch, so types that
+/// hold themselves make at most 2 to the 8th lines of it.
+const CHOICES_MAX: usize = 8;
+
+fn choices_at_end(path: &[Step]) -> usize {
+    path.iter()
+        .rev()
+        .take_while(|step| step.is_choice())
+        .count()
+}
 
 fn variant(types: &[Type], original: &Type, actual: &Type, path: &[Step]) -> Vec<Mismatch> {
     let undef = matches!(original.kind(), Kind::Optional(_)).then(Type::undef);
@@ -99,7 +107,9 @@ pub(super) fn merge(choice_at: usize, size: Class, found: Vec<Vec<Mismatch>>) ->
     }
     let mut unique: Vec<Mismatch> = Vec::new();
     for mismatch in all {
-        if !unique.contains(&mismatch) {
+        // Puppet's mismatches are equal only if they are about blocks
+        let about_block = matches!(mismatch.what, What::UnexpectedBlock | What::MissingBlock);
+        if !about_block || !unique.contains(&mismatch) {
             unique.push(mismatch);
         }
     }

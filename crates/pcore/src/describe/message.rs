@@ -125,7 +125,11 @@ fn short_name(ty: &Type) -> String {
         _ => None,
     };
     match contained.filter(|inner| !matches!(inner.kind(), Kind::Any)) {
-        Some(inner) => format!("{}[{}]", ty.name(), inner.name()),
+        // an object type without a name has none here
+        Some(inner) => match inner.kind() {
+            Kind::Object(object) if object.name().is_none() => format!("{}[]", ty.name()),
+            _ => format!("{}[{}]", ty.name(), inner.name()),
+        },
         None => ty.name(),
     }
 }

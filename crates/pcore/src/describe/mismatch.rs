@@ -1,7 +1,6 @@
 //! What does not fit. Main type: [`Mismatch`].
 //!
-//! The rule that must hold: mismatches are equal if they say the same of the same place, whichever choice
-//! led there.
+//! The rule that must hold: the place of a mismatch does not depend on the choice that led to it.
 
 use super::path::Step;
 use crate::types::{IntRange, Type};

@@ -15,3 +15,12 @@ pub const CACHED_FILES: usize = 4096;
 /// Text that one interpolation may produce: lookups that contain each other twice would double it
 /// with every level.
 pub const MAX_INTERPOLATED_BYTES: usize = 16 * 1024 * 1024;
+
+/// Paths that one pattern may match: a place of a hierarchy each.
+pub const GLOBBED_PATHS: usize = 10_000;
+
+/// Directories below each other that `**` goes into; a link may lead upwards.
+pub const GLOB_DEPTH: usize = 32;
+
+/// Patterns that one pattern with braces stands for.
+pub const GLOB_ALTERNATIVES: usize = 1000;

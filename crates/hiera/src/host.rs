@@ -15,6 +15,13 @@ pub struct FileIdentity {
     pub changed_nanoseconds: i128,
 }
 
+/// What a directory holds. A link is what it leads to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DirectoryEntry {
+    pub name: String,
+    pub is_directory: bool,
+}
+
 /// Files, variables and functions. Everything that a lookup sees comes through here.
 pub trait Host {
     /// A variable by its name without `$`, as the code that looks up sees it; `None` if there is none.
@@ -34,8 +41,8 @@ pub trait Host {
     /// The text of a file.
     fn read(&mut self, path: &Path) -> Result<String, HostError>;
 
-    /// The files that a pattern matches, in the order of Ruby's `Dir.glob`.
-    fn glob(&mut self, pattern: &str) -> Vec<PathBuf>;
+    /// What a directory holds, in any order; nothing if there is no such directory.
+    fn entries(&mut self, directory: &Path) -> Vec<DirectoryEntry>;
 
     /// Something that is no mistake but should be seen.
     fn warn(&mut self, message: &str);

@@ -87,7 +87,7 @@ impl Session {
                 for glob in globs {
                     let glob = self.interpolate_config(run, glob)?;
                     let glob = datadir.join(glob).to_string_lossy().into_owned();
-                    for path in run.host.glob(&glob) {
+                    for path in crate::glob::glob(run.host, &glob) {
                         let original = glob.clone();
                         let at = At::Path { path, exists: true };
                         places.push(Place { original, at });

@@ -3,6 +3,7 @@
 
 mod backends;
 mod configs;
+mod globs;
 mod limits;
 mod lookups;
 mod world;

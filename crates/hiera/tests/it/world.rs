@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hiera::{
-    Cache, Error, FileIdentity, FunctionCall, Host, HostError, Request, Session, Settings,
+    Cache, DirectoryEntry, Error, FileIdentity, FunctionCall, Host, HostError, Request, Session,
+    Settings,
 };
 use pcore::{Hash, Value};
 
@@ -109,13 +110,20 @@ impl Host for World {
         text.ok_or_else(|| HostError::text("no such file"))
     }
 
-    fn glob(&mut self, pattern: &str) -> Vec<PathBuf> {
-        let (start, end) = pattern.split_once('*').unwrap();
-        let files = self.files.keys().map(|file| file.to_string_lossy());
-        files
-            .filter(|file| file.starts_with(start) && file.ends_with(end))
-            .map(|file| PathBuf::from(&*file))
-            .collect()
+    fn entries(&mut self, directory: &Path) -> Vec<DirectoryEntry> {
+        let mut entries = BTreeMap::new();
+        for file in self.files.keys() {
+            let Ok(below) = file.strip_prefix(directory) else {
+                continue;
+            };
+            let mut parts = below.iter();
+            if let Some(name) = parts.next() {
+                let name = name.to_string_lossy().into_owned();
+                entries.insert(name, parts.next().is_some());
+            }
+        }
+        let entry = |(name, is_directory)| DirectoryEntry { name, is_directory };
+        entries.into_iter().map(entry).collect()
     }
 
     fn warn(&mut self, message: &str) {

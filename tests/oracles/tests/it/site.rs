@@ -3,7 +3,7 @@
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use hiera::{FileIdentity, Host, HostError};
+use hiera::{DirectoryEntry, FileIdentity, Host, HostError};
 use pcore::{Hash, Value};
 
 pub(crate) struct Disk {
@@ -40,14 +40,15 @@ impl Host for Disk {
         std::fs::read_to_string(path).map_err(|error| HostError(error.into()))
     }
 
-    /// Patterns whose last part is a star and an ending.
-    fn glob(&mut self, pattern: &str) -> Vec<PathBuf> {
-        let (directory, ending) = pattern.rsplit_once("/*").unwrap();
-        let entries = std::fs::read_dir(directory).unwrap();
-        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
-        paths.retain(|path| path.to_string_lossy().ends_with(ending));
-        paths.sort();
-        paths
+    fn entries(&mut self, directory: &Path) -> Vec<DirectoryEntry> {
+        let Ok(entries) = std::fs::read_dir(directory) else {
+            return Vec::new();
+        };
+        let entry = |entry: std::fs::DirEntry| DirectoryEntry {
+            name: entry.file_name().to_string_lossy().into_owned(),
+            is_directory: entry.path().is_dir(),
+        };
+        entries.map(|it| entry(it.unwrap())).collect()
     }
 
     fn warn(&mut self, _message: &str) {}

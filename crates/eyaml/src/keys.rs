@@ -1,0 +1,107 @@
+//! The private keys that values may be encrypted for: [`Keys`].
+
+use aws_lc_rs::cipher::{
+    AES_128, AES_192, AES_256, DecryptionContext, PaddedBlockDecryptingKey, UnboundCipherKey,
+};
+use aws_lc_rs::iv::FixedLength;
+use aws_lc_rs::rsa::{Pkcs1PrivateDecryptingKey, PrivateDecryptingKey};
+use yasna::models::ObjectIdentifier;
+use zeroize::Zeroizing;
+
+use crate::Error;
+use crate::envelope::Envelope;
+
+/// Private keys, tried one after the other.
+#[derive(Default)]
+pub struct Keys {
+    keys: Vec<Pkcs1PrivateDecryptingKey>,
+}
+
+impl std::fmt::Debug for Keys {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Keys({})", self.keys.len())
+    }
+}
+
+/// Why a key cannot be used. Never a byte of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum KeyError {
+    #[error("it is no PEM of an RSA private key")]
+    Pem,
+    #[error("it is protected by a passphrase, which cannot be asked for here")]
+    Encrypted,
+    #[error("it is an RSA key that cannot be used: it must have 2048 to 8192 bits")]
+    Unusable,
+}
+
+impl Keys {
+    /// Adds a key as `eyaml createkeys` and `openssl` write it.
+    pub fn add_pem(&mut self, text: &str) -> Result<(), KeyError> {
+        let block = pem::parse(text).map_err(|_| KeyError::Pem)?;
+        let tag = block.tag().to_owned();
+        if tag.contains("ENCRYPTED") || block.headers().iter().next().is_some() {
+            return Err(KeyError::Encrypted);
+        }
+        let der = Zeroizing::new(block.into_contents());
+        let pkcs8 = match tag.as_str() {
+            "RSA PRIVATE KEY" => wrapped(&der),
+            "PRIVATE KEY" => der,
+            _ => return Err(KeyError::Pem),
+        };
+        let key = PrivateDecryptingKey::from_pkcs8(&pkcs8).map_err(|_| KeyError::Unusable)?;
+        let key = Pkcs1PrivateDecryptingKey::new(key).map_err(|_| KeyError::Unusable)?;
+        self.keys.push(key);
+        Ok(())
+    }
+
+    /// What an envelope holds.
+    pub(crate) fn open(&self, envelope: &Envelope) -> Result<Vec<u8>, Error> {
+        for key in &self.keys {
+            for encrypted in &envelope.keys {
+                let mut clear = Zeroizing::new(vec![0; key.min_output_size()]);
+                let content = match key.decrypt(encrypted, &mut clear) {
+                    Ok(content_key) => decrypted(content_key, envelope),
+                    Err(_) => continue,
+                };
+                if let Some(content) = content {
+                    return Ok(content);
+                }
+            }
+        }
+        Err(Error::Key)
+    }
+}
+
+/// `None` if the key is not the content's.
+fn decrypted(key: &[u8], envelope: &Envelope) -> Option<Vec<u8>> {
+    if key.len() != envelope.key_bytes {
+        return None;
+    }
+    let cipher = match key.len() {
+        16 => &AES_128,
+        24 => &AES_192,
+        _ => &AES_256,
+    };
+    let key = UnboundCipherKey::new(cipher, key).ok()?;
+    let key = PaddedBlockDecryptingKey::cbc_pkcs7(key).ok()?;
+    let mut content = envelope.content.clone();
+    let context = DecryptionContext::Iv128(FixedLength::from(envelope.iv));
+    let length = key.decrypt(&mut content, context).ok()?.len();
+    content.truncate(length);
+    Some(content)
+}
+
+/// A key of PKCS #1 as one of PKCS #8.
+fn wrapped(pkcs1: &[u8]) -> Zeroizing<Vec<u8>> {
+    Zeroizing::new(yasna::construct_der(|writer| {
+        writer.write_sequence(|writer| {
+            writer.next().write_u8(0);
+            writer.next().write_sequence(|writer| {
+                let rsa = ObjectIdentifier::from_slice(&[1, 2, 840, 113_549, 1, 1, 1]);
+                writer.next().write_oid(&rsa);
+                writer.next().write_null();
+            });
+            writer.next().write_bytes(pkcs1);
+        });
+    }))
+}

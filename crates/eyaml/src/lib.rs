@@ -1,0 +1,74 @@
+//! Values of hiera-eyaml in clear: texts with `ENC[PKCS7,…]`. Main type: [`Keys`].
+//!
+//! Such a value is a CMS envelope: a random AES key, encrypted for the RSA key of whoever may read,
+//! and the text, encrypted with it. Envelopes are taken apart by `yasna`; everything secret is
+//! done by aws-lc-rs, whose RSA is constant in time.
+//!
+//! Left out, each refused by name: other encryptors (GPG, plug-ins) and ciphers other than AES-CBC.
+//!
+//! Rules that hold here: no text makes it panic; no error holds a byte of a key or of what was in
+//! clear; there is no I/O.
+
+mod envelope;
+mod keys;
+
+pub use keys::{KeyError, Keys};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+/// A value cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    #[error("the value is encrypted by {0:?}; only PKCS7 can be read here")]
+    Encryptor(String),
+    #[error("the value is no base64")]
+    Base64,
+    #[error("the value is no PKCS7 envelope of RSA and AES-CBC")]
+    Envelope,
+    #[error("the value was encrypted for another key")]
+    Key,
+    #[error("what was encrypted is no UTF-8")]
+    Utf8,
+}
+
+/// What stands before the encryptor and behind the data.
+const OPEN: &str = "ENC[";
+
+/// The encryptor where none is named.
+const STANDARD_ENCRYPTOR: &str = "PKCS7";
+
+impl Keys {
+    /// A text with every `ENC[…]` in it in clear. One newline at the end is taken off.
+    pub fn clear(&self, text: &str) -> Result<String, Error> {
+        let mut out = String::new();
+        let mut rest = text;
+        while let Some(start) = rest.find(OPEN) {
+            let inner = &rest[start + OPEN.len()..];
+            let Some(end) = inner.find(']') else { break };
+            out.push_str(&rest[..start]);
+            out.push_str(&self.block(&inner[..end])?);
+            rest = &inner[end + 1..];
+        }
+        out.push_str(rest);
+        let length = out.strip_suffix('\n').unwrap_or(&out).len();
+        out.truncate(length);
+        Ok(out)
+    }
+
+    fn block(&self, block: &str) -> Result<String, Error> {
+        let (encryptor, data) = match block.split_once(',') {
+            Some((encryptor, data)) => (encryptor.trim(), data),
+            None => (STANDARD_ENCRYPTOR, block),
+        };
+        if encryptor != STANDARD_ENCRYPTOR {
+            let name = encryptor.chars().take(20).collect();
+            return Err(Error::Encryptor(name));
+        }
+        // Long values are folded over lines.
+        let data: String = data.split_ascii_whitespace().collect();
+        let data = STANDARD.decode(data).map_err(|_| Error::Base64)?;
+        let envelope = envelope::Envelope::of(&data).ok_or(Error::Envelope)?;
+        String::from_utf8(self.open(&envelope)?).map_err(|_| Error::Utf8)
+    }
+}

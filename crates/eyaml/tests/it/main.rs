@@ -1,0 +1,98 @@
+//! Tests of `eyaml`. The values below `values` were encrypted by Ruby's OpenSSL, as hiera-eyaml
+//! does it, for the keys below `keys`, which protect nothing.
+#![cfg(test)]
+
+use eyaml::{Error, KeyError, Keys};
+use proptest::prelude::*;
+
+const ONE: &str = include_str!("keys/one.pem");
+const TWO: &str = include_str!("keys/two.pem");
+
+fn keys(pems: &[&str]) -> Keys {
+    let mut keys = Keys::default();
+    for pem in pems {
+        keys.add_pem(pem).unwrap();
+    }
+    keys
+}
+
+#[test]
+fn values_of_hiera_eyaml_are_read() {
+    let one = keys(&[ONE]);
+    let clear = |text: &str| one.clear(text).unwrap();
+    assert_eq!(
+        clear(include_str!("values/one.txt")),
+        "the secret of one: é"
+    );
+    assert_eq!(clear(include_str!("values/both.txt")), "for both");
+    assert_eq!(clear(include_str!("values/empty.txt")), "");
+    assert_eq!(clear(include_str!("values/long.txt")), "x".repeat(5000));
+    let two = keys(&[TWO]);
+    assert_eq!(
+        two.clear(include_str!("values/both.txt")).unwrap(),
+        "for both"
+    );
+    assert_eq!(
+        two.clear(include_str!("values/two128.txt")).unwrap(),
+        "short key"
+    );
+    let both = keys(&[ONE, TWO]);
+    assert_eq!(
+        both.clear(include_str!("values/two128.txt")).unwrap(),
+        "short key"
+    );
+}
+
+#[test]
+fn a_text_may_hold_several_and_be_folded() {
+    let one = keys(&[ONE]);
+    let value = include_str!("values/both.txt");
+    let text = format!("a {value} b {value}\n");
+    assert_eq!(one.clear(&text).unwrap(), "a for both b for both");
+    let folded: Vec<&str> = value.split_inclusive('A').collect();
+    assert_eq!(one.clear(&folded.join("\n  ")).unwrap(), "for both");
+    let unnamed = value.replace("PKCS7,", "");
+    assert_eq!(one.clear(&unnamed).unwrap(), "for both");
+    assert_eq!(one.clear("plain ENC[open").unwrap(), "plain ENC[open");
+}
+
+#[test]
+fn what_cannot_be_read_says_why() {
+    let two = keys(&[TWO]);
+    let fault = |text: &str| two.clear(text).unwrap_err();
+    assert_eq!(fault(include_str!("values/one.txt")), Error::Key);
+    assert_eq!(fault(include_str!("values/des.txt")), Error::Envelope);
+    assert_eq!(fault("ENC[GPG,abc]"), Error::Encryptor("GPG".into()));
+    assert_eq!(fault("ENC[PKCS7,%%]"), Error::Base64);
+    assert_eq!(fault("ENC[PKCS7,aGVsbG8=]"), Error::Envelope);
+    assert_eq!(
+        Keys::default().clear(include_str!("values/one.txt")),
+        Err(Error::Key)
+    );
+}
+
+#[test]
+fn keys_that_cannot_be_used() {
+    let add = |pem: &str| Keys::default().add_pem(pem).unwrap_err();
+    assert_eq!(add("no key"), KeyError::Pem);
+    let body = "-----BEGIN X-----\naGVsbG8=\n-----END X-----\n";
+    assert_eq!(add(body), KeyError::Pem);
+    assert_eq!(
+        add(&body.replace('X', "RSA PRIVATE KEY")),
+        KeyError::Unusable
+    );
+    assert_eq!(
+        add(&body.replace('X', "ENCRYPTED PRIVATE KEY")),
+        KeyError::Encrypted
+    );
+}
+
+proptest! {
+    #[test]
+    fn no_damage_makes_it_panic(at in 10usize..500, with in "[A-Za-z0-9+/]{1,4}") {
+        let one = keys(&[ONE]);
+        let mut value = include_str!("values/one.txt").to_owned();
+        value.replace_range(at..at + with.len(), &with);
+        let _ = one.clear(&value);
+    }
+}

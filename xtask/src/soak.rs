@@ -1,4 +1,4 @@
-//! `cargo xtask soak`: the kill test of `bin/tutti`, for long. Main function: [`run`].
+//! `cargo xtask soak`: the kill tests of `bin/tutti` and of plans, for long. Main function: [`run`].
 
 use anyhow::Result;
 
@@ -15,7 +15,7 @@ pub(crate) struct Options {
     seed: Option<u64>,
 }
 
-/// Runs the same test that the suite runs, with more kills.
+/// Runs the same tests that the suite runs, with more kills.
 pub(crate) fn run(options: &Options) -> Result<()> {
     run::visible(&mut run::cargo(&[
         "build",
@@ -37,5 +37,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if let Some(seed) = options.seed {
         test.env("TUTTI_SEED", seed.to_string());
     }
+    run::visible(&mut test)?;
+    let plans = ["test", "--package", "plans", "--test", "it", "--", "kill"];
+    let mut test = run::cargo(&plans);
+    test.env("TUTTI_PLANS_KILLS", options.kills.to_string());
     run::visible(&mut test)
 }

@@ -1,10 +1,11 @@
-//! The engine is dropped at any await, again and again.
+//! The engine is dropped at any await, again and again; and the store is lost when jobs are made.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use testkit::both;
 
+use crate::effects::Mishap;
 use crate::programs::steady;
 use crate::world::World;
 
@@ -61,4 +62,32 @@ async fn whenever_it_dies_plans_end_as_if_it_had_not() {
             assert_eq!(said, 8, "each message is told once: {kinds:?}");
         }
     }
+}
+
+#[tokio::test]
+async fn where_the_store_is_lost_the_journal_tells_what_was_made() {
+    let world = World::new().await;
+    world.mishaps.lock().unwrap().extend([
+        Mishap::After,
+        Mishap::Before,
+        Mishap::Before,
+        Mishap::After,
+        Mishap::After,
+    ]);
+    let mut plans = Vec::new();
+    for (name, result) in steady() {
+        if name != "asking" {
+            plans.push((world.run(name).await, name, result));
+        }
+    }
+    for (plan, name, result) in &plans {
+        assert_eq!(
+            world.over(*plan).await,
+            ("success".to_owned(), result.clone()),
+            "{name}"
+        );
+    }
+    assert!(world.mishaps.lock().unwrap().is_empty());
+    let numbers: Vec<i64> = plans.iter().map(|(plan, ..)| *plan).collect();
+    world.check_ledger(&numbers).await;
 }

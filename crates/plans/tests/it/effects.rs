@@ -23,6 +23,20 @@ pub(crate) struct Fake {
     pub(crate) ledger: Ledger,
     /// Jobs do not end before this is true.
     pub(crate) open: watch::Sender<bool>,
+    /// What befalls the next jobs while they are made.
+    pub(crate) mishaps: Mishaps,
+}
+
+/// One after the other.
+pub(crate) type Mishaps = Arc<Mutex<Vec<Mishap>>>;
+
+/// The store is lost when a job is made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Mishap {
+    /// It was not made.
+    Before,
+    /// It was made, and nobody was told.
+    After,
 }
 
 impl Ledger {
@@ -79,6 +93,13 @@ impl Effects for Fake {
             return Err(NotStarted::Refused(error));
         }
         let row = row(actor, &task.task, &task.params, mark);
+        let mishap = self.mishaps.lock().unwrap().pop();
+        if let Some(mishap) = mishap {
+            if matches!(mishap, Mishap::After) {
+                self.store.insert_job(row).await.unwrap();
+            }
+            return Err(NotStarted::Unavailable("the store is lost".to_owned()));
+        }
         match self.store.insert_job(row).await {
             Ok(job) => Ok(job),
             Err(error @ StoreError::Refused(_)) => {

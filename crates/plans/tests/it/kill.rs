@@ -15,7 +15,7 @@ use serde_json::json;
 use store::{Page, PlanJobFilter, Store, StoreConfig};
 use tokio::sync::watch;
 
-use crate::effects::{Fake, Ledger};
+use crate::effects::{Fake, Ledger, Mishaps};
 use crate::programs::{Library, steady};
 use crate::world::{launch, quick};
 
@@ -32,6 +32,7 @@ async fn open(directory: &Path) -> (Store, Plans) {
         store: store.clone(),
         ledger: Ledger::File(directory.join("ledger")),
         open: watch::Sender::new(true),
+        mishaps: Mishaps::default(),
     });
     let seal = SealKey::open_or_create(&directory.join("seal")).unwrap();
     let programs = Arc::new(Library);

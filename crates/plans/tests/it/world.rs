@@ -11,7 +11,7 @@ use store::{PlanEventRow, PlanJobRow, Store, StoreConfig};
 use testkit::engine::Database;
 use tokio::sync::watch;
 
-use crate::effects::{Fake, Ledger};
+use crate::effects::{Fake, Ledger, Mishaps};
 use crate::programs::Library;
 
 /// Nothing here takes a second by itself; a busy machine makes it long.
@@ -22,6 +22,7 @@ pub(crate) struct World {
     pub(crate) ledger: Ledger,
     pub(crate) config: PlansConfig,
     pub(crate) open: watch::Sender<bool>,
+    pub(crate) mishaps: Mishaps,
     pub(crate) database: Database,
     pub(crate) programs: Arc<dyn Programs>,
     seal: Arc<SealKey>,
@@ -73,6 +74,7 @@ impl World {
             ledger: Ledger::memory(),
             config,
             open: watch::Sender::new(true),
+            mishaps: Mishaps::default(),
             database,
             programs: Arc::new(Library),
             seal: Arc::new(seal),
@@ -88,6 +90,7 @@ impl World {
             store: self.store.clone(),
             ledger: self.ledger.clone(),
             open: self.open.clone(),
+            mishaps: Arc::clone(&self.mishaps),
         });
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)

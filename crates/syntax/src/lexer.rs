@@ -72,8 +72,13 @@ pub(crate) fn lex(text: &str, mode: Mode) -> Lexed {
 #[derive(Debug)]
 pub(crate) enum Places {
     Whole,
-    /// Text of a heredoc: (offset in the text, offset in the file) of each line.
-    Lines(Vec<(u32, u32)>),
+    /// Text of a heredoc.
+    Lines {
+        /// Where the first line begins, margin included: the place of the text itself.
+        start: u32,
+        /// (offset in the text, offset in the file) of each line, margins left out.
+        lines: Vec<(u32, u32)>,
+    },
 }
 
 /// A place that the lexer cannot go on from: the end of the input is next.
@@ -280,7 +285,8 @@ impl<'s, 'o> Lexer<'s, 'o> {
     fn place(&self, at: usize) -> u32 {
         match &self.places {
             Places::Whole => as_u32(at),
-            Places::Lines(lines) => {
+            Places::Lines { start, .. } if at == 0 => *start,
+            Places::Lines { lines, .. } => {
                 let at = as_u32(at);
                 let line = lines.partition_point(|(inside, _)| *inside <= at);
                 let (inside, outside) = lines.get(line.wrapping_sub(1)).copied().unwrap_or((0, 0));

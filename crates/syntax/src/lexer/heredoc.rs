@@ -144,7 +144,7 @@ impl Lexer<'_, '_> {
             let line = &text[at..line_end];
             if let Some(end) = end_line(line, &tag.end) {
                 self.newline_jump = Some(line_end);
-                return self.heredoc_body(&lines, &end, tag);
+                return self.heredoc_body(from, &lines, &end, tag);
             }
             lines.push((at, line));
             at = line_end;
@@ -166,6 +166,7 @@ impl Lexer<'_, '_> {
 
     fn heredoc_body(
         &mut self,
+        from: usize,
         lines: &[(usize, &str)],
         end: &EndLine<'_>,
         tag: &Tag,
@@ -187,10 +188,9 @@ impl Lexer<'_, '_> {
                 text.pop();
             }
         }
+        let start = self.place(from);
         if places.is_empty() {
-            // nothing: its place is that of the end line
-            let here = self.newline_jump.map_or(0, |jump| self.place(jump));
-            places.push((0, here));
+            places.push((0, start));
         }
         if self.depth >= MAX_INTERPOLATION_DEPTH {
             let message =
@@ -198,7 +198,10 @@ impl Lexer<'_, '_> {
             self.fault("TOO_DEEP", self.pos..self.pos, message);
             return Err(Stop);
         }
-        let places = Places::Lines(places);
+        let places = Places::Lines {
+            start,
+            lines: places,
+        };
         let mut inner = Lexer::new(&text, self.mode, places, self.depth + 1, self.out);
         if tag.interpolate {
             let style = Style {

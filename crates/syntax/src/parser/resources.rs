@@ -216,21 +216,22 @@ impl Parser<'_> {
             self.faults.push((self.at, fault));
             return Ok(left);
         }
+        // Puppet's entries have no place but that of their hash
+        let braces = Span::new(open.span.start, span.end);
         let mut entries = Vec::with_capacity(ops.len());
         for op in ops {
             let key = match op.name {
                 Some(name) => Expr::Str(name),
                 None => Expr::Nop,
             };
-            let key = self.builder.push(key, op.span);
+            let key = self.builder.push(key, braces);
             entries.push(HashEntry {
                 key,
                 value: op.value,
-                span: op.span,
+                span: braces,
             });
         }
         let entries = self.builder.list(entries);
-        let braces = Span::new(open.span.start, span.end);
         let hash = self.builder.push(Expr::Hash(entries), braces);
         if self.is_statement_name(left) {
             let call = self.statement_call(left, vec![hash]);

@@ -84,19 +84,23 @@ impl Parser<'_> {
     ) -> Parsed<ExprId> {
         self.expect(Kind::Equals, "`=`")?;
         let mut right = match self.kind() {
-            Kind::ClassRef => self.aliased_type()?,
+            Kind::ClassRef => self.aliased_type(name_span)?,
             Kind::LBrace => self.hash()?,
             Kind::ListStart | Kind::LBracket => self.array()?,
             _ => return self.unexpected("a type"),
         };
         let end = self.last_span();
+        let whole = name_span.to(end);
         let kind = match name {
             Some(name) => {
                 if let Expr::Hash(_) = self.expr(right) {
                     let object = self.interner.intern("Object");
-                    let span = self.span_of(right);
-                    let object = self.builder.push(Expr::QRef(object), span);
+                    let object = self.builder.push(Expr::QRef(object), whole);
                     right = self.object_of(object, right);
+                }
+                if let Expr::Access { .. } = self.expr(right) {
+                    // Puppet has no place for it but that of the alias
+                    self.builder.set_span(right, whole);
                 }
                 DefinitionKind::TypeAlias(TypeAlias {
                     name,
@@ -112,7 +116,7 @@ impl Parser<'_> {
     }
 
     /// A type, its arguments, or the hash of a new object type that inherits from it.
-    fn aliased_type(&mut self) -> Parsed<ExprId> {
+    fn aliased_type(&mut self, alias: Span) -> Parsed<ExprId> {
         let token = self.token();
         let parent = self.type_name()?;
         match self.kind() {
@@ -126,7 +130,7 @@ impl Parser<'_> {
                 }
                 hash = self.with_parent(hash, parent);
                 let object = self.interner.intern("Object");
-                let object = self.builder.push(Expr::QRef(object), token.span);
+                let object = self.builder.push(Expr::QRef(object), alias);
                 Ok(self.object_of(object, hash))
             }
             _ => Ok(parent),
@@ -145,7 +149,8 @@ impl Parser<'_> {
         let Expr::Hash(entries) = self.expr(hash) else {
             return hash;
         };
-        let span = self.span_of(parent);
+        // Puppet has no place for what is not written, but that of the hash
+        let span = self.span_of(hash);
         let key = self.interner.intern("parent");
         let key = self.builder.push(Expr::QName(key), span);
         let mut entries = self.builder.ast().get(entries).to_vec();
@@ -155,7 +160,6 @@ impl Parser<'_> {
             span,
         });
         let entries = self.builder.list(entries);
-        let span = self.span_of(hash);
         self.builder.push(Expr::Hash(entries), span)
     }
 }

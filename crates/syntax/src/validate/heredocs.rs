@@ -28,13 +28,17 @@ impl Validator<'_> {
         let Some(fault) = parsed.diagnostics.into_iter().find(Diagnostic::is_error) else {
             return;
         };
-        let place = source.position(fault.span.start);
         let syntax = self.ast.text(syntax);
         let checker = syntax.to_uppercase();
+        let place = source.position(fault.span.start);
+        let place = if fault.message.ends_with("end of input") {
+            String::new()
+        } else {
+            format!(" (line: {}, column: {})", place.line, place.column)
+        };
         let message = format!(
-            "Invalid produced text having syntax: '{syntax}'. {checker} syntax checker: \"{} (line: \
-             {}, column: {})\"",
-            fault.message, place.line, place.column
+            "Invalid produced text having syntax: '{syntax}'. {checker} syntax checker: \"{}{place}\"",
+            fault.message
         );
         let code = if epp { "ILLEGAL_EPP" } else { "ILLEGAL_PP" };
         self.error(code, self.ast.span(text), message);

@@ -3,6 +3,8 @@
 mod entry;
 mod faults;
 mod properties;
+mod tree;
+mod validation;
 
 use std::sync::Arc;
 

@@ -1,5 +1,6 @@
 //! The parser and validator against Puppet's: over Debian's modules, and over sources broken at random.
 
+mod dump;
 mod mutants;
 
 use std::path::{Path, PathBuf};
@@ -54,24 +55,8 @@ fn every_manifest_of_the_modules_is_judged_alike() {
 
 #[test]
 fn broken_sources_are_judged_alike() {
-    let own = own_cases();
-    let corpus: Vec<Case> = corpus()
-        .into_iter()
-        .filter(|case| case.code.len() < 12_000)
-        .collect();
-    let mut random = Random::new(0x7077);
-    let cases: Vec<Case> = (0..MUTANTS)
-        .map(|number| {
-            // a third of what has every part of the language, so that rare parts are broken too
-            let from = if random.below(3) == 0 { &own } else { &corpus };
-            let case = &from[random.below(from.len())];
-            Case {
-                name: format!("mutant {number} of {}", case.name),
-                code: mutants::broken(&case.code, &mut random),
-                options: case.options,
-            }
-        })
-        .collect();
+    let (own, corpus) = (own_cases(), corpus());
+    let cases = mutants_of(&own, &corpus);
     let mut tally = Tally::default();
     for (case, theirs) in cases.iter().zip(puppet(&cases)) {
         tally.add(case, ours(case), theirs);
@@ -89,6 +74,56 @@ fn broken_sources_are_judged_alike() {
         tally.elsewhere.join("\n")
     );
     assert!(tally.same_message * 100 >= tally.refused * 97);
+}
+
+/// Every node of every tree is of the same kind, at the same place, with the same value.
+#[test]
+fn trees_are_the_same() {
+    let (own, corpus) = (own_cases(), corpus());
+    let mut cases = mutants_of(&own, &corpus);
+    cases.extend(own);
+    cases.extend(corpus);
+    let theirs = ask("trees.rb", &question(&cases)).expect("Puppet answers");
+    let theirs = theirs.as_array().expect("a list");
+    let mut same = 0;
+    let mut differ = Vec::new();
+    for (case, theirs) in cases.iter().zip(theirs) {
+        // null: refused, so there is no tree
+        let Some(theirs) = theirs.get(0) else {
+            continue;
+        };
+        let source = Arc::new(Source::new(None, case.code.as_str()));
+        let ours = dump::tree(&syntax::parse(&source, case.options).ast);
+        if ours == *theirs {
+            same += 1;
+        } else {
+            differ.push(format!("{}\n{ours}\n{theirs}", case.name));
+        }
+    }
+    println!("{same} trees are the same, {} differ", differ.len());
+    assert!(same >= MANIFESTS_MIN);
+    assert!(differ.len() * 1000 <= same, "{}", differ.join("\n"));
+}
+
+fn mutants_of(own: &[Case], corpus: &[Case]) -> Vec<Case> {
+    let short: Vec<&Case> = corpus
+        .iter()
+        .filter(|case| case.code.len() < 12_000)
+        .collect();
+    let own: Vec<&Case> = own.iter().collect();
+    let mut random = Random::new(0x7077);
+    (0..MUTANTS)
+        .map(|number| {
+            // a third of what has every part of the language, so that rare parts are broken too
+            let from = if random.below(3) == 0 { &own } else { &short };
+            let case = from[random.below(from.len())];
+            Case {
+                name: format!("mutant {number} of {}", case.name),
+                code: mutants::broken(&case.code, &mut random),
+                options: case.options,
+            }
+        })
+        .collect()
 }
 
 /// How often both say the same.
@@ -159,14 +194,7 @@ fn ours(case: &Case) -> Option<Fault> {
 }
 
 fn puppet(cases: &[Case]) -> Vec<Option<Fault>> {
-    let question: Vec<Value> = cases
-        .iter()
-        .map(|case| {
-            let Options { epp, tasks } = case.options;
-            json!({ "code": case.code, "epp": epp, "tasks": tasks })
-        })
-        .collect();
-    let answers = ask("syntax.rb", &Value::from(question)).expect("Puppet answers");
+    let answers = ask("syntax.rb", &question(cases)).expect("Puppet answers");
     let answers = answers.as_array().expect("a list").iter();
     answers
         .map(|answer| {
@@ -176,6 +204,14 @@ fn puppet(cases: &[Case]) -> Vec<Option<Fault>> {
             Some(Fault { message, place })
         })
         .collect()
+}
+
+fn question(cases: &[Case]) -> Value {
+    let ask = |case: &Case| {
+        let Options { epp, tasks } = case.options;
+        json!({ "code": case.code, "epp": epp, "tasks": tasks })
+    };
+    cases.iter().map(ask).collect()
 }
 
 fn corpus() -> Vec<Case> {

@@ -96,3 +96,32 @@ proptest! {
         let _ = one.clear(&value);
     }
 }
+
+/// An envelope whose issuer, or whatever stands at a place of it, is nested deep.
+#[test]
+fn no_nesting_takes_the_stack() {
+    use base64::Engine as _;
+    let one = keys(&[ONE]);
+    let head = |length: usize| {
+        let mut head = vec![
+            0x30, 0x80, 6, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 7, 3, 0xa0, 0x80,
+        ];
+        head.extend([0x30, 0x80, 2, 1, 0, 0x31, 0x80, 0x30, 0x80, 2, 1, 0]);
+        head.truncate(length);
+        head
+    };
+    for (length, nested) in [
+        (27, [0x30, 0x80]),
+        (0, [0x30, 0x80]),
+        (13, [0xa0, 0x80]),
+        (27, [0x24, 0x80]),
+    ] {
+        let mut envelope = head(length);
+        envelope.extend(nested.repeat(200_000));
+        let data = base64::engine::general_purpose::STANDARD.encode(envelope);
+        assert_eq!(
+            one.clear(&format!("ENC[PKCS7,{data}]")),
+            Err(Error::Envelope)
+        );
+    }
+}

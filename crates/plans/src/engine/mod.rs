@@ -62,7 +62,7 @@ pub(crate) enum Command {
 pub struct Counts {
     /// In memory.
     pub running: usize,
-    /// Waiting for a place in memory.
+    /// Waiting for a place in memory, or for a store that failed them.
     pub queued: usize,
     /// Waiting for something, and not in memory.
     pub asleep: usize,
@@ -151,12 +151,12 @@ impl Engine {
             Command::Stopped(plan) => self.forget(plan),
             Command::Answered(plan, step, outcome) => self.answered(plan, step, outcome),
             Command::Count(reply) => {
-                let asleep = self.plans.values().filter(|plan| plan.is_asleep());
+                let asleep = self.plans.values().filter(|plan| plan.is_asleep()).count();
                 // A caller that is gone needs no answer.
                 let _ = reply.send(Counts {
                     running: self.running,
-                    queued: self.queue.len(),
-                    asleep: asleep.count(),
+                    queued: self.plans.len() - self.running - asleep,
+                    asleep,
                 });
             }
         }

@@ -6,3 +6,4 @@ mod psych;
 mod regex;
 mod site;
 mod syntax;
+mod types;

@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 fn answer(program: &str) -> Json {
     let host = Rc::new(Nothing(CodeMap::new()));
     let mut evaluator = Evaluator::new(host, Limits::default(), Parsed::new());
-    match evaluator.evaluate(program, Some("case.pp")) {
+    match evaluator.evaluate(program, Some("/case.pp")) {
         Ok(value) => json!({
             "value": value.to_program_string(),
             "type": Type::infer_detailed(&value).to_string(),

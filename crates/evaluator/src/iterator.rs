@@ -10,11 +10,13 @@ use crate::iteration::Iteration;
 #[derive(Debug)]
 pub(crate) struct Iterator {
     iteration: Iteration,
+    /// Of the elements, in the order of what is iterated.
+    element: Type,
 }
 
 impl Iterator {
-    pub(crate) fn value(iteration: Iteration) -> Value {
-        Value::object(Self { iteration })
+    pub(crate) fn value(iteration: Iteration, element: Type) -> Value {
+        Value::object(Self { iteration, element })
     }
 
     pub(crate) fn iteration(&self) -> &Iteration {
@@ -24,7 +26,7 @@ impl Iterator {
 
 impl Object for Iterator {
     fn object_type(&self) -> Type {
-        Type::iterator_of(self.iteration.element_type())
+        Type::iterator_of(self.element.clone())
     }
 
     fn attribute(&self, _name: &str) -> Option<Value> {
@@ -43,7 +45,7 @@ impl Object for Iterator {
     }
 
     fn text(&self) -> Option<String> {
-        let element = self.iteration.element_type().generalize();
+        let element = self.element.generalize();
         Some(format!("Iterator[{element}]-Value"))
     }
 

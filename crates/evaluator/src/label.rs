@@ -33,7 +33,7 @@ pub(crate) fn article(text: &str) -> &'static str {
 pub(crate) fn of_value(value: &Value) -> String {
     match value {
         Value::Undef => "Undef Value".to_owned(),
-        Value::Default => "default".to_owned(),
+        Value::Default => "Object".to_owned(),
         Value::Bool(_) => "Boolean".to_owned(),
         Value::Int(_) => "Integer".to_owned(),
         Value::Float(_) => "Float".to_owned(),
@@ -72,10 +72,27 @@ pub(crate) fn ruby_class(value: &Value) -> String {
         Value::SemVerRange(_) => "SemanticPuppet::VersionRange",
         Value::Timestamp(_) => "Puppet::Pops::Time::Timestamp",
         Value::Timespan(_) => "Puppet::Pops::Time::Timespan",
-        Value::Uri(_) => "URI::Generic",
+        Value::Uri(uri) => return uri_class(uri),
         Value::Object(_) => "Object",
     }
     .to_owned()
+}
+
+/// Ruby has a class for each scheme that it knows.
+fn uri_class(uri: &pcore::Uri) -> String {
+    let class = match uri.attribute("scheme").as_ref().and_then(Value::as_str) {
+        Some("http") => "HTTP",
+        Some("https") => "HTTPS",
+        Some("ftp") => "FTP",
+        Some("file") => "File",
+        Some("ldap") => "LDAP",
+        Some("ldaps") => "LDAPS",
+        Some("mailto") => "MailTo",
+        Some("ws") => "WS",
+        Some("wss") => "WSS",
+        _ => "Generic",
+    };
+    format!("URI::{class}")
 }
 
 /// What an expression is called.

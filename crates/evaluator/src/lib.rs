@@ -27,6 +27,7 @@ mod label;
 mod loader;
 mod lower;
 mod matches;
+mod mersenne;
 mod mismatch;
 mod numbers;
 mod parse;

@@ -15,7 +15,7 @@ use pcore::Type;
 
 use crate::Evaluator;
 use crate::code::{Defined, Definition, Unit};
-use crate::error::{Eval, EvalError, raise};
+use crate::error::{Eval, EvalError, RUNTIME_ERROR, raise};
 use crate::host::{CodeFile, CodeSource, Owner};
 use crate::parse::{self, Parsed};
 
@@ -194,7 +194,7 @@ impl Loader {
         unit: &Arc<Unit>,
         definition: &Definition,
     ) -> Eval<Type> {
-        let Defined::Alias { body } = definition.what else {
+        let Defined::Alias { body: body_id } = definition.what else {
             return raise("not an alias");
         };
         let key: Arc<str> = definition.name.to_lowercase().into();
@@ -204,11 +204,13 @@ impl Loader {
             Some(TypeState::Declared(Arc::clone(&alias))),
         );
         let cx = crate::evaluator::Cx { unit, frame: None };
-        let made = evaluator.type_of_node(cx, body);
+        let made = evaluator.type_of_node(cx, body_id);
         let made = made.and_then(|body| {
-            alias
-                .resolve(&body)
-                .map_err(|error| EvalError::raw(error.to_string()).into())
+            alias.resolve(&body).map_err(|error| {
+                let text = format!("Error while evaluating a Type Alias, {error}");
+                let place = unit.place(unit.node(body_id).at);
+                EvalError::at(RUNTIME_ERROR, text, place).into()
+            })
         });
         if let Err(unwind) = made {
             self.types.borrow_mut().remove(&key);

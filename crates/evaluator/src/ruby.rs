@@ -161,3 +161,31 @@ fn flatten_into(values: &[Value], flat: &mut Vec<Value>) {
         }
     }
 }
+
+/// A value as functions of the old kind get it: patterns, versions, times and bytes are texts, and so is
+/// undef where it is an argument itself.
+pub(crate) fn old_argument(value: &Value) -> Value {
+    match value {
+        Value::Undef => Value::from(""),
+        other => old(other),
+    }
+}
+
+fn old(value: &Value) -> Value {
+    match value {
+        Value::Regexp(_)
+        | Value::SemVer(_)
+        | Value::SemVerRange(_)
+        | Value::Binary(_)
+        | Value::Timespan(_)
+        | Value::Timestamp(_) => Value::from(value.to_string()),
+        Value::Array(elements) => Value::array(elements.iter().map(old).collect()),
+        Value::Hash(entries) => Value::hash(
+            entries
+                .iter()
+                .map(|(key, value)| (old(key), old(value)))
+                .collect(),
+        ),
+        other => other.clone(),
+    }
+}

@@ -41,6 +41,13 @@ pub fn cases(name: &str) -> Result<Vec<String>> {
     Ok(text.lines().map(str::to_owned).collect())
 }
 
+/// The blocks of a file of `cases/`, between lines of `%%`.
+pub fn blocks(name: &str) -> Result<Vec<String>> {
+    let lines = cases(name)?;
+    let blocks = lines.split(|line| line == "%%");
+    Ok(blocks.map(|block| block.join("\n")).collect())
+}
+
 fn own(directory: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(directory)
 }

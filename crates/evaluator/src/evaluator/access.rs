@@ -80,7 +80,7 @@ impl Evaluator {
                 found.retain(|value| !value.is_undef());
                 Ok(Value::array(found))
             }
-            Value::Type(ty) => self.access_type(cx, node, left_id, ty, ids, keys),
+            Value::Type(ty) => self.access_type(cx, node, ty, ids, &keys),
             Value::Object(object) => {
                 if let Some(result) = object.call("[]", &keys) {
                     return result.map_err(|error| EvalError::raw(error.to_string()).into());

@@ -74,7 +74,12 @@ impl Evaluator {
             && matches!(ty.kind(), pcore::Kind::Class(_))
         {
             let text = "The catalog operation 'multi var assignment from class' is only available when compiling a catalog";
-            return Err(self.fail(cx, at, "NOT_SUPPORTED_WHEN_SCRIPTING", text));
+            return Err(self.fail(
+                cx,
+                at,
+                "CATALOG_OPERATION_NOT_SUPPORTED_WHEN_SCRIPTING",
+                text,
+            ));
         }
         let single = std::slice::from_ref(value);
         let values = value.as_array().unwrap_or(single);

@@ -1,7 +1,7 @@
 //! Calls: of functions by name, of methods, of types (`new`).
 //!
 //! A name is looked for among the core functions, the host's, those of the environment and the modules
-//! that the caller sees, stdlib's, and last the host is asked again. The rule that must hold: whatever is
+//! that the caller sees, and last the host is asked again. The rule that must hold: whatever is
 //! called, its arguments are evaluated first and once.
 
 use std::rc::Rc;
@@ -46,7 +46,7 @@ impl Evaluator {
     pub(super) fn method(&mut self, cx: Cx<'_>, node: &Node, method: &Method) -> Eval {
         let call = &method.call;
         let receiver = self.eval(cx, method.receiver)?;
-        if let Value::Object(_) | Value::Uri(_) | Value::Type(_) = receiver
+        if let Value::Object(_) | Value::Uri(_) = receiver
             && let Some(result) = self.object_method(cx, &receiver, call)
         {
             return result;
@@ -70,6 +70,9 @@ impl Evaluator {
 
     /// A method or an attribute of an object; `None` if it has none of that name.
     fn object_method(&mut self, cx: Cx<'_>, receiver: &Value, call: &CallNode) -> Option<Eval> {
+        if let Value::Uri(uri) = receiver {
+            return uri.attribute(&call.name).map(Ok);
+        }
         let Value::Object(object) = receiver else {
             return None;
         };
@@ -130,9 +133,6 @@ impl Evaluator {
         if let Some(found) = shared.loader.function(self, cx.unit, name)? {
             return self.call_found(&found, call);
         }
-        if let Some(native) = function::stdlib(name) {
-            return native.call(self, call);
-        }
         let host = Rc::clone(&self.shared.host);
         match host.unknown_function(self, &mut call) {
             Some(result) => result,
@@ -142,7 +142,7 @@ impl Evaluator {
 
     /// Whether anything but a core function has this name.
     pub(crate) fn knows_function(&mut self, cx: Cx<'_>, name: &str) -> Eval<bool> {
-        if self.shared.host.function(name).is_some() || function::stdlib(name).is_some() {
+        if self.shared.host.function(name).is_some() {
             return Ok(true);
         }
         let shared = Rc::clone(&self.shared);

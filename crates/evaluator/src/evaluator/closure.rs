@@ -18,6 +18,9 @@ use crate::function::Call;
 use crate::loader::Found;
 use crate::mismatch;
 
+/// The code of an error on its way from a default to the call.
+pub(super) const PARAMETER_NOT_READY: &str = "PARAMETER_NOT_READY";
+
 impl Evaluator {
     /// Calls a block with arguments whose number is known here: the way of all iterations.
     #[inline(never)]
@@ -74,18 +77,31 @@ impl Evaluator {
         self.enter_call()?;
         let saved = self.matches.take();
         let frame = Frame::new(unit, code, None);
-        let result = self.signature(unit, code).and_then(|signature| {
-            self.bind(unit, code, &frame, &signature, arguments)?;
-            let cx = Cx {
-                unit,
-                frame: Some(&frame),
-            };
-            let result = caught(self.eval(cx, unit.code(code).body), true)?;
-            checked_return(unit.code(code), &signature, result)
-        });
+        let result = self.run_function(unit, code, &frame, arguments);
         self.matches = saved;
         self.calls -= 1;
         result
+    }
+
+    fn run_function(
+        &mut self,
+        unit: &Arc<Unit>,
+        index: u32,
+        frame: &Rc<Frame>,
+        arguments: Vec<Value>,
+    ) -> Eval {
+        let code = unit.code(index);
+        let signature = self.signature(unit, index)?;
+        if !signature.accepts(&arguments) {
+            return raise(misfit(code, &signature, &arguments));
+        }
+        self.bind(unit, index, frame, &signature, arguments)?;
+        let cx = Cx {
+            unit,
+            frame: Some(frame),
+        };
+        let result = caught(self.eval(cx, code.body), true)?;
+        checked_return(code, &signature, result)
     }
 
     pub(super) fn enter_call(&mut self) -> Eval<()> {
@@ -109,7 +125,7 @@ impl Evaluator {
         let given = arguments.len();
         let mut accepted = Vec::with_capacity(given);
         let mut arguments = arguments.into_iter();
-        for (position, parameter) in code.parameters.iter().enumerate() {
+        for parameter in &code.parameters {
             if parameter.is_rest {
                 let rest: Vec<Value> = arguments.by_ref().collect();
                 let rest = self.rest(unit, frame, parameter, rest)?;
@@ -121,11 +137,10 @@ impl Evaluator {
                 Some(value) => value,
                 None => self.default_of(unit, frame, parameter)?,
             };
-            debug_assert!(position < code.parameters.len());
             accepted.push(value.clone());
             frame.set(parameter.slot, value);
         }
-        accepted.extend(arguments);
+        // more arguments than parameters are not an error of a block: they are left out
         if signature.accepts(&accepted) {
             return Ok(());
         }
@@ -177,7 +192,13 @@ impl Evaluator {
         let saved = self.matches.clone();
         let result = self.eval(cx, default);
         self.matches = saved;
-        result
+        result.map_err(|unwind| match *unwind {
+            // a default that reads what is not there yet is a mistake of the call
+            Unwind::Error(error) if error.code == PARAMETER_NOT_READY => {
+                EvalError::raw(error.message).into()
+            }
+            other => Box::new(other),
+        })
     }
 
     /// The types of some code, evaluated when it is first called.
@@ -260,6 +281,13 @@ impl Evaluator {
             Err(unwind) => unwind,
         }
     }
+}
+
+/// Arguments that code does not take.
+#[cold]
+fn misfit(code: &Code, signature: &Signature, arguments: &[Value]) -> String {
+    let names: Vec<Arc<str>> = code.parameter_names().cloned().collect();
+    mismatch::signature(&code.name, signature, &names, arguments)
 }
 
 /// How many arguments a parameter takes, and the type of each.

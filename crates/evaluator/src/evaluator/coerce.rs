@@ -11,7 +11,11 @@ impl Evaluator {
     /// The number that an operand is. `id` is blamed if it is none.
     pub(super) fn numeric(&self, cx: Cx<'_>, id: NodeId, value: Value) -> Eval {
         match value {
-            Value::Int(_) | Value::Float(_) | Value::Timespan(_) | Value::Timestamp(_) => Ok(value),
+            Value::Int(_)
+            | Value::Float(_)
+            | Value::Timespan(_)
+            | Value::Timestamp(_)
+            | Value::SemVer(_) => Ok(value),
             other => Err(self.not_a_number(cx, cx.unit.node(id).at, &other)),
         }
     }

@@ -11,11 +11,13 @@ mod calls;
 mod choose;
 mod closure;
 mod coerce;
+mod collecting;
 mod compare;
 mod entry;
 mod fail;
 mod operators;
 mod text;
+mod time_arithmetic;
 mod type_access;
 mod types;
 mod variables;
@@ -254,7 +256,7 @@ impl Evaluator {
             None => Err(self.fail(
                 cx,
                 at,
-                "NOT_SUPPORTED_WHEN_SCRIPTING",
+                "EXPRESSION_NOT_SUPPORTED_WHEN_SCRIPTING",
                 format!(
                     "{} is only available when compiling a catalog",
                     crate::label::a_an_uc(what)

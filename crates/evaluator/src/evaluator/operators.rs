@@ -2,7 +2,7 @@
 
 use pcore::Value;
 
-use super::arithmetic::pairs;
+use super::collecting::pairs;
 use super::{Cx, Evaluator};
 use crate::code::{Node, NodeId};
 use crate::error::{Eval, Unwind};

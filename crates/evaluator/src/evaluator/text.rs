@@ -8,7 +8,7 @@ use pcore::Value;
 use super::{Cx, Evaluator};
 use crate::budget::Exhausted;
 use crate::code::{Apply, NodeId};
-use crate::error::Eval;
+use crate::error::{Eval, EvalError};
 use crate::host::ApplyBlock;
 use crate::{heredoc_syntax, ruby};
 
@@ -55,7 +55,8 @@ impl Evaluator {
         if let Value::Str(text) = &value
             && let Err(detail) = heredoc_syntax::check(syntax, text)
         {
-            return Err(self.fail(cx, cx.unit.node(id).at, "INVALID_SYNTAX", detail));
+            let place = cx.unit.place(cx.unit.node(id).at);
+            return Err(EvalError::preformatted("ILLEGAL_JSON", detail, place).into());
         }
         Ok(value)
     }

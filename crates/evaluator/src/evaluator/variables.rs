@@ -2,9 +2,10 @@
 
 use pcore::Value;
 
+use super::closure::PARAMETER_NOT_READY;
 use super::{Cx, Evaluator};
 use crate::code::Variable;
-use crate::error::{Eval, raise};
+use crate::error::{Eval, EvalError};
 use crate::suggest;
 
 impl Evaluator {
@@ -16,7 +17,7 @@ impl Evaluator {
                     return Ok(value);
                 }
                 if let Some(default) = &variable.default_of {
-                    return raise(if default.is_earlier {
+                    let text = if default.is_earlier {
                         format!(
                             "{}: expects a value for parameter ${}",
                             default.callee, variable.name
@@ -26,7 +27,10 @@ impl Evaluator {
                             "{}: default expression for ${} tries to illegally access not yet evaluated ${}",
                             default.callee, default.parameter, variable.name
                         )
-                    });
+                    };
+                    let place = cx.unit.place(at);
+                    let error = EvalError::preformatted(PARAMETER_NOT_READY, text, place);
+                    return Err(error.into());
                 }
             }
         }

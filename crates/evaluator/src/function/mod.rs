@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use pcore::{Type, Value};
 
 pub use self::arguments::Call;
-pub(crate) use self::registry::{core, core_names, stdlib};
+pub(crate) use self::registry::{core, core_names};
 use crate::Evaluator;
 use crate::error::Eval;
 

@@ -25,9 +25,3 @@ pub(crate) fn core(name: &str) -> Option<&'static Native> {
 pub(crate) fn core_names() -> impl Iterator<Item = &'static str> {
     registry().keys().copied()
 }
-
-/// The function of the module stdlib of a name, with or without its namespace.
-pub(crate) fn stdlib(name: &str) -> Option<&'static Native> {
-    let _ = name;
-    None
-}

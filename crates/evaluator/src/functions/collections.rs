@@ -272,18 +272,18 @@ fn misled(
         "The given data {what} at {}, got '{ty}'",
         ruby::inspect(&walked)
     );
-    let details: Hash = [("walked_path", walked), (type_key, Value::Type(ty.clone()))]
-        .into_iter()
-        .collect();
-    let payload: Hash = [
-        ("msg", Value::from(message.as_str())),
-        ("kind", Value::from("SLICE_ERROR")),
-        ("details", Value::hash(details)),
-        ("issue_code", Value::from(code)),
+    let details: Hash = [
+        ("walked_path", walked),
+        (type_key, Value::from(ty.to_string())),
     ]
     .into_iter()
     .collect();
-    EvalError::raw(message)
-        .with_payload(Value::hash(payload))
-        .into()
+    let arguments = [
+        Value::from(message.as_str()),
+        Value::from("SLICE_ERROR"),
+        Value::hash(details),
+        Value::from(code),
+    ];
+    let payload = pcore::new_instance(&Type::error(), &arguments).unwrap_or_default();
+    EvalError::raw(message).with_payload(payload).into()
 }

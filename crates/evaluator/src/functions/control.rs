@@ -17,11 +17,14 @@ pub(super) static FUNCTIONS: &[Function] = &[
     ),
     Function::new(
         "call",
-        &[Form::new(
-            &[one("String", "function_name"), any("Any", "arguments")],
-            call,
-        )
-        .with_optional_block("")],
+        &[
+            Form::new(
+                &[one("String", "function_name"), any("Any", "arguments")],
+                call,
+            )
+            .with_optional_block(""),
+            Form::new(&[one("Deferred", "deferred")], super::deferred::resolve),
+        ],
     ),
 ];
 
@@ -47,7 +50,11 @@ fn return_(_: &mut Evaluator, mut call: Call<'_>) -> Eval {
 }
 
 fn fail(_: &mut Evaluator, call: Call<'_>) -> Eval {
-    let words: Vec<String> = call.arguments.iter().map(ruby::to_s).collect();
+    let words: Vec<String> = call
+        .arguments
+        .iter()
+        .map(|it| ruby::to_s(&ruby::old_argument(it)))
+        .collect();
     raise(words.join(" "))
 }
 

@@ -13,8 +13,8 @@ use crate::function::{Call, Form, Function, any, one};
 use crate::iteration::Iteration;
 use crate::iterator::Iterator;
 
-const ONE: &str = "Callable[1,1]";
-const TWO: &str = "Callable[2,2]";
+pub(super) const ONE: &str = "Callable[1,1]";
+pub(super) const TWO: &str = "Callable[2,2]";
 
 /// The four forms of functions over hashes and everything else that can be iterated.
 macro_rules! forms {
@@ -27,13 +27,12 @@ macro_rules! forms {
         ]
     };
 }
+pub(super) use forms;
 
 pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("each", forms!(each_pair, each)),
     Function::new("map", forms!(map_pairs, map)),
     Function::new("filter", forms!(filter_pairs, filter)),
-    Function::new("all", forms!(all_pairs, all)),
-    Function::new("any", forms!(any_pair, any_of)),
     Function::new(
         "reduce",
         &[
@@ -43,27 +42,6 @@ pub(super) static FUNCTIONS: &[Function] = &[
                 reduce_from,
             )
             .with_block(TWO),
-        ],
-    ),
-    Function::new(
-        "slice",
-        &[
-            Form::new(
-                &[
-                    one("Hash[Any, Any]", "hash"),
-                    one("Integer[1, default]", "slice_size"),
-                ],
-                slice,
-            )
-            .with_optional_block(""),
-            Form::new(
-                &[
-                    one("Iterable", "enumerable"),
-                    one("Integer[1, default]", "slice_size"),
-                ],
-                slice,
-            )
-            .with_optional_block(""),
         ],
     ),
     Function::new(
@@ -99,55 +77,10 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "lest",
         &[Form::new(&[one("Any", "arg")], lest).with_block("Callable[0,0]")],
     ),
-    Function::new(
-        "partition",
-        &[
-            Form::new(&[one("Collection", "collection")], partition)
-                .with_block(ONE)
-                .returning("Tuple[Array, Array]"),
-            Form::new(&[one("Array", "array")], partition_pairs)
-                .with_block(TWO)
-                .returning("Tuple[Array, Array]"),
-            Form::new(&[one("Collection", "collection")], partition_pairs)
-                .with_block(TWO)
-                .returning("Tuple[Array, Array]"),
-        ],
-    ),
-    Function::new(
-        "group_by",
-        &[
-            Form::new(&[one("Collection", "collection")], group_by)
-                .with_block(ONE)
-                .returning("Hash"),
-            Form::new(&[one("Array", "array")], group_by_pairs)
-                .with_block(TWO)
-                .returning("Hash"),
-            Form::new(&[one("Collection", "collection")], group_by_pairs)
-                .with_block(TWO)
-                .returning("Hash"),
-        ],
-    ),
-    Function::new(
-        "index",
-        &[
-            Form::new(&[one("Hash[Any, Any]", "hash")], index_pairs).with_block(TWO),
-            Form::new(&[one("Hash[Any, Any]", "hash")], index).with_block(ONE),
-            Form::new(&[one("Iterable", "enumerable")], index_pairs).with_block(TWO),
-            Form::new(&[one("Iterable", "enumerable")], index).with_block(ONE),
-            Form::new(
-                &[one("String", "str"), one("Variant[String,Regexp]", "match")],
-                index_in_text,
-            ),
-            Form::new(
-                &[one("Iterable", "enumerable"), one("Any", "match")],
-                index_of,
-            ),
-        ],
-    ),
 ];
 
 /// What a call goes through.
-fn iteration(call: &Call<'_>) -> Eval<Iteration> {
+pub(super) fn iteration(call: &Call<'_>) -> Eval<Iteration> {
     match Iteration::over(call.get(0)) {
         Some(iteration) => Ok(iteration),
         None => raise(format!(
@@ -159,7 +92,7 @@ fn iteration(call: &Call<'_>) -> Eval<Iteration> {
 }
 
 /// Goes through a value until the block says that it is enough. True if it ended with `break`.
-fn walk(
+pub(super) fn walk(
     evaluator: &mut Evaluator,
     call: &Call<'_>,
     mut visit: impl FnMut(&mut Evaluator, &Block, Value) -> Eval<bool>,
@@ -177,7 +110,7 @@ fn walk(
 }
 
 /// The same with an index, or with key and value.
-fn walk_pairs(
+pub(super) fn walk_pairs(
     evaluator: &mut Evaluator,
     call: &Call<'_>,
     mut visit: impl FnMut(&mut Evaluator, &Block, Value, Value) -> Eval<bool>,
@@ -195,7 +128,7 @@ fn walk_pairs(
     })
 }
 
-fn pair(entry: Value) -> (Value, Value) {
+pub(super) fn pair(entry: Value) -> (Value, Value) {
     match entry {
         Value::Array(parts) => match parts.as_slice() {
             [key, value] => (key.clone(), value.clone()),
@@ -206,7 +139,7 @@ fn pair(entry: Value) -> (Value, Value) {
 }
 
 /// For those that `break` does not end but leave: it goes on to whatever is around them.
-fn unbroken(call: &Call<'_>, broken: bool) -> Eval<()> {
+pub(super) fn unbroken(call: &Call<'_>, broken: bool) -> Eval<()> {
     if broken {
         let jump = crate::error::Jump {
             value: Value::Undef,
@@ -316,46 +249,6 @@ impl Kept {
     }
 }
 
-fn all(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
-    let mut result = true;
-    let broken = walk(evaluator, &call, |evaluator, block, element| {
-        result = evaluator.call_block(block, [element])?.is_truthy();
-        Ok(result)
-    })?;
-    unbroken(&call, broken)?;
-    Ok(Value::Bool(result))
-}
-
-fn all_pairs(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
-    let mut result = true;
-    let broken = walk_pairs(evaluator, &call, |evaluator, block, first, second| {
-        result = evaluator.call_block(block, [first, second])?.is_truthy();
-        Ok(result)
-    })?;
-    unbroken(&call, broken)?;
-    Ok(Value::Bool(result))
-}
-
-fn any_of(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
-    let mut result = false;
-    let broken = walk(evaluator, &call, |evaluator, block, element| {
-        result = evaluator.call_block(block, [element])?.is_truthy();
-        Ok(!result)
-    })?;
-    unbroken(&call, broken)?;
-    Ok(Value::Bool(result))
-}
-
-fn any_pair(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
-    let mut result = false;
-    let broken = walk_pairs(evaluator, &call, |evaluator, block, first, second| {
-        result = evaluator.call_block(block, [first, second])?.is_truthy();
-        Ok(!result)
-    })?;
-    unbroken(&call, broken)?;
-    Ok(Value::Bool(result))
-}
-
 fn reduce(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
     let mut memo = None;
     walk(evaluator, &call, |evaluator, block, element| {
@@ -377,65 +270,10 @@ fn reduce_from(evaluator: &mut Evaluator, mut call: Call<'_>) -> Eval {
     Ok(memo)
 }
 
-fn slice(evaluator: &mut Evaluator, mut call: Call<'_>) -> Eval {
-    let size = usize::try_from(call.int(1)).unwrap_or(usize::MAX);
-    let served = match call.block {
-        Some(block) => served_at_once(block, size)?,
-        None => 1,
-    };
-    let filler = match call.get(0) {
-        Value::Hash(_) => Value::array(Vec::new()),
-        _ => Value::Undef,
-    };
-    let mut elements = iteration(&call)?;
-    let mut slices = Vec::new();
-    loop {
-        let mut part: Vec<Value> = elements.by_ref().take(size).collect();
-        if part.is_empty() {
-            break;
-        }
-        evaluator.charge(part.len())?;
-        let Some(block) = call.block else {
-            slices.push(Value::array(part));
-            continue;
-        };
-        let result = if served == 1 {
-            evaluator.call_block(block, [Value::array(part)])
-        } else {
-            part.resize(served, filler.clone());
-            evaluator.call_block_with(block, part)
-        };
-        match result {
-            Err(unwind) if matches!(*unwind, Unwind::Break(_)) => break,
-            result => drop(result?),
-        }
-    }
-    Ok(if call.block.is_some() {
-        call.take(0)
-    } else {
-        Value::array(slices)
-    })
-}
-
-/// Whether a block takes a slice as one list, or its elements.
-fn served_at_once(block: &Block, size: usize) -> Eval<usize> {
-    let names = block.parameter_names();
-    let (least, most) = block.arity();
-    let served = if most == Some(least) { least } else { size };
-    if served == 0 {
-        return raise("slice(): block must define at least one parameter. Block has 0.");
-    }
-    if served != 1 && served != size {
-        return raise(format!(
-            "slice(): block must define one parameter, or the same number of parameters as the given size of the slice ({size}). Block has {served}; {}",
-            names.join(", ")
-        ));
-    }
-    Ok(served)
-}
-
 fn reversed(_: &mut Evaluator, call: Call<'_>) -> Eval {
-    Ok(Iterator::value(iteration(&call)?.reversed()))
+    let elements = iteration(&call)?;
+    let element = elements.element_type();
+    Ok(Iterator::value(elements.reversed(), element))
 }
 
 fn reverse_each(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
@@ -445,7 +283,9 @@ fn reverse_each(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
 
 fn stepped(_: &mut Evaluator, call: Call<'_>) -> Eval {
     let every = usize::try_from(call.int(1)).unwrap_or(usize::MAX);
-    Ok(Iterator::value(iteration(&call)?.stepped(every)))
+    let elements = iteration(&call)?.stepped(every);
+    let element = elements.element_type();
+    Ok(Iterator::value(elements, element))
 }
 
 fn step(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
@@ -481,160 +321,4 @@ fn lest(evaluator: &mut Evaluator, mut call: Call<'_>) -> Eval {
         Value::Undef => evaluator.call_block(call.required_block(), []),
         value => Ok(value),
     }
-}
-
-fn partition(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
-    let (mut yes, mut no) = (Vec::new(), Vec::new());
-    let broken = walk(evaluator, &call, |evaluator, block, element| {
-        evaluator.charge_element()?;
-        let side = evaluator.call_block(block, [element.clone()])?.is_truthy();
-        if side { &mut yes } else { &mut no }.push(element);
-        Ok(true)
-    })?;
-    unbroken(&call, broken)?;
-    Ok(Value::array(vec![Value::array(yes), Value::array(no)]))
-}
-
-fn partition_pairs(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
-    let is_hash = iteration(&call)?.is_hash();
-    let (mut yes, mut no) = (Vec::new(), Vec::new());
-    let broken = walk_pairs(evaluator, &call, |evaluator, block, first, second| {
-        evaluator.charge_element()?;
-        let arguments = [first.clone(), second.clone()];
-        let side = evaluator.call_block(block, arguments)?.is_truthy();
-        let element = if is_hash {
-            Value::array(vec![first, second])
-        } else {
-            second
-        };
-        if side { &mut yes } else { &mut no }.push(element);
-        Ok(true)
-    })?;
-    unbroken(&call, broken)?;
-    Ok(Value::array(vec![Value::array(yes), Value::array(no)]))
-}
-
-fn group_by(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
-    let mut groups = Groups::default();
-    let broken = walk(evaluator, &call, |evaluator, block, element| {
-        evaluator.charge_element()?;
-        let key = evaluator.call_block(block, [element.clone()])?;
-        groups.add(key, element);
-        Ok(true)
-    })?;
-    unbroken(&call, broken)?;
-    Ok(groups.value())
-}
-
-fn group_by_pairs(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
-    let is_hash = iteration(&call)?.is_hash();
-    let mut groups = Groups::default();
-    let broken = walk_pairs(evaluator, &call, |evaluator, block, first, second| {
-        evaluator.charge_element()?;
-        let key = evaluator.call_block(block, [first.clone(), second.clone()])?;
-        groups.add(
-            key,
-            if is_hash {
-                Value::array(vec![first, second])
-            } else {
-                second
-            },
-        );
-        Ok(true)
-    })?;
-    unbroken(&call, broken)?;
-    Ok(groups.value())
-}
-
-/// Elements by a key, in the order in which keys came.
-#[derive(Default)]
-struct Groups {
-    order: Hash,
-    elements: Vec<Vec<Value>>,
-}
-
-impl Groups {
-    fn add(&mut self, key: Value, element: Value) {
-        let index = match self.order.get(&key).and_then(Value::as_int) {
-            Some(index) => usize::try_from(index).unwrap_or_default(),
-            None => {
-                let index = self.elements.len();
-                self.order
-                    .insert(key, Value::Int(i64::try_from(index).unwrap_or(i64::MAX)));
-                self.elements.push(Vec::new());
-                index
-            }
-        };
-        if let Some(group) = self.elements.get_mut(index) {
-            group.push(element);
-        }
-    }
-
-    fn value(self) -> Value {
-        let groups = self.elements.into_iter().map(Value::array);
-        Value::hash(self.order.keys().cloned().zip(groups).collect())
-    }
-}
-
-fn index(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
-    let mut found = Value::Undef;
-    let broken = walk_pairs(evaluator, &call, |evaluator, block, first, second| {
-        if evaluator.call_block(block, [second])?.is_truthy() {
-            found = first;
-            return Ok(false);
-        }
-        Ok(true)
-    })?;
-    unbroken(&call, broken)?;
-    Ok(found)
-}
-
-fn index_pairs(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
-    let mut found = Value::Undef;
-    let broken = walk_pairs(evaluator, &call, |evaluator, block, first, second| {
-        if evaluator
-            .call_block(block, [first.clone(), second])?
-            .is_truthy()
-        {
-            found = first;
-            return Ok(false);
-        }
-        Ok(true)
-    })?;
-    unbroken(&call, broken)?;
-    Ok(found)
-}
-
-fn index_in_text(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
-    let text = call.text(0);
-    let start = match call.get(1) {
-        Value::Str(part) => text.find(&**part),
-        Value::Regexp(pattern) => match evaluator.regex(pattern.source())?.captures(&text) {
-            Ok(found) => found.and_then(|it| it.span(0)).map(|it| it.start),
-            Err(error) => return raise(error.to_string()),
-        },
-        _ => None,
-    };
-    let letters = start
-        .and_then(|start| text.get(..start))
-        .map(|it| it.chars().count());
-    Ok(letters
-        .and_then(|it| i64::try_from(it).ok())
-        .map_or(Value::Undef, Value::Int))
-}
-
-fn index_of(_: &mut Evaluator, call: Call<'_>) -> Eval {
-    let elements = iteration(&call)?;
-    let is_hash = elements.is_hash();
-    for (index, element) in (0..).zip(elements) {
-        let (key, element) = if is_hash {
-            pair(element)
-        } else {
-            (Value::Int(index), element)
-        };
-        if crate::ruby::equal(&element, call.get(1)) {
-            return Ok(key);
-        }
-    }
-    Ok(Value::Undef)
 }

@@ -1,18 +1,27 @@
 //! The functions that are always there: one file for each family, each with its table.
 //!
-//! The names are those of Puppet's own `functions` directories; [`stdlib`] holds those of the module
-//! stdlib, which stand behind what an environment brings itself.
+//! The names are those of Puppet's own `functions` directories.
 
 mod collections;
 mod control;
+mod data;
+mod deferred;
+mod digest;
 mod files;
+mod group;
 mod iterate;
 mod logs;
 mod numbers;
+mod random;
 mod regex;
+mod search;
+mod shell;
 mod sort;
+mod sprintf;
 mod strings;
 mod templates;
+mod times;
+mod tree;
 mod types;
 mod variables;
 mod versions;
@@ -24,7 +33,16 @@ pub(crate) fn all() -> impl Iterator<Item = &'static [Function]> {
     [
         collections::FUNCTIONS,
         control::FUNCTIONS,
+        tree::FUNCTIONS,
+        sprintf::FUNCTIONS,
+        times::FUNCTIONS,
+        shell::FUNCTIONS,
+        random::FUNCTIONS,
+        digest::FUNCTIONS,
+        data::FUNCTIONS,
         files::FUNCTIONS,
+        group::FUNCTIONS,
+        search::FUNCTIONS,
         iterate::FUNCTIONS,
         logs::FUNCTIONS,
         numbers::FUNCTIONS,

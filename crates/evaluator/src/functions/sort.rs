@@ -144,7 +144,9 @@ pub(super) fn ordering(answer: &Value, a: &Value, b: &Value) -> Eval<Ordering> {
 
 fn failed(a: &Value, b: &Value) -> String {
     let shown = match b {
-        Value::Undef | Value::Bool(_) | Value::Int(_) | Value::Float(_) => ruby::inspect(b),
+        Value::Undef | Value::Default | Value::Bool(_) | Value::Int(_) | Value::Float(_) => {
+            ruby::inspect(b)
+        }
         other => label::ruby_class(other),
     };
     format!("comparison of {} with {shown} failed", label::ruby_class(a))
@@ -170,9 +172,7 @@ fn partial(a: &Value, b: &Value) -> Option<Ordering> {
             }
             Some(a.len().cmp(&b.len()))
         }
-        (Value::Int(_) | Value::Float(_), Value::Int(_) | Value::Float(_))
-        | (Value::Timestamp(_), Value::Timestamp(_))
-        | (Value::Timespan(_), Value::Timespan(_))
+        (Value::Int(_) | Value::Float(_) | Value::Timestamp(_) | Value::Timespan(_), _)
         | (Value::SemVer(_), Value::SemVer(_)) => compare_values(a, b).ok(),
         _ => (a == b).then_some(Ordering::Equal),
     }

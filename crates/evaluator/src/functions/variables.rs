@@ -98,8 +98,10 @@ fn navigate(
     if path.is_empty() {
         return Ok(value.clone());
     }
-    let segments = segments(path)?;
-    match super::collections::walk_path(value, &segments) {
+    let mut arguments = segments(path)?;
+    arguments.insert(0, value.clone());
+    let dig = crate::function::core("dig");
+    match evaluator.call_named(call.cx, call.at, dig, "dig", arguments, None) {
         Ok(Value::Undef) => Ok(default.clone()),
         Ok(found) => Ok(found),
         Err(unwind) => match (call.block, &*unwind) {

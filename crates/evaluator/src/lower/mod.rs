@@ -5,6 +5,7 @@
 //! the frame a text was evaluated in, and the top scope. The rule that must hold: names are declared in
 //! the order of the text, which is the order of evaluation.
 
+mod calls;
 mod expressions;
 mod names;
 
@@ -79,7 +80,7 @@ impl Lowering {
             let body = self.optional(ast.body(), 0)?;
             return Ok(self.finish(name, Vec::new(), body, None));
         };
-        let name: Arc<str> = "epp".into();
+        let name: Arc<str> = "lambda".into();
         self.names.open(Arc::clone(&name), false);
         let parameters = self.parameters(epp.params)?;
         let body = self.optional(ast.body(), 0)?;

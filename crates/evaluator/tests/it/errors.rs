@@ -78,9 +78,15 @@ fn hints_name_what_was_meant() {
 
 #[test]
 fn catalogs_are_not_there() {
+    let error = failure("\ninclude('foo')");
+    assert_eq!(error.code, "CATALOG_OPERATION_NOT_SUPPORTED_WHEN_SCRIPTING");
     assert_eq!(
-        failure("include foo").code,
-        "UNKNOWN_FUNCTION",
-        "classes are the host's"
+        error.to_string(),
+        "The catalog operation 'include' is only available when compiling a catalog (file: case.pp, line: 2)"
+    );
+    assert!(
+        failure("notify { 'a': }")
+            .message
+            .contains("Resource Statement")
     );
 }

@@ -7,7 +7,6 @@ mod float;
 mod named;
 mod printer;
 mod quote;
-mod values;
 
 use std::fmt;
 

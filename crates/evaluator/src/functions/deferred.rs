@@ -1,0 +1,67 @@
+//! `Deferred` values that are carried out now: `call($deferred)`.
+//!
+//! The rule that must hold: what is deferred inside the arguments is carried out first.
+
+use pcore::{Hash, Value};
+
+use crate::Evaluator;
+use crate::error::{Eval, raise};
+use crate::function::{self, Call};
+
+pub(super) fn resolve(evaluator: &mut Evaluator, mut call: Call<'_>) -> Eval {
+    let value = call.take(0);
+    resolved(evaluator, &call, &value)
+}
+
+fn resolved(evaluator: &mut Evaluator, call: &Call<'_>, value: &Value) -> Eval {
+    evaluator.stack_check()?;
+    match value {
+        Value::Array(elements) => elements
+            .iter()
+            .map(|element| resolved(evaluator, call, element))
+            .collect::<Eval<Vec<Value>>>()
+            .map(Value::array),
+        Value::Hash(entries) => {
+            let mut made = Hash::with_capacity(entries.len());
+            for (key, value) in entries.iter() {
+                let key = resolved(evaluator, call, key)?;
+                made.insert(key, resolved(evaluator, call, value)?);
+            }
+            Ok(Value::hash(made))
+        }
+        Value::Object(object) if object.object_type().to_plain_string() == "Deferred" => {
+            let name = object.attribute("name").unwrap_or_default();
+            let arguments = object.attribute("arguments").unwrap_or_default();
+            let name = name.as_str().unwrap_or_default();
+            let mut given = Vec::new();
+            for argument in arguments.as_array().unwrap_or_default() {
+                given.push(resolved(evaluator, call, argument)?);
+            }
+            carried_out(evaluator, call, name, given)
+        }
+        other => Ok(other.clone()),
+    }
+}
+
+/// A deferred name with `$` is a variable, with the way into its value.
+fn carried_out(
+    evaluator: &mut Evaluator,
+    call: &Call<'_>,
+    name: &str,
+    arguments: Vec<Value>,
+) -> Eval {
+    let Some(variable) = name.strip_prefix('$') else {
+        return evaluator.call_named(
+            call.cx,
+            call.at,
+            function::core(name),
+            name,
+            arguments,
+            None,
+        );
+    };
+    match evaluator.lookup_variable(call.cx, variable) {
+        Some(value) => super::collections::walk_path(&value?, &arguments),
+        None => raise(format!("Unknown variable: '{variable}'.")),
+    }
+}

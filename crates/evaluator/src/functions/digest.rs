@@ -1,0 +1,53 @@
+//! `md5`, `sha1`, `sha256`, `digest`.
+
+use std::fmt::Write;
+
+use md5::Md5;
+use pcore::Value;
+use sha1::Sha1;
+use sha2::{Digest, Sha256};
+
+use crate::Evaluator;
+use crate::error::{Eval, raise};
+use crate::function::{Call, Form, Function, one};
+use crate::{label, ruby};
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function::new("md5", &[Form::new(&[one("Any", "text")], md5)]),
+    Function::new("sha1", &[Form::new(&[one("Any", "text")], sha1)]),
+    Function::new("sha256", &[Form::new(&[one("Any", "text")], sha256)]),
+    // the setting digest_algorithm of Puppet 8
+    Function::new("digest", &[Form::new(&[one("Any", "text")], sha256)]),
+];
+
+/// What Ruby takes for a text here.
+fn text(call: &Call<'_>) -> Eval<String> {
+    match ruby::old_argument(call.get(0)) {
+        Value::Str(text) => Ok(text.to_string()),
+        Value::Bool(flag) => raise(format!("no implicit conversion of {flag} into String")),
+        other => raise(format!(
+            "no implicit conversion of {} into String",
+            label::ruby_class(&other)
+        )),
+    }
+}
+
+fn md5(_: &mut Evaluator, call: Call<'_>) -> Eval {
+    Ok(Value::from(hex(&Md5::digest(text(&call)?.as_bytes()))))
+}
+
+fn sha1(_: &mut Evaluator, call: Call<'_>) -> Eval {
+    Ok(Value::from(hex(&Sha1::digest(text(&call)?.as_bytes()))))
+}
+
+fn sha256(_: &mut Evaluator, call: Call<'_>) -> Eval {
+    Ok(Value::from(hex(&Sha256::digest(text(&call)?.as_bytes()))))
+}
+
+/// A digest as text.
+fn hex(digest: &[u8]) -> String {
+    digest.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

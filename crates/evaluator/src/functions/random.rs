@@ -1,0 +1,64 @@
+//! `fqdn_rand`: numbers that look random and are always the same for a node.
+
+use std::rc::Rc;
+
+use md5::{Digest, Md5};
+use pcore::Value;
+
+use crate::Evaluator;
+use crate::error::{Eval, raise};
+use crate::function::{Call, Form, Function, any, one};
+use crate::{mersenne, ruby};
+
+pub(super) static FUNCTIONS: &[Function] = &[Function::new(
+    "fqdn_rand",
+    &[Form::new(
+        &[one("Any", "max"), any("Any", "seed")],
+        fqdn_rand,
+    )],
+)];
+
+fn fqdn_rand(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+    let max = match call.get(0) {
+        Value::Int(max) => *max,
+        Value::Float(max) => *max as i64,
+        other => leading_integer(&ruby::to_s(other)),
+    };
+    let facts = match evaluator.global("facts") {
+        Some(facts) => facts,
+        None => match Rc::clone(evaluator.host()).variable("facts") {
+            Some(facts) => facts?,
+            None => return raise("undefined method `dig' for nil:NilClass"),
+        },
+    };
+    let path = [Value::from("networking"), Value::from("fqdn")];
+    let name = ruby::to_s(&super::collections::walk_path(&facts, &path)?);
+    let name = if call.get(2).is_truthy() {
+        name.to_lowercase()
+    } else {
+        name
+    };
+    let text = format!("{name}:{max}:{}", ruby::to_s(call.get(1)));
+    let digest: [u8; 16] = Md5::digest(text.as_bytes()).into();
+    match u64::try_from(max) {
+        Ok(max) if max > 0 => Ok(Value::Int(
+            i64::try_from(mersenne::below(&digest, max)).unwrap_or_default(),
+        )),
+        _ => raise(format!("invalid argument - {max}")),
+    }
+}
+
+/// Ruby's `to_i`.
+pub(super) fn leading_integer(text: &str) -> i64 {
+    let text = text.trim_start();
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let end = digits
+        .find(|it: char| !it.is_ascii_digit())
+        .unwrap_or(digits.len());
+    let number: i64 = digits[..end].parse().unwrap_or_default();
+    if text.starts_with('-') {
+        -number
+    } else {
+        number
+    }
+}

@@ -1,0 +1,133 @@
+//! `all`, `any`, `index`: iterations that end at the first answer.
+
+use pcore::Value;
+
+use super::iterate::{ONE, TWO, forms, iteration, pair, unbroken, walk, walk_pairs};
+use crate::Evaluator;
+use crate::error::{Eval, raise};
+use crate::function::{Call, Form, Function, one};
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function::new("all", forms!(all_pairs, all)),
+    Function::new("any", forms!(any_pair, any_of)),
+    Function::new(
+        "index",
+        &[
+            Form::new(&[one("Hash[Any, Any]", "hash")], index_pairs).with_block(TWO),
+            Form::new(&[one("Hash[Any, Any]", "hash")], index).with_block(ONE),
+            Form::new(&[one("Iterable", "enumerable")], index_pairs).with_block(TWO),
+            Form::new(&[one("Iterable", "enumerable")], index).with_block(ONE),
+            Form::new(
+                &[one("String", "str"), one("Variant[String,Regexp]", "match")],
+                index_in_text,
+            ),
+            Form::new(
+                &[one("Iterable", "enumerable"), one("Any", "match")],
+                index_of,
+            ),
+        ],
+    ),
+];
+
+fn all(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+    let mut result = true;
+    let broken = walk(evaluator, &call, |evaluator, block, element| {
+        result = evaluator.call_block(block, [element])?.is_truthy();
+        Ok(result)
+    })?;
+    unbroken(&call, broken)?;
+    Ok(Value::Bool(result))
+}
+
+fn all_pairs(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+    let mut result = true;
+    let broken = walk_pairs(evaluator, &call, |evaluator, block, first, second| {
+        result = evaluator.call_block(block, [first, second])?.is_truthy();
+        Ok(result)
+    })?;
+    unbroken(&call, broken)?;
+    Ok(Value::Bool(result))
+}
+
+fn any_of(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+    let mut result = false;
+    let broken = walk(evaluator, &call, |evaluator, block, element| {
+        result = evaluator.call_block(block, [element])?.is_truthy();
+        Ok(!result)
+    })?;
+    unbroken(&call, broken)?;
+    Ok(Value::Bool(result))
+}
+
+fn any_pair(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+    let mut result = false;
+    let broken = walk_pairs(evaluator, &call, |evaluator, block, first, second| {
+        result = evaluator.call_block(block, [first, second])?.is_truthy();
+        Ok(!result)
+    })?;
+    unbroken(&call, broken)?;
+    Ok(Value::Bool(result))
+}
+
+fn index(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+    let mut found = Value::Undef;
+    let broken = walk_pairs(evaluator, &call, |evaluator, block, first, second| {
+        if evaluator.call_block(block, [second])?.is_truthy() {
+            found = first;
+            return Ok(false);
+        }
+        Ok(true)
+    })?;
+    unbroken(&call, broken)?;
+    Ok(found)
+}
+
+fn index_pairs(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+    let mut found = Value::Undef;
+    let broken = walk_pairs(evaluator, &call, |evaluator, block, first, second| {
+        if evaluator
+            .call_block(block, [first.clone(), second])?
+            .is_truthy()
+        {
+            found = first;
+            return Ok(false);
+        }
+        Ok(true)
+    })?;
+    unbroken(&call, broken)?;
+    Ok(found)
+}
+
+fn index_in_text(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+    let text = call.text(0);
+    let start = match call.get(1) {
+        Value::Str(part) => text.find(&**part),
+        Value::Regexp(pattern) => match evaluator.regex(pattern.source())?.captures(&text) {
+            Ok(found) => found.and_then(|it| it.span(0)).map(|it| it.start),
+            Err(error) => return raise(error.to_string()),
+        },
+        _ => None,
+    };
+    let letters = start
+        .and_then(|start| text.get(..start))
+        .map(|it| it.chars().count());
+    Ok(letters
+        .and_then(|it| i64::try_from(it).ok())
+        .map_or(Value::Undef, Value::Int))
+}
+
+fn index_of(_: &mut Evaluator, call: Call<'_>) -> Eval {
+    let elements = iteration(&call)?;
+    let is_hash = elements.is_hash();
+    for (index, element) in (0..).zip(elements) {
+        let (key, element) = if is_hash {
+            pair(element)
+        } else {
+            (Value::Int(index), element)
+        };
+        if crate::ruby::equal(&element, call.get(1)) {
+            return Ok(key);
+        }
+    }
+    Ok(Value::Undef)
+}

@@ -1,0 +1,49 @@
+//! `strftime`.
+
+use std::rc::Rc;
+
+use pcore::Value;
+
+use crate::Evaluator;
+use crate::error::{Eval, raise};
+use crate::function::{Call, Form, Function, one, optional};
+
+pub(super) static FUNCTIONS: &[Function] = &[Function::new(
+    "strftime",
+    &[
+        Form::new(
+            &[one("Timespan", "time_object"), one("String", "format")],
+            strftime,
+        ),
+        Form::new(
+            &[
+                one("Timestamp", "time_object"),
+                one("String", "format"),
+                optional("String", "timezone"),
+            ],
+            strftime,
+        ),
+        Form::new(
+            &[one("String", "format"), optional("String", "timezone")],
+            now,
+        ),
+    ],
+)];
+
+fn strftime(_: &mut Evaluator, call: Call<'_>) -> Eval {
+    let format = call.text(1);
+    let text = match call.get(0) {
+        Value::Timespan(length) => length.format(&format),
+        Value::Timestamp(time) => time.format(&format, call.get(2).as_str()),
+        _ => return Ok(Value::Undef),
+    };
+    text.map(Value::from)
+        .or_else(|error| raise(error.to_string()))
+}
+
+fn now(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+    let time = Rc::clone(evaluator.host()).now()?;
+    time.format(&call.text(0), call.get(1).as_str())
+        .map(Value::from)
+        .or_else(|error| raise(error.to_string()))
+}

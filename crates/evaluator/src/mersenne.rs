@@ -1,0 +1,138 @@
+//! The Mersenne Twister as Ruby's `Random` uses it. Main function: [`below`].
+
+const WORDS: usize = 624;
+const MIDDLE: usize = 397;
+
+/// `Random.new(seed).rand(limit)`, the seed a number of big-endian bytes.
+pub(crate) fn below(seed: &[u8; 16], limit: u64) -> u64 {
+    let mut key: Vec<u32> = seed
+        .chunks_exact(4)
+        .rev()
+        .map(|it| u32::from_be_bytes([it[0], it[1], it[2], it[3]]))
+        .collect();
+    while key.len() > 1 && key.last() == Some(&0) {
+        key.pop();
+    }
+    let mut twister = if key.len() > 1 {
+        // Ruby takes a leading one for a guard and drops it
+        if key.last() == Some(&1) {
+            key.pop();
+        }
+        Twister::of_key(&key)
+    } else {
+        Twister::of(key[0])
+    };
+    twister.limited(limit - 1)
+}
+
+struct Twister {
+    state: Vec<u32>,
+    next: usize,
+}
+
+impl Twister {
+    fn of(seed: u32) -> Self {
+        let mut state = vec![seed];
+        for index in 1..WORDS {
+            let last = state[index - 1];
+            let mixed = 1_812_433_253_u32.wrapping_mul(last ^ (last >> 30));
+            state.push(mixed.wrapping_add(index as u32));
+        }
+        Self { state, next: WORDS }
+    }
+
+    fn of_key(key: &[u32]) -> Self {
+        let mut twister = Self::of(19_650_218);
+        let state = &mut twister.state;
+        let (mut index, mut place) = (1, 0);
+        for _ in 0..WORDS.max(key.len()) {
+            let last = state[index - 1];
+            state[index] = (state[index] ^ (last ^ (last >> 30)).wrapping_mul(1_664_525))
+                .wrapping_add(key[place])
+                .wrapping_add(place as u32);
+            index += 1;
+            place = (place + 1) % key.len();
+            if index >= WORDS {
+                state[0] = state[WORDS - 1];
+                index = 1;
+            }
+        }
+        for _ in 0..WORDS - 1 {
+            let last = state[index - 1];
+            state[index] = (state[index] ^ (last ^ (last >> 30)).wrapping_mul(1_566_083_941))
+                .wrapping_sub(index as u32);
+            index += 1;
+            if index >= WORDS {
+                state[0] = state[WORDS - 1];
+                index = 1;
+            }
+        }
+        state[0] = 0x8000_0000;
+        twister
+    }
+
+    fn twist(&mut self) {
+        for index in 0..WORDS {
+            let high = self.state[index] & 0x8000_0000;
+            let low = self.state[(index + 1) % WORDS] & 0x7fff_ffff;
+            let mixed = high | low;
+            let matrix = if low & 1 == 1 { 0x9908_b0df } else { 0 };
+            self.state[index] = self.state[(index + MIDDLE) % WORDS] ^ (mixed >> 1) ^ matrix;
+        }
+        self.next = 0;
+    }
+
+    fn word(&mut self) -> u32 {
+        if self.next >= WORDS {
+            self.twist();
+        }
+        let mut word = self.state[self.next];
+        self.next += 1;
+        word ^= word >> 11;
+        word ^= (word << 7) & 0x9d2c_5680;
+        word ^= (word << 15) & 0xefc6_0000;
+        word ^ (word >> 18)
+    }
+
+    /// A number from 0 to the limit, as Ruby draws it: again until it fits.
+    fn limited(&mut self, limit: u64) -> u64 {
+        if limit == 0 {
+            return 0;
+        }
+        let mask = u64::MAX >> limit.leading_zeros();
+        'again: loop {
+            let mut value = 0;
+            for half in [1, 0] {
+                if (mask >> (half * 32)) & 0xffff_ffff != 0 {
+                    value |= u64::from(self.word()) << (half * 32);
+                    value &= mask;
+                    if limit < value {
+                        continue 'again;
+                    }
+                }
+            }
+            return value;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `Random.new(seed).rand(limit)` of Ruby 3.1.
+    #[test]
+    fn numbers_are_rubys() {
+        let seed = |number: u128| number.to_be_bytes();
+        assert_eq!(below(&seed(42), 100), 51);
+        assert_eq!(
+            below(&seed(0xd41d_8cd9_8f00_b204_e980_0998_ecf8_427e), 1000),
+            RUBY_MD5
+        );
+        assert_eq!(below(&seed(1 << 64), 1 << 40), RUBY_WIDE);
+        assert_eq!(below(&seed(7), 1), 0);
+    }
+
+    const RUBY_MD5: u64 = 88;
+    const RUBY_WIDE: u64 = 1_002_288_311_029;
+}

@@ -20,6 +20,17 @@ struct Flags {
     width: Option<usize>,
 }
 
+impl Flags {
+    /// The same without a change of letters.
+    fn unchanged(self) -> Self {
+        Self {
+            upcase: false,
+            swapcase: false,
+            ..self
+        }
+    }
+}
+
 struct Moment {
     civil: Civil,
     seconds: i64,
@@ -84,6 +95,9 @@ fn directive(text: &str) -> (Flags, Option<char>, usize) {
 
 impl Moment {
     fn text(&self, letter: char, flags: Flags) -> Option<String> {
+        if flags.colons > 0 && letter != 'z' {
+            return None;
+        }
         let civil = &self.civil;
         let hour12 = (civil.hour + 11) % 12 + 1;
         let month = usize::try_from(civil.month - 1).ok()?;
@@ -120,13 +134,20 @@ impl Moment {
             'A' => word(WEEKDAYS[weekday], flags),
             'a' => word(&WEEKDAYS[weekday][..3], flags),
             'p' => self.half(flags, !flags.swapcase),
-            'P' => self.half(flags, flags.upcase),
+            'P' => self.half(flags, flags.upcase || flags.swapcase),
             'z' => self.zone_number(flags)?,
-            'Z' => word(if self.offset.is_some() { "" } else { "UTC" }, flags),
+            // Ruby knows no names of zones that are given as offsets
+            'Z' if self.offset.is_some() => String::new(),
+            'Z' if flags.swapcase => word("utc", flags.unchanged()),
+            'Z' => word("UTC", flags),
             'n' => word("\n", flags),
             't' => word("\t", flags),
             '%' => word("%", flags),
-            _ => word(&self.composed(letter)?, flags),
+            _ => {
+                let text = self.composed(letter)?;
+                let swapcase = false;
+                word(&text, Flags { swapcase, ..flags })
+            }
         })
     }
 
@@ -139,7 +160,6 @@ impl Moment {
             'X' | 'T' => "%H:%M:%S",
             'r' => "%I:%M:%S %p",
             'R' => "%H:%M",
-            '+' => "%a %b %e %H:%M:%S %Z %Y",
             _ => return None,
         };
         let time = Timestamp::from_nanos(i128::from(self.seconds) * 1_000_000_000 + self.nanos)?;
@@ -172,7 +192,9 @@ impl Moment {
 
     fn zone_number(&self, flags: Flags) -> Option<String> {
         let offset = self.offset.unwrap_or(0);
-        let sign = if offset < 0 { '-' } else { '+' };
+        // a dash says that UTC is nobody's local time
+        let nowhere = self.offset.is_none() && flags.pad == Some('-');
+        let sign = if offset < 0 || nowhere { '-' } else { '+' };
         let (hours, minutes, seconds) = (
             offset.abs() / 3_600,
             offset.abs() / 60 % 60,
@@ -193,7 +215,6 @@ impl Moment {
                 let signed = format!("{sign}{hours}");
                 format!("{signed:>width$}{tail}")
             }
-            Some('-') => format!("{sign}{hours}{tail}"),
             _ => {
                 let digits = width - 1;
                 format!("{sign}{hours:0>digits$}{tail}")

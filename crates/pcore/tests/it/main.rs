@@ -13,6 +13,7 @@ mod parameters;
 mod properties;
 mod recursion;
 mod texts;
+mod times;
 mod values;
 
 use pcore::{Type, Value};

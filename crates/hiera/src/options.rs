@@ -85,9 +85,6 @@ impl Session {
                     found
                 }
             };
-            if run.global_only {
-                return Ok(global.unwrap_or_default());
-            }
             let environment = match &self.environment_options {
                 Some(known) => known.clone(),
                 None => {

@@ -16,7 +16,6 @@ pub(crate) struct Run<'a> {
     parts: usize,
     pub(crate) overrides: &'a Hash,
     pub(crate) defaults: &'a Hash,
-    pub(crate) global_only: bool,
     /// The variable that an entry of `mapped_paths` has at the moment.
     pub(crate) mapped: Option<(String, Value)>,
     /// Variables that the hierarchy depends on, while it is made.
@@ -37,7 +36,6 @@ impl<'a> Run<'a> {
             parts: 0,
             overrides,
             defaults,
-            global_only: false,
             mapped: None,
             depends_on: None,
         }

@@ -156,8 +156,8 @@ impl Session {
                 return key.dig(run, value);
             }
             match &key.module {
-                Some(module) if !run.global_only => self.search_defaults(run, module, &key),
-                _ => Ok(None),
+                Some(module) => self.search_defaults(run, module, &key),
+                None => Ok(None),
             }
         })?;
         let Some(value) = found else {
@@ -182,12 +182,7 @@ impl Session {
             // It takes part without a module too, and has nothing.
             LayerId::Module(module.unwrap_or_default().to_owned()),
         ];
-        let layers = if run.global_only {
-            &layers[..1]
-        } else {
-            &layers[..]
-        };
-        merge_over(run, merge, layers, |run, layer| match layer {
+        merge_over(run, merge, &layers, |run, layer| match layer {
             LayerId::Module(module) => self.search_module(run, module, key, merge),
             LayerId::Global => self
                 .search_layer(run, layer, key, merge, false)
@@ -282,9 +277,6 @@ impl Session {
         }
         let data = self.cache.load(run.host, &path, Format::Yaml)?;
         let config = Config::of(&path, &data, owner)?;
-        if config.version == 3 && self.settings.environment_root.is_none() {
-            run.global_only = true;
-        }
         Ok(Some(Layer::of(config, owner, module)))
     }
 }

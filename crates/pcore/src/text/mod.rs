@@ -7,6 +7,7 @@ mod float;
 mod named;
 mod printer;
 mod quote;
+mod values;
 
 use std::fmt;
 

@@ -14,6 +14,7 @@ mod native;
 mod object_hash;
 mod object_type;
 mod parts;
+mod ranges;
 mod visit;
 
 use std::fmt;
@@ -24,9 +25,10 @@ pub use alias::{Alias, AliasError};
 pub use define::{ObjectTypeError, unresolved_reference};
 pub use object_type::{Attribute, AttributeKind, Function, ObjectBody, ObjectType, TypeParameter};
 pub use parts::{
-    CallableType, EnumType, FloatRange, InitType, IntRange, RuntimeName, RuntimeType, StringType,
-    StructElement, TimeRange, TupleType, TypeSetType,
+    CallableType, EnumType, InitType, RuntimeName, RuntimeType, StringType, StructElement,
+    TupleType, TypeSetType,
 };
+pub use ranges::{FloatRange, IntRange, TimeRange};
 pub(crate) use visit::visit;
 
 use crate::value::{Regexp, SemVerRange, Timespan, Timestamp, Value};

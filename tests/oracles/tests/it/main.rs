@@ -1,9 +1,10 @@
 //! Our crates of the Puppet language give the answers of Ruby and Puppet.
 #![cfg(test)]
 
-mod evaluation;
 mod lookup;
+mod evaluation;
 mod psych;
 mod regex;
 mod site;
 mod syntax;
+mod types;

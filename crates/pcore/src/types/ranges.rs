@@ -1,0 +1,227 @@
+//! Ranges of integers, floats and times.
+//!
+//! The rule that must hold: a range's `from` is not above its `to`.
+
+use std::hash::{Hash, Hasher};
+
+/// Integers from .. to; `None` is unbounded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct IntRange {
+    pub(crate) from: Option<i64>,
+    pub(crate) to: Option<i64>,
+}
+
+impl IntRange {
+    /// Every integer.
+    pub const ALL: Self = Self {
+        from: None,
+        to: None,
+    };
+    /// Every size: what a collection without a size has.
+    pub const ANY_SIZE: Self = Self {
+        from: Some(0),
+        to: None,
+    };
+    pub const EMPTY: Self = Self {
+        from: Some(0),
+        to: Some(0),
+    };
+    pub const NOT_EMPTY: Self = Self {
+        from: Some(1),
+        to: None,
+    };
+
+    /// `None` if `from` is above `to`.
+    #[must_use]
+    pub fn new(from: Option<i64>, to: Option<i64>) -> Option<Self> {
+        match (from, to) {
+            (Some(low), Some(high)) if low > high => None,
+            _ => Some(Self { from, to }),
+        }
+    }
+
+    /// Exactly one number.
+    #[must_use]
+    pub fn exactly(number: i64) -> Self {
+        Self {
+            from: Some(number),
+            to: Some(number),
+        }
+    }
+
+    /// Exactly this size.
+    pub(crate) fn of_len(len: usize) -> Self {
+        Self::exactly(i64::try_from(len).unwrap_or(i64::MAX))
+    }
+
+    #[must_use]
+    pub fn from(self) -> Option<i64> {
+        self.from
+    }
+
+    #[must_use]
+    pub fn to(self) -> Option<i64> {
+        self.to
+    }
+
+    #[must_use]
+    pub fn contains(self, number: i64) -> bool {
+        self.from.is_none_or(|from| number >= from) && self.to.is_none_or(|to| number <= to)
+    }
+
+    pub(crate) fn contains_len(self, len: usize) -> bool {
+        self.contains(i64::try_from(len).unwrap_or(i64::MAX))
+    }
+
+    /// Whether every number of the other is in this one.
+    #[must_use]
+    pub fn covers(self, other: Self) -> bool {
+        let below = match (self.from, other.from) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(mine), Some(theirs)) => mine <= theirs,
+        };
+        let above = match (self.to, other.to) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(mine), Some(theirs)) => mine >= theirs,
+        };
+        below && above
+    }
+
+    /// The range as a size: nothing below zero.
+    #[must_use]
+    pub fn to_size(self) -> Self {
+        if self.from.is_some_and(|from| from >= 0) {
+            return self;
+        }
+        Self {
+            from: Some(0),
+            to: self.to.map(|to| to.max(0)),
+        }
+    }
+
+    #[must_use]
+    pub fn is_finite(self) -> bool {
+        self.from.is_some() && self.to.is_some()
+    }
+
+    /// The least size, for a range made by [`IntRange::to_size`].
+    pub(crate) fn least(self) -> i64 {
+        self.from.unwrap_or(0)
+    }
+}
+
+/// Floats from .. to; `None` is unbounded.
+#[derive(Debug, Clone, Copy)]
+pub struct FloatRange {
+    pub(crate) from: Option<f64>,
+    pub(crate) to: Option<f64>,
+}
+
+impl FloatRange {
+    pub const ALL: Self = Self {
+        from: None,
+        to: None,
+    };
+
+    /// `None` if `from` is above `to`.
+    #[must_use]
+    pub fn new(from: Option<f64>, to: Option<f64>) -> Option<Self> {
+        match (from, to) {
+            (Some(low), Some(high)) if low > high => None,
+            _ => Some(Self { from, to }),
+        }
+    }
+
+    #[must_use]
+    pub fn from(self) -> Option<f64> {
+        self.from
+    }
+
+    #[must_use]
+    pub fn to(self) -> Option<f64> {
+        self.to
+    }
+
+    pub(crate) fn lowest(self) -> f64 {
+        self.from.unwrap_or(f64::NEG_INFINITY)
+    }
+
+    pub(crate) fn highest(self) -> f64 {
+        self.to.unwrap_or(f64::INFINITY)
+    }
+
+    #[must_use]
+    pub fn contains(self, number: f64) -> bool {
+        number >= self.lowest() && number <= self.highest()
+    }
+
+    #[must_use]
+    pub fn covers(self, other: Self) -> bool {
+        self.lowest() <= other.lowest() && self.highest() >= other.highest()
+    }
+}
+
+impl PartialEq for FloatRange {
+    fn eq(&self, other: &Self) -> bool {
+        self.lowest().total_cmp(&other.lowest()).is_eq()
+            && self.highest().total_cmp(&other.highest()).is_eq()
+    }
+}
+
+impl Eq for FloatRange {}
+
+impl Hash for FloatRange {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.lowest().to_bits());
+        state.write_u64(self.highest().to_bits());
+    }
+}
+
+/// Times from .. to; `None` is unbounded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TimeRange<T> {
+    pub(crate) from: Option<T>,
+    pub(crate) to: Option<T>,
+}
+
+impl<T: Copy + Ord> TimeRange<T> {
+    pub const ALL: Self = Self {
+        from: None,
+        to: None,
+    };
+
+    /// `None` if `from` is behind `to`.
+    #[must_use]
+    pub fn new(from: Option<T>, to: Option<T>) -> Option<Self> {
+        match (from, to) {
+            (Some(low), Some(high)) if low > high => None,
+            _ => Some(Self { from, to }),
+        }
+    }
+
+    #[must_use]
+    pub fn from(self) -> Option<T> {
+        self.from
+    }
+
+    #[must_use]
+    pub fn to(self) -> Option<T> {
+        self.to
+    }
+
+    #[must_use]
+    pub fn contains(self, time: T) -> bool {
+        self.from.is_none_or(|from| time >= from) && self.to.is_none_or(|to| time <= to)
+    }
+
+    #[must_use]
+    pub fn covers(self, other: Self) -> bool {
+        self.from
+            .is_none_or(|from| other.from.is_some_and(|theirs| from <= theirs))
+            && self
+                .to
+                .is_none_or(|to| other.to.is_some_and(|theirs| to >= theirs))
+    }
+}

@@ -208,13 +208,14 @@ impl Jobs {
     pub async fn run_task(&self, request: TaskRequest) -> Result<JobNumber, RunTaskError> {
         let plan = request.plan_job.zip(Some(request.owner_id.clone()));
         if let Some((plan, owner)) = &plan {
-            self.plans().step(*plan, owner).await?;
+            Box::pin(self.plans().step(*plan, owner)).await?;
         }
-        let job = self.shared.preparation.prepare(request).await?;
+        // Boxed, so that whoever starts a job is not as large as all that is looked up for it.
+        let job = Box::new(Box::pin(self.shared.preparation.prepare(request)).await?);
         match (self.submit(job).await, plan) {
             // The plan may have ended meanwhile; then the store refused its step.
             (Err(SubmitError::Store(error)), Some((plan, owner))) => {
-                self.plans().step(plan, &owner).await?;
+                Box::pin(self.plans().step(plan, &owner)).await?;
                 Err(SubmitError::Store(error).into())
             }
             (taken, _) => Ok(taken?),
@@ -229,7 +230,7 @@ impl Jobs {
 
     /// Runs Puppet; as [`Jobs::run_task`].
     pub async fn deploy(&self, request: DeployRequest) -> Result<JobNumber, DeployError> {
-        let job = self.shared.preparation.prepare_deploy(request).await?;
+        let job = Box::new(Box::pin(self.shared.preparation.prepare_deploy(request)).await?);
         Ok(self.submit(job).await?)
     }
 
@@ -242,9 +243,8 @@ impl Jobs {
         targets(scope, environment, &*self.shared.config.resolve).await
     }
 
-    async fn submit(&self, job: Prepared) -> Result<JobNumber, SubmitError> {
+    async fn submit(&self, job: Box<Prepared>) -> Result<JobNumber, SubmitError> {
         let (reply, answer) = oneshot::channel();
-        let job = Box::new(job);
         self.command(Command::Run { job, reply })
             .await
             .ok_or(SubmitError::ShuttingDown)?;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use pxp::action::{FilePath, Sha256};
 use pxp::task::{TaskMetadata, TaskName};
 
-use crate::{CodeError, EnvironmentName, Mount};
+use crate::{CodeError, EnvironmentName, Mount, Plan, PlanName, PlanSummary};
 
 /// All environments.
 pub trait Code: Debug + Send + Sync {
@@ -33,6 +33,12 @@ pub trait CodeVersion: Debug + Send + Sync {
 
     /// One task, with the hashes of all its files as they are now.
     fn task(&self, name: &TaskName) -> Result<Task, CodeError>;
+
+    /// All plans, by name.
+    fn plans(&self) -> Result<Vec<PlanSummary>, CodeError>;
+
+    /// One plan, as its file is now.
+    fn plan(&self, name: &PlanName) -> Result<Plan, CodeError>;
 
     /// A file as nodes ask for it. `module` is `None` for [`Mount::Plugins`] only; `path` is
     /// relative to the module's directory of that mount, not percent-encoded.

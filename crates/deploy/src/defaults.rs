@@ -34,3 +34,12 @@ pub const COPY_BYTES: usize = 128 << 10;
 
 /// Longest name of an environment.
 pub const ENVIRONMENT_NAME_BYTES: usize = 255;
+
+/// Longest name of a plan, as the API has it.
+pub const PLAN_NAME_BYTES: usize = 256;
+
+/// Largest file of a plan; the longest that are seen have some 30 KB.
+pub const PLAN_BYTES: u64 = 1 << 20;
+
+/// Plans of one module; the largest module that is seen has some 60.
+pub const PLANS_PER_MODULE: usize = 2_000;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use pxp::task::{MetadataError, TaskName};
 
-use crate::{EnvironmentName, Mount};
+use crate::{EnvironmentName, Mount, PlanName};
 
 /// Why code cannot be used. Messages name the place and, where it is not plain, what to do.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -36,6 +36,22 @@ pub enum CodeError {
         task: TaskName,
         /// Where.
         environment: EnvironmentName,
+    },
+    /// No module of the environment has it.
+    #[error("there is no plan `{plan}` in the environment `{environment}`")]
+    UnknownPlan {
+        /// Which.
+        plan: PlanName,
+        /// Where.
+        environment: EnvironmentName,
+    },
+    /// The plan's file makes no sense.
+    #[error("{}: {problem}", path.display())]
+    Plan {
+        /// The file.
+        path: PathBuf,
+        /// What, with line and column.
+        problem: String,
     },
     /// Several files could be meant.
     #[error(
@@ -129,7 +145,10 @@ impl CodeError {
     pub fn is_not_found(&self) -> bool {
         matches!(
             self,
-            Self::UnknownEnvironment { .. } | Self::UnknownTask { .. } | Self::UnknownFile { .. }
+            Self::UnknownEnvironment { .. }
+                | Self::UnknownTask { .. }
+                | Self::UnknownPlan { .. }
+                | Self::UnknownFile { .. }
         )
     }
 }

@@ -1,4 +1,4 @@
-//! Where code comes from: tasks, their metadata and their files.
+//! Where code comes from: tasks, their metadata and their files; plans.
 //!
 //! [`Code`] gives environments, [`CodeVersion`] is one environment at one moment, [`Blobs`] keeps
 //! file contents under their hash. [`EnvironmentDir`] is the code in a directory, as Puppet lays
@@ -15,6 +15,7 @@ mod environment;
 mod error;
 mod hash;
 mod mount;
+mod plan;
 
 pub use blobs::{Blob, BlobError, Blobs};
 pub use code::{Code, CodeFile, CodeVersion, Task, TaskFile, TaskSummary};
@@ -22,4 +23,7 @@ pub use directory::EnvironmentDir;
 pub use environment::{EnvironmentName, EnvironmentNameError};
 pub use error::CodeError;
 pub use mount::{Mount, UnknownMount};
+pub use plan::{
+    Plan, PlanLanguage, PlanMetadata, PlanName, PlanNameError, PlanParameter, PlanSummary,
+};
 pub use pxp::action::{FilePath, Sha256};

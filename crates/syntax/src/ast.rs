@@ -8,7 +8,7 @@
 //! Rules: the tree never changes after parsing and can be shared between threads. Literals are
 //! parsed, escapes and heredoc margins are gone, statement calls (`notice 'x'`) are calls, the names
 //! of nested classes are qualified. [`Ast::span`] is the place where Puppet's messages point (the
-//! operator of `1 + 2`), [`Ast::extent`] the whole text of the expression.
+//! operator of `1 + 2`).
 
 mod build;
 mod definitions;

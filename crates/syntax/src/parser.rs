@@ -145,6 +145,14 @@ impl Parser<'_> {
         self.tokens[self.at.saturating_sub(1)].span
     }
 
+    /// From the first token to the one before this one; empty if there is none between.
+    fn text_from(&self, first: usize) -> Span {
+        match self.at > first {
+            true => self.tokens[first].span.to(self.last_span()),
+            false => Span::default(),
+        }
+    }
+
     fn span_of(&self, id: ExprId) -> Span {
         self.builder.ast().span(id)
     }

@@ -5,6 +5,7 @@
 
 mod conf;
 mod modules;
+mod plans;
 mod supporting;
 mod tasks;
 
@@ -17,7 +18,10 @@ use pxp::task::TaskName;
 
 use self::modules::Modules;
 use crate::hash::Hashes;
-use crate::{Code, CodeError, CodeFile, CodeVersion, EnvironmentName, Mount, Task, TaskSummary};
+use crate::{
+    Code, CodeError, CodeFile, CodeVersion, EnvironmentName, Mount, Plan, PlanName, PlanSummary,
+    Task, TaskSummary,
+};
 
 /// The environments of one code directory.
 #[derive(Clone, Debug)]
@@ -113,6 +117,14 @@ impl CodeVersion for Version {
 
     fn task(&self, name: &TaskName) -> Result<Task, CodeError> {
         self.read_task(name)
+    }
+
+    fn plans(&self) -> Result<Vec<PlanSummary>, CodeError> {
+        self.list_plans()
+    }
+
+    fn plan(&self, name: &PlanName) -> Result<Plan, CodeError> {
+        self.read_plan(name)
     }
 
     fn file(&self, mount: Mount, module: Option<&str>, path: &str) -> Result<CodeFile, CodeError> {

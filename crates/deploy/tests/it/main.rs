@@ -8,5 +8,6 @@
 mod blobs;
 mod environments;
 mod files;
+mod plans;
 mod tasks;
 mod tree;

@@ -100,6 +100,10 @@ pub struct Param {
     pub captures_rest: bool,
     /// The variable.
     pub span: Span,
+    /// The whole text of the type, for people; empty where there is none.
+    pub type_text: Span,
+    /// The whole text of the default, for people; empty where there is none.
+    pub default_text: Span,
 }
 
 /// Index of a [`Call`].

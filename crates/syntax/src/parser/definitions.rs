@@ -264,21 +264,24 @@ impl Parser<'_> {
     }
 
     fn parameter(&mut self) -> Parsed<Param> {
+        let first = self.at;
         let type_expr = if self.kind() == Kind::ClassRef {
             Some(self.parameter_type()?)
         } else {
             None
         };
+        let type_text = self.text_from(first);
         let captures_rest = self.eat(Kind::Times);
         let expected = match (type_expr, captures_rest) {
             (None, false) => "a parameter: `$name` or a type",
             _ => "the parameter's `$name`",
         };
         let name = self.expect(Kind::Variable, expected)?;
-        let default = if self.eat(Kind::Equals) {
-            Some(self.expression(LOOSEST)?)
+        let (default, default_text) = if self.eat(Kind::Equals) {
+            let first = self.at;
+            (Some(self.expression(LOOSEST)?), self.text_from(first))
         } else {
-            None
+            (None, Span::default())
         };
         Ok(Param {
             name: self.value(name),
@@ -286,6 +289,8 @@ impl Parser<'_> {
             default,
             captures_rest,
             span: name.span,
+            type_text,
+            default_text,
         })
     }
 

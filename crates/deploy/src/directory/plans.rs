@@ -1,0 +1,130 @@
+//! Plans of a module: `plans/<plan>.pp` and `plans/<plan>.yaml`, in directories too.
+//!
+//! The rule: a file is the plan that its path says, or it is no plan at all.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use super::modules::Module;
+use super::{Version, names_in};
+use crate::CodeError;
+use crate::defaults::{DIRECTORY_DEPTH, PLAN_BYTES, PLANS_PER_MODULE};
+use crate::plan::{Plan, PlanLanguage, PlanName, PlanSummary};
+
+const DIRECTORY: &str = "plans";
+
+/// Where there are both, the first is the plan.
+const LANGUAGES: [(&str, PlanLanguage); 2] =
+    [("pp", PlanLanguage::Puppet), ("yaml", PlanLanguage::Yaml)];
+
+// === impl Version ===
+
+impl Version {
+    pub(super) fn list_plans(&self) -> Result<Vec<PlanSummary>, CodeError> {
+        let mut summaries = Vec::new();
+        for module in self.modules.all()? {
+            let mut names = BTreeMap::new();
+            collect(&module, "", DIRECTORY_DEPTH, &mut names)?;
+            for (name, language) in names {
+                summaries.push(match read(&module, &name, language) {
+                    Ok(plan) => summary(name, plan),
+                    Err(error) => PlanSummary {
+                        name,
+                        description: None,
+                        private: false,
+                        problem: Some(error.to_string()),
+                    },
+                });
+            }
+        }
+        summaries.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(summaries)
+    }
+
+    pub(super) fn read_plan(&self, name: &PlanName) -> Result<Plan, CodeError> {
+        let module = self.modules.find(name.module());
+        for (_, language) in LANGUAGES {
+            if let Some(module) = &module
+                && let Some(plan) = read(module, name, language)?
+            {
+                return Ok(plan);
+            }
+        }
+        Err(CodeError::UnknownPlan {
+            plan: name.clone(),
+            environment: self.environment.clone(),
+        })
+    }
+}
+
+fn summary(name: PlanName, plan: Option<Plan>) -> PlanSummary {
+    let metadata = plan.map(|plan| plan.metadata).unwrap_or_default();
+    PlanSummary {
+        name,
+        description: metadata.description,
+        private: metadata.private,
+        problem: None,
+    }
+}
+
+/// The plans below a directory of `plans/`, by name.
+fn collect(
+    module: &Module,
+    below: &str,
+    depth: usize,
+    names: &mut BTreeMap<PlanName, PlanLanguage>,
+) -> Result<(), CodeError> {
+    let directory = module.directory.join(DIRECTORY).join(below);
+    if module.inside(&directory)?.is_none() {
+        return Ok(());
+    }
+    for file in names_in(&directory)? {
+        let path = directory.join(&file);
+        if path.is_dir() {
+            if depth > 0 {
+                collect(module, &format!("{below}{file}/"), depth - 1, names)?;
+            }
+            continue;
+        }
+        let Some((stem, extension)) = file.rsplit_once('.') else {
+            continue;
+        };
+        let Some((_, language)) = LANGUAGES.iter().find(|(known, _)| *known == extension) else {
+            continue;
+        };
+        let words = format!("{below}{stem}").replace('/', "::");
+        let Ok(name) = format!("{}::{words}", module.name).parse() else {
+            continue;
+        };
+        names.entry(name).or_insert(*language);
+        if names.len() > PLANS_PER_MODULE {
+            let what = format!("a module may have {PLANS_PER_MODULE} plans");
+            return Err(CodeError::refused(directory, what));
+        }
+    }
+    Ok(())
+}
+
+fn read(
+    module: &Module,
+    name: &PlanName,
+    language: PlanLanguage,
+) -> Result<Option<Plan>, CodeError> {
+    let extension = LANGUAGES.iter().find(|(_, known)| *known == language);
+    let extension = extension.map_or("pp", |(extension, _)| extension);
+    let relative = format!("{DIRECTORY}/{}.{extension}", name.file_stem());
+    let Some((path, file)) = module.open(&relative)? else {
+        return Ok(None);
+    };
+    let mut content = Vec::new();
+    // One byte more than allowed is enough to see that there are too many.
+    let read = file.take(PLAN_BYTES + 1).read_to_end(&mut content);
+    let bytes = read.map_err(|error| CodeError::io(&path, error))?;
+    if bytes as u64 > PLAN_BYTES {
+        return Err(CodeError::refused(
+            path,
+            format!("it has more than {PLAN_BYTES} bytes"),
+        ));
+    }
+    Plan::read(name.clone(), language, path, content).map(Some)
+}

@@ -1,0 +1,90 @@
+//! What a plan in the Puppet language says of itself: its parameters, and the comment above it.
+//!
+//! The rule: a file that Puppet would not load is an error with Puppet's words and the place.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::Value;
+use syntax::ast::{Ast, DefinitionKind, Expr, ExprId, Param};
+use syntax::{Diagnostic, Options, Source, Span, comments};
+
+use super::tags::Tags;
+use super::{PlanMetadata, PlanName, PlanParameter, problem};
+use crate::CodeError;
+
+const SENSITIVE: &str = "Sensitive";
+
+pub(super) fn metadata(
+    name: &PlanName,
+    path: &Path,
+    text: &Arc<str>,
+) -> Result<PlanMetadata, CodeError> {
+    let source = Arc::new(Source::new(None, Arc::clone(text)));
+    let options = Options {
+        epp: false,
+        tasks: true,
+    };
+    let parsed = syntax::parse(&source, options);
+    if let Some(fault) = parsed.diagnostics.iter().find(|one| one.is_error()) {
+        return Err(problem(path, told(&source, fault)));
+    }
+    let ast = &parsed.ast;
+    let plans = ast.definitions().iter();
+    let mut plans = plans.filter_map(|definition| match &definition.kind {
+        DefinitionKind::Plan(body) => Some((definition, body)),
+        _ => None,
+    });
+    let Some((definition, body)) = plans.next() else {
+        return Err(problem(
+            path,
+            format!("it defines no plan; expected `{name}`"),
+        ));
+    };
+    let defined = ast.text(body.name);
+    if **defined != *name.as_str() {
+        let what =
+            format!("it defines the plan `{defined}`; a file of this name must define `{name}`");
+        return Err(problem(path, what));
+    }
+    let tags = Tags::read(&comments::doc_lines(ast, definition));
+    let parameters = ast.get(body.params).iter();
+    Ok(PlanMetadata {
+        description: tags.description(),
+        private: tags.private,
+        parameters: parameters.map(|one| parameter(ast, one, &tags)).collect(),
+    })
+}
+
+fn parameter(ast: &Ast, parameter: &Param, tags: &Tags) -> PlanParameter {
+    let written = |text: Span| ast.source().slice(text);
+    let name = ast.text(parameter.name).to_string();
+    let kind = parameter.type_expr;
+    let default = parameter.default.map(|_| parameter.default_text);
+    PlanParameter {
+        kind: kind
+            .map_or("Any", |_| written(parameter.type_text))
+            .to_owned(),
+        default: default.map(|text| Value::from(written(text))),
+        description: tags.parameters.get(&name).cloned(),
+        sensitive: kind.is_some_and(|id| is_sensitive(ast, id)),
+        name,
+    }
+}
+
+/// `Sensitive` or `Sensitive[…]`.
+fn is_sensitive(ast: &Ast, id: ExprId) -> bool {
+    match ast.expr(id) {
+        Expr::QRef(name) => **ast.text(name) == *SENSITIVE,
+        Expr::Access { left, .. } => is_sensitive(ast, left),
+        _ => false,
+    }
+}
+
+fn told(source: &Source, fault: &Diagnostic) -> String {
+    let place = source.position(fault.span.start);
+    format!(
+        "{} (line: {}, column: {})",
+        fault.message, place.line, place.column
+    )
+}

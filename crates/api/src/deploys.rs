@@ -10,12 +10,12 @@ use jobs::{DeployError, DeployRequest, PuppetFlags};
 use crate::Shared;
 use crate::base::Base;
 use crate::body::Strict;
+use crate::code;
 use crate::failure::Failure;
 use crate::guard::Caller;
 use crate::refusals::{resolve_refusal, scope_refusal, submit_refusal};
 use crate::scope::engine_scope;
 use crate::task::timeout;
-use crate::tasks::code_refusal;
 
 pub(crate) async fn run(
     State(api): State<Shared>,
@@ -84,7 +84,7 @@ pub(crate) fn refusal(error: DeployError) -> Failure {
         DeployError::EnvironmentName { .. } => ApiError::invalid("environment", text),
         DeployError::NothingToEnforce => ApiError::invalid("enforce_environment", text),
         DeployError::Nowhere => ApiError::invalid("scope", text),
-        DeployError::Code(error) => return code_refusal(error),
+        DeployError::Code(error) => return code::refusal(error),
         DeployError::Flag(flag) => ApiError::invalid(flag.option, flag.problem),
         DeployError::Scope(error) => return scope_refusal(&error),
         DeployError::Classify(error) => return resolve_refusal("enforce_environment", &error),

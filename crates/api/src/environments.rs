@@ -9,10 +9,9 @@ use deploy::CodeError;
 
 use crate::Shared;
 use crate::base::Base;
+use crate::code;
 use crate::failure::Failure;
 use crate::given::{Given, Variables};
-use crate::plans;
-use crate::tasks::code_refusal;
 
 pub(crate) async fn list(
     State(api): State<Shared>,
@@ -36,7 +35,7 @@ pub(crate) async fn list(
     let read = reading
         .await
         .map_err(|error| Failure::internal("read the code", &error))?;
-    let mut found = read.map_err(code_refusal)?;
+    let mut found = read.map_err(code::refusal)?;
     found.sort();
     let items = found.into_iter();
     let items = items.map(|(name, code_id)| environment(&base, name, code_id));
@@ -52,7 +51,7 @@ pub(crate) async fn show(
     Given(given): Given,
 ) -> Result<Json<Environment>, Failure> {
     given.finish()?;
-    let found = plans::environment(&api, &name).await?;
+    let (found, ()) = code::read(&api, &name, |_| Ok(())).await?;
     Ok(Json(environment(&base, found.name, found.code_id)))
 }
 
@@ -64,7 +63,7 @@ pub(crate) async fn applications(
     Given(given): Given,
 ) -> Result<Json<ApplicationList>, Failure> {
     given.finish()?;
-    let found = plans::environment(&api, &name).await?;
+    let (found, ()) = code::read(&api, &name, |_| Ok(())).await?;
     let instances = base.link(&format!("environments/{}/instances", found.name));
     let items = Vec::new();
     Ok(Json(ApplicationList { items, instances }))
@@ -76,7 +75,7 @@ pub(crate) async fn instances(
     Given(given): Given,
 ) -> Result<Json<InstanceList>, Failure> {
     given.finish()?;
-    plans::environment(&api, &name).await?;
+    code::read(&api, &name, |_| Ok(())).await?;
     Ok(Json(InstanceList { items: Vec::new() }))
 }
 

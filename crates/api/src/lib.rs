@@ -10,6 +10,7 @@ mod base;
 mod body;
 mod budget;
 mod classifier;
+mod code;
 mod connections;
 mod controller;
 pub mod defaults;

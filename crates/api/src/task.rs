@@ -14,6 +14,7 @@ use serde_json::Value;
 use crate::Shared;
 use crate::base::Base;
 use crate::body::Strict;
+use crate::code;
 use crate::connections::over_ssh;
 use crate::failure::Failure;
 use crate::guard::Caller;
@@ -21,7 +22,6 @@ use crate::plans;
 use crate::refusals::{scope_refusal, submit_refusal};
 use crate::scope::engine_scope;
 use crate::task_rights::{Permitted, permitted};
-use crate::tasks::code_refusal;
 
 pub(crate) async fn run(
     State(api): State<Shared>,
@@ -100,7 +100,7 @@ pub(crate) fn refusal(error: RunTaskError) -> Failure {
         RunTaskError::TaskName { .. } => invalid("task"),
         RunTaskError::UnknownEnvironment(error)
         | RunTaskError::UnknownTask(error)
-        | RunTaskError::Code(error) => return code_refusal(error),
+        | RunTaskError::Code(error) => return code::refusal(error),
         RunTaskError::Scope(error) => return scope_refusal(&error),
         RunTaskError::Parameters { problems, .. } => {
             invalid("params").with("params", listed(&problems))

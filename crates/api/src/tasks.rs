@@ -1,21 +1,19 @@
 //! The tasks of an environment: `GET tasks`, `GET tasks/:module/:task` and its `permitted`.
 
-use std::sync::Arc;
-
 use access::TaskScope;
 use api_types::tasks::{EnvironmentParam, TasksQuery};
 use api_types::{
-    ApiError, EnvironmentCode, Object, TaskDetail, TaskFile, TaskFileUri, TaskList, TaskListItem,
-    TaskPermitted, kinds,
+    ApiError, Object, TaskDetail, TaskFile, TaskFileUri, TaskList, TaskListItem, TaskPermitted,
 };
 use axum::Json;
 use axum::extract::State;
-use deploy::{CodeError, CodeVersion, EnvironmentName, Task};
+use deploy::Task;
 use pxp::task::TaskName;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::Shared;
 use crate::base::Base;
+use crate::code;
 use crate::failure::Failure;
 use crate::given::{Given, Variables};
 use crate::guard::Caller;
@@ -28,7 +26,7 @@ pub(crate) async fn list(
     Given(given): Given,
 ) -> Result<Json<TaskList>, Failure> {
     let query = TasksQuery::read(given)?;
-    let (environment, tasks) = read(&api, query, |code| code.tasks()).await?;
+    let (environment, tasks) = code::read(&api, &query.environment, |code| code.tasks()).await?;
     // Read once, not for each task.
     let targets = api.access.permitted_targets(&caller.0).await?;
     let may_run = |name: &TaskName| {
@@ -55,7 +53,8 @@ pub(crate) async fn show(
 ) -> Result<Json<TaskDetail>, Failure> {
     let (query, name) = (TasksQuery::read(given)?, task_name(&module, &task)?);
     let asked = name.clone();
-    let (environment, task) = read(&api, query, move |code| code.task(&asked)).await?;
+    let (environment, task) =
+        code::read(&api, &query.environment, move |code| code.task(&asked)).await?;
     Ok(Json(TaskDetail {
         id: address(&base, &name),
         name: name.to_string(),
@@ -74,7 +73,7 @@ pub(crate) async fn permitted(
 ) -> Result<Json<TaskPermitted>, Failure> {
     let (query, name) = (TasksQuery::read(given)?, task_name(&module, &task)?);
     let asked = name.clone();
-    read(&api, query, move |code| code.task(&asked)).await?;
+    code::read(&api, &query.environment, move |code| code.task(&asked)).await?;
     Ok(Json(TaskPermitted {
         permitted: may_run(&api, &caller, &name).await?,
     }))
@@ -84,54 +83,6 @@ pub(crate) async fn permitted(
 async fn may_run(api: &Shared, caller: &Caller, name: &TaskName) -> Result<bool, Failure> {
     let scope = api.access.task_scope(&caller.0, name.as_str()).await?;
     Ok(scope != TaskScope::None)
-}
-
-/// Reads from the present version of the environment, on a thread that may block.
-async fn read<T: Send + 'static>(
-    api: &Shared,
-    query: TasksQuery,
-    what: impl FnOnce(&dyn CodeVersion) -> Result<T, CodeError> + Send + 'static,
-) -> Result<(EnvironmentCode, T), Failure> {
-    let parsed = query.environment.parse();
-    let name: EnvironmentName = parsed.map_err(|error| ApiError::invalid("environment", error))?;
-    let code = Arc::clone(&api.code);
-    let reading = tokio::task::spawn_blocking(move || {
-        let version = code.version(&name)?;
-        let environment = EnvironmentCode {
-            name: name.to_string(),
-            code_id: version.code_id().map(str::to_owned),
-        };
-        Ok((environment, what(&*version)?))
-    });
-    let read = reading
-        .await
-        .map_err(|error| Failure::internal("read the code", &error))?;
-    read.map_err(code_refusal)
-}
-
-/// What a client is told when code cannot be used.
-pub(crate) fn code_refusal(error: CodeError) -> Failure {
-    let text = error.to_string();
-    match &error {
-        CodeError::UnknownEnvironment { environment, .. } => {
-            // The message of the error has a path of the server.
-            let msg = format!("there is no environment `{environment}`");
-            let unknown = ApiError::new(kinds::UNKNOWN_ENVIRONMENT, msg);
-            unknown
-                .with("environment", json!(environment.as_str()))
-                .into()
-        }
-        CodeError::UnknownTask { task, environment } => {
-            let unknown = ApiError::new(kinds::UNKNOWN_TASK, text);
-            let unknown = unknown.with("task", json!(task.as_str()));
-            unknown
-                .with("environment", json!(environment.as_str()))
-                .into()
-        }
-        CodeError::Io { .. } => Failure::internal("read the code", &error),
-        // The code is wrong, and who asks for it is who can put it right.
-        _ => ApiError::new(kinds::UNKNOWN, text).into(),
-    }
 }
 
 fn task_name(module: &str, task: &str) -> Result<TaskName, ApiError> {

@@ -20,9 +20,9 @@ use serde_json::json;
 
 use super::refusal::not_found;
 use crate::Shared;
+use crate::code;
 use crate::failure::Failure;
 use crate::given::{Given, Variables};
-use crate::tasks::code_refusal;
 
 pub(crate) async fn environments(
     State(api): State<Shared>,
@@ -139,7 +139,7 @@ async fn all(api: &Shared) -> Result<BTreeMap<String, bool>, Failure> {
     let code = Arc::clone(&api.code);
     let read = tokio::task::spawn_blocking(move || code.environments()).await;
     let read = read.map_err(|error| Failure::internal("read the code", &error))?;
-    let names = read.map_err(code_refusal)?.into_iter();
+    let names = read.map_err(code::refusal)?.into_iter();
     all.extend(names.map(|name| (name.to_string(), read_here)));
     let told = api.classifier.known_code();
     let told = told.environments.iter();

@@ -3,17 +3,19 @@
 
 use api_types::{
     ApiError, EnvironmentPlanRunCommand, JobCreated, PlanFinishCommand, PlanName, PlanRunCommand,
-    PlanStartCommand, PlanStatus, StopPlanCommand, TaskCommand,
+    PlanStartCommand, PlanStatus, StopPlanCommand, TaskCommand, kinds,
 };
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use jobs::{PlanEnd, PlanStart};
+use serde_json::json;
 
-use super::{environment, refusal, unknown};
+use super::{plan_name, refusal};
 use crate::Shared;
 use crate::base::Base;
 use crate::body::Strict;
+use crate::code;
 use crate::failure::Failure;
 use crate::given::job_number;
 use crate::guard::Caller;
@@ -21,7 +23,7 @@ use crate::task;
 
 type Named = Result<(StatusCode, Json<PlanName>), Failure>;
 
-/// There are no plans yet: what is asked is checked in full, and then the plan is unknown.
+/// This server runs no plans: what is asked is checked in full, and then it is said who runs them.
 pub(crate) async fn run(
     State(api): State<Shared>,
     caller: Caller,
@@ -40,10 +42,18 @@ pub(crate) async fn environment_run(
     refuse(&api, &caller, &command.plan_name, &command.environment).await
 }
 
-async fn refuse(api: &Shared, caller: &Caller, plan: &str, in_environment: &str) -> Named {
-    caller.demand(api, "plans", "run", plan)?;
-    let environment = environment(api, in_environment).await?;
-    Err(unknown(plan, &environment.name).into())
+async fn refuse(api: &Shared, caller: &Caller, plan: &str, environment: &str) -> Named {
+    let name = plan_name("plan_name", plan)?;
+    caller.demand(api, "plans", "run", name.as_str())?;
+    let asked = name.clone();
+    let (environment, _) = code::read(api, environment, move |code| code.plan(&asked)).await?;
+    let msg = format!(
+        "the plan `{name}` is there, but this server does not run plans itself: run it with Bolt over \
+         the pcp transport"
+    );
+    let refused = ApiError::new(kinds::NOT_SUPPORTED, msg);
+    let refused = refused.with("plan", json!(name.as_str()));
+    Err(refused.with("environment", json!(environment.name)).into())
 }
 
 pub(crate) async fn start(

@@ -1,78 +1,115 @@
 //! Plans and plan jobs.
 //!
-//! This server keeps the record of plans that Bolt runs; it has no plans of its own, and says so:
-//! the list of plans is empty, and every plan asked for is unknown.
+//! This server shows the plans of an environment and keeps the record of plans that Bolt runs. It runs
+//! none itself, and says so.
 
 pub(crate) mod commands;
 pub(crate) mod events;
 pub(crate) mod jobs;
 
-use std::sync::Arc;
-
 use ::jobs::PlanJobError;
-use api_types::plans::{PlanDetail, PlanList, check_plan_name};
+use access::Permission;
+use api_types::plans::{PlanDetail, PlanList, PlanListItem, check_plan_name};
 use api_types::tasks::TasksQuery;
-use api_types::{ApiError, EnvironmentCode, kinds};
+use api_types::{ApiError, Object, kinds};
 use axum::Json;
 use axum::extract::State;
-use deploy::EnvironmentName;
-use serde_json::json;
+use deploy::{PlanMetadata, PlanName, PlanParameter};
+use serde_json::{Value, json};
 
 use crate::Shared;
+use crate::base::Base;
+use crate::code;
 use crate::failure::Failure;
 use crate::given::{Given, Variables};
-use crate::tasks::code_refusal;
+use crate::guard::Caller;
 
+/// Private plans are for other plans: they are left out here, and can be shown and run.
 pub(crate) async fn list(
     State(api): State<Shared>,
+    base: Base,
+    caller: Caller,
     Given(given): Given,
 ) -> Result<Json<PlanList>, Failure> {
-    let environment = environment(&api, &TasksQuery::read(given)?.environment).await?;
-    let items = Vec::new();
+    let query = TasksQuery::read(given)?;
+    let (environment, plans) = code::read(&api, &query.environment, |code| code.plans()).await?;
+    let public = plans.into_iter().filter(|plan| !plan.private);
+    let items = public.map(|plan| PlanListItem {
+        id: address(&base, &plan.name),
+        permitted: may_run(&api, &caller, &plan.name),
+        name: plan.name.to_string(),
+    });
+    let items = items.collect();
     Ok(Json(PlanList { environment, items }))
 }
 
 pub(crate) async fn show(
     State(api): State<Shared>,
+    base: Base,
+    caller: Caller,
     Variables((module, plan)): Variables<(String, String)>,
     Given(given): Given,
 ) -> Result<Json<PlanDetail>, Failure> {
     let query = TasksQuery::read(given)?;
-    let name = match plan.as_str() {
-        "init" => module,
-        _ => format!("{module}::{plan}"),
-    };
-    check_plan_name("plan", &name)?;
-    let environment = environment(&api, &query.environment).await?;
-    Err(unknown(&name, &environment.name).into())
+    let name = plan_name("plan", &format!("{module}::{plan}"))?;
+    let asked = name.clone();
+    let (environment, plan) =
+        code::read(&api, &query.environment, move |code| code.plan(&asked)).await?;
+    Ok(Json(PlanDetail {
+        id: address(&base, &name),
+        permitted: may_run(&api, &caller, &name),
+        name: name.to_string(),
+        environment,
+        metadata: metadata(&plan.metadata),
+    }))
 }
 
-/// An environment that is there, and its code.
-pub(crate) async fn environment(api: &Shared, name: &str) -> Result<EnvironmentCode, Failure> {
-    let parsed = name.parse();
-    let name: EnvironmentName = parsed.map_err(|error| ApiError::invalid("environment", error))?;
-    let code = Arc::clone(&api.code);
-    let reading = tokio::task::spawn_blocking(move || {
-        let version = code.version(&name)?;
-        Ok(EnvironmentCode {
-            name: name.to_string(),
-            code_id: version.code_id().map(str::to_owned),
-        })
-    });
-    let read = reading
-        .await
-        .map_err(|error| Failure::internal("read the code", &error))?;
-    read.map_err(code_refusal)
+/// A plan's name that was given at `place`.
+pub(crate) fn plan_name(place: &str, text: &str) -> Result<PlanName, ApiError> {
+    check_plan_name(place, text)?;
+    let parsed = text.parse();
+    parsed.map_err(|error| ApiError::invalid(place, error))
 }
 
-pub(crate) fn unknown(plan: &str, environment: &str) -> ApiError {
-    let msg = format!(
-        "there is no plan `{plan}` in the environment `{environment}`: this server runs no plans \
-         itself; run it with Bolt over the pcp transport"
-    );
-    ApiError::new(kinds::UNKNOWN_PLAN, msg)
-        .with("plan", json!(plan))
-        .with("environment", json!(environment))
+fn may_run(api: &Shared, caller: &Caller, name: &PlanName) -> bool {
+    let run = Permission::on("plans", "run", name.as_str());
+    api.access.authorize(&caller.0, run).is_ok()
+}
+
+fn address(base: &Base, name: &PlanName) -> String {
+    base.at(&format!("plans/{}/{}", name.module(), name.plan()))
+}
+
+/// As PE shows it, and whether the plan and its parameters are to be hidden.
+fn metadata(plan: &PlanMetadata) -> Object {
+    let parameters = plan.parameters.iter();
+    let parameters: Object = parameters
+        .map(|one| (one.name.clone(), Value::Object(parameter(one))))
+        .collect();
+    let mut shown = Object::new();
+    if let Some(description) = &plan.description {
+        shown.insert("description".to_owned(), json!(description));
+    }
+    if plan.private {
+        shown.insert("private".to_owned(), json!(true));
+    }
+    shown.insert("parameters".to_owned(), Value::Object(parameters));
+    shown
+}
+
+fn parameter(parameter: &PlanParameter) -> Object {
+    let mut shown = Object::new();
+    shown.insert("type".to_owned(), json!(parameter.kind));
+    if let Some(default) = &parameter.default {
+        shown.insert("default_value".to_owned(), default.clone());
+    }
+    if let Some(description) = &parameter.description {
+        shown.insert("description".to_owned(), json!(description));
+    }
+    if parameter.sensitive {
+        shown.insert("sensitive".to_owned(), json!(true));
+    }
+    shown
 }
 
 /// What a client is told when a plan job was left as it is.

@@ -13,10 +13,10 @@ use pxp::task::{TaskName, validate_params};
 use serde_json::{Value, json};
 
 use crate::Shared;
+use crate::code;
 use crate::failure::Failure;
 use crate::guard::Caller;
 use crate::refusals::scope_refusal;
-use crate::tasks::code_refusal;
 use crate::{deploys, task};
 
 /// Names of the parameters that are secret.
@@ -55,7 +55,7 @@ async fn check_task(
     let read = move || code.version(&environment)?.task(&name);
     let read = tokio::task::spawn_blocking(read).await;
     let read = read.map_err(|error| Failure::internal("read the code", &error))?;
-    let metadata = read.map_err(code_refusal)?.metadata;
+    let metadata = read.map_err(code::refusal)?.metadata;
     let valid = validate_params(&metadata, &request.params).map_err(|problems| {
         let listed: Vec<Value> = problems.iter().map(|p| json!(p.to_string())).collect();
         let error = RunTaskError::Parameters {
@@ -103,7 +103,7 @@ async fn known_environment(api: &Shared, name: &str) -> Result<(), Failure> {
     });
     let looked = looked.await;
     let looked = looked.map_err(|error| Failure::internal("read the code", &error))?;
-    looked.map_err(code_refusal)
+    looked.map_err(code::refusal)
 }
 
 fn environment_name(name: &str) -> Result<EnvironmentName, ApiError> {

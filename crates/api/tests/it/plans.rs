@@ -1,4 +1,4 @@
-//! Plan jobs as Bolt tells of them, and what is said of plans that are not there.
+//! Plans as they are shown, plan jobs as Bolt tells of them, and what is said of plans to run.
 
 use api_types::Route;
 use http::StatusCode;
@@ -7,11 +7,12 @@ use secrecy::ExposeSecret as _;
 use serde_json::{Value, json};
 
 use crate::agents::Manner;
+use crate::task_rights::as_somebody;
 use crate::world::{Reply, World};
 
 const V1: &str = "/orchestrator/v1";
 
-/// What a right request to a route comes to: there are no plans yet.
+/// What a right request to a route comes to: its plan is not there.
 pub(crate) fn opened(route: &Route) -> u16 {
     if let Some(status) = crate::directories::opened(route) {
         return status;
@@ -384,12 +385,62 @@ async fn what_a_plan_prints_is_cut_in_the_list_alone() {
 }
 
 #[tokio::test]
-async fn there_are_no_plans_and_the_server_says_so() {
+async fn plans_are_shown_to_all_and_permitted_to_those_who_may_run_them() {
     let world = World::new().await;
+    let names = |list: &Value| -> Vec<(String, bool)> {
+        let items = list["items"].as_array().expect("a list").iter();
+        let name = |item: &Value| item["name"].as_str().expect("a name").to_owned();
+        let pair = |item| (name(item), item["permitted"].as_bool().expect("it says"));
+        items.map(pair).collect()
+    };
+    let list = world.ok(&format!("{V1}/plans")).await;
+    let both =
+        |permitted| ["test::broken", "test::rollout"].map(|name| (name.to_owned(), permitted));
+    assert_eq!(names(&list), both(true), "the private one is left out");
+    let secret = world.ok(&format!("{V1}/plans/test/secret")).await;
     assert_eq!(
-        world.ok(&format!("{V1}/plans")).await,
-        json!({"environment": {"name": "production", "code_id": null}, "items": []})
+        secret["metadata"],
+        json!({"private": true, "parameters": {}})
     );
+
+    let right = |object: &str, action: &str, instance: &str| json!({"object_type": object, "action": action, "instance": instance});
+    let runner = as_somebody(|_| {
+        let view = right("orchestrator", "view", "*");
+        json!([view, right("plans", "run", "test::rollout")])
+    });
+    let runner = runner.await;
+    let list = runner.ok(&format!("{V1}/plans")).await;
+    let expected = [
+        ("test::broken".to_owned(), false),
+        ("test::rollout".to_owned(), true),
+    ];
+    assert_eq!(names(&list), expected);
+    let rollout = runner.ok(&format!("{V1}/plans/test/rollout")).await;
+    assert_eq!(rollout["permitted"], true);
+    let secret = runner.ok(&format!("{V1}/plans/test/secret")).await;
+    assert_eq!(secret["permitted"], false);
+
+    let broken = world.get(&format!("{V1}/plans/test/broken")).await;
+    assert_eq!(broken.status, StatusCode::INTERNAL_SERVER_ERROR);
+    let text = broken.text();
+    assert!(
+        text.contains("broken.pp") && text.contains("line: 1"),
+        "{text}"
+    );
+    for (plan, status) in [
+        ("test::rollout", 400),
+        ("test::gone", 404),
+        ("test::init", 404),
+    ] {
+        let body = json!({"plan_name": plan, "params": {}});
+        let reply = command(&world, "plan_run", body).await;
+        assert_eq!(reply.status, status, "{}", reply.text());
+    }
+}
+
+#[tokio::test]
+async fn plans_that_are_not_there_are_unknown() {
+    let world = World::new().await;
     let unknown = |reply: &Reply| {
         assert_eq!(reply.status, StatusCode::NOT_FOUND, "{}", reply.text());
         assert_eq!(reply.kind(), "puppetlabs.orchestrator/unknown-plan");

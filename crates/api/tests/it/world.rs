@@ -266,4 +266,22 @@ fn write_code(dir: &Path) {
         "password": {"type": "Optional[String]", "sensitive": true},
     });
     task("typed", json!({"parameters": parameters}));
+    let plans = dir.join("code/environments/production/modules/test/plans");
+    std::fs::create_dir_all(&plans).expect("a directory");
+    for (name, text) in [
+        ("rollout.pp", ROLLOUT),
+        ("secret.pp", "# @api private\nplan test::secret { }\n"),
+        ("broken.pp", "plan test::broken {"),
+    ] {
+        std::fs::write(plans.join(name), text).expect("written");
+    }
 }
+
+const ROLLOUT: &str = r"# @summary Roll out a version
+# @param targets Where.
+plan test::rollout(
+  TargetSpec $targets,
+  String[1] $version = 'latest',
+  Sensitive[String] $password = Sensitive(''),
+) { }
+";

@@ -111,7 +111,8 @@ fn requests() -> Vec<(&'static str, &'static str, &'static str, Value)> {
             none.clone(),
         ),
         ("plans", "GET", "/plans", none.clone()),
-        ("plan", "GET", "/plans/app/deploy", none.clone()),
+        ("plan", "GET", "/plans/test/rollout", none.clone()),
+        ("plan_unknown", "GET", "/plans/app/deploy", none.clone()),
         ("tasks", "GET", "/tasks", none.clone()),
         ("task", "GET", "/tasks/test/typed", none.clone()),
         (

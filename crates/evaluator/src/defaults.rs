@@ -16,6 +16,10 @@ pub const CALLS_MAX: u32 = 500;
 
 /// Stack that an evaluation may use, from where it was entered. A coroutine of a plan has 1 MiB: what
 /// is left below is for the host's own functions and for comparing, printing and dropping values.
+///
+/// Measured on a function that calls itself inside an `if` and a `+`: 4 kB a call without optimisation,
+/// 2.5 kB with it; inside a block as well, 6 and 4. So 1 MiB ends such programs at 150 to 250 calls, before
+/// [`CALLS_MAX`] does; who wants the same end in every build takes a stack of 4 MiB, or fewer calls.
 pub const STACK_BYTES: usize = 640 << 10;
 
 /// Lists and hashes inside each other: comparing, printing and dropping one takes stack for each level.

@@ -1,8 +1,8 @@
 //! Our crates of the Puppet language give the answers of Ruby and Puppet.
 #![cfg(test)]
 
-mod lookup;
 mod evaluation;
+mod lookup;
 mod psych;
 mod regex;
 mod site;

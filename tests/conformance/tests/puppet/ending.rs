@@ -9,8 +9,9 @@ use serde_json::json;
 
 use crate::{NODE1, for_nodes};
 
-/// Puppet comes to the gate within it also on a busy machine; on an idle one that takes 5 s.
-const TIME_LIMIT_S: u32 = 40;
+/// Puppet comes to the gate within it also on a busy machine, where a run was seen to take 22 s; on
+/// an idle one it takes 5 s.
+const TIME_LIMIT_S: u32 = 70;
 
 pub(crate) async fn a_killed_server_loses_nothing(site: &mut Site) {
     let gate = Gate::new(site, "killed");

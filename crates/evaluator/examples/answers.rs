@@ -4,7 +4,6 @@
 #![expect(clippy::print_stdout, reason = "its output is its purpose")]
 
 use std::io::Read;
-use std::rc::Rc;
 
 use evaluator::{CodeMap, CodeSource, Evaluator, Host, Level, Limits, Parsed, Place};
 use pcore::Type;
@@ -37,8 +36,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 fn answer(program: &str) -> Json {
-    let host = Rc::new(Nothing(CodeMap::new()));
-    let mut evaluator = Evaluator::new(host, Limits::default(), Parsed::new());
+    let host = Nothing(CodeMap::new());
+    let mut evaluator = Evaluator::new(&host, Limits::default(), Parsed::new());
     match evaluator.evaluate(program, Some("/case.pp")) {
         Ok(value) => json!({
             "value": value.to_program_string(),

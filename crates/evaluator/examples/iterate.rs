@@ -3,7 +3,6 @@
 
 #![expect(clippy::print_stdout, reason = "its output is its purpose")]
 
-use std::rc::Rc;
 use std::time::Instant;
 
 use evaluator::{CodeMap, CodeSource, Evaluator, Host, Level, Limits, Parsed, Place};
@@ -26,8 +25,8 @@ impl Host for Nothing {
 
 fn main() {
     for _ in 0..5 {
-        let host = Rc::new(Nothing(CodeMap::new()));
-        let mut evaluator = Evaluator::new(host, Limits::default(), Parsed::new());
+        let host = Nothing(CodeMap::new());
+        let mut evaluator = Evaluator::new(&host, Limits::default(), Parsed::new());
         let start = Instant::now();
         let result = evaluator.evaluate(PROGRAM, None);
         let elapsed = start.elapsed();

@@ -28,13 +28,19 @@ pub trait Host {
         None
     }
 
+    /// Carries out a form of a function of the host that is [`Run::Host`](crate::function::Run::Host).
+    fn run(&self, name: &'static str, evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+        let _ = (evaluator, call);
+        Err(EvalError::raw(format!("the function '{name}' cannot be carried out here")).into())
+    }
+
     /// Names of the host's functions, for hints.
     fn function_names(&self) -> Vec<&'static str> {
         Vec::new()
     }
 
     /// A function that nobody else knows; `None` if the host does not know it either.
-    fn unknown_function(&self, evaluator: &mut Evaluator, call: &mut Call<'_>) -> Option<Eval> {
+    fn unknown_function(&self, evaluator: &mut Evaluator<'_>, call: &mut Call<'_>) -> Option<Eval> {
         let _ = (evaluator, call);
         None
     }
@@ -43,7 +49,7 @@ pub trait Host {
     /// effects.
     fn method(
         &self,
-        evaluator: &mut Evaluator,
+        evaluator: &mut Evaluator<'_>,
         receiver: &Value,
         name: &str,
         arguments: &[Value],
@@ -79,13 +85,13 @@ pub trait Host {
     }
 
     /// The `lookup` function and what is built on it.
-    fn lookup(&self, evaluator: &mut Evaluator, call: &mut Call<'_>) -> Eval {
+    fn lookup(&self, evaluator: &mut Evaluator<'_>, call: &mut Call<'_>) -> Eval {
         let _ = (evaluator, call);
         Err(EvalError::raw("data cannot be looked up here").into())
     }
 
     /// `apply(..) { .. }` of a plan.
-    fn apply(&self, evaluator: &mut Evaluator, apply: ApplyBlock<'_>) -> Eval {
+    fn apply(&self, evaluator: &mut Evaluator<'_>, apply: ApplyBlock<'_>) -> Eval {
         let _ = (evaluator, apply);
         Err(EvalError::raw("apply blocks cannot be carried out here: there is no compiler").into())
     }
@@ -94,7 +100,7 @@ pub trait Host {
     /// there is no catalog.
     fn catalog(
         &self,
-        evaluator: &mut Evaluator,
+        evaluator: &mut Evaluator<'_>,
         expression: CatalogExpression<'_>,
     ) -> Option<Eval> {
         let _ = (evaluator, expression);

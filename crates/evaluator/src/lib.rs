@@ -42,7 +42,7 @@ pub use code_map::CodeMap;
 pub use error::{
     BUDGET_EXHAUSTED, Eval, EvalError, Interrupt, Jump, Place, RUNTIME_ERROR, Unwind, raise,
 };
-pub use evaluator::{Evaluator, Plan, Scope};
+pub use evaluator::{Evaluator, Plan, Scope, Seed};
 pub use host::{
     ApplyBlock, CatalogExpression, CodeError, CodeFile, CodeSource, Host, Level, Module, Owner,
 };

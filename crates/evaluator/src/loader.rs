@@ -8,7 +8,6 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use pcore::Type;
@@ -59,7 +58,7 @@ impl Loader {
     }
 
     /// Makes what a program defines known. The first definition of a name stays.
-    pub(crate) fn define(&self, evaluator: &mut Evaluator, unit: &Arc<Unit>) -> Eval<()> {
+    pub(crate) fn define(&self, evaluator: &mut Evaluator<'_>, unit: &Arc<Unit>) -> Eval<()> {
         for definition in &unit.definitions {
             if let Defined::Function { code } = definition.what {
                 let found = Found {
@@ -82,11 +81,11 @@ impl Loader {
     /// The function of a name, as the code of `caller` sees it.
     pub(crate) fn function(
         &self,
-        evaluator: &mut Evaluator,
+        evaluator: &mut Evaluator<'_>,
         caller: &Unit,
         name: &str,
     ) -> Eval<Option<Found>> {
-        let host = Rc::clone(&evaluator.shared.host);
+        let host = evaluator.host;
         if let Some((module, _)) = name.split_once("::")
             && !self.sees(host.code(), caller, module)
         {
@@ -105,7 +104,12 @@ impl Loader {
         Ok(found)
     }
 
-    fn function_in(&self, evaluator: &mut Evaluator, name: &str, file: &CodeFile) -> Eval<Found> {
+    fn function_in(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        name: &str,
+        file: &CodeFile,
+    ) -> Eval<Found> {
         let path = &file.path;
         let unit = self.parsed.file(file, evaluator.stack)?;
         let definition = match unit.definitions.as_slice() {
@@ -143,11 +147,11 @@ impl Loader {
     /// The type alias of a name.
     pub(crate) fn alias(
         &self,
-        evaluator: &mut Evaluator,
+        evaluator: &mut Evaluator<'_>,
         caller: &Unit,
         name: &str,
     ) -> Eval<Option<Type>> {
-        let host = Rc::clone(&evaluator.shared.host);
+        let host = evaluator.host;
         let lower = name.to_lowercase();
         if let Some((module, _)) = lower.split_once("::")
             && !self.sees(host.code(), caller, module)
@@ -190,7 +194,7 @@ impl Loader {
     /// Evaluates an alias. While that goes on, the name stands for itself, so that it may be recursive.
     fn define_alias(
         &self,
-        evaluator: &mut Evaluator,
+        evaluator: &mut Evaluator<'_>,
         unit: &Arc<Unit>,
         definition: &Definition,
     ) -> Eval<Type> {

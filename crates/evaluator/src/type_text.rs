@@ -14,7 +14,7 @@ use crate::parse::{self, Language};
 /// The type that a text says. `local_types` are names that only this text knows, which may name
 /// themselves.
 pub(crate) fn parse(
-    evaluator: &mut Evaluator,
+    evaluator: &mut Evaluator<'_>,
     text: &str,
     local_types: &[(&str, &str)],
 ) -> Eval<Type> {
@@ -25,7 +25,7 @@ pub(crate) fn parse(
 }
 
 fn with_local_types(
-    evaluator: &mut Evaluator,
+    evaluator: &mut Evaluator<'_>,
     text: &str,
     local_types: &[(&str, &str)],
 ) -> Eval<Type> {
@@ -42,7 +42,7 @@ fn with_local_types(
     evaluate(evaluator, text)
 }
 
-fn evaluate(evaluator: &mut Evaluator, text: &str) -> Eval<Type> {
+fn evaluate(evaluator: &mut Evaluator<'_>, text: &str) -> Eval<Type> {
     let unit: Arc<Unit> = parse::text_unit(
         text,
         None,

@@ -1,6 +1,5 @@
 //! `[]` on values: strings, lists, hashes, objects. Types are in [`super::type_access`].
 
-use std::rc::Rc;
 use std::sync::Arc;
 
 use pcore::{Binary, Value};
@@ -10,7 +9,7 @@ use crate::code::{Node, NodeId};
 use crate::error::{Eval, EvalError, Unwind};
 use crate::{label, numbers};
 
-impl Evaluator {
+impl Evaluator<'_> {
     #[inline(never)]
     pub(super) fn access(
         &mut self,
@@ -85,7 +84,7 @@ impl Evaluator {
                 if let Some(result) = object.call("[]", &keys) {
                     return result.map_err(|error| EvalError::raw(error.to_string()).into());
                 }
-                let host = Rc::clone(&self.shared.host);
+                let host = self.host;
                 match host.method(self, left, "[]", &keys, None) {
                     Some(result) => result,
                     None => Err(self.no_access(&blame, left)),
@@ -294,7 +293,7 @@ fn span(size: usize, from: i64, len: i64) -> (usize, usize) {
 }
 
 /// The type that an expression gives.
-impl Evaluator {
+impl Evaluator<'_> {
     pub(crate) fn type_of_node(&mut self, cx: Cx<'_>, id: NodeId) -> Eval<pcore::Type> {
         match self.eval(cx, id)? {
             Value::Type(ty) => Ok(ty),

@@ -26,7 +26,7 @@ pub(super) enum Refusal {
     Text(String),
 }
 
-impl Evaluator {
+impl Evaluator<'_> {
     #[inline(never)]
     pub(super) fn arithmetic(
         &mut self,

@@ -9,7 +9,7 @@ use crate::error::{Eval, raise};
 /// What only the host sets.
 const RESERVED: [&str; 2] = ["trusted", "facts"];
 
-impl Evaluator {
+impl Evaluator<'_> {
     #[inline(never)]
     pub(super) fn assign(
         &mut self,

@@ -17,7 +17,7 @@ use crate::function::{self, Call, Native};
 use crate::loader::Found;
 use crate::suggest;
 
-impl Evaluator {
+impl Evaluator<'_> {
     #[inline(never)]
     pub(super) fn call(&mut self, cx: Cx<'_>, node: &Node, call: &CallNode) -> Eval {
         let arguments = self.unfold(cx, &call.arguments)?;
@@ -92,7 +92,7 @@ impl Evaluator {
         {
             return Some(result.map_err(|error| EvalError::raw(error.to_string()).into()));
         }
-        let host = Rc::clone(&self.shared.host);
+        let host = self.host;
         host.method(self, receiver, &call.name, &arguments, block.as_ref())
     }
 
@@ -126,14 +126,14 @@ impl Evaluator {
         if let Some(native) = native {
             return native.call(self, call);
         }
-        if let Some(native) = self.shared.host.function(name) {
+        if let Some(native) = self.host.function(name) {
             return native.call(self, call);
         }
         let shared = Rc::clone(&self.shared);
         if let Some(found) = shared.loader.function(self, cx.unit, name)? {
             return self.call_found(&found, call);
         }
-        let host = Rc::clone(&self.shared.host);
+        let host = self.host;
         match host.unknown_function(self, &mut call) {
             Some(result) => result,
             None => Err(self.unknown_function(cx, at, name)),
@@ -142,7 +142,7 @@ impl Evaluator {
 
     /// Whether anything but a core function has this name.
     pub(crate) fn knows_function(&mut self, cx: Cx<'_>, name: &str) -> Eval<bool> {
-        if self.shared.host.function(name).is_some() {
+        if self.host.function(name).is_some() {
             return Ok(true);
         }
         let shared = Rc::clone(&self.shared);
@@ -159,7 +159,7 @@ impl Evaluator {
 
     #[cold]
     fn unknown_function(&self, cx: Cx<'_>, at: u32, name: &str) -> Box<Unwind> {
-        let host = &self.shared.host;
+        let host = &self.host;
         let known: Vec<&str> = function::core_names()
             .chain(host.function_names())
             .collect();

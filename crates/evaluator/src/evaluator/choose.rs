@@ -7,7 +7,7 @@ use crate::code::{Case, Choice, Kind, NodeId};
 use crate::error::Eval;
 use crate::ruby;
 
-impl Evaluator {
+impl Evaluator<'_> {
     #[inline(never)]
     pub(super) fn conditional(
         &mut self,

@@ -21,7 +21,7 @@ use crate::mismatch;
 /// The code of an error on its way from a default to the call.
 pub(super) const PARAMETER_NOT_READY: &str = "PARAMETER_NOT_READY";
 
-impl Evaluator {
+impl Evaluator<'_> {
     /// Calls a block with arguments whose number is known here: the way of all iterations.
     #[inline(never)]
     pub fn call_block<const N: usize>(&mut self, block: &Block, arguments: [Value; N]) -> Eval {

@@ -7,7 +7,7 @@ use crate::code::NodeId;
 use crate::error::Eval;
 use crate::{numbers, ruby};
 
-impl Evaluator {
+impl Evaluator<'_> {
     /// The number that an operand is. `id` is blamed if it is none.
     pub(super) fn numeric(&self, cx: Cx<'_>, id: NodeId, value: Value) -> Eval {
         match value {

@@ -6,7 +6,7 @@ use syntax::ast::BinaryOp;
 use super::{Cx, Evaluator};
 use crate::error::{Eval, raise};
 
-impl Evaluator {
+impl Evaluator<'_> {
     pub(super) fn collect(
         &mut self,
         cx: Cx<'_>,

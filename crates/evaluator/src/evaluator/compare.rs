@@ -14,7 +14,7 @@ use crate::error::{Eval, raise};
 use crate::label;
 use crate::matches::Match;
 
-impl Evaluator {
+impl Evaluator<'_> {
     #[inline(never)]
     pub(super) fn comparison(
         &mut self,

@@ -21,6 +21,7 @@ use crate::frame::{Frame, Globals};
 use crate::function;
 use crate::host::{Host, Owner};
 use crate::loader::Loader;
+use crate::matches::Match;
 use crate::mismatch;
 use crate::parse::{self, Language, Parsed};
 
@@ -105,51 +106,68 @@ impl Plan {
     }
 }
 
-impl Evaluator {
+/// What all branches of an evaluation have in common, to make an evaluator of on another stack. It
+/// holds no host: each stack has its own.
+#[derive(Debug)]
+pub struct Seed {
+    shared: Rc<Shared>,
+    budget: Budget,
+    calls: u32,
+    matches: Option<Rc<Match>>,
+}
+
+impl Seed {
+    /// An evaluator for the stack that this is called on.
+    #[must_use]
+    pub fn evaluator(self, host: &dyn Host) -> Evaluator<'_> {
+        Evaluator {
+            host,
+            shared: self.shared,
+            stack: Stack::from_here(self.budget.limits().stack_bytes),
+            budget: self.budget,
+            calls: self.calls,
+            matches: self.matches,
+            local_types: Vec::new(),
+            rendered: Vec::new(),
+        }
+    }
+}
+
+impl<'h> Evaluator<'h> {
     /// An evaluator for a host. `parsed` may be shared with others, on any thread.
     #[must_use]
-    pub fn new(host: Rc<dyn Host>, limits: Limits, parsed: Arc<Parsed>) -> Self {
-        let stack = Stack::from_here(limits.stack_bytes);
-        Self {
+    pub fn new(host: &'h dyn Host, limits: Limits, parsed: Arc<Parsed>) -> Self {
+        let seed = Seed {
             shared: Rc::new(Shared {
-                host,
                 globals: Globals::default(),
                 loader: Loader::new(parsed),
                 patterns: ruby_regex::Cache::new(crate::defaults::PATTERNS_MAX),
                 signatures: RefCell::new(HashMap::new()),
             }),
             budget: Budget::new(limits),
-            stack,
             calls: 0,
             matches: None,
-            local_types: Vec::new(),
-            rendered: Vec::new(),
-        }
+        };
+        seed.evaluator(host)
     }
 
-    /// An evaluator for a branch that runs on a stack of its own. It has the same variables, code and
-    /// budget. Call it on the new stack, or [`Self::enter`] there before anything else.
+    /// The host.
     #[must_use]
-    pub fn fork(&self) -> Self {
-        Self {
+    pub fn host(&self) -> &'h dyn Host {
+        self.host
+    }
+}
+
+impl Evaluator<'_> {
+    /// For a branch that runs on a stack of its own. It has the same variables, code and budget.
+    #[must_use]
+    pub fn seed(&self) -> Seed {
+        Seed {
             shared: Rc::clone(&self.shared),
             budget: self.budget.clone(),
-            stack: Stack::from_here(self.budget.limits().stack_bytes),
             calls: self.calls,
             matches: self.matches.clone(),
-            local_types: Vec::new(),
-            rendered: Vec::new(),
         }
-    }
-
-    /// Measures the stack from here: for an evaluator that was made on another stack.
-    pub fn enter(&mut self) {
-        self.stack = Stack::from_here(self.budget.limits().stack_bytes);
-    }
-
-    #[must_use]
-    pub fn host(&self) -> &Rc<dyn Host> {
-        &self.shared.host
     }
 
     /// Sets a variable of the top scope, such as `facts`.
@@ -220,7 +238,7 @@ impl Evaluator {
     /// A plan of the environment; `None` if it has none of that name written in the Puppet language.
     pub fn plan(&mut self, name: &str) -> Eval<Option<Plan>> {
         let shared = Rc::clone(&self.shared);
-        let Some(file) = shared.loader.read(shared.host.code(), name, "plans")? else {
+        let Some(file) = shared.loader.read(self.host.code(), name, "plans")? else {
             return Ok(None);
         };
         let unit = shared.loader.parsed().file(&file, self.stack)?;
@@ -349,7 +367,7 @@ impl Evaluator {
             return Ok(None);
         }
         let path = format!("{folder}/{path}");
-        let code = self.shared.host.code();
+        let code = self.host.code();
         match code.read(Owner::Module(module), &path) {
             Ok(file) => Ok(file),
             Err(error) => raise(error.to_string()),

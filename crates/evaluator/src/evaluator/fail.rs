@@ -15,7 +15,7 @@ use crate::label;
 /// What an element of a list takes: a value, and its share of what holds it.
 const ELEMENT_BYTES: u64 = 24;
 
-impl Evaluator {
+impl Evaluator<'_> {
     /// An error with Puppet's code and text, at a place of the program.
     #[cold]
     pub(crate) fn fail(

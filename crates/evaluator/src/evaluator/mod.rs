@@ -1,7 +1,7 @@
 //! The walk over a unit. Main type: [`Evaluator`].
 //!
 //! One evaluator belongs to one stack: a plan has one, and each branch that it starts has its own, made
-//! by [`Evaluator::fork`]. The rule that must hold: every expression takes a step of the budget and looks
+//! of a [`Seed`]. The rule that must hold: every expression takes a step of the budget and looks
 //! at the stack before it does anything, and every error gets the place of the innermost expression.
 
 mod access;
@@ -31,7 +31,7 @@ use pcore::{Hash, Type, Value};
 
 pub(crate) use self::access::element;
 pub(crate) use self::compare::{casecmp, compare as compare_values};
-pub use self::entry::{Plan, Scope};
+pub use self::entry::{Plan, Scope, Seed};
 pub(crate) use self::fail::node_label;
 use crate::budget::{Budget, Stack};
 use crate::code::{Kind, Node, NodeId, Signature, Unit};
@@ -42,8 +42,8 @@ use crate::loader::Loader;
 use crate::matches::Match;
 
 /// Evaluates programs for a host, within limits.
-#[derive(Debug)]
-pub struct Evaluator {
+pub struct Evaluator<'h> {
+    pub(crate) host: &'h dyn Host,
     pub(crate) shared: Rc<Shared>,
     pub(crate) budget: Budget,
     pub(crate) stack: Stack,
@@ -59,7 +59,6 @@ pub struct Evaluator {
 
 /// What all branches of one evaluation have in common.
 pub(crate) struct Shared {
-    pub(crate) host: Rc<dyn Host>,
     pub(crate) globals: Globals,
     pub(crate) loader: Loader,
     pub(crate) patterns: ruby_regex::Cache,
@@ -72,6 +71,15 @@ pub(crate) struct Shared {
 pub(crate) struct Known {
     pub(crate) _unit: Arc<Unit>,
     pub(crate) signature: Rc<Signature>,
+}
+
+impl std::fmt::Debug for Evaluator<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Evaluator")
+            .field("budget", &self.budget)
+            .field("calls", &self.calls)
+            .finish_non_exhaustive()
+    }
 }
 
 impl std::fmt::Debug for Shared {
@@ -87,7 +95,7 @@ pub(crate) struct Cx<'a> {
     pub(crate) frame: Option<&'a Rc<Frame>>,
 }
 
-impl Evaluator {
+impl Evaluator<'_> {
     /// The value of an expression.
     pub(crate) fn eval(&mut self, cx: Cx<'_>, id: NodeId) -> Eval {
         let node = cx.unit.node(id);
@@ -244,7 +252,7 @@ impl Evaluator {
         what: &str,
         expression: syntax::ast::ExprId,
     ) -> Eval {
-        let host = Rc::clone(&self.shared.host);
+        let host = self.host;
         let expression = CatalogExpression {
             ast: &cx.unit.ast,
             expression,

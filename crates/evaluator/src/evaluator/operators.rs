@@ -8,7 +8,7 @@ use crate::code::{Node, NodeId};
 use crate::error::{Eval, Unwind};
 use crate::label;
 
-impl Evaluator {
+impl Evaluator<'_> {
     #[inline(never)]
     pub(super) fn match_operator(
         &mut self,

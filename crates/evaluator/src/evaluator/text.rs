@@ -1,7 +1,6 @@
 //! Interpolated strings, heredocs, templates: values that become text.
 
 use std::fmt::{self, Write};
-use std::rc::Rc;
 
 use pcore::Value;
 
@@ -12,7 +11,7 @@ use crate::error::{Eval, EvalError};
 use crate::host::ApplyBlock;
 use crate::{heredoc_syntax, ruby};
 
-impl Evaluator {
+impl Evaluator<'_> {
     #[inline(never)]
     pub(super) fn interpolated(&mut self, cx: Cx<'_>, at: u32, pieces: &[NodeId]) -> Eval {
         let mut text = String::new();
@@ -113,7 +112,7 @@ impl Evaluator {
     #[inline(never)]
     pub(super) fn apply(&mut self, cx: Cx<'_>, at: u32, apply: &Apply) -> Eval {
         let arguments = self.unfold(cx, &apply.arguments)?;
-        let host = Rc::clone(&self.shared.host);
+        let host = self.host;
         host.apply(
             self,
             ApplyBlock {

@@ -6,7 +6,7 @@ use super::{Cx, Evaluator};
 use crate::code::{Node, NodeId};
 use crate::error::{Eval, raise};
 
-impl Evaluator {
+impl Evaluator<'_> {
     pub(super) fn access_type(
         &mut self,
         cx: Cx<'_>,

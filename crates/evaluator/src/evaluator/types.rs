@@ -10,7 +10,7 @@ use super::{Cx, Evaluator};
 use crate::error::{Eval, EvalError, Unwind};
 use crate::suggest;
 
-impl Evaluator {
+impl Evaluator<'_> {
     #[inline(never)]
     pub(super) fn type_name(&mut self, cx: Cx<'_>, at: u32, name: &str) -> Eval {
         match self.find_type(cx, name)? {
@@ -32,7 +32,7 @@ impl Evaluator {
             return Ok(Some(Type::resource_of(&capitalized(&name), None)));
         }
         let shared = Rc::clone(&self.shared);
-        if let Some(ty) = shared.host.named_type(&name) {
+        if let Some(ty) = self.host.named_type(&name) {
             return Ok(Some(ty));
         }
         shared.loader.alias(self, cx.unit, &name)

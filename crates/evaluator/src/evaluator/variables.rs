@@ -8,7 +8,7 @@ use crate::code::Variable;
 use crate::error::{Eval, EvalError};
 use crate::suggest;
 
-impl Evaluator {
+impl Evaluator<'_> {
     #[inline]
     pub(super) fn variable(&mut self, cx: Cx<'_>, at: u32, variable: &Variable) -> Eval {
         if let Some(frame) = cx.frame {
@@ -58,7 +58,7 @@ impl Evaluator {
         if let Some(value) = self.shared.globals.get(name) {
             return Some(Ok(value));
         }
-        if let Some(answer) = self.shared.host.variable(name) {
+        if let Some(answer) = self.host.variable(name) {
             return Some(answer);
         }
         matches!(name, "module_name" | "caller_module_name").then_some(Ok(Value::Undef))

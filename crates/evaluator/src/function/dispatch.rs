@@ -10,34 +10,31 @@ use crate::mismatch;
 
 impl Native {
     /// Runs the first form that accepts the arguments and the block.
-    pub(crate) fn call(&'static self, evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+    pub(crate) fn call(&'static self, evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
         let forms = self.ready(evaluator)?;
         for (form, ready) in self.function.forms.iter().zip(forms) {
             if !ready.accepts(evaluator, &call.arguments, call.block)? {
                 continue;
             }
-            return match form.run {
-                Run::Call(run) => {
-                    let name = self.function.name;
-                    let value = run(evaluator, call)?;
-                    match &ready.returns {
-                        Some(ty) if !ty.is_instance(&value) => raise(mismatch::returned(
-                            &format!("value returned from function '{name}'"),
-                            ty,
-                            &value,
-                        )),
-                        _ => Ok(value),
-                    }
-                }
-                Run::Mismatch(say) => {
-                    raise(format!("'{}' {}", self.function.name, say(&call.arguments)))
-                }
+            let name = self.function.name;
+            let value = match form.run {
+                Run::Call(run) => run(evaluator, call)?,
+                Run::Host => evaluator.host.run(name, evaluator, call)?,
+                Run::Mismatch(say) => return raise(format!("'{name}' {}", say(&call.arguments))),
+            };
+            return match &ready.returns {
+                Some(ty) if !ty.is_instance(&value) => raise(mismatch::returned(
+                    &format!("value returned from function '{name}'"),
+                    ty,
+                    &value,
+                )),
+                _ => Ok(value),
             };
         }
         raise(self.mismatch(evaluator, forms, &call))
     }
 
-    fn ready(&'static self, evaluator: &mut Evaluator) -> Eval<&'static [Ready]> {
+    fn ready(&'static self, evaluator: &mut Evaluator<'_>) -> Eval<&'static [Ready]> {
         if let Some(forms) = self.forms.get() {
             return Ok(forms);
         }
@@ -49,13 +46,13 @@ impl Native {
     }
 
     #[cold]
-    fn mismatch(&self, evaluator: &mut Evaluator, forms: &[Ready], call: &Call<'_>) -> String {
+    fn mismatch(&self, evaluator: &mut Evaluator<'_>, forms: &[Ready], call: &Call<'_>) -> String {
         let described: Vec<mismatch::Described<'_>> = self
             .function
             .forms
             .iter()
             .zip(forms)
-            .filter(|(form, _)| matches!(form.run, Run::Call(_)))
+            .filter(|(form, _)| !matches!(form.run, Run::Mismatch(_)))
             .map(|(form, ready)| mismatch::Described {
                 callable: &ready.callable,
                 names: form.parameters.iter().map(|it| it.name.into()).collect(),
@@ -72,7 +69,7 @@ impl Native {
 }
 
 impl Ready {
-    fn of(evaluator: &mut Evaluator, form: &Form, local_types: &[(&str, &str)]) -> Eval<Self> {
+    fn of(evaluator: &mut Evaluator<'_>, form: &Form, local_types: &[(&str, &str)]) -> Eval<Self> {
         let mut types = Vec::with_capacity(form.parameters.len());
         let (mut least, mut most) = (0, Some(0));
         for parameter in form.parameters {
@@ -112,7 +109,7 @@ impl Ready {
 
     fn accepts(
         &self,
-        evaluator: &mut Evaluator,
+        evaluator: &mut Evaluator<'_>,
         arguments: &[Value],
         block: Option<&Block>,
     ) -> Eval<bool> {
@@ -145,7 +142,11 @@ impl Ready {
 }
 
 impl ReadyBlock {
-    fn of(evaluator: &mut Evaluator, block: BlockForm, local_types: &[(&str, &str)]) -> Eval<Self> {
+    fn of(
+        evaluator: &mut Evaluator<'_>,
+        block: BlockForm,
+        local_types: &[(&str, &str)],
+    ) -> Eval<Self> {
         let (text, required) = match block {
             BlockForm::None => return Ok(Self::None),
             BlockForm::Optional(text) => (text, false),

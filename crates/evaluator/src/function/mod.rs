@@ -40,7 +40,9 @@ pub struct Form {
 #[derive(Debug, Clone, Copy)]
 pub enum Run {
     /// Gives the value.
-    Call(fn(&mut Evaluator, Call<'_>) -> Eval),
+    Call(fn(&mut Evaluator<'_>, Call<'_>) -> Eval),
+    /// Asks [`Host::run`](crate::Host::run), which knows what is around the evaluation.
+    Host,
     /// Says what is wrong with arguments that fit no other form.
     Mismatch(fn(&[Value]) -> String),
 }
@@ -94,13 +96,23 @@ const fn parameter(ty: &'static str, name: &'static str, count: Count) -> Parame
 impl Form {
     pub const fn new(
         parameters: &'static [Parameter],
-        run: fn(&mut Evaluator, Call<'_>) -> Eval,
+        run: fn(&mut Evaluator<'_>, Call<'_>) -> Eval,
     ) -> Self {
         Self {
             parameters,
             block: Block::None,
             returns: None,
             run: Run::Call(run),
+        }
+    }
+
+    /// A form that the host carries out.
+    pub const fn host(parameters: &'static [Parameter]) -> Self {
+        Self {
+            parameters,
+            block: Block::None,
+            returns: None,
+            run: Run::Host,
         }
     }
 

@@ -67,7 +67,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-fn length(_: &mut Evaluator, call: Call<'_>) -> Eval {
+fn length(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let length = match call.get(0) {
         Value::Array(elements) => elements.len(),
         Value::Hash(entries) => entries.len(),
@@ -78,7 +78,7 @@ fn length(_: &mut Evaluator, call: Call<'_>) -> Eval {
     Ok(Value::Int(i64::try_from(length).unwrap_or(i64::MAX)))
 }
 
-fn empty(_: &mut Evaluator, call: Call<'_>) -> Eval {
+fn empty(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     Ok(Value::Bool(is_empty(call.get(0))))
 }
 
@@ -94,25 +94,25 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-fn keys(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn keys(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let entries = call.hash(0);
     evaluator.charge(entries.len())?;
     Ok(Value::array(entries.keys().cloned().collect()))
 }
 
-fn values(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn values(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let entries = call.hash(0);
     evaluator.charge(entries.len())?;
     Ok(Value::array(entries.values().cloned().collect()))
 }
 
-fn flatten(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn flatten(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let mut flat = Vec::new();
     evaluator.flatten_into(&call.arguments, &mut flat)?;
     Ok(Value::array(flat))
 }
 
-impl Evaluator {
+impl Evaluator<'_> {
     /// `flatten` within the limits: shared lists may be much larger flat.
     pub(crate) fn flatten_into(&self, values: &[Value], flat: &mut Vec<Value>) -> Eval<()> {
         self.stack_check()?;
@@ -127,7 +127,7 @@ impl Evaluator {
     }
 }
 
-fn join(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn join(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let delimiter = call.text(1);
     let mut flat = Vec::new();
     evaluator.flatten_into(&call.list(0), &mut flat)?;
@@ -149,7 +149,7 @@ fn join(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
 
 /// The keys by which values are told apart: what the block says, or they themselves.
 fn distinct(
-    evaluator: &mut Evaluator,
+    evaluator: &mut Evaluator<'_>,
     call: &Call<'_>,
     values: impl Iterator<Item = Value>,
 ) -> Eval<Vec<Value>> {
@@ -169,14 +169,14 @@ fn distinct(
     Ok(kept)
 }
 
-fn unique(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn unique(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let Some(elements) = Iteration::over(call.get(0)) else {
         return Ok(Value::Undef);
     };
     distinct(evaluator, &call, elements).map(Value::array)
 }
 
-fn unique_text(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn unique_text(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let text = call.text(0);
     let letters = text.chars().map(|it| Value::from(it.to_string()));
     let mut kept = String::new();
@@ -187,7 +187,7 @@ fn unique_text(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
 }
 
 /// Keys whose values are alike, with those values.
-fn unique_hash(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn unique_hash(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let mut groups: Vec<(Vec<Value>, Vec<Value>)> = Vec::new();
     let mut places = Hash::new();
     for (key, value) in call.hash(0).iter() {
@@ -219,7 +219,7 @@ fn unique_hash(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
     ))
 }
 
-fn dig(_: &mut Evaluator, call: Call<'_>) -> Eval {
+fn dig(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     walk_path(call.get(0), &call.arguments[1..])
 }
 

@@ -35,21 +35,21 @@ fn jump(call: &Call<'_>, value: Value) -> Jump {
     }
 }
 
-fn break_(_: &mut Evaluator, call: Call<'_>) -> Eval {
+fn break_(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     Err(Box::new(Unwind::Break(jump(&call, Value::Undef))))
 }
 
-fn next(_: &mut Evaluator, mut call: Call<'_>) -> Eval {
+fn next(_: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
     let value = call.take(0);
     Err(Box::new(Unwind::Next(jump(&call, value))))
 }
 
-fn return_(_: &mut Evaluator, mut call: Call<'_>) -> Eval {
+fn return_(_: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
     let value = call.take(0);
     Err(Box::new(Unwind::Return(jump(&call, value))))
 }
 
-fn fail(_: &mut Evaluator, call: Call<'_>) -> Eval {
+fn fail(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let words: Vec<String> = call
         .arguments
         .iter()
@@ -58,7 +58,7 @@ fn fail(_: &mut Evaluator, call: Call<'_>) -> Eval {
     raise(words.join(" "))
 }
 
-fn call(evaluator: &mut Evaluator, mut call: Call<'_>) -> Eval {
+fn call(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
     let name = call.text(0);
     call.arguments.remove(0);
     let native = function::core(&name);

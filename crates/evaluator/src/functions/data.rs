@@ -1,7 +1,5 @@
 //! `lookup`, which is the host's, and what needs a catalog.
 
-use std::rc::Rc;
-
 use crate::Evaluator;
 use crate::error::{Eval, EvalError};
 use crate::function::{Call, Form, Function, any};
@@ -26,14 +24,14 @@ pub(super) static FUNCTIONS: &[Function] = catalog!(
     "hiera_include"
 );
 
-fn lookup(evaluator: &mut Evaluator, mut call: Call<'_>) -> Eval {
-    let host = Rc::clone(evaluator.host());
+fn lookup(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
+    let host = evaluator.host();
     host.lookup(evaluator, &mut call)
 }
 
 /// A host with a catalog carries it out; else there is an error at the line of the call, as in Puppet.
-fn needs_catalog(evaluator: &mut Evaluator, mut call: Call<'_>) -> Eval {
-    let host = Rc::clone(evaluator.host());
+fn needs_catalog(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
+    let host = evaluator.host();
     if let Some(result) = host.unknown_function(evaluator, &mut call) {
         return result;
     }

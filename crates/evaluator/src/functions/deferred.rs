@@ -8,12 +8,12 @@ use crate::Evaluator;
 use crate::error::{Eval, raise};
 use crate::function::{self, Call};
 
-pub(super) fn resolve(evaluator: &mut Evaluator, mut call: Call<'_>) -> Eval {
+pub(super) fn resolve(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
     let value = call.take(0);
     resolved(evaluator, &call, &value)
 }
 
-fn resolved(evaluator: &mut Evaluator, call: &Call<'_>, value: &Value) -> Eval {
+fn resolved(evaluator: &mut Evaluator<'_>, call: &Call<'_>, value: &Value) -> Eval {
     evaluator.stack_check()?;
     match value {
         Value::Array(elements) => elements
@@ -45,7 +45,7 @@ fn resolved(evaluator: &mut Evaluator, call: &Call<'_>, value: &Value) -> Eval {
 
 /// A deferred name with `$` is a variable, with the way into its value.
 fn carried_out(
-    evaluator: &mut Evaluator,
+    evaluator: &mut Evaluator<'_>,
     call: &Call<'_>,
     name: &str,
     arguments: Vec<Value>,

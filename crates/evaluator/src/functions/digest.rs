@@ -32,15 +32,15 @@ fn text(call: &Call<'_>) -> Eval<String> {
     }
 }
 
-fn md5(_: &mut Evaluator, call: Call<'_>) -> Eval {
+fn md5(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     Ok(Value::from(hex(&Md5::digest(text(&call)?.as_bytes()))))
 }
 
-fn sha1(_: &mut Evaluator, call: Call<'_>) -> Eval {
+fn sha1(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     Ok(Value::from(hex(&Sha1::digest(text(&call)?.as_bytes()))))
 }
 
-fn sha256(_: &mut Evaluator, call: Call<'_>) -> Eval {
+fn sha256(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     Ok(Value::from(hex(&Sha256::digest(text(&call)?.as_bytes()))))
 }
 

@@ -47,7 +47,7 @@ fn names(call: &Call<'_>) -> Vec<Arc<str>> {
 }
 
 /// The first of the files that is there.
-fn first(evaluator: &Evaluator, names: &[Arc<str>], folder: &str) -> Eval<Option<CodeFile>> {
+fn first(evaluator: &Evaluator<'_>, names: &[Arc<str>], folder: &str) -> Eval<Option<CodeFile>> {
     for name in names {
         if let Some(found) = evaluator.module_file(name, folder)? {
             return Ok(Some(found));
@@ -56,7 +56,7 @@ fn first(evaluator: &Evaluator, names: &[Arc<str>], folder: &str) -> Eval<Option
     Ok(None)
 }
 
-fn file(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn file(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let names = names(&call);
     let Some(found) = first(evaluator, &names, "files")? else {
         return raise(format!(
@@ -74,7 +74,7 @@ fn file(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
     }
 }
 
-fn binary_file(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn binary_file(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let name = call.text(0);
     match evaluator.module_file(&name, "files")? {
         Some(found) => {
@@ -87,18 +87,18 @@ fn binary_file(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
     }
 }
 
-fn find_file(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn find_file(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let found = first(evaluator, &names(&call), "files")?;
     Ok(found.map_or(Value::Undef, |it| Value::Str(it.path)))
 }
 
-fn find_template(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn find_template(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let found = first(evaluator, &names(&call), "templates")?;
     Ok(found.map_or(Value::Undef, |it| Value::Str(it.path)))
 }
 
-fn module_directory(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
-    let host = evaluator.host().clone();
+fn module_directory(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    let host = evaluator.host();
     for name in names(&call) {
         if let Some(module) = host.code().module(&name) {
             return Ok(Value::Str(module.path));

@@ -60,7 +60,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-fn slice(evaluator: &mut Evaluator, mut call: Call<'_>) -> Eval {
+fn slice(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
     let size = usize::try_from(call.int(1)).unwrap_or(usize::MAX);
     let served = match call.block {
         Some(block) => served_at_once(block, size)?,
@@ -117,7 +117,7 @@ fn served_at_once(block: &Block, size: usize) -> Eval<usize> {
     Ok(served)
 }
 
-fn partition(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn partition(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let (mut yes, mut no) = (Vec::new(), Vec::new());
     let broken = walk(evaluator, &call, |evaluator, block, element| {
         evaluator.charge_element()?;
@@ -129,7 +129,7 @@ fn partition(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
     Ok(Value::array(vec![Value::array(yes), Value::array(no)]))
 }
 
-fn partition_pairs(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn partition_pairs(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let is_hash = iteration(&call)?.is_hash();
     let (mut yes, mut no) = (Vec::new(), Vec::new());
     let broken = walk_pairs(evaluator, &call, |evaluator, block, first, second| {
@@ -148,7 +148,7 @@ fn partition_pairs(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
     Ok(Value::array(vec![Value::array(yes), Value::array(no)]))
 }
 
-fn group_by(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn group_by(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let mut groups = Groups::default();
     let broken = walk(evaluator, &call, |evaluator, block, element| {
         evaluator.charge_element()?;
@@ -160,7 +160,7 @@ fn group_by(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
     Ok(groups.value())
 }
 
-fn group_by_pairs(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn group_by_pairs(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let is_hash = iteration(&call)?.is_hash();
     let mut groups = Groups::default();
     let broken = walk_pairs(evaluator, &call, |evaluator, block, first, second| {

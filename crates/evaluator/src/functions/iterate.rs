@@ -93,9 +93,9 @@ pub(super) fn iteration(call: &Call<'_>) -> Eval<Iteration> {
 
 /// Goes through a value until the block says that it is enough. True if it ended with `break`.
 pub(super) fn walk(
-    evaluator: &mut Evaluator,
+    evaluator: &mut Evaluator<'_>,
     call: &Call<'_>,
-    mut visit: impl FnMut(&mut Evaluator, &Block, Value) -> Eval<bool>,
+    mut visit: impl FnMut(&mut Evaluator<'_>, &Block, Value) -> Eval<bool>,
 ) -> Eval<bool> {
     let block = call.required_block();
     for element in iteration(call)? {
@@ -111,9 +111,9 @@ pub(super) fn walk(
 
 /// The same with an index, or with key and value.
 pub(super) fn walk_pairs(
-    evaluator: &mut Evaluator,
+    evaluator: &mut Evaluator<'_>,
     call: &Call<'_>,
-    mut visit: impl FnMut(&mut Evaluator, &Block, Value, Value) -> Eval<bool>,
+    mut visit: impl FnMut(&mut Evaluator<'_>, &Block, Value, Value) -> Eval<bool>,
 ) -> Eval<bool> {
     let is_hash = iteration(call)?.is_hash();
     let mut index = 0;
@@ -150,21 +150,21 @@ pub(super) fn unbroken(call: &Call<'_>, broken: bool) -> Eval<()> {
     Ok(())
 }
 
-fn each(evaluator: &mut Evaluator, mut call: Call<'_>) -> Eval {
+fn each(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
     walk(evaluator, &call, |evaluator, block, element| {
         evaluator.call_block(block, [element]).map(|_| true)
     })?;
     Ok(call.take(0))
 }
 
-fn each_pair(evaluator: &mut Evaluator, mut call: Call<'_>) -> Eval {
+fn each_pair(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
     walk_pairs(evaluator, &call, |evaluator, block, first, second| {
         evaluator.call_block(block, [first, second]).map(|_| true)
     })?;
     Ok(call.take(0))
 }
 
-fn map(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn map(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let mut made = Vec::new();
     walk(evaluator, &call, |evaluator, block, element| {
         evaluator.charge_element()?;
@@ -174,7 +174,7 @@ fn map(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
     Ok(Value::array(made))
 }
 
-fn map_pairs(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn map_pairs(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let mut made = Vec::new();
     walk_pairs(evaluator, &call, |evaluator, block, first, second| {
         evaluator.charge_element()?;
@@ -184,7 +184,7 @@ fn map_pairs(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
     Ok(Value::array(made))
 }
 
-fn filter(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn filter(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let mut kept = Kept::like(&iteration(&call)?, matches!(call.get(0), Value::Hash(_)));
     let broken = walk(evaluator, &call, |evaluator, block, element| {
         evaluator.charge_element()?;
@@ -197,7 +197,7 @@ fn filter(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
     Ok(kept.value())
 }
 
-fn filter_pairs(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn filter_pairs(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let is_hash = iteration(&call)?.is_hash();
     let mut kept = Kept::like(&iteration(&call)?, is_hash);
     let broken = walk_pairs(evaluator, &call, |evaluator, block, first, second| {
@@ -249,7 +249,7 @@ impl Kept {
     }
 }
 
-fn reduce(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn reduce(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let mut memo = None;
     walk(evaluator, &call, |evaluator, block, element| {
         memo = Some(match memo.clone() {
@@ -261,7 +261,7 @@ fn reduce(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
     Ok(memo.unwrap_or_default())
 }
 
-fn reduce_from(evaluator: &mut Evaluator, mut call: Call<'_>) -> Eval {
+fn reduce_from(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
     let mut memo = call.take(1);
     walk(evaluator, &call, |evaluator, block, element| {
         memo = evaluator.call_block(block, [memo.clone(), element])?;
@@ -270,31 +270,31 @@ fn reduce_from(evaluator: &mut Evaluator, mut call: Call<'_>) -> Eval {
     Ok(memo)
 }
 
-fn reversed(_: &mut Evaluator, call: Call<'_>) -> Eval {
+fn reversed(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let elements = iteration(&call)?;
     let element = elements.element_type();
     Ok(Iterator::value(elements.reversed(), element))
 }
 
-fn reverse_each(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn reverse_each(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let elements = iteration(&call)?.reversed();
     visit_all(evaluator, &call, elements)
 }
 
-fn stepped(_: &mut Evaluator, call: Call<'_>) -> Eval {
+fn stepped(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let every = usize::try_from(call.int(1)).unwrap_or(usize::MAX);
     let elements = iteration(&call)?.stepped(every);
     let element = elements.element_type();
     Ok(Iterator::value(elements, element))
 }
 
-fn step(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn step(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let every = usize::try_from(call.int(1)).unwrap_or(usize::MAX);
     let elements = iteration(&call)?.stepped(every);
     visit_all(evaluator, &call, elements)
 }
 
-fn visit_all(evaluator: &mut Evaluator, call: &Call<'_>, elements: Iteration) -> Eval {
+fn visit_all(evaluator: &mut Evaluator<'_>, call: &Call<'_>, elements: Iteration) -> Eval {
     let block = call.required_block();
     for element in elements {
         match evaluator.call_block(block, [element]) {
@@ -305,18 +305,18 @@ fn visit_all(evaluator: &mut Evaluator, call: &Call<'_>, elements: Iteration) ->
     Ok(Value::Undef)
 }
 
-fn with(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn with(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     evaluator.call_block_with(call.required_block(), call.arguments)
 }
 
-fn then(evaluator: &mut Evaluator, mut call: Call<'_>) -> Eval {
+fn then(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
     match call.take(0) {
         Value::Undef => Ok(Value::Undef),
         value => evaluator.call_block(call.required_block(), [value]),
     }
 }
 
-fn lest(evaluator: &mut Evaluator, mut call: Call<'_>) -> Eval {
+fn lest(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
     match call.take(0) {
         Value::Undef => evaluator.call_block(call.required_block(), []),
         value => Ok(value),

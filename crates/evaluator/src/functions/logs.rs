@@ -1,7 +1,5 @@
 //! `notice` and the other log levels: the host gets the text.
 
-use std::rc::Rc;
-
 use pcore::Value;
 
 use crate::Evaluator;
@@ -12,7 +10,7 @@ use crate::ruby;
 
 macro_rules! level {
     ($name:literal, $run:ident, $level:expr) => {
-        fn $run(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+        fn $run(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
             log(evaluator, &call, $level)
         }
     };
@@ -62,7 +60,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-fn log(evaluator: &mut Evaluator, call: &Call<'_>, level: Level) -> Eval {
+fn log(evaluator: &mut Evaluator<'_>, call: &Call<'_>, level: Level) -> Eval {
     let mut words = Vec::with_capacity(call.len());
     for value in &call.arguments {
         words.push(match value {
@@ -72,7 +70,7 @@ fn log(evaluator: &mut Evaluator, call: &Call<'_>, level: Level) -> Eval {
     }
     let message = words.join(" ");
     evaluator.charge_bytes(message.len())?;
-    let host = Rc::clone(evaluator.host());
+    let host = evaluator.host();
     host.log(level, &message, &call.place());
     Ok(Value::Undef)
 }

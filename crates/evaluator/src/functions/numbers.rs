@@ -52,7 +52,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("min", extreme!(min_numbers, min_texts, min_others)),
 ];
 
-fn abs(_: &mut Evaluator, mut call: Call<'_>) -> Eval {
+fn abs(_: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
     match call.take(0) {
         Value::Int(number) => match number.checked_abs() {
             Some(number) => Ok(Value::Int(number)),
@@ -63,7 +63,7 @@ fn abs(_: &mut Evaluator, mut call: Call<'_>) -> Eval {
     }
 }
 
-fn abs_text(_: &mut Evaluator, call: Call<'_>) -> Eval {
+fn abs_text(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let text = call.text(0);
     let digits = text.strip_prefix('-').unwrap_or(&text);
     let all_digits = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
@@ -93,35 +93,35 @@ fn whole(number: f64) -> Eval {
     Ok(Value::Int(number as i64))
 }
 
-fn ceiling(_: &mut Evaluator, mut call: Call<'_>) -> Eval {
+fn ceiling(_: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
     match call.take(0) {
         Value::Float(number) => whole(number.ceil()),
         other => Ok(other),
     }
 }
 
-fn floor(_: &mut Evaluator, mut call: Call<'_>) -> Eval {
+fn floor(_: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
     match call.take(0) {
         Value::Float(number) => whole(number.floor()),
         other => Ok(other),
     }
 }
 
-fn ceiling_text(_: &mut Evaluator, call: Call<'_>) -> Eval {
+fn ceiling_text(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     match call.text(0).trim().parse::<f64>() {
         Ok(number) => whole(number.ceil()),
         Err(_) => raise("ceiling(): cannot convert given value to a floating point value."),
     }
 }
 
-fn floor_text(_: &mut Evaluator, call: Call<'_>) -> Eval {
+fn floor_text(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     match call.text(0).trim().parse::<f64>() {
         Ok(number) => whole(number.floor()),
         Err(_) => raise("floor(): cannot convert given value to a floating point value."),
     }
 }
 
-fn round(_: &mut Evaluator, mut call: Call<'_>) -> Eval {
+fn round(_: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
     match call.take(0) {
         Value::Float(number) if number > 0.0 => whole((number + 0.5).trunc()),
         Value::Float(number) => whole((number - 0.5).trunc()),
@@ -138,7 +138,7 @@ fn values(call: &Call<'_>) -> Vec<Value> {
 }
 
 fn extreme(
-    evaluator: &mut Evaluator,
+    evaluator: &mut Evaluator<'_>,
     call: &Call<'_>,
     wanted: Ordering,
     order: fn(&Value, &Value) -> Ordering,
@@ -198,26 +198,26 @@ fn number_of(text: &str) -> Option<f64> {
     }
 }
 
-fn max_numbers(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn max_numbers(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     extreme(evaluator, &call, Ordering::Greater, by_number)
 }
 
-fn max_texts(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn max_texts(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     extreme(evaluator, &call, Ordering::Greater, by_text)
 }
 
-fn max_others(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn max_others(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     extreme(evaluator, &call, Ordering::Greater, by_text)
 }
 
-fn min_numbers(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn min_numbers(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     extreme(evaluator, &call, Ordering::Less, by_number)
 }
 
-fn min_texts(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn min_texts(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     extreme(evaluator, &call, Ordering::Less, by_text)
 }
 
-fn min_others(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn min_others(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     extreme(evaluator, &call, Ordering::Less, by_text)
 }

@@ -1,7 +1,5 @@
 //! `fqdn_rand`: numbers that look random and are always the same for a node.
 
-use std::rc::Rc;
-
 use md5::{Digest, Md5};
 use pcore::Value;
 
@@ -18,7 +16,7 @@ pub(super) static FUNCTIONS: &[Function] = &[Function::new(
     )],
 )];
 
-fn fqdn_rand(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn fqdn_rand(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let max = match call.get(0) {
         Value::Int(max) => *max,
         Value::Float(max) => *max as i64,
@@ -26,7 +24,7 @@ fn fqdn_rand(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
     };
     let facts = match evaluator.global("facts") {
         Some(facts) => facts,
-        None => match Rc::clone(evaluator.host()).variable("facts") {
+        None => match evaluator.host().variable("facts") {
             Some(facts) => facts?,
             None => return raise("undefined method `dig' for nil:NilClass"),
         },

@@ -67,11 +67,11 @@ pub(super) static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-fn match_text(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn match_text(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     groups(evaluator, &call.text(0), call.get(1))
 }
 
-fn match_list(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn match_list(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let mut found = Vec::new();
     for text in call.list(0).iter() {
         let text = text.as_str().unwrap_or_default();
@@ -81,7 +81,7 @@ fn match_list(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
 }
 
 /// The groups of the first pattern that matches, or undef.
-fn groups(evaluator: &mut Evaluator, text: &str, pattern: &Value) -> Eval {
+fn groups(evaluator: &mut Evaluator<'_>, text: &str, pattern: &Value) -> Eval {
     match pattern {
         Value::Str(source) => searched(evaluator, text, source),
         Value::Regexp(regexp) => searched(evaluator, text, regexp.source()),
@@ -102,7 +102,7 @@ fn groups(evaluator: &mut Evaluator, text: &str, pattern: &Value) -> Eval {
     }
 }
 
-fn by_type(evaluator: &mut Evaluator, text: &str, ty: &Type) -> Eval {
+fn by_type(evaluator: &mut Evaluator<'_>, text: &str, ty: &Type) -> Eval {
     match ty.unaliased().unwrap_or(ty).kind() {
         Kind::Regexp(Some(regexp)) => searched(evaluator, text, regexp.source()),
         Kind::Regexp(None) => raise("Given Regexp Type has no regular expression"),
@@ -130,7 +130,7 @@ fn by_type(evaluator: &mut Evaluator, text: &str, ty: &Type) -> Eval {
     }
 }
 
-fn searched(evaluator: &mut Evaluator, text: &str, source: &str) -> Eval {
+fn searched(evaluator: &mut Evaluator<'_>, text: &str, source: &str) -> Eval {
     match evaluator.regex(source)?.captures(text) {
         Ok(Some(found)) => {
             evaluator.charge_bytes(text.len())?;
@@ -159,7 +159,7 @@ fn source_of(pattern: &Value) -> Regexp {
     }
 }
 
-fn substitute(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn substitute(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let letters = call.text(3);
     let flags = Flags {
         extended: letters.contains('E'),
@@ -202,7 +202,7 @@ fn substitute(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
     }
 }
 
-fn split(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn split(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let text = call.text(0);
     let source = source_of(call.get(1));
     // a single blank is not a pattern to Ruby's split only if it is a text, and here it never is

@@ -12,7 +12,7 @@ pub(super) static FUNCTIONS: &[Function] = &[Function::new(
     &[Form::new(&[any("Any", "words")], shellquote)],
 )];
 
-fn shellquote(evaluator: &mut Evaluator, mut call: Call<'_>) -> Eval {
+fn shellquote(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
     call.arguments
         .iter_mut()
         .for_each(|it| *it = ruby::old_argument(it));

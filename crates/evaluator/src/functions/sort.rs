@@ -72,12 +72,12 @@ pub(super) static FUNCTIONS: &[Function] = &[
     .with_types(COMPARABLE),
 ];
 
-fn sort(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn sort(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let elements = call.list(0).to_vec();
     sorted(evaluator, &call, elements).map(Value::array)
 }
 
-fn sort_text(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn sort_text(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let letters = call
         .text(0)
         .chars()
@@ -89,7 +89,11 @@ fn sort_text(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
     ))
 }
 
-fn sorted(evaluator: &mut Evaluator, call: &Call<'_>, elements: Vec<Value>) -> Eval<Vec<Value>> {
+fn sorted(
+    evaluator: &mut Evaluator<'_>,
+    call: &Call<'_>,
+    elements: Vec<Value>,
+) -> Eval<Vec<Value>> {
     evaluator.charge(elements.len())?;
     let mut elements = elements;
     merge_sort(&mut elements, &mut |a, b| {
@@ -186,14 +190,14 @@ fn number(ordering: Ordering) -> Value {
     })
 }
 
-fn compare(_: &mut Evaluator, call: Call<'_>) -> Eval {
+fn compare(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     match compare_values(call.get(0), call.get(1)) {
         Ok(ordering) => Ok(number(ordering)),
         Err(text) => raise(text),
     }
 }
 
-fn compare_texts(_: &mut Evaluator, call: Call<'_>) -> Eval {
+fn compare_texts(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let (a, b) = (call.text(0), call.text(1));
     Ok(number(if call.get(2).as_bool() == Some(false) {
         a.cmp(&b)

@@ -20,7 +20,7 @@ pub(super) static FUNCTIONS: &[Function] = &[Function::new(
     )],
 )];
 
-fn sprintf(evaluator: &mut Evaluator, mut call: Call<'_>) -> Eval {
+fn sprintf(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
     call.arguments
         .iter_mut()
         .for_each(|it| *it = ruby::old_argument(it));

@@ -16,7 +16,7 @@ const STRING_DATA: &[(&str, &str)] = &[(
 
 macro_rules! mapped {
     ($run:ident, $change:path) => {
-        fn $run(evaluator: &mut Evaluator, mut call: Call<'_>) -> Eval {
+        fn $run(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
             let value = call.take(0);
             changed(evaluator, &value, $change)
         }
@@ -66,7 +66,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("chop", simple!(chop)),
 ];
 
-fn changed(evaluator: &mut Evaluator, value: &Value, change: fn(&str) -> String) -> Eval {
+fn changed(evaluator: &mut Evaluator<'_>, value: &Value, change: fn(&str) -> String) -> Eval {
     match value {
         Value::Str(text) => {
             evaluator.charge_bytes(text.len())?;

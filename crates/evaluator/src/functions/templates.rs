@@ -41,7 +41,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-fn epp(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn epp(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let name = call.text(0);
     let mut file = evaluator.module_file(&name, "templates")?;
     if file.is_none() && !name.ends_with(".epp") {
@@ -66,7 +66,7 @@ fn epp(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
     rendered(evaluator, &call, &unit, None)
 }
 
-fn inline_epp(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn inline_epp(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let unit = parse::text_unit(
         &call.text(0),
         Some("inlined-epp-text"),
@@ -92,7 +92,7 @@ fn invalid(unwind: Unwind, function: &str) -> Box<Unwind> {
 }
 
 fn rendered(
-    evaluator: &mut Evaluator,
+    evaluator: &mut Evaluator<'_>,
     call: &Call<'_>,
     unit: &Arc<Unit>,
     outer: Option<&Rc<Frame>>,

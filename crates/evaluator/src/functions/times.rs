@@ -1,7 +1,5 @@
 //! `strftime`.
 
-use std::rc::Rc;
-
 use pcore::Value;
 
 use crate::Evaluator;
@@ -30,7 +28,7 @@ pub(super) static FUNCTIONS: &[Function] = &[Function::new(
     ],
 )];
 
-fn strftime(_: &mut Evaluator, call: Call<'_>) -> Eval {
+fn strftime(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let format = call.text(1);
     let text = match call.get(0) {
         Value::Timespan(length) => length.format(&format),
@@ -41,8 +39,8 @@ fn strftime(_: &mut Evaluator, call: Call<'_>) -> Eval {
         .or_else(|error| raise(error.to_string()))
 }
 
-fn now(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
-    let time = Rc::clone(evaluator.host()).now()?;
+fn now(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    let time = evaluator.host().now()?;
     time.format(&call.text(0), call.get(1).as_str())
         .map(Value::from)
         .or_else(|error| raise(error.to_string()))

@@ -95,7 +95,7 @@ fn child(value: &Value, key: &Value) -> Value {
 }
 
 /// Everything in a tree as pairs of a path and a value.
-fn nodes(evaluator: &Evaluator, call: &Call<'_>) -> Eval<Vec<Value>> {
+fn nodes(evaluator: &Evaluator<'_>, call: &Call<'_>) -> Eval<Vec<Value>> {
     let options = Options::of(call.get(1))?;
     let root = call.get(0);
     let mut found = Vec::new();
@@ -133,12 +133,12 @@ fn nodes(evaluator: &Evaluator, call: &Call<'_>) -> Eval<Vec<Value>> {
     Ok(found)
 }
 
-fn tree(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn tree(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let found = nodes(evaluator, &call)?;
     Ok(Iterator::value(Iteration::list(found.into()), Type::any()))
 }
 
-fn each(evaluator: &mut Evaluator, mut call: Call<'_>) -> Eval {
+fn each(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
     for node in nodes(evaluator, &call)? {
         let value = child(&node, &Value::Int(1));
         match evaluator.call_block(call.required_block(), [value]) {
@@ -149,7 +149,7 @@ fn each(evaluator: &mut Evaluator, mut call: Call<'_>) -> Eval {
     Ok(call.take(0))
 }
 
-fn each_pair(evaluator: &mut Evaluator, mut call: Call<'_>) -> Eval {
+fn each_pair(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
     for node in nodes(evaluator, &call)? {
         let (path, value) = (child(&node, &Value::Int(0)), child(&node, &Value::Int(1)));
         match evaluator.call_block(call.required_block(), [path, value]) {

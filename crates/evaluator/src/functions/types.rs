@@ -69,19 +69,19 @@ pub(super) static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-fn detailed(_: &mut Evaluator, call: Call<'_>) -> Eval {
+fn detailed(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     Ok(Value::Type(Type::infer_detailed(call.get(0))))
 }
 
-fn reduced(_: &mut Evaluator, call: Call<'_>) -> Eval {
+fn reduced(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     Ok(Value::Type(Type::infer(call.get(0))))
 }
 
-fn generalized(_: &mut Evaluator, call: Call<'_>) -> Eval {
+fn generalized(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     Ok(Value::Type(Type::infer(call.get(0)).generalize()))
 }
 
-fn assert_type(evaluator: &mut Evaluator, mut call: Call<'_>) -> Eval {
+fn assert_type(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
     let ty = match call.take(0) {
         Value::Type(ty) => ty,
         other => evaluator.parse_type(other.as_str().unwrap_or_default(), &[])?,
@@ -99,7 +99,7 @@ fn assert_type(evaluator: &mut Evaluator, mut call: Call<'_>) -> Eval {
     }
 }
 
-fn new(evaluator: &mut Evaluator, mut call: Call<'_>) -> Eval {
+fn new(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
     let ty = match call.take(0) {
         Value::Type(ty) => ty,
         _ => Type::any(),
@@ -112,7 +112,7 @@ fn new(evaluator: &mut Evaluator, mut call: Call<'_>) -> Eval {
     }
 }
 
-fn convert_to(evaluator: &mut Evaluator, mut call: Call<'_>) -> Eval {
+fn convert_to(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
     let ty = match call.take(1) {
         Value::Type(ty) => ty,
         _ => Type::any(),
@@ -126,7 +126,7 @@ fn convert_to(evaluator: &mut Evaluator, mut call: Call<'_>) -> Eval {
 }
 
 /// A value of a type, made from arguments; one that is of the type already stays.
-pub(super) fn made(evaluator: &mut Evaluator, ty: &Type, arguments: Vec<Value>) -> Eval {
+pub(super) fn made(evaluator: &mut Evaluator<'_>, ty: &Type, arguments: Vec<Value>) -> Eval {
     let _ = evaluator;
     match pcore::new_instance(ty, &arguments) {
         Ok(value) => Ok(value),
@@ -134,7 +134,7 @@ pub(super) fn made(evaluator: &mut Evaluator, ty: &Type, arguments: Vec<Value>) 
     }
 }
 
-fn unwrap(evaluator: &mut Evaluator, mut call: Call<'_>) -> Eval {
+fn unwrap(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
     let value = match call.take(0) {
         Value::Sensitive(inner) => Value::clone(&inner),
         other => other,

@@ -54,12 +54,12 @@ pub(super) static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-fn get(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn get(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let path = call.text(1);
     navigate(evaluator, &call, call.get(0), &path, call.get(2))
 }
 
-fn getvar(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn getvar(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let text = call.text(0);
     let end = text
         .find(|it: char| !(it.is_alphanumeric() || it == '_' || it == ':'))
@@ -86,7 +86,7 @@ fn getvar(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
 
 /// Goes along a dotted path; `default` stands for what is not there.
 fn navigate(
-    evaluator: &mut Evaluator,
+    evaluator: &mut Evaluator<'_>,
     call: &Call<'_>,
     value: &Value,
     path: &str,
@@ -146,7 +146,7 @@ pub(super) fn segments(path: &str) -> Eval<Vec<Value>> {
     }
 }
 
-fn defined(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn defined(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     for value in &call.arguments {
         if is_defined(evaluator, &call, value)? {
             return Ok(Value::Bool(true));
@@ -156,20 +156,20 @@ fn defined(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
 }
 
 /// Variables are known here; classes and resources are the host's.
-fn is_defined(evaluator: &mut Evaluator, call: &Call<'_>, value: &Value) -> Eval<bool> {
+fn is_defined(evaluator: &mut Evaluator<'_>, call: &Call<'_>, value: &Value) -> Eval<bool> {
     match value {
         Value::Str(text) => match text.strip_prefix('$') {
             Some(name) if !name.is_empty() => {
                 Ok(evaluator.lookup_variable(call.cx, name).is_some())
             }
-            _ => Ok(evaluator.host().clone().is_defined(value)),
+            _ => Ok(evaluator.host().is_defined(value)),
         },
         Value::Type(ty) => match ty.kind() {
             Kind::Resource {
                 type_name: None, ..
             } => raise("The given resource type is a reference to all kind of types"),
             Kind::Class(None) => raise("The given class type is a reference to all classes"),
-            _ => Ok(evaluator.host().clone().is_defined(value)),
+            _ => Ok(evaluator.host().is_defined(value)),
         },
         _ => Ok(false),
     }

@@ -20,7 +20,7 @@ pub(super) static FUNCTIONS: &[Function] = &[Function::new(
     )],
 )];
 
-fn versioncmp(_: &mut Evaluator, call: Call<'_>) -> Eval {
+fn versioncmp(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let (a, b) = (call.text(0), call.text(1));
     let ordering = if call.get(2).is_truthy() {
         order(&without_zeroes(&a), &without_zeroes(&b))

@@ -1,6 +1,5 @@
 //! Programs that would never end, or take all there is.
 
-use std::rc::Rc;
 use std::thread;
 
 use evaluator::{BUDGET_EXHAUSTED, EvalError, Evaluator, Limits, Parsed};
@@ -12,8 +11,8 @@ fn on_a_plans_stack(program: &'static str, limits: fn() -> Limits) -> EvalError 
     thread::Builder::new()
         .stack_size(1 << 20)
         .spawn(move || {
-            let world = Rc::new(World::default());
-            let mut evaluator = Evaluator::new(world, limits(), Parsed::new());
+            let world = World::default();
+            let mut evaluator = Evaluator::new(&world, limits(), Parsed::new());
             match evaluator.evaluate(program, Some("case.pp")) {
                 Ok(value) => panic!("{program}\ngave {value}"),
                 Err(unwind) => unwind.into_error().expect("nothing interrupts here"),
@@ -107,8 +106,8 @@ fn deep_recursion_within_the_limit_works_on_a_plans_stack() {
     let value = thread::Builder::new()
         .stack_size(1 << 20)
         .spawn(move || {
-            let world = Rc::new(World::default());
-            let mut evaluator = Evaluator::new(world, Limits::default(), Parsed::new());
+            let world = World::default();
+            let mut evaluator = Evaluator::new(&world, Limits::default(), Parsed::new());
             evaluator
                 .evaluate(program, None)
                 .map(|it| it.to_string())

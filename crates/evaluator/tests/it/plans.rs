@@ -1,7 +1,6 @@
 //! What hosts do: plans, scopes, functions and types of their own, interruptions.
 
 use std::any::Any;
-use std::rc::Rc;
 
 use evaluator::function::{Call, Form, Function, Native, one};
 use evaluator::{
@@ -19,7 +18,7 @@ static TWICE: Native = Native::new(Function::new(
 
 static STOP: Native = Native::new(Function::new("stop", &[Form::new(&[], stop)]));
 
-fn twice(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
+fn twice(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let number = Value::Int(call.int(0) * 2);
     match call.block {
         Some(block) => evaluator.call_block(block, [number]),
@@ -27,7 +26,7 @@ fn twice(evaluator: &mut Evaluator, call: Call<'_>) -> Eval {
     }
 }
 
-fn stop(_: &mut Evaluator, _: Call<'_>) -> Eval {
+fn stop(_: &mut Evaluator<'_>, _: Call<'_>) -> Eval {
     let reason: Box<dyn Any + Send> = Box::new("evicted");
     Err(Box::new(Unwind::Interrupted(Interrupt(reason))))
 }
@@ -48,12 +47,16 @@ impl Host for Plans {
     fn log(&self, _: Level, _: &str, _: &Place) {}
 }
 
-fn evaluator() -> Evaluator {
+fn evaluator() -> Evaluator<'static> {
     let code = CodeMap::new().with(
         "modules/m/plans/p.pp",
         *b"plan m::p(Integer $n, $m = $n + 1) { return twice($n) |$x| { $x + $m } }",
     );
-    Evaluator::new(Rc::new(Plans(code)), Limits::default(), Parsed::new())
+    Evaluator::new(
+        Box::leak(Box::new(Plans(code))),
+        Limits::default(),
+        Parsed::new(),
+    )
 }
 
 fn text(result: Eval) -> String {

@@ -1,7 +1,6 @@
 //! A host for tests: code in memory, logs in a list. Main functions: [`value`], [`error`].
 
 use std::cell::RefCell;
-use std::rc::Rc;
 
 use evaluator::{CodeMap, CodeSource, EvalError, Evaluator, Host, Level, Limits, Parsed, Place};
 
@@ -21,12 +20,13 @@ impl Host for World {
     }
 }
 
-pub(crate) fn evaluator(code: CodeMap) -> (Rc<World>, Evaluator) {
-    let world = Rc::new(World {
+/// The world lives as long as the test program, so that a test can hand its evaluator around.
+pub(crate) fn evaluator(code: CodeMap) -> (&'static World, Evaluator<'static>) {
+    let world: &World = Box::leak(Box::new(World {
         code,
         logged: RefCell::default(),
-    });
-    let evaluator = Evaluator::new(world.clone(), Limits::default(), Parsed::new());
+    }));
+    let evaluator = Evaluator::new(world, Limits::default(), Parsed::new());
     (world, evaluator)
 }
 

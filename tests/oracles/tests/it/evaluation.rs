@@ -5,7 +5,6 @@
 //! differs fails the test, so that the list stays true.
 
 use std::collections::HashMap;
-use std::rc::Rc;
 
 use anyhow::{Context as _, Result, bail};
 use evaluator::{CodeMap, CodeSource, Evaluator, Host, Level, Limits, Parsed, Place};
@@ -96,8 +95,8 @@ impl Host for Nothing {
 }
 
 fn ours(program: &str) -> Json {
-    let host = Rc::new(Nothing(CodeMap::new()));
-    let mut evaluator = Evaluator::new(host, Limits::default(), Parsed::new());
+    let host = Nothing(CodeMap::new());
+    let mut evaluator = Evaluator::new(&host, Limits::default(), Parsed::new());
     let unwind = match evaluator.evaluate(program, Some("/case.pp")) {
         Ok(value) => {
             return json!({

@@ -100,6 +100,8 @@ fn read_small(path: &Path) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::BufRead as _;
+
     use super::*;
 
     #[test]
@@ -113,9 +115,15 @@ mod tests {
         }
         // Alive, and no Puppet, though it speaks of one.
         let mut other = std::process::Command::new("/bin/sh")
-            .args(["-c", "read line", "puppet agent"])
+            .args(["-c", "echo ready; read line", "puppet agent"])
             .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
             .spawn()
+            .unwrap();
+        // Until it is the shell, it has the name of this test's thread, which ends with `puppet`.
+        let said = other.stdout.take().unwrap();
+        std::io::BufReader::new(said)
+            .read_line(&mut String::new())
             .unwrap();
         std::fs::write(&lock, other.id().to_string()).unwrap();
         let held = holder(&lock);

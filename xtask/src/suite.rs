@@ -46,7 +46,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         "--bins",
         "--locked",
     ]))?;
-    let mut tests = run::cargo(&["test", "--workspace", "--locked"]);
+    // One run tells of everything that is broken.
+    let mut tests = run::cargo(&["test", "--workspace", "--locked", "--no-fail-fast"]);
     if !options.full {
         tests.args(["--exclude", "conformance", "--exclude", "oracles"]);
     }

@@ -1,26 +1,28 @@
 //! What an entry of a hierarchy has for a key: files, functions, encrypted values.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use pcore::{Hash, Value};
 
 use crate::config::Kind;
 use crate::data::Format;
+use crate::explain::plain;
 use crate::host::FunctionCall;
 use crate::interpolate::Methods;
 use crate::key::{self, LookupKey};
+use crate::layer::Layer;
 use crate::location::{At, Place, Resolved};
 use crate::run::Run;
-use crate::{Error, Session};
+use crate::{Error, HostError, Session};
 
 impl Session {
     pub(crate) fn search_place(
-        &mut self,
+        &self,
         run: &mut Run<'_>,
         resolved: &Resolved,
         place: Option<&Place>,
-        module: Option<&str>,
+        layer: &Layer,
         key: &LookupKey,
     ) -> Result<Option<Value>, Error> {
         let mut options = resolved.entry.options.clone();
@@ -42,34 +44,46 @@ impl Session {
         let call = FunctionCall {
             function: &resolved.entry.function,
             options: &options,
-            module,
+            module: layer.module.as_deref(),
+            entry: &resolved.entry.name,
+            config: layer.config.path.as_deref(),
         };
-        let found = match resolved.entry.kind {
-            Kind::DataHash => {
-                let data = self.data_hash(run, &call, path)?;
-                match data.get_str(&key.root) {
-                    Some(value) => Some(self.interpolate(run, value, Methods::Allowed)?),
-                    None => None,
-                }
-            }
-            Kind::LookupKey => self.lookup_key(run, &call, path, &key.root)?,
-            Kind::DataDig => {
-                let mut segments = vec![Value::from(key.root.as_str())];
-                segments.extend(key.segments.iter().cloned());
-                let found = run.host.data_dig(&call, &segments);
-                let found = found.ok_or_else(|| no_function(&call, "data_dig"))??;
-                found.map(|value| key::wrapped(&key.segments, value))
-            }
+        let (name, found) = match resolved.entry.kind {
+            Kind::DataHash => (&key.root, self.in_data_hash(run, &call, path, &key.root)?),
+            Kind::LookupKey => (&key.root, self.lookup_key(run, &call, path, &key.root)?),
+            Kind::DataDig => (&key.text, data_dig(run, &call, key)?),
         };
         match &found {
-            Some(value) => run.found(&key.root, value),
-            None => run.not_found(&key.root),
+            Some(value) => run.found(name, value),
+            None => run.not_found(name),
         }
-        Ok(found)
+        Ok(match resolved.entry.kind {
+            Kind::DataDig => found.map(|value| key::wrapped(&key.segments, value)),
+            _ => found,
+        })
+    }
+
+    fn in_data_hash(
+        &self,
+        run: &mut Run<'_>,
+        call: &FunctionCall<'_>,
+        path: Option<&Path>,
+        key: &str,
+    ) -> Result<Option<Value>, Error> {
+        let data = self.data_hash(run, call, path)?;
+        let Some(value) = data.get_str(key) else {
+            return Ok(None);
+        };
+        let subject = || {
+            let function = call.function;
+            format!("Value for key '{key}', in hash returned from data_hash function '{function}'")
+        };
+        let value = as_data(call, value.clone(), subject)?;
+        self.interpolate(run, &value, Methods::Allowed).map(Some)
     }
 
     fn data_hash(
-        &mut self,
+        &self,
         run: &mut Run<'_>,
         call: &FunctionCall<'_>,
         path: Option<&Path>,
@@ -80,8 +94,8 @@ impl Session {
             "hocon_data" => Format::Hocon,
             _ => {
                 let data = run.host.data_hash(call);
-                let data = data.ok_or_else(|| no_function(call, Kind::DataHash.name()))??;
-                return self.as_hash(run, call, path, data);
+                let data = data.ok_or_else(|| no_function(call, Kind::DataHash))?;
+                return self.as_hash(run, call, data.map_err(said)?);
             }
         };
         let path = path.ok_or_else(|| {
@@ -90,12 +104,25 @@ impl Session {
                  hiera.yaml when using this data_hash function",
             )
         })?;
-        if let Some(data) = self.files.get(&(path.to_owned(), format)) {
-            return Ok(data.clone());
+        self.file(run, call, path, format)
+    }
+
+    /// The data of a file, as this session saw it first.
+    fn file(
+        &self,
+        run: &mut Run<'_>,
+        call: &FunctionCall<'_>,
+        path: &Path,
+        format: Format,
+    ) -> Result<Arc<Hash>, Error> {
+        let file = (path.to_owned(), format);
+        let known = self.known.borrow().files.get(&file).cloned();
+        if let Some(data) = known {
+            return Ok(data);
         }
         let data = self.cache.load(run.host, path, format)?;
-        let data = self.as_hash(run, call, Some(path), data)?;
-        self.files.insert((path.to_owned(), format), data.clone());
+        let data = self.as_hash(run, call, data)?;
+        self.known.borrow_mut().files.insert(file, data.clone());
         Ok(data)
     }
 
@@ -104,15 +131,12 @@ impl Session {
         &self,
         run: &mut Run<'_>,
         call: &FunctionCall<'_>,
-        path: Option<&Path>,
         data: Value,
     ) -> Result<Arc<Hash>, Error> {
-        let place = path
-            .map(|path| path.display().to_string())
-            .unwrap_or_default();
         match data {
             Value::Hash(hash) => Ok(hash),
             other if call.function == "yaml_data" || call.function == "eyaml_lookup_key" => {
+                let place = place(call).unwrap_or_default();
                 let text = format!("{place}: file does not contain a valid yaml hash");
                 if self.settings.strict && other != Value::Undef {
                     return Err(Error::data(text));
@@ -120,17 +144,19 @@ impl Session {
                 run.host.warn(&text);
                 Ok(Arc::default())
             }
-            other => Err(Error::data(format!(
-                "Value returned from data_hash function '{}', when using location '{place}', has \
-                 wrong type, expects a Hash value, got {}",
-                call.function,
-                pcore::Type::infer(&other).generalize()
-            ))),
+            other => {
+                let subject = format!("Value returned from data_hash function '{}'", call.function);
+                let subject = at_place(call, subject);
+                match pcore::assert_instance(&subject, &pcore::Type::hash(), &other) {
+                    Ok(()) => Ok(Arc::default()),
+                    Err(mismatch) => Err(Error::data(mismatch.to_string())),
+                }
+            }
         }
     }
 
     fn lookup_key(
-        &mut self,
+        &self,
         run: &mut Run<'_>,
         call: &FunctionCall<'_>,
         path: Option<&Path>,
@@ -138,53 +164,46 @@ impl Session {
     ) -> Result<Option<Value>, Error> {
         if call.function != "eyaml_lookup_key" {
             let found = run.host.lookup_key(call, key);
-            return Ok(found.ok_or_else(|| no_function(call, Kind::LookupKey.name()))??);
+            let found = found.ok_or_else(|| no_function(call, Kind::LookupKey))?;
+            return checked(call, key, "lookup_key", found.map_err(said)?);
         }
-        let path: PathBuf = path.map(Path::to_owned).ok_or_else(|| {
+        let path = path.ok_or_else(|| {
             Error::data(
                 "'eyaml_lookup_key': one of 'path', 'paths' 'glob', 'globs' or 'mapped_paths' \
                  must be declared in hiera.yaml when using this lookup_key function",
             )
         })?;
-        let file = (path.clone(), Format::Yaml);
-        let data = match self.files.get(&file) {
-            Some(data) => data.clone(),
-            None => {
-                let data = self.cache.load(run.host, &path, Format::Yaml)?;
-                let data = self.as_hash(run, call, Some(&path), data)?;
-                self.files.insert(file, data.clone());
-                data
-            }
-        };
+        let data = self.file(run, call, path, Format::Yaml)?;
         match data.get_str(key) {
-            Some(value) => Ok(Some(self.decrypted(run, call.options, value)?)),
+            Some(value) => Ok(Some(self.decrypted(run, (call.options, key), value)?)),
             None => Ok(None),
         }
     }
 
     fn decrypted(
-        &mut self,
+        &self,
         run: &mut Run<'_>,
-        options: &Hash,
+        (options, key): (&Hash, &str),
         value: &Value,
     ) -> Result<Value, Error> {
         match value {
             Value::Str(text) if is_encrypted(text) => {
-                let text = run.host.decrypt(text, options)?;
+                let clear = run.host.decrypt(text, options);
+                let text = clear.map_err(|error| not_decrypted((options, key), text, &error))?;
                 self.interpolate(run, &Value::from(text), Methods::Allowed)
             }
             Value::Array(items) => {
                 let items: Result<Vec<Value>, Error> = items
                     .iter()
-                    .map(|item| self.decrypted(run, options, item))
+                    .map(|item| self.decrypted(run, (options, key), item))
                     .collect();
                 Ok(Value::array(items?))
             }
             Value::Hash(hash) => {
                 let mut clear = Hash::with_capacity(hash.len());
-                for (key, value) in hash.iter() {
-                    let key = self.interpolate(run, key, Methods::Allowed)?;
-                    clear.insert(key, self.decrypted(run, options, value)?);
+                for (name, value) in hash.iter() {
+                    let name = self.interpolate(run, name, Methods::Allowed)?;
+                    clear.insert(name, self.decrypted(run, (options, key), value)?);
                 }
                 Ok(Value::Hash(Arc::new(clear)))
             }
@@ -198,9 +217,84 @@ fn is_encrypted(text: &str) -> bool {
         .is_some_and(|(_, rest)| rest.contains(']'))
 }
 
-fn no_function(call: &FunctionCall<'_>, kind: &str) -> Error {
+fn not_decrypted((options, key): (&Hash, &str), text: &str, error: &HostError) -> Error {
+    let path = options.get_str("path").map(plain).unwrap_or_default();
     Error::data(format!(
-        "Unable to find '{kind}' function named '{}'",
-        call.function
+        "hiera-eyaml backend error decrypting {text} when looking up {key} in {path}. Error was \
+         {error}"
     ))
+}
+
+fn data_dig(
+    run: &mut Run<'_>,
+    call: &FunctionCall<'_>,
+    key: &LookupKey,
+) -> Result<Option<Value>, Error> {
+    let mut segments = vec![Value::from(key.root.as_str())];
+    segments.extend(key.segments.iter().cloned());
+    let found = run.host.data_dig(call, &segments);
+    let found = found.ok_or_else(|| no_function(call, Kind::DataDig))?;
+    checked(call, &key.text, "data_dig", found.map_err(said)?)
+}
+
+fn checked(
+    call: &FunctionCall<'_>,
+    key: &str,
+    kind: &str,
+    found: Option<Value>,
+) -> Result<Option<Value>, Error> {
+    let subject = || {
+        let function = call.function;
+        format!("Value for key '{key}', returned from {kind} function '{function}'")
+    };
+    found.map(|value| as_data(call, value, subject)).transpose()
+}
+
+/// What a function gives must be something that data can hold.
+fn as_data(
+    call: &FunctionCall<'_>,
+    value: Value,
+    subject: impl Fn() -> String,
+) -> Result<Value, Error> {
+    if pcore::Type::rich_data().is_instance(&value) {
+        return Ok(value);
+    }
+    Err(Error::data(format!(
+        "{} has wrong type, expects Puppet::LookupValue, got {}",
+        at_place(call, subject()),
+        pcore::Type::infer(&value)
+    )))
+}
+
+fn at_place(call: &FunctionCall<'_>, subject: String) -> String {
+    match place(call) {
+        Some(place) => format!("{subject}, when using location '{place}',"),
+        None => subject,
+    }
+}
+
+/// The path or the URI that a function is asked about.
+fn place(call: &FunctionCall<'_>) -> Option<String> {
+    let place = call.options.get_str("path");
+    place.or_else(|| call.options.get_str("uri")).map(plain)
+}
+
+/// What a function said is what the lookup says.
+fn said(error: HostError) -> Error {
+    Error::data(error.to_string())
+}
+
+fn no_function(call: &FunctionCall<'_>, kind: Kind) -> Error {
+    let what = format!(
+        "Unable to find '{}' function named '{}'",
+        kind.name(),
+        call.function
+    );
+    match call.config {
+        Some(path) => Error::Config {
+            what,
+            path: path.display().to_string(),
+        },
+        None => Error::data(what),
+    }
 }

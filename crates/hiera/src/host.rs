@@ -91,4 +91,8 @@ pub struct FunctionCall<'c> {
     pub options: &'c Hash,
     /// The module whose data are looked up.
     pub module: Option<&'c str>,
+    /// The entry of the hierarchy.
+    pub entry: &'c str,
+    /// The file that the hierarchy stands in.
+    pub config: Option<&'c Path>,
 }

@@ -29,7 +29,7 @@ enum Asked<'e> {
 impl Session {
     /// A value with all expressions in its texts and keys filled in.
     pub(crate) fn interpolate(
-        &mut self,
+        &self,
         run: &mut Run<'_>,
         value: &Value,
         methods: Methods,
@@ -57,7 +57,7 @@ impl Session {
 
     /// A text of a configuration.
     pub(crate) fn interpolate_config(
-        &mut self,
+        &self,
         run: &mut Run<'_>,
         text: &str,
     ) -> Result<String, Error> {
@@ -66,7 +66,7 @@ impl Session {
     }
 
     fn interpolate_text(
-        &mut self,
+        &self,
         run: &mut Run<'_>,
         text: &str,
         methods: Methods,
@@ -97,7 +97,7 @@ impl Session {
     }
 
     fn expression(
-        &mut self,
+        &self,
         run: &mut Run<'_>,
         expression: &str,
         is_whole: bool,
@@ -126,7 +126,7 @@ impl Session {
     }
 
     /// A lookup for `%{lookup('…')}`; what is not there is empty.
-    fn sub_lookup(&mut self, run: &mut Run<'_>, key: &str) -> Result<Value, Error> {
+    fn sub_lookup(&self, run: &mut Run<'_>, key: &str) -> Result<Value, Error> {
         if let Some(value) = run.overrides.get_str(key) {
             return Ok(value.clone());
         }
@@ -139,7 +139,7 @@ impl Session {
 
     /// A variable, dug into; undefined if it is not there.
     pub(crate) fn scope_value(
-        &mut self,
+        &self,
         run: &mut Run<'_>,
         name: &str,
         subject: &str,

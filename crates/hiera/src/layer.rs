@@ -71,7 +71,7 @@ impl Layer {
 impl Session {
     /// Searches a layer, or the `default_hierarchy` of a module's.
     pub(crate) fn search_layer(
-        &mut self,
+        &self,
         run: &mut Run<'_>,
         id: &LayerId,
         key: &LookupKey,
@@ -82,7 +82,6 @@ impl Session {
             return Ok(None);
         };
         let step = layer.step();
-        let module = layer.module.clone();
         // Where defaults are searched, the hierarchy is made before the step begins.
         if default {
             self.hierarchies(run, id)?;
@@ -99,14 +98,14 @@ impl Session {
                     return Ok(None);
                 }
                 merge_over(run, merge, entries, |run, entry| {
-                    self.search_entry(run, entry, module.as_deref(), key, merge)
+                    self.search_entry(run, entry, &layer, key, merge)
                 })
             })
         })
     }
 
     /// The hierarchies, made anew if a variable they depend on has changed.
-    fn hierarchies(&mut self, run: &mut Run<'_>, id: &LayerId) -> Result<Arc<Hierarchies>, Error> {
+    fn hierarchies(&self, run: &mut Run<'_>, id: &LayerId) -> Result<Arc<Hierarchies>, Error> {
         let Some(layer) = self.layer(run, id)? else {
             return Ok(Arc::new(Hierarchies {
                 main: Vec::new(),
@@ -147,17 +146,15 @@ impl Session {
             default,
             depends_on,
         });
-        if let Some(layer) = self.layer_mut(id) {
-            layer.resolved = Some(resolved.clone());
-        }
+        self.change_layer(id, |layer| layer.resolved = Some(resolved.clone()));
         Ok(resolved)
     }
 
     fn search_entry(
-        &mut self,
+        &self,
         run: &mut Run<'_>,
         resolved: &Resolved,
-        module: Option<&str>,
+        layer: &Layer,
         key: &LookupKey,
         merge: &Merge,
     ) -> Result<Option<Value>, Error> {
@@ -167,7 +164,7 @@ impl Session {
         };
         run.within(step, |run| {
             let Some(places) = &resolved.places else {
-                let found = self.search_place(run, resolved, None, module, key)?;
+                let found = self.search_place(run, resolved, None, layer, key)?;
                 return Ok(found.map(|value| merge.single(value)));
             };
             merge_over(run, merge, places, |run, place| {
@@ -181,7 +178,7 @@ impl Session {
                     original: place.original.clone(),
                 };
                 run.within(step, |run| {
-                    self.search_place(run, resolved, Some(place), module, key)
+                    self.search_place(run, resolved, Some(place), layer, key)
                 })
             })
         })

@@ -24,9 +24,11 @@ mod merge;
 mod options;
 mod run;
 mod session;
+mod trail;
 
 pub use data::Cache;
 pub use error::{Error, HostError};
 pub use explain::Explainer;
 pub use host::{DirectoryEntry, FileIdentity, FunctionCall, Host};
 pub use session::{Request, Session, Settings};
+pub use trail::Trail;

@@ -34,7 +34,7 @@ pub(crate) struct Resolved {
 impl Session {
     /// The entries of a hierarchy with everything filled in.
     pub(crate) fn resolve(
-        &mut self,
+        &self,
         run: &mut Run<'_>,
         config: &Config,
         entries: &[Entry],
@@ -64,7 +64,7 @@ impl Session {
     }
 
     fn places(
-        &mut self,
+        &self,
         run: &mut Run<'_>,
         datadir: &Path,
         locations: &Locations,

@@ -54,13 +54,15 @@ impl KeyOptions {
 
 impl Session {
     /// The options of a key, from all layers that may say something of it.
-    pub(crate) fn options_of(&mut self, run: &mut Run<'_>, key: &LookupKey) -> Result<Hash, Error> {
-        let all = match self.options.get(&key.module) {
-            Some(all) => all.clone(),
+    pub(crate) fn options_of(&self, run: &mut Run<'_>, key: &LookupKey) -> Result<Hash, Error> {
+        let of = (key.module.clone(), run.global_only);
+        let known = self.known.borrow().options.get(&of).cloned();
+        let all = match known {
+            Some(all) => all,
             None => {
                 let all = self.collect_options(run, key.module.as_deref())?;
                 let all = Arc::new(KeyOptions::of(&all)?);
-                self.options.insert(key.module.clone(), all.clone());
+                self.known.borrow_mut().options.insert(of, all.clone());
                 all
             }
         };
@@ -72,25 +74,30 @@ impl Session {
 
     /// Searches for `lookup_options` only, for an explanation of them.
     pub(crate) fn collect_options(
-        &mut self,
+        &self,
         run: &mut Run<'_>,
         module: Option<&str>,
     ) -> Result<Hash, Error> {
         run.within(Step::Top(LOOKUP_OPTIONS.to_owned()), |run| {
-            let global = match &self.global_options {
-                Some(known) => known.clone(),
+            let known = self.known.borrow().global_options.clone();
+            let global = match known {
+                Some(known) => known,
                 None => {
                     let found = self.layer_options(run, &LayerId::Global, None)?;
-                    self.global_options = Some(found.clone());
+                    self.known.borrow_mut().global_options = Some(found.clone());
                     found
                 }
             };
-            let environment = match &self.environment_options {
-                Some(known) => known.clone(),
+            if run.global_only {
+                return Ok(global.unwrap_or_default());
+            }
+            let known = self.known.borrow().environment_options.clone();
+            let environment = match known {
+                Some(known) => known,
                 None => {
                     let found = self.layer_options(run, &LayerId::Environment, None)?;
                     let merged = merged(global, found)?;
-                    self.environment_options = Some(merged.clone());
+                    self.known.borrow_mut().environment_options = Some(merged.clone());
                     merged
                 }
             };
@@ -120,7 +127,7 @@ impl Session {
     }
 
     fn layer_options(
-        &mut self,
+        &self,
         run: &mut Run<'_>,
         layer: &LayerId,
         module: Option<&str>,
@@ -135,13 +142,14 @@ impl Session {
 
     /// The options that a module's `default_hierarchy` has for a key of its own.
     pub(crate) fn default_options_of(
-        &mut self,
+        &self,
         run: &mut Run<'_>,
         module: &str,
         key: &LookupKey,
     ) -> Result<Merge, Error> {
-        let all = match self.default_options.get(module) {
-            Some(all) => all.clone(),
+        let known = self.known.borrow().default_options.get(module).cloned();
+        let all = match known {
+            Some(all) => all,
             None => {
                 let name = LookupKey::parse(LOOKUP_OPTIONS)?;
                 let layer = LayerId::Module(module.to_owned());
@@ -151,7 +159,8 @@ impl Session {
                 })?;
                 let found = validated(found, Some(module))?.unwrap_or_default();
                 let all = Arc::new(KeyOptions::of(&found)?);
-                self.default_options.insert(module.to_owned(), all.clone());
+                let mut known = self.known.borrow_mut();
+                known.default_options.insert(module.to_owned(), all.clone());
                 all
             }
         };

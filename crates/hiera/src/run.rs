@@ -1,21 +1,20 @@
 //! One lookup under way: [`Run`].
-//!
-//! The rule: a name that is being looked up is never looked up within itself.
 
 use pcore::{Hash, Value};
 
-use crate::defaults::{MAX_NESTING, MAX_PARTS};
 use crate::explain::{Explainer, Step};
+use crate::trail::Trail;
 use crate::{Error, Host};
 
 pub(crate) struct Run<'a> {
     pub(crate) host: &'a mut dyn Host,
-    explainer: Option<&'a mut Explainer>,
-    /// Names that are being looked up.
-    names: Vec<String>,
-    parts: usize,
+    trail: &'a Trail,
+    /// Whether the explanation tells what is done.
+    told: bool,
     pub(crate) overrides: &'a Hash,
     pub(crate) defaults: &'a Hash,
+    /// Only the global layer is searched.
+    pub(crate) global_only: bool,
     /// The variable that an entry of `mapped_paths` has at the moment.
     pub(crate) mapped: Option<(String, Value)>,
     /// Variables that the hierarchy depends on, while it is made.
@@ -25,17 +24,17 @@ pub(crate) struct Run<'a> {
 impl<'a> Run<'a> {
     pub(crate) fn new(
         host: &'a mut dyn Host,
-        explainer: Option<&'a mut Explainer>,
+        trail: &'a Trail,
         overrides: &'a Hash,
         defaults: &'a Hash,
     ) -> Self {
         Self {
             host,
-            explainer,
-            names: Vec::new(),
-            parts: 0,
+            trail,
+            told: true,
             overrides,
             defaults,
+            global_only: false,
             mapped: None,
             depends_on: None,
         }
@@ -47,14 +46,12 @@ impl<'a> Run<'a> {
         step: Step,
         body: impl FnOnce(&mut Self) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let Some(explainer) = &mut self.explainer else {
+        if !self.told {
             return body(self);
-        };
-        explainer.push(step);
-        let done = body(self);
-        if let Some(explainer) = &mut self.explainer {
-            explainer.pop();
         }
+        self.trail.push(step);
+        let done = body(self);
+        self.trail.pop();
         done
     }
 
@@ -63,9 +60,9 @@ impl<'a> Run<'a> {
         &mut self,
         body: impl FnOnce(&mut Self) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let explainer = self.explainer.take();
+        let told = std::mem::replace(&mut self.told, false);
         let done = body(self);
-        self.explainer = explainer;
+        self.told = told;
         done
     }
 
@@ -75,32 +72,19 @@ impl<'a> Run<'a> {
         name: &str,
         body: impl FnOnce(&mut Self) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let stack = || self.names.join(", ");
-        if self.names.iter().any(|known| known == name) {
-            return Err(Error::Recursive { stack: stack() });
-        }
-        if self.names.len() >= MAX_NESTING {
-            let limit = MAX_NESTING;
-            let stack = stack();
-            return Err(Error::Nesting { limit, stack });
-        }
-        self.parts += 1;
-        if self.parts > MAX_PARTS {
-            return Err(Error::Parts { limit: MAX_PARTS });
-        }
-        self.names.push(name.to_owned());
+        self.trail.enter(name)?;
         let done = body(self);
-        self.names.pop();
+        self.trail.leave();
         done
     }
 
     pub(crate) fn only_options(&self) -> bool {
-        self.explainer.as_ref().is_some_and(|it| it.only_options())
+        self.told && self.trail.only_options()
     }
 
     pub(crate) fn explain(&mut self, tell: impl FnOnce(&mut Explainer)) {
-        if let Some(explainer) = &mut self.explainer {
-            tell(explainer);
+        if self.told {
+            self.trail.explain(tell);
         }
     }
 

@@ -1,5 +1,6 @@
 //! Lookups of one compilation or plan: [`Session`].
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,12 +10,14 @@ use pcore::{Hash, Type, Value};
 use crate::config::{Config, Owner};
 use crate::data::Format;
 use crate::explain::{Step, plain};
+use crate::interpolate::Methods;
 use crate::key::LookupKey;
 use crate::layer::{Layer, LayerId, merge_over};
 use crate::merge::Merge;
 use crate::options::{KeyOptions, LOOKUP_OPTIONS};
 use crate::run::Run;
-use crate::{Cache, Error, Explainer, Host};
+use crate::trail::Trail;
+use crate::{Cache, Error, Host};
 
 /// Where configurations are and how strictly they are taken.
 #[derive(Debug, Clone, Default)]
@@ -44,6 +47,9 @@ pub struct Request<'r> {
     pub defaults: Hash,
     /// The value if there is no other.
     pub default: Option<Value>,
+    /// Searches the global layer only, as the functions of Hiera 3 do where the environment has no
+    /// configuration of version 5.
+    pub global_only: bool,
 }
 
 impl Request<'_> {
@@ -59,15 +65,22 @@ impl Request<'_> {
     }
 }
 
-/// What lookups of one compilation or plan share.
+/// What lookups of one compilation or plan share. A host may look up while it is asked: nothing is
+/// borrowed then.
 #[derive(Debug)]
 pub struct Session {
     pub(crate) settings: Settings,
     pub(crate) cache: Arc<Cache>,
+    pub(crate) known: RefCell<Known>,
+}
+
+/// What a session has seen; it does not see files change.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
     layers: HashMap<LayerId, Option<Layer>>,
-    /// Files that this session has seen; it does not see them change.
     pub(crate) files: HashMap<(PathBuf, Format), Arc<Hash>>,
-    pub(crate) options: HashMap<Option<String>, Arc<KeyOptions>>,
+    /// By the module that the key is of, and whether only the global layer counts.
+    pub(crate) options: HashMap<(Option<String>, bool), Arc<KeyOptions>>,
     pub(crate) global_options: Option<Option<Hash>>,
     pub(crate) environment_options: Option<Option<Hash>>,
     pub(crate) default_options: HashMap<String, Arc<KeyOptions>>,
@@ -79,23 +92,19 @@ impl Session {
         Self {
             settings,
             cache,
-            layers: HashMap::new(),
-            files: HashMap::new(),
-            options: HashMap::new(),
-            global_options: None,
-            environment_options: None,
-            default_options: HashMap::new(),
+            known: RefCell::default(),
         }
     }
 
     /// Looks up; `None` if nothing was found and the request has no default.
     pub fn lookup(
-        &mut self,
+        &self,
         host: &mut dyn Host,
         request: &Request<'_>,
-        explainer: Option<&mut Explainer>,
+        trail: &Trail,
     ) -> Result<Option<Value>, Error> {
-        let mut run = Run::new(host, explainer, &request.overrides, &request.defaults);
+        let mut run = Run::new(host, trail, &request.overrides, &request.defaults);
+        run.global_only = request.global_only;
         let typed = |subject: &str, value: Value| match request.value_type {
             None => Ok(Some(value)),
             Some(expected) => match pcore::assert_instance(subject, expected, &value) {
@@ -124,9 +133,29 @@ impl Session {
         }
     }
 
+    /// A value with the expressions in it filled in, for a function that a hierarchy names.
+    pub fn fill_in(
+        &self,
+        host: &mut dyn Host,
+        value: &Value,
+        (overrides, defaults): (&Hash, &Hash),
+        trail: &Trail,
+    ) -> Result<Value, Error> {
+        let mut run = Run::new(host, trail, overrides, defaults);
+        self.interpolate(&mut run, value, Methods::Allowed)
+    }
+
+    /// Whether the environment has a configuration of version 5.
+    pub fn environment_is_current(&self, host: &mut dyn Host) -> Result<bool, Error> {
+        let (trail, none) = (Trail::new(), Hash::new());
+        let mut run = Run::new(host, &trail, &none, &none);
+        let layer = self.layer(&mut run, &LayerId::Environment)?;
+        Ok(layer.is_some_and(|layer| layer.config.version >= 5))
+    }
+
     /// One name through all layers.
     pub(crate) fn search(
-        &mut self,
+        &self,
         run: &mut Run<'_>,
         name: &str,
         merge: &Value,
@@ -156,8 +185,8 @@ impl Session {
                 return key.dig(run, value);
             }
             match &key.module {
-                Some(module) => self.search_defaults(run, module, &key),
-                None => Ok(None),
+                Some(module) if !run.global_only => self.search_defaults(run, module, &key),
+                _ => Ok(None),
             }
         })?;
         let Some(value) = found else {
@@ -170,12 +199,16 @@ impl Session {
     }
 
     fn search_layers(
-        &mut self,
+        &self,
         run: &mut Run<'_>,
         module: Option<&str>,
         key: &LookupKey,
         merge: &Merge,
     ) -> Result<Option<Value>, Error> {
+        if run.global_only {
+            let found = self.search_layer(run, &LayerId::Global, key, merge, false);
+            return found.map_err(|error| in_global(error, key));
+        }
         let layers = [
             LayerId::Global,
             LayerId::Environment,
@@ -192,7 +225,7 @@ impl Session {
     }
 
     pub(crate) fn search_module(
-        &mut self,
+        &self,
         run: &mut Run<'_>,
         module: &str,
         key: &LookupKey,
@@ -212,7 +245,7 @@ impl Session {
 
     /// The `default_hierarchy` of a module, where no layer has anything.
     fn search_defaults(
-        &mut self,
+        &self,
         run: &mut Run<'_>,
         module: &str,
         key: &LookupKey,
@@ -237,24 +270,24 @@ impl Session {
     }
 
     /// A layer, read when it is first asked for.
-    pub(crate) fn layer(
-        &mut self,
-        run: &mut Run<'_>,
-        id: &LayerId,
-    ) -> Result<Option<Layer>, Error> {
-        if let Some(known) = self.layers.get(id) {
+    pub(crate) fn layer(&self, run: &mut Run<'_>, id: &LayerId) -> Result<Option<Layer>, Error> {
+        if let Some(known) = self.known.borrow().layers.get(id) {
             return Ok(known.clone());
         }
         let layer = self.read_layer(run, id)?;
-        self.layers.insert(id.clone(), layer.clone());
+        let mut known = self.known.borrow_mut();
+        known.layers.insert(id.clone(), layer.clone());
         Ok(layer)
     }
 
-    pub(crate) fn layer_mut(&mut self, id: &LayerId) -> Option<&mut Layer> {
-        self.layers.get_mut(id)?.as_mut()
+    /// Changes what is kept of a layer.
+    pub(crate) fn change_layer(&self, id: &LayerId, change: impl FnOnce(&mut Layer)) {
+        if let Some(Some(layer)) = self.known.borrow_mut().layers.get_mut(id) {
+            change(layer);
+        }
     }
 
-    fn read_layer(&mut self, run: &mut Run<'_>, id: &LayerId) -> Result<Option<Layer>, Error> {
+    fn read_layer(&self, run: &mut Run<'_>, id: &LayerId) -> Result<Option<Layer>, Error> {
         let (path, owner, module) = match id {
             LayerId::Global => (self.settings.global_config.clone(), Owner::Global, None),
             LayerId::Environment => {

@@ -49,7 +49,7 @@ fn functions_are_asked() {
         ),
         (
             "  - {name: x, data_hash: list}\n",
-            "Value returned from data_hash function 'list', when using location '', has wrong \
+            "Value returned from data_hash function 'list' has wrong \
              type, expects a Hash value, got Array",
         ),
         ("  - {name: x, data_hash: failing}\n", "out of order"),
@@ -77,7 +77,11 @@ fn encrypted_values_are_decrypted_and_filled_in() {
     assert_eq!(world.text("l.0.k"), "filled");
     assert_eq!(world.text("p"), "filled");
     let keyless = eyaml.replace("pkcs7_private_key", "other");
-    assert_eq!(with(&keyless, &[file]).fault("s"), "no key");
+    assert_eq!(
+        with(&keyless, &[file]).fault("s"),
+        "hiera-eyaml backend error decrypting ENC[x] when looking up s in /env/data/e.eyaml. Error \
+         was no key"
+    );
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use pcore::{Hash, Type, Value};
 
-use hiera::{Explainer, Request};
+use hiera::{Explainer, Request, Trail};
 
 use crate::world::World;
 
@@ -33,7 +33,7 @@ fn names_types_overrides_and_defaults() {
         ..Request::default()
     };
     let mut session = world.session();
-    let mut lookup = |request: &Request<'_>| session.lookup(&mut world, request, None);
+    let mut lookup = |request: &Request<'_>| session.lookup(&mut world, request, &Trail::new());
     assert_eq!(lookup(&request).unwrap(), Some(Value::from("web")));
     request.overrides = [("k", 1)]
         .into_iter()
@@ -71,16 +71,16 @@ fn the_hierarchy_follows_its_variables() {
         names: &names,
         ..Request::default()
     };
-    let mut session = world.session();
-    let found = session.lookup(&mut world, &request, None).unwrap();
+    let session = world.session();
+    let found = session.lookup(&mut world, &request, &Trail::new()).unwrap();
     assert_eq!(found, Some(Value::from("web")));
     world.set("role", "db");
-    let mut explainer = Explainer::default();
-    let found = session.lookup(&mut world, &request, Some(&mut explainer));
+    let trail = Trail::explained(Explainer::default());
+    let found = session.lookup(&mut world, &request, &trail);
     assert_eq!(found.unwrap(), Some(Value::from("db")));
     assert!(
-        explainer
-            .explain()
+        trail
+            .explanation()
             .contains("Hiera configuration recreated")
     );
 }
@@ -93,12 +93,10 @@ fn explanations_tell_where_a_value_came_from() {
         names: &names,
         ..Request::default()
     };
-    let mut explainer = Explainer::default();
-    let mut session = world.session();
-    session
-        .lookup(&mut world, &request, Some(&mut explainer))
-        .unwrap();
-    let told = explainer.explain();
+    let trail = Trail::explained(Explainer::default());
+    let session = world.session();
+    session.lookup(&mut world, &request, &trail).unwrap();
+    let told = trail.explanation();
     let expected = "Searching for \"k\"\n  Environment Data Provider (hiera configuration version \
                     5)\n    Using configuration \"/env/hiera.yaml\"\n    Hierarchy entry \"a\"\n      \
                     Path \"/env/data/web.yaml\"\n        Original path: \"%{role}.yaml\"\n        \

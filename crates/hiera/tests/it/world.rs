@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hiera::{
     Cache, DirectoryEntry, Error, FileIdentity, FunctionCall, Host, HostError, Request, Session,
-    Settings,
+    Settings, Trail,
 };
 use pcore::{Hash, Value};
 
@@ -65,7 +65,7 @@ impl World {
             merge: merge.into(),
             ..Request::default()
         };
-        self.session().lookup(self, &request, None)
+        self.session().lookup(self, &request, &Trail::new())
     }
 
     /// The text of a value that must be found.

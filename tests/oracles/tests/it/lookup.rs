@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use hiera::{Cache, Explainer, Request, Session, Settings};
+use hiera::{Cache, Explainer, Request, Session, Settings, Trail};
 use oracles::ask;
 use serde_json::{Map, Value, json};
 
@@ -271,7 +271,7 @@ fn answer(question: &Value, site: &Path, cache: &Arc<Cache>) -> Value {
         plan: false,
         strict: true,
     };
-    let mut session = Session::new(settings, cache.clone());
+    let session = Session::new(settings, cache.clone());
     let names: Vec<String> = question["names"]
         .as_array()
         .unwrap()
@@ -286,10 +286,11 @@ fn answer(question: &Value, site: &Path, cache: &Arc<Cache>) -> Value {
         overrides: hash(question["overrides"].as_object().unwrap_or(&empty)),
         defaults: hash(question["defaults"].as_object().unwrap_or(&empty)),
         default: question.get("default").map(from_json),
+        global_only: false,
     };
-    let mut explainer = Explainer::new(question["only_options"] == true);
-    let found = session.lookup(&mut disk, &request, Some(&mut explainer));
-    let explain = explainer.explain();
+    let trail = Trail::explained(Explainer::new(question["only_options"] == true));
+    let found = session.lookup(&mut disk, &request, &trail);
+    let explain = trail.explanation();
     match found {
         Ok(Some(value)) => json!({"value": to_json(&value), "explain": explain}),
         Ok(None) => json!({"error": request.not_found(), "explain": explain}),

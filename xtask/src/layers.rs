@@ -25,7 +25,7 @@ const FLOORS: &[(u8, &[&str])] = &[
         ],
     ),
     (1, &["api-types", "pcp", "pxp"]),
-    (2, &["evaluator", "hiera", "pcore", "syntax"]),
+    (2, &["evaluator", "hiera", "lookup", "pcore", "syntax"]),
     (
         3,
         &[
@@ -60,6 +60,9 @@ const SIDEWAYS: &[(&str, &str)] = &[
     ("evaluator", "pcore"),
     ("evaluator", "syntax"),
     ("hiera", "pcore"),
+    ("lookup", "evaluator"),
+    ("lookup", "hiera"),
+    ("lookup", "pcore"),
     ("pcore", "syntax"),
     ("access", "store"),
     ("access-directory", "access"),

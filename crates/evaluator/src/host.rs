@@ -84,7 +84,8 @@ pub trait Host {
         Err(EvalError::raw("the time is not known here").into())
     }
 
-    /// The `lookup` function and what is built on it.
+    /// `lookup`, `hiera`, `hiera_array` and `hiera_hash`; the call's name says which. The arguments fit one
+    /// of its forms.
     fn lookup(&self, evaluator: &mut Evaluator<'_>, call: &mut Call<'_>) -> Eval {
         let _ = (evaluator, call);
         Err(EvalError::raw("data cannot be looked up here").into())

@@ -79,7 +79,10 @@ pub trait Host {
         Err(HostError::text("values cannot be decrypted here"))
     }
 
-    /// `new(convert_to[0], value, …)`, where the type may be a text.
+    /// The type that a text says, as a value.
+    fn type_of(&mut self, text: &str) -> Result<Value, HostError>;
+
+    /// `new(convert_to[0], value, …)`.
     fn convert(&mut self, value: Value, convert_to: &[Value]) -> Result<Value, HostError>;
 }
 

@@ -9,7 +9,7 @@ use pcore::{Hash, Type, Value};
 
 use crate::config::{Config, Owner};
 use crate::data::Format;
-use crate::explain::{Step, plain};
+use crate::explain::Step;
 use crate::interpolate::Methods;
 use crate::key::LookupKey;
 use crate::layer::{Layer, LayerId, merge_over};
@@ -145,12 +145,15 @@ impl Session {
         self.interpolate(&mut run, value, Methods::Allowed)
     }
 
-    /// Whether the environment has a configuration of version 5.
-    pub fn environment_is_current(&self, host: &mut dyn Host) -> Result<bool, Error> {
+    /// The versions of the global configuration and of the environment's.
+    pub fn versions(&self, host: &mut dyn Host) -> Result<(Option<i64>, Option<i64>), Error> {
         let (trail, none) = (Trail::new(), Hash::new());
         let mut run = Run::new(host, &trail, &none, &none);
-        let layer = self.layer(&mut run, &LayerId::Environment)?;
-        Ok(layer.is_some_and(|layer| layer.config.version >= 5))
+        let mut version = |id: &LayerId| -> Result<Option<i64>, Error> {
+            let layer = self.layer(&mut run, id)?;
+            Ok(layer.map(|layer| layer.config.version))
+        };
+        Ok((version(&LayerId::Global)?, version(&LayerId::Environment)?))
     }
 
     /// One name through all layers.
@@ -330,21 +333,29 @@ fn convert(
     value: Value,
     convert_to: &Value,
 ) -> Result<Value, Error> {
-    let arguments = match convert_to {
+    let mut arguments = match convert_to {
         Value::Array(arguments) => arguments.to_vec(),
         other => vec![other.clone()],
     };
     let name = &key.text;
+    if let Some(Value::Str(text)) = arguments.first() {
+        let ty = run.host.type_of(text).map_err(|error| {
+            Error::data(format!(
+                "Invalid data type in lookup_options for key '{name}' could not parse '{text}', \
+                 error: '{error}"
+            ))
+        })?;
+        arguments[0] = ty;
+    }
     let converted = run.host.convert(value, &arguments).map_err(|error| {
         Error::data(format!(
             "The convert_to lookup_option for key '{name}' raised error: {error}"
         ))
     })?;
-    let told: Vec<String> = arguments.iter().map(plain).collect();
     run.explain(|it| {
+        let arguments = Value::array(arguments).to_string();
         it.text(format!(
-            "Applying convert_to lookup_option with arguments [{}]",
-            told.join(", ")
+            "Applying convert_to lookup_option with arguments {arguments}"
         ));
     });
     Ok(converted)

@@ -230,6 +230,25 @@ impl Evaluator<'_> {
         self.call_named(cx, 0, function::core(name), name, arguments, block)
     }
 
+    /// Whether a function of this name can be called from anywhere.
+    pub fn has_function(&mut self, name: &str) -> Eval<bool> {
+        if function::core(name).is_some() {
+            return Ok(true);
+        }
+        let unit = Unit::nowhere();
+        let cx = Cx {
+            unit: &unit,
+            frame: None,
+        };
+        self.knows_function(cx, name)
+    }
+
+    /// A variable as code in a scope sees it; `None` if there is none of that name.
+    #[must_use]
+    pub fn variable_in(&self, scope: &Scope, name: &str) -> Option<Eval> {
+        self.variable_from(scope.frame.as_ref(), name)
+    }
+
     /// The type that a text says.
     pub fn parse_type(&mut self, text: &str, local_types: &[(&str, &str)]) -> Eval<Type> {
         crate::type_text::parse(self, text, local_types)

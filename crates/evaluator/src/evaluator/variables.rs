@@ -1,11 +1,14 @@
 //! Reading variables.
 
+use std::rc::Rc;
+
 use pcore::Value;
 
 use super::closure::PARAMETER_NOT_READY;
 use super::{Cx, Evaluator};
 use crate::code::Variable;
 use crate::error::{Eval, EvalError};
+use crate::frame::Frame;
 use crate::suggest;
 
 impl Evaluator<'_> {
@@ -48,9 +51,14 @@ impl Evaluator<'_> {
 
     /// A variable by its name; `None` if nobody knows it.
     pub(crate) fn lookup_variable(&self, cx: Cx<'_>, name: &str) -> Option<Eval> {
+        self.variable_from(cx.frame, name)
+    }
+
+    /// A variable as code with this frame sees it.
+    pub(crate) fn variable_from(&self, frame: Option<&Rc<Frame>>, name: &str) -> Option<Eval> {
         let global = name.strip_prefix("::");
         if global.is_none()
-            && let Some(value) = cx.frame.and_then(|frame| frame.lookup(name))
+            && let Some(value) = frame.and_then(|frame| frame.lookup(name))
         {
             return Some(Ok(value));
         }

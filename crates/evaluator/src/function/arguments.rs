@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use pcore::{Hash, Value};
 
+use crate::Scope;
 use crate::block::Block;
 use crate::error::Place;
 use crate::evaluator::Cx;
@@ -23,6 +24,11 @@ impl<'a> Call<'a> {
     /// Where the call stands.
     pub fn place(&self) -> Place {
         self.cx.unit.place(self.at)
+    }
+
+    /// The variables around the call.
+    pub fn scope(&self) -> Scope {
+        Scope::new(self.cx.frame.cloned())
     }
 
     /// Takes an argument out; `undef` if it was not given.

@@ -1,13 +1,99 @@
-//! `lookup`, which is the host's, and what needs a catalog.
+//! `lookup` and `hiera`, which are the host's, and what needs a catalog.
 
 use crate::Evaluator;
 use crate::error::{Eval, EvalError};
-use crate::function::{Call, Form, Function, any};
+use crate::function::{Call, Form, Function, any, one, optional};
+
+const NAME: &str = "NameType";
+const VALUE: &str = "ValueType";
+const MERGE: &str = "MergeType";
+
+const LOOKUP_TYPES: &[(&str, &str)] = &[
+    (NAME, "Variant[String, Array[String]]"),
+    (VALUE, "Type"),
+    ("DefaultValueType", "Any"),
+    (MERGE, "Variant[String[1], Hash[String, Scalar]]"),
+    ("BlockType", "Callable[NameType]"),
+    (
+        "OptionsWithName",
+        "Struct[{name => NameType, value_type => Optional[ValueType], \
+         default_value => Optional[DefaultValueType], override => Optional[Hash[String,Any]], \
+         default_values_hash => Optional[Hash[String,Any]], merge => Optional[MergeType]}]",
+    ),
+    (
+        "OptionsWithoutName",
+        "Struct[{value_type => Optional[ValueType], \
+         default_value => Optional[DefaultValueType], override => Optional[Hash[String,Any]], \
+         default_values_hash => Optional[Hash[String,Any]], merge => Optional[MergeType]}]",
+    ),
+];
+
+/// The forms of the functions that Hiera 3 had.
+const OLD_FORMS: &[Form] = &[
+    Form::new(&[one("Tuple[String, Any, Any, 1, 3]", "args")], lookup),
+    Form::new(&[one("String", "key")], lookup),
+    Form::new(
+        &[
+            one("String", "key"),
+            one("Any", "default"),
+            optional("Any", "override"),
+        ],
+        lookup,
+    ),
+    Form::new(&[one("String", "key")], lookup).with_block("Callable[1,1]"),
+    Form::new(&[one("String", "key"), one("Any", "override")], lookup).with_block("Callable[1,1]"),
+];
+
+const LOOKUP: Function = Function::new(
+    "lookup",
+    &[
+        Form::new(
+            &[
+                one(NAME, "name"),
+                optional(VALUE, "value_type"),
+                optional(MERGE, "merge"),
+            ],
+            lookup,
+        ),
+        Form::new(
+            &[
+                one(NAME, "name"),
+                one("Optional[ValueType]", "value_type"),
+                one("Optional[MergeType]", "merge"),
+                one("DefaultValueType", "default_value"),
+            ],
+            lookup,
+        ),
+        Form::new(
+            &[
+                one(NAME, "name"),
+                optional(VALUE, "value_type"),
+                optional(MERGE, "merge"),
+            ],
+            lookup,
+        )
+        .with_block("BlockType"),
+        Form::new(&[one("OptionsWithName", "options_hash")], lookup)
+            .with_optional_block("BlockType"),
+        Form::new(
+            &[
+                one("Variant[String,Array[String]]", "name"),
+                one("OptionsWithoutName", "options_hash"),
+            ],
+            lookup,
+        )
+        .with_optional_block("BlockType"),
+    ],
+)
+.with_types(LOOKUP_TYPES);
 
 macro_rules! catalog {
     ($($name:literal),+) => {
         &[
-            Function::new("lookup", &[Form::new(&[any("Any", "arguments")], lookup).with_optional_block("")]),
+            LOOKUP,
+            Function::new("hiera", OLD_FORMS),
+            Function::new("hiera_array", OLD_FORMS),
+            Function::new("hiera_hash", OLD_FORMS),
             $(Function::new($name, &[Form::new(&[any("Any", "arguments")], needs_catalog).with_optional_block("")]),)+
         ]
     };
@@ -24,6 +110,7 @@ pub(super) static FUNCTIONS: &[Function] = catalog!(
     "hiera_include"
 );
 
+/// The host is told by the call's name which of them it is.
 fn lookup(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
     let host = evaluator.host();
     host.lookup(evaluator, &mut call)

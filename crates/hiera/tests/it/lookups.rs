@@ -32,7 +32,7 @@ fn names_types_overrides_and_defaults() {
         names: &names,
         ..Request::default()
     };
-    let mut session = world.session();
+    let session = world.session();
     let mut lookup = |request: &Request<'_>| session.lookup(&mut world, request, &Trail::new());
     assert_eq!(lookup(&request).unwrap(), Some(Value::from("web")));
     request.overrides = [("k", 1)]

@@ -172,6 +172,10 @@ impl Host for World {
         }
     }
 
+    fn type_of(&mut self, text: &str) -> Result<Value, HostError> {
+        Ok(Value::from(text))
+    }
+
     fn convert(&mut self, value: Value, convert_to: &[Value]) -> Result<Value, HostError> {
         match convert_to {
             [Value::Str(name), Value::Int(base)] if &**name == "Integer" => {

@@ -53,6 +53,10 @@ impl Host for Disk {
 
     fn warn(&mut self, _message: &str) {}
 
+    fn type_of(&mut self, text: &str) -> Result<Value, HostError> {
+        Ok(Value::from(text))
+    }
+
     fn convert(&mut self, value: Value, convert_to: &[Value]) -> Result<Value, HostError> {
         match (&convert_to[0], &value) {
             (Value::Str(name), Value::Str(text)) if &**name == "Integer" => {

@@ -1,0 +1,72 @@
+//! Lookups under way: [`Active`].
+//!
+//! A function that a lookup calls may look up too, and several stacks of a plan may look up at the same
+//! time. The evaluator of a stack is borrowed while it looks up and stays where it is, so its address tells
+//! the stacks apart.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use evaluator::{Evaluator, Scope};
+use hiera::Trail;
+use pcore::Hash;
+
+/// The lookups of all stacks, the innermost last.
+#[derive(Debug, Default)]
+pub(crate) struct Active {
+    under_way: RefCell<Vec<Rc<UnderWay>>>,
+    next: Cell<u64>,
+}
+
+/// One lookup.
+#[derive(Debug)]
+pub(crate) struct UnderWay {
+    number: u64,
+    stack: usize,
+    pub(crate) trail: Rc<Trail>,
+    /// The variables of the code that looks up.
+    pub(crate) scope: Scope,
+    pub(crate) overrides: Hash,
+    pub(crate) defaults: Hash,
+    pub(crate) global_only: bool,
+}
+
+impl Active {
+    pub(crate) fn begin(
+        &self,
+        evaluator: &Evaluator<'_>,
+        trail: Rc<Trail>,
+        scope: Scope,
+        request: &hiera::Request<'_>,
+    ) -> Rc<UnderWay> {
+        let number = self.next.get();
+        self.next.set(number + 1);
+        let lookup = Rc::new(UnderWay {
+            number,
+            stack: stack(evaluator),
+            trail,
+            scope,
+            overrides: request.overrides.clone(),
+            defaults: request.defaults.clone(),
+            global_only: request.global_only,
+        });
+        self.under_way.borrow_mut().push(Rc::clone(&lookup));
+        lookup
+    }
+
+    pub(crate) fn end(&self, lookup: &UnderWay) {
+        let mut under_way = self.under_way.borrow_mut();
+        under_way.retain(|it| it.number != lookup.number);
+    }
+
+    /// The innermost lookup of a stack.
+    pub(crate) fn on(&self, evaluator: &Evaluator<'_>) -> Option<Rc<UnderWay>> {
+        let stack = stack(evaluator);
+        let under_way = self.under_way.borrow();
+        under_way.iter().rev().find(|it| it.stack == stack).cloned()
+    }
+}
+
+fn stack(evaluator: &Evaluator<'_>) -> usize {
+    std::ptr::from_ref(evaluator).addr()
+}

@@ -1,0 +1,170 @@
+//! Lookups for programs: [`Lookup`].
+
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use evaluator::function::Call;
+use evaluator::{Eval, Evaluator, Level, Scope, raise};
+use hiera::{Cache, FileIdentity, Request, Session, Settings, Trail};
+use pcore::{Hash, Value};
+
+use crate::Files;
+use crate::active::Active;
+use crate::asked::Asked;
+use crate::context::Asking;
+use crate::keys::Keys;
+use crate::world::World;
+
+/// What a [`Lookup`] is for.
+#[derive(Debug, Clone)]
+pub struct Options {
+    pub settings: Settings,
+    /// The environment's name, as backends see it.
+    pub environment: String,
+    /// Whether data may name variables that are not there.
+    pub strict_variables: bool,
+}
+
+/// The lookups of one compilation or plan, of all its stacks.
+#[derive(Debug)]
+pub struct Lookup {
+    pub(crate) session: Session,
+    pub(crate) environment: Arc<str>,
+    pub(crate) strict_variables: bool,
+    pub(crate) keys: Keys,
+    pub(crate) active: Active,
+    /// What backends keep and what they answered, by where they were asked.
+    kept: RefCell<HashMap<Arc<Asking>, Kept>>,
+    /// What backends made of files.
+    pub(crate) file_data: RefCell<HashMap<PathBuf, (FileIdentity, Value)>>,
+    /// Functions that were warned of.
+    warned: RefCell<BTreeSet<String>>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    cache: Hash,
+    answers: Hash,
+}
+
+impl Lookup {
+    #[must_use]
+    pub fn new(options: Options, cache: Arc<Cache>) -> Self {
+        Self {
+            session: Session::new(options.settings, cache),
+            environment: options.environment.into(),
+            strict_variables: options.strict_variables,
+            keys: Keys::default(),
+            active: Active::default(),
+            kept: RefCell::default(),
+            file_data: RefCell::default(),
+            warned: RefCell::default(),
+        }
+    }
+
+    /// `lookup`, `hiera`, `hiera_array`, `hiera_hash`: for `Host::lookup`.
+    pub fn call(
+        &self,
+        files: &dyn Files,
+        evaluator: &mut Evaluator<'_>,
+        call: &mut Call<'_>,
+    ) -> Eval {
+        let scope = call.scope();
+        let is_old = call.name != "lookup";
+        let asked = match is_old {
+            true => Asked::hiera(call),
+            false => Asked::lookup(call),
+        };
+        let mut request = asked.request(call.block.is_some());
+        if is_old {
+            self.deprecated(evaluator, call);
+            request.global_only = self.global_only(files, evaluator, &scope, &asked)?;
+        }
+        let trail = Rc::new(Trail::new());
+        if let Some(value) = self.find(files, evaluator, &scope, (&request, &trail))? {
+            return Ok(value);
+        }
+        let Some(block) = call.block else {
+            return raise(request.not_found());
+        };
+        let value = evaluator.call_block_with(block, vec![asked.name.clone()])?;
+        let Some(ty) = &asked.value_type else {
+            return Ok(value);
+        };
+        match pcore::assert_instance("Value returned from default block", ty, &value) {
+            Ok(()) => Ok(value),
+            Err(mismatch) => raise(mismatch.to_string()),
+        }
+    }
+
+    /// Looks up with the variables of a scope; `None` if nothing was found and there is no default. Within
+    /// another lookup of the same stack, that one's trail counts.
+    pub fn find(
+        &self,
+        files: &dyn Files,
+        evaluator: &mut Evaluator<'_>,
+        scope: &Scope,
+        (request, trail): (&Request<'_>, &Rc<Trail>),
+    ) -> Eval<Option<Value>> {
+        let outer = self.active.on(evaluator);
+        let trail = outer.as_ref().map_or(trail, |outer| &outer.trail);
+        let mut request = request.clone();
+        request.global_only |= outer.as_ref().is_some_and(|outer| outer.global_only);
+        let lookup = self
+            .active
+            .begin(evaluator, Rc::clone(trail), scope.clone(), &request);
+        let mut world = World::new(self, files, evaluator, scope);
+        let found = self.session.lookup(&mut world, &request, trail);
+        let found = world.done(found);
+        self.active.end(&lookup);
+        found
+    }
+
+    /// Hiera 3 knew the global layer only; so do its functions where the environment is not of version 5.
+    fn global_only(
+        &self,
+        files: &dyn Files,
+        evaluator: &mut Evaluator<'_>,
+        scope: &Scope,
+        asked: &Asked,
+    ) -> Eval<bool> {
+        let mut world = World::new(self, files, evaluator, scope);
+        let versions = self.session.versions(&mut world);
+        let (global, environment) = world.done(versions)?;
+        if asked.has_paths && global == Some(3) {
+            return raise(
+                "the third argument of hiera() is not supported with a configuration of version 3: \
+                 name the paths in the hierarchy",
+            );
+        }
+        Ok(environment.is_none_or(|version| version < 5))
+    }
+
+    fn deprecated(&self, evaluator: &Evaluator<'_>, call: &Call<'_>) {
+        if self.warned.borrow_mut().insert(call.name.to_owned()) {
+            let name = call.name;
+            let text = format!("The function '{name}' is deprecated in favor of using 'lookup'.");
+            evaluator.host().log(Level::Warning, &text, &call.place());
+        }
+    }
+
+    /// Does something with what a backend keeps.
+    pub(crate) fn keep<T>(&self, asking: &Arc<Asking>, change: impl FnOnce(&mut Hash) -> T) -> T {
+        let mut kept = self.kept.borrow_mut();
+        change(&mut kept.entry(Arc::clone(asking)).or_default().cache)
+    }
+
+    /// What a backend has answered before.
+    pub(crate) fn answer(&self, asking: &Arc<Asking>, key: &Value) -> Option<Value> {
+        self.kept.borrow().get(asking)?.answers.get(key).cloned()
+    }
+
+    pub(crate) fn answered(&self, asking: &Arc<Asking>, key: Value, value: Value) {
+        let mut kept = self.kept.borrow_mut();
+        let kept = kept.entry(Arc::clone(asking)).or_default();
+        kept.answers.insert(key, value);
+    }
+}

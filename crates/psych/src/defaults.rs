@@ -20,3 +20,10 @@ pub const MAX_NUMBER_BYTES: usize = 1000;
 
 /// Warnings that are kept; a file with more has one mistake made many times.
 pub const MAX_WARNINGS: usize = 100;
+
+/// Largest text that is written: no larger than what is read.
+pub const MAX_EMIT_BYTES: usize = MAX_BYTES;
+
+/// Deepest nesting that is written: as deep as an evaluation lets values be, with room for what is put
+/// around them. A level takes some 300 bytes of stack.
+pub const MAX_EMIT_DEPTH: usize = 600;

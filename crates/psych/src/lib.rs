@@ -1,4 +1,5 @@
-//! YAML as Ruby's Psych reads it, which is how Hiera and Bolt read their files: [`load`], [`Node`].
+//! YAML as Ruby's Psych reads it, which is how Hiera and Bolt read their files: [`load`], [`Node`]; and as
+//! Psych writes it: [`emit`].
 //!
 //! The notation is parsed by `saphyr-parser`; what a scalar means is decided here, by the rules of
 //! Psych 4 (Ruby 3.1): `yes` is true, `010` is 8, `12:30` is 45000, `:a` is a symbol, `<<` merges.
@@ -12,6 +13,7 @@
 //! column, within the limits of [`defaults`]; a tree is never deeper than they allow.
 
 pub mod defaults;
+mod emit;
 mod error;
 mod lenient;
 mod load;
@@ -23,6 +25,7 @@ mod scalar;
 mod tag;
 mod time;
 
+pub use emit::{EmitError, Layout, emit};
 pub use error::Error;
 pub use load::{Document, Options, Warning, load};
 pub use node::{Key, Mapping, Node, Style, Value};

@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod documents;
+mod emit;
 mod entry;
 mod limits;
 mod properties;

@@ -1,6 +1,7 @@
 //! Our crates of the Puppet language give the answers of Ruby and Puppet.
 #![cfg(test)]
 
+mod emit;
 mod evaluation;
 mod lookup;
 mod psych;

@@ -202,7 +202,7 @@ fn class_of(error: &Error) -> &'static str {
     }
 }
 
-fn tagged(node: &Node) -> Value {
+pub(crate) fn tagged(node: &Node) -> Value {
     match &node.value {
         Yaml::Null => Value::Null,
         Yaml::Bool(it) => json!(it),

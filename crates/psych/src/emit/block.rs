@@ -1,0 +1,84 @@
+//! Scalars below their line: behind `|` and `>`.
+
+use super::analysis::{is_blank_or_break, is_break};
+use super::writer::Writer;
+
+impl Writer {
+    pub(super) fn literal(&mut self, text: &str) {
+        self.block_start("|", text);
+        let mut breaks = true;
+        for c in text.chars() {
+            if is_break(c) {
+                self.copy_break(c);
+                self.indention = true;
+                breaks = true;
+            } else {
+                if breaks {
+                    self.indent();
+                }
+                self.put(c);
+                self.indention = false;
+                breaks = false;
+            }
+        }
+    }
+
+    pub(super) fn folded(&mut self, text: &str) {
+        self.block_start(">", text);
+        let (mut breaks, mut leading_blanks) = (true, true);
+        for (at, c) in text.char_indices() {
+            let rest = &text[at + c.len_utf8()..];
+            if is_break(c) {
+                if !breaks && !leading_blanks && c == '\n' && goes_on_with_a_word(rest) {
+                    self.put_break();
+                }
+                self.copy_break(c);
+                self.indention = true;
+                breaks = true;
+            } else {
+                if breaks {
+                    self.indent();
+                    leading_blanks = matches!(c, ' ' | '\t');
+                }
+                let may_break = !breaks && c == ' ' && !rest.starts_with(' ');
+                if may_break && self.column > self.width {
+                    self.indent();
+                } else {
+                    self.put(c);
+                }
+                self.indention = false;
+                breaks = false;
+            }
+        }
+    }
+
+    /// The sign, with what the reader cannot see by itself: the indentation of a text that begins with
+    /// a blank, and which line breaks at the end belong to it.
+    fn block_start(&mut self, sign: &str, text: &str) {
+        self.indicator(sign, true, false);
+        if text.starts_with(|c: char| c == ' ' || is_break(c)) {
+            let hint = self.step.to_string();
+            self.indicator(&hint, false, false);
+        }
+        self.open_ended = false;
+        let mut ends = text.chars().rev();
+        match (ends.next(), ends.next()) {
+            (Some(last), before) if is_break(last) => {
+                if before.is_none_or(is_break) {
+                    self.indicator("+", false, false);
+                    self.open_ended = true;
+                }
+            }
+            _ => self.indicator("-", false, false),
+        }
+        self.put_break();
+        self.indention = true;
+        self.whitespace = true;
+    }
+}
+
+/// Behind the line breaks that come first stands neither blank nor end.
+fn goes_on_with_a_word(rest: &str) -> bool {
+    rest.trim_start_matches(is_break)
+        .starts_with(|c| !is_blank_or_break(c))
+}

@@ -1,0 +1,86 @@
+//! A tree to its text, as Ruby's Psych writes it: [`emit`].
+//!
+//! `walk` goes through the tree, `choose` decides how a scalar is written, `analysis` says what it
+//! may be written as, `writer` keeps columns and indentation; `flow` and `block` write scalars.
+//!
+//! Rules that hold here: the bytes are those of Psych 4 with libyaml 0.2.5, without anchors, since
+//! values that are shared are written out each time; a text is never larger, and a tree never
+//! followed deeper, than the limits say.
+
+mod analysis;
+mod block;
+mod choose;
+mod flow;
+mod walk;
+mod writer;
+
+use crate::Value;
+use crate::defaults::{MAX_EMIT_BYTES, MAX_EMIT_DEPTH};
+use walk::Walk;
+use writer::Writer;
+
+/// How a text is laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Layout {
+    /// Columns for each level, 2 to 9; anything else is 2.
+    pub indentation: usize,
+    /// The column behind which lines are broken; `Some(-1)`: never; `None`: 80, and long texts are not
+    /// folded for their length.
+    pub line_width: Option<i64>,
+}
+
+impl Default for Layout {
+    fn default() -> Self {
+        Self {
+            indentation: 2,
+            line_width: None,
+        }
+    }
+}
+
+/// A tree has no text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum EmitError {
+    #[error("the YAML is larger than {limit} bytes")]
+    Size { limit: usize },
+    #[error("collections are nested deeper than {limit} levels")]
+    Depth { limit: usize },
+    #[error("Invalid line_width {0}, must be non-negative or -1 for unlimited.")]
+    LineWidth(i64),
+}
+
+/// The text of a document.
+pub fn emit(value: &Value, layout: Layout) -> Result<String, EmitError> {
+    if let Some(width) = layout.line_width
+        && width < -1
+    {
+        return Err(EmitError::LineWidth(width));
+    }
+    let mut walk = Walk {
+        writer: Writer::new(layout),
+        fold_above: layout
+            .line_width
+            .and_then(|width| usize::try_from(width).ok()),
+        depth: 0,
+    };
+    walk.document(value)?;
+    Ok(walk.writer.finish())
+}
+
+fn check_depth(depth: usize) -> Result<(), EmitError> {
+    if depth > MAX_EMIT_DEPTH {
+        return Err(EmitError::Depth {
+            limit: MAX_EMIT_DEPTH,
+        });
+    }
+    Ok(())
+}
+
+fn check_size(bytes: usize) -> Result<(), EmitError> {
+    if bytes > MAX_EMIT_BYTES {
+        return Err(EmitError::Size {
+            limit: MAX_EMIT_BYTES,
+        });
+    }
+    Ok(())
+}

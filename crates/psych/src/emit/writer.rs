@@ -1,0 +1,115 @@
+//! Where the text stands: [`Writer`].
+//!
+//! The rule that must hold: `column` counts characters since the last line break, and `indention` says
+//! that nothing but indentation and indicators stand there.
+
+use super::Layout;
+
+/// What lines are broken behind if nobody says.
+const WIDTH: usize = 80;
+
+pub(super) struct Writer {
+    text: String,
+    pub(super) column: usize,
+    /// `None` outside of all collections.
+    pub(super) indent: Option<usize>,
+    pub(super) step: usize,
+    pub(super) width: usize,
+    /// The last character needs no blank behind it.
+    pub(super) whitespace: bool,
+    pub(super) indention: bool,
+    /// The last block keeps its line breaks. libyaml ends a document then, even if more came behind it.
+    pub(super) open_ended: bool,
+}
+
+impl Writer {
+    pub(super) fn new(layout: Layout) -> Self {
+        let step = match layout.indentation {
+            step @ 2..=9 => step,
+            _ => 2,
+        };
+        let width = match layout.line_width {
+            Some(-1) => usize::MAX,
+            given => match usize::try_from(given.unwrap_or_default()) {
+                Ok(width) if width > step * 2 => width,
+                _ => WIDTH,
+            },
+        };
+        Self {
+            text: String::new(),
+            column: 0,
+            indent: None,
+            step,
+            width,
+            whitespace: true,
+            indention: true,
+            open_ended: false,
+        }
+    }
+
+    pub(super) fn finish(self) -> String {
+        self.text
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    pub(super) fn put(&mut self, c: char) {
+        self.text.push(c);
+        self.column += 1;
+    }
+
+    pub(super) fn put_break(&mut self) {
+        self.text.push('\n');
+        self.column = 0;
+    }
+
+    /// A line break of the text itself: those beyond ASCII stay what they are.
+    pub(super) fn copy_break(&mut self, c: char) {
+        self.text.push(c);
+        self.column = 0;
+    }
+
+    pub(super) fn indicator(&mut self, sign: &str, needs_blank: bool, indention: bool) {
+        if needs_blank && !self.whitespace {
+            self.put(' ');
+        }
+        for c in sign.chars() {
+            self.put(c);
+        }
+        self.whitespace = false;
+        self.indention &= indention;
+    }
+
+    /// Goes to the indentation, on a new line where that is needed.
+    pub(super) fn indent(&mut self) {
+        let indent = self.indent.unwrap_or_default();
+        if !self.indention || self.column > indent || (self.column == indent && !self.whitespace) {
+            self.put_break();
+        }
+        while self.column < indent {
+            self.put(' ');
+        }
+        self.whitespace = true;
+        self.indention = true;
+    }
+
+    /// One level deeper; what is given back ends it.
+    pub(super) fn deeper(&mut self, of_scalar: bool, indentless: bool) -> Option<usize> {
+        let outer = self.indent;
+        self.indent = Some(match outer {
+            None if of_scalar => self.step,
+            None => 0,
+            Some(indent) if indentless => indent,
+            Some(indent) => indent + self.step,
+        });
+        outer
+    }
+
+    /// What was written last is no blank and no indentation.
+    pub(super) fn wrote(&mut self) {
+        self.whitespace = false;
+        self.indention = false;
+    }
+}

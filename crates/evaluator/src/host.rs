@@ -84,6 +84,12 @@ pub trait Host {
         Err(EvalError::raw("the time is not known here").into())
     }
 
+    /// Bytes that nobody can foretell, for `shuffle` and salts. A host that evaluates again gives the
+    /// same ones again.
+    fn random(&self) -> Eval<[u8; 16]> {
+        Err(EvalError::raw("random numbers are not available here").into())
+    }
+
     /// `lookup`, `hiera`, `hiera_array` and `hiera_hash`; the call's name says which. The arguments fit one
     /// of its forms.
     fn lookup(&self, evaluator: &mut Evaluator<'_>, call: &mut Call<'_>) -> Eval {

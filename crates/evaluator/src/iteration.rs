@@ -195,6 +195,12 @@ impl std::iter::Iterator for Iteration {
     }
 }
 
+/// The elements of a value that can be iterated, those of a hash as pairs; `None` if it has none.
+#[must_use]
+pub fn elements(value: &Value) -> Option<impl std::iter::Iterator<Item = Value> + use<>> {
+    Iteration::over(value)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

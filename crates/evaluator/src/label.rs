@@ -53,7 +53,8 @@ pub(crate) fn of_value(value: &Value) -> String {
 }
 
 /// What Ruby calls the class of a value: some of Puppet's texts show it.
-pub(crate) fn ruby_class(value: &Value) -> String {
+#[must_use]
+pub fn ruby_class(value: &Value) -> String {
     match value {
         Value::Undef => "NilClass",
         Value::Default => "Symbol",

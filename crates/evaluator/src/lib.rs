@@ -31,7 +31,7 @@ mod mersenne;
 mod mismatch;
 mod numbers;
 mod parse;
-mod ruby;
+pub mod ruby;
 mod suggest;
 mod type_text;
 mod uri;
@@ -46,4 +46,6 @@ pub use evaluator::{Evaluator, Plan, Scope, Seed};
 pub use host::{
     ApplyBlock, CatalogExpression, CodeError, CodeFile, CodeSource, Host, Level, Module, Owner,
 };
+pub use iteration::elements;
+pub use mersenne::Random;
 pub use parse::Parsed;

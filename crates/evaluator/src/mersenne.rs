@@ -1,30 +1,41 @@
-//! The Mersenne Twister as Ruby's `Random` uses it. Main function: [`below`].
+//! The Mersenne Twister as Ruby's `Random` uses it. Main type: [`Random`].
 
 const WORDS: usize = 624;
 const MIDDLE: usize = 397;
 
-/// `Random.new(seed).rand(limit)`, the seed a number of big-endian bytes.
-pub(crate) fn below(seed: &[u8; 16], limit: u64) -> u64 {
-    let mut key: Vec<u32> = seed
-        .chunks_exact(4)
-        .rev()
-        .map(|it| u32::from_be_bytes([it[0], it[1], it[2], it[3]]))
-        .collect();
-    while key.len() > 1 && key.last() == Some(&0) {
-        key.pop();
-    }
-    let mut twister = if key.len() > 1 {
-        // Ruby takes a leading one for a guard and drops it
-        if key.last() == Some(&1) {
+/// Ruby's `Random`: numbers that follow from a seed.
+#[derive(Debug)]
+pub struct Random(Twister);
+
+impl Random {
+    /// `Random.new(seed)`, the seed a number of big-endian bytes.
+    #[must_use]
+    pub fn new(seed: &[u8]) -> Self {
+        let mut key: Vec<u32> = seed
+            .rchunks(4)
+            .map(|it| it.iter().fold(0, |word, byte| word << 8 | u32::from(*byte)))
+            .collect();
+        while key.len() > 1 && key.last() == Some(&0) {
             key.pop();
         }
-        Twister::of_key(&key)
-    } else {
-        Twister::of(key[0])
-    };
-    twister.limited(limit - 1)
+        Self(if key.len() > 1 {
+            // Ruby takes a leading one for a guard and drops it
+            if key.last() == Some(&1) {
+                key.pop();
+            }
+            Twister::of_key(&key)
+        } else {
+            Twister::of(key.first().copied().unwrap_or_default())
+        })
+    }
+
+    /// `rand(limit)`: a number from 0 to before the limit, which is at least 1.
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.0.limited(limit.saturating_sub(1))
+    }
 }
 
+#[derive(Debug)]
 struct Twister {
     state: Vec<u32>,
     next: usize,
@@ -123,14 +134,14 @@ mod tests {
     /// `Random.new(seed).rand(limit)` of Ruby 3.1.
     #[test]
     fn numbers_are_rubys() {
-        let seed = |number: u128| number.to_be_bytes();
-        assert_eq!(below(&seed(42), 100), 51);
+        let below = |number: u128, limit| Random::new(&number.to_be_bytes()).below(limit);
+        assert_eq!(below(42, 100), 51);
         assert_eq!(
-            below(&seed(0xd41d_8cd9_8f00_b204_e980_0998_ecf8_427e), 1000),
+            below(0xd41d_8cd9_8f00_b204_e980_0998_ecf8_427e, 1000),
             RUBY_MD5
         );
-        assert_eq!(below(&seed(1 << 64), 1 << 40), RUBY_WIDE);
-        assert_eq!(below(&seed(7), 1), 0);
+        assert_eq!(below(1 << 64, 1 << 40), RUBY_WIDE);
+        assert_eq!(below(7, 1), 0);
     }
 
     const RUBY_MD5: u64 = 88;

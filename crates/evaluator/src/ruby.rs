@@ -7,6 +7,8 @@ use std::fmt::{self, Write};
 
 use pcore::Value;
 
+pub use crate::label::ruby_class as class_name;
+
 /// A value inside an interpolated string.
 pub(crate) fn interpolate(value: &Value, into: &mut dyn Write) -> fmt::Result {
     match value {
@@ -46,7 +48,8 @@ fn leaf(value: &Value, into: &mut dyn Write) -> fmt::Result {
 }
 
 /// A value as Ruby's `to_s` prints it.
-pub(crate) fn to_s(value: &Value) -> String {
+#[must_use]
+pub fn to_s(value: &Value) -> String {
     let mut text = String::new();
     let done = match value {
         Value::Array(_) | Value::Hash(_) => write_inspect(value, &mut text),
@@ -59,7 +62,8 @@ pub(crate) fn to_s(value: &Value) -> String {
 }
 
 /// A value as Ruby's `inspect` prints it.
-pub(crate) fn inspect(value: &Value) -> String {
+#[must_use]
+pub fn inspect(value: &Value) -> String {
     let mut text = String::new();
     let done = write_inspect(value, &mut text);
     debug_assert!(done.is_ok());
@@ -131,7 +135,8 @@ fn inspect_text(text: &str) -> String {
 }
 
 /// Ruby's `==`, for which `1` is `1.0` and texts have their case.
-pub(crate) fn equal(left: &Value, right: &Value) -> bool {
+#[must_use]
+pub fn equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Int(a), Value::Float(b)) | (Value::Float(b), Value::Int(a)) => *a as f64 == *b,
         (Value::Array(a), Value::Array(b)) => {
@@ -147,7 +152,8 @@ pub(crate) fn equal(left: &Value, right: &Value) -> bool {
 }
 
 /// Ruby's `flatten`.
-pub(crate) fn flatten(values: &[Value]) -> Vec<Value> {
+#[must_use]
+pub fn flatten(values: &[Value]) -> Vec<Value> {
     let mut flat = Vec::with_capacity(values.len());
     flatten_into(values, &mut flat);
     flat
@@ -164,7 +170,8 @@ fn flatten_into(values: &[Value], flat: &mut Vec<Value>) {
 
 /// A value as functions of the old kind get it: patterns, versions, times and bytes are texts, and so is
 /// undef where it is an argument itself.
-pub(crate) fn old_argument(value: &Value) -> Value {
+#[must_use]
+pub fn old_argument(value: &Value) -> Value {
     match value {
         Value::Undef => Value::from(""),
         other => old(other),

@@ -51,7 +51,7 @@ impl Evaluator<'_> {
     }
 
     /// Takes the bytes and the work of a list that a function makes.
-    pub(crate) fn charge(&self, elements: usize) -> Eval<()> {
+    pub fn charge(&self, elements: usize) -> Eval<()> {
         self.budget
             .steps(elements as u64)
             .and_then(|()| self.budget.bytes(elements as u64 * ELEMENT_BYTES))
@@ -60,12 +60,12 @@ impl Evaluator<'_> {
 
     /// Takes the bytes and the step of one more element.
     #[inline]
-    pub(crate) fn charge_element(&self) -> Eval<()> {
+    pub fn charge_element(&self) -> Eval<()> {
         self.charge(1)
     }
 
     /// Refuses a text that grows too large.
-    pub(crate) fn check_size(&self, bytes: usize) -> Eval<()> {
+    pub fn check_size(&self, bytes: usize) -> Eval<()> {
         if bytes as u64 > self.budget.limits().value_bytes_max {
             return Err(self.exhausted_raw(&Exhausted::ValueBytes));
         }
@@ -73,7 +73,7 @@ impl Evaluator<'_> {
     }
 
     /// Takes the bytes of a text that a function makes.
-    pub(crate) fn charge_bytes(&self, bytes: usize) -> Eval<()> {
+    pub fn charge_bytes(&self, bytes: usize) -> Eval<()> {
         self.budget
             .bytes(bytes as u64)
             .map_err(|exhausted| self.exhausted_raw(&exhausted))

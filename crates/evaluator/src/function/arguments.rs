@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use pcore::{Hash, Value};
 
-use crate::Scope;
 use crate::block::Block;
-use crate::error::Place;
+use crate::error::{Eval, Place};
 use crate::evaluator::Cx;
+use crate::{Evaluator, Scope};
 
 /// The arguments of a call, already accepted by the form that runs.
 #[derive(Debug)]
@@ -29,6 +29,11 @@ impl<'a> Call<'a> {
     /// The variables around the call.
     pub fn scope(&self) -> Scope {
         Scope::new(self.cx.frame.cloned())
+    }
+
+    /// Whether a function of this name can be called from where the call stands.
+    pub fn knows_function(&self, evaluator: &mut Evaluator<'_>, name: &str) -> Eval<bool> {
+        Ok(super::core(name).is_some() || evaluator.knows_function(self.cx, name)?)
     }
 
     /// Takes an argument out; `undef` if it was not given.

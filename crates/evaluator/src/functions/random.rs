@@ -6,7 +6,8 @@ use pcore::Value;
 use crate::Evaluator;
 use crate::error::{Eval, raise};
 use crate::function::{Call, Form, Function, any, one};
-use crate::{mersenne, ruby};
+use crate::mersenne::Random;
+use crate::ruby;
 
 pub(super) static FUNCTIONS: &[Function] = &[Function::new(
     "fqdn_rand",
@@ -40,7 +41,7 @@ fn fqdn_rand(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let digest: [u8; 16] = Md5::digest(text.as_bytes()).into();
     match u64::try_from(max) {
         Ok(max) if max > 0 => Ok(Value::Int(
-            i64::try_from(mersenne::below(&digest, max)).unwrap_or_default(),
+            i64::try_from(Random::new(&digest).below(max)).unwrap_or_default(),
         )),
         _ => raise(format!("invalid argument - {max}")),
     }

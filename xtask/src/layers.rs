@@ -25,7 +25,10 @@ const FLOORS: &[(u8, &[&str])] = &[
         ],
     ),
     (1, &["api-types", "pcp", "pxp"]),
-    (2, &["evaluator", "hiera", "lookup", "pcore", "syntax"]),
+    (
+        2,
+        &["evaluator", "hiera", "lookup", "pcore", "stdlib", "syntax"],
+    ),
     (
         3,
         &[
@@ -64,6 +67,8 @@ const SIDEWAYS: &[(&str, &str)] = &[
     ("lookup", "hiera"),
     ("lookup", "pcore"),
     ("pcore", "syntax"),
+    ("stdlib", "evaluator"),
+    ("stdlib", "pcore"),
     ("access", "store"),
     ("access-directory", "access"),
     ("access-directory", "store"),

@@ -1,0 +1,11 @@
+//! The limits of this crate, with their reasons.
+
+/// Elements that `range` makes, as in stdlib.
+pub const RANGE_ELEMENTS_MAX: usize = 1_000_000;
+
+/// Digits that `convert_base` takes: the work is the square of their number, a million steps.
+pub const BASE_DIGITS_MAX: usize = 1_000;
+
+/// Lists and hashes inside each other in what is written as JSON, TOML or code. An evaluation holds 512,
+/// and some more are put around them.
+pub const NESTING_MAX: usize = 600;

@@ -1,0 +1,68 @@
+//! Functions that declare or find resources: a host with a catalog carries them out, any other says why
+//! it cannot. `assert_private` asks who calls, which only code of a catalog has an answer to.
+
+use evaluator::function::{Call, Form, Function, any, one, optional};
+use evaluator::{Eval, Evaluator, raise};
+use pcore::Value;
+
+const PACKAGES: &str = "Variant[String[1], Array[String[1]], Hash[String[1], Any]]";
+
+macro_rules! packages {
+    () => {
+        &[Form::new(
+            &[
+                one(PACKAGES, "packages"),
+                optional("Hash", "default_attributes"),
+            ],
+            needs_catalog,
+        )
+        .returning("Undef")]
+    };
+}
+
+macro_rules! any_arguments {
+    ($run:path) => {
+        &[Form::new(&[any("Any", "args")], $run)]
+    };
+}
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function::new("ensure_packages", packages!()),
+    Function::new("stdlib::ensure_packages", packages!()),
+    Function::new("ensure_resource", any_arguments!(needs_catalog)),
+    Function::new("ensure_resources", any_arguments!(needs_catalog)),
+    Function::new("defined_with_params", any_arguments!(needs_catalog)),
+    Function::new("getparam", any_arguments!(needs_catalog)),
+    Function::new(
+        "stdlib::str2resource",
+        &[Form::new(&[one("String", "res_string")], needs_catalog)],
+    ),
+    Function::new("assert_private", any_arguments!(assert_private)),
+    Function::new("private", any_arguments!(assert_private)),
+];
+
+fn needs_catalog(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
+    let host = evaluator.host();
+    if let Some(result) = host.unknown_function(evaluator, &mut call) {
+        return result;
+    }
+    raise(format!(
+        "{}(): resources are known only where a catalog is compiled: call it in a class, or in an apply block of a plan",
+        call.name
+    ))
+}
+
+/// Outside of a catalog nobody is in a module, so nobody is in another one.
+fn assert_private(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
+    let host = evaluator.host();
+    if let Some(result) = host.unknown_function(evaluator, &mut call) {
+        return result;
+    }
+    if call.len() > 1 {
+        return raise(format!(
+            "assert_private(): Wrong number of arguments given ({}}}) for 0 or 1)",
+            call.len()
+        ));
+    }
+    Ok(Value::Undef)
+}

@@ -1,0 +1,90 @@
+//! `to_ruby` and `to_python`: data as code of these languages.
+
+use evaluator::function::{Call, Form, Function, one};
+use evaluator::{Eval, Evaluator, raise, ruby};
+use pcore::Value;
+
+macro_rules! both {
+    ($($name:literal => $run:path),+) => {
+        &[$(Function::new($name, &[Form::new(&[one("Any", "object")], $run)])),+]
+    };
+}
+
+pub(super) static FUNCTIONS: &[Function] = both!(
+    "to_ruby" => to_ruby,
+    "stdlib::to_ruby" => to_ruby,
+    "to_python" => to_python,
+    "stdlib::to_python" => to_python
+);
+
+struct Language {
+    arrow: &'static str,
+    words: [&'static str; 3],
+}
+
+fn to_ruby(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    code(
+        evaluator,
+        call.get(0),
+        &Language {
+            arrow: " => ",
+            words: ["true", "false", "nil"],
+        },
+    )
+}
+
+fn to_python(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    code(
+        evaluator,
+        call.get(0),
+        &Language {
+            arrow: ": ",
+            words: ["True", "False", "None"],
+        },
+    )
+}
+
+/// What is no data is written in its form as rich data.
+fn code(evaluator: &Evaluator<'_>, value: &Value, language: &Language) -> Eval {
+    let rich = value
+        .to_rich_json()
+        .or_else(|error| raise(error.to_string()))?;
+    let mut text = String::new();
+    write(evaluator, &Value::from_json(&rich), language, &mut text)?;
+    evaluator.charge_bytes(text.len())?;
+    Ok(Value::from(text))
+}
+
+fn write(
+    evaluator: &Evaluator<'_>,
+    value: &Value,
+    language: &Language,
+    into: &mut String,
+) -> Eval<()> {
+    evaluator.check_size(into.len())?;
+    match value {
+        Value::Bool(true) => into.push_str(language.words[0]),
+        Value::Bool(false) => into.push_str(language.words[1]),
+        Value::Undef => into.push_str(language.words[2]),
+        Value::Array(list) => {
+            into.push('[');
+            for (index, it) in list.iter().enumerate() {
+                into.push_str(if index > 0 { ", " } else { "" });
+                write(evaluator, it, language, into)?;
+            }
+            into.push(']');
+        }
+        Value::Hash(entries) => {
+            into.push('{');
+            for (index, (key, it)) in entries.iter().enumerate() {
+                into.push_str(if index > 0 { ", " } else { "" });
+                write(evaluator, key, language, into)?;
+                into.push_str(language.arrow);
+                write(evaluator, it, language, into)?;
+            }
+            into.push('}');
+        }
+        other => into.push_str(&ruby::inspect(other)),
+    }
+    Ok(())
+}

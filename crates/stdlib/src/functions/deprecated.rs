@@ -1,0 +1,179 @@
+//! Functions that types and newer functions have taken the place of: `is_array`, `is_string`,
+//! `sprintf_hash` and their like, and `deprecation` itself.
+//!
+//! They work, and each call leaves a warning. (Puppet with `strict=error` refuses them.)
+
+use evaluator::function::{Call, Form, Function, any, one, optional};
+use evaluator::{Eval, Evaluator, Level, raise};
+use pcore::{Value, ruby_float};
+
+use super::random::is_integer;
+use crate::old::Old;
+use crate::ruby::address::Address;
+use crate::ruby::numbers::{to_f, to_i};
+use crate::ruby::paths;
+
+/// What tells whether a value is of some kind.
+type Is = fn(&Value) -> bool;
+
+macro_rules! predicates {
+    ($($name:literal ($instead:literal, $raw:literal, $wrong:literal) => $is:path;)+) => {
+        &[$(Function::new($name, &[Form::new(&[any("Any", "args")], {
+            fn entry(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+                warn(evaluator, &call, $name, $instead);
+                let old = if $raw { Old::raw(call) } else { Old::of(call) };
+                predicate(&old, $name, $wrong, $is)
+            }
+            entry
+        })])),+]
+    };
+}
+
+/// The third word: how stdlib's text about wrong numbers of arguments ends; `any`: more than one is fine.
+pub(super) static FUNCTIONS: &[Function] = predicates! {
+    "is_absolute_path" ("Stdlib::Absolutepath", true, "exactly") => is_absolute_path;
+    "is_array" ("Array", true, "any") => is_array;
+    "is_bool" ("Boolean", true, "one") => is_bool;
+    "is_float" ("Float", true, "plain") => is_float;
+    "is_hash" ("Hash", false, "one") => is_hash;
+    "is_integer" ("Integer", false, "plain") => is_integer;
+    "is_ip_address" ("Stdlib::IP::Address", true, "plain") => is_ip;
+    "is_ipv4_address" ("Stdlib::IP::Address::V4", true, "plain") => is_ipv4;
+    "is_ipv6_address" ("Stdlib::IP::Address::V6", true, "plain") => is_ipv6;
+    "is_numeric" ("Numeric", true, "plain") => is_numeric;
+    "is_string" ("String", true, "any") => is_string;
+};
+
+pub(super) static OTHERS: &[Function] = &[
+    Function::new(
+        "deprecation",
+        &[Form::new(
+            &[
+                one("String", "key"),
+                one("String", "message"),
+                optional("Boolean", "use_strict_setting"),
+            ],
+            deprecation,
+        )],
+    ),
+    Function::new(
+        "sprintf_hash",
+        &[Form::new(
+            &[one("String", "format"), one("Hash", "arguments")],
+            sprintf_hash,
+        )],
+    ),
+];
+
+fn warn(evaluator: &Evaluator<'_>, call: &Call<'_>, name: &str, instead: &str) {
+    let text = format!("the function '{name}' is deprecated: match with `=~ {instead}`");
+    evaluator.host().log(Level::Warning, &text, &call.place());
+}
+
+fn predicate(old: &Old, name: &str, wrong: &str, is: Is) -> Eval {
+    let count = old.len();
+    match (wrong, count) {
+        (_, 1) => {}
+        ("any", 2..) => {}
+        ("exactly", _) => old.exactly(name, 1)?,
+        ("plain", _) => {
+            return raise(format!(
+                "{name}(): Wrong number of arguments given {count} for 1"
+            ));
+        }
+        _ => {
+            return raise(format!(
+                "{name}(): Wrong number of arguments given ({count} for 1)"
+            ));
+        }
+    }
+    Ok(Value::Bool(is(old.get(0))))
+}
+
+pub(super) fn is_absolute_path(value: &Value) -> bool {
+    value.as_str().is_some_and(paths::is_absolute)
+}
+
+fn is_array(value: &Value) -> bool {
+    matches!(value, Value::Array(_))
+}
+
+fn is_bool(value: &Value) -> bool {
+    matches!(value, Value::Bool(_))
+}
+
+fn is_hash(value: &Value) -> bool {
+    matches!(value, Value::Hash(_))
+}
+
+fn is_float(value: &Value) -> bool {
+    match value {
+        Value::Float(_) => true,
+        Value::Str(text) => **text == *ruby_float(to_f(text)),
+        _ => false,
+    }
+}
+
+/// A text that is the text of a number is none.
+fn is_string(value: &Value) -> bool {
+    match value {
+        Value::Undef => true,
+        Value::Str(text) => **text != *ruby_float(to_f(text)) && **text != *to_i(text).to_string(),
+        _ => false,
+    }
+}
+
+fn is_numeric(value: &Value) -> bool {
+    match value {
+        Value::Int(_) | Value::Float(_) => true,
+        Value::Str(text) => text.split('\n').any(is_number),
+        _ => false,
+    }
+}
+
+/// `-1.5e-3`: no zeros in front, digits behind a point.
+fn is_number(line: &str) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
+    let line = line.strip_prefix('-').unwrap_or(line);
+    let (mantissa, exponent) = match line.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
+        None => (line, None),
+    };
+    let (whole, fraction) = match mantissa.split_once('.') {
+        Some((whole, fraction)) => (whole, Some(fraction)),
+        None => (mantissa, None),
+    };
+    digits(whole)
+        && (whole == "0" || !whole.starts_with('0'))
+        && fraction.is_none_or(digits)
+        && exponent.is_none_or(|it| digits(it.strip_prefix('-').unwrap_or(it)))
+}
+
+fn address(value: &Value) -> Option<Address> {
+    value.as_str().and_then(|text| Address::parse(text).ok())
+}
+
+pub(super) fn is_ip(value: &Value) -> bool {
+    address(value).is_some()
+}
+
+pub(super) fn is_ipv4(value: &Value) -> bool {
+    address(value).is_some_and(|it| !it.is_v6)
+}
+
+pub(super) fn is_ipv6(value: &Value) -> bool {
+    address(value).is_some_and(|it| it.is_v6)
+}
+
+fn deprecation(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    evaluator
+        .host()
+        .log(Level::Warning, &call.text(1), &call.place());
+    Ok(Value::Undef)
+}
+
+fn sprintf_hash(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    let text = "the function 'sprintf_hash' is deprecated: sprintf takes a hash";
+    evaluator.host().log(Level::Warning, text, &call.place());
+    evaluator.call_function("sprintf", call.arguments, None)
+}

@@ -1,0 +1,89 @@
+//! `stdlib::sha256`, `stdlib::crc32`, `fqdn_uuid`.
+
+use evaluator::function::{Call, Form, Function, one};
+use evaluator::{Eval, Evaluator, raise, ruby};
+use pcore::Value;
+use sha1::Sha1;
+use sha2::{Digest as _, Sha256};
+
+use crate::old::{Old, class, old_functions};
+
+const DATA: &str = "Variant[ScalarData, Sensitive[ScalarData], Binary, Sensitive[Binary]]";
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function::new(
+        "stdlib::sha256",
+        &[Form::new(&[one(DATA, "my_data")], sha256).returning("String")],
+    ),
+    Function::new(
+        "stdlib::crc32",
+        &[Form::new(&[one(DATA, "my_data")], crc32).returning("String")],
+    ),
+];
+
+pub(super) static OLD: &[Function] = old_functions! {
+    "fqdn_uuid" => fqdn_uuid;
+};
+
+/// Bytes count as their text, which is base64.
+fn text(value: &Value) -> String {
+    match value {
+        Value::Sensitive(inner) => ruby::to_s(inner),
+        other => ruby::to_s(other),
+    }
+}
+
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes
+        .iter()
+        .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+            for half in [byte >> 4, byte & 15] {
+                text.extend(char::from_digit(half.into(), 16));
+            }
+            text
+        })
+}
+
+fn sha256(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    Ok(Value::from(hex(&Sha256::digest(
+        text(call.get(0)).as_bytes(),
+    ))))
+}
+
+fn crc32(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    const POLYNOMIAL: u32 = 0xedb8_8320;
+    let rest = text(call.get(0)).bytes().fold(u32::MAX, |rest, byte| {
+        (0..8).fold(rest ^ u32::from(byte), |rest, _| {
+            (rest >> 1) ^ (POLYNOMIAL & (rest & 1).wrapping_neg())
+        })
+    });
+    Ok(Value::from(format!("{:x}", !rest)))
+}
+
+/// The UUID of version 5 of a name in the name space of DNS.
+fn fqdn_uuid(_: &mut Evaluator<'_>, old: &Old) -> Eval {
+    const DNS: u128 = 0x6ba7_b810_9dad_11d1_80b4_00c0_4fd4_30c8;
+    match old.arguments.as_slice() {
+        [] => raise("fqdn_uuid: No arguments given"),
+        [Value::Str(name)] => {
+            let digest = Sha1::new()
+                .chain_update(DNS.to_be_bytes())
+                .chain_update(name.as_bytes())
+                .finalize();
+            let mut bytes = [0; 16];
+            bytes.copy_from_slice(&digest[..16]);
+            bytes[6] = bytes[6] & 0x0f | 0x50;
+            bytes[8] = bytes[8] & 0x3f | 0x80;
+            let parts = [0..4, 4..6, 6..8, 8..10, 10..16].map(|part| hex(&bytes[part]));
+            Ok(Value::from(parts.join("-")))
+        }
+        [other] => raise(format!(
+            "no implicit conversion of {} into String",
+            class(other)
+        )),
+        _ => raise(format!(
+            "fqdn_uuid: Too many arguments given ({})",
+            old.len()
+        )),
+    }
+}

@@ -1,0 +1,131 @@
+//! Files of modules: `loadyaml`, `loadjson`, `get_module_path`, `load_module_metadata`.
+//!
+//! The rule that must hold: files come from the environment's code and from nowhere else, so that they
+//! are the same when a program is evaluated again. A path that no module has is a file that is not there.
+
+use std::sync::Arc;
+
+use evaluator::function::Function;
+use evaluator::{Eval, Evaluator, Owner, raise, ruby};
+use pcore::{Hash, Value};
+use psych::Options;
+
+use super::parse::{json, or_default, yaml};
+use crate::old::{Old, class, old_functions};
+
+pub(super) static FUNCTIONS: &[Function] = old_functions! {
+    "get_module_path" => get_module_path;
+    "load_module_metadata" => load_module_metadata;
+    "loadjson" => loadjson, >= 1;
+    "loadyaml" => loadyaml, >= 1;
+};
+
+fn get_module_path(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+    if old.len() != 1 {
+        return raise("get_module_path(): Wrong number of arguments, expects one");
+    }
+    module_path(evaluator, old.get(0)).map(Value::Str)
+}
+
+fn module_path(evaluator: &Evaluator<'_>, name: &Value) -> Eval<Arc<str>> {
+    let name = ruby::to_s(name);
+    match evaluator.host().code().module(&name) {
+        Some(module) => Ok(module.path),
+        None => raise(format!("Could not find module {name} in the environment")),
+    }
+}
+
+fn load_module_metadata(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+    if !matches!(old.len(), 1 | 2) {
+        return raise("load_module_metadata(): Wrong number of arguments, expects one or two");
+    }
+    module_path(evaluator, old.get(0))?;
+    let name = ruby::to_s(old.get(0));
+    match read(evaluator, &name, "metadata.json")? {
+        Some(text) => json(&text).or_else(raise),
+        None if old.get(1).is_truthy() => Ok(Value::hash(Hash::new())),
+        None => raise(format!(
+            "load_module_metadata(): No metadata.json file for module {name}"
+        )),
+    }
+}
+
+fn read(evaluator: &Evaluator<'_>, module: &str, path: &str) -> Eval<Option<String>> {
+    let file = match evaluator.host().code().read(Owner::Module(module), path) {
+        Ok(Some(file)) => file,
+        Ok(None) => return Ok(None),
+        Err(error) => return raise(error.to_string()),
+    };
+    evaluator.charge_bytes(file.bytes.len())?;
+    match std::str::from_utf8(&file.bytes) {
+        Ok(text) => Ok(Some(text.to_owned())),
+        Err(_) => raise(format!("{} is not UTF-8", file.path)),
+    }
+}
+
+/// A file by the path that `find_file` and `module_directory` give.
+fn of_a_module(evaluator: &Evaluator<'_>, path: &str) -> Eval<Option<String>> {
+    let code = evaluator.host().code();
+    for name in code.modules() {
+        let Some(module) = code.module(&name) else {
+            continue;
+        };
+        let inside = path
+            .strip_prefix(module.path.trim_end_matches('/'))
+            .and_then(|rest| rest.strip_prefix('/'));
+        if let Some(inside) = inside
+            && inside
+                .split('/')
+                .all(|part| !matches!(part, "" | "." | ".."))
+        {
+            return read(evaluator, &name, inside);
+        }
+    }
+    Ok(None)
+}
+
+fn loaded(
+    evaluator: &Evaluator<'_>,
+    old: &Old,
+    name: &str,
+    parse: impl FnOnce(&str) -> Result<Value, String>,
+) -> Eval {
+    let default = old.get(1);
+    let path = match old.get(0) {
+        Value::Str(path) => path,
+        _ if default.is_truthy() => return Ok(default.clone()),
+        other => {
+            return raise(format!(
+                "undefined method `start_with?' for {}",
+                class(other)
+            ));
+        }
+    };
+    if path.starts_with("http://") || path.starts_with("https://") {
+        return raise(format!(
+            "{name}(): nothing is loaded from the network, since a program that is evaluated again must see the same: fetch {path} in a task"
+        ));
+    }
+    match of_a_module(evaluator, path)? {
+        Some(text) => or_default(parse(&text), default),
+        None => {
+            old.warn(
+                evaluator,
+                &format!("Can't load '{path}' File does not exist!"),
+            );
+            Ok(default.clone())
+        }
+    }
+}
+
+fn loadyaml(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+    let options = Options {
+        symbols: true,
+        ..Options::PLAN
+    };
+    loaded(evaluator, old, "loadyaml", |text| yaml(text, options))
+}
+
+fn loadjson(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+    loaded(evaluator, old, "loadjson", json)
+}

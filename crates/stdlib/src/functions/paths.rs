@@ -1,0 +1,51 @@
+//! `basename`, `dirname`, `stdlib::extname`.
+
+use evaluator::function::{Call, Form, Function, one};
+use evaluator::{Eval, Evaluator, raise};
+use pcore::Value;
+
+use crate::old::{Old, old_functions};
+use crate::ruby::paths;
+
+pub(super) static FUNCTIONS: &[Function] = old_functions! {
+    "basename" => basename;
+    "dirname" => dirname;
+};
+
+pub(super) static NEW: &[Function] = &[Function::new(
+    "stdlib::extname",
+    &[Form::new(&[one("String", "filename")], extname).returning("String")],
+)];
+
+fn extname(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    Ok(Value::from(paths::extname(&call.text(0))))
+}
+
+fn basename(_: &mut Evaluator<'_>, old: &Old) -> Eval {
+    match old.arguments.as_slice() {
+        [] => raise("basename(): No arguments given"),
+        [_, _, _, ..] => raise(format!(
+            "basename(): Too many arguments given ({})",
+            old.len()
+        )),
+        [Value::Str(path)] => Ok(Value::from(paths::basename(path, ""))),
+        [Value::Str(path), Value::Str(suffix)] => Ok(Value::from(paths::basename(path, suffix))),
+        [Value::Str(_), _] => raise("basename(): Requires string as second argument"),
+        _ => raise("basename(): Requires string as first argument"),
+    }
+}
+
+fn dirname(_: &mut Evaluator<'_>, old: &Old) -> Eval {
+    match old.arguments.as_slice() {
+        [] => raise("dirname(): No arguments given"),
+        [_, _, ..] => raise(format!(
+            "dirname(): Too many arguments given ({})",
+            old.len()
+        )),
+        [Value::Str(path)] if path.is_empty() => {
+            raise("dirname(): Requires a non-empty string as argument")
+        }
+        [Value::Str(path)] => Ok(Value::from(paths::dirname(path))),
+        _ => raise("dirname(): Requires string as argument"),
+    }
+}

@@ -1,0 +1,249 @@
+//! Numbers that follow from a seed (`seeded_rand`, `fqdn_rotate`, `fqdn_rand_string`), and `shuffle`,
+//! whose numbers are the host's.
+
+use evaluator::function::{Call, Form, Function, any, one, optional};
+use evaluator::{Eval, Evaluator, Random, raise, ruby};
+use md5::{Digest as _, Md5};
+use pcore::Value;
+use sha2::Sha256;
+
+use super::facts::{facts, known};
+use crate::old::{Old, old_functions};
+use crate::ruby::numbers::value_to_i;
+
+pub(super) static FUNCTIONS: &[Function] = old_functions! {
+    "fqdn_rand_string" => fqdn_rand_string, >= 1;
+    "fqdn_rotate" => fqdn_rotate;
+    "seeded_rand" => seeded_rand, = 2;
+    "shuffle" => shuffle;
+};
+
+macro_rules! string {
+    () => {
+        &[Form::new(
+            &[
+                one("Integer[1]", "length"),
+                one("String", "seed"),
+                optional("String[2]", "charset"),
+            ],
+            seeded_rand_string,
+        )]
+    };
+}
+
+pub(super) static NEW: &[Function] = &[
+    Function::new("seeded_rand_string", string!()),
+    Function::new("stdlib::seeded_rand_string", string!()),
+    Function::new(
+        "stdlib::seeded_rand",
+        &[Form::new(
+            &[one("Integer[1]", "max"), one("String", "seed")],
+            new_seeded_rand,
+        )],
+    ),
+    Function::new(
+        "stdlib::fqdn_rand_string",
+        &[Form::new(
+            &[
+                one("Integer[1]", "length"),
+                optional("Optional[String]", "charset"),
+                any("Any", "seed"),
+            ],
+            new_fqdn_rand_string,
+        )],
+    ),
+    Function::new(
+        "stdlib::fqdn_rotate",
+        &[
+            Form::new(
+                &[
+                    one("String", "input"),
+                    any("Variant[Integer,String]", "seeds"),
+                ],
+                new_rotate,
+            )
+            .returning("String"),
+            Form::new(
+                &[
+                    one("Array", "input"),
+                    any("Variant[Integer,String]", "seeds"),
+                ],
+                new_rotate,
+            )
+            .returning("Array"),
+        ],
+    ),
+];
+
+fn below(random: &mut Random, limit: usize) -> usize {
+    usize::try_from(random.below(limit as u64)).unwrap_or_default()
+}
+
+fn seeded(seed: &str, max: i64) -> Value {
+    let limit = u64::try_from(max).unwrap_or(1);
+    let number = Random::new(&Md5::digest(seed.as_bytes())).below(limit);
+    Value::Int(i64::try_from(number).unwrap_or_default())
+}
+
+/// Whether a value is an integer or the text of one.
+pub(super) fn is_integer(value: &Value) -> bool {
+    match value {
+        Value::Int(_) => true,
+        Value::Str(text) => text.split('\n').any(|line| {
+            let digits = line.strip_prefix('-').unwrap_or(line);
+            let is_number = !digits.is_empty() && digits.bytes().all(|it| it.is_ascii_digit());
+            is_number && (digits == "0" || !digits.starts_with('0'))
+        }),
+        _ => false,
+    }
+}
+
+fn seeded_rand(_: &mut Evaluator<'_>, old: &Old) -> Eval {
+    if !is_integer(old.get(0)) || value_to_i(old.get(0))? <= 0 {
+        return raise("seeded_rand(): first argument must be a positive integer");
+    }
+    match old.get(1) {
+        Value::Str(seed) => Ok(seeded(seed, value_to_i(old.get(0))?)),
+        _ => raise("seeded_rand(): second argument must be a string"),
+    }
+}
+
+fn new_seeded_rand(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    Ok(seeded(&call.text(1), call.int(0)))
+}
+
+fn seeded_rand_string(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    const LETTERS: &str = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    let letters: Vec<char> = call.get(2).as_str().unwrap_or(LETTERS).chars().collect();
+    let mut random = Random::new(&Sha256::digest(call.text(1).as_bytes()));
+    let mut text = String::new();
+    for _ in 0..call.int(0) {
+        evaluator.charge_element()?;
+        text.push(letters[below(&mut random, letters.len())]);
+    }
+    Ok(Value::from(text))
+}
+
+/// `join(':')` of seeds.
+fn joined(seeds: &[Value]) -> String {
+    let texts: Vec<String> = ruby::flatten(seeds).iter().map(ruby::to_s).collect();
+    texts.join(":")
+}
+
+fn rand_string(evaluator: &mut Evaluator<'_>, length: i64, charset: &str, seeds: &[Value]) -> Eval {
+    const LETTERS: &str = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    let letters: Vec<char> = if charset.is_empty() { LETTERS } else { charset }
+        .chars()
+        .collect();
+    let count = Value::Int(i64::try_from(letters.len()).unwrap_or(i64::MAX));
+    let mut text = String::new();
+    for place in 1..=length {
+        evaluator.charge_element()?;
+        let mut seeds = seeds.to_vec();
+        seeds.push(Value::Int(place));
+        let arguments = vec![count.clone(), Value::from(joined(&seeds))];
+        let index = evaluator.call_function("fqdn_rand", arguments, None)?;
+        let index = index.as_int().and_then(|it| usize::try_from(it).ok());
+        text.extend(index.and_then(|index| letters.get(index)));
+    }
+    Ok(Value::from(text))
+}
+
+fn fqdn_rand_string(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+    let length = match old.get(0) {
+        length if is_integer(length) => value_to_i(length)?,
+        _ => 0,
+    };
+    if length <= 0 {
+        return raise("fqdn_rand_string(): first argument must be a positive integer");
+    }
+    let charset = match old.get(1) {
+        Value::Undef => "",
+        Value::Str(charset) => charset,
+        _ => return raise("fqdn_rand_string(): second argument must be undef or a string"),
+    };
+    rand_string(
+        evaluator,
+        length,
+        charset,
+        old.arguments.get(2..).unwrap_or_default(),
+    )
+}
+
+fn new_fqdn_rand_string(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    let charset = call.text(1);
+    rand_string(
+        evaluator,
+        call.int(0),
+        &charset,
+        call.arguments.get(2..).unwrap_or_default(),
+    )
+}
+
+/// Turns the letters of a text or the elements of a list, as far as the node's name says.
+fn rotated(evaluator: &Evaluator<'_>, value: &Value, seeds: &[Value]) -> Eval {
+    let fqdn = match known(evaluator, &["networking", "fqdn"])? {
+        Value::Undef => match facts(evaluator)?
+            .as_hash()
+            .and_then(|it| it.get_str("fqdn"))
+        {
+            Some(fqdn) => fqdn.clone(),
+            None => evaluator.global("fqdn").unwrap_or_default(),
+        },
+        fqdn => fqdn,
+    };
+    let mut named = vec![fqdn];
+    named.extend_from_slice(seeds);
+    let mut random = Random::new(&Md5::digest(joined(&named).as_bytes()));
+    Ok(match value {
+        Value::Str(text) if text.chars().nth(1).is_some() => {
+            let mut letters: Vec<char> = text.chars().collect();
+            evaluator.charge(letters.len())?;
+            let places = below(&mut random, letters.len());
+            letters.rotate_left(places);
+            Value::from(letters.into_iter().collect::<String>())
+        }
+        Value::Array(list) if list.len() > 1 => {
+            evaluator.charge(list.len())?;
+            let mut list = list.to_vec();
+            let places = below(&mut random, list.len());
+            list.rotate_left(places);
+            Value::array(list)
+        }
+        other => other.clone(),
+    })
+}
+
+fn fqdn_rotate(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+    old.some("fqdn_rotate", "1")?;
+    if !matches!(old.get(0), Value::Str(_) | Value::Array(_)) {
+        return raise("fqdn_rotate(): Requires either array or string to work with");
+    }
+    rotated(evaluator, old.get(0), &old.arguments[1..])
+}
+
+fn new_rotate(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    rotated(evaluator, call.get(0), &call.arguments[1..])
+}
+
+fn shuffle(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+    old.some("shuffle", "1")?;
+    let mut elements: Vec<Value> = match old.get(0) {
+        Value::Str(text) => text.chars().map(|it| Value::from(it.to_string())).collect(),
+        Value::Array(list) => list.to_vec(),
+        _ => return raise("shuffle(): Requires either array or string to work with"),
+    };
+    if elements.len() <= 1 {
+        return Ok(old.get(0).clone());
+    }
+    evaluator.charge(elements.len())?;
+    let mut random = Random::new(&evaluator.host().random()?);
+    for place in 0..elements.len() {
+        let other = place + below(&mut random, elements.len() - place);
+        elements.swap(place, other);
+    }
+    Ok(match old.get(0) {
+        Value::Str(_) => Value::from(elements.iter().map(ToString::to_string).collect::<String>()),
+        _ => Value::array(elements),
+    })
+}

@@ -1,0 +1,81 @@
+//! `stdlib::rewrap_sensitive_data`, and how what is written from sensitive values becomes sensitive.
+
+use evaluator::function::{Call, Form, Function, one};
+use evaluator::{Eval, Evaluator};
+use pcore::{Hash, Value};
+
+pub(super) static FUNCTIONS: &[Function] = &[Function::new(
+    "stdlib::rewrap_sensitive_data",
+    &[Form::new(&[one("Any", "data")], rewrap)
+        .with_optional_block("Callable[Any]")
+        .returning("Any")],
+)];
+
+fn rewrap(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    let (value, was_sensitive) = unwrapped(evaluator, call.get(0))?;
+    let value = match call.block {
+        Some(block) => evaluator.call_block(block, [value])?,
+        None => value,
+    };
+    Ok(if was_sensitive {
+        Value::sensitive(value)
+    } else {
+        value
+    })
+}
+
+/// Writes a value as a text, which is sensitive if anything in the value is.
+pub(super) fn written(
+    evaluator: &Evaluator<'_>,
+    value: &Value,
+    write: impl FnOnce(&Value) -> Eval<String>,
+) -> Eval {
+    let (bare, was_sensitive) = unwrapped(evaluator, value)?;
+    let text = write(&bare)?;
+    evaluator.charge_bytes(text.len())?;
+    let text = Value::from(text);
+    Ok(if was_sensitive {
+        Value::sensitive(text)
+    } else {
+        text
+    })
+}
+
+/// A value without what hides in it, and whether anything did.
+pub(super) fn unwrapped(evaluator: &Evaluator<'_>, value: &Value) -> Eval<(Value, bool)> {
+    let mut found = false;
+    let bare = unwrap(evaluator, value, &mut found)?;
+    Ok((if found { bare } else { value.clone() }, found))
+}
+
+fn unwrap(evaluator: &Evaluator<'_>, value: &Value, found: &mut bool) -> Eval {
+    evaluator.charge_element()?;
+    Ok(match value {
+        Value::Sensitive(inner) => {
+            *found = true;
+            unwrap(evaluator, inner, found)?
+        }
+        Value::Array(list) => {
+            let mut bare = Vec::with_capacity(list.len());
+            for it in list.iter() {
+                bare.push(unwrap(evaluator, it, found)?);
+            }
+            Value::array(bare)
+        }
+        Value::Hash(entries) => {
+            let mut bare = Hash::with_capacity(entries.len());
+            for (key, it) in entries.iter() {
+                let key = match key {
+                    Value::Sensitive(inner) => {
+                        *found = true;
+                        (**inner).clone()
+                    }
+                    other => other.clone(),
+                };
+                bare.insert(key, unwrap(evaluator, it, found)?);
+            }
+            Value::hash(bare)
+        }
+        other => other.clone(),
+    })
+}

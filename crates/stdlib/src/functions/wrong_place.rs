@@ -1,0 +1,24 @@
+//! Functions that only make sense on the machine where Puppet's server runs: each says why it is not
+//! carried out, and what to do instead.
+
+use evaluator::function::{Call, Form, Function, any};
+use evaluator::{Eval, Evaluator, raise};
+
+macro_rules! refused {
+    ($($name:literal => $why:literal;)+) => {
+        &[$(Function::new($name, &[Form::new(&[any("Any", "args")], {
+            fn refuse(_: &mut Evaluator<'_>, _: Call<'_>) -> Eval {
+                raise(concat!($name, "(): ", $why))
+            }
+            refuse
+        })])),+]
+    };
+}
+
+pub(super) static FUNCTIONS: &[Function] = refused! {
+    "glob" => "the files of the server are not looked at, since a program that is evaluated again must see the same: list them in a task";
+    "pry" => "there is no Ruby here that could be stopped: write values with notice() or out::message()";
+    "validate_augeas" => "augeas is not here: check the file in a task, or with validate_cmd of the file resource";
+    "validate_cmd" => "commands do not run while a program is evaluated: use validate_cmd of the file resource";
+    "validate_x509_rsa_key_pair" => "certificates are not checked while a program is evaluated: check them in a task";
+};

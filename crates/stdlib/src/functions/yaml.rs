@@ -1,0 +1,100 @@
+//! `to_yaml`, as Ruby's Psych writes.
+
+use std::sync::Arc;
+
+use evaluator::function::{Call, Form, Function, one, optional};
+use evaluator::{Eval, Evaluator, raise};
+use pcore::{Hash, Value};
+use psych::{Layout, Mapping, Node, Style, emit};
+
+use super::sensitive::written;
+use crate::defaults::NESTING_MAX;
+
+macro_rules! forms {
+    () => {
+        &[Form::new(
+            &[one("Any", "data"), optional("Hash", "options")],
+            to_yaml,
+        )]
+    };
+}
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function::new("to_yaml", forms!()),
+    Function::new("stdlib::to_yaml", forms!()),
+];
+
+fn to_yaml(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    let layout = layout(&call.hash(1))?;
+    written(evaluator, call.get(0), |value| {
+        let tree = tree(evaluator, value, 0)?;
+        emit(&tree, layout).or_else(|error| raise(error.to_string()))
+    })
+}
+
+/// Options that Psych does not know are left out, as it does; those that would change the notation
+/// otherwise are refused.
+fn layout(options: &Hash) -> Eval<Layout> {
+    let mut layout = Layout::default();
+    for (name, value) in options.iter() {
+        match (name.as_str().unwrap_or_default(), value) {
+            ("indentation", Value::Int(columns)) => {
+                layout.indentation = usize::try_from(*columns).unwrap_or_default();
+            }
+            ("line_width", Value::Int(width)) => layout.line_width = Some(*width),
+            (name @ ("indentation" | "line_width" | "canonical" | "header" | "version"), _) => {
+                return raise(format!(
+                    "to_yaml(): the option '{name}' cannot be {}: only indentation and line_width, as integers, are known",
+                    value.to_program_string()
+                ));
+            }
+            _ => {}
+        }
+    }
+    Ok(layout)
+}
+
+/// What Psych writes of a value. What is no data has no form that anybody but Ruby reads, so it is a
+/// text.
+fn tree(evaluator: &Evaluator<'_>, value: &Value, depth: usize) -> Eval<psych::Value> {
+    evaluator.charge_element()?;
+    if depth > NESTING_MAX {
+        return raise(format!(
+            "collections are nested deeper than {NESTING_MAX} levels"
+        ));
+    }
+    Ok(match value {
+        Value::Undef => psych::Value::Null,
+        Value::Default => psych::Value::Symbol("default".into()),
+        Value::Bool(flag) => psych::Value::Bool(*flag),
+        Value::Int(number) => psych::Value::Integer(*number),
+        Value::Float(number) => psych::Value::Float(*number),
+        Value::Str(text) => psych::Value::String(Arc::clone(text)),
+        Value::Binary(bytes) => psych::Value::Binary(bytes.bytes().into()),
+        Value::Array(list) => {
+            let mut items = Vec::with_capacity(list.len());
+            for it in list.iter() {
+                items.push(node(tree(evaluator, it, depth + 1)?));
+            }
+            psych::Value::Sequence(Arc::new(items))
+        }
+        Value::Hash(entries) => {
+            let mut mapping = Mapping::with_capacity(entries.len());
+            for (key, it) in entries.iter() {
+                let key = node(tree(evaluator, key, depth + 1)?);
+                mapping.insert(key, node(tree(evaluator, it, depth + 1)?));
+            }
+            psych::Value::Mapping(Arc::new(mapping))
+        }
+        other => psych::Value::String(other.to_string().into()),
+    })
+}
+
+fn node(value: psych::Value) -> Node {
+    Node {
+        value,
+        line: 0,
+        column: 0,
+        style: Style::Plain,
+    }
+}

@@ -1,0 +1,131 @@
+//! Functions of Puppet's former interface (`newfunction`): they get any arguments, and say themselves
+//! what is wrong with them. Main type: [`Old`]; [`old_functions`] makes a table of them.
+//!
+//! The rule that must hold: arguments are converted as Puppet does it for them, so an `undef` among them
+//! is an empty text, and a pattern or a time its text.
+
+use std::sync::Arc;
+
+use evaluator::function::Call;
+use evaluator::{Eval, Evaluator, Level, Place, raise, ruby};
+use pcore::{Hash, Value};
+
+/// The arguments of a call.
+pub(crate) struct Old {
+    pub(crate) arguments: Vec<Value>,
+    pub(crate) place: Place,
+}
+
+/// A table of such functions: a name, and what runs. The number of arguments, if Puppet itself looks at
+/// it, stands behind: `= 2` so many, `>= 1` at least.
+macro_rules! old_functions {
+    ($($name:literal => $run:path $(, = $exactly:literal)? $(, >= $least:literal)?;)+) => {
+        &[$(evaluator::function::Function::new(
+            $name,
+            &[evaluator::function::Form::new(
+                &[evaluator::function::any("Any", "args")],
+                {
+                    fn entry(
+                        evaluator: &mut evaluator::Evaluator<'_>,
+                        call: evaluator::function::Call<'_>,
+                    ) -> evaluator::Eval {
+                        let old = $crate::old::Old::of(call);
+                        $(old.exactly($name, $exactly)?;)?
+                        $(old.at_least($name, $least)?;)?
+                        $run(evaluator, &old)
+                    }
+                    entry
+                },
+            )
+            .with_optional_block("")],
+        )),+]
+    };
+}
+pub(crate) use old_functions;
+
+impl Old {
+    pub(crate) fn of(call: Call<'_>) -> Self {
+        Self {
+            place: call.place(),
+            arguments: call.arguments.iter().map(ruby::old_argument).collect(),
+        }
+    }
+
+    /// Arguments as they are, for functions that stand behind one of the new kind.
+    pub(crate) fn raw(call: Call<'_>) -> Self {
+        Self {
+            place: call.place(),
+            arguments: call.arguments,
+        }
+    }
+
+    pub(crate) fn get(&self, index: usize) -> &Value {
+        const UNDEF: &Value = &Value::Undef;
+        self.arguments.get(index).unwrap_or(UNDEF)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.arguments.len()
+    }
+
+    pub(crate) fn text(&self, index: usize) -> Option<&Arc<str>> {
+        match self.get(index) {
+            Value::Str(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn list(&self, index: usize) -> Option<&Arc<Vec<Value>>> {
+        match self.get(index) {
+            Value::Array(elements) => Some(elements),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn hash(&self, index: usize) -> Option<&Arc<Hash>> {
+        match self.get(index) {
+            Value::Hash(entries) => Some(entries),
+            _ => None,
+        }
+    }
+
+    /// Refuses another number of arguments, as Puppet does before it runs such a function.
+    pub(crate) fn exactly(&self, name: &str, count: usize) -> Eval<()> {
+        if self.len() == count {
+            return Ok(());
+        }
+        raise(format!(
+            "{name}(): Wrong number of arguments given ({} for {count})",
+            self.len()
+        ))
+    }
+
+    pub(crate) fn at_least(&self, name: &str, count: usize) -> Eval<()> {
+        if self.len() >= count {
+            return Ok(());
+        }
+        raise(format!(
+            "{name}(): Wrong number of arguments given ({} for minimum {count})",
+            self.len()
+        ))
+    }
+
+    /// The usual refusal of a call without arguments; `wanted` is what the text names.
+    pub(crate) fn some(&self, name: &str, wanted: &str) -> Eval<()> {
+        if self.arguments.is_empty() {
+            return raise(format!(
+                "{name}(): Wrong number of arguments given (0 for {wanted})"
+            ));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn warn(&self, evaluator: &Evaluator<'_>, message: &str) {
+        evaluator.host().log(Level::Warning, message, &self.place);
+    }
+}
+
+/// The name of a value's class in Ruby.
+pub(crate) fn class(value: &Value) -> String {
+    ruby::class_name(value)
+}

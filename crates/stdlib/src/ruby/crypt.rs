@@ -1,0 +1,325 @@
+//! `crypt` of Unix systems with MD5 and SHA-2, and PBKDF2: [`crypt`], [`pbkdf2_sha512`].
+//!
+//! The methods are written down by Poul-Henning Kamp and Ulrich Drepper; the tests hold values of
+//! libxcrypt.
+
+use md5::Md5;
+use sha2::{Digest as _, Sha256, Sha512};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Method {
+    Md5,
+    Sha256,
+    Sha512,
+    Bcrypt,
+}
+
+/// Longest password, as in libxcrypt: the work is the square of it.
+const PASSWORD_BYTES_MAX: usize = 511;
+const ROUNDS: usize = 5_000;
+const MD5_ROUNDS: usize = 1_000;
+
+impl Method {
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "md5" => Self::Md5,
+            "sha-256" => Self::Sha256,
+            "sha-512" => Self::Sha512,
+            "bcrypt" | "bcrypt-a" | "bcrypt-x" | "bcrypt-y" => Self::Bcrypt,
+            _ => return None,
+        })
+    }
+
+    pub(crate) fn takes_salt(self, salt: &str) -> bool {
+        let is_salt = |text: &str| {
+            text.bytes()
+                .all(|it| it.is_ascii_alphanumeric() || matches!(it, b'.' | b'/'))
+        };
+        if self != Self::Bcrypt {
+            return is_salt(salt);
+        }
+        let (cost, rest) = salt.split_at_checked(3).unwrap_or_default();
+        let is_cost = cost.ends_with('$') && cost[..2].bytes().all(|it| it.is_ascii_digit());
+        is_cost && rest.get(..22).is_some_and(is_salt)
+    }
+
+    pub(crate) fn salt_form(self) -> &'static str {
+        match self {
+            Self::Bcrypt => "match (?-mix:^[0-9]{2}\\$[./A-Za-z0-9]{22})",
+            _ => "be in the set [a-zA-Z0-9./]",
+        }
+    }
+}
+
+/// The hash with its method and salt in front.
+pub(crate) fn crypt(method: Method, password: &str, salt: &str) -> Result<String, String> {
+    if password.contains('\0') {
+        return Err("string contains null byte".to_owned());
+    }
+    if password.len() > PASSWORD_BYTES_MAX {
+        return Err(format!(
+            "pw_hash(): a password of more than {PASSWORD_BYTES_MAX} bytes"
+        ));
+    }
+    let (password, salt) = (password.as_bytes(), salt.as_bytes());
+    Ok(match method {
+        Method::Md5 => md5_crypt(password, cut(salt, 8)),
+        Method::Sha256 => sha_crypt(
+            "5",
+            password,
+            cut(salt, 16),
+            &|parts| digest::<Sha256>(parts),
+            &SHA256_ORDER,
+        ),
+        Method::Sha512 => sha_crypt(
+            "6",
+            password,
+            cut(salt, 16),
+            &|parts| digest::<Sha512>(parts),
+            &SHA512_ORDER,
+        ),
+        Method::Bcrypt => {
+            return Err("pw_hash(): bcrypt is not here: use SHA-512".to_owned());
+        }
+    })
+}
+
+fn cut(salt: &[u8], bytes: usize) -> &[u8] {
+    &salt[..salt.len().min(bytes)]
+}
+
+fn digest<D: sha2::Digest>(parts: &[&[u8]]) -> Vec<u8> {
+    let mut digest = D::new();
+    for part in parts {
+        digest.update(part);
+    }
+    digest.finalize().to_vec()
+}
+
+fn md5_crypt(password: &[u8], salt: &[u8]) -> String {
+    let inner = digest::<Md5>(&[password, salt, password]);
+    let mut start: Vec<u8> = [password, b"$1$", salt].concat();
+    start.extend(inner.iter().cycle().take(password.len()));
+    let mut bits = password.len();
+    while bits > 0 {
+        start.push(if bits & 1 == 1 { 0 } else { password[0] });
+        bits >>= 1;
+    }
+    let mut last = digest::<Md5>(&[&start]);
+    for round in 0..MD5_ROUNDS {
+        last = round_of::<Md5>(round, &last, password, salt);
+    }
+    let mut text = format!("$1${}$", String::from_utf8_lossy(salt));
+    for [a, b, c] in [[0, 6, 12], [1, 7, 13], [2, 8, 14], [3, 9, 15], [4, 10, 5]] {
+        letters(&[last[a], last[b], last[c]], &mut text);
+    }
+    letters(&[last[11]], &mut text);
+    text
+}
+
+fn round_of<D: sha2::Digest>(round: usize, last: &[u8], password: &[u8], salt: &[u8]) -> Vec<u8> {
+    let is_odd = round & 1 == 1;
+    let mut parts = vec![if is_odd { password } else { last }];
+    if !round.is_multiple_of(3) {
+        parts.push(salt);
+    }
+    if !round.is_multiple_of(7) {
+        parts.push(password);
+    }
+    parts.push(if is_odd { last } else { password });
+    digest::<D>(&parts)
+}
+
+type Digest<'d> = &'d dyn Fn(&[&[u8]]) -> Vec<u8>;
+
+fn sha_crypt(
+    prefix: &str,
+    password: &[u8],
+    salt: &[u8],
+    digest: Digest<'_>,
+    order: &[&[usize]],
+) -> String {
+    let inner = digest(&[password, salt, password]);
+    let mut start: Vec<u8> = [password, salt].concat();
+    start.extend(inner.iter().cycle().take(password.len()));
+    let mut bits = password.len();
+    while bits > 0 {
+        start.extend_from_slice(if bits & 1 == 1 { &inner } else { password });
+        bits >>= 1;
+    }
+    let mut last = digest(&[&start]);
+    let stretched =
+        |of: &[u8], length: usize| -> Vec<u8> { of.iter().copied().cycle().take(length).collect() };
+    let p = stretched(&digest(&[&password.repeat(password.len())]), password.len());
+    let salt_times = 16 + usize::from(last[0]);
+    let s = stretched(&digest(&[&salt.repeat(salt_times)]), salt.len());
+    for round in 0..ROUNDS {
+        let is_odd = round & 1 == 1;
+        let mut parts: Vec<&[u8]> = vec![if is_odd { &p } else { &last }];
+        if !round.is_multiple_of(3) {
+            parts.push(&s);
+        }
+        if !round.is_multiple_of(7) {
+            parts.push(&p);
+        }
+        parts.push(if is_odd { &last } else { &p });
+        last = digest(&parts);
+    }
+    let mut text = format!("${prefix}${}$", String::from_utf8_lossy(salt));
+    for group in order {
+        let bytes: Vec<u8> = group.iter().map(|at| last[*at]).collect();
+        letters(&bytes, &mut text);
+    }
+    text
+}
+
+/// Three bytes as four letters, the first byte highest; fewer take one letter more than they are.
+fn letters(bytes: &[u8], into: &mut String) {
+    const LETTERS: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    let mut bits = bytes
+        .iter()
+        .fold(0_usize, |bits, byte| bits << 8 | usize::from(*byte));
+    for _ in 0..=bytes.len() {
+        into.push(char::from(LETTERS[bits & 63]));
+        bits >>= 6;
+    }
+}
+
+const SHA256_ORDER: [&[usize]; 11] = [
+    &[0, 10, 20],
+    &[21, 1, 11],
+    &[12, 22, 2],
+    &[3, 13, 23],
+    &[24, 4, 14],
+    &[15, 25, 5],
+    &[6, 16, 26],
+    &[27, 7, 17],
+    &[18, 28, 8],
+    &[9, 19, 29],
+    &[31, 30],
+];
+
+const SHA512_ORDER: [&[usize]; 22] = [
+    &[0, 21, 42],
+    &[22, 43, 1],
+    &[44, 2, 23],
+    &[3, 24, 45],
+    &[25, 46, 4],
+    &[47, 5, 26],
+    &[6, 27, 48],
+    &[28, 49, 7],
+    &[50, 8, 29],
+    &[9, 30, 51],
+    &[31, 52, 10],
+    &[53, 11, 32],
+    &[12, 33, 54],
+    &[34, 55, 13],
+    &[56, 14, 35],
+    &[15, 36, 57],
+    &[37, 58, 16],
+    &[59, 17, 38],
+    &[18, 39, 60],
+    &[40, 61, 19],
+    &[62, 20, 41],
+    &[63],
+];
+
+/// A key of so many bytes, with HMAC-SHA512.
+pub(crate) fn pbkdf2_sha512(
+    password: &[u8],
+    salt: &[u8],
+    iterations: usize,
+    key_bytes: usize,
+) -> Vec<u8> {
+    let (inner, outer) = hmac(password);
+    let authenticate = |message: &[&[u8]]| {
+        let mut first = inner.clone();
+        for part in message {
+            first.update(part);
+        }
+        outer.clone().chain_update(first.finalize()).finalize()
+    };
+    let mut key = Vec::new();
+    let mut block: u32 = 1;
+    while key.len() < key_bytes {
+        let mut last = authenticate(&[salt, &block.to_be_bytes()]);
+        let mut sum = last;
+        for _ in 1..iterations {
+            last = authenticate(&[&last]);
+            for (sum, byte) in sum.iter_mut().zip(last) {
+                *sum ^= byte;
+            }
+        }
+        key.extend_from_slice(&sum);
+        block += 1;
+    }
+    key.truncate(key_bytes);
+    key
+}
+
+/// The two digests of HMAC after they took the key.
+fn hmac(key: &[u8]) -> (Sha512, Sha512) {
+    const BLOCK: usize = 128;
+    let mut padded = [0; BLOCK];
+    if key.len() > BLOCK {
+        padded[..64].copy_from_slice(&Sha512::digest(key));
+    } else {
+        padded[..key.len()].copy_from_slice(key);
+    }
+    let with = |sign: u8| Sha512::new().chain_update(padded.map(|byte| byte ^ sign));
+    (with(0x36), with(0x5c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 130 bytes: more than one block of each digest.
+    const LONG: &str = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";
+
+    #[test]
+    fn hashes_are_those_of_the_system() {
+        for (method, password, salt, wanted) in [
+            (Method::Md5, "a", "s", "$1$s$TnTS2d.76xCjLeeIhMx3L0"),
+            (
+                Method::Md5,
+                "password123",
+                "saltsalt",
+                "$1$saltsalt$4WS.Uhxmahm1YZiMsUNcc0",
+            ),
+            (Method::Md5, LONG, "./", "$1$./$xwF0GOL2gMfWyeFDPDCE0/"),
+            (
+                Method::Sha256,
+                "a",
+                "s",
+                "$5$s$qgP3B1D0m82PjqmN9fAYcv/rBMS9t2tLp7NrzhQCCyC",
+            ),
+            (
+                Method::Sha256,
+                LONG,
+                "./",
+                "$5$./$HCiqLKDfLhVs0ba3nMrGwQSB5xpV7.kUbXq7ri4Nth0",
+            ),
+            (
+                Method::Sha512,
+                "password123",
+                "saltsalt",
+                "$6$saltsalt$I7sf08GTmo.lDz2v6I2Ond3d6r/aJcvBs6MtbEH7x6Z/objDGNAdsYVVcbbcf.vTCAI8Gg5tlfz3HAiw/6jGa1",
+            ),
+            (
+                Method::Sha512,
+                LONG,
+                "./",
+                "$6$./$PC2G1FtuAQUFw.0gSFET7U.lbrCGeg7VbNoLqiWkhz15NkHdbdtLzFXokPI4SvN7vwBZ1f/m78GeE6wpY.XDh.",
+            ),
+        ] {
+            assert_eq!(crypt(method, password, salt).unwrap(), wanted);
+        }
+    }
+
+    #[test]
+    fn keys_are_those_of_openssl() {
+        let key = pbkdf2_sha512(b"password", b"saltsalt", 3, 8);
+        assert_eq!(key, [128, 22, 167, 201, 62, 50, 122, 180]);
+    }
+}

@@ -1,0 +1,131 @@
+//! What comes from the host: time, chance, facts, files, resources.
+
+use evaluator::{CodeMap, Level};
+
+use crate::world::{World, error, run, value};
+
+#[test]
+fn time_and_chance_are_the_hosts() {
+    assert_eq!(value("time()"), "1700000000");
+    assert_eq!(value("stdlib::time('UTC')"), "1700000000");
+    assert_eq!(value("shuffle('abcdef') == shuffle('abcdef')"), "true");
+    assert_eq!(value("shuffle([3,1,2]).sort"), "[1, 2, 3]");
+    // the salt is what chance gave: `0123`
+    let salted = value("str2saltedsha512('x')");
+    assert!(
+        salted.starts_with("'30313233") && salted.len() == 138,
+        "{salted}"
+    );
+}
+
+#[test]
+fn facts_are_looked_at() {
+    assert_eq!(value("fact('os.release.major')"), "'12'");
+    assert_eq!(value("stdlib::os_version_gte('Debian', '9')"), "true");
+    assert_eq!(value("os_version_gte('Ubuntu', '9')"), "false");
+    assert_eq!(value("stdlib::has_interface_with('eth0')"), "true");
+    assert_eq!(
+        value("has_interface_with('macaddress', '00:11:22:33:44:55')"),
+        "true"
+    );
+    assert_eq!(value("stdlib::has_ip_address('10.0.0.2')"), "false");
+    assert_eq!(value("has_ip_network('10.0.0.0')"), "true");
+    assert!(
+        error("stdlib::has_ip_address('x')").contains("parameter 'ip_address' expects a match for")
+    );
+    let world = World::default();
+    assert_eq!(run(&world, "fact('list.x')"), Ok("undef".to_owned()));
+    let logged = world.logged.take();
+    assert_eq!(logged[0].0, Level::Warning);
+    assert!(
+        logged[0]
+            .1
+            .contains("'list' is an array; cannot index to 'x'"),
+        "{logged:?}"
+    );
+}
+
+fn with_files() -> World {
+    let code = CodeMap::new()
+        .with("modules/m/data/a.yaml", *b"k: [1, ~]\n")
+        .with("modules/m/data/a.json", *b"{\"k\": false}")
+        .with("modules/m/metadata.json", *b"{\"name\": \"o-m\"}");
+    World {
+        code,
+        ..World::default()
+    }
+}
+
+#[test]
+fn files_are_those_of_modules() {
+    let world = with_files();
+    let run = |program: &str| run(&world, program);
+    let path = "\"${module_directory('m')}/data/a";
+    assert_eq!(
+        run(&format!("loadyaml({path}.yaml\")")),
+        Ok("{'k' => [1, undef]}".to_owned())
+    );
+    assert_eq!(
+        run(&format!("loadjson({path}.json\")")),
+        Ok("{'k' => false}".to_owned())
+    );
+    assert_eq!(
+        run("load_module_metadata('m')['name']"),
+        Ok("'o-m'".to_owned())
+    );
+    assert_eq!(
+        run("get_module_path('m') == module_directory('m')"),
+        Ok("true".to_owned())
+    );
+    assert!(run("get_module_path('n')").is_err());
+    // nothing of the machine itself is seen
+    assert_eq!(
+        run("loadyaml('/etc/hostname', 'none')"),
+        Ok("'none'".to_owned())
+    );
+    assert_eq!(
+        run(&format!("loadyaml({path}/../../metadata.json\", 5)")),
+        Ok("5".to_owned())
+    );
+    assert!(
+        run("loadyaml('https://example.com/a.yaml')")
+            .unwrap_err()
+            .contains("in a task")
+    );
+    let logged = world.logged.take();
+    assert!(logged[0].1.contains("File does not exist!"), "{logged:?}");
+}
+
+#[test]
+fn what_needs_a_catalog_says_so() {
+    for program in [
+        "ensure_packages('vim')",
+        "ensure_resource('user', 'x')",
+        "getparam('a', 'b')",
+    ] {
+        assert!(
+            error(program).contains("where a catalog is compiled"),
+            "{program}"
+        );
+    }
+    assert!(error("validate_cmd('a', 'b')").contains("commands do not run"));
+    assert_eq!(value("assert_private()"), "undef");
+}
+
+#[test]
+fn deprecated_functions_work_and_warn() {
+    let world = World::default();
+    assert_eq!(run(&world, "is_array([])"), Ok("true".to_owned()));
+    assert_eq!(run(&world, "validate_string('a')"), Ok("undef".to_owned()));
+    let logged = world.logged.take();
+    assert_eq!(logged.len(), 2);
+    assert!(logged[0].1.contains("=~ Array"), "{logged:?}");
+}
+
+#[test]
+fn limits_hold_inside_functions() {
+    // 2^40 elements asked for: a million are made
+    assert_eq!(value("range(0, 1099511627776).length"), "1000000");
+    assert!(error("convert_base(sprintf('%01001d', 1), 2)").contains("more than 1000 digits"));
+    assert!(error("pw_hash(sprintf('%0600d', 1), 'MD5', 's')").contains("more than 511 bytes"));
+}

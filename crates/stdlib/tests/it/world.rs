@@ -1,0 +1,74 @@
+//! A host that has stdlib, facts, files in memory, a clock that stands and chance that repeats.
+
+use std::cell::RefCell;
+
+use evaluator::function::Native;
+use evaluator::{
+    CodeMap, CodeSource, Eval, EvalError, Evaluator, Host, Level, Limits, Parsed, Place,
+};
+use pcore::{Timestamp, Type, Value};
+
+#[derive(Default)]
+pub(crate) struct World {
+    pub(crate) code: CodeMap,
+    pub(crate) logged: RefCell<Vec<(Level, String)>>,
+}
+
+impl Host for World {
+    fn code(&self) -> &dyn CodeSource {
+        &self.code
+    }
+
+    fn function(&self, name: &str) -> Option<&'static Native> {
+        stdlib::function(name)
+    }
+
+    fn named_type(&self, name: &str) -> Option<Type> {
+        stdlib::named_type(name)
+    }
+
+    fn log(&self, level: Level, message: &str, _: &Place) {
+        self.logged.borrow_mut().push((level, message.to_owned()));
+    }
+
+    fn now(&self) -> Eval<Timestamp> {
+        let nanos = 1_700_000_000_500_000_000;
+        Timestamp::from_nanos(nanos).ok_or_else(|| EvalError::raw("no time").into())
+    }
+
+    fn random(&self) -> Eval<[u8; 16]> {
+        Ok(*b"0123456789abcdef")
+    }
+}
+
+/// What a program gives in this world, as a program writes it.
+pub(crate) fn run(world: &World, program: &str) -> Result<String, String> {
+    let facts = r#"{"networking": {"fqdn": "web1.example.com",
+        "interfaces": {"eth0": {"ip": "10.0.0.1", "mac": "00:11:22:33:44:55", "network": "10.0.0.0"}}},
+        "os": {"name": "Debian", "release": {"major": "12"}}, "list": ["a"]}"#;
+    let facts = Value::from_json(&serde_json::from_str(facts).expect("it is JSON"));
+    let mut evaluator = Evaluator::new(world, Limits::default(), Parsed::new());
+    evaluator.set_global("facts", facts);
+    match evaluator.evaluate(program, None) {
+        Ok(value) => Ok(value.to_program_string()),
+        Err(unwind) => {
+            let error = unwind.into_error().expect("nothing interrupts here");
+            let text = error.message;
+            let front = "Evaluation Error: Error while evaluating a Function Call, ";
+            Err(text.strip_prefix(front).unwrap_or(&text).to_owned())
+        }
+    }
+}
+
+#[track_caller]
+pub(crate) fn value(program: &str) -> String {
+    run(&World::default(), program).unwrap_or_else(|error| panic!("{program}\n{error}"))
+}
+
+#[track_caller]
+pub(crate) fn error(program: &str) -> String {
+    match run(&World::default(), program) {
+        Ok(value) => panic!("{program}\ngave {value}"),
+        Err(error) => error,
+    }
+}

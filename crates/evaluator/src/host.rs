@@ -59,6 +59,12 @@ pub trait Host {
         None
     }
 
+    /// A new object of a type that the host has; `None`: the type makes its objects itself.
+    fn construct(&self, ty: &Type, arguments: &[Value]) -> Option<Eval> {
+        let _ = (ty, arguments);
+        None
+    }
+
     /// A variable that no scope has. `name` is without a leading `::`.
     fn variable(&self, name: &str) -> Option<Eval> {
         let _ = name;

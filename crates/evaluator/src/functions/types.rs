@@ -1,6 +1,6 @@
 //! `type`, `assert_type`, `new`, `convert_to`, `unwrap`.
 
-use pcore::{Type, Value};
+use pcore::{Kind, Type, Value};
 
 use crate::Evaluator;
 use crate::error::{Eval, raise};
@@ -127,7 +127,12 @@ fn convert_to(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
 
 /// A value of a type, made from arguments; one that is of the type already stays.
 pub(super) fn made(evaluator: &mut Evaluator<'_>, ty: &Type, arguments: Vec<Value>) -> Eval {
-    let _ = evaluator;
+    if let Some(result) = evaluator.host().construct(ty, &arguments) {
+        return result;
+    }
+    if arguments.is_empty() && matches!(ty.unaliased().map(Type::kind), Some(Kind::Timestamp(_))) {
+        return Ok(Value::Timestamp(evaluator.host().now()?));
+    }
     match pcore::new_instance(ty, &arguments) {
         Ok(value) => Ok(value),
         Err(error) => raise(error.to_string()),

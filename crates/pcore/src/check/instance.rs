@@ -260,7 +260,9 @@ fn is_iterable(element: Option<&Type>, ty: &Type, value: &Value, trail: &mut Tra
     match value {
         Value::Str(_) | Value::Hash(_) | Value::Array(_) => true,
         Value::Int(number) => *number >= 0,
-        Value::Object(object) => matches!(object.object_type().kind(), Kind::Iterator(_)),
+        Value::Object(object) => {
+            matches!(object.object_type().kind(), Kind::Iterator(_)) || object.elements().is_some()
+        }
         Value::Type(value) => match value.unaliased().map(Type::kind) {
             Some(Kind::Enum(_)) => true,
             Some(Kind::Integer(range)) => range.is_finite(),

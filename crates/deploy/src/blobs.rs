@@ -100,6 +100,17 @@ impl Blobs {
         Ok(())
     }
 
+    /// Keeps a content that is in memory. `what` names it in errors.
+    pub fn keep_content(&self, content: &[u8], what: &str) -> Result<Sha256, BlobError> {
+        let digest: [u8; 32] = sha2::Sha256::digest(content).into();
+        let sha256 = Sha256::from(digest);
+        if self.is_whole(&sha256)? {
+            return Ok(sha256);
+        }
+        let mut source = content;
+        self.put(&mut source, what)
+    }
+
     /// Keeps what `source` gives, up to its end. `what` names it in errors.
     pub fn put(&self, source: &mut dyn Read, what: &str) -> Result<Sha256, BlobError> {
         let io = |source| BlobError::Io {

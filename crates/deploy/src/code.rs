@@ -40,9 +40,40 @@ pub trait CodeVersion: Debug + Send + Sync {
     /// One plan, as its file is now.
     fn plan(&self, name: &PlanName) -> Result<Plan, CodeError>;
 
+    /// The modules, by name.
+    fn modules(&self) -> Result<Vec<Module>, CodeError>;
+
+    /// One module; `None`: there is none of that name.
+    fn module(&self, name: &str) -> Result<Option<Module>, CodeError>;
+
+    /// A file that is to be evaluated: of a module, or of the environment itself where `module` is
+    /// `None`. `path` is relative to its directory. `None`: there is no such file.
+    fn source(&self, module: Option<&str>, path: &str) -> Result<Option<Source>, CodeError>;
+
     /// A file as nodes ask for it. `module` is `None` for [`Mount::Plugins`] only; `path` is
     /// relative to the module's directory of that mount, not percent-encoded.
     fn file(&self, mount: Mount, module: Option<&str>, path: &str) -> Result<CodeFile, CodeError>;
+}
+
+/// A module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Module {
+    /// Its name.
+    pub name: String,
+    /// Where it is.
+    pub directory: PathBuf,
+    /// The modules that its `metadata.json` names, without their owners; `None`: it has no such file,
+    /// and may use all.
+    pub dependencies: Option<Vec<String>>,
+}
+
+/// A file that is to be evaluated, as it was when it was read.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its content.
+    pub content: Vec<u8>,
 }
 
 /// A task in a list.

@@ -41,5 +41,9 @@ pub const PLAN_NAME_BYTES: usize = 256;
 /// Largest file of a plan; the longest that are seen have some 30 KB.
 pub const PLAN_BYTES: u64 = 1 << 20;
 
+/// Largest file that is evaluated, and largest file of data that is looked up in; the largest manifest that
+/// is seen has some 100 KB, generated data some MB.
+pub const SOURCE_BYTES: u64 = 16 << 20;
+
 /// Plans of one module; the largest module that is seen has some 60.
 pub const PLANS_PER_MODULE: usize = 2_000;

@@ -6,6 +6,7 @@
 mod conf;
 mod modules;
 mod plans;
+mod sources;
 mod supporting;
 mod tasks;
 
@@ -19,8 +20,8 @@ use pxp::task::TaskName;
 use self::modules::Modules;
 use crate::hash::Hashes;
 use crate::{
-    Code, CodeError, CodeFile, CodeVersion, EnvironmentName, Mount, Plan, PlanName, PlanSummary,
-    Task, TaskSummary,
+    Code, CodeError, CodeFile, CodeVersion, EnvironmentName, Module, Mount, Plan, PlanName,
+    PlanSummary, Source, Task, TaskSummary,
 };
 
 /// The environments of one code directory.
@@ -35,6 +36,7 @@ pub struct EnvironmentDir {
 #[derive(Debug)]
 struct Version {
     environment: EnvironmentName,
+    directory: PathBuf,
     modules: Modules,
     hashes: Arc<Hashes>,
 }
@@ -96,6 +98,7 @@ impl Code for EnvironmentDir {
         let modulepath = conf::modulepath(&surroundings)?;
         Ok(Arc::new(Version {
             environment: environment.clone(),
+            directory,
             modules: Modules::new(modulepath),
             hashes: Arc::clone(&self.hashes),
         }))
@@ -125,6 +128,18 @@ impl CodeVersion for Version {
 
     fn plan(&self, name: &PlanName) -> Result<Plan, CodeError> {
         self.read_plan(name)
+    }
+
+    fn modules(&self) -> Result<Vec<Module>, CodeError> {
+        self.list_modules()
+    }
+
+    fn module(&self, name: &str) -> Result<Option<Module>, CodeError> {
+        self.find_module(name)
+    }
+
+    fn source(&self, module: Option<&str>, path: &str) -> Result<Option<Source>, CodeError> {
+        self.read_source(module, path)
     }
 
     fn file(&self, mount: Mount, module: Option<&str>, path: &str) -> Result<CodeFile, CodeError> {

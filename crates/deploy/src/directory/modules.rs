@@ -16,7 +16,7 @@ pub(super) struct Modules {
     modulepath: Vec<PathBuf>,
 }
 
-/// A module's directory.
+/// A module's directory, or the environment's own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Module {
     pub(super) name: String,

@@ -1,0 +1,84 @@
+//! Files that are to be evaluated, and what modules say of each other.
+//!
+//! The rule: a file is read whole or refused, and never from outside of its module or environment.
+
+use std::io::Read as _;
+
+use serde_json::Value;
+
+use super::modules::{self, check_relative};
+use super::{Module, Source, Version};
+use crate::CodeError;
+use crate::defaults::{METADATA_BYTES, SOURCE_BYTES};
+
+const METADATA: &str = "metadata.json";
+
+// === impl Version ===
+
+impl Version {
+    pub(super) fn list_modules(&self) -> Result<Vec<Module>, CodeError> {
+        self.modules.all()?.into_iter().map(described).collect()
+    }
+
+    pub(super) fn find_module(&self, name: &str) -> Result<Option<Module>, CodeError> {
+        self.modules.find(name).map(described).transpose()
+    }
+
+    pub(super) fn read_source(
+        &self,
+        module: Option<&str>,
+        path: &str,
+    ) -> Result<Option<Source>, CodeError> {
+        check_relative(path).map_err(|problem| CodeError::InvalidPath { problem })?;
+        let place = match module {
+            Some(name) => self.modules.find(name),
+            None => Some(modules::Module {
+                name: "environment".to_owned(),
+                directory: self.directory.clone(),
+            }),
+        };
+        match place {
+            Some(place) => read(&place, path, SOURCE_BYTES),
+            None => Ok(None),
+        }
+    }
+}
+
+fn read(
+    place: &modules::Module,
+    relative: &str,
+    bytes_max: u64,
+) -> Result<Option<Source>, CodeError> {
+    let Some((path, file)) = place.open(relative)? else {
+        return Ok(None);
+    };
+    let mut content = Vec::new();
+    // One byte more than allowed is enough to see that there are too many.
+    let read = file.take(bytes_max + 1).read_to_end(&mut content);
+    read.map_err(|error| CodeError::io(&path, error))?;
+    if content.len() as u64 > bytes_max {
+        let what = format!("it has more than {bytes_max} bytes");
+        return Err(CodeError::refused(path, what));
+    }
+    Ok(Some(Source { path, content }))
+}
+
+fn described(module: modules::Module) -> Result<Module, CodeError> {
+    let metadata = read(&module, METADATA, METADATA_BYTES)?;
+    let metadata: Option<Value> =
+        metadata.and_then(|file| serde_json::from_slice(&file.content).ok());
+    Ok(Module {
+        dependencies: metadata.as_ref().map(dependencies),
+        name: module.name,
+        directory: module.directory,
+    })
+}
+
+/// `puppetlabs/stdlib` and `puppetlabs-stdlib` are both `stdlib`.
+fn dependencies(metadata: &Value) -> Vec<String> {
+    let listed = metadata["dependencies"].as_array().into_iter().flatten();
+    let names = listed.filter_map(|dependency| dependency["name"].as_str());
+    names
+        .map(|name| name.rsplit(['/', '-']).next().unwrap_or(name).to_owned())
+        .collect()
+}

@@ -1,0 +1,152 @@
+//! The code of a plan: read once, and the same for ever. Main type: [`PinnedCode`].
+//!
+//! What a plan reads is a step: the journal keeps the hash, the blobs keep the content. The rule that must
+//! hold: a plan that is evaluated again reads what it read, whatever was deployed meanwhile.
+
+use std::io::Read as _;
+use std::sync::Arc;
+
+use deploy::{Blobs, CodeVersion, EnvironmentName, Sha256};
+use evaluator::{CodeError, CodeFile, CodeSource, Module, Owner};
+use plans::{Branch, Outcome};
+use serde_json::{Value as Json, json};
+
+use crate::run::Run;
+use crate::world::World;
+
+/// The environment of a plan, through the branch that asks for it.
+pub(crate) struct PinnedCode<'b> {
+    branch: &'b Branch<'b>,
+    run: &'b Run,
+}
+
+impl<'b> PinnedCode<'b> {
+    pub(crate) fn new(branch: &'b Branch<'b>, run: &'b Run) -> Self {
+        Self { branch, run }
+    }
+
+    /// A step that reads something of the environment.
+    fn step(
+        &self,
+        kind: &'static str,
+        arguments: Json,
+        read: impl FnOnce(&dyn CodeVersion, &Blobs) -> Result<Json, String> + 'static,
+    ) -> Result<Json, String> {
+        let World { code, blobs, .. } = self.run.world.clone();
+        let environment = self.run.launch.environment.clone();
+        let compute = move || {
+            let version = || -> Result<Json, String> {
+                let name: EnvironmentName =
+                    environment.parse().map_err(|error| format!("{error}"))?;
+                let version = code.version(&name).map_err(|error| error.to_string())?;
+                read(&*version, &blobs)
+            };
+            match version() {
+                Ok(value) => Outcome::ok(value),
+                Err(why) => Outcome::failed(Json::from(why)),
+            }
+        };
+        let outcome = self.branch.note(kind, "", arguments, compute);
+        let outcome = outcome.map_err(|fault| fault.to_string())?;
+        match outcome.ok {
+            true => Ok(Json::clone(&outcome.value)),
+            false => Err(outcome.value.as_str().unwrap_or_default().to_owned()),
+        }
+    }
+
+    fn read_pinned(&self, module: Option<&str>, path: &str) -> Result<Option<CodeFile>, String> {
+        let arguments = json!({"module": module, "path": path});
+        let (of, wanted) = (module.map(str::to_owned), path.to_owned());
+        let told = self.step("code", arguments, move |version, blobs| {
+            let source = version.source(of.as_deref(), &wanted);
+            let Some(source) = source.map_err(|error| error.to_string())? else {
+                return Ok(Json::Null);
+            };
+            let path = source.path.display().to_string();
+            let kept = blobs.keep_content(&source.content, &path);
+            let sha256 = kept.map_err(|error| error.to_string())?;
+            Ok(json!({"sha256": sha256.to_string(), "path": path}))
+        })?;
+        if told.is_null() {
+            return Ok(None);
+        }
+        let text = |key: &str| told[key].as_str().unwrap_or_default();
+        let bytes = content(&self.run.world.blobs, text("sha256"))?;
+        Ok(Some(CodeFile {
+            path: text("path").into(),
+            bytes: bytes.into(),
+        }))
+    }
+}
+
+fn content(blobs: &Blobs, sha256: &str) -> Result<Vec<u8>, String> {
+    let hash: Sha256 = sha256.parse().map_err(|_| format!("{sha256} is no hash"))?;
+    let blob = blobs.get(&hash).map_err(|error| error.to_string())?;
+    let Some(mut blob) = blob else {
+        return Err(format!(
+            "the content that the plan read, {sha256}, is lost; start the plan again"
+        ));
+    };
+    let mut bytes = Vec::new();
+    let read = blob.content.read_to_end(&mut bytes);
+    read.map_err(|error| error.to_string())?;
+    Ok(bytes)
+}
+
+impl CodeSource for PinnedCode<'_> {
+    fn module(&self, name: &str) -> Option<Module> {
+        if let Some(known) = self.run.modules.borrow().get(name) {
+            return known.clone();
+        }
+        let wanted = name.to_owned();
+        let told = self.step("module", json!(name), move |version, _| {
+            let module = version.module(&wanted).map_err(|error| error.to_string())?;
+            Ok(module.map_or(
+                Json::Null,
+                |module| json!({"path": module.directory, "dependencies": module.dependencies}),
+            ))
+        });
+        let module = told.ok().filter(Json::is_object).map(|told| {
+            let listed = told["dependencies"].as_array();
+            Module {
+                name: name.into(),
+                path: told["path"].as_str().unwrap_or_default().into(),
+                dependencies: listed
+                    .map(|all| all.iter().filter_map(Json::as_str).map(Arc::from).collect()),
+            }
+        });
+        let known = &mut self.run.modules.borrow_mut();
+        known.insert(name.into(), module.clone());
+        module
+    }
+
+    fn modules(&self) -> Vec<Arc<str>> {
+        let told = self.step("modules", Json::Null, |version, _| {
+            let modules = version.modules().map_err(|error| error.to_string())?;
+            Ok(modules
+                .into_iter()
+                .map(|module| Json::from(module.name))
+                .collect())
+        });
+        let told = told.unwrap_or_default();
+        let names = told.as_array().into_iter().flatten();
+        names.filter_map(Json::as_str).map(Arc::from).collect()
+    }
+
+    fn read(&self, owner: Owner<'_>, path: &str) -> Result<Option<CodeFile>, CodeError> {
+        let module = match owner {
+            Owner::Environment => None,
+            Owner::Module(name) => Some(name),
+        };
+        let key = (module.map(Arc::from), Arc::from(path));
+        if let Some(known) = self.run.files.borrow().get(&key) {
+            return Ok(known.clone());
+        }
+        let file = self.read_pinned(module, path).map_err(|cause| CodeError {
+            path: path.to_owned(),
+            cause,
+        })?;
+        self.run.files.borrow_mut().insert(key, file.clone());
+        Ok(file)
+    }
+}

@@ -1,0 +1,140 @@
+//! Errors on their way between steps, the language and the plan's result. Main functions: [`bolt`], [`unwind`]
+//! and [`fault`].
+//!
+//! The rule that must hold: an interruption goes through as it came, and an error that a plan may catch
+//! carries its `Error` as the payload.
+
+use std::sync::Arc;
+
+use evaluator::{EvalError, Interrupt, Unwind};
+use pcore::{Hash, Instance, Kind, Type, Value};
+use plans::{Fault, Stop};
+use serde_json::{Map, Value as Json, json};
+
+use crate::json;
+
+/// The kind of errors that are no plan function's: a mistake in the plan's code.
+const EVALUATION: &str = "bolt/pal-error";
+
+/// An error that `catch_errors` catches.
+pub(crate) fn bolt(kind: &str, msg: &str, details: Hash) -> Box<Unwind> {
+    raised(error(kind, msg, details, None))
+}
+
+/// The same without details.
+pub(crate) fn plain(kind: &str, msg: impl AsRef<str>) -> Box<Unwind> {
+    bolt(kind, msg.as_ref(), Hash::new())
+}
+
+/// Arguments that make no sense.
+pub(crate) fn invalid(msg: impl AsRef<str>) -> Box<Unwind> {
+    plain("bolt/validation-error", msg)
+}
+
+/// An `Error`.
+pub(crate) fn error(kind: &str, msg: &str, details: Hash, issue_code: Option<&str>) -> Value {
+    let mut given = Hash::new();
+    given.insert("msg", msg);
+    given.insert("kind", kind);
+    given.insert("details", Value::hash(details));
+    if let Some(code) = issue_code {
+        given.insert("issue_code", code);
+    }
+    match Type::error().kind() {
+        Kind::Object(of) => Value::Object(Arc::new(Instance::new(of, given))),
+        _ => Value::hash(given),
+    }
+}
+
+/// Raises an `Error`.
+pub(crate) fn raised(error: Value) -> Box<Unwind> {
+    let msg = attribute(&error, "msg");
+    let msg = msg.as_str().unwrap_or("the plan failed").to_owned();
+    EvalError::raw(msg).with_payload(error).into()
+}
+
+/// The `Error` of `{kind, msg, details}`.
+pub(crate) fn of_json(error: &Json) -> Value {
+    let text = |key: &str| error.get(key).and_then(Json::as_str);
+    let details = error.get("details").map(Value::from_json);
+    let details = details.as_ref().and_then(Value::as_hash).cloned();
+    self::error(
+        text("kind").unwrap_or("puppetlabs.tasks/task-error"),
+        text("msg").unwrap_or("the step failed"),
+        details.unwrap_or_default(),
+        text("issue_code"),
+    )
+}
+
+/// What the engine refused, as the language has it.
+pub(crate) fn unwind(fault: Fault) -> Box<Unwind> {
+    match fault {
+        Fault::Failed(error) => raised(of_json(&error)),
+        Fault::Stop(stop) => Box::new(Unwind::Interrupted(Interrupt(Box::new(stop)))),
+    }
+}
+
+/// The error of an evaluation that a plan may catch.
+pub(crate) fn caught(unwind: &Unwind) -> Option<&Value> {
+    match unwind {
+        Unwind::Error(error) => error.payload.as_ref(),
+        _ => None,
+    }
+}
+
+/// The error of an evaluation, or why it was interrupted.
+pub(crate) fn error_or_stop(unwind: Unwind) -> Result<EvalError, Stop> {
+    unwind.into_error().map_err(|Interrupt(reason)| {
+        let stop = reason.downcast::<Stop>();
+        stop.map_or(Stop::Over, |stop| *stop)
+    })
+}
+
+/// How a plan ends that was left like this.
+pub(crate) fn fault(unwind: Unwind) -> Fault {
+    match error_or_stop(unwind) {
+        Ok(error) => Fault::Failed(told(&error)),
+        Err(stop) => Fault::Stop(stop),
+    }
+}
+
+/// `{kind, msg, details}` with the place in the details.
+pub(crate) fn told(error: &EvalError) -> Json {
+    let mut told = match &error.payload {
+        Some(payload) => json::of_error(payload),
+        None => {
+            let msg = match error.hints.is_empty() {
+                true => error.message.clone(),
+                false => format!("{} ({})", error.message, error.hints.join("; ")),
+            };
+            json!({"kind": EVALUATION, "msg": msg, "details": {}})
+        }
+    };
+    if let (Some(place), Some(details)) = (&error.place, details_of(&mut told)) {
+        let mut add = |key: &str, value: Json| {
+            let _ = details.entry(key).or_insert(value);
+        };
+        if let Some(file) = &place.file {
+            add("file", Json::from(&**file));
+        }
+        if place.line > 0 {
+            add("line", Json::from(place.line));
+        }
+        if place.column > 0 {
+            add("column", Json::from(place.column));
+        }
+    }
+    told
+}
+
+fn details_of(error: &mut Json) -> Option<&mut Map<String, Json>> {
+    error.get_mut("details").and_then(Json::as_object_mut)
+}
+
+/// An attribute of an error; `undef` where there is none.
+pub(crate) fn attribute(error: &Value, name: &str) -> Value {
+    let object = error.as_object();
+    object
+        .and_then(|object| object.attribute(name))
+        .unwrap_or_default()
+}

@@ -1,0 +1,164 @@
+//! What all actions on targets have in common: a job, its results as a `ResultSet`, and the failure of some.
+//! Main type: [`Action`].
+//!
+//! The rule that must hold: there is one result for each target, in the order asked; any failure raises
+//! `bolt/run-failure` unless the call catches errors; no targets means that nothing is done.
+
+use std::collections::HashMap;
+
+use evaluator::{Eval, Place};
+use jobs::{Scope, TaskRequest};
+use pcore::{Hash, Value};
+use pcp::Certname;
+use plans::{Order, Outcome, Work};
+use serde_json::{Map, Value as Json, json};
+
+use super::options::Options;
+use crate::host::PlanHost;
+use crate::objects::{ResultSet, Target, TaskResult};
+use crate::{failure, json as data};
+
+/// An action on targets, done by a task.
+pub(crate) struct Action<'a> {
+    /// `task`, `command`, `script`, `upload`: what results say.
+    pub(crate) name: &'static str,
+    /// The function, for messages: `run_task`.
+    pub(crate) function: &'static str,
+    /// The task, the command line, the file.
+    pub(crate) object: &'a str,
+    /// The task that does it.
+    pub(crate) task: &'a str,
+    /// The task's parameters, secrets among them.
+    pub(crate) params: Map<String, Json>,
+    /// The names of those.
+    pub(crate) sensitive: Vec<String>,
+    /// What is journaled of it, without secrets.
+    pub(crate) shown: Json,
+    /// Makes a node's value what the action's value is.
+    pub(crate) convert: fn(Json) -> Json,
+}
+
+impl Action<'_> {
+    /// Does it on these targets.
+    pub(crate) fn run(
+        self,
+        host: &PlanHost<'_>,
+        place: &Place,
+        targets: Vec<Target>,
+        options: &Options,
+    ) -> Eval {
+        let set = self.results(host, place, targets, options)?;
+        settle(self.function, self.name, self.object, set, options)
+    }
+
+    /// Does it, and gives what came of it, whatever that is.
+    pub(crate) fn results(
+        &self,
+        host: &PlanHost<'_>,
+        place: &Place,
+        targets: Vec<Target>,
+        options: &Options,
+    ) -> Eval<ResultSet> {
+        if targets.is_empty() {
+            return Ok(ResultSet::default());
+        }
+        let certnames = certnames(&targets)?;
+        let names: Vec<&str> = targets.iter().map(|it| &**it.name()).collect();
+        let arguments = json!({
+            "on": names, "do": self.shown, "task": self.task, "noop": options.noop,
+        });
+        let request = TaskRequest {
+            task: self.task.to_owned(),
+            params: self.params.clone(),
+            sensitive: self.sensitive.clone(),
+            scope: Scope::Nodes(certnames),
+            noop: options.noop,
+            description: options.description.clone(),
+            timeout: options.timeout,
+            ..TaskRequest::default()
+        };
+        let work = Work::Run(Box::new(Order::Task(request)));
+        let outcome = host.step(self.name, place, arguments, work)?;
+        self.set(targets, &outcome)
+    }
+
+    fn set(&self, targets: Vec<Target>, outcome: &Outcome) -> Eval<ResultSet> {
+        let Some(results) = outcome.value["results"].as_array() else {
+            // It was not made a job of.
+            return Err(failure::raised(failure::of_json(&outcome.value)));
+        };
+        let by_name: HashMap<&str, &Json> = results
+            .iter()
+            .filter_map(|told| Some((told["target"].as_str()?, told)))
+            .collect();
+        let result = |target: Target| {
+            let told = by_name.get(target.certname()).copied();
+            let mut told = told.cloned().unwrap_or(Json::Null);
+            let value = (self.convert)(told["value"].take());
+            if told.is_null() {
+                told = json!({});
+            }
+            if value.get("_error").is_some() {
+                told["status"] = json!("failure");
+            }
+            told["value"] = value;
+            TaskResult::of_json(target, self.name, Some(self.object), &told)
+        };
+        Ok(ResultSet::new(targets.into_iter().map(result)))
+    }
+}
+
+/// The set, or `bolt/run-failure` if something in it failed.
+pub(crate) fn settle(
+    function: &str,
+    action: &str,
+    object: &str,
+    set: ResultSet,
+    options: &Options,
+) -> Eval {
+    let failed = set.failures();
+    if failed == 0 || options.catch_errors {
+        return Ok(Value::object(set));
+    }
+    let targets = if failed == 1 { "target" } else { "targets" };
+    let msg = format!("{function} '{object}' failed on {failed} {targets}");
+    let mut details = Hash::new();
+    details.insert("action", action);
+    details.insert("object", object);
+    details.insert("result_set", Value::object(set));
+    Err(failure::bolt("bolt/run-failure", &msg, details))
+}
+
+/// What nodes are called on the wire.
+pub(crate) fn certnames(targets: &[Target]) -> Eval<Vec<Certname>> {
+    let parse = |target: &Target| {
+        target.certname().parse().map_err(|error| {
+            let msg = format!("a target cannot be a node of this server: {error}");
+            failure::plain("bolt.inventory/validation-error", msg)
+        })
+    };
+    targets.iter().map(parse).collect()
+}
+
+/// Parameters as JSON, without those that are not given; and the names of those that are secret.
+pub(crate) fn parameters(given: &Hash) -> Eval<(Map<String, Json>, Vec<String>)> {
+    let mut params = Map::with_capacity(given.len());
+    let mut sensitive = Vec::new();
+    for (name, value) in given.iter() {
+        let name = name.to_string();
+        if value.is_undef() {
+            continue;
+        }
+        let (json, is_secret) = data::data(value).map_err(|error| {
+            failure::invalid(format!(
+                "the parameter '{name}'{} is of type {}, which is not Data",
+                error.path, error.ty
+            ))
+        })?;
+        if is_secret {
+            sensitive.push(name.clone());
+        }
+        params.insert(name, json);
+    }
+    Ok((params, sensitive))
+}

@@ -1,0 +1,124 @@
+//! `prompt`, `prompt::menu`: a person answers.
+//!
+//! The rule that must hold: what a person is asked stands in the events, and the answer comes through the
+//! API, however long it takes.
+
+use evaluator::function::{Call, Form, Function, one, optional};
+use evaluator::{Eval, Evaluator};
+use pcore::Value;
+use plans::{Told, Work};
+use serde_json::{Map, Value as Json, json};
+
+use super::Run;
+use crate::failure;
+use crate::host::PlanHost;
+
+const OPTIONS: &str = "Hash[String[1], Any]";
+
+pub(super) const FUNCTIONS: &[(Function, Run)] = &[
+    (
+        Function::new(
+            "prompt",
+            &[
+                Form::host(&[one("String", "prompt"), optional(OPTIONS, "options")])
+                    .returning("Variant[String, Sensitive]"),
+            ],
+        ),
+        prompt,
+    ),
+    (
+        Function::new(
+            "prompt::menu",
+            &[
+                Form::host(&[
+                    one("String", "prompt"),
+                    one("Array[Any, 1]", "menu"),
+                    optional(OPTIONS, "options"),
+                ]),
+                Form::host(&[
+                    one("String", "prompt"),
+                    one("Hash[String[1], Any, 1]", "menu"),
+                    optional(OPTIONS, "options"),
+                ]),
+            ],
+        ),
+        menu,
+    ),
+];
+
+fn ask(host: &PlanHost<'_>, call: &Call<'_>, mut details: Map<String, Json>) -> Eval<String> {
+    let text = call.text(0);
+    details.insert("prompt".to_owned(), json!(&*text));
+    let arguments = Json::Object(details.clone());
+    let told = Told {
+        kind: "prompt".to_owned(),
+        details,
+        message: text.to_string(),
+    };
+    let outcome = host.step("prompt", &call.place(), arguments, Work::Ask(told))?;
+    if !outcome.ok {
+        return Err(failure::raised(failure::of_json(&outcome.value)));
+    }
+    Ok(match &*outcome.value {
+        Json::String(answer) => answer.clone(),
+        Json::Null => String::new(),
+        other => other.to_string(),
+    })
+}
+
+fn prompt(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    let options = call.hash(1);
+    let sensitive = options.get_str("sensitive").is_some_and(Value::is_truthy);
+    let default = options.get_str("default").filter(|value| !value.is_undef());
+    let mut details = Map::new();
+    details.insert("sensitive".to_owned(), json!(sensitive));
+    if let Some(default) = default.filter(|_| !sensitive) {
+        details.insert("default".to_owned(), json!(default.to_string()));
+    }
+    let answer = ask(host, &call, details)?;
+    let answer = match (answer.as_str(), default) {
+        ("", Some(default)) => default.clone(),
+        (text, _) => Value::from(text),
+    };
+    Ok(match sensitive {
+        true => Value::sensitive(answer),
+        false => answer,
+    })
+}
+
+/// Asks until the answer is one of the choices.
+fn menu(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    let choices: Vec<(String, Value)> = match call.get(1) {
+        Value::Hash(hash) => hash
+            .iter()
+            .map(|(key, item)| (key.to_string(), item.clone()))
+            .collect(),
+        _ => {
+            let items = call.list(1);
+            (1..)
+                .zip(items.iter())
+                .map(|(number, item): (u32, _)| (number.to_string(), item.clone()))
+                .collect()
+        }
+    };
+    let options = call.hash(2);
+    let default = options.get_str("default").filter(|value| !value.is_undef());
+    let shown = choices
+        .iter()
+        .map(|(key, item)| (key.clone(), json!(item.to_string())));
+    let mut details = Map::new();
+    details.insert("menu".to_owned(), Json::Object(shown.collect()));
+    if let Some(default) = default {
+        details.insert("default".to_owned(), json!(default.to_string()));
+    }
+    loop {
+        let answer = ask(host, &call, details.clone())?;
+        if let ("", Some(default)) = (answer.as_str(), default) {
+            return Ok(default.clone());
+        }
+        let chosen = choices.iter().find(|(key, _)| *key == answer.trim());
+        if let Some((_, item)) = chosen {
+            return Ok(item.clone());
+        }
+    }
+}

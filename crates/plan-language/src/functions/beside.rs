@@ -1,0 +1,327 @@
+//! `parallelize`, `background`, `wait`; and the state of a `Future`.
+//!
+//! The rule that must hold: what runs beside has a stack of its own and shares all else; a plan does not end
+//! before everything that it began beside itself has ended.
+
+use std::rc::Rc;
+
+use evaluator::function::{Call, Form, Function, one, optional};
+use evaluator::{Block, Eval, EvalError, Evaluator, Seed, Unwind};
+use pcore::{Hash, Value};
+use plans::{Branch, BranchId, Ended};
+
+use super::Run as RunFn;
+use super::options::seconds;
+use crate::failure;
+use crate::host::PlanHost;
+use crate::objects::Future;
+use crate::run::{Beside, End, Run};
+
+pub(super) const FUNCTIONS: &[(Function, RunFn)] = &[
+    (
+        Function::new(
+            "parallelize",
+            &[
+                Form::host(&[one("Variant[Array[Any], ResultSet, Iterable]", "data")])
+                    .with_block("Callable[Any]")
+                    .returning("Array[Any]"),
+            ],
+        ),
+        parallelize,
+    ),
+    (
+        Function::new(
+            "background",
+            &[Form::host(&[optional("Optional[String[1]]", "name")])
+                .with_block("Callable[0, 0]")
+                .returning("Future")],
+        ),
+        background,
+    ),
+    (
+        Function::new(
+            "wait",
+            &[
+                Form::host(&[
+                    one("Variant[Future, Array[Future]]", "futures"),
+                    one("Variant[Integer[0], Float[0.0]]", "timeout"),
+                    optional("Hash[String[1], Any]", "options"),
+                ])
+                .returning("Array"),
+                Form::host(&[
+                    one("Variant[Future, Array[Future]]", "futures"),
+                    optional("Hash[String[1], Any]", "options"),
+                ])
+                .returning("Array"),
+                Form::host(&[
+                    one("Variant[Integer[0], Float[0.0]]", "timeout"),
+                    optional("Hash[String[1], Any]", "options"),
+                ])
+                .returning("Array"),
+                Form::host(&[optional("Hash[String[1], Any]", "options")]).returning("Array"),
+            ],
+        ),
+        wait,
+    ),
+];
+
+/// What runs beside: a block with its arguments.
+struct Beginning {
+    seed: Seed,
+    run: Rc<Run>,
+    plan: u64,
+    block: Block,
+    arguments: Vec<Value>,
+    end: End,
+}
+
+impl Beginning {
+    fn of(
+        host: &PlanHost<'_>,
+        evaluator: &Evaluator<'_>,
+        block: &Block,
+        arguments: Vec<Value>,
+    ) -> Self {
+        Self {
+            seed: evaluator.seed(),
+            run: Rc::clone(host.run),
+            plan: host.plan.get(),
+            block: block.clone(),
+            arguments,
+            end: End::default(),
+        }
+    }
+
+    fn go(self, branch: &mut Branch<'_>) -> Ended {
+        let host = PlanHost::new(branch, &self.run, self.plan);
+        let mut evaluator = self.seed.evaluator(&host);
+        let result = evaluator.call_block_with(&self.block, self.arguments);
+        let result = match result {
+            Ok(value) => Ok(value),
+            // `return` in a block that runs beside ends the block.
+            Err(unwind) => match *unwind {
+                Unwind::Return(jump) => Ok(jump.value),
+                unwind => match failure::error_or_stop(unwind) {
+                    Ok(error) => Err(error),
+                    Err(stop) => return Err(stop.into()),
+                },
+            },
+        };
+        *self.end.borrow_mut() = Some(result);
+        Ok(serde_json::Value::Null)
+    }
+}
+
+fn begin(host: &PlanHost<'_>, beginning: Beginning) -> Eval<BranchId> {
+    let spawned = host.branch.spawn(move |branch| beginning.go(branch));
+    spawned.map_err(failure::unwind)
+}
+
+fn parallelize(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    let block = call.required_block();
+    let elements = match call.get(0) {
+        Value::Array(elements) => elements.to_vec(),
+        // A hash is its pairs, a set its results.
+        other => {
+            let listed =
+                evaluator.call_function("convert_to", vec![other.clone(), array()], None)?;
+            listed.as_array().map(<[Value]>::to_vec).unwrap_or_default()
+        }
+    };
+    let mut ends = Vec::with_capacity(elements.len());
+    let mut branches = Vec::with_capacity(elements.len());
+    for element in elements {
+        let beginning = Beginning::of(host, evaluator, block, vec![element]);
+        ends.push(Rc::clone(&beginning.end));
+        branches.push(begin(host, beginning)?);
+    }
+    host.branch.wait(&branches).map_err(failure::unwind)?;
+    let ends: Vec<_> = ends.iter().filter_map(|end| end.borrow().clone()).collect();
+    gathered(&ends)
+}
+
+fn array() -> Value {
+    Value::Type(pcore::Type::array())
+}
+
+/// The values of all, or `bolt/parallel-failure`.
+fn gathered(ends: &[Result<Value, EvalError>]) -> Eval {
+    // A mistake in the code is no failure to be caught.
+    if let Some(mistake) = ends
+        .iter()
+        .find_map(|end| end.as_ref().err().filter(|it| it.payload.is_none()))
+    {
+        return Err(mistake.clone().into());
+    }
+    let values: Vec<Value> = ends
+        .iter()
+        .map(|end| match end {
+            Ok(value) => value.clone(),
+            Err(error) => error.payload.clone().unwrap_or_default(),
+        })
+        .collect();
+    let failed: Vec<Value> = (0..)
+        .zip(ends)
+        .filter_map(|(index, end)| end.is_err().then_some(Value::Int(index)))
+        .collect();
+    if failed.is_empty() {
+        return Ok(Value::array(values));
+    }
+    let msg = format!(
+        "parallel block failed on {} of {} elements",
+        failed.len(),
+        values.len()
+    );
+    let mut details = Hash::new();
+    details.insert("action", "parallelize");
+    details.insert("failed_indices", Value::array(failed));
+    details.insert("results", Value::array(values));
+    Err(failure::bolt("bolt/parallel-failure", &msg, details))
+}
+
+fn background(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    let beginning = Beginning::of(host, evaluator, call.required_block(), Vec::new());
+    let (end, plan) = (Rc::clone(&beginning.end), host.plan.get());
+    let branch = begin(host, beginning)?;
+    let name = call
+        .get(0)
+        .as_str()
+        .map_or_else(|| branch.to_string(), str::to_owned);
+    let future = Future::new(branch.clone(), &name);
+    host.run
+        .futures
+        .borrow_mut()
+        .push(Beside { branch, plan, end });
+    Ok(Value::object(future))
+}
+
+/// `running`, `done` or `error`.
+pub(super) fn state(host: &PlanHost<'_>, future: &Future) -> Eval {
+    let over = host.branch.look(future.branch()).map_err(failure::unwind)?;
+    Ok(Value::from(match (over, host.run.end(future.branch())) {
+        (None, _) => "running",
+        (Some(Ok(_)), Some(Ok(_))) => "done",
+        _ => "error",
+    }))
+}
+
+fn wait(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    let asked = Asked::of(host, &call)?;
+    let branches = &asked.branches;
+    let Some(timeout) = asked.timeout else {
+        host.branch.wait(branches).map_err(failure::unwind)?;
+        return collected(host, &asked);
+    };
+    let site = call.place().to_string();
+    let ended = host.branch.wait_for(branches, &site, timeout);
+    let ended = ended.map_err(failure::unwind)?;
+    let late = branches
+        .iter()
+        .zip(&ended)
+        .filter(|(_, ended)| ended.is_none());
+    let late: Vec<BranchId> = late.map(|(branch, _)| branch.clone()).collect();
+    host.branch.cancel(&late).map_err(failure::unwind)?;
+    for branch in &late {
+        let msg = "the future was not done in time, and was ended";
+        let unwind = failure::plain("bolt/future-timeout-error", msg);
+        let futures = host.run.futures.borrow();
+        if let (Some(beside), Ok(error)) = (
+            futures.iter().find(|beside| beside.branch == *branch),
+            failure::error_or_stop(*unwind),
+        ) {
+            *beside.end.borrow_mut() = Some(Err(error));
+        }
+    }
+    collected(host, &asked)
+}
+
+/// What a call of `wait` says.
+struct Asked {
+    branches: Vec<BranchId>,
+    timeout: Option<std::time::Duration>,
+    catch_errors: bool,
+}
+
+impl Asked {
+    fn of(host: &PlanHost<'_>, call: &Call<'_>) -> Eval<Self> {
+        let mut asked = Self {
+            branches: Vec::new(),
+            timeout: None,
+            catch_errors: false,
+        };
+        let mut named = false;
+        for argument in &call.arguments {
+            match argument {
+                Value::Array(futures) => {
+                    named = true;
+                    let futures = futures
+                        .iter()
+                        .filter_map(|it| it.downcast_object::<Future>());
+                    asked.branches.extend(futures.map(|it| it.branch().clone()));
+                }
+                Value::Object(_) => {
+                    named = true;
+                    let future = argument.downcast_object::<Future>();
+                    asked.branches.extend(future.map(|it| it.branch().clone()));
+                }
+                Value::Hash(options) => {
+                    let caught = options.get_str("_catch_errors");
+                    asked.catch_errors = caught.is_some_and(Value::is_truthy);
+                }
+                other => asked.timeout = Some(seconds("the timeout", other)?),
+            }
+        }
+        if !named {
+            let futures = host.run.futures.borrow();
+            let own = futures
+                .iter()
+                .filter(|beside| beside.plan == host.plan.get());
+            asked.branches = own.map(|beside| beside.branch.clone()).collect();
+        }
+        Ok(asked)
+    }
+}
+
+fn collected(host: &PlanHost<'_>, asked: &Asked) -> Eval {
+    let ends = asked
+        .branches
+        .iter()
+        .filter_map(|branch| host.run.end(branch));
+    let ends: Vec<_> = ends.collect();
+    if let Some(mistake) = ends
+        .iter()
+        .find_map(|end| end.as_ref().err().filter(|it| it.payload.is_none()))
+    {
+        return Err(mistake.clone().into());
+    }
+    let failed = ends.iter().filter(|end| end.is_err()).count();
+    let values: Vec<Value> = ends
+        .iter()
+        .map(|end| match end {
+            Ok(value) => value.clone(),
+            Err(error) => error.payload.clone().unwrap_or_default(),
+        })
+        .collect();
+    if failed == 0 || asked.catch_errors {
+        return Ok(Value::array(values));
+    }
+    let msg = format!("{failed} of {} futures failed", values.len());
+    let mut details = Hash::new();
+    details.insert("action", "wait");
+    details.insert("results", Value::array(values));
+    Err(failure::bolt("bolt/parallel-failure", &msg, details))
+}
+
+/// Waits for everything that runs beside the plan.
+pub(crate) fn await_all(host: &PlanHost<'_>) -> Eval<()> {
+    loop {
+        let futures = host.run.futures.borrow();
+        let all: Vec<BranchId> = futures.iter().map(|it| it.branch.clone()).collect();
+        drop(futures);
+        host.branch.wait(&all).map_err(failure::unwind)?;
+        // Those may have begun others.
+        if host.run.futures.borrow().len() == all.len() {
+            return Ok(());
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! `fail_plan`, `catch_errors`, `ctrl::sleep`, `ctrl::do_until`, `without_default_logging`.
+//!
+//! The rule that must hold: only errors of plan functions are caught; a mistake in the plan's code ends it.
+
+use std::time::Duration;
+
+use evaluator::function::{Call, Form, Function, one, optional};
+use evaluator::{Eval, Evaluator};
+use pcore::Value;
+
+use super::Run;
+use super::options::seconds;
+use crate::defaults::DO_UNTIL_CALLS;
+use crate::failure;
+use crate::host::PlanHost;
+
+pub(super) const FUNCTIONS: &[(Function, Run)] = &[
+    (
+        Function::new(
+            "fail_plan",
+            &[
+                Form::host(&[
+                    one("String[1]", "msg"),
+                    optional("Optional[String[1]]", "kind"),
+                    optional("Optional[Hash[String[1], Any]]", "details"),
+                    optional("Optional[String[1]]", "issue_code"),
+                ]),
+                Form::host(&[one("Error", "error")]),
+            ],
+        ),
+        fail_plan,
+    ),
+    (
+        Function::new(
+            "catch_errors",
+            &[Form::host(&[optional("Array[String[1]]", "error_types")])
+                .with_block("Callable[0, 0]")],
+        ),
+        catch_errors,
+    ),
+    (
+        Function::new(
+            "ctrl::sleep",
+            &[Form::host(&[one("Numeric", "period")]).returning("Undef")],
+        ),
+        sleep,
+    ),
+    (
+        Function::new(
+            "ctrl::do_until",
+            &[Form::host(&[optional("Hash[String[1], Any]", "options")])
+                .with_block("Callable[0, 0]")],
+        ),
+        do_until,
+    ),
+    (
+        Function::new(
+            "without_default_logging",
+            &[Form::host(&[]).with_block("Callable[0, 0]")],
+        ),
+        without_default_logging,
+    ),
+];
+
+fn fail_plan(_: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    let first = call.get(0);
+    if let Value::Object(_) = first {
+        return Err(failure::raised(first.clone()));
+    }
+    let kind = call.get(1).as_str().unwrap_or("bolt/plan-failure");
+    let details = call.get(2).as_hash().cloned().unwrap_or_default();
+    let error = failure::error(kind, &call.text(0), details, call.get(3).as_str());
+    Err(failure::raised(error))
+}
+
+fn catch_errors(_: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    let unwind = match evaluator.call_block(call.required_block(), []) {
+        Ok(value) => return Ok(value),
+        Err(unwind) => unwind,
+    };
+    let Some(error) = failure::caught(&unwind) else {
+        return Err(unwind);
+    };
+    let kinds = call.list(0);
+    let kind = failure::attribute(error, "kind");
+    match kinds.is_empty() || kinds.contains(&kind) {
+        true => Ok(error.clone()),
+        false => Err(unwind),
+    }
+}
+
+fn sleep(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    let time = seconds("the time to sleep", call.get(0))?;
+    host.sleep(&call.place(), time)?;
+    Ok(Value::Undef)
+}
+
+fn do_until(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    let options = call.hash(0);
+    let given = |name: &str| options.get_str(name).filter(|value| !value.is_undef());
+    let limit = match given("limit") {
+        Some(Value::Int(limit)) if *limit > 0 => limit.unsigned_abs(),
+        Some(Value::Int(0)) | None => DO_UNTIL_CALLS,
+        Some(other) => {
+            let msg = format!("ctrl::do_until: limit is a number of calls from 0, not {other}");
+            return Err(failure::invalid(msg));
+        }
+    };
+    let interval = match given("interval") {
+        Some(value) => seconds("interval", value)?,
+        None => Duration::ZERO,
+    };
+    let block = call.required_block();
+    for count in 1.. {
+        let value = evaluator.call_block(block, [])?;
+        if value.is_truthy() || (count >= limit && given("limit").is_some()) {
+            return Ok(value);
+        }
+        if count >= limit {
+            let msg = format!("ctrl::do_until: the block was false {limit} times");
+            return Err(failure::plain("tutti/do-until-limit", msg));
+        }
+        if interval > Duration::ZERO {
+            host.sleep(&call.place(), interval)?;
+        }
+    }
+    Ok(Value::Undef)
+}
+
+/// What a server logs is not the plan's business.
+fn without_default_logging(
+    _: &PlanHost<'_>,
+    evaluator: &mut Evaluator<'_>,
+    call: Call<'_>,
+) -> Eval {
+    evaluator.call_block(call.required_block(), [])
+}

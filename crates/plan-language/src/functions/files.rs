@@ -1,0 +1,85 @@
+//! `file::read`, `file::exists`, `file::readable`, `file::join`, `dir::children`, `system::env`, …: on the
+//! machine that runs the plan, which is the server.
+//!
+//! The rule that must hold: a plan reads files of modules and nothing else of the server, since whoever may
+//! run a plan is not whoever may read the server's disk and environment.
+
+use evaluator::function::{Call, Form, Function, one, some};
+use evaluator::{Eval, Evaluator};
+use pcore::{Binary, Value};
+
+use super::transfer::{FILE_FOLDERS, find};
+use super::{Run, unsupported};
+use crate::failure;
+use crate::host::PlanHost;
+
+const NAME: &[Form] = &[Form::host(&[one("String[1]", "filename")])];
+
+pub(super) const FUNCTIONS: &[(Function, Run)] = &[
+    (Function::new("file::read", NAME), read),
+    (Function::new("file::exists", NAME), exists),
+    (Function::new("file::readable", NAME), exists),
+    (
+        Function::new("file::join", &[Form::host(&[some("String", "paths")])]),
+        join,
+    ),
+    (
+        Function::new(
+            "file::write",
+            &[Form::host(&[
+                one("String[1]", "filename"),
+                one("String", "content"),
+            ])],
+        ),
+        not_here,
+    ),
+    (Function::new("file::delete", NAME), not_here),
+    (Function::new("dir::children", NAME), not_here),
+    (
+        Function::new("system::env", &[Form::host(&[one("String[1]", "name")])]),
+        not_here,
+    ),
+];
+
+fn read(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    let name = call.text(0);
+    let Some(file) = find(host, &name, FILE_FOLDERS)? else {
+        return Err(failure::invalid(format!(
+            "No such file or directory: {name}"
+        )));
+    };
+    Ok(match std::str::from_utf8(&file.bytes) {
+        Ok(text) => Value::from(text),
+        Err(_) => Value::Binary(Binary::new(file.bytes.to_vec())),
+    })
+}
+
+fn exists(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    Ok(Value::Bool(
+        find(host, &call.text(0), FILE_FOLDERS)?.is_some(),
+    ))
+}
+
+fn join(_: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    let mut joined = String::new();
+    for part in &call.arguments {
+        let part = part.to_string();
+        if !joined.is_empty() && !joined.ends_with('/') {
+            joined.push('/');
+        }
+        let part = if joined.is_empty() {
+            &part
+        } else {
+            part.trim_start_matches('/')
+        };
+        joined.push_str(part);
+    }
+    Ok(Value::from(joined))
+}
+
+fn not_here(_: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    Err(unsupported::because(
+        call.name,
+        "plans run on the server, whose disk and environment are not theirs; use a task on a node",
+    ))
+}

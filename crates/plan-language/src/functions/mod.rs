@@ -1,0 +1,118 @@
+//! The functions of plans by their names, and the methods of what they give. Main functions: [`find`],
+//! [`method`].
+//!
+//! Each family has a file. The rule that must hold: a function takes what Bolt's takes and fails as Bolt's
+//! fails, and what it learns or does is a step.
+
+mod action;
+mod ask;
+mod available;
+mod beside;
+mod control;
+mod files;
+mod options;
+mod plan;
+mod puppetdb;
+mod target_state;
+mod targets;
+mod task;
+mod tell;
+mod transfer;
+mod unsupported;
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use evaluator::function::{Call, Function, Native};
+use evaluator::{Block, Eval, Evaluator};
+use pcore::Value;
+
+pub(crate) use self::beside::await_all;
+pub(crate) use self::plan::run_named_plan;
+pub(crate) use self::targets::construct;
+pub(crate) use self::tell::log;
+use crate::host::PlanHost;
+use crate::objects::{Future, ResultSet, Target};
+
+/// What a function does.
+pub(crate) type Run = fn(&PlanHost<'_>, &mut Evaluator<'_>, Call<'_>) -> Eval;
+
+/// A function of plans.
+pub(crate) struct PlanFunction {
+    pub(crate) native: Native,
+    pub(crate) run: Run,
+}
+
+type Family = &'static [(Function, Run)];
+
+const FAMILIES: &[Family] = &[
+    ask::FUNCTIONS,
+    available::FUNCTIONS,
+    beside::FUNCTIONS,
+    control::FUNCTIONS,
+    files::FUNCTIONS,
+    plan::FUNCTIONS,
+    puppetdb::FUNCTIONS,
+    target_state::FUNCTIONS,
+    targets::FUNCTIONS,
+    task::FUNCTIONS,
+    tell::FUNCTIONS,
+    transfer::FUNCTIONS,
+    unsupported::FUNCTIONS,
+];
+
+fn registry() -> &'static HashMap<&'static str, PlanFunction> {
+    static REGISTRY: OnceLock<HashMap<&'static str, PlanFunction>> = OnceLock::new();
+    REGISTRY.get_or_init(|| {
+        let all = FAMILIES.iter().flat_map(|family| family.iter());
+        all.map(|(function, run)| {
+            let native = Native::new(*function);
+            (function.name, PlanFunction { native, run: *run })
+        })
+        .collect()
+    })
+}
+
+/// The plan function of a name.
+pub(crate) fn find(name: &str) -> Option<&'static PlanFunction> {
+    registry().get(name)
+}
+
+/// The names of all of them.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    registry().keys().copied()
+}
+
+/// A method that needs more than the object itself.
+pub(crate) fn method(
+    host: &PlanHost<'_>,
+    evaluator: &mut Evaluator<'_>,
+    receiver: &Value,
+    name: &str,
+    arguments: &[Value],
+    block: Option<&Block>,
+) -> Option<Eval> {
+    if let Some(target) = receiver.downcast_object::<Target>() {
+        return arguments
+            .is_empty()
+            .then(|| target_state::attribute(host, target, name).map(Ok))
+            .flatten();
+    }
+    if let Some(future) = receiver.downcast_object::<Future>() {
+        return (name == "state").then(|| beside::state(host, future));
+    }
+    let set = receiver.downcast_object::<ResultSet>()?;
+    match (name, block) {
+        ("filter_set", Some(block)) => Some(filter_set(evaluator, set, block)),
+        _ => None,
+    }
+}
+
+fn filter_set(evaluator: &mut Evaluator<'_>, set: &ResultSet, block: &Block) -> Eval {
+    let mut keep = Vec::with_capacity(set.results().len());
+    for result in set.results() {
+        let kept = evaluator.call_block(block, [ResultSet::value(result)])?;
+        keep.push(kept.is_truthy());
+    }
+    Ok(Value::object(set.chosen(&keep)))
+}

@@ -1,0 +1,103 @@
+//! The options of action functions: a description, and a hash with names that begin with `_`. Main type:
+//! [`Options`].
+//!
+//! The rule that must hold: what is no option is a parameter, and an option that nobody knows is ignored,
+//! as Bolt ignores it.
+
+use std::time::Duration;
+
+use evaluator::Eval;
+use evaluator::function::Call;
+use pcore::{Hash, Value};
+
+use crate::failure;
+
+/// What a call says beside the targets.
+#[derive(Debug, Default)]
+pub(crate) struct Options {
+    pub(crate) catch_errors: bool,
+    pub(crate) noop: bool,
+    pub(crate) description: String,
+    pub(crate) timeout: Option<Duration>,
+    /// Values as texts; lists and hashes as JSON.
+    pub(crate) env_vars: Vec<(String, String)>,
+    /// What is no option.
+    pub(crate) parameters: Hash,
+}
+
+impl Options {
+    /// Of the arguments from `index`: a description, a hash, both, or nothing.
+    pub(crate) fn of(call: &Call<'_>, index: usize) -> Eval<Self> {
+        let mut options = Self::default();
+        let mut next = index;
+        if let Some(text) = call.get(next).as_str() {
+            text.clone_into(&mut options.description);
+            next += 1;
+        }
+        if let Some(hash) = call.get(next).as_hash() {
+            options.take(hash)?;
+        }
+        Ok(options)
+    }
+
+    fn take(&mut self, hash: &Hash) -> Eval<()> {
+        for (key, value) in hash.iter() {
+            match key.as_str() {
+                Some("_catch_errors") => self.catch_errors = value.is_truthy(),
+                Some("_noop") => self.noop = value.is_truthy(),
+                Some("_description") => self.description = value.to_string(),
+                Some("_timeout") => self.timeout = Some(seconds("_timeout", value)?),
+                Some("_env_vars") => self.env_vars = env_vars(value)?,
+                Some(name) if name.starts_with('_') => {}
+                _ => drop(self.parameters.insert(key.clone(), value.clone())),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A time in seconds, whole or in parts.
+pub(crate) fn seconds(what: &str, value: &Value) -> Eval<Duration> {
+    let time = match value {
+        Value::Int(seconds) => u64::try_from(*seconds).ok().map(Duration::from_secs),
+        Value::Float(seconds) => Duration::try_from_secs_f64(*seconds).ok(),
+        _ => None,
+    };
+    time.ok_or_else(|| {
+        failure::invalid(format!("{what} is a number of seconds from 0, not {value}"))
+    })
+}
+
+fn env_vars(value: &Value) -> Eval<Vec<(String, String)>> {
+    let wrong = || {
+        failure::invalid(
+            "_env_vars is a hash of names of variables, of letters, digits and underscores, and their \
+             values",
+        )
+    };
+    let vars = value.as_hash().ok_or_else(wrong)?;
+    let mut found = Vec::with_capacity(vars.len());
+    for (name, value) in vars.iter() {
+        let name = name
+            .as_str()
+            .filter(|name| is_variable(name))
+            .ok_or_else(wrong)?;
+        let text = match value {
+            Value::Undef => String::new(),
+            Value::Array(_) | Value::Hash(_) => {
+                let (json, _) = crate::json::data(value).map_err(|_| wrong())?;
+                json.to_string()
+            }
+            value => value.to_string(),
+        };
+        found.push((name.to_owned(), text));
+    }
+    Ok(found)
+}
+
+fn is_variable(name: &str) -> bool {
+    let mut bytes = name.bytes();
+    let first = bytes.next();
+    first.is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
+        && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}

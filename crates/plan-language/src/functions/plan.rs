@@ -1,0 +1,134 @@
+//! `run_plan`, and how a plan of any language is found and run. Main function: [`run_named_plan`].
+//!
+//! The rule that must hold: a plan that is run by another sees its own futures, and fails with its own error.
+
+use evaluator::function::{Call, Form, Function, one, optional};
+use evaluator::{Eval, Evaluator, Host as _};
+use pcore::{Hash, Kind, Type, Value};
+use serde_json::json;
+
+use super::Run;
+use crate::failure;
+use crate::host::PlanHost;
+
+pub(super) const FUNCTIONS: &[(Function, Run)] = &[(
+    Function::new(
+        "run_plan",
+        &[
+            Form::host(&[one("String[1]", "plan_name"), optional("Hash", "args")]),
+            Form::host(&[
+                one("String[1]", "plan_name"),
+                one("Boltlib::TargetSpec", "targets"),
+                optional("Hash", "args"),
+            ]),
+        ],
+    ),
+    run_plan,
+)];
+
+/// What a plan may call its targets.
+const TARGET_PARAMETERS: [&str; 2] = ["targets", "nodes"];
+
+fn run_plan(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
+    let (name, place) = (call.text(0), call.place());
+    let given = match call.get(1) {
+        Value::Hash(_) | Value::Undef => None,
+        _ => Some(call.take(1)),
+    };
+    let options = if given.is_some() {
+        call.hash(2)
+    } else {
+        call.hash(1)
+    };
+    let catch_errors = options
+        .get_str("_catch_errors")
+        .is_some_and(Value::is_truthy);
+    let own = |(key, _): &(&Value, &Value)| !key.as_str().is_some_and(|key| key.starts_with('_'));
+    let options = options.iter().filter(own);
+    let mut arguments: Hash = options
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    if let Some(targets) = given {
+        let parameter = targets_parameter(evaluator, &name)?;
+        if arguments.insert(parameter, targets).is_some() {
+            let msg = format!(
+                "run_plan: '{parameter}' is given twice, by itself and as the second argument"
+            );
+            return Err(failure::invalid(msg));
+        }
+    }
+    let details = [("plan".to_owned(), json!(&*name))].into_iter().collect();
+    host.tell(
+        "plan_start",
+        &place,
+        &format!("Starting: plan {name}"),
+        details,
+    )?;
+    let outer = host.plan.replace(host.run.begin());
+    let result = run_named_plan(host, evaluator, &name, arguments, false);
+    host.plan.set(outer);
+    match result {
+        Err(unwind) if catch_errors => match failure::caught(&unwind) {
+            Some(error) => Ok(error.clone()),
+            None => Err(unwind),
+        },
+        result => result,
+    }
+}
+
+/// What the plan calls the targets that it is given by place.
+fn targets_parameter(evaluator: &mut Evaluator<'_>, name: &str) -> Eval<&'static str> {
+    let Some(plan) = evaluator.plan(name)? else {
+        return Ok(TARGET_PARAMETERS[0]);
+    };
+    let named = plan.parameters();
+    let has = |wanted: &&str| named.iter().any(|(name, _)| **name == **wanted);
+    TARGET_PARAMETERS.into_iter().find(|it| has(it)).ok_or_else(|| {
+        failure::invalid(format!(
+            "run_plan: the plan {name} has no parameter 'targets' or 'nodes' for the second argument"
+        ))
+    })
+}
+
+/// Runs a plan of the environment. `from_outside`: the arguments are JSON that a person sent.
+pub(crate) fn run_named_plan(
+    host: &PlanHost<'_>,
+    evaluator: &mut Evaluator<'_>,
+    name: &str,
+    mut arguments: Hash,
+    from_outside: bool,
+) -> Eval {
+    let Some(plan) = evaluator.plan(name)? else {
+        let msg = format!("Could not find a plan named '{name}'");
+        return Err(failure::plain("bolt/unknown-plan", msg));
+    };
+    let types = evaluator.plan_types(&plan)?;
+    for ((parameter, _), ty) in plan.parameters().iter().zip(&types) {
+        let Some(value) = arguments.get_str(parameter).cloned() else {
+            continue;
+        };
+        if from_outside && is_sensitive(ty) && !matches!(value, Value::Sensitive(_)) {
+            arguments.insert(&**parameter, Value::sensitive(value));
+        }
+    }
+    let value = evaluator.run_plan(&plan, &arguments)?;
+    checked(host, name, value)
+}
+
+/// Exactly `Sensitive` or `Sensitive[…]`, as PE has it.
+fn is_sensitive(ty: &Type) -> bool {
+    ty.unaliased()
+        .is_some_and(|ty| matches!(ty.kind(), Kind::Sensitive(_)))
+}
+
+/// What a plan gives must be a `PlanResult`.
+fn checked(host: &PlanHost<'_>, name: &str, value: Value) -> Eval {
+    match host.named_type("PlanResult") {
+        Some(ty) if !ty.is_instance(&value) => {
+            let ty = Type::infer(&value).generalize();
+            let msg = format!("Plan {name} returned an invalid result: {value} is of type {ty}");
+            Err(failure::plain("bolt/invalid-plan-result", msg))
+        }
+        _ => Ok(value),
+    }
+}

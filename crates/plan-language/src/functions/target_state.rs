@@ -1,0 +1,177 @@
+//! What a plan says of targets, and asks of them: `vars`, `set_var`, `facts`, `add_facts`, `set_feature`,
+//! `set_config`.
+//!
+//! The rule that must hold: it lives as long as the plan, and all branches of the plan see it.
+
+use std::sync::Arc;
+
+use evaluator::function::{Call, Form, Function, one, optional};
+use evaluator::{Eval, Evaluator};
+use pcore::{Hash, Value};
+
+use super::{Run, targets};
+use crate::failure;
+use crate::host::PlanHost;
+use crate::objects::Target;
+use crate::run::TargetState;
+
+const SPEC: &str = "Boltlib::TargetSpec";
+
+pub(super) const FUNCTIONS: &[(Function, Run)] = &[
+    (
+        Function::new(
+            "vars",
+            &[Form::host(&[one(SPEC, "target")]).returning("Hash")],
+        ),
+        vars,
+    ),
+    (
+        Function::new(
+            "set_var",
+            &[Form::host(&[
+                one("Target", "target"),
+                one("String", "key"),
+                one("Data", "value"),
+            ])],
+        ),
+        set_var,
+    ),
+    (
+        Function::new(
+            "facts",
+            &[Form::host(&[one(SPEC, "target")]).returning("Hash")],
+        ),
+        facts,
+    ),
+    (
+        Function::new(
+            "add_facts",
+            &[Form::host(&[one("Target", "target"), one("Hash", "facts")]).returning("Target")],
+        ),
+        add_facts,
+    ),
+    (
+        Function::new(
+            "set_feature",
+            &[Form::host(&[
+                one("Target", "target"),
+                one("String", "feature"),
+                optional("Boolean", "value"),
+            ])
+            .returning("Target")],
+        ),
+        set_feature,
+    ),
+    (
+        Function::new(
+            "set_config",
+            &[Form::host(&[
+                one("Target", "target"),
+                one("Variant[String, Array[String]]", "key_or_key_path"),
+                one("Any", "value"),
+            ])
+            .returning("Target")],
+        ),
+        set_config,
+    ),
+];
+
+/// An attribute of a target that the plan may have changed; `None`: it has none of that name.
+pub(super) fn attribute(host: &PlanHost<'_>, target: &Target, name: &str) -> Option<Value> {
+    let states = host.run.targets.borrow();
+    let nothing = TargetState::default();
+    let state = states.get(target.name()).unwrap_or(&nothing);
+    Some(match name {
+        "vars" => Value::hash(state.vars.clone()),
+        "facts" => Value::hash(state.facts.clone()),
+        "config" => Value::hash(state.config.clone()),
+        "features" => Value::array(state.features.iter().cloned().map(Value::Str).collect()),
+        "resources" => Value::hash(Hash::new()),
+        _ => return None,
+    })
+}
+
+fn change(host: &PlanHost<'_>, target: &Value, change: impl FnOnce(&mut TargetState)) -> Eval {
+    let Some(name) = target
+        .downcast_object::<Target>()
+        .map(|it| it.name().clone())
+    else {
+        return Err(failure::invalid(format!("{target} is no Target")));
+    };
+    change(host.run.targets.borrow_mut().entry(name).or_default());
+    Ok(target.clone())
+}
+
+/// The one target that a function is about.
+fn only(host: &PlanHost<'_>, call: &Call<'_>) -> Eval<Target> {
+    let found = targets::of(host, &call.place(), call.get(0))?;
+    <[Target; 1]>::try_from(found)
+        .map(|[target]| target)
+        .map_err(|found| {
+            let msg = format!(
+                "{} is asked of one target, not of {}",
+                call.name,
+                found.len()
+            );
+            failure::plain("bolt.inventory/validation-error", msg)
+        })
+}
+
+fn vars(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    let target = only(host, &call)?;
+    Ok(attribute(host, &target, "vars").unwrap_or_default())
+}
+
+fn facts(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    let target = only(host, &call)?;
+    Ok(attribute(host, &target, "facts").unwrap_or_default())
+}
+
+fn set_var(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    let (key, value) = (call.text(1), call.get(2).clone());
+    change(host, call.get(0), |state| {
+        drop(state.vars.insert(&*key, value))
+    })
+}
+
+fn add_facts(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    let facts = call.hash(1);
+    change(host, call.get(0), |state| merge(&mut state.facts, &facts))
+}
+
+/// Hashes in hashes are merged too.
+fn merge(into: &mut Hash, more: &Hash) {
+    for (key, value) in more.iter() {
+        let merged = match (into.get(key), value) {
+            (Some(Value::Hash(old)), Value::Hash(new)) => {
+                let mut old = Hash::clone(old);
+                merge(&mut old, new);
+                Value::hash(old)
+            }
+            _ => value.clone(),
+        };
+        into.insert(key.clone(), merged);
+    }
+}
+
+fn set_feature(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    let feature = call.text(1);
+    let has = call.get(2).as_bool().unwrap_or(true);
+    change(host, call.get(0), |state| match has {
+        true => drop(state.features.insert(feature)),
+        false => drop(state.features.remove(&feature)),
+    })
+}
+
+fn set_config(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    let path: Vec<Arc<str>> = match call.get(1) {
+        Value::Array(keys) => keys.iter().map(|key| Arc::from(key.to_string())).collect(),
+        key => vec![Arc::from(key.to_string())],
+    };
+    let value = call.get(2).clone();
+    let nested = path.iter().rev().fold(value, |inner, key| {
+        Value::hash([(&**key, inner)].into_iter().collect())
+    });
+    let config = nested.as_hash().cloned().unwrap_or_default();
+    change(host, call.get(0), |state| merge(&mut state.config, &config))
+}

@@ -1,0 +1,403 @@
+//! `get_targets`, `get_target`, `add_to_group`, `remove_from_group`; and what every action takes for targets.
+//! Main function: [`of`].
+//!
+//! A text is a certname, a URI, a list of them with commas, a glob over the known nodes, `all`, a group that
+//! the plan made, `group:NAME` of the classifier, or a query in PQL. The rule that must hold: each target
+//! comes once, in the order in which it was first named.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use evaluator::function::{Call, Form, Function, one};
+use evaluator::{Eval, Evaluator, Place};
+use pcore::{Hash, Type, Value};
+use plans::{Deed, Outcome, Work};
+use serde_json::{Value as Json, json};
+
+use super::Run;
+use crate::defaults::{TARGETS_DEPTH, TARGETS_MAX};
+use crate::failure;
+use crate::host::PlanHost;
+use crate::objects::Target;
+use crate::types;
+use crate::world::{Nodes, NodesError};
+
+const SPEC: &str = "Boltlib::TargetSpec";
+const INVALID: &str = "bolt.inventory/validation-error";
+
+pub(super) const FUNCTIONS: &[(Function, Run)] = &[
+    (
+        Function::new(
+            "get_targets",
+            &[Form::host(&[one(SPEC, "names")]).returning("Array[Target]")],
+        ),
+        get_targets,
+    ),
+    (
+        Function::new(
+            "get_target",
+            &[Form::host(&[one(SPEC, "name")]).returning("Target")],
+        ),
+        get_target,
+    ),
+    (
+        Function::new(
+            "add_to_group",
+            &[Form::host(&[
+                one(SPEC, "targets"),
+                one("String[1]", "group"),
+            ])],
+        ),
+        add_to_group,
+    ),
+    (
+        Function::new(
+            "remove_from_group",
+            &[Form::host(&[
+                one(SPEC, "target"),
+                one("String[1]", "group"),
+            ])],
+        ),
+        remove_from_group,
+    ),
+];
+
+/// The entities of PuppetDB that a query for targets may begin with.
+const ENTITIES: &[&str] = &[
+    "nodes",
+    "inventory",
+    "facts",
+    "fact_contents",
+    "resources",
+    "reports",
+    "catalogs",
+    "factsets",
+];
+
+/// The targets that something stands for.
+pub(super) fn of(host: &PlanHost<'_>, place: &Place, spec: &Value) -> Eval<Vec<Target>> {
+    let mut found = Found::default();
+    collect(host, place, spec, TARGETS_DEPTH, &mut found)?;
+    Ok(found.targets)
+}
+
+#[derive(Default)]
+struct Found {
+    targets: Vec<Target>,
+    names: HashSet<Arc<str>>,
+}
+
+impl Found {
+    fn add(&mut self, target: Target) -> Eval<()> {
+        if self.targets.len() >= TARGETS_MAX {
+            let msg = format!("these are more than {TARGETS_MAX} targets");
+            return Err(failure::plain(INVALID, msg));
+        }
+        if self.names.insert(target.name().clone()) {
+            self.targets.push(target);
+        }
+        Ok(())
+    }
+}
+
+fn collect(
+    host: &PlanHost<'_>,
+    place: &Place,
+    spec: &Value,
+    depth: usize,
+    found: &mut Found,
+) -> Eval<()> {
+    if let Some(target) = spec.downcast_object::<Target>() {
+        return found.add(target.clone());
+    }
+    match spec {
+        Value::Str(text) => named(host, place, text, found),
+        Value::Array(_) if depth == 0 => {
+            let msg = format!("lists of targets are nested more than {TARGETS_DEPTH} deep");
+            Err(failure::plain(INVALID, msg))
+        }
+        Value::Array(elements) => elements
+            .iter()
+            .try_for_each(|element| collect(host, place, element, depth - 1, found)),
+        other => {
+            let ty = Type::infer(other).generalize();
+            let msg =
+                format!("targets are names, Targets and lists of them, not a value of type {ty}");
+            Err(failure::plain(INVALID, msg))
+        }
+    }
+}
+
+fn named(host: &PlanHost<'_>, place: &Place, text: &str, found: &mut Found) -> Eval<()> {
+    if is_query(text) {
+        return add_all(found, ask(host, place, &Question::Query(json!(text)))?);
+    }
+    for part in text.split(|c: char| c == ',' || c.is_whitespace()) {
+        let group = host.run.groups.borrow().get(part).cloned();
+        if let Some(members) = group {
+            for name in members {
+                found.add(Target::new(&name))?;
+            }
+        } else if part == "all" {
+            add_all(found, ask(host, place, &Question::Query(json!(ALL)))?)?;
+        } else if let Some(group) = part.strip_prefix("group:") {
+            add_all(found, ask(host, place, &Question::Group(group.to_owned()))?)?;
+        } else if part.contains(['*', '?', '[']) && !part.contains("://") {
+            let known = ask(host, place, &Question::Query(json!(ALL)))?;
+            let matching = known
+                .into_iter()
+                .filter(|name| matches(part.as_bytes(), name.as_bytes()));
+            add_all(found, matching.collect())?;
+        } else if !part.is_empty() {
+            found.add(Target::new(part))?;
+        }
+    }
+    Ok(())
+}
+
+const ALL: &str = "nodes[certname] { order by certname }";
+
+fn add_all(found: &mut Found, names: Vec<String>) -> Eval<()> {
+    names
+        .iter()
+        .try_for_each(|name| found.add(Target::new(name)))
+}
+
+fn is_query(text: &str) -> bool {
+    let text = text.trim();
+    let entity = text.split(['[', '{', ' ', '\n']).next().unwrap_or_default();
+    text.ends_with('}') && text.contains('{') && ENTITIES.contains(&entity)
+}
+
+/// Whether a name is what a glob means: `*`, `?`, `[a-z]`, `[!x]`.
+fn matches(pattern: &[u8], name: &[u8]) -> bool {
+    // Where to go on when the rest does not fit: behind the last star, one letter later.
+    let (mut at, mut seen, mut retry) = (0, 0, None);
+    loop {
+        match pattern.get(at) {
+            Some(b'*') => {
+                retry = Some((at, seen));
+                at += 1;
+                continue;
+            }
+            None if seen == name.len() => return true,
+            Some(_) if seen < name.len() => {
+                if let Some(next) = one_letter(pattern, at, name[seen]) {
+                    (at, seen) = (next, seen + 1);
+                    continue;
+                }
+            }
+            _ => {}
+        }
+        match retry {
+            Some((star, from)) if from < name.len() => {
+                retry = Some((star, from + 1));
+                (at, seen) = (star + 1, from + 1);
+            }
+            _ => return false,
+        }
+    }
+}
+
+/// The place behind the part of the pattern that this letter fits.
+fn one_letter(pattern: &[u8], at: usize, letter: u8) -> Option<usize> {
+    match pattern.get(at)? {
+        b'?' => Some(at + 1),
+        b'[' => {
+            let close = at + 2 + pattern.get(at + 2..)?.iter().position(|b| *b == b']')?;
+            let mut set = &pattern[at + 1..close];
+            let negated = matches!(set.first(), Some(b'!' | b'^'));
+            if negated {
+                set = &set[1..];
+            }
+            (contains(set, letter) != negated).then_some(close + 1)
+        }
+        exact => (*exact == letter).then_some(at + 1),
+    }
+}
+
+fn contains(set: &[u8], letter: u8) -> bool {
+    match set {
+        [from, b'-', to, rest @ ..] => (*from..=*to).contains(&letter) || contains(rest, letter),
+        [one, rest @ ..] => *one == letter || contains(rest, letter),
+        [] => false,
+    }
+}
+
+/// What is asked about nodes.
+enum Question {
+    Query(Json),
+    Group(String),
+}
+
+/// The names of the nodes; a step.
+fn ask(host: &PlanHost<'_>, place: &Place, question: &Question) -> Eval<Vec<String>> {
+    let (arguments, question) = match question {
+        Question::Query(query) => (json!({"query": query}), Question::Query(query.clone())),
+        Question::Group(group) => (json!({"group": group}), Question::Group(group.clone())),
+    };
+    let nodes = Arc::clone(&host.run.world.nodes);
+    let work = Work::Do(Arc::new(Asking { nodes, question }));
+    let outcome = host.step("targets", place, arguments, work)?;
+    if !outcome.ok {
+        return Err(failure::raised(failure::of_json(&outcome.value)));
+    }
+    let names = outcome.value.as_array().into_iter().flatten();
+    Ok(names.filter_map(Json::as_str).map(str::to_owned).collect())
+}
+
+struct Asking {
+    nodes: Arc<dyn Nodes>,
+    question: Question,
+}
+
+#[async_trait]
+impl Deed for Asking {
+    fn is_repeatable(&self) -> bool {
+        true
+    }
+
+    async fn act(&self) -> Outcome {
+        let names = match &self.question {
+            Question::Query(query) => self
+                .nodes
+                .query(query)
+                .await
+                .and_then(|rows| certnames(&rows)),
+            Question::Group(group) => self.nodes.group(group).await,
+        };
+        match names {
+            Ok(names) => Outcome::ok(Json::from(names)),
+            Err(error) => Outcome::error(INVALID, &error.to_string()),
+        }
+    }
+}
+
+fn certnames(rows: &[Json]) -> Result<Vec<String>, NodesError> {
+    let name = |row: &Json| row["certname"].as_str().map(str::to_owned);
+    let names: Option<Vec<String>> = rows.iter().map(name).collect();
+    names.ok_or_else(|| {
+        NodesError("a query for targets must give certnames: nodes[certname] { … }".to_owned())
+    })
+}
+
+fn get_targets(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    let targets = of(host, &call.place(), call.get(0))?;
+    Ok(Value::array(
+        targets.into_iter().map(Value::object).collect(),
+    ))
+}
+
+fn get_target(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    let targets = of(host, &call.place(), call.get(0))?;
+    match <[Target; 1]>::try_from(targets) {
+        Ok([target]) => Ok(Value::object(target)),
+        Err(targets) => {
+            let spec = call.get(0);
+            let msg = format!(
+                "'{spec}' resolves to {} targets, and one is wanted",
+                targets.len()
+            );
+            Err(failure::plain(INVALID, msg))
+        }
+    }
+}
+
+fn add_to_group(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    let targets = of(host, &call.place(), call.get(0))?;
+    let mut groups = host.run.groups.borrow_mut();
+    let members = groups.entry(call.text(1)).or_default();
+    for target in &targets {
+        if !members.contains(target.name()) {
+            members.push(target.name().clone());
+        }
+    }
+    Ok(Value::array(
+        targets.into_iter().map(Value::object).collect(),
+    ))
+}
+
+fn remove_from_group(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    let targets = of(host, &call.place(), call.get(0))?;
+    let mut groups = host.run.groups.borrow_mut();
+    let group = call.text(1);
+    let Some(members) = groups.get_mut(&group) else {
+        return Err(failure::plain(
+            INVALID,
+            format!("this plan made no group '{group}'"),
+        ));
+    };
+    members.retain(|member| !targets.iter().any(|target| target.name() == member));
+    Ok(Value::Undef)
+}
+
+/// `Target.new`.
+pub(crate) fn construct(ty: &Type, arguments: &[Value]) -> Option<Eval> {
+    if *ty != types::target() {
+        return None;
+    }
+    let target = match arguments {
+        [Value::Str(uri)] => Ok(Target::new(uri)),
+        [Value::Hash(hash)] => of_hash(hash),
+        _ => Err("a Target is made of a name, a uri, or a hash of them".to_owned()),
+    };
+    Some(match target {
+        Ok(target) => Ok(Value::object(target)),
+        Err(why) => Err(failure::plain(INVALID, why)),
+    })
+}
+
+fn of_hash(hash: &Hash) -> Result<Target, String> {
+    let text = |key: &str| hash.get_str(key).and_then(Value::as_str);
+    match (text("name"), text("uri")) {
+        (Some(name), Some(uri)) => Ok(Target::named(name, uri)),
+        (Some(one), None) | (None, Some(one)) => Ok(Target::new(one)),
+        (None, None) => Err("a Target needs a name or a uri".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn globs_are_those_of_the_shell() {
+        for (pattern, name, expected) in [
+            ("web*", "web1.example.com", true),
+            ("web*", "db1", false),
+            ("*.example.com", "web1.example.com", true),
+            ("web?", "web1", true),
+            ("web?", "web12", false),
+            ("web[1-3]*", "web2.x", true),
+            ("web[1-3]", "web4", false),
+            ("web[!1]", "web1", false),
+            ("web[!1]", "web2", true),
+            ("*a*b*c", "xxaxxbxxc", true),
+            ("*a*b*c", "xxbxxaxxc", false),
+            ("*", "", true),
+            ("web[1", "web1", false),
+            ("[", "[", false),
+            (
+                "a*a*a*a*a*a*a*b",
+                "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+                false,
+            ),
+        ] {
+            assert_eq!(
+                matches(pattern.as_bytes(), name.as_bytes()),
+                expected,
+                "{pattern} {name}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_query_is_told_from_a_name() {
+        assert!(is_query("nodes[certname] { certname ~ 'web' }"));
+        assert!(is_query(" inventory { facts.os.family = 'Debian' }"));
+        for name in ["nodes", "web[1-3]*", "nodes[certname]", "a{b}", ""] {
+            assert!(!is_query(name), "{name}");
+        }
+    }
+}

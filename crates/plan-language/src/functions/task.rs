@@ -1,0 +1,297 @@
+//! `run_task`, `run_task_with`, `run_command`, `run_script`.
+//!
+//! The rule that must hold: a task's parameters are checked where its metadata is known, which is the job
+//! engine; a call that cannot be made a job of fails with that engine's words.
+
+use evaluator::function::{Call, Form, Function, one, optional};
+use evaluator::{Eval, Evaluator};
+use pcore::{Hash, Value};
+use serde_json::{Map, Value as Json, json};
+
+use super::action::{Action, parameters, settle};
+use super::options::Options;
+use super::{Run, targets, transfer};
+use crate::failure;
+use crate::host::PlanHost;
+use crate::objects::{ResultSet, TaskResult};
+
+const SPEC: &str = "Boltlib::TargetSpec";
+const DATA: &str = "Hash[String[1], Any]";
+
+pub(super) const FUNCTIONS: &[(Function, Run)] = &[
+    (
+        Function::new(
+            "run_task",
+            &[
+                Form::host(&[
+                    one("String[1]", "task_name"),
+                    one(SPEC, "targets"),
+                    optional(DATA, "args"),
+                ])
+                .returning("ResultSet"),
+                Form::host(&[
+                    one("String[1]", "task_name"),
+                    one(SPEC, "targets"),
+                    one("Optional[String]", "description"),
+                    optional(DATA, "args"),
+                ])
+                .returning("ResultSet"),
+            ],
+        ),
+        run_task,
+    ),
+    (
+        Function::new(
+            "run_task_with",
+            &[
+                Form::host(&[
+                    one("String[1]", "task_name"),
+                    one(SPEC, "targets"),
+                    optional(DATA, "options"),
+                ])
+                .with_block("Callable[Target]")
+                .returning("ResultSet"),
+                Form::host(&[
+                    one("String[1]", "task_name"),
+                    one(SPEC, "targets"),
+                    one("Optional[String]", "description"),
+                    optional(DATA, "options"),
+                ])
+                .with_block("Callable[Target]")
+                .returning("ResultSet"),
+            ],
+        ),
+        run_task_with,
+    ),
+    (
+        Function::new(
+            "run_command",
+            &[
+                Form::host(&[
+                    one("String[1]", "command"),
+                    one(SPEC, "targets"),
+                    optional(DATA, "options"),
+                ])
+                .returning("ResultSet"),
+                Form::host(&[
+                    one("String[1]", "command"),
+                    one(SPEC, "targets"),
+                    one("String", "description"),
+                    optional(DATA, "options"),
+                ])
+                .returning("ResultSet"),
+            ],
+        ),
+        run_command,
+    ),
+    (
+        Function::new(
+            "run_script",
+            &[
+                Form::host(&[
+                    one("String[1]", "script"),
+                    one(SPEC, "targets"),
+                    optional(DATA, "options"),
+                ])
+                .returning("ResultSet"),
+                Form::host(&[
+                    one("String[1]", "script"),
+                    one(SPEC, "targets"),
+                    one("String", "description"),
+                    optional(DATA, "options"),
+                ])
+                .returning("ResultSet"),
+            ],
+        ),
+        run_script,
+    ),
+];
+
+fn run_task(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    let (name, place) = (call.text(0), call.place());
+    let targets = targets::of(host, &place, call.get(1))?;
+    let options = Options::of(&call, 2)?;
+    let (params, sensitive) = parameters(&options.parameters)?;
+    task(&name, params, sensitive).run(host, &place, targets, &options)
+}
+
+fn task(name: &str, params: Map<String, Json>, sensitive: Vec<String>) -> Action<'_> {
+    let shown = params
+        .iter()
+        .map(|(name, value)| match sensitive.contains(name) {
+            true => (name.clone(), json!(pcore::REDACTED)),
+            false => (name.clone(), value.clone()),
+        });
+    Action {
+        name: "task",
+        function: "run_task",
+        object: name,
+        task: name,
+        shown: Json::Object(shown.collect()),
+        params,
+        sensitive,
+        convert: std::convert::identity,
+    }
+}
+
+/// Targets with the same parameters are one job.
+fn run_task_with(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    let (name, place, block) = (call.text(0), call.place(), call.required_block());
+    let targets = targets::of(host, &place, call.get(1))?;
+    let options = Options::of(&call, 2)?;
+    let mut groups: Vec<(Hash, Vec<usize>)> = Vec::new();
+    for (index, target) in targets.iter().enumerate() {
+        let value = evaluator.call_block(block, [Value::object(target.clone())])?;
+        let Some(given) = value.as_hash() else {
+            let msg = format!("the block gave {value} for {}, not a hash", target.name());
+            return Err(failure::invalid(msg));
+        };
+        match groups.iter_mut().find(|(params, _)| params == given) {
+            Some((_, indices)) => indices.push(index),
+            None => groups.push((given.clone(), vec![index])),
+        }
+    }
+    let mut results: Vec<Option<TaskResult>> = vec![None; targets.len()];
+    for (given, indices) in groups {
+        let chosen: Vec<_> = indices
+            .iter()
+            .filter_map(|it| targets.get(*it).cloned())
+            .collect();
+        let (params, sensitive) = parameters(&given)?;
+        let set =
+            match task(&name, params, sensitive).results(host, &place, chosen.clone(), &options) {
+                Ok(set) => set,
+                // What is wrong with one target's parameters is that target's failure.
+                Err(unwind) => match failure::caught(&unwind) {
+                    Some(error) => ResultSet::new(chosen.into_iter().map(|target| {
+                        TaskResult::failed(target, "task", Some(&name), error.clone())
+                    })),
+                    None => return Err(unwind),
+                },
+            };
+        for (index, result) in indices.into_iter().zip(set.results()) {
+            if let Some(place) = results.get_mut(index) {
+                *place = Some(TaskResult::clone(result));
+            }
+        }
+    }
+    let set = ResultSet::new(results.into_iter().flatten());
+    settle("run_task_with", "task", &name, set, &options)
+}
+
+fn run_command(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    let (command, place) = (call.text(0), call.place());
+    let targets = targets::of(host, &place, call.get(1))?;
+    let options = Options::of(&call, 2)?;
+    let line = format!("{}{command}", exports(&options));
+    let action = Action {
+        name: "command",
+        function: "run_command",
+        object: &command,
+        task: "bolt_shim::command",
+        params: [("command".to_owned(), json!(line))].into_iter().collect(),
+        sensitive: Vec::new(),
+        shown: json!(line),
+        convert: |value| ended(value, "The command failed"),
+    };
+    action.run(host, &place, targets, &options)
+}
+
+/// The line before a command that sets its variables.
+fn exports(options: &Options) -> String {
+    let export = |(name, value): &(String, String)| {
+        format!("{name}='{}'; export {name}; ", value.replace('\'', r"'\''"))
+    };
+    options.env_vars.iter().map(export).collect()
+}
+
+fn run_script(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    let (script, place) = (call.text(0), call.place());
+    let targets = targets::of(host, &place, call.get(1))?;
+    let options = Options::of(&call, 2)?;
+    let arguments = script_arguments(&options.parameters)?;
+    if !options.env_vars.is_empty() {
+        let msg = "run_script: _env_vars cannot be given to scripts yet; set them in the script";
+        return Err(failure::invalid(msg));
+    }
+    let file = transfer::local(host, &place, &script, transfer::SCRIPT_FOLDERS)?;
+    let name = script.rsplit('/').next().unwrap_or(&script);
+    let params = json!({"content": file.base64, "arguments": arguments, "name": name});
+    let Json::Object(params) = params else {
+        return Ok(Value::Undef);
+    };
+    let action = Action {
+        name: "script",
+        function: "run_script",
+        object: &script,
+        task: "bolt_shim::script",
+        shown: json!({"sha256": file.sha256, "arguments": arguments}),
+        params,
+        sensitive: Vec::new(),
+        convert: |value| ended(value, "The script failed"),
+    };
+    action.run(host, &place, targets, &options)
+}
+
+fn script_arguments(given: &Hash) -> Eval<Vec<Json>> {
+    if given.get_str("pwsh_params").is_some() {
+        return Err(failure::invalid(
+            "pwsh_params are for nodes with Windows only",
+        ));
+    }
+    let Some(arguments) = given.get_str("arguments") else {
+        return Ok(Vec::new());
+    };
+    let list = arguments.as_array().ok_or_else(|| {
+        failure::invalid(format!(
+            "Option 'arguments' must be an array of strings, not {arguments}"
+        ))
+    })?;
+    Ok(list.iter().map(|it| Json::from(it.to_string())).collect())
+}
+
+/// A program's end as Bolt tells it: one that failed has an error.
+fn ended(mut value: Json, what: &str) -> Json {
+    let Some(code) = value["exit_code"].as_i64() else {
+        return value;
+    };
+    let text = |key: &str| value[key].as_str().unwrap_or_default().to_owned();
+    value["merged_output"] = Json::from(text("stdout") + &text("stderr"));
+    if code != 0 {
+        value["_error"] = json!({
+            "kind": "puppetlabs.tasks/command-error",
+            "issue_code": "COMMAND_ERROR",
+            "msg": format!("{what} with exit code {code}"),
+            "details": {"exit_code": code},
+        });
+    }
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_failed_has_an_error() {
+        let done = ended(
+            json!({"stdout": "a", "stderr": "b", "exit_code": 3}),
+            "The command failed",
+        );
+        assert_eq!(done["merged_output"], "ab");
+        assert_eq!(done["_error"]["msg"], "The command failed with exit code 3");
+        let done = ended(json!({"stdout": "a", "stderr": "", "exit_code": 0}), "x");
+        assert!(done.get("_error").is_none());
+        let other = json!({"_error": {"msg": "no python"}});
+        assert_eq!(ended(other.clone(), "x"), other);
+    }
+
+    #[test]
+    fn variables_are_quoted() {
+        let options = Options {
+            env_vars: vec![("A".to_owned(), "it's".to_owned())],
+            ..Options::default()
+        };
+        assert_eq!(exports(&options), r"A='it'\''s'; export A; ");
+    }
+}

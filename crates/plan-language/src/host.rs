@@ -1,0 +1,169 @@
+//! What joins an evaluation with the branch that it runs in. Main type: [`PlanHost`].
+//!
+//! The rule that must hold: whatever has an effect or comes from outside goes through [`PlanHost::step`].
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use evaluator::function::{Call, Native};
+use evaluator::{ApplyBlock, Block, CodeSource, Eval, Evaluator, Host, Level, Limits, Place};
+use pcore::{Timestamp, Type, Value};
+use plans::{Branch, Outcome, StepRequest, Told, Work};
+use serde_json::{Map, Value as Json, json};
+
+use crate::code::PinnedCode;
+use crate::defaults::MESSAGE_BYTES;
+use crate::run::Run;
+use crate::{failure, functions, types};
+
+/// The host of one branch.
+pub(crate) struct PlanHost<'b> {
+    pub(crate) branch: &'b Branch<'b>,
+    pub(crate) run: &'b Rc<Run>,
+    code: PinnedCode<'b>,
+    /// The number of the plan whose code runs: one that is run by another is another.
+    pub(crate) plan: Cell<u64>,
+}
+
+impl<'b> PlanHost<'b> {
+    pub(crate) fn new(branch: &'b Branch<'b>, run: &'b Rc<Run>, plan: u64) -> Self {
+        let code = PinnedCode::new(branch, run);
+        Self {
+            branch,
+            run,
+            code,
+            plan: Cell::new(plan),
+        }
+    }
+
+    /// What evaluations on this branch's stack may use.
+    pub(crate) fn limits(&self) -> Limits {
+        Limits::for_stack(self.branch.stack_bytes())
+    }
+
+    /// Takes a step.
+    pub(crate) fn step(
+        &self,
+        kind: &'static str,
+        place: &Place,
+        arguments: Json,
+        work: Work,
+    ) -> Eval<Outcome> {
+        let request = StepRequest {
+            kind: kind.into(),
+            site: place.to_string(),
+            arguments,
+            work,
+        };
+        self.branch.step(request).map_err(failure::unwind)
+    }
+
+    /// Says something in the events of the plan job.
+    pub(crate) fn tell(
+        &self,
+        kind: &'static str,
+        place: &Place,
+        message: &str,
+        mut details: Map<String, Json>,
+    ) -> Eval<()> {
+        let message = shortened(message);
+        details.insert("message".to_owned(), Json::from(message));
+        let told = Told {
+            kind: kind.to_owned(),
+            details,
+            message: message.to_owned(),
+        };
+        self.step(kind, place, json!(message), Work::Tell(told))?;
+        Ok(())
+    }
+
+    /// Lets time pass.
+    pub(crate) fn sleep(&self, place: &Place, time: Duration) -> Eval<()> {
+        let arguments = json!({"ms": time.as_millis().to_string()});
+        self.step("sleep", place, arguments, Work::Sleep(time))?;
+        Ok(())
+    }
+}
+
+fn shortened(text: &str) -> &str {
+    let mut end = text.len().min(MESSAGE_BYTES);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+impl Host for PlanHost<'_> {
+    fn code(&self) -> &dyn CodeSource {
+        &self.code
+    }
+
+    fn function(&self, name: &str) -> Option<&'static Native> {
+        let own = functions::find(name).map(|found| &found.native);
+        own.or_else(|| stdlib::function(name))
+    }
+
+    fn run(&self, name: &'static str, evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+        match functions::find(name) {
+            Some(found) => (found.run)(self, evaluator, call),
+            None => evaluator::raise(format!("Unknown function: '{name}'.")),
+        }
+    }
+
+    fn function_names(&self) -> Vec<&'static str> {
+        functions::names().chain(stdlib::function_names()).collect()
+    }
+
+    fn method(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        receiver: &Value,
+        name: &str,
+        arguments: &[Value],
+        block: Option<&Block>,
+    ) -> Option<Eval> {
+        functions::method(self, evaluator, receiver, name, arguments, block)
+    }
+
+    fn construct(&self, ty: &Type, arguments: &[Value]) -> Option<Eval> {
+        functions::construct(ty, arguments)
+    }
+
+    fn named_type(&self, name: &str) -> Option<Type> {
+        types::named(name).or_else(|| stdlib::named_type(name))
+    }
+
+    fn log(&self, level: Level, message: &str, place: &Place) {
+        let level = match level {
+            Level::Debug => "debug",
+            Level::Info => "info",
+            Level::Notice => "notice",
+            Level::Warning => "warn",
+            Level::Err => "error",
+            Level::Alert | Level::Emerg | Level::Crit => "fatal",
+        };
+        // If the plan is stopped here, its next step says so.
+        let _ = functions::log(self, level, message, place);
+    }
+
+    fn now(&self) -> Eval<Timestamp> {
+        let nanoseconds = || {
+            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+            Outcome::ok(Json::from(now.unwrap_or_default().as_nanos().to_string()))
+        };
+        let noted = self.branch.note("time", "", Json::Null, nanoseconds);
+        let noted = noted.map_err(failure::unwind)?;
+        let nanoseconds = noted.value.as_str().and_then(|text| text.parse().ok());
+        let now = Timestamp::from_nanos(nanoseconds.unwrap_or_default());
+        now.ok_or_else(|| failure::plain("tutti/clock", "the clock is far from any time"))
+    }
+
+    fn apply(&self, _: &mut Evaluator<'_>, _: ApplyBlock<'_>) -> Eval {
+        Err(failure::plain(
+            "tutti/not-supported",
+            "apply: this server compiles no catalogs yet; put the resources into a class and run Puppet \
+             on the targets instead",
+        ))
+    }
+}

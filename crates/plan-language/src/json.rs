@@ -1,0 +1,161 @@
+//! Values as results and parameters: JSON out of what plans hold. Main functions: [`data`] for parameters,
+//! [`result`] for what a plan gives.
+//!
+//! The rule that must hold: what JSON cannot hold is refused with its place, and a secret never becomes
+//! part of a result.
+
+use pcore::{Hash, Type, Value};
+use serde_json::{Map, Value as Json, json};
+
+use crate::failure::attribute;
+use crate::objects::{Future, ResultSet, Target, TaskResult};
+
+/// Something that cannot be said in JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NotData {
+    /// `['a'][1]`; empty for the value itself.
+    pub(crate) path: String,
+    pub(crate) ty: String,
+}
+
+/// What a walk does with values that JSON does not know.
+type Other = fn(&Value) -> Option<Json>;
+
+/// A parameter of a task, and whether something in it is secret.
+pub(crate) fn data(value: &Value) -> Result<(Json, bool), NotData> {
+    let mut secret = false;
+    let json = walk(value, &mut String::new(), &mut secret, |_| None)?;
+    Ok((json, secret))
+}
+
+/// What a plan gives: `PlanResult`.
+pub(crate) fn result(value: &Value) -> Result<Json, NotData> {
+    let mut secret = false;
+    let path = &mut String::new();
+    let json = walk(value, path, &mut secret, object)?;
+    if secret {
+        return Err(NotData {
+            path: String::new(),
+            ty: "Sensitive".to_owned(),
+        });
+    }
+    Ok(json)
+}
+
+/// What is shown of any value, to people and in journals: never fails, never shows a secret.
+pub(crate) fn shown(value: &Value) -> Json {
+    match value {
+        Value::Sensitive(_) => json!(pcore::REDACTED),
+        Value::Array(elements) => elements.iter().map(shown).collect(),
+        Value::Hash(entries) => {
+            let entries = entries.iter();
+            let entries = entries.map(|(key, value)| (key.to_string(), shown(value)));
+            Json::Object(entries.collect())
+        }
+        other => object(other)
+            .or_else(|| other.to_json().ok())
+            .unwrap_or_else(|| json!(other.to_string())),
+    }
+}
+
+/// `{kind, msg, details}` of an `Error`.
+pub(crate) fn of_error(error: &Value) -> Json {
+    let details = attribute(error, "details");
+    let mut told = json!({
+        "kind": shown(&attribute(error, "kind")),
+        "msg": shown(&attribute(error, "msg")),
+        "details": details.as_hash().map_or_else(|| json!({}), |it| shown(&it.clone().into())),
+    });
+    let code = attribute(error, "issue_code");
+    if !code.is_undef() {
+        told["issue_code"] = shown(&code);
+    }
+    told
+}
+
+/// An object as part of a result.
+fn object(value: &Value) -> Option<Json> {
+    if let Some(target) = value.downcast_object::<Target>() {
+        return Some(json!(target.name()));
+    }
+    if let Some(result) = value.downcast_object::<TaskResult>() {
+        return Some(result.to_data());
+    }
+    if let Some(set) = value.downcast_object::<ResultSet>() {
+        return Some(set.results().iter().map(|it| it.to_data()).collect());
+    }
+    if let Some(future) = value.downcast_object::<Future>() {
+        return Some(json!({"name": future.name(), "id": future.branch().to_string()}));
+    }
+    match value {
+        Value::Object(_) if Type::error().is_instance(value) => Some(of_error(value)),
+        _ => None,
+    }
+}
+
+fn walk(
+    value: &Value,
+    path: &mut String,
+    secret: &mut bool,
+    other: Other,
+) -> Result<Json, NotData> {
+    Ok(match value {
+        Value::Undef => Json::Null,
+        Value::Bool(flag) => Json::from(*flag),
+        Value::Int(number) => Json::from(*number),
+        Value::Float(number) => serde_json::Number::from_f64(*number)
+            .map(Json::Number)
+            .ok_or_else(|| not_data(value, path))?,
+        Value::Str(text) => Json::from(&**text),
+        Value::Sensitive(inner) => {
+            *secret = true;
+            walk(inner, path, secret, other)?
+        }
+        Value::Array(elements) => {
+            let mut list = Vec::with_capacity(elements.len());
+            for (index, element) in elements.iter().enumerate() {
+                list.push(within(path, &format!("[{index}]"), |path| {
+                    walk(element, path, secret, other)
+                })?);
+            }
+            Json::Array(list)
+        }
+        Value::Hash(entries) => hash(entries, path, secret, other)?,
+        value => other(value).ok_or_else(|| not_data(value, path))?,
+    })
+}
+
+fn hash(
+    entries: &Hash,
+    path: &mut String,
+    secret: &mut bool,
+    other: Other,
+) -> Result<Json, NotData> {
+    let mut object = Map::with_capacity(entries.len());
+    for (key, value) in entries.iter() {
+        let Value::Str(name) = key else {
+            let of_key = format!("{path} (a key)");
+            return Err(not_data(key, &of_key));
+        };
+        let value = within(path, &format!("['{name}']"), |path| {
+            walk(value, path, secret, other)
+        })?;
+        object.insert(name.to_string(), value);
+    }
+    Ok(Json::Object(object))
+}
+
+fn within<T>(path: &mut String, step: &str, walk: impl FnOnce(&mut String) -> T) -> T {
+    let before = path.len();
+    path.push_str(step);
+    let result = walk(path);
+    path.truncate(before);
+    result
+}
+
+fn not_data(value: &Value, path: &str) -> NotData {
+    NotData {
+        path: path.to_owned(),
+        ty: Type::infer(value).generalize().to_string(),
+    }
+}

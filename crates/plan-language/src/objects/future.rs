@@ -1,0 +1,66 @@
+//! Something that runs beside a plan. Main type: [`Future`].
+//!
+//! The rule that must hold: a future is its branch; what came of it is kept by the run.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use pcore::{Hash, Object, Type, Value};
+use plans::BranchId;
+
+use crate::types;
+
+/// `Future`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Future {
+    branch: BranchId,
+    name: Arc<str>,
+}
+
+impl Future {
+    pub(crate) fn new(branch: BranchId, name: &str) -> Self {
+        let name = name.into();
+        Self { branch, name }
+    }
+
+    pub(crate) fn branch(&self) -> &BranchId {
+        &self.branch
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl Object for Future {
+    fn object_type(&self) -> Type {
+        types::future()
+    }
+
+    fn attribute(&self, name: &str) -> Option<Value> {
+        match name {
+            "name" => Some(Value::Str(self.name.clone())),
+            "id" => Some(Value::from(self.branch.to_string().as_str())),
+            _ => None,
+        }
+    }
+
+    fn equals(&self, other: &dyn Object) -> bool {
+        other.as_any().downcast_ref::<Self>() == Some(self)
+    }
+
+    fn init_hash(&self) -> Hash {
+        let id = self.branch.to_string();
+        [("id", id.as_str()), ("name", self.name())]
+            .into_iter()
+            .collect()
+    }
+
+    fn text(&self) -> Option<String> {
+        Some(self.name.to_string())
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

@@ -1,0 +1,14 @@
+//! What plan functions take and give: targets, results, futures.
+//!
+//! The rule that must hold: an object says of itself only what it is made of; what changes during a plan
+//! (variables, facts of a target; whether a future is done) is asked of the host.
+
+mod future;
+mod result;
+mod result_set;
+mod target;
+
+pub(crate) use future::Future;
+pub(crate) use result::TaskResult;
+pub(crate) use result_set::ResultSet;
+pub(crate) use target::Target;

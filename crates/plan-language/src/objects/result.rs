@@ -1,0 +1,172 @@
+//! What came of an action on one target. Main type: [`TaskResult`], the language's `Result`.
+//!
+//! The rule that must hold: a result is ok or has an error, and its value is always a hash.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use pcore::{Hash, Object, Type, Value};
+use serde_json::{Value as Json, json};
+
+use super::Target;
+use crate::failure::{self, attribute};
+use crate::{json, types};
+
+/// `Result`.
+#[derive(Debug, Clone)]
+pub(crate) struct TaskResult {
+    target: Target,
+    action: Arc<str>,
+    object: Option<Arc<str>>,
+    value: Arc<Hash>,
+    error: Option<Value>,
+}
+
+const ERROR: &str = "_error";
+const OUTPUT: &str = "_output";
+const SENSITIVE: &str = "_sensitive";
+
+impl TaskResult {
+    /// Of what the engine tells of a node.
+    pub(crate) fn of_json(target: Target, action: &str, object: Option<&str>, told: &Json) -> Self {
+        let ok = told["status"] == "success";
+        let mut value = match Value::from_json(&told["value"]) {
+            Value::Hash(hash) => Hash::clone(&hash),
+            Value::Undef => Hash::new(),
+            other => [("_output", other)].into_iter().collect(),
+        };
+        if let Some(secret) = value.get_str(SENSITIVE).cloned() {
+            value.insert(SENSITIVE, Value::sensitive(secret));
+        }
+        let error = (!ok).then(|| match told["value"].get(ERROR) {
+            Some(error) => failure::of_json(error),
+            None => failure::error(
+                "puppetlabs.tasks/task-error",
+                "the node gave no result",
+                Hash::new(),
+                None,
+            ),
+        });
+        if let (Some(error), None) = (&error, value.get_str(ERROR)) {
+            value.insert(ERROR, Value::from_json(&json::of_error(error)));
+        }
+        Self {
+            target,
+            action: action.into(),
+            object: object.map(Arc::from),
+            value: Arc::new(value),
+            error,
+        }
+    }
+
+    /// A result that no job gave.
+    pub(crate) fn made(target: Target, action: &str, object: Option<&str>, value: Hash) -> Self {
+        Self {
+            target,
+            action: action.into(),
+            object: object.map(Arc::from),
+            value: Arc::new(value),
+            error: None,
+        }
+    }
+
+    /// A failure that no job told of.
+    pub(crate) fn failed(target: Target, action: &str, object: Option<&str>, error: Value) -> Self {
+        let told = Value::from_json(&json::of_error(&error));
+        Self {
+            target,
+            action: action.into(),
+            object: object.map(Arc::from),
+            value: Arc::new([(ERROR, told)].into_iter().collect()),
+            error: Some(error),
+        }
+    }
+
+    pub(crate) fn target(&self) -> &Target {
+        &self.target
+    }
+
+    pub(crate) fn is_ok(&self) -> bool {
+        self.error.is_none()
+    }
+
+    /// As data; secrets are not shown.
+    pub(crate) fn to_data(&self) -> Json {
+        json!({
+            "target": self.target.name(),
+            "action": self.action,
+            "object": self.object,
+            "status": self.status(),
+            "value": json::shown(&Value::Hash(self.value.clone())),
+        })
+    }
+
+    fn status(&self) -> &'static str {
+        match self.is_ok() {
+            true => "success",
+            false => "failure",
+        }
+    }
+
+    fn message(&self) -> Value {
+        let output = self.value.get_str(OUTPUT);
+        output.cloned().unwrap_or_default()
+    }
+}
+
+impl Object for TaskResult {
+    fn object_type(&self) -> Type {
+        types::result()
+    }
+
+    fn attribute(&self, name: &str) -> Option<Value> {
+        Some(match name {
+            "target" => Value::object(self.target.clone()),
+            "action" => Value::Str(self.action.clone()),
+            "object" => self.object.clone().map_or(Value::Undef, Value::Str),
+            "status" => Value::from(self.status()),
+            "value" => Value::Hash(self.value.clone()),
+            "ok" => Value::Bool(self.is_ok()),
+            "error" => self.error.clone().unwrap_or_default(),
+            "message" => self.message(),
+            "sensitive" => self.value.get_str(SENSITIVE).cloned().unwrap_or_default(),
+            "to_data" => Value::from_json(&self.to_data()),
+            _ => return None,
+        })
+    }
+
+    fn call(&self, method: &str, arguments: &[Value]) -> Option<Result<Value, pcore::ObjectError>> {
+        match (method, arguments) {
+            ("[]", [key]) => Some(Ok(self.value.get(key).cloned().unwrap_or_default())),
+            _ => None,
+        }
+    }
+
+    fn equals(&self, other: &dyn Object) -> bool {
+        let other = other.as_any().downcast_ref::<Self>();
+        other.is_some_and(|other| other.target.equals(&self.target) && other.value == self.value)
+    }
+
+    fn init_hash(&self) -> Hash {
+        let mut init = Hash::new();
+        init.insert("target", Value::object(self.target.clone()));
+        init.insert("value", Value::Hash(self.value.clone()));
+        init
+    }
+
+    fn text(&self) -> Option<String> {
+        let msg = self.error.as_ref().map(|error| attribute(error, "msg"));
+        Some(match msg {
+            Some(msg) => format!("{}: {msg}", self.target.name()),
+            None => format!(
+                "{}: {}",
+                self.target.name(),
+                Value::Hash(self.value.clone())
+            ),
+        })
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

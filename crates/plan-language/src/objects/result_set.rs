@@ -1,0 +1,130 @@
+//! What came of an action on several targets. Main type: [`ResultSet`].
+//!
+//! The rule that must hold: there is one result for each target that was asked, in the order asked.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use pcore::{Hash, Object, ObjectError, Type, Value};
+
+use super::TaskResult;
+use crate::types;
+
+/// `ResultSet`. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ResultSet(Arc<Vec<Arc<TaskResult>>>);
+
+impl ResultSet {
+    pub(crate) fn new(results: impl IntoIterator<Item = TaskResult>) -> Self {
+        Self(Arc::new(results.into_iter().map(Arc::new).collect()))
+    }
+
+    pub(crate) fn results(&self) -> &[Arc<TaskResult>] {
+        &self.0
+    }
+
+    pub(crate) fn failures(&self) -> usize {
+        self.0.iter().filter(|it| !it.is_ok()).count()
+    }
+
+    pub(crate) fn value(result: &Arc<TaskResult>) -> Value {
+        let object: Arc<dyn Object> = result.clone();
+        Value::Object(object)
+    }
+
+    /// Those that are to be kept.
+    pub(crate) fn filtered(&self, keep: impl Fn(&TaskResult) -> bool) -> Self {
+        Self(Arc::new(
+            self.0.iter().filter(|it| keep(it)).cloned().collect(),
+        ))
+    }
+
+    /// Those of these places.
+    pub(crate) fn chosen(&self, keep: &[bool]) -> Self {
+        let kept = self.0.iter().zip(keep).filter(|(_, keep)| **keep);
+        Self(Arc::new(kept.map(|(result, _)| result.clone()).collect()))
+    }
+
+    fn values(&self) -> Vec<Value> {
+        self.0.iter().map(Self::value).collect()
+    }
+
+    fn named(&self, name: &str) -> Value {
+        let found = self.0.iter().find(|it| **it.target().name() == *name);
+        found.map(Self::value).unwrap_or_default()
+    }
+
+    fn at(&self, index: i64) -> Value {
+        let len = i64::try_from(self.0.len()).unwrap_or(i64::MAX);
+        let index = if index < 0 { index + len } else { index };
+        let found = usize::try_from(index).ok().and_then(|it| self.0.get(it));
+        found.map(Self::value).unwrap_or_default()
+    }
+
+    /// From one place to another, both inclusive.
+    fn between(&self, from: i64, to: i64) -> Value {
+        let len = i64::try_from(self.0.len()).unwrap_or(i64::MAX);
+        let place = |index: i64| if index < 0 { index + len } else { index };
+        let (from, to) = (place(from).max(0), place(to).min(len - 1));
+        let places = (from..=to).filter_map(|it| usize::try_from(it).ok());
+        let results = places.filter_map(|it| self.0.get(it)).cloned();
+        Value::object(Self(Arc::new(results.collect())))
+    }
+}
+
+impl Object for ResultSet {
+    fn object_type(&self) -> Type {
+        types::result_set()
+    }
+
+    fn attribute(&self, name: &str) -> Option<Value> {
+        let targets = || self.0.iter().map(|it| it.target());
+        Some(match name {
+            "count" => Value::Int(i64::try_from(self.0.len()).unwrap_or(i64::MAX)),
+            "empty" => Value::Bool(self.0.is_empty()),
+            "ok" => Value::Bool(self.failures() == 0),
+            "ok_set" => Value::object(self.filtered(TaskResult::is_ok)),
+            "error_set" => Value::object(self.filtered(|it| !it.is_ok())),
+            "first" => self.0.first().map(Self::value).unwrap_or_default(),
+            "results" => Value::array(self.values()),
+            "names" => Value::array(targets().map(|it| Value::Str(it.name().clone())).collect()),
+            "targets" => Value::array(targets().map(|it| Value::object(it.clone())).collect()),
+            "to_data" => {
+                let data = self.0.iter().map(|it| Value::from_json(&it.to_data()));
+                Value::array(data.collect())
+            }
+            _ => return None,
+        })
+    }
+
+    fn call(&self, method: &str, arguments: &[Value]) -> Option<Result<Value, ObjectError>> {
+        Some(Ok(match (method, arguments) {
+            ("find", [Value::Str(name)]) => self.named(name),
+            ("[]", [Value::Int(index)]) => self.at(*index),
+            ("[]", [Value::Int(from), Value::Int(to)]) => self.between(*from, *to),
+            _ => return None,
+        }))
+    }
+
+    fn equals(&self, other: &dyn Object) -> bool {
+        let other = other.as_any().downcast_ref::<Self>();
+        other.is_some_and(|other| {
+            let both = self.0.iter().zip(other.0.iter());
+            self.0.len() == other.0.len() && both.into_iter().all(|(a, b)| a.equals(&**b))
+        })
+    }
+
+    fn init_hash(&self) -> Hash {
+        [("results", Value::array(self.values()))]
+            .into_iter()
+            .collect()
+    }
+
+    fn elements(&self) -> Option<Vec<Value>> {
+        Some(self.values())
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

@@ -1,0 +1,200 @@
+//! A node that plans act on. Main type: [`Target`].
+//!
+//! The rule that must hold: a target is its name; two of one name are equal, whatever else they say.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use pcore::{Hash, Object, Type, Value};
+
+use crate::types;
+
+/// A node by its certname, or by a URI such as `ssh://user@host:22`.
+#[derive(Debug, Clone)]
+pub(crate) struct Target {
+    name: Arc<str>,
+    uri: Arc<str>,
+    parts: Parts,
+}
+
+/// What a URI says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Parts {
+    protocol: Option<Arc<str>>,
+    user: Option<Arc<str>>,
+    password: Option<Arc<str>>,
+    host: Arc<str>,
+    port: Option<u16>,
+}
+
+impl Target {
+    /// Of a certname or a URI.
+    pub(crate) fn new(uri: &str) -> Self {
+        Self::named(uri, uri)
+    }
+
+    /// With a name of its own.
+    pub(crate) fn named(name: &str, uri: &str) -> Self {
+        Self {
+            name: name.into(),
+            uri: uri.into(),
+            parts: Parts::of(uri),
+        }
+    }
+
+    pub(crate) fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// By which the server knows the node.
+    pub(crate) fn certname(&self) -> &str {
+        &self.parts.host
+    }
+
+    fn safe_name(&self) -> String {
+        match &self.parts.password {
+            Some(password) => self.name.replace(&format!(":{password}@"), "@"),
+            None => self.name.to_string(),
+        }
+    }
+
+    fn transport(&self) -> &str {
+        self.parts.protocol.as_deref().unwrap_or("pcp")
+    }
+}
+
+impl Parts {
+    fn of(uri: &str) -> Self {
+        let (protocol, rest) = match uri.split_once("://") {
+            Some((protocol, rest)) => (Some(protocol), rest),
+            None => (None, uri),
+        };
+        let (login, host) = match rest.rsplit_once('@') {
+            Some((login, host)) => (Some(login), host),
+            None => (None, rest),
+        };
+        let host = match protocol {
+            Some(_) => host.split(['/', '?']).next().unwrap_or(host),
+            None => host,
+        };
+        let numbered = host
+            .rsplit_once(':')
+            .and_then(|(host, port)| Some((host, port.parse().ok()?)));
+        let (host, port) = match numbered {
+            // More colons are an address of IPv6 without a port.
+            Some((host, port)) if !host.contains(':') || host.ends_with(']') => (host, Some(port)),
+            _ => (host, None),
+        };
+        let (user, password) = match login.map(|login| login.split_once(':').unwrap_or((login, "")))
+        {
+            Some((user, "")) => (Some(user), None),
+            Some((user, password)) => (Some(user), Some(password)),
+            None => (None, None),
+        };
+        Self {
+            protocol: protocol.map(Arc::from),
+            user: user.map(Arc::from),
+            password: password.map(Arc::from),
+            host: host.trim_matches(['[', ']']).into(),
+            port,
+        }
+    }
+}
+
+impl Object for Target {
+    fn object_type(&self) -> Type {
+        types::target()
+    }
+
+    fn attribute(&self, name: &str) -> Option<Value> {
+        let text = |text: &Option<Arc<str>>| text.clone().map_or(Value::Undef, Value::Str);
+        Some(match name {
+            "name" => Value::Str(self.name.clone()),
+            "uri" => Value::Str(self.uri.clone()),
+            "safe_name" => Value::from(self.safe_name().as_str()),
+            "host" => Value::Str(self.parts.host.clone()),
+            "port" => self
+                .parts
+                .port
+                .map_or(Value::Undef, |it| Value::Int(it.into())),
+            "protocol" => text(&self.parts.protocol),
+            "user" => text(&self.parts.user),
+            "password" => text(&self.parts.password),
+            "transport" => Value::from(self.transport()),
+            "target_alias" => Value::array(Vec::new()),
+            "transport_config" | "plugin_hooks" => Value::hash(Hash::new()),
+            _ => return None,
+        })
+    }
+
+    fn equals(&self, other: &dyn Object) -> bool {
+        let other = other.as_any().downcast_ref::<Self>();
+        other.is_some_and(|other| other.name == self.name)
+    }
+
+    fn hash_code(&self) -> u64 {
+        use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+        let mut hasher = DefaultHasher::new();
+        self.name.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn init_hash(&self) -> Hash {
+        let mut init = Hash::new();
+        init.insert("name", Value::Str(self.name.clone()));
+        init.insert("uri", Value::Str(self.uri.clone()));
+        init
+    }
+
+    fn text(&self) -> Option<String> {
+        Some(self.safe_name())
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(uri: &str, name: &str) -> String {
+        Target::new(uri).attribute(name).unwrap().to_string()
+    }
+
+    #[test]
+    fn a_uri_says_how_a_node_is_reached() {
+        let uri = "ssh://ann:s3cret@web1.example.com:2222/x";
+        for (name, expected) in [
+            ("name", uri),
+            ("safe_name", "ssh://ann@web1.example.com:2222/x"),
+            ("host", "web1.example.com"),
+            ("port", "2222"),
+            ("protocol", "ssh"),
+            ("transport", "ssh"),
+            ("user", "ann"),
+            ("password", "s3cret"),
+        ] {
+            assert_eq!(shown(uri, name), expected, "{name}");
+        }
+        assert_eq!(
+            Target::new(uri).text().unwrap(),
+            "ssh://ann@web1.example.com:2222/x"
+        );
+        assert_eq!(Target::new("web1").certname(), "web1");
+        assert_eq!(Target::new("pcp://web1").certname(), "web1");
+        assert_eq!(Target::new("ssh://[::1]:22").certname(), "::1");
+        assert_eq!(shown("web1", "transport"), "pcp");
+        assert_eq!(Target::new("web1").attribute("port").unwrap(), Value::Undef);
+        assert_eq!(Target::new("").certname(), "");
+    }
+
+    #[test]
+    fn a_target_is_its_name() {
+        let one = Value::object(Target::named("web1", "ssh://web1"));
+        let same = Value::object(Target::new("web1"));
+        assert_eq!(one, same);
+        assert_ne!(one, Value::object(Target::new("web2")));
+    }
+}

@@ -1,0 +1,80 @@
+//! What all branches of one plan have in common. Main type: [`Run`].
+//!
+//! The rule that must hold: everything in it follows from what the plan did and was answered, so it is the
+//! same when the plan is evaluated again.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use evaluator::{CodeFile, EvalError, Module};
+use indexmap::IndexMap;
+use pcore::{Hash, Value};
+use plans::{BranchId, Launch};
+
+use crate::world::World;
+
+/// One evaluation of a plan.
+pub(crate) struct Run {
+    pub(crate) world: World,
+    pub(crate) launch: Launch,
+    pub(crate) targets: RefCell<HashMap<Arc<str>, TargetState>>,
+    /// Targets by the groups that the plan put them into.
+    pub(crate) groups: RefCell<IndexMap<Arc<str>, Vec<Arc<str>>>>,
+    pub(crate) futures: RefCell<Vec<Beside>>,
+    pub(crate) modules: RefCell<HashMap<Arc<str>, Option<Module>>>,
+    pub(crate) files: RefCell<HashMap<FileKey, Option<CodeFile>>>,
+    /// Plans that began so far, this one and those that it ran.
+    begun: Cell<u64>,
+}
+
+/// A module, or none for the environment itself, and a path in it.
+pub(crate) type FileKey = (Option<Arc<str>>, Arc<str>);
+
+/// What a plan has said of a target.
+#[derive(Default)]
+pub(crate) struct TargetState {
+    pub(crate) vars: Hash,
+    pub(crate) facts: Hash,
+    pub(crate) config: Hash,
+    pub(crate) features: BTreeSet<Arc<str>>,
+}
+
+/// What runs beside the plan.
+pub(crate) struct Beside {
+    pub(crate) branch: BranchId,
+    /// The plan that began it, by its number in [`Run::begin`].
+    pub(crate) plan: u64,
+    pub(crate) end: End,
+}
+
+/// How something that runs beside ended; nothing while it runs.
+pub(crate) type End = Rc<RefCell<Option<Result<Value, EvalError>>>>;
+
+impl Run {
+    pub(crate) fn new(world: World, launch: Launch) -> Self {
+        Self {
+            world,
+            launch,
+            targets: RefCell::default(),
+            groups: RefCell::default(),
+            futures: RefCell::default(),
+            modules: RefCell::default(),
+            files: RefCell::default(),
+            begun: Cell::new(0),
+        }
+    }
+
+    /// A number for a plan that begins.
+    pub(crate) fn begin(&self) -> u64 {
+        self.begun.replace(self.begun.get() + 1)
+    }
+
+    /// How a branch ended, if it has.
+    pub(crate) fn end(&self, branch: &BranchId) -> Option<Result<Value, EvalError>> {
+        let futures = self.futures.borrow();
+        let found = futures.iter().find(|beside| beside.branch == *branch)?;
+        found.end.borrow().clone()
+    }
+}

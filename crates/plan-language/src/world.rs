@@ -1,0 +1,39 @@
+//! What plans reach. Main types: [`World`], [`Nodes`].
+//!
+//! The rule that must hold: what is here is only asked from within a step.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use deploy::{Blobs, Code};
+use evaluator::Parsed;
+use serde_json::Value as Json;
+
+/// What all plans of a server have in common. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct World {
+    pub code: Arc<dyn Code>,
+    /// The files that plans have read, under their hashes.
+    pub blobs: Blobs,
+    pub nodes: Arc<dyn Nodes>,
+    /// Files of code, parsed once for all plans.
+    pub parsed: Arc<Parsed>,
+}
+
+/// Those who know nodes.
+#[async_trait]
+pub trait Nodes: std::fmt::Debug + Send + Sync {
+    /// The rows of a query to PuppetDB: a text is PQL, a list the AST.
+    async fn query(&self, query: &Json) -> Result<Vec<Json>, NodesError>;
+
+    /// The nodes of a node group, by its name or its id.
+    async fn group(&self, group: &str) -> Result<Vec<String>, NodesError>;
+
+    /// Whether each node can be reached now, in the order asked.
+    async fn available(&self, certnames: &[String]) -> Vec<bool>;
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct NodesError(pub String);

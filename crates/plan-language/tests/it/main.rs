@@ -1,0 +1,12 @@
+//! Plans in the Puppet language over the real job engine, with nodes in memory.
+#![cfg(test)]
+
+mod beside;
+mod control;
+mod durable;
+mod mistakes;
+mod nodes;
+mod results;
+mod targets;
+mod tasks;
+mod world;

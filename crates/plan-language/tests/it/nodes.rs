@@ -1,0 +1,184 @@
+//! Nodes in memory, behind the real job engine. They run tasks as [`answer`] says, each transaction once.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use deploy::{Blobs, Code};
+use fabric::{BrokerLink, BrokerPort, Fabric, SendError};
+use jobs::{Jobs, JobsConfig};
+use pcp::{Certname, Message, PcpUri};
+use pki::seal::SealKey;
+use pxp::action::{self, ActionResult};
+use pxp::{Body, Capabilities, Request, Response};
+use serde_json::{Value, json};
+use store::Store;
+use tokio::sync::watch;
+
+#[derive(Clone)]
+pub(crate) struct Nodes(Arc<Inner>);
+
+struct Inner {
+    port: Mutex<Option<Arc<BrokerPort>>>,
+    /// What ran where, once for each transaction.
+    ran: Mutex<HashMap<String, String>>,
+    /// Tasks whose name ends in `hold` wait for it.
+    go: watch::Sender<bool>,
+    /// Tasks whose name ends in `moody` fail as long as it is true.
+    is_broken: watch::Sender<bool>,
+}
+
+struct Link(Nodes);
+
+impl Nodes {
+    fn attach(fabric: &Fabric, names: &[&str]) -> Self {
+        let nodes = Self(Arc::new(Inner {
+            port: Mutex::default(),
+            ran: Mutex::default(),
+            go: watch::Sender::new(false),
+            is_broken: watch::Sender::new(true),
+        }));
+        let broker = "pcp://broker.example.com/server".parse().unwrap();
+        let port = Arc::new(fabric.attach(broker, Arc::new(Link(nodes.clone()))));
+        *nodes.0.port.lock().unwrap() = Some(Arc::clone(&port));
+        for name in names {
+            let capabilities = Capabilities {
+                version: "1".to_owned(),
+                live_output: false,
+                acknowledged_results: false,
+                cancel: false,
+                facts: false,
+                spool_id: None,
+            };
+            port.connected(name.parse().unwrap(), Some(Arc::new(capabilities)));
+        }
+        nodes
+    }
+
+    pub(crate) fn let_go(&self) {
+        self.0.go.send_replace(true);
+    }
+
+    pub(crate) fn repair(&self) {
+        self.0.is_broken.send_replace(false);
+    }
+
+    /// `NODE TASK` of all that ran, sorted.
+    pub(crate) fn ran(&self) -> Vec<String> {
+        let mut ran: Vec<String> = self.0.ran.lock().unwrap().values().cloned().collect();
+        ran.sort();
+        ran
+    }
+
+    async fn run(self, certname: Certname, request: Request) {
+        let transaction_id = request.transaction_id;
+        let params: Value = serde_json::from_str(request.params.get()).unwrap();
+        let task = params["task"].as_str().unwrap().to_owned();
+        let first = {
+            let mut ran = self.0.ran.lock().unwrap();
+            let before = ran.insert(transaction_id.to_string(), format!("{certname} {task}"));
+            before.is_none()
+        };
+        let id = transaction_id.clone();
+        self.say(&certname, Body::ProvisionalResponse { transaction_id: id })
+            .await;
+        assert!(first, "{certname} was asked twice for {task}");
+        if task.ends_with("hold") {
+            let mut go = self.0.go.subscribe();
+            go.wait_for(|go| *go).await.unwrap();
+        }
+        let is_broken = *self.0.is_broken.borrow();
+        let result = answer(&certname, &task, &params["input"], is_broken);
+        let results = action::encode(&result);
+        let response = Response {
+            transaction_id,
+            results,
+        };
+        self.say(&certname, Body::NonBlockingResponse(response))
+            .await;
+    }
+
+    async fn say(&self, certname: &Certname, body: Body) {
+        let port = self.0.port.lock().unwrap().clone().unwrap();
+        let message = body.into_message(port.engine_address().clone(), PcpUri::agent(certname));
+        port.to_engine(certname.clone(), message).await;
+    }
+}
+
+#[async_trait]
+impl BrokerLink for Link {
+    async fn deliver(&self, message: Message) -> Result<(), SendError> {
+        let target = message.target.as_ref().unwrap().common_name().to_owned();
+        let body = Body::decode(&message.message_type, message.data.as_deref());
+        if let Body::NonBlockingRequest(request) = body.unwrap() {
+            tokio::spawn(self.0.clone().run(target.parse().unwrap(), request));
+        }
+        Ok(())
+    }
+}
+
+/// What a node makes of a task.
+fn answer(certname: &Certname, task: &str, input: &Value, is_broken: bool) -> ActionResult {
+    let own = |key: &str| !key.starts_with('_');
+    let own: serde_json::Map<String, Value> = input
+        .as_object()
+        .unwrap()
+        .iter()
+        .filter(|(key, _)| own(key))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    let (exitcode, told) = match task {
+        "m::fails" => (
+            1,
+            json!({"_error": {"kind": "m/broken", "msg": "it broke", "details": {}}}),
+        ),
+        "m::moody" if is_broken => (1, json!({"_error": {"kind": "m/moody", "msg": "not now"}})),
+        "m::secret" => (0, json!({"_sensitive": {"password": "hunter2"}})),
+        "m::half" if certname.as_str() == "b" => (2, json!({"was": "b"})),
+        "bolt_shim::command" => {
+            let command = input["command"].as_str().unwrap();
+            let code = command
+                .strip_prefix("exit ")
+                .map_or(0, |it| it.parse().unwrap());
+            (
+                0,
+                json!({"stdout": format!("{command}\n"), "stderr": "", "exit_code": code}),
+            )
+        }
+        "bolt_shim::script" => (
+            0,
+            json!({"stdout": input["content"], "stderr": "", "exit_code": 0}),
+        ),
+        "bolt_shim::upload" => (
+            0,
+            json!({"path": input["path"], "content": input["content"]}),
+        ),
+        _ => (0, json!({"node": certname, "input": own})),
+    };
+    ActionResult {
+        exitcode,
+        stdout: Some(told.to_string()),
+        ..ActionResult::default()
+    }
+}
+
+/// A job engine over these nodes.
+pub(crate) async fn engine(
+    directory: &Path,
+    store: &Store,
+    code: Arc<dyn Code>,
+    blobs: Blobs,
+    names: &[&str],
+) -> (Jobs, Nodes) {
+    let server: Certname = "tutti.example.com".parse().unwrap();
+    let (fabric, inbox) = Fabric::new(PcpUri::server(&server));
+    let seal = SealKey::open_or_create(&directory.join("seal")).unwrap();
+    let config = JobsConfig {
+        prune_after: None,
+        ..JobsConfig::default()
+    };
+    let nodes = Nodes::attach(&fabric, names);
+    let jobs = Jobs::start(config, store.clone(), fabric, inbox, code, blobs, seal);
+    (Box::pin(jobs).await.unwrap(), nodes)
+}

@@ -1,0 +1,102 @@
+//! What plans give.
+
+use serde_json::json;
+
+use crate::world::{World, body, failure, value};
+
+#[tokio::test]
+async fn a_plan_gives_what_json_can_hold_and_what_plans_know() {
+    for (text, expected) in [
+        ("", json!(null)),
+        ("return 1", json!(1)),
+        (
+            "return [1.5, 'x', true, undef]",
+            json!([1.5, "x", true, null]),
+        ),
+        ("return get_targets('a,b')", json!(["a", "b"])),
+        ("return({ 'k' => { 'n' => [] } })", json!({"k": {"n": []}})),
+        (
+            "return catch_errors() || { fail_plan('no', 'm/no', { 'd' => 1 }) }",
+            json!({"kind": "m/no", "msg": "no", "details": {"d": 1}}),
+        ),
+        ("if true { return 'early' } return 'late'", json!("early")),
+    ] {
+        assert_eq!(value(body(text).await), expected, "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_plan_gives_nothing_else() {
+    for text in [
+        "return(/x/)",
+        "return Integer",
+        "return({ 1 => 2 })",
+        "return Sensitive('x')",
+    ] {
+        let (kind, msg) = failure(body(text).await);
+        assert_eq!(kind, "bolt/invalid-plan-result", "{text}: {msg}");
+    }
+}
+
+#[tokio::test]
+async fn parameters_are_checked_and_have_defaults() {
+    let plan = "plan m::p(Integer $n, String $s = \"n is ${n}\") { return $s }";
+    let world = World::new(&[("m/plans/p.pp", plan)]).await;
+    assert_eq!(value(world.run("m::p", json!({"n": 3})).await), "n is 3");
+    assert_eq!(
+        value(world.run("m::p", json!({"n": 3, "s": "x"})).await),
+        "x"
+    );
+    let (kind, msg) = failure(world.run("m::p", json!({"n": "x"})).await);
+    assert_eq!(kind, "bolt/pal-error");
+    assert!(
+        msg.contains("parameter 'n' expects an Integer value, got String"),
+        "{msg}"
+    );
+    let (_, msg) = failure(world.run("m::p", json!({})).await);
+    assert!(msg.contains("expects a value for parameter $n"), "{msg}");
+    let (_, msg) = failure(world.run("m::p", json!({"n": 1, "other": 2})).await);
+    assert!(msg.contains("has no parameter named 'other'"), "{msg}");
+}
+
+#[tokio::test]
+async fn plans_run_plans_and_functions_of_modules() {
+    let files = [
+        (
+            "m/plans/p.pp",
+            "plan m::p() { return run_plan('n::inner', 'a,b', word => m::twice('x')) }",
+        ),
+        (
+            "m/functions/twice.pp",
+            "function m::twice(String $s) { \"${s}${s}\" }",
+        ),
+        (
+            "n/plans/inner.pp",
+            "plan n::inner(TargetSpec $targets, String $word) { \
+          return [get_targets($targets).map |$t| { $t.name }, $word] }",
+        ),
+        ("m/types/odd.pp", "type M::Odd = Enum['a']"),
+    ];
+    let world = World::new(&files).await;
+    let plan = world.launch("m::p", json!({})).await;
+    assert_eq!(value(world.over(plan).await), json!([["a", "b"], "xx"]));
+    assert_eq!(
+        world.told(plan, "plan_start").await,
+        ["Starting: plan n::inner"]
+    );
+    let (kind, msg) = failure(world.run("m::nothing", json!({})).await);
+    assert_eq!(
+        (kind.as_str(), msg.as_str()),
+        (
+            "bolt/unknown-plan",
+            "Could not find a plan named 'm::nothing'"
+        )
+    );
+}
+
+#[tokio::test]
+async fn stdlib_is_there_without_its_module() {
+    let text = "return [['a', 'b'].stdlib::to_json, '/x' =~ Stdlib::Absolutepath, deep_merge({ 'a' => 1 }, {})]";
+    let expected = json!(["[\"a\",\"b\"]", true, {"a": 1}]);
+    assert_eq!(value(body(text).await), expected);
+}

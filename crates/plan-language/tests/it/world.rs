@@ -1,0 +1,229 @@
+//! What every test owns: code, a store, nodes, a job engine and a plan engine that can be started again.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use deploy::{Blobs, EnvironmentDir};
+use evaluator::Parsed;
+use jobs::{Jobs, SystemClock};
+use pki::seal::SealKey;
+use plan_language::{NodesError, PuppetPlans};
+use plans::{Launch, OverJobs, Plans, PlansConfig};
+use serde_json::{Value, json};
+use store::{Store, StoreConfig};
+
+use crate::nodes::{Nodes, engine};
+
+/// Nothing here takes a second by itself; a busy machine makes it long.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+pub(crate) struct World {
+    pub(crate) nodes: Nodes,
+    pub(crate) store: Store,
+    directory: tempfile::TempDir,
+    jobs: Jobs,
+    code: Arc<EnvironmentDir>,
+    blobs: Blobs,
+    seal: Arc<SealKey>,
+    plans: Option<Plans>,
+}
+
+/// The tasks of module `m`, which nodes answer by their names.
+const TASKS: &[&str] = &["echo", "fails", "moody", "hold", "half", "secret"];
+
+impl World {
+    /// With these files in `environments/production/modules`, on the nodes `a`, `b` and `c`.
+    pub(crate) async fn new(files: &[(&str, &str)]) -> Self {
+        Box::pin(Self::made(files)).await
+    }
+
+    async fn made(files: &[(&str, &str)]) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let modules = directory
+            .path()
+            .join("code/environments/production/modules");
+        for task in TASKS {
+            write(&modules.join(format!("m/tasks/{task}.sh")), "#!/bin/sh\n");
+        }
+        for (path, content) in files {
+            write(&modules.join(path), content);
+        }
+        let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../modules");
+        let code = EnvironmentDir::new(directory.path().join("code")).with_modules(shipped);
+        let code = Arc::new(code);
+        let blobs = Blobs::open(directory.path().join("blobs")).unwrap();
+        let config = StoreConfig::sqlite(directory.path().join("tutti.db"));
+        let store = Store::open(&config).await.unwrap();
+        let names = ["a", "b", "c"];
+        let (jobs, nodes) = engine(
+            directory.path(),
+            &store,
+            code.clone(),
+            blobs.clone(),
+            &names,
+        )
+        .await;
+        let seal = SealKey::open_or_create(&directory.path().join("seal")).unwrap();
+        let mut world = Self {
+            nodes,
+            store,
+            directory,
+            jobs,
+            code,
+            blobs,
+            seal: Arc::new(seal),
+            plans: None,
+        };
+        world.start().await;
+        world
+    }
+
+    pub(crate) async fn start(&mut self) {
+        let programs = PuppetPlans::new(plan_language::World {
+            code: self.code.clone(),
+            blobs: self.blobs.clone(),
+            nodes: Arc::new(Known),
+            parsed: Parsed::new(),
+        });
+        let config = PlansConfig {
+            workers: 2,
+            long_sleep: Duration::from_millis(10),
+            tick: Duration::from_millis(10),
+            ..PlansConfig::default()
+        };
+        let effects = OverJobs::new(self.jobs.clone(), self.store.clone());
+        let plans = Plans::start(
+            config,
+            self.store.clone(),
+            Arc::new(effects),
+            Arc::new(programs),
+            Arc::clone(&self.seal),
+            Arc::new(SystemClock),
+        );
+        self.plans = Some(plans.await.unwrap());
+    }
+
+    pub(crate) async fn stop(&mut self) {
+        self.plans.take().unwrap().shutdown().await;
+    }
+
+    pub(crate) fn plans(&self) -> &Plans {
+        self.plans.as_ref().unwrap()
+    }
+
+    /// Where a file of a module is.
+    pub(crate) fn module_file(&self, path: &str) -> PathBuf {
+        let modules = "code/environments/production/modules";
+        self.directory.path().join(modules).join(path)
+    }
+
+    pub(crate) async fn launch(&self, plan: &str, params: Value) -> i64 {
+        let launch = Launch {
+            plan: plan.to_owned(),
+            environment: "production".to_owned(),
+            params: params.as_object().unwrap().clone(),
+            owner: "admin".to_owned(),
+            owner_id: "id-of-admin".to_owned(),
+            ..Launch::default()
+        };
+        self.plans().run(&launch).await.unwrap()
+    }
+
+    /// Its state and result, when it is over.
+    pub(crate) async fn over(&self, plan: i64) -> (String, Value) {
+        let row = self
+            .until("the plan is over", async || {
+                let row = self.store.plan_job(plan).await.unwrap().unwrap();
+                row.finished_ms.is_some().then_some(row)
+            })
+            .await;
+        let result = row.result.unwrap_or_else(|| "null".to_owned());
+        (row.state, serde_json::from_str(&result).unwrap())
+    }
+
+    pub(crate) async fn run(&self, plan: &str, params: Value) -> (String, Value) {
+        self.over(self.launch(plan, params).await).await
+    }
+
+    /// What the plan's events say, of one kind.
+    pub(crate) async fn told(&self, plan: i64, kind: &str) -> Vec<String> {
+        let events = self.store.plan_events(plan, 0, 1_000).await.unwrap();
+        let events = events.into_iter().filter(|event| event.kind == kind);
+        events.map(|event| event.message).collect()
+    }
+
+    /// Waits for something that is looked at whenever others have had their turn.
+    pub(crate) async fn until<T>(&self, what: &str, ready: impl AsyncFn() -> Option<T>) -> T {
+        let wait = async {
+            loop {
+                if let Some(found) = ready().await {
+                    return found;
+                }
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        let found = tokio::time::timeout(PATIENCE, wait).await;
+        found.unwrap_or_else(|_| panic!("waited in vain until {what}"))
+    }
+}
+
+/// Runs one plan, `m::p` with this body; gives its state and result.
+pub(crate) async fn body(text: &str) -> (String, Value) {
+    let plan = format!("plan m::p() {{\n{text}\n}}");
+    let world = World::new(&[("m/plans/p.pp", &plan)]).await;
+    world.run("m::p", json!({})).await
+}
+
+/// The same for one that succeeds.
+#[track_caller]
+pub(crate) fn value(ended: (String, Value)) -> Value {
+    assert_eq!(ended.0, "success", "{:#}", ended.1);
+    ended.1
+}
+
+/// The same for one that fails: the kind and the message.
+#[track_caller]
+pub(crate) fn failure(ended: (String, Value)) -> (String, String) {
+    assert_eq!(ended.0, "failure", "{:#}", ended.1);
+    let text = |key: &str| ended.1[key].as_str().unwrap_or_default().to_owned();
+    (text("kind"), text("msg"))
+}
+
+pub(crate) fn write(path: &Path, content: &str) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, content).unwrap();
+}
+
+/// Three nodes, two of them in a group.
+#[derive(Debug)]
+struct Known;
+
+#[async_trait]
+impl plan_language::Nodes for Known {
+    async fn query(&self, query: &Value) -> Result<Vec<Value>, NodesError> {
+        let text = query.to_string();
+        if text.contains("wrong") {
+            return Err(NodesError(
+                "PuppetDB says that the query is wrong".to_owned(),
+            ));
+        }
+        if text.contains("inventory") {
+            return Ok(vec![json!({"certname": "a", "facts": {"os": "Debian"}})]);
+        }
+        let names = ["a", "b", "c"].into_iter();
+        Ok(names.map(|name| json!({"certname": name})).collect())
+    }
+
+    async fn group(&self, group: &str) -> Result<Vec<String>, NodesError> {
+        match group {
+            "some" => Ok(vec!["b".to_owned(), "c".to_owned()]),
+            other => Err(NodesError(format!("there is no node group {other}"))),
+        }
+    }
+
+    async fn available(&self, certnames: &[String]) -> Vec<bool> {
+        certnames.iter().map(|name| name != "gone").collect()
+    }
+}

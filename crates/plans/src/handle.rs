@@ -9,7 +9,7 @@ use std::sync::Arc;
 use jobs::Clock;
 use pki::seal::SealKey;
 use serde_json::{Value, json};
-use store::{NewPlanEvent, PlanAnswer, PlanJobRow, PlanOutcome, PlanStepRow, Store};
+use store::{Asks, NewPlanEvent, PlanAnswer, PlanJobRow, PlanStepRow, Store};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -18,6 +18,7 @@ use crate::config::PlansConfig;
 use crate::core::key;
 use crate::defaults::{COMMANDS, JOURNAL_PAGE, REPORTS};
 use crate::effects::Effects;
+use crate::ending::{Ending, end};
 use crate::engine::{Command, Counts, Engine, Parts};
 use crate::error::{PlanError, PlansLost, StartPlansError};
 use crate::launch::{Launch, Programs};
@@ -119,9 +120,13 @@ impl Plans {
         }
         let Shared { store, seal, .. } = &*self.shared;
         let row = launch.row(self.shared.clock.now_ms());
-        let number = store.insert_plan_run(&row, launch.seal(seal)).await?;
+        let timeout_ms = launch.timeout_ms();
+        let number = store
+            .insert_plan_run(&row, launch.seal(seal), timeout_ms)
+            .await?;
+        let until_ms = timeout_ms.map(|ms| row.created_ms.saturating_add(ms));
         // If the engine ends now, the next one finds the plan.
-        let _ = self.command(Command::Run(number)).await;
+        let _ = self.command(Command::Run(number, until_ms)).await;
         Ok(number)
     }
 
@@ -129,32 +134,22 @@ impl Plans {
     /// is.
     pub async fn stop(&self, number: i64, login: &str, jobs: bool) -> Result<(), PlanError> {
         self.row(number).await?;
-        let Shared { store, effects, .. } = &*self.shared;
         let msg = match jobs {
             true => format!("{login} stopped the plan and its jobs"),
             false => format!("{login} stopped the plan; its jobs that ran were left to end"),
         };
-        let result = json!({"kind": STOPPED, "msg": msg, "details": {"stopped_by": login}});
-        let details = json!({"plan-id": number.to_string()});
-        let outcome = PlanOutcome {
-            state: "failure".to_owned(),
-            result: result.to_string(),
-            event: self.event("plan_failed", &details, msg),
+        let ending = Ending {
+            kind: STOPPED,
+            msg,
+            details: json!({"stopped_by": login}),
+            jobs,
         };
-        if !store.finish_plan_job(number, &outcome).await? {
-            return Ok(());
-        }
+        let Shared { store, effects, .. } = &*self.shared;
+        let now_ms = self.shared.clock.now_ms();
         // If the engine ends now, the next one does not take the plan up.
-        let _ = self.command(Command::Stopped(number)).await;
-        if jobs {
-            let states = store.plan_steps(number).await?;
-            for history in states.chunk_by(|one, next| one.job == next.job) {
-                if let Some(last) = history.last()
-                    && !matches!(last.state.as_str(), "stopped" | "finished" | "failed")
-                {
-                    effects.stop(last.job).await;
-                }
-            }
+        let ended = end(store, &**effects, number, ending, now_ms).await;
+        if ended? {
+            let _ = self.command(Command::Stopped(number)).await;
         }
         Ok(())
     }
@@ -199,12 +194,15 @@ impl Plans {
         if !store.reopen_plan(number, from.as_ref(), &event).await? {
             return Err(not_failed(self.row(number).await?.state));
         }
+        let run = store.plan_run(number).await?;
+        let until_ms = run.and_then(|run| run.until_ms);
         // As in `run`.
-        let _ = self.command(Command::Run(number)).await;
+        let _ = self.command(Command::Run(number, until_ms)).await;
         Ok(step.and_then(|step| step.parse().ok()))
     }
 
-    /// Answers a step that waits for a person. A secret answer is kept sealed.
+    /// Answers a step that waits for a person. The answer is kept sealed if it is secret, and where a
+    /// secret was asked for.
     pub async fn answer(
         &self,
         number: i64,
@@ -218,6 +216,16 @@ impl Plans {
             let state = row.state;
             return Err(PlanError::Finished { number, state });
         }
+        let not_asked = || PlanError::NotAsked {
+            plan: number,
+            step: step.clone(),
+        };
+        let asks = self.asks(number, &step).await?;
+        let secret = match asks {
+            Asks::Nobody => return Err(not_asked()),
+            Asks::Openly => secret,
+            Asks::Secretly => true,
+        };
         let Shared { store, seal, .. } = &*self.shared;
         let text = value.to_string();
         let details = json!({"step": step.to_string(), "answered_by": login});
@@ -228,10 +236,8 @@ impl Plans {
             outcome: (!secret).then_some(text),
             event: self.event("answered", &details, message),
         };
-        let asked = self.asked(number, &step).await?;
-        if !asked || !store.answer_plan_step(number, &answer).await? {
-            let plan = number;
-            return Err(PlanError::NotAsked { plan, step });
+        if !store.answer_plan_step(number, &answer).await? {
+            return Err(not_asked());
         }
         // As in `run`.
         let outcome = Outcome::ok(value.clone());
@@ -285,17 +291,12 @@ impl Plans {
         self.shared.tasks.wait().await;
     }
 
-    /// Whether this step waits for a person.
-    async fn asked(&self, number: i64, step: &StepId) -> Result<bool, PlanError> {
-        let row = self
-            .shared
-            .store
-            .plan_journal_step(number, &key(step))
-            .await?;
-        let waits = |row: &PlanStepRow| {
-            row.job.is_none() && row.step.until_ms.is_none() && row.step.state == "begun"
-        };
-        Ok(row.as_ref().is_some_and(waits))
+    /// For what this step waits for a person, if it does.
+    async fn asks(&self, number: i64, step: &StepId) -> Result<Asks, PlanError> {
+        let store = &self.shared.store;
+        let row = store.plan_journal_step(number, &key(step)).await?;
+        let open = row.filter(|row| row.step.state == "begun");
+        Ok(open.map_or(Asks::Nobody, |row| row.step.asks))
     }
 
     /// A plan job that this server runs or ran.

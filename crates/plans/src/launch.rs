@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use pki::seal::SealKey;
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,9 @@ pub struct Launch {
     pub description: String,
     /// Free keys and values, echoed with the plan job.
     pub userdata: Map<String, Value>,
+    /// How long it may take, from its start and again from each resumption; `None`: for ever.
+    #[serde(default)]
+    pub timeout: Option<Duration>,
     /// The login of who asks.
     pub owner: String,
     /// His id.
@@ -60,6 +64,11 @@ impl Launch {
     pub(crate) fn unseal(sealed: &[u8], key: &SealKey) -> Option<Self> {
         let plain = key.open(sealed).ok()?;
         serde_json::from_slice(&plain).ok()
+    }
+
+    pub(crate) fn timeout_ms(&self) -> Option<i64> {
+        let ms = |time: Duration| i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+        self.timeout.map(ms)
     }
 
     /// Its row, without secrets.

@@ -14,6 +14,7 @@ mod core;
 pub mod defaults;
 mod divergence;
 mod effects;
+mod ending;
 mod engine;
 mod error;
 mod handle;

@@ -54,7 +54,9 @@ pub enum Work {
     Tell(Told),
     /// Time passes.
     Sleep(Duration),
-    /// A person answers.
+    /// A person answers. Clients show the message, and read the details: `sensitive: true` asks
+    /// without an echo and keeps the answer sealed; `menu` (an object of keys and texts) wants one
+    /// of its keys; `default` is what no answer stands for; `approval: true` wants true or false.
     Ask(Told),
     /// A job runs on nodes.
     Run(Box<Order>),

@@ -33,6 +33,7 @@ mod plan_events;
 mod plan_jobs;
 mod plan_journal;
 mod plan_runs;
+mod plan_step_list;
 mod postgres;
 mod prune;
 mod request;
@@ -74,9 +75,10 @@ pub use page::Page;
 pub use plan_events::{NewPlanEvent, PlanEventRow};
 pub use plan_jobs::{NewPlanJob, PlanJobFilter, PlanJobRow, PlanOutcome, PlanStepState};
 pub use plan_journal::{
-    NewPlanStep, PlanAnswer, PlanChange, PlanMark, PlanStepEnd, PlanStepKey, PlanStepRow,
+    Asks, NewPlanStep, PlanAnswer, PlanChange, PlanMark, PlanStepEnd, PlanStepKey, PlanStepRow,
 };
 pub use plan_runs::PlanRunRow;
+pub use plan_step_list::PlanStepShown;
 pub use prune::Pruned;
 pub use roles::{GrantRow, RoleRow};
 pub use run_names::{RunFilter, RunOrder};
@@ -118,6 +120,7 @@ pub fn every_statement() -> Vec<&'static str> {
         plan_jobs::STATEMENTS,
         plan_journal::STATEMENTS,
         plan_runs::STATEMENTS,
+        plan_step_list::STATEMENTS,
         roles::STATEMENTS,
         groups::STATEMENTS,
         task_targets::STATEMENTS,

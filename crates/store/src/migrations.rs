@@ -76,6 +76,7 @@ pub(crate) const SQLITE: &[Migration] = migrations!("sqlite":
     15 "0015_run_changes",
     16 "0016_classifier_environments",
     17 "0017_plan_journal",
+    18 "0018_plan_questions",
 );
 
 pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
@@ -96,6 +97,7 @@ pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
     15 "0015_run_changes",
     16 "0016_classifier_environments",
     17 "0017_plan_journal",
+    18 "0018_plan_questions",
 );
 
 /// What is still to be applied, given what was.

@@ -19,6 +19,18 @@ pub struct PlanStepKey {
     pub step: i64,
 }
 
+/// Whether a step waits for a person's answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Asks {
+    /// It does not.
+    #[default]
+    Nobody,
+    /// It does.
+    Openly,
+    /// For something that is to be kept sealed.
+    Secretly,
+}
+
 /// A step about to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewPlanStep {
@@ -40,6 +52,8 @@ pub struct NewPlanStep {
     pub delivered: Option<i64>,
     /// Until when it waits, where that is known.
     pub until_ms: Option<i64>,
+    /// Whether a person is waited for.
+    pub asks: Asks,
     /// JSON.
     pub outcome: Option<String>,
     /// When.
@@ -110,23 +124,23 @@ pub struct PlanStepRow {
 }
 
 const BEGIN: &str = "INSERT INTO plan_journal (plan_job, branch, step, kind, site, arguments, hash, \
-     state, began, delivered, job, until_ms, outcome, begun_ms, ended_ms) \
+     state, began, delivered, job, until_ms, outcome, begun_ms, ended_ms, asks) \
      SELECT number, CAST($2 AS TEXT), CAST($3 AS BIGINT), CAST($4 AS TEXT), CAST($5 AS TEXT), \
      CAST($6 AS TEXT), CAST($7 AS TEXT), CAST($8 AS TEXT), CAST($9 AS BIGINT), CAST($10 AS BIGINT), \
      CAST($11 AS BIGINT), CAST($12 AS BIGINT), CAST($13 AS TEXT), CAST($14 AS BIGINT), \
-     CAST($15 AS BIGINT) FROM plan_jobs WHERE number = $1 AND state = 'running'";
+     CAST($15 AS BIGINT), CAST($16 AS BIGINT) FROM plan_jobs WHERE number = $1 AND state = 'running'";
 const END: &str = "UPDATE plan_journal SET state = $4, delivered = COALESCE(delivered, $5), \
      outcome = COALESCE(outcome, $6), ended_ms = COALESCE(ended_ms, $7) \
      WHERE plan_job = $1 AND branch = $2 AND step = $3 AND delivered IS NULL \
      AND EXISTS (SELECT 1 FROM plan_jobs WHERE number = $1 AND state = 'running')";
 const ANSWER: &str = "UPDATE plan_journal SET state = 'done', outcome = $4, sealed = $5, \
      ended_ms = $6 WHERE plan_job = $1 AND branch = $2 AND step = $3 AND state = 'begun' \
-     AND EXISTS (SELECT 1 FROM plan_jobs WHERE number = $1 AND state = 'running')";
+     AND asks > 0 AND EXISTS (SELECT 1 FROM plan_jobs WHERE number = $1 AND state = 'running')";
 
 macro_rules! columns {
     () => {
         "SELECT j.plan_job, j.branch, j.step, j.kind, j.site, j.arguments, j.hash, j.state, j.began, \
-         j.delivered, j.job, j.until_ms, j.outcome, j.sealed, j.begun_ms, j.ended_ms \
+         j.delivered, j.job, j.until_ms, j.outcome, j.sealed, j.begun_ms, j.ended_ms, j.asks \
          FROM plan_journal j "
     };
 }
@@ -152,6 +166,26 @@ pub(crate) const STATEMENTS: &[&str] = &[BEGIN, END, ANSWER, PAGE, ONE, AWAITED]
 
 /// The place before every step.
 const FIRST: i64 = -1;
+
+// === impl Asks ===
+
+impl Asks {
+    fn column(self) -> i64 {
+        match self {
+            Self::Nobody => 0,
+            Self::Openly => 1,
+            Self::Secretly => 2,
+        }
+    }
+
+    pub(crate) fn from_column(column: i64) -> Self {
+        match column {
+            0 => Self::Nobody,
+            1 => Self::Openly,
+            _ => Self::Secretly,
+        }
+    }
+}
 
 // === impl PlanMark ===
 
@@ -200,6 +234,7 @@ impl NewPlanStep {
             Value::opt_owned(self.outcome.as_deref()),
             Value::Int(self.begun_ms),
             Value::opt_int(self.delivered.map(|_| self.begun_ms)),
+            Value::Int(self.asks.column()),
         ]);
         Step { sql: BEGIN, values }
     }
@@ -310,6 +345,7 @@ impl FromRow for PlanStepRow {
                 began: row.int(8)?,
                 delivered: row.opt_int(9)?,
                 until_ms: row.opt_int(11)?,
+                asks: Asks::from_column(row.int(16)?),
                 outcome: row.opt_text(12)?,
                 begun_ms: row.int(14)?,
             },

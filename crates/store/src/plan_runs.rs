@@ -18,11 +18,18 @@ pub struct PlanRunRow {
     pub plan_job: i64,
     /// Every branch of it waits, and nothing of it is in memory.
     pub asleep: bool,
+    /// How long it may take, from its start or resumption.
+    pub timeout_ms: Option<i64>,
+    /// Until when that is.
+    pub until_ms: Option<i64>,
 }
 
-const INSERT: &str = "INSERT INTO plan_runs (plan_job, sealed, asleep) \
-     VALUES ((SELECT last FROM plan_counters WHERE name = 'job'), $1, 0)";
-const UNFINISHED: &str = "SELECT r.plan_job, r.asleep FROM plan_jobs p \
+const INSERT: &str = "INSERT INTO plan_runs (plan_job, sealed, asleep, timeout_ms, until_ms) \
+     VALUES ((SELECT last FROM plan_counters WHERE name = 'job'), $1, 0, CAST($2 AS BIGINT), \
+     CAST($3 AS BIGINT) + CAST($2 AS BIGINT))";
+const ONE: &str =
+    "SELECT plan_job, asleep, timeout_ms, until_ms FROM plan_runs WHERE plan_job = $1";
+const UNFINISHED: &str = "SELECT r.plan_job, r.asleep, r.timeout_ms, r.until_ms FROM plan_jobs p \
      JOIN plan_runs r ON r.plan_job = p.number WHERE p.state = 'running' ORDER BY r.plan_job";
 const SEALED: &str = "SELECT sealed FROM plan_runs WHERE plan_job = $1";
 const SLEEP: &str = "UPDATE plan_runs SET asleep = $2 WHERE plan_job = $1";
@@ -58,7 +65,8 @@ const REMOVE: &str = concat!(
     failed!()
 );
 const AWAKE: &str = concat!(
-    "UPDATE plan_runs SET asleep = 0 WHERE plan_job = $1",
+    "UPDATE plan_runs SET asleep = 0, until_ms = CAST($2 AS BIGINT) + timeout_ms \
+     WHERE plan_job = $1",
     failed!()
 );
 const REOPEN: &str = concat!(
@@ -68,26 +76,37 @@ const REOPEN: &str = concat!(
 );
 
 pub(crate) const STATEMENTS: &[&str] = &[
-    INSERT, UNFINISHED, SEALED, SLEEP, FORGET, UNSEE, REMOVE, AWAKE, REOPEN,
+    INSERT, ONE, UNFINISHED, SEALED, SLEEP, FORGET, UNSEE, REMOVE, AWAKE, REOPEN,
 ];
 
 // === impl Store ===
 
 impl Store {
-    /// Writes down a plan that this server runs; gives the number of its plan job.
+    /// Writes down a plan that this server runs, and how long it may take; gives the number of its
+    /// plan job.
     pub async fn insert_plan_run(
         &self,
         new: &NewPlanJob,
         sealed: Vec<u8>,
+        timeout_ms: Option<i64>,
     ) -> Result<i64, StoreError> {
         let mut steps = plan_jobs::insert(new);
-        let values = vec![Value::Blob(sealed.into())];
+        let values = vec![
+            Value::Blob(sealed.into()),
+            Value::opt_int(timeout_ms),
+            Value::Int(new.created_ms),
+        ];
         steps.push(Step {
             sql: INSERT,
             values,
         });
         self.execute_all(steps).await?;
         self.plan_job_of_request(&new.request_id).await
+    }
+
+    /// One plan that this server runs or ran.
+    pub async fn plan_run(&self, plan_job: i64) -> Result<Option<PlanRunRow>, StoreError> {
+        self.query_one(ONE, vec![Value::Int(plan_job)]).await
     }
 
     /// The plans that are not over: what a server reads at its start.
@@ -141,14 +160,10 @@ impl Store {
                 values: values.clone(),
             }));
         }
-        steps.push(Step {
-            sql: AWAKE,
-            values: vec![Value::Int(plan_job)],
-        });
-        steps.push(Step {
-            sql: REOPEN,
-            values: vec![Value::Int(plan_job), Value::Int(event.at_ms)],
-        });
+        for sql in [AWAKE, REOPEN] {
+            let values = vec![Value::Int(plan_job), Value::Int(event.at_ms)];
+            steps.push(Step { sql, values });
+        }
         let reopened = steps.len() - 1;
         steps.extend(plan_events::steps(plan_job, event));
         let rows = self.execute_all(steps).await?;
@@ -169,6 +184,8 @@ impl FromRow for PlanRunRow {
         Ok(Self {
             plan_job: row.int(0)?,
             asleep: row.int(1)? != 0,
+            timeout_ms: row.opt_int(2)?,
+            until_ms: row.opt_int(3)?,
         })
     }
 }

@@ -1,7 +1,7 @@
 //! What branches call for, and what becomes of it.
 
 use serde_json::Value;
-use store::{NewPlanEvent, NewPlanStep, PlanChange, PlanStepKey};
+use store::{Asks, NewPlanEvent, NewPlanStep, PlanChange, PlanStepKey};
 
 use super::batch::Start;
 use super::deliver::{Awaits, Pending};
@@ -206,6 +206,7 @@ impl Core {
             began: self.place,
             delivered: None,
             until_ms: None,
+            asks: asks(&request.work),
             outcome: None,
             begun_ms: self.now_ms,
         }
@@ -254,6 +255,17 @@ pub(crate) fn key(id: &StepId) -> PlanStepKey {
 
 pub(super) fn state_of(outcome: &Outcome) -> &'static str {
     if outcome.ok { "done" } else { "failed" }
+}
+
+/// Whether a person is asked, and for a secret.
+fn asks(work: &Work) -> Asks {
+    match work {
+        Work::Ask(told) if told.details.get("sensitive") == Some(&Value::Bool(true)) => {
+            Asks::Secretly
+        }
+        Work::Ask(_) => Asks::Openly,
+        _ => Asks::Nobody,
+    }
 }
 
 fn shown(arguments: &Value) -> String {

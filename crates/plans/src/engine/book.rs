@@ -21,6 +21,10 @@ pub(super) struct Entry {
     pub(super) life: Life,
     pub(super) at: Where,
     pub(super) actor: Option<Arc<Actor>>,
+    /// Until when it may run.
+    pub(super) until_ms: Option<i64>,
+    /// It was over and goes on: it is taken up again when it has left.
+    again: Option<Option<i64>>,
     /// What it waits for.
     waits: HashMap<StepId, AbortHandle>,
     /// Since when nothing moves, and what it waits for.
@@ -73,6 +77,8 @@ impl Entry {
             life,
             at,
             actor: None,
+            until_ms: None,
+            again: None,
             waits: HashMap::new(),
             rest: None,
             orders: 0,
@@ -141,6 +147,18 @@ impl Engine {
             .filter(|entry| entry.life == life)
     }
 
+    /// A plan is new, or goes on after it failed; then it may not have left yet.
+    pub(super) fn begin(&mut self, plan: i64, until_ms: Option<i64>) {
+        if let Some(entry) = self.plans.get_mut(&plan) {
+            entry.again = Some(until_ms);
+            return;
+        }
+        self.enqueue(plan);
+        if let Some(entry) = self.plans.get_mut(&plan) {
+            entry.until_ms = until_ms;
+        }
+    }
+
     /// A plan wants a place in memory.
     pub(super) fn enqueue(&mut self, plan: i64) {
         let life = self.new_life(plan);
@@ -153,6 +171,7 @@ impl Engine {
         if let Some(mut before) = self.plans.remove(&plan) {
             before.stop_waiting();
             entry.actor = before.actor;
+            entry.until_ms = before.until_ms;
         }
         self.plans.insert(plan, entry);
         self.queue.push_back(plan);
@@ -194,6 +213,9 @@ impl Engine {
         self.unload(plan, Where::Ending);
         if let Some(mut entry) = self.plans.remove(&plan) {
             entry.stop_waiting();
+            if let Some(until_ms) = entry.again {
+                self.begin(plan, until_ms);
+            }
         }
     }
 

@@ -34,7 +34,13 @@ impl Engine {
         let mut awaited = self.parts.store.awaited_plan_steps().await?;
         awaited.reverse();
         let plans = unfinished.len();
-        for PlanRunRow { plan_job, asleep } in unfinished {
+        for PlanRunRow {
+            plan_job,
+            asleep,
+            until_ms,
+            ..
+        } in unfinished
+        {
             let mut steps = Vec::new();
             while awaited.last().is_some_and(|row| row.plan_job == plan_job) {
                 steps.extend(awaited.pop());
@@ -43,6 +49,9 @@ impl Engine {
                 self.sleep_on(plan_job, steps);
             } else {
                 self.enqueue(plan_job);
+            }
+            if let Some(entry) = self.plans.get_mut(&plan_job) {
+                entry.until_ms = until_ms;
             }
         }
         if plans > 0 {

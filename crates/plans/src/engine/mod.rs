@@ -9,6 +9,7 @@
 mod book;
 mod commit;
 mod load;
+mod overdue;
 mod rest;
 mod waits;
 
@@ -47,8 +48,8 @@ pub(crate) struct Parts {
 
 /// What the handle asks of the engine.
 pub(crate) enum Command {
-    /// A plan is to be run, or goes on: its row says so already.
-    Run(i64),
+    /// A plan is to be run, or goes on, until then: its row says so already.
+    Run(i64, Option<i64>),
     /// It is over in the store.
     Stopped(i64),
     /// A person's answer, which is in the store already.
@@ -77,6 +78,8 @@ pub(crate) enum Done {
     Asleep(Life, Result<(), Trouble>),
     /// A plan that was over before it could run was ended.
     Ended(Life, Result<(), Trouble>),
+    /// A plan whose time was over was ended, as far as the store could be used.
+    TimedOut(Life, Result<bool, StoreError>),
     /// A pause is over.
     Retry(Life),
     /// Nothing came of it.
@@ -139,7 +142,10 @@ impl Engine {
                 Some(done) = self.tasks.join_next() => self.done(finished(done)),
                 Some(report) = self.reports.recv() => self.report(report),
                 Some(command) = commands.recv() => self.command(command),
-                _ = tick.tick() => self.tick(Instant::now()),
+                _ = tick.tick() => {
+                    self.tick(Instant::now());
+                    self.end_overdue();
+                }
             }
         }
         self.drain().await
@@ -147,7 +153,7 @@ impl Engine {
 
     fn command(&mut self, command: Command) {
         match command {
-            Command::Run(plan) => self.enqueue(plan),
+            Command::Run(plan, until_ms) => self.begin(plan, until_ms),
             Command::Stopped(plan) => self.forget(plan),
             Command::Answered(plan, step, outcome) => self.answered(plan, step, outcome),
             Command::Count(reply) => {
@@ -176,6 +182,7 @@ impl Engine {
             Done::Arrived(life, step, outcome) => self.arrived(life, step, outcome),
             Done::Asleep(life, marked) => self.asleep(life, marked),
             Done::Ended(life, ended) => self.over(life, ended),
+            Done::TimedOut(life, ended) => self.timed_out(life, ended),
             Done::Retry(life) => self.retry(life),
             Done::Nothing => {}
         }

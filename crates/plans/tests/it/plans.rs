@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use testkit::both;
 
 use crate::programs::{steady, task};
-use crate::world::World;
+use crate::world::{World, launch};
 
 both!(
     plans_end_with_what_they_return,
@@ -100,11 +100,12 @@ async fn whoever_is_asked_answers_once() {
         matches!(wrong, Err(PlanError::NotAsked { .. })),
         "{wrong:?}"
     );
+    // That it is a secret, the plan has said.
     plans
-        .answer(plan, step("1"), "ann", &secret, true)
+        .answer(plan, step("1"), "ann", &secret, false)
         .await
         .unwrap();
-    let twice = plans.answer(plan, step("1"), "bob", &secret, true).await;
+    let twice = plans.answer(plan, step("1"), "bob", &secret, false).await;
     assert!(
         matches!(
             twice,
@@ -143,6 +144,47 @@ async fn a_plan_that_is_stopped_stops_and_so_do_its_jobs_if_asked() {
             })
             .await;
     }
+}
+
+#[tokio::test]
+async fn a_plan_whose_time_is_over_ends_with_its_jobs_wherever_it_is() {
+    let mut world = World::new().await;
+    world.open.send_replace(false);
+    let within = |plan, time| Launch {
+        timeout: Some(time),
+        ..launch(plan)
+    };
+    let soon = std::time::Duration::from_millis(300);
+    let works = world.plans().run(&within("sequence", soon)).await.unwrap();
+    let sleeps = world.plans().run(&within("sleeper", soon)).await.unwrap();
+    let later = soon * 1_000;
+    let patient = world.plans().run(&within("sequence", later)).await.unwrap();
+    world
+        .until("a job is made", async || world.kinds(works).await.len() > 1)
+        .await;
+    // Who restarts does not forget it.
+    world.kill().await;
+    world.start().await;
+    for plan in [works, sleeps] {
+        let (state, error) = world.over(plan).await;
+        assert_eq!(
+            (state.as_str(), &error["kind"]),
+            ("failure", &json!("tutti/plan-timeout"))
+        );
+    }
+    let job = world.plans().journal(works).await.unwrap();
+    let job = job.iter().find_map(|row| row.job).unwrap();
+    world
+        .until("its job is stopped", async || {
+            world.store.job(job).await.unwrap().unwrap().state == "stopped"
+        })
+        .await;
+    assert_eq!(world.row(patient).await.state, "running");
+    // It has its time again, and may be resumed before the engine has let go of it.
+    world.plans().resume(sleeps, "ann", None).await.unwrap();
+    assert_eq!(world.row(sleeps).await.state, "running");
+    let (_, error) = world.over(sleeps).await;
+    assert_eq!(error["kind"], "tutti/plan-timeout");
 }
 
 #[tokio::test]

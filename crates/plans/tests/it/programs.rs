@@ -107,13 +107,19 @@ fn sleep(branch: &Branch<'_>, time: Duration) -> Result<(), Fault> {
 }
 
 fn ask(branch: &Branch<'_>, text: &str) -> Ended {
+    asked(branch, text, false)
+}
+
+fn asked(branch: &Branch<'_>, text: &str, sensitive: bool) -> Ended {
+    let mut details = Map::new();
+    details.insert("sensitive".to_owned(), Value::Bool(sensitive));
     let outcome = branch.step(StepRequest {
         kind: "prompt".into(),
         site: String::new(),
         arguments: json!(text),
         work: Work::Ask(Told {
             kind: "prompt".to_owned(),
-            details: Map::new(),
+            details,
             message: text.to_owned(),
         }),
     })?;
@@ -185,7 +191,7 @@ fn asking(branch: &mut Branch<'_>) -> Ended {
 }
 
 fn secret(branch: &mut Branch<'_>) -> Ended {
-    let password = ask(branch, "password?")?;
+    let password = asked(branch, "password?", true)?;
     work(branch, 1)?;
     Ok(json!(password.as_str().map(str::len)))
 }

@@ -1,8 +1,8 @@
 //! The journal of plans: begun once, with the job that a step makes, ended once, cut and taken up.
 
 use store::{
-    NewPlanEvent, NewPlanJob, NewPlanStep, PlanAnswer, PlanChange, PlanMark, PlanOutcome,
-    PlanRunRow, PlanStepEnd, PlanStepKey, PlanStepRow, Store, StoreError,
+    Asks, NewPlanEvent, NewPlanJob, NewPlanStep, Page, PlanAnswer, PlanChange, PlanMark,
+    PlanOutcome, PlanRunRow, PlanStepEnd, PlanStepKey, PlanStepRow, Store, StoreError,
 };
 
 use crate::engine::{Bench, both, job, job_to, run_to};
@@ -15,6 +15,8 @@ both!(
     a_failed_plan_goes_on_from_a_step,
     what_sleeping_plans_wait_for_is_known,
     results_that_a_plan_may_need_are_kept,
+    steps_are_shown_in_their_order_and_by_what_they_wait_for,
+    a_plan_knows_until_when_it_may_run,
 );
 
 fn plan(request_id: &str) -> NewPlanJob {
@@ -57,6 +59,7 @@ fn step(branch: &str, number: i64, began: i64) -> NewPlanStep {
         began,
         delivered: None,
         until_ms: None,
+        asks: Asks::Nobody,
         outcome: None,
         begun_ms: 1_000,
     }
@@ -82,7 +85,10 @@ fn outcome(state: &str) -> PlanOutcome {
 
 async fn begun(store: &Store) -> i64 {
     let id = format!("{:?}", std::time::Instant::now());
-    store.insert_plan_run(&plan(&id), vec![7]).await.unwrap()
+    store
+        .insert_plan_run(&plan(&id), vec![7], None)
+        .await
+        .unwrap()
 }
 
 async fn journal(store: &Store, plan: i64) -> Vec<PlanStepRow> {
@@ -223,7 +229,13 @@ async fn nothing_is_written_to_a_plan_that_is_over(bench: Bench) {
 async fn an_answer_counts_once(bench: Bench) {
     let store = &bench.store;
     let plan = begun(store).await;
-    assert!(write(store, plan, &[PlanChange::Begin(step("", 1, 1))]).await);
+    let asked = NewPlanStep {
+        asks: Asks::Secretly,
+        ..step("", 1, 1)
+    };
+    let works = step("", 3, 2);
+    let changes = [asked, works].map(PlanChange::Begin);
+    assert!(write(store, plan, &changes).await);
     let answer = |number, outcome: Option<&str>, sealed: Option<Vec<u8>>| PlanAnswer {
         key: key("", number),
         outcome: outcome.map(str::to_owned),
@@ -231,7 +243,11 @@ async fn an_answer_counts_once(bench: Bench) {
         event: event("answered"),
     };
     let give = async |answer| store.answer_plan_step(plan, &answer).await.unwrap();
-    assert!(!give(answer(2, Some("1"), None)).await, "nobody asked");
+    assert!(
+        !give(answer(2, Some("1"), None)).await,
+        "there is no such step"
+    );
+    assert!(!give(answer(3, Some("1"), None)).await, "nobody is asked");
     assert!(give(answer(1, None, Some(vec![9]))).await);
     assert!(!give(answer(1, Some("2"), None)).await);
     let rows = journal(store, plan).await;
@@ -308,7 +324,9 @@ async fn a_failed_plan_goes_on_from_a_step(mut bench: Bench) {
         unfinished,
         [PlanRunRow {
             plan_job: plan,
-            asleep
+            asleep,
+            timeout_ms: None,
+            until_ms: None,
         }]
     );
     let events = bench.store.plan_events(plan, 0, 10).await.unwrap();
@@ -362,4 +380,63 @@ async fn results_that_a_plan_may_need_are_kept(bench: Bench) {
     let done = outcome("success");
     assert!(store.end_plan_run(plan, &[], &done).await.unwrap());
     assert_eq!(store.prune_jobs(9_000).await.unwrap().jobs, 1);
+}
+
+async fn steps_are_shown_in_their_order_and_by_what_they_wait_for(bench: Bench) {
+    let store = &bench.store;
+    let plan = begun(store).await;
+    let asked = NewPlanStep {
+        asks: Asks::Openly,
+        ..step("", 10, 2)
+    };
+    let sleeps = NewPlanStep {
+        until_ms: Some(99),
+        ..step("", 2, 3)
+    };
+    let changes = [
+        PlanChange::Begin(step("1", 1, 1)),
+        PlanChange::Begin(asked),
+        PlanChange::Begin(sleeps),
+        PlanChange::Begin(step("", 1, 4)),
+        end("1", 1, "failed", 5),
+    ];
+    assert!(write(store, plan, &changes).await);
+    let list = async |state, limit, offset| {
+        let page = Page {
+            limit: Some(limit),
+            offset,
+        };
+        let (rows, total) = store.plan_step_list(plan, state, page).await.unwrap();
+        let shown = rows
+            .into_iter()
+            .map(|row| (row.key, row.state, row.ended_ms));
+        (shown.collect::<Vec<_>>(), total)
+    };
+    let row = |branch, number, state: &str, ended| (key(branch, number), state.to_owned(), ended);
+    let all = [
+        row("1", 1, "failed", Some(3_000)),
+        row("", 10, "waiting", None),
+        row("", 2, "sleeping", None),
+        row("", 1, "running", None),
+    ];
+    assert_eq!(list(None, 10, 0).await, (all.to_vec(), 4));
+    assert_eq!(list(None, 2, 1).await, (all[1..3].to_vec(), 4));
+    assert_eq!(list(Some("waiting"), 10, 0).await, (all[1..2].to_vec(), 1));
+    assert_eq!(list(Some("begun"), 10, 0).await, (Vec::new(), 0));
+}
+
+async fn a_plan_knows_until_when_it_may_run(bench: Bench) {
+    let store = &bench.store;
+    let plan = store.insert_plan_run(&plan("r"), vec![7], Some(500)).await;
+    let plan = plan.unwrap();
+    let until = async || store.plan_run(plan).await.unwrap().unwrap().until_ms;
+    assert_eq!(until().await, Some(1_500), "from its start");
+    let unfinished = store.unfinished_plans().await.unwrap();
+    assert_eq!(unfinished[0].until_ms, Some(1_500));
+    let failed = outcome("failure");
+    assert!(store.end_plan_run(plan, &[], &failed).await.unwrap());
+    let reopened = store.reopen_plan(plan, None, &event("plan_resumed")).await;
+    assert!(reopened.unwrap());
+    assert_eq!(until().await, Some(2_500), "from its resumption");
+    assert_eq!(store.plan_run(plan + 1).await.unwrap(), None);
 }

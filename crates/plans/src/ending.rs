@@ -1,0 +1,62 @@
+//! Ending a plan from outside: [`end`].
+//!
+//! The rule: the end is in the store first, so whatever the plan does meanwhile is refused there; only
+//! then its jobs are stopped.
+
+use serde_json::{Value, json};
+use store::{NewPlanEvent, PlanOutcome, Store, StoreError};
+
+use crate::effects::Effects;
+
+/// Why a plan is ended from outside.
+pub(crate) struct Ending {
+    /// For programs.
+    pub(crate) kind: &'static str,
+    /// For people.
+    pub(crate) msg: String,
+    /// More for programs.
+    pub(crate) details: Value,
+    /// Whether what it began is stopped too.
+    pub(crate) jobs: bool,
+}
+
+/// Ends a plan as failed. `false`: it was over, and was left as it is.
+pub(crate) async fn end(
+    store: &Store,
+    effects: &dyn Effects,
+    number: i64,
+    ending: Ending,
+    now_ms: i64,
+) -> Result<bool, StoreError> {
+    let Ending {
+        kind,
+        msg,
+        details,
+        jobs,
+    } = ending;
+    let result = json!({"kind": kind, "msg": msg, "details": details});
+    let outcome = PlanOutcome {
+        state: "failure".to_owned(),
+        result: result.to_string(),
+        event: NewPlanEvent {
+            kind: "plan_failed".to_owned(),
+            at_ms: now_ms,
+            details: json!({"plan-id": number.to_string()}).to_string(),
+            message: msg,
+        },
+    };
+    if !store.finish_plan_job(number, &outcome).await? {
+        return Ok(false);
+    }
+    if jobs {
+        let states = store.plan_steps(number).await?;
+        for history in states.chunk_by(|one, next| one.job == next.job) {
+            if let Some(last) = history.last()
+                && !matches!(last.state.as_str(), "stopped" | "finished" | "failed")
+            {
+                effects.stop(last.job).await;
+            }
+        }
+    }
+    Ok(true)
+}

@@ -1,0 +1,81 @@
+//! Plans that take longer than they may.
+//!
+//! The rule: such a plan ends as one does that somebody stops with its jobs, wherever it is: running,
+//! asleep or still waiting for a place.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use store::StoreError;
+
+use super::book::Trouble;
+use super::{Done, Engine, Parts};
+use crate::ending::{Ending, end};
+use crate::worker::Life;
+
+/// What is shown as the kind of a plan whose time was over.
+const TIMEOUT: &str = "tutti/plan-timeout";
+
+// === impl Engine ===
+
+impl Engine {
+    /// Ends the plans whose time is over.
+    pub(super) fn end_overdue(&mut self) {
+        let now_ms = self.parts.clock.now_ms();
+        let mut overdue = Vec::new();
+        for entry in self.plans.values_mut() {
+            if entry.until_ms.is_some_and(|until_ms| until_ms <= now_ms) {
+                // Once; it is set again if the store fails.
+                entry.until_ms = None;
+                overdue.push(entry.life);
+            }
+        }
+        for life in overdue {
+            let parts = Arc::clone(&self.parts);
+            self.tasks.spawn(async move {
+                let ended = time_out(&parts, life.plan).await;
+                Done::TimedOut(life, ended)
+            });
+        }
+    }
+
+    pub(super) fn timed_out(&mut self, life: Life, ended: Result<bool, StoreError>) {
+        let error = match ended.map_err(Trouble::from) {
+            Ok(true) => return self.forget(life.plan),
+            // It ended by itself at that moment, and leaves as any other.
+            Ok(false) => return,
+            Err(Trouble::Lost(error)) => return self.lost = Some(error),
+            Err(trouble) => trouble,
+        };
+        tracing::error!(
+            plan = life.plan,
+            ?error,
+            "a plan whose time is over is ended later"
+        );
+        let now_ms = self.parts.clock.now_ms();
+        if let Some(entry) = self.plans.get_mut(&life.plan) {
+            entry.until_ms = Some(now_ms);
+        }
+    }
+}
+
+async fn time_out(parts: &Parts, plan: i64) -> Result<bool, StoreError> {
+    let run = parts.store.plan_run(plan).await?;
+    let seconds = run.and_then(|run| run.timeout_ms).unwrap_or(0) / 1_000;
+    let ending = Ending {
+        kind: TIMEOUT,
+        msg: format!(
+            "the plan took longer than the {seconds} seconds that it may; its jobs were stopped"
+        ),
+        details: json!({"timeout_seconds": seconds}),
+        jobs: true,
+    };
+    end(
+        &parts.store,
+        &*parts.effects,
+        plan,
+        ending,
+        parts.clock.now_ms(),
+    )
+    .await
+}

@@ -1,0 +1,105 @@
+//! The journal of a plan as people read it: [`PlanStepShown`].
+//!
+//! The rule: in the order in which the steps began, and without what came of them, which may be large
+//! or secret.
+
+use crate::page::Page;
+use crate::plan_journal::{Asks, PlanStepKey};
+use crate::store::Store;
+use crate::value::{ColumnError, Columns, FromRow, Value};
+use crate::{JobNumber, StoreError};
+
+/// A step to be shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanStepShown {
+    /// Which.
+    pub key: PlanStepKey,
+    /// `task`, `sleep`, `time`, …
+    pub kind: String,
+    /// Where in the plan's code.
+    pub site: String,
+    /// Without secrets, and cut; JSON, where it is not cut.
+    pub arguments: String,
+    /// `running`, `sleeping`, `waiting` (for a person), `done`, `failed` or `dropped`.
+    pub state: String,
+    /// Whether a person is asked.
+    pub asks: Asks,
+    /// The job that it started.
+    pub job: Option<JobNumber>,
+    /// Until when it sleeps.
+    pub until_ms: Option<i64>,
+    /// When it began.
+    pub begun_ms: i64,
+    /// When it ended.
+    pub ended_ms: Option<i64>,
+}
+
+macro_rules! state {
+    () => {
+        "CASE WHEN state <> 'begun' THEN state WHEN asks > 0 THEN 'waiting' \
+         WHEN until_ms IS NOT NULL THEN 'sleeping' ELSE 'running' END"
+    };
+}
+
+macro_rules! matching {
+    () => {
+        concat!(
+            " FROM plan_journal WHERE plan_job = $1 \
+             AND (CAST($2 AS TEXT) IS NULL OR ",
+            state!(),
+            " = CAST($2 AS TEXT))"
+        )
+    };
+}
+
+const PAGE: &str = concat!(
+    "SELECT branch, step, kind, site, arguments, ",
+    state!(),
+    ", asks, job, until_ms, begun_ms, ended_ms",
+    matching!(),
+    " ORDER BY began LIMIT $3 OFFSET $4"
+);
+const COUNT: &str = concat!("SELECT COUNT(*)", matching!());
+
+pub(crate) const STATEMENTS: &[&str] = &[PAGE, COUNT];
+
+// === impl Store ===
+
+impl Store {
+    /// Steps of a plan, and how many there are without paging; those in one state, or all.
+    pub async fn plan_step_list(
+        &self,
+        plan_job: i64,
+        state: Option<&str>,
+        page: Page,
+    ) -> Result<(Vec<PlanStepShown>, u64), StoreError> {
+        let mut values = vec![Value::Int(plan_job), Value::opt_owned(state)];
+        let total: Option<i64> = self.query_one(COUNT, values.clone()).await?;
+        values.extend([
+            Value::Int(page.limit_column()),
+            Value::Int(page.offset_column()),
+        ]);
+        let rows = self.query(PAGE, values).await?;
+        Ok((rows, total.unwrap_or(0).unsigned_abs()))
+    }
+}
+
+impl FromRow for PlanStepShown {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        Ok(Self {
+            key: PlanStepKey {
+                branch: row.text(0)?,
+                step: row.int(1)?,
+            },
+            kind: row.text(2)?,
+            site: row.text(3)?,
+            arguments: row.text(4)?,
+            state: row.text(5)?,
+            asks: Asks::from_column(row.int(6)?),
+            job: row.opt_int(7)?.map(JobNumber::from_column),
+            until_ms: row.opt_int(8)?,
+            begun_ms: row.int(9)?,
+            ended_ms: row.opt_int(10)?,
+        })
+    }
+}

@@ -183,22 +183,40 @@ pub(crate) const STATEMENTS: &[&str] = &[
     PAGES[3].1, PAGES[3].2, PAGES[4].1, PAGES[4].2,
 ];
 
+/// What the events call the start of these tasks, which are how commands, scripts and files come to
+/// nodes; of every other task, [`TASK_START`].
+const STARTS: &[(&str, &str)] = &[
+    ("bolt_shim::command", "command_start"),
+    ("bolt_shim::script", "script_start"),
+    ("bolt_shim::upload", "upload_start"),
+    ("apply_helpers::apply_catalog", "apply_start"),
+    ("apply_helpers::custom_facts", "apply_prep_start"),
+];
+const TASK_START: &str = "task_start";
+
 /// The statements that make a job a step of a plan job, and tell so in its events. They refuse the
 /// whole transaction when the plan job is over.
 pub(crate) fn join(
     plan_job: i64,
     job: JobNumber,
+    task: Option<&str>,
     at_ms: i64,
 ) -> impl Iterator<Item = Step<'static>> {
     let step = Step {
         sql: STEP,
         values: vec![Value::Int(plan_job), Value::Int(job.get())],
     };
+    let start = STARTS.iter().find(|(name, _)| Some(*name) == task);
+    let kind = start.map_or(TASK_START, |(_, kind)| kind);
+    let message = match task {
+        Some(task) => format!("Started task {task} as job {job}"),
+        None => format!("Started job {job}"),
+    };
     let event = NewPlanEvent {
-        kind: "task_start".to_owned(),
+        kind: kind.to_owned(),
         at_ms,
         details: format!(r#"{{"job-id":"{job}"}}"#),
-        message: format!("Started the task of job {job}"),
+        message,
     };
     std::iter::once(step).chain(plan_events::steps(plan_job, &event))
 }

@@ -150,7 +150,7 @@ pub(crate) fn plan_insert<'a>(
     }
     steps.extend(job.slot.map(|slot| slot.launch(number)));
     if let Some(plan_job) = job.plan_job {
-        for step in plan_jobs::join(plan_job, number, job.created_ms) {
+        for step in plan_jobs::join(plan_job, number, job.task.as_deref(), job.created_ms) {
             steps.push(step);
         }
         if let Some(mark) = &job.mark {

@@ -65,6 +65,22 @@ async fn numbers_are_contiguous_and_steps_are_seen(mut bench: Bench) {
     let events = bench.store.plan_events(2, 0, 10).await.unwrap();
     assert_eq!(events.len(), 1);
     assert_eq!(events[0].details, format!(r#"{{"job-id":"{number}"}}"#));
+    // What Bolt does with commands and files are tasks of its shims.
+    for (task, kind) in [
+        ("package", "task_start"),
+        ("bolt_shim::command", "command_start"),
+        ("bolt_shim::upload", "upload_start"),
+        ("apply_helpers::apply_catalog", "apply_start"),
+    ] {
+        let mut step = job(&["a"]);
+        step.task = Some(task.to_owned());
+        step.plan_job = Some(3);
+        let number = bench.store.insert_job(step).await.unwrap();
+        let events = bench.store.plan_events(3, 0, 10).await.unwrap();
+        let last = events.last().unwrap();
+        assert_eq!(last.kind, kind);
+        assert_eq!(last.message, format!("Started task {task} as job {number}"));
+    }
 }
 
 async fn a_plan_job_that_is_over_refuses_steps_events_and_another_end(bench: Bench) {

@@ -12,6 +12,7 @@ mod config;
 mod directories;
 mod inventory;
 mod modules;
+mod plans;
 mod quickstart;
 mod schedules;
 mod server;

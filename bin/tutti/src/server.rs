@@ -64,7 +64,8 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
 
     let lost = tokio::select! {
         () = stop.cancelled() => None,
-        error = engines.jobs.lost() => Some(error),
+        error = engines.jobs.lost() => Some(gone("job engine", error)),
+        error = engines.plans.lost() => Some(gone("plan engine", error)),
     };
     stop.cancel();
     services::stopping();
@@ -83,6 +84,8 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
     if let Some(classes) = classes {
         classes.shutdown().await;
     }
+    // Before the jobs, which it makes.
+    engines.plans.shutdown().await;
     engines.jobs.shutdown().await;
     engines.ssh.shutdown().await;
     // Behind the jobs, so that it tells their last events if it can.
@@ -99,11 +102,13 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
     stop_background.cancel();
     background.close();
     background.wait().await;
-    match lost {
-        None => Ok(()),
-        // Not zero, so that whoever supervises the process starts it again.
-        Some(error) => Err(error).context("the server ended because its job engine did"),
-    }
+    // Not zero, so that whoever supervises the process starts it again.
+    lost.map_or(Ok(()), Err)
+}
+
+/// An engine ended without being told to.
+fn gone(what: &str, error: impl std::error::Error + Send + Sync + 'static) -> anyhow::Error {
+    anyhow::Error::new(error).context(format!("the server ended because its {what} did"))
 }
 
 /// What the faces lead to.
@@ -113,6 +118,7 @@ struct Engines {
     code: Arc<dyn Code>,
     blobs: Blobs,
     jobs: Jobs,
+    plans: plans::Plans,
     inventory: inventory::Inventory,
     access: access::Access,
     elsewhere: api::Elsewhere,
@@ -164,6 +170,7 @@ impl Engines {
         let jobs = Box::pin(jobs)
             .await
             .context("cannot take up the jobs of before")?;
+        let plans = Box::pin(crate::plans::start(config, store.clone(), &jobs)).await?;
         let webhooks = crate::webhooks::start(config, store.clone()).await?;
         let clock = crate::schedules::start(config, store.clone(), audit.clone())?;
         Ok(Self {
@@ -172,6 +179,7 @@ impl Engines {
             code,
             blobs,
             jobs,
+            plans,
             inventory,
             access,
             elsewhere,
@@ -194,6 +202,7 @@ impl Engines {
         let brokers = remote_brokers(config)?;
         Ok(api::ApiState {
             jobs: self.jobs.clone(),
+            plans: self.plans.clone(),
             store: self.store.clone(),
             fabric: self.fabric.clone(),
             inventory: self.inventory.clone(),

@@ -46,6 +46,12 @@ pub const AUDIT_ENTRIES_MAX: u64 = 10_000;
 /// The longest name of a plan, in characters: as of tasks.
 pub const PLAN_NAME_CHARS: usize = 256;
 
+/// Steps of a plan in one reply, unless asked otherwise.
+pub const PLAN_STEPS: u64 = 1_000;
+
+/// Steps of a plan in one reply at most: with 3 KB for the largest, some 30 MB of JSON.
+pub const PLAN_STEPS_MAX: u64 = 10_000;
+
 /// Names of sensitive parameters in one command.
 pub const SENSITIVE_NAMES: usize = 1_000;
 

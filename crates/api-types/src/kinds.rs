@@ -156,6 +156,14 @@ kinds! {
     MISMATCHED_EVENT = 404 "puppetlabs.orchestrator/mismatched-job-event-id";
     /// The plan job is over; start a new one.
     PLAN_FINISHED = 409 "puppetlabs.orchestrator/plan-already-finished";
+    /// The plan job has not failed, so it cannot go on.
+    PLAN_NOT_FAILED = 409 "tutti/plan-not-failed";
+    /// The plan has taken no such step.
+    UNKNOWN_STEP = 404 "tutti/unknown-step";
+    /// The step waits for no answer.
+    NOT_ASKED = 409 "tutti/not-asked";
+    /// As many plans as may be are not over.
+    TOO_MANY_PLANS = 503 "tutti/too-many-plans";
     /// No such service.
     UNKNOWN_SERVICE = 404 "puppetlabs.orchestrator/unknown-service";
     /// No such route.

@@ -60,9 +60,12 @@ pub use nodes::{JobNode, JobNodes, NodesOrder, NodesQuery, Report, ReportItem};
 pub use order::Order;
 pub use paging::{Page, Pagination};
 pub use ping::{PingCommand, PingItem, PingReply};
-pub use plan_jobs::{PlanEvent, PlanEvents, PlanJob, PlanJobList, PlanJobsQuery};
+pub use plan_jobs::{
+    PlanEvent, PlanEvents, PlanJob, PlanJobList, PlanJobsQuery, PlanStep, PlanSteps, PlanStepsQuery,
+};
 pub use plans::{
-    EnvironmentPlanRunCommand, PlanDetail, PlanFinishCommand, PlanList, PlanName, PlanRunCommand,
+    EnvironmentPlanRunCommand, PlanAnswerCommand, PlanDetail, PlanFinishCommand, PlanList,
+    PlanName, PlanParam, PlanParamKind, PlanResumeCommand, PlanResumed, PlanRunCommand,
     PlanStartCommand, PlanStatus, StopPlanCommand,
 };
 pub use puppetdb::PuppetDbQuery;

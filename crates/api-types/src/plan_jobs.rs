@@ -6,12 +6,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use crate::defaults::{PLAN_STEPS, PLAN_STEPS_MAX};
 use crate::jobs::{JobsOrder, ORDERS};
 use crate::order::Order;
 use crate::paging::{Page, Pagination};
 use crate::parameters::Parameters;
 use crate::root::Link;
-use crate::{ApiError, JobStatus, NextEvents, Object, Owner, Timestamp, decimal};
+use crate::{ApiError, JobRef, JobStatus, NextEvents, Object, Owner, Timestamp, decimal};
 
 /// The query of `GET plan_jobs`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,6 +109,88 @@ pub struct PlanEvent {
     /// For people.
     #[serde(default)]
     pub message: String,
+}
+
+/// The query of `GET plan_jobs/:id/steps`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanStepsQuery {
+    /// `limit` and `offset`.
+    pub page: Page,
+    /// Only those in this state.
+    pub state: Option<&'static str>,
+}
+
+/// Steps of a plan that this server runs, in the order in which they began.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PlanSteps {
+    /// The steps of this page.
+    pub items: Vec<PlanStep>,
+    /// Which page.
+    pub pagination: Pagination,
+}
+
+/// One step of a plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PlanStep {
+    /// `7`; `2.1` is the first step of the plan's second branch.
+    #[schema(example = "2.1")]
+    pub step: String,
+    /// What it does: `task`, `sleep`, `prompt`, …
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Where in the plan's code.
+    #[serde(default)]
+    pub site: String,
+    /// What it was asked for, without secrets; a text where it was too long to be kept whole.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    pub arguments: Value,
+    /// `running`, `sleeping`, `waiting` (for a person), `done`, `failed`, or `dropped` when nothing
+    /// waited for it any more.
+    pub state: String,
+    /// The job that it started.
+    #[serde(default)]
+    pub job: Option<JobRef>,
+    /// When it began.
+    pub started_timestamp: Timestamp,
+    /// When it ended.
+    #[serde(default)]
+    pub finished_timestamp: Option<Timestamp>,
+    /// Until when it sleeps.
+    #[serde(default)]
+    pub until_timestamp: Option<Timestamp>,
+    /// A step that waits for a person: whether for a secret.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sensitive: Option<bool>,
+}
+
+/// The states of steps.
+const STEP_STATES: &[(&str, &str)] = &[
+    ("running", "running"),
+    ("sleeping", "sleeping"),
+    ("waiting", "waiting"),
+    ("done", "done"),
+    ("failed", "failed"),
+    ("dropped", "dropped"),
+];
+
+impl PlanStepsQuery {
+    /// From query parameters.
+    ///
+    /// # Errors
+    /// A validation error that names the parameter.
+    pub fn read(mut given: Parameters) -> Result<Self, ApiError> {
+        let mut page = Page::take(&mut given)?;
+        let limit = page.limit.unwrap_or(PLAN_STEPS);
+        if limit > PLAN_STEPS_MAX {
+            let what = format!("must be at most {PLAN_STEPS_MAX}; page with offset");
+            return Err(ApiError::invalid("limit", what));
+        }
+        page.limit = Some(limit);
+        let state = given.one_of("state", STEP_STATES)?;
+        given.finish()?;
+        Ok(Self { page, state })
+    }
 }
 
 impl PlanJobsQuery {

@@ -31,7 +31,7 @@ pub struct PlanRunCommand {
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Object)]
     pub userdata: Object,
-    /// How long the plan may take, in seconds; 0: no limit; absent: the server's default.
+    /// How long the plan may take, in seconds; 0 or absent: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u64>,
 }
@@ -56,7 +56,7 @@ pub struct EnvironmentPlanRunCommand {
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Object)]
     pub userdata: Object,
-    /// How long the plan may take, in seconds; 0: no limit; absent: the server's default.
+    /// How long the plan may take, in seconds; 0 or absent: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u64>,
 }
@@ -135,6 +135,53 @@ pub struct StopPlanCommand {
     /// The plan job's number, as text.
     #[schema(example = "1234")]
     pub plan_job: String,
+    /// Also end the jobs that it began.
+    #[serde(default, deserialize_with = "strict::null_is_default")]
+    #[schema(value_type = Option<bool>)]
+    pub jobs: bool,
+}
+
+/// `POST command/plan_resume`: a plan that failed goes on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PlanResumeCommand {
+    /// The plan job's number, as text.
+    #[schema(example = "1234")]
+    pub plan_job: String,
+    /// The step that is begun again, with all that followed it; absent: the one that failed last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(example = "2.1")]
+    pub from_step: Option<String>,
+}
+
+/// The reply of `POST command/plan_resume`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PlanResumed {
+    /// The plan job's number, as text.
+    #[schema(example = "1234")]
+    pub name: String,
+    /// The step that is begun again; null: none had failed, and the plan goes on at its end.
+    #[serde(default)]
+    pub step: Option<String>,
+}
+
+/// `POST command/plan_answer`: somebody answers a step that waits for it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PlanAnswerCommand {
+    /// The plan job's number, as text.
+    #[schema(example = "1234")]
+    pub plan_job: String,
+    /// The step, as its event names it.
+    #[schema(example = "2.1")]
+    pub step: String,
+    /// The answer; true or false where approval is asked for.
+    #[schema(value_type = Object)]
+    pub answer: Value,
+    /// Whether it is kept sealed; so it is in any case where the plan asks for a secret.
+    #[serde(default, deserialize_with = "strict::null_is_default")]
+    #[schema(value_type = Option<bool>)]
+    pub sensitive: bool,
 }
 
 /// The reply of the commands about plan jobs.

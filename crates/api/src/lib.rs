@@ -76,19 +76,22 @@ pub fn router(state: ApiState) -> Router {
         .on(&routes::COMMAND_DEPLOY, deploys::run)
         .on(&routes::COMMAND_STOP, stop::stop)
         .on(&routes::COMMAND_PING, ping::ping)
-        .on(&routes::COMMAND_PLAN_RUN, plans::commands::run)
+        .on(&routes::COMMAND_PLAN_RUN, plans::run::run)
         .on(
             &routes::COMMAND_ENVIRONMENT_PLAN_RUN,
-            plans::commands::environment_run,
+            plans::run::environment_run,
         )
+        .on(&routes::COMMAND_PLAN_RESUME, plans::running::resume)
+        .on(&routes::COMMAND_PLAN_ANSWER, plans::running::answer)
         .on(&routes::COMMAND_PLAN_START, plans::commands::start)
         .on(&routes::COMMAND_PLAN_TASK, plans::commands::task)
         .on(&routes::COMMAND_PLAN_FINISH, plans::commands::finish)
-        .on(&routes::COMMAND_STOP_PLAN, plans::commands::stop)
+        .on(&routes::COMMAND_STOP_PLAN, plans::running::stop)
         .on(&routes::PLANS, plans::list)
         .on(&routes::PLAN, plans::show)
         .on(&routes::PLAN_JOBS, plans::jobs::list)
         .on(&routes::PLAN_JOB, plans::jobs::show)
+        .on(&routes::PLAN_JOB_STEPS, plans::steps::list)
         .on(&routes::PLAN_JOB_EVENTS, plans::events::list)
         .on(&routes::PLAN_JOB_EVENT, plans::events::show)
         .on(&routes::CODE_ENVIRONMENTS, environments::list)

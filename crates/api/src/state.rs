@@ -11,6 +11,7 @@ use fabric::Fabric;
 use inventory::Inventory;
 use jobs::Jobs;
 use pcp::Certname;
+use plans::Plans;
 use schedules::Schedules;
 use store::Store;
 use tokio_util::sync::CancellationToken;
@@ -25,6 +26,8 @@ use crate::{Clockwork, Elsewhere};
 pub struct ApiState {
     /// Runs and stops.
     pub jobs: Jobs,
+    /// Runs plans.
+    pub plans: Plans,
     /// What is read.
     pub store: Store,
     /// Who is connected.
@@ -84,6 +87,7 @@ pub(crate) type Shared = Arc<Inner>;
 /// The engines, and what handlers share among themselves.
 pub(crate) struct Inner {
     pub(crate) jobs: Jobs,
+    pub(crate) plans: Plans,
     pub(crate) store: Store,
     pub(crate) fabric: Fabric,
     pub(crate) inventory: Inventory,
@@ -107,6 +111,7 @@ impl From<ApiState> for Inner {
     fn from(state: ApiState) -> Self {
         let ApiState {
             jobs,
+            plans,
             store,
             fabric,
             inventory,
@@ -124,6 +129,7 @@ impl From<ApiState> for Inner {
         let streams = Budget::new(STREAMS, STREAMS_EACH);
         Self {
             jobs,
+            plans,
             store,
             fabric,
             inventory,

@@ -38,7 +38,7 @@ pub(crate) async fn stop(
     Ok((StatusCode::ACCEPTED, Json(reply)))
 }
 
-fn refusal(error: StopError) -> Failure {
+pub(crate) fn refusal(error: StopError) -> Failure {
     match error {
         StopError::UnknownJob(number) => unknown_job(number).into(),
         StopError::ShuttingDown => ApiError::new(kinds::UNAVAILABLE, error.to_string()).into(),

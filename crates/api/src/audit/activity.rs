@@ -168,16 +168,15 @@ fn message(row: &AuditRow) -> String {
     let entry = &row.entry;
     let mut parts = vec![description(&entry.action).to_owned()];
     if let Ok(details) = serde_json::from_str::<serde_json::Value>(&entry.details)
-        && let Some(task) = details.get("task").and_then(|task| task.as_str())
-        && entry.object_type != "task"
+        && let Some((kind, name)) = what(&details)
+        && entry.object_type != kind
     {
-        parts.push(format!(": task \"{task}\""));
+        parts.push(format!(": {kind} \"{name}\""));
     }
     if !entry.object_id.is_empty() {
-        let through = if entry.object_type == "job" {
-            "through"
-        } else {
-            "on"
+        let through = match entry.object_type.as_str() {
+            "job" | "plan_job" => "through",
+            _ => "on",
         };
         let (kind, name) = (&entry.object_type, &entry.object_name);
         parts.push(format!(" {through} {kind} {name}"));
@@ -187,6 +186,13 @@ fn message(row: &AuditRow) -> String {
         parts.push(format!(", {} times", entry.times));
     }
     parts.concat()
+}
+
+/// The task or plan that was run.
+fn what(details: &serde_json::Value) -> Option<(&'static str, &str)> {
+    let named = |key: &str| details.get(key).and_then(serde_json::Value::as_str);
+    let task = named("task").map(|name| ("task", name));
+    task.or_else(|| named("plan_name").map(|name| ("plan", name)))
 }
 
 /// How it ended, if not well.

@@ -1,60 +1,23 @@
-//! `POST command/plan_start`, `plan_task`, `plan_finish`, `stop_plan`, `plan_run` and
-//! `environment_plan_run`.
+//! `POST command/plan_start`, `plan_task` and `plan_finish`: the record of a plan that Bolt runs.
 
 use api_types::{
-    ApiError, EnvironmentPlanRunCommand, JobCreated, PlanFinishCommand, PlanName, PlanRunCommand,
-    PlanStartCommand, PlanStatus, StopPlanCommand, TaskCommand, kinds,
+    ApiError, JobCreated, PlanFinishCommand, PlanName, PlanStartCommand, PlanStatus, TaskCommand,
 };
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use jobs::{PlanEnd, PlanStart};
-use serde_json::json;
 
-use super::{plan_name, refusal};
+use super::refusal;
 use crate::Shared;
 use crate::base::Base;
 use crate::body::Strict;
-use crate::code;
 use crate::failure::Failure;
 use crate::given::job_number;
 use crate::guard::Caller;
 use crate::task;
 
-type Named = Result<(StatusCode, Json<PlanName>), Failure>;
-
-/// This server runs no plans: what is asked is checked in full, and then it is said who runs them.
-pub(crate) async fn run(
-    State(api): State<Shared>,
-    caller: Caller,
-    Strict(command): Strict<PlanRunCommand>,
-) -> Named {
-    command.check()?;
-    refuse(&api, &caller, &command.plan_name, &command.environment).await
-}
-
-pub(crate) async fn environment_run(
-    State(api): State<Shared>,
-    caller: Caller,
-    Strict(command): Strict<EnvironmentPlanRunCommand>,
-) -> Named {
-    command.check()?;
-    refuse(&api, &caller, &command.plan_name, &command.environment).await
-}
-
-async fn refuse(api: &Shared, caller: &Caller, plan: &str, environment: &str) -> Named {
-    let name = plan_name("plan_name", plan)?;
-    caller.demand(api, "plans", "run", name.as_str())?;
-    let asked = name.clone();
-    let (environment, _) = code::read(api, environment, move |code| code.plan(&asked)).await?;
-    let msg = format!(
-        "the plan `{name}` is there, but this server does not run plans itself: run it with Bolt over \
-         the pcp transport"
-    );
-    let refused = ApiError::new(kinds::NOT_SUPPORTED, msg);
-    let refused = refused.with("plan", json!(name.as_str()));
-    Err(refused.with("environment", json!(environment.name)).into())
-}
+pub(super) type Named = Result<(StatusCode, Json<PlanName>), Failure>;
 
 pub(crate) async fn start(
     State(api): State<Shared>,
@@ -111,22 +74,11 @@ pub(crate) async fn finish(
     Ok(named(number))
 }
 
-pub(crate) async fn stop(
-    State(api): State<Shared>,
-    caller: Caller,
-    Strict(command): Strict<StopPlanCommand>,
-) -> Named {
-    let number = number(&command.plan_job)?;
-    let stopped = api.jobs.plans().stop(number, &caller.0.login).await;
-    stopped.map_err(refusal)?;
-    Ok(named(number))
-}
-
-fn number(text: &str) -> Result<i64, ApiError> {
+pub(super) fn number(text: &str) -> Result<i64, ApiError> {
     Ok(job_number("plan_job", text)?.get())
 }
 
-fn named(number: i64) -> (StatusCode, Json<PlanName>) {
+pub(super) fn named(number: i64) -> (StatusCode, Json<PlanName>) {
     let name = number.to_string();
     (StatusCode::ACCEPTED, Json(PlanName { name }))
 }

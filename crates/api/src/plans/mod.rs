@@ -1,11 +1,15 @@
 //! Plans and plan jobs.
 //!
-//! This server shows the plans of an environment and keeps the record of plans that Bolt runs. It runs
-//! none itself, and says so.
+//! This server shows the plans of an environment, runs them, and keeps the record of plans that Bolt
+//! runs.
 
 pub(crate) mod commands;
 pub(crate) mod events;
 pub(crate) mod jobs;
+mod params;
+pub(crate) mod run;
+pub(crate) mod running;
+pub(crate) mod steps;
 
 use ::jobs::PlanJobError;
 use access::Permission;
@@ -24,7 +28,7 @@ use crate::failure::Failure;
 use crate::given::{Given, Variables};
 use crate::guard::Caller;
 
-/// Private plans are for other plans: they are left out here, and can be shown and run.
+/// Private plans are for other plans: they are left out here; they can be shown, and are not run.
 pub(crate) async fn list(
     State(api): State<Shared>,
     base: Base,

@@ -85,7 +85,7 @@ async fn launch(api: &Shared, job: &ScheduledJob, slot: SlotKey) -> Result<JobNu
         }
         ScheduledInput::Plan(plan) => {
             caller.demand(api, "plans", "run", &plan.name)?;
-            let msg = "plans are not there yet; this server cannot run them";
+            let msg = "schedules do not start plans yet; run it with command/plan_run";
             Err(ApiError::new(kinds::UNAVAILABLE, msg).into())
         }
     }

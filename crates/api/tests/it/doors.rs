@@ -55,8 +55,13 @@ fn sample(route: &Route) -> (&'static str, String) {
         }
         "command_plan_finish" => json!({"plan_job": "<plan_job>", "status": "success"}),
         "command_stop_plan" => json!({"plan_job": "<plan_job>"}),
-        "command_plan_run" | "command_environment_plan_run" => {
-            json!({"plan_name": "app::deploy", "params": {}})
+        "command_plan_run" => json!({"plan_name": "test::rollout", "params": {"targets": "a"}}),
+        "command_environment_plan_run" => {
+            json!({"plan_name": "test::rollout", "params": {"targets": {"value": ["a"]}}})
+        }
+        "command_plan_resume" => json!({"plan_job": "<failed_plan>"}),
+        "command_plan_answer" => {
+            json!({"plan_job": "<asking_plan>", "step": "1", "answer": "yes"})
         }
         "command_ping" | "inventory_query" => json!({"nodes": ["a"]}),
         "auth_token" => json!({"login": "admin", "password": "<password>"}),
@@ -79,6 +84,9 @@ fn sample(route: &Route) -> (&'static str, String) {
         "command_stop_plan" => "/orchestrator/v1/command/stop_plan",
         "command_plan_run" => "/orchestrator/v1/command/plan_run",
         "command_environment_plan_run" => "/orchestrator/v1/command/environment_plan_run",
+        "command_plan_resume" => "/orchestrator/v1/command/plan_resume",
+        "command_plan_answer" => "/orchestrator/v1/command/plan_answer",
+        "plan_job_steps" => "/orchestrator/v1/plan_jobs/<plan_job>/steps",
         "code_environments" => "/orchestrator/v1/environments",
         "code_environment" => "/orchestrator/v1/environments/production",
         "applications" => "/orchestrator/v1/environments/production/applications",

@@ -22,6 +22,8 @@ mod golden;
 mod hostile;
 mod kinds;
 mod matrix;
+mod plan_programs;
+mod plan_runs;
 mod plans;
 mod query;
 mod rbac;

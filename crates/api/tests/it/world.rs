@@ -107,7 +107,9 @@ impl World {
             directories: directories.await.expect("directories"),
             oidc: None,
         };
+        let plans = crate::plan_programs::start(&store, &jobs, dir.path()).await;
         let state = ApiState {
+            plans,
             elsewhere,
             connections,
             jobs,
@@ -270,6 +272,9 @@ fn write_code(dir: &Path) {
     std::fs::create_dir_all(&plans).expect("a directory");
     for (name, text) in [
         ("rollout.pp", ROLLOUT),
+        ("asks.pp", "plan test::asks { }\n"),
+        ("fails.pp", "plan test::fails { }\n"),
+        ("works.pp", "plan test::works(Array[String] $nodes) { }\n"),
         ("secret.pp", "# @api private\nplan test::secret { }\n"),
         ("broken.pp", "plan test::broken {"),
     ] {

@@ -40,6 +40,9 @@ pub struct Options {
 pub struct Stop {
     /// The plan job's number
     job: String,
+    /// Stop the jobs that it began, too
+    #[arg(long)]
+    jobs: bool,
 }
 
 pub(super) async fn run(options: Options, client: &Client) -> Result<u8, Failure> {
@@ -110,6 +113,7 @@ fn is_last(event: &PlanEvent) -> bool {
 pub(super) async fn stop(options: &Stop, client: &Client) -> Result<u8, Failure> {
     let command = StopPlanCommand {
         plan_job: options.job.clone(),
+        jobs: options.jobs,
     };
     let path = ["orchestrator", "v1", "command", "stop_plan"];
     let stopped: PlanName = client.post(&path, &command).await?;

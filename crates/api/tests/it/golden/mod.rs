@@ -9,12 +9,22 @@ use serde_json::{Value, json};
 
 use crate::answers::plain;
 use crate::deploys::{changed, knowing};
+use crate::plan_programs::settled;
 use crate::world::World;
 
 const V1: &str = "/orchestrator/v1";
 
 /// Not JSON, or the document that has a test of its own.
 const ELSEWHERE: &[&str] = &["events_stream", "openapi_document"];
+
+/// After these, a plan gets somewhere by itself.
+const SETTLE: &[&str] = &[
+    "command_plan_run",
+    "command_environment_plan_run",
+    "plan_run_asking",
+    "plan_run_failing",
+    "command_plan_resume",
+];
 
 /// Operation, method, path below `/orchestrator/v1`, body; asked in this order of one server.
 fn requests() -> Vec<(&'static str, &'static str, &'static str, Value)> {
@@ -31,6 +41,11 @@ fn requests() -> Vec<(&'static str, &'static str, &'static str, Value)> {
         "scope": scope, "scheduled_time": later});
     let old_deploy = json!({"environment": "production", "scope": scope, "scheduled_time": later});
     let plan = json!({"plan_name": "app::deploy", "params": {}});
+    let rollout = json!({"plan_name": "test::rollout", "params": {"targets": ["a"]},
+        "description": "ticket 7", "userdata": {"ticket": 7}, "timeout": 600});
+    let typed = json!({"plan_name": "test::rollout", "environment": "production",
+        "params": {"targets": {"value": "nodes{}", "type": "query"}, "version": {"value": "2"}}});
+    let wrong = json!({"plan_name": "test::rollout", "params": {"version": 2, "colour": "red"}});
     vec![
         ("root", "GET", "", none.clone()),
         ("root_v1", "GET", "", none.clone()),
@@ -48,12 +63,7 @@ fn requests() -> Vec<(&'static str, &'static str, &'static str, Value)> {
             "/command/deploy",
             json!({"environment": "production", "scope": scope}),
         ),
-        (
-            "command_plan_start",
-            "POST",
-            "/command/plan_start",
-            plan.clone(),
-        ),
+        ("command_plan_start", "POST", "/command/plan_start", plan),
         (
             "command_plan_task",
             "POST",
@@ -72,18 +82,63 @@ fn requests() -> Vec<(&'static str, &'static str, &'static str, Value)> {
             "/command/stop_plan",
             json!({"plan_job": "1"}),
         ),
-        (
-            "command_plan_run",
-            "POST",
-            "/command/plan_run",
-            plan.clone(),
-        ),
+        ("command_plan_run", "POST", "/command/plan_run", rollout),
         (
             "command_environment_plan_run",
             "POST",
             "/command/environment_plan_run",
-            plan,
+            typed,
         ),
+        ("plan_run_wrong", "POST", "/command/plan_run", wrong),
+        (
+            "plan_run_asking",
+            "POST",
+            "/command/plan_run",
+            json!({"plan_name": "test::asks"}),
+        ),
+        (
+            "plan_job_steps",
+            "GET",
+            "/plan_jobs/5/steps?limit=10",
+            none.clone(),
+        ),
+        (
+            "plan_job_events_asking",
+            "GET",
+            "/plan_jobs/5/events",
+            none.clone(),
+        ),
+        (
+            "command_plan_answer",
+            "POST",
+            "/command/plan_answer",
+            json!({"plan_job": "5", "step": "1", "answer": "yes"}),
+        ),
+        (
+            "plan_answer_late",
+            "POST",
+            "/command/plan_answer",
+            json!({"plan_job": "5", "step": "1", "answer": "yes"}),
+        ),
+        (
+            "plan_run_failing",
+            "POST",
+            "/command/plan_run",
+            json!({"plan_name": "test::fails"}),
+        ),
+        (
+            "command_plan_resume",
+            "POST",
+            "/command/plan_resume",
+            json!({"plan_job": "6"}),
+        ),
+        (
+            "plan_resume_unknown_step",
+            "POST",
+            "/command/plan_resume",
+            json!({"plan_job": "6", "from_step": "2.1"}),
+        ),
+        ("plan_job_run", "GET", "/plan_jobs/3", none.clone()),
         ("command_stop", "POST", "/command/stop", json!({"job": "1"})),
         (
             "command_ping",
@@ -244,6 +299,10 @@ async fn every_route_answers_exactly_so() {
         };
         if let Some(job) = answer["job"]["name"].as_str() {
             world.over(job).await;
+        }
+        if reply.status == 202 && SETTLE.contains(&operation) {
+            let plan = answer["name"].as_str().expect("a number");
+            settled(&world, plan.parse().expect("a number")).await;
         }
         let shown = json!({"status": reply.status.as_u16(), "body": answer});
         insta::assert_json_snapshot!(operation, shown);

@@ -1,0 +1,184 @@
+//! `POST command/plan_run` and `environment_plan_run`.
+//!
+//! The rule: what can be known to be wrong before the plan is evaluated is refused here, all mistakes
+//! of the parameters at once; whatever else is wrong with a plan is how its plan job ends.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ::plans::{Launch, PlanError};
+use api_types::{
+    ApiError, EnvironmentPlanRunCommand, Object, PlanName, PlanParam, PlanParamKind,
+    PlanRunCommand, ScopeKind, kinds,
+};
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderName, StatusCode, header};
+use deploy::PlanMetadata;
+use serde_json::{Value, json};
+use store::StoreError;
+
+use super::commands::named;
+use super::{params, plan_name, running};
+use crate::Shared;
+use crate::base::Base;
+use crate::body::Strict;
+use crate::code;
+use crate::failure::Failure;
+use crate::guard::Caller;
+use crate::refusals::scope_refusal;
+use crate::scope::engine_scope;
+
+/// The number of the plan job, and where it is.
+type Started = Result<(StatusCode, [(HeaderName, String); 1], Json<PlanName>), Failure>;
+
+pub(crate) async fn run(
+    State(api): State<Shared>,
+    base: Base,
+    caller: Caller,
+    Strict(command): Strict<PlanRunCommand>,
+) -> Started {
+    command.check()?;
+    let asked = Asked {
+        plan: wanted(&api, &caller, &command.plan_name, &command.environment).await?,
+        params: command.params,
+        description: command.description,
+        userdata: command.userdata,
+        timeout: command.timeout,
+    };
+    started(&api, &base, &caller, asked).await
+}
+
+pub(crate) async fn environment_run(
+    State(api): State<Shared>,
+    base: Base,
+    caller: Caller,
+    Strict(command): Strict<EnvironmentPlanRunCommand>,
+) -> Started {
+    command.check()?;
+    let plan = wanted(&api, &caller, &command.plan_name, &command.environment).await?;
+    let params = values(&api, &caller, command.params, &plan.environment).await?;
+    let asked = Asked {
+        plan,
+        params,
+        description: command.description,
+        userdata: command.userdata,
+        timeout: command.timeout,
+    };
+    started(&api, &base, &caller, asked).await
+}
+
+/// A plan, and how it is to be run.
+struct Asked {
+    plan: Wanted,
+    params: Object,
+    description: String,
+    userdata: Object,
+    timeout: Option<u64>,
+}
+
+async fn started(api: &Shared, base: &Base, caller: &Caller, asked: Asked) -> Started {
+    let launch = launch(caller, asked)?;
+    let number = api.plans.run(&launch).await.map_err(refusal)?;
+    let place = base.at(&format!("plan_jobs/{number}"));
+    let (status, name) = named(number);
+    Ok((status, [(header::LOCATION, place)], name))
+}
+
+/// A plan that is there, and that the caller may run.
+struct Wanted {
+    name: deploy::PlanName,
+    environment: String,
+    metadata: PlanMetadata,
+}
+
+/// Who may not run a plan does not learn whether it is there.
+async fn wanted(
+    api: &Shared,
+    caller: &Caller,
+    name: &str,
+    environment: &str,
+) -> Result<Wanted, Failure> {
+    let name = plan_name("plan_name", name)?;
+    caller.demand(api, "plans", "run", name.as_str())?;
+    let asked = name.clone();
+    let (environment, plan) = code::read(api, environment, move |code| code.plan(&asked)).await?;
+    if plan.metadata.private {
+        let what = format!("the plan `{name}` is private: only other plans run it");
+        return Err(ApiError::invalid("plan_name", what).into());
+    }
+    Ok(Wanted {
+        name,
+        environment: environment.name,
+        metadata: plan.metadata,
+    })
+}
+
+fn launch(caller: &Caller, asked: Asked) -> Result<Launch, ApiError> {
+    let Wanted {
+        name,
+        environment,
+        metadata,
+    } = asked.plan;
+    let sensitive = params::check(&name, &metadata, &asked.params)?;
+    let timeout = asked.timeout.filter(|seconds| *seconds > 0);
+    Ok(Launch {
+        plan: name.to_string(),
+        environment,
+        params: asked.params,
+        sensitive,
+        description: asked.description,
+        userdata: asked.userdata,
+        timeout: timeout.map(Duration::from_secs),
+        owner: caller.0.login.clone(),
+        owner_id: caller.0.user_id.clone(),
+    })
+}
+
+/// Parameters as the plan gets them: what stands for nodes becomes their certnames.
+async fn values(
+    api: &Shared,
+    caller: &Caller,
+    params: BTreeMap<String, PlanParam>,
+    environment: &str,
+) -> Result<Object, Failure> {
+    let mut values = Object::new();
+    for (name, PlanParam { value, kind }) in params {
+        let scope = match (kind, value) {
+            (None, value) => {
+                values.insert(name, value);
+                continue;
+            }
+            (Some(PlanParamKind::Query), query) => ScopeKind::Query(query),
+            (Some(PlanParamKind::NodeGroup), Value::String(group)) => ScopeKind::NodeGroup(group),
+            // `check` refused it.
+            (Some(PlanParamKind::NodeGroup), other) => ScopeKind::NodeGroup(other.to_string()),
+        };
+        let scope = engine_scope(api, caller, scope).map_err(|refused| of(&name, refused))?;
+        let nodes = api.jobs.targets(&scope, environment).await;
+        let nodes = nodes.map_err(|error| of(&name, scope_refusal(&error)))?;
+        let nodes = nodes.iter().map(|node| json!(node.as_str()));
+        values.insert(name, nodes.collect());
+    }
+    Ok(values)
+}
+
+/// Tells which parameter it is about.
+fn of(name: &str, Failure(mut refused): Failure) -> Failure {
+    let place = format!("params.{name}");
+    refused.body.msg = format!("{place}: {}", refused.body.msg);
+    Failure(refused.with("path", json!(place)))
+}
+
+fn refusal(error: PlanError) -> Failure {
+    match &error {
+        PlanError::Store(StoreError::OutcomeUnknown(_)) => {
+            let msg = "the database was lost while the plan was being written down, and nobody knows \
+                       whether it was; look into the list of plan jobs when it is back";
+            ApiError::new(kinds::OUTCOME_UNKNOWN, msg)
+                .with("never_starts", json!(false))
+                .into()
+        }
+        _ => running::refusal(error),
+    }
+}

@@ -1,0 +1,178 @@
+//! `POST command/stop_plan`, `plan_resume` and `plan_answer`: what people do to plans that run.
+//!
+//! The rule: whoever lets a plan go on, or answers it, decides what it does next, so he needs the right
+//! to run that very plan; stopping needs what stopping a job needs.
+
+use ::plans::{PlanError, StepId};
+use api_types::{
+    ApiError, PlanAnswerCommand, PlanResumeCommand, PlanResumed, StopPlanCommand, kinds,
+};
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde_json::json;
+
+use super::commands::{Named, named, number};
+use crate::Shared;
+use crate::body::Strict;
+use crate::failure::Failure;
+use crate::guard::Caller;
+use crate::stop;
+
+/// A plan of this server, or the record of one that Bolt runs.
+pub(crate) async fn stop(
+    State(api): State<Shared>,
+    caller: Caller,
+    Strict(command): Strict<StopPlanCommand>,
+) -> Named {
+    let number = number(&command.plan_job)?;
+    let login = &caller.0.login;
+    match api.plans.stop(number, login, command.jobs).await {
+        Ok(()) => {}
+        Err(PlanError::Unknown(_)) => {
+            let stopped = api.jobs.plans().stop(number, login).await;
+            stopped.map_err(super::refusal)?;
+            if command.jobs {
+                stop_jobs(&api, number).await?;
+            }
+        }
+        Err(error) => return Err(refusal(error)),
+    }
+    Ok(named(number))
+}
+
+/// The jobs that Bolt began for a plan.
+async fn stop_jobs(api: &Shared, plan_job: i64) -> Result<(), Failure> {
+    let states = api.store.plan_steps(plan_job).await?;
+    for history in states.chunk_by(|one, next| one.job == next.job) {
+        if let Some(state) = history.first() {
+            // One that is over is left as it is.
+            let stopped = api.jobs.stop(state.job, true).await;
+            stopped.map_err(stop::refusal)?;
+        }
+    }
+    Ok(())
+}
+
+pub(crate) async fn resume(
+    State(api): State<Shared>,
+    caller: Caller,
+    Strict(command): Strict<PlanResumeCommand>,
+) -> Result<(StatusCode, Json<PlanResumed>), Failure> {
+    let number = number(&command.plan_job)?;
+    let from = command.from_step.as_deref();
+    let from = from.map(|text| step("from_step", text)).transpose()?;
+    may_run(&api, &caller, number).await?;
+    let step = api.plans.resume(number, &caller.0.login, from).await;
+    let step = step.map_err(refusal)?;
+    let resumed = PlanResumed {
+        name: number.to_string(),
+        step: step.map(|step| step.to_string()),
+    };
+    Ok((StatusCode::ACCEPTED, Json(resumed)))
+}
+
+pub(crate) async fn answer(
+    State(api): State<Shared>,
+    caller: Caller,
+    Strict(command): Strict<PlanAnswerCommand>,
+) -> Named {
+    let number = number(&command.plan_job)?;
+    let step = step("step", &command.step)?;
+    may_run(&api, &caller, number).await?;
+    let (login, answer) = (&caller.0.login, &command.answer);
+    let answered = api
+        .plans
+        .answer(number, step, login, answer, command.sensitive);
+    answered.await.map_err(refusal)?;
+    Ok(named(number))
+}
+
+/// Refuses who may not run the plan of this plan job.
+async fn may_run(api: &Shared, caller: &Caller, number: i64) -> Result<(), Failure> {
+    let row = api.store.plan_job(number).await?;
+    let row = row.ok_or_else(|| refusal(PlanError::Unknown(number)))?;
+    caller.demand(api, "plans", "run", &row.plan)
+}
+
+fn step(place: &str, text: &str) -> Result<StepId, ApiError> {
+    text.parse()
+        .map_err(|error| ApiError::invalid(place, error))
+}
+
+/// What a client is told when nothing was done with a plan.
+pub(super) fn refusal(error: PlanError) -> Failure {
+    let text = error.to_string();
+    let (kind, number, step) = match error {
+        PlanError::Unknown(number) => (kinds::UNKNOWN_JOB, number, None),
+        PlanError::Finished { number, .. } => (kinds::PLAN_FINISHED, number, None),
+        PlanError::NotFailed { number, .. } => (kinds::PLAN_NOT_FAILED, number, None),
+        PlanError::UnknownStep { plan, step } => (kinds::UNKNOWN_STEP, plan, Some(step)),
+        PlanError::NotAsked { plan, step } => (kinds::NOT_ASKED, plan, Some(step)),
+        PlanError::TooMany(plans) => {
+            let refused = ApiError::new(kinds::TOO_MANY_PLANS, text);
+            return refused.with("plans", json!(plans)).into();
+        }
+        PlanError::ShuttingDown => return ApiError::new(kinds::UNAVAILABLE, text).into(),
+        error => return Failure::internal("do this with the plan", &error),
+    };
+    let mut refused = ApiError::new(kind, text).with("plan_job", json!(number.to_string()));
+    if let Some(step) = step {
+        refused = refused.with("step", json!(step.to_string()));
+    }
+    Failure(refused)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_has_its_kind() {
+        let step = || "2.1".parse().unwrap();
+        let state = || "success".to_owned();
+        let (number, plan) = (7, 7);
+        for (error, status, kind) in [
+            (PlanError::TooMany(9), 503, "tutti/too-many-plans"),
+            (
+                PlanError::Unknown(7),
+                404,
+                "puppetlabs.orchestrator/unknown-job",
+            ),
+            (
+                PlanError::Finished {
+                    number,
+                    state: state(),
+                },
+                409,
+                "puppetlabs.orchestrator/plan-already-finished",
+            ),
+            (
+                PlanError::NotFailed {
+                    number,
+                    state: state(),
+                },
+                409,
+                "tutti/plan-not-failed",
+            ),
+            (
+                PlanError::UnknownStep { plan, step: step() },
+                404,
+                "tutti/unknown-step",
+            ),
+            (
+                PlanError::NotAsked { plan, step: step() },
+                409,
+                "tutti/not-asked",
+            ),
+            (
+                PlanError::ShuttingDown,
+                503,
+                "puppetlabs.orchestrator/service-unavailable",
+            ),
+        ] {
+            let Failure(told) = refusal(error);
+            assert_eq!((told.status, told.body.kind.as_str()), (status, kind));
+        }
+    }
+}

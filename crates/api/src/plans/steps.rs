@@ -1,0 +1,56 @@
+//! `GET plan_jobs/:id/steps`: the journal of a plan as people read it.
+
+use api_types::{Order, Pagination, PlanStep, PlanSteps, PlanStepsQuery, Timestamp};
+use axum::Json;
+use axum::extract::State;
+use serde_json::Value;
+use store::{Asks, PlanStepShown};
+
+use super::jobs::existing;
+use crate::Shared;
+use crate::base::Base;
+use crate::failure::Failure;
+use crate::given::{Given, Variables, store_page};
+
+/// What the steps are ordered by: how the plan took them.
+const ORDER: &str = "started";
+
+/// A plan that Bolt runs has none.
+pub(crate) async fn list(
+    State(api): State<Shared>,
+    base: Base,
+    Variables(plan_job): Variables<String>,
+    Given(given): Given,
+) -> Result<Json<PlanSteps>, Failure> {
+    let query = PlanStepsQuery::read(given)?;
+    let job = existing(&api, &plan_job).await?;
+    let page = store_page(query.page);
+    let (rows, total) = api
+        .store
+        .plan_step_list(job.number, query.state, page)
+        .await?;
+    Ok(Json(PlanSteps {
+        items: rows.into_iter().map(|row| shown(&base, row)).collect(),
+        pagination: Pagination::of(query.page, ORDER, Order::Asc, total),
+    }))
+}
+
+fn shown(base: &Base, row: PlanStepShown) -> PlanStep {
+    let number = row.key.step;
+    let sensitive = (row.state == "waiting").then_some(row.asks == Asks::Secretly);
+    PlanStep {
+        step: match row.key.branch.as_str() {
+            "" => number.to_string(),
+            branch => format!("{branch}.{number}"),
+        },
+        kind: row.kind,
+        site: row.site,
+        arguments: serde_json::from_str(&row.arguments).unwrap_or(Value::String(row.arguments)),
+        state: row.state,
+        job: row.job.map(|job| base.job(job)),
+        started_timestamp: Timestamp::from_ms(row.begun_ms),
+        finished_timestamp: row.ended_ms.map(Timestamp::from_ms),
+        until_timestamp: row.until_ms.map(Timestamp::from_ms),
+        sensitive,
+    }
+}

@@ -1,0 +1,160 @@
+//! The plans of the tests: what `test::rollout` and its neighbours do when they are run. Their files say
+//! which parameters they have.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ::plans::{
+    Branch, Ended, Fault, Launch, Order, OverJobs, Plans, PlansConfig, Program, Programs,
+    StepRequest, Told, Work,
+};
+use jobs::{Jobs, Scope, SystemClock, TaskRequest};
+use pki::seal::SealKey;
+use serde_json::{Map, Value, json};
+use store::{Page, Store};
+
+use crate::world::World;
+
+/// Nothing here takes a second by itself.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+struct Library;
+
+impl Programs for Library {
+    fn program(&self, launch: &Launch) -> Result<Arc<dyn Program>, Fault> {
+        let params = launch.params.clone();
+        let program: Arc<dyn Program> = match launch.plan.as_str() {
+            "test::rollout" => Arc::new(move |branch: &mut Branch<'_>| rollout(branch, &params)),
+            "test::asks" => Arc::new(asks),
+            "test::works" => Arc::new(move |branch: &mut Branch<'_>| works(branch, &params)),
+            "test::fails" => Arc::new(works_not),
+            other => return Err(Fault::new("bolt/unknown-plan", other)),
+        };
+        Ok(program)
+    }
+}
+
+pub(crate) async fn start(store: &Store, jobs: &Jobs, dir: &Path) -> Plans {
+    let config = PlansConfig {
+        workers: 1,
+        tick: Duration::from_millis(10),
+        ..PlansConfig::default()
+    };
+    let seal = SealKey::open_or_create(&dir.join("seal")).expect("a key");
+    let plans = Plans::start(
+        config,
+        store.clone(),
+        Arc::new(OverJobs::new(jobs.clone(), store.clone())),
+        Arc::new(Library),
+        Arc::new(seal),
+        Arc::new(SystemClock),
+    );
+    plans.await.expect("the plan engine starts")
+}
+
+/// Waits until there is something, looking whenever others have had their turn.
+pub(crate) async fn until<T>(what: &str, look: impl AsyncFn() -> Option<T>) -> T {
+    let wait = async {
+        loop {
+            if let Some(found) = look().await {
+                return found;
+            }
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    let waited = tokio::time::timeout(PATIENCE, wait).await;
+    waited.unwrap_or_else(|_| panic!("waited in vain until {what}"))
+}
+
+/// Waits until the plan is over or waits for somebody.
+pub(crate) async fn settled(world: &World, plan: i64) {
+    let store = &world.store;
+    until("the plan gets somewhere", async || {
+        let row = store.plan_job(plan).await.expect("read").expect("there");
+        let waiting = store.plan_step_list(plan, Some("waiting"), Page::default());
+        let waits = waiting.await.expect("read").1 > 0;
+        (row.finished_ms.is_some() || waits).then_some(())
+    })
+    .await;
+}
+
+/// The number of a plan job that is over or waits for somebody.
+pub(crate) async fn run(world: &World, plan: &str) -> i64 {
+    let launch = Launch {
+        plan: plan.to_owned(),
+        environment: "production".to_owned(),
+        ..Launch::default()
+    };
+    let number = world.state.plans.run(&launch).await.expect("it runs");
+    settled(world, number).await;
+    number
+}
+
+fn tell(branch: &Branch<'_>, text: &str) -> Result<(), Fault> {
+    branch.step(StepRequest {
+        kind: "out::message".into(),
+        site: "test::rollout (rollout.pp:9)".to_owned(),
+        arguments: json!({"message": text}),
+        work: Work::Tell(Told {
+            kind: "out_message".to_owned(),
+            details: Map::from_iter([("message".to_owned(), json!(text))]),
+            message: text.to_owned(),
+        }),
+    })?;
+    Ok(())
+}
+
+/// Returns what it got, less its secret.
+fn rollout(branch: &Branch<'_>, params: &Map<String, Value>) -> Ended {
+    tell(branch, "rolling out")?;
+    let mut result = params.clone();
+    let password = result.remove("password").unwrap_or_default();
+    let length = password.as_str().map(str::len);
+    result.insert("password_bytes".to_owned(), json!(length));
+    Ok(Value::Object(result))
+}
+
+fn asks(branch: &mut Branch<'_>) -> Ended {
+    let ask = |text: &str, sensitive: bool| {
+        let details = json!({"sensitive": sensitive, "default": "no"});
+        let outcome = branch.step(StepRequest {
+            kind: "prompt".into(),
+            site: "test::asks (asks.pp:2)".to_owned(),
+            arguments: json!({"prompt": text}),
+            work: Work::Ask(Told {
+                kind: "prompt".to_owned(),
+                details: details.as_object().cloned().unwrap_or_default(),
+                message: text.to_owned(),
+            }),
+        })?;
+        Ok::<_, Fault>((*outcome.value).clone())
+    };
+    let first = ask("Go on?", false)?;
+    let second = ask("Password?", true)?;
+    Ok(json!([first, second.as_str().map(str::len)]))
+}
+
+fn works(branch: &Branch<'_>, params: &Map<String, Value>) -> Ended {
+    let nodes = params["nodes"].as_array().into_iter().flatten();
+    let names = nodes.map(|node| node.as_str().unwrap_or_default().parse());
+    let request = TaskRequest {
+        task: "test".to_owned(),
+        scope: Scope::Nodes(names.collect::<Result<_, _>>().expect("certnames")),
+        ..TaskRequest::default()
+    };
+    let outcome = branch.step(StepRequest {
+        kind: "task".into(),
+        site: "test::works (works.pp:1)".to_owned(),
+        arguments: json!({"task": "test"}),
+        work: Work::Run(Box::new(Order::Task(request))),
+    })?;
+    Ok((*outcome.value).clone())
+}
+
+fn works_not(branch: &mut Branch<'_>) -> Ended {
+    let outcome = branch.note("check", "test::fails (fails.pp:1)", json!({}), || {
+        ::plans::Outcome::error("test/no", "it does not work")
+    })?;
+    Err(Fault::Failed((*outcome.value).clone()))
+}

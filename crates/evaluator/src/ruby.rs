@@ -75,6 +75,7 @@ fn write_inspect(value: &Value, into: &mut dyn Write) -> fmt::Result {
         Value::Undef => into.write_str("nil"),
         Value::Default => into.write_str(":default"),
         Value::Str(text) => into.write_str(&inspect_text(text)),
+        Value::Sensitive(_) => write!(into, "#<{}>", pcore::REDACTED),
         Value::Array(elements) => {
             into.write_char('[')?;
             for (index, element) in elements.iter().enumerate() {

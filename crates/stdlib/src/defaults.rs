@@ -9,3 +9,6 @@ pub const BASE_DIGITS_MAX: usize = 1_000;
 /// Lists and hashes inside each other in what is written as JSON, TOML or code. An evaluation holds 512,
 /// and some more are put around them.
 pub const NESTING_MAX: usize = 600;
+
+/// The cost of bcrypt, a power of two: 14 takes about a second, and each step twice as long.
+pub const BCRYPT_COST_MAX: u32 = 14;

@@ -214,20 +214,31 @@ fn filtered(evaluator: &Evaluator<'_>, old: &Old, name: &str, keep: bool) -> Eva
         ));
     }
     let regex = pattern(evaluator, old.get(1))?;
-    let Some(list) = old.list(0) else {
-        return raise(format!(
-            "undefined method `{name}' for {}",
-            class(old.get(0))
-        ));
-    };
-    evaluator.charge(list.len())?;
-    let mut kept = Vec::new();
-    for element in list.iter() {
-        if matches(&regex, element)? == keep {
-            kept.push(element.clone());
+    match old.get(0) {
+        Value::Array(list) => {
+            evaluator.charge(list.len())?;
+            let mut kept = Vec::new();
+            for element in list.iter() {
+                if matches(&regex, element)? == keep {
+                    kept.push(element.clone());
+                }
+            }
+            Ok(Value::array(kept))
         }
+        // its pairs match nothing
+        Value::Hash(_) if keep => Ok(Value::array(Vec::new())),
+        Value::Hash(entries) => {
+            evaluator.charge(entries.len())?;
+            let mut kept = Hash::new();
+            for (key, value) in entries.iter() {
+                if !matches(&regex, key)? {
+                    kept.insert(key.clone(), value.clone());
+                }
+            }
+            Ok(Value::hash(kept))
+        }
+        other => raise(format!("undefined method `{name}' for {}", class(other))),
     }
-    Ok(Value::array(kept))
 }
 
 fn grep(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {

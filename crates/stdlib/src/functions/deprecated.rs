@@ -125,7 +125,8 @@ fn is_string(value: &Value) -> bool {
 
 fn is_numeric(value: &Value) -> bool {
     match value {
-        Value::Int(_) | Value::Float(_) => true,
+        // times are numbers of Ruby
+        Value::Int(_) | Value::Float(_) | Value::Timespan(_) | Value::Timestamp(_) => true,
         Value::Str(text) => text.split('\n').any(is_number),
         _ => false,
     }

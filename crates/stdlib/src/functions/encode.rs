@@ -108,7 +108,7 @@ fn encoded(text: &str, method: &str) -> String {
     }
 }
 
-/// The default leaves out what is no digit, and ends at a `=`.
+/// The default takes whatever comes.
 fn decoded(text: &str, method: &str) -> Eval {
     let strict = match method {
         "strict" => text.to_owned(),
@@ -130,13 +130,16 @@ fn decoded(text: &str, method: &str) -> Eval {
     }
 }
 
+/// In groups of four: what is no digit is passed over, but a `=` in the third or fourth place ends it.
 fn lenient(text: &str) -> String {
-    let is_digit = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/');
-    let digits: String = text
-        .chars()
-        .take_while(|c| *c != '=')
-        .filter(is_digit)
-        .collect();
+    let mut digits = String::new();
+    for c in text.chars() {
+        if c.is_ascii_alphanumeric() || matches!(c, '+' | '/') {
+            digits.push(c);
+        } else if c == '=' && digits.len() % 4 >= 2 {
+            break;
+        }
+    }
     // a last group of one digit holds no byte; surplus bits of a last group are dropped
     let whole = digits.len() - usize::from(digits.len() % 4 == 1);
     let mut strict = digits[..whole].to_owned();

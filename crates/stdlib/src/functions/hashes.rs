@@ -429,20 +429,22 @@ fn try_get_value(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
         evaluator,
         "try_get_value() DEPRECATED: this function is deprecated, please use dig() instead.",
     );
-    let path = match old.get(1) {
-        Value::Undef => "",
-        Value::Str(path) => path,
-        other => return raise(format!("undefined method `split' for {}", class(other))),
-    };
     let default = old.get(2);
-    if !matches!(old.get(0), Value::Array(_) | Value::Hash(_)) || path.is_empty() {
-        return Ok(if default.is_truthy() {
-            default
-        } else {
-            old.get(0)
+    let is_data = matches!(old.get(0), Value::Array(_) | Value::Hash(_));
+    let path = match old.get(1) {
+        Value::Str(path) if is_data && !path.is_empty() => path,
+        other if is_data && other.is_truthy() && other.as_str().is_none() => {
+            return raise(format!("undefined method `split' for {}", class(other)));
         }
-        .clone());
-    }
+        _ => {
+            let value = if default.is_truthy() {
+                default
+            } else {
+                old.get(0)
+            };
+            return Ok(value.clone());
+        }
+    };
     let separator = match old.get(3) {
         Value::Str(separator) => separator,
         _ => "/",

@@ -1,4 +1,4 @@
-//! `to_json` and `to_json_pretty`, as Ruby's JSON writes.
+//! `to_json` and `to_json_pretty`, as the JSON of Ruby 3.1 writes, empty collections over lines and all.
 
 use std::fmt::Write as _;
 
@@ -171,7 +171,7 @@ impl Writer<'_, '_> {
     fn deeper(&mut self) -> Eval<()> {
         self.depth += 1;
         if self.depth > self.style.nesting_max {
-            return raise(format!("nesting of {} is too deep", self.depth));
+            return raise(format!("nesting of {} is too deep", self.depth - 1));
         }
         Ok(())
     }
@@ -183,10 +183,6 @@ impl Writer<'_, '_> {
     }
 
     fn list(&mut self, list: &[Value]) -> Eval<()> {
-        if list.is_empty() {
-            self.text.push_str("[]");
-            return Ok(());
-        }
         self.deeper()?;
         let line_break = self.style.array_break.clone();
         self.text.push('[');
@@ -196,37 +192,26 @@ impl Writer<'_, '_> {
                 self.text.push(',');
                 self.text.push_str(&line_break);
             }
-            if !line_break.is_empty() {
-                self.indent();
-            }
+            self.indent();
             self.value(value)?;
         }
         self.depth -= 1;
-        if !line_break.is_empty() {
-            self.text.push_str(&line_break);
-            self.indent();
-        }
+        self.text.push_str(&line_break);
+        self.indent();
         self.text.push(']');
         Ok(())
     }
 
     fn hash(&mut self, entries: &Hash) -> Eval<()> {
-        if entries.is_empty() {
-            self.text.push_str("{}");
-            return Ok(());
-        }
         self.deeper()?;
         let line_break = self.style.object_break.clone();
         self.text.push('{');
-        self.text.push_str(&line_break);
         for (index, (key, value)) in entries.iter().enumerate() {
             if index > 0 {
                 self.text.push(',');
-                self.text.push_str(&line_break);
             }
-            if !line_break.is_empty() {
-                self.indent();
-            }
+            self.text.push_str(&line_break);
+            self.indent();
             quote(&ruby::to_s(key), &mut self.text);
             self.text.push_str(&self.style.space_before);
             self.text.push(':');
@@ -234,10 +219,8 @@ impl Writer<'_, '_> {
             self.value(value)?;
         }
         self.depth -= 1;
-        if !line_break.is_empty() {
-            self.text.push_str(&line_break);
-            self.indent();
-        }
+        self.text.push_str(&line_break);
+        self.indent();
         self.text.push('}');
         Ok(())
     }

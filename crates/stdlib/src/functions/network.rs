@@ -102,7 +102,7 @@ fn one_argument(old: &Old, name: &str) -> Eval<()> {
 fn is_mac_address(_: &mut Evaluator<'_>, old: &Old) -> Eval {
     one_argument(old, "is_mac_address")?;
     let text = match old.get(0) {
-        Value::Undef => return Ok(Value::Bool(false)),
+        Value::Undef | Value::Default => return Ok(Value::Bool(false)),
         Value::Str(text) => text,
         other => {
             return raise(format!(

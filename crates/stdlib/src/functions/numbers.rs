@@ -110,6 +110,7 @@ fn to_bytes(_: &mut Evaluator<'_>, old: &Old) -> Eval {
     let text = match old.get(0) {
         number @ (Value::Int(_) | Value::Float(_)) => return Ok(number.clone()),
         Value::Str(text) => text,
+        Value::Default => "default",
         other => {
             return raise(format!(
                 "no implicit conversion of {} into String",

@@ -130,7 +130,14 @@ fn parsehocon(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
 fn parsepson(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let text = call.text(0);
     evaluator.charge_bytes(text.len())?;
-    match json(&text) {
+    // only lists and objects are PSON
+    let read = match json(&text) {
+        _ if !text.trim_start().starts_with(['[', '{']) => {
+            Err(format!("source '{text}' not in PSON!"))
+        }
+        read => read,
+    };
+    match read {
         Ok(value) => Ok(value),
         Err(_) if call.len() > 1 => Ok(call.get(1).clone()),
         Err(error) => raise(error),

@@ -124,9 +124,15 @@ fn seeded_rand_string(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     Ok(Value::from(text))
 }
 
-/// `join(':')` of seeds.
+/// `join(':')` of seeds, where a list without elements is a piece too.
 fn joined(seeds: &[Value]) -> String {
-    let texts: Vec<String> = ruby::flatten(seeds).iter().map(ruby::to_s).collect();
+    let texts: Vec<String> = seeds
+        .iter()
+        .map(|seed| match seed {
+            Value::Array(inner) => joined(inner),
+            other => ruby::to_s(other),
+        })
+        .collect();
     texts.join(":")
 }
 
@@ -192,9 +198,8 @@ fn rotated(evaluator: &Evaluator<'_>, value: &Value, seeds: &[Value]) -> Eval {
         },
         fqdn => fqdn,
     };
-    let mut named = vec![fqdn];
-    named.extend_from_slice(seeds);
-    let mut random = Random::new(&Md5::digest(joined(&named).as_bytes()));
+    let named = joined(&[fqdn, Value::array(seeds.to_vec())]);
+    let mut random = Random::new(&Md5::digest(named.as_bytes()));
     Ok(match value {
         Value::Str(text) if text.chars().nth(1).is_some() => {
             let mut letters: Vec<char> = text.chars().collect();

@@ -79,6 +79,7 @@ fn xml_encode(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
             '<' => encoded.push_str("&lt;"),
             '>' => encoded.push_str("&gt;"),
             '"' if is_attribute => encoded.push_str("&quot;"),
+            '\'' if is_attribute => encoded.push_str("&apos;"),
             other => encoded.push(other),
         }
     }
@@ -207,6 +208,9 @@ fn squeeze(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
             "squeeze(): Wrong number of arguments given {} for 2 or 1",
             old.len()
         ));
+    }
+    if old.list(0).is_some_and(|list| list.is_empty()) {
+        return Ok(old.get(0).clone());
     }
     let set = match old.get(1) {
         Value::Undef | Value::Bool(false) => None,

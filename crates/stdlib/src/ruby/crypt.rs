@@ -6,12 +6,15 @@
 use md5::Md5;
 use sha2::{Digest as _, Sha256, Sha512};
 
+use super::bcrypt::bcrypt;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Method {
     Md5,
     Sha256,
     Sha512,
-    Bcrypt,
+    /// With the letter of its variant.
+    Bcrypt(char),
 }
 
 /// Longest password, as in libxcrypt: the work is the square of it.
@@ -25,7 +28,10 @@ impl Method {
             "md5" => Self::Md5,
             "sha-256" => Self::Sha256,
             "sha-512" => Self::Sha512,
-            "bcrypt" | "bcrypt-a" | "bcrypt-x" | "bcrypt-y" => Self::Bcrypt,
+            "bcrypt" => Self::Bcrypt('b'),
+            "bcrypt-a" => Self::Bcrypt('a'),
+            "bcrypt-x" => Self::Bcrypt('x'),
+            "bcrypt-y" => Self::Bcrypt('y'),
             _ => return None,
         })
     }
@@ -35,7 +41,7 @@ impl Method {
             text.bytes()
                 .all(|it| it.is_ascii_alphanumeric() || matches!(it, b'.' | b'/'))
         };
-        if self != Self::Bcrypt {
+        if !matches!(self, Self::Bcrypt(_)) {
             return is_salt(salt);
         }
         let (cost, rest) = salt.split_at_checked(3).unwrap_or_default();
@@ -45,7 +51,7 @@ impl Method {
 
     pub(crate) fn salt_form(self) -> &'static str {
         match self {
-            Self::Bcrypt => "match (?-mix:^[0-9]{2}\\$[./A-Za-z0-9]{22})",
+            Self::Bcrypt(_) => r"match (?-mix:^[0-9]{2}\$[.\/A-Za-z0-9]{22})",
             _ => "be in the set [a-zA-Z0-9./]",
         }
     }
@@ -61,8 +67,9 @@ pub(crate) fn crypt(method: Method, password: &str, salt: &str) -> Result<String
             "pw_hash(): a password of more than {PASSWORD_BYTES_MAX} bytes"
         ));
     }
-    let (password, salt) = (password.as_bytes(), salt.as_bytes());
+    let password = password.as_bytes();
     Ok(match method {
+        Method::Bcrypt(variant) => return bcrypt(variant, password, salt),
         Method::Md5 => md5_crypt(password, cut(salt, 8)),
         Method::Sha256 => sha_crypt(
             "5",
@@ -78,14 +85,11 @@ pub(crate) fn crypt(method: Method, password: &str, salt: &str) -> Result<String
             &|parts| digest::<Sha512>(parts),
             &SHA512_ORDER,
         ),
-        Method::Bcrypt => {
-            return Err("pw_hash(): bcrypt is not here: use SHA-512".to_owned());
-        }
     })
 }
 
-fn cut(salt: &[u8], bytes: usize) -> &[u8] {
-    &salt[..salt.len().min(bytes)]
+fn cut(salt: &str, bytes: usize) -> &[u8] {
+    &salt.as_bytes()[..salt.len().min(bytes)]
 }
 
 fn digest<D: sha2::Digest>(parts: &[&[u8]]) -> Vec<u8> {

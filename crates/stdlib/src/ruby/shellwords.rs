@@ -34,7 +34,8 @@ pub(crate) fn split(line: &str) -> Result<Vec<String>, String> {
             '"' => quoted(rest, '"'),
             '\\' => {
                 let length = 1 + rest[1..].chars().next().map_or(0, char::len_utf8);
-                Some((rest[1.min(length)..length].to_owned(), length))
+                let escaped = if length == 1 { rest } else { &rest[1..length] };
+                Some((escaped.to_owned(), length))
             }
             _ => {
                 let length = rest

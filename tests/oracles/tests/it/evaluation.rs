@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use anyhow::{Context as _, Result, bail};
-use evaluator::{CodeMap, CodeSource, Evaluator, Host, Level, Limits, Parsed, Place};
+use evaluator::{CodeMap, CodeSource, Eval, Evaluator, Host, Level, Limits, Parsed, Place};
 use pcore::Type;
 use serde_json::{Value as Json, json};
 
@@ -97,7 +97,12 @@ impl Host for Nothing {
 fn ours(program: &str) -> Json {
     let host = Nothing(CodeMap::new());
     let mut evaluator = Evaluator::new(&host, Limits::default(), Parsed::new());
-    let unwind = match evaluator.evaluate(program, Some("/case.pp")) {
+    answer(evaluator.evaluate(program, Some("/case.pp")))
+}
+
+/// An outcome in the form that Ruby's scripts give it.
+pub(crate) fn answer(outcome: Eval) -> Json {
+    let unwind = match outcome {
         Ok(value) => {
             return json!({
                 "value": value.to_program_string(),
@@ -133,7 +138,7 @@ const RUBYS: [&str; 8] = [
 ];
 
 /// Whether an answer is Puppet's. What Puppet does not say, of a place or a code, is not compared.
-fn agree(theirs: &Json, ours: &Json) -> bool {
+pub(crate) fn agree(theirs: &Json, ours: &Json) -> bool {
     if let Some(error) = theirs["error"].as_str() {
         if RUBYS.iter().any(|it| error.contains(it)) {
             return ours["error"].is_string();

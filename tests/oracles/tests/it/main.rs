@@ -7,5 +7,6 @@ mod lookup;
 mod psych;
 mod regex;
 mod site;
+mod stdlib;
 mod syntax;
 mod types;

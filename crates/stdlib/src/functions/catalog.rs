@@ -5,18 +5,28 @@ use evaluator::function::{Call, Form, Function, any, one, optional};
 use evaluator::{Eval, Evaluator, raise};
 use pcore::Value;
 
-const PACKAGES: &str = "Variant[String[1], Array[String[1]], Hash[String[1], Any]]";
+const PACKAGES: &str = "Variant[String[1], Array[String[1]]]";
 
 macro_rules! packages {
     () => {
-        &[Form::new(
-            &[
-                one(PACKAGES, "packages"),
-                optional("Hash", "default_attributes"),
-            ],
-            needs_catalog,
-        )
-        .returning("Undef")]
+        &[
+            Form::new(
+                &[
+                    one(PACKAGES, "packages"),
+                    optional("Hash", "default_attributes"),
+                ],
+                needs_catalog,
+            )
+            .returning("Undef"),
+            Form::new(
+                &[
+                    one("Hash[String[1], Any]", "packages"),
+                    optional("Hash", "default_attributes"),
+                ],
+                needs_catalog,
+            )
+            .returning("Undef"),
+        ]
     };
 }
 

@@ -50,7 +50,8 @@ fn load_module_metadata(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
     }
 }
 
-fn read(evaluator: &Evaluator<'_>, module: &str, path: &str) -> Eval<Option<String>> {
+/// A file of a module, as text.
+pub(super) fn read(evaluator: &Evaluator<'_>, module: &str, path: &str) -> Eval<Option<String>> {
     let file = match evaluator.host().code().read(Owner::Module(module), path) {
         Ok(Some(file)) => file,
         Ok(None) => return Ok(None),

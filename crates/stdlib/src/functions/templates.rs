@@ -1,9 +1,10 @@
 //! What stdlib writes in the Puppet language: `stdlib::ensure`, `stdlib::deferrable_epp`.
 
-use evaluator::function::{Call, Form, Function, one};
+use evaluator::function::{Call, Form, Function, one, optional};
 use evaluator::{Eval, Evaluator, raise};
 use pcore::{Kind, Type, Value};
 
+use super::files::read;
 use super::hashes::collect;
 
 pub(super) static FUNCTIONS: &[Function] = &[
@@ -12,8 +13,8 @@ pub(super) static FUNCTIONS: &[Function] = &[
         &[Form::new(
             &[
                 one("Variant[Boolean, Enum['present', 'absent']]", "ensure"),
-                one(
-                    "Enum['directory', 'link', 'mounted', 'service', 'file', 'package']",
+                optional(
+                    "Optional[Enum['directory', 'link', 'mounted', 'service', 'file', 'package']]",
                     "resource",
                 ),
             ],
@@ -26,7 +27,8 @@ pub(super) static FUNCTIONS: &[Function] = &[
         &[Form::new(
             &[one("String", "template"), one("Hash", "variables")],
             deferrable_epp,
-        )],
+        )
+        .returning("Variant[String, Sensitive[String], Deferred]")],
     ),
 ];
 
@@ -41,6 +43,7 @@ fn ensure(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
         ("package", true) => "installed",
         ("service", true) => "running",
         ("service", false) => "stopped",
+        ("", true) => "present",
         (resource, true) => resource,
         (_, false) => "absent",
     }))
@@ -53,16 +56,26 @@ fn deferrable_epp(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     if !values.iter().any(is_deferred) {
         return evaluator.call_function("epp", call.arguments.clone(), None);
     }
-    let template = vec![call.get(0).clone()];
-    let path = evaluator.call_function("find_template", template, None)?;
-    if path.is_undef() {
-        return raise(format!("Could not find template '{}'", call.text(0)));
-    }
-    let text = evaluator.call_function("file", vec![path], None)?;
-    let arguments = Value::array(vec![text, call.get(1).clone()]);
+    let text = template(evaluator, &call.text(0))?;
+    let arguments = Value::array(vec![Value::from(text), call.get(1).clone()]);
     let deferred = Type::named("Deferred", &|_| None);
     pcore::new_instance(&deferred, &[Value::from("inline_epp"), arguments])
         .or_else(|error| raise(error.to_string()))
+}
+
+/// The text of a template that is named `module/path`.
+fn template(evaluator: &Evaluator<'_>, name: &str) -> Eval<String> {
+    let (module, path) = name.split_once('/').unwrap_or((name, ""));
+    let is_inside = path.split('/').all(|part| !matches!(part, "" | "." | ".."));
+    let file = if is_inside {
+        read(evaluator, module, &format!("templates/{path}"))?
+    } else {
+        None
+    };
+    match file {
+        Some(text) => Ok(text),
+        None => raise(format!("Could not find template '{name}'")),
+    }
 }
 
 fn is_deferred(value: &Value) -> bool {

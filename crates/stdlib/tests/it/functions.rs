@@ -39,6 +39,8 @@ fn the_most_used_functions_answer() {
         ("to_bytes('1 kB')", "1024"),
         ("stdlib::extname('a.b.c')", "'.c'"),
         ("stdlib::ensure(true, 'service')", "'running'"),
+        ("stdlib::ensure(true)", "'present'"),
+        ("stdlib::ensure('absent')", "'absent'"),
         ("stdlib::nested_values({a=>{b=>1},c=>2})", "[1, 2]"),
         (
             "fqdn_uuid('puppetlabs.com')",

@@ -49,7 +49,8 @@ fn with_files() -> World {
     let code = CodeMap::new()
         .with("modules/m/data/a.yaml", *b"k: [1, ~]\n")
         .with("modules/m/data/a.json", *b"{\"k\": false}")
-        .with("modules/m/metadata.json", *b"{\"name\": \"o-m\"}");
+        .with("modules/m/metadata.json", *b"{\"name\": \"o-m\"}")
+        .with("modules/m/templates/t.epp", *b"<%= $x %>!");
     World {
         code,
         ..World::default()
@@ -94,6 +95,29 @@ fn files_are_those_of_modules() {
     );
     let logged = world.logged.take();
     assert!(logged[0].1.contains("File does not exist!"), "{logged:?}");
+}
+
+#[test]
+fn templates_are_rendered_unless_they_need_the_node() {
+    let world = with_files();
+    let rendered = run(&world, "stdlib::deferrable_epp('m/t.epp', {x => 1})");
+    assert_eq!(rendered, Ok("'1!'".to_owned()));
+    let deferred = run(
+        &world,
+        "stdlib::deferrable_epp('m/t.epp', {x => {y => Deferred('f')}})",
+    );
+    let deferred = deferred.unwrap_or_default();
+    assert!(
+        deferred.starts_with("Deferred(") && deferred.contains("<%= $x %>!"),
+        "{deferred}"
+    );
+    assert!(
+        run(
+            &world,
+            "stdlib::deferrable_epp('m/../t', {x => Deferred('f')})"
+        )
+        .is_err()
+    );
 }
 
 #[test]

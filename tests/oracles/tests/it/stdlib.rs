@@ -92,14 +92,14 @@ const LEFT_OUT: [&str; 31] = [
     "validate_legacy",
 ];
 
-/// Namespaced functions of stdlib 8.5; the others are compared by their plain names.
-const NAMESPACED: [&str; 6] = [
+/// Namespaced functions of stdlib 8.5; the others are compared by their plain names. `stdlib::ensure` takes
+/// one argument too since 9.
+const NAMESPACED: [&str; 5] = [
     "stdlib::end_with",
     "stdlib::extname",
     "stdlib::ip_in_range",
     "stdlib::start_with",
     "stdlib::xml_encode",
-    "stdlib::ensure",
 ];
 
 struct Site(CodeMap);

@@ -106,7 +106,8 @@ impl Targets {
     }
 }
 
-async fn connected(client: &Client) -> Result<Vec<String>, Failure> {
+/// Every node that is connected now.
+pub(crate) async fn connected(client: &Client) -> Result<Vec<String>, Failure> {
     let inventory: InventoryList = client
         .get(&["orchestrator", "v1", "inventory"], &[])
         .await?;

@@ -123,7 +123,8 @@ pub(crate) fn ask_password(what: &str) -> Result<SecretString, Failure> {
     Ok(SecretString::from(asked?))
 }
 
-fn read_line() -> Result<String, Failure> {
+/// A line of standard input.
+pub(crate) fn read_line() -> Result<String, Failure> {
     let mut line = String::new();
     let read = std::io::stdin().lock().read_line(&mut line);
     read.map_err(|source| Failure::Read {

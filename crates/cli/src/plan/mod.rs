@@ -1,7 +1,13 @@
 //! `tutti plan …`. Main type: [`Verb`].
 
+mod events;
+mod follow;
+mod question;
 mod read;
 mod run;
+mod running;
+mod steps;
+mod targets;
 
 use crate::Failure;
 use crate::client::Client;
@@ -11,26 +17,67 @@ use crate::settings::Connection;
 #[derive(Debug, clap::Subcommand)]
 pub enum Verb {
     /// Run a plan and watch it
-    #[command(after_long_help = "Example:
-  tutti plan run deploy::rollout version=1.4.2 nodes=web1.example.com,web2.example.com")]
+    #[command(after_long_help = "Examples:
+  tutti plan run deploy::rollout version=1.4.2 -n web1.example.com,web2.example.com
+  tutti plan run deploy::rollout --query 'nodes[certname] { certname ~ \"^web\" }'
+  tutti plan run deploy::rollout --params @rollout.json --no-wait
+
+What the plan asks is answered here where this is a terminal, and with `tutti plan approve` elsewhere.
+Ctrl-C asks the server to stop the plan; a second Ctrl-C leaves it alone.")]
     Run(run::Options),
     /// Show one plan and its parameters; without a name, list the plans
     #[command(after_long_help = "Examples:\n  tutti plan show\n  tutti plan show deploy::rollout")]
     Show(read::Show),
-    /// List the plan jobs, or show one with its steps
+    /// List the newest plan jobs
+    #[command(after_long_help = "Example:\n  tutti plan list --limit 5")]
+    List(read::List),
+    /// List the plan jobs, or show one with its events and its result
     #[command(after_long_help = "Examples:\n  tutti plan jobs\n  tutti plan jobs 12")]
     Jobs(read::Jobs),
+    /// Show what a plan job told, and watch it if wanted
+    #[command(
+        after_long_help = "Examples:\n  tutti plan events 12\n  tutti plan events 12 --follow"
+    )]
+    Events(events::Options),
+    /// Show the steps that a plan job took
+    #[command(after_long_help = "Examples:
+  tutti plan steps 12
+  tutti plan steps 12 --state failed")]
+    Steps(steps::Options),
+    /// Answer a plan that waits for somebody: approve, deny, or tell it a text
+    #[command(
+        visible_alias = "answer",
+        after_long_help = "Examples:
+  tutti plan approve 12
+  tutti plan approve 12 4 --deny
+  tutti plan approve 12 2.1 --answer blue
+  head -n 1 password | tutti plan approve 12 --answer -"
+    )]
+    Approve(running::Approve),
     /// Stop a plan job
-    #[command(after_long_help = "Example:\n  tutti plan stop 12")]
-    Stop(run::Stop),
+    #[command(after_long_help = "Example:\n  tutti plan stop 12 --jobs")]
+    Stop(running::Stop),
+    /// Let a plan that failed go on: from the step that failed last, or from another one
+    #[command(
+        visible_alias = "retry",
+        after_long_help = "Examples:
+  tutti plan resume 12
+  tutti plan resume 12 --from-step 2.1 --no-wait"
+    )]
+    Resume(running::Resume),
 }
 
 pub(crate) async fn run(verb: Verb, connection: &Connection) -> Result<u8, Failure> {
     let client = Client::with_token(connection)?;
     match verb {
-        Verb::Run(options) => run::run(options, &client).await,
+        Verb::Run(options) => Box::pin(run::run(options, &client)).await,
         Verb::Show(options) => read::show(&options, &client).await,
+        Verb::List(options) => read::list(&options, &client).await,
         Verb::Jobs(options) => read::jobs(&options, &client).await,
-        Verb::Stop(options) => run::stop(&options, &client).await,
+        Verb::Events(options) => Box::pin(events::run(&options, &client)).await,
+        Verb::Steps(options) => steps::run(&options, &client).await,
+        Verb::Approve(options) => Box::pin(running::approve(options, &client)).await,
+        Verb::Stop(options) => running::stop(&options, &client).await,
+        Verb::Resume(options) => Box::pin(running::resume(options, &client)).await,
     }
 }

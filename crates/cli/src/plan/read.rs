@@ -1,8 +1,9 @@
-//! `tutti plan show` and `tutti plan jobs`.
+//! `tutti plan show`, `plan list` and `plan jobs`.
 
-use api_types::{PlanDetail, PlanEvents, PlanJob, PlanJobList, PlanList};
+use api_types::{PlanDetail, PlanJob, PlanJobList, PlanList};
 use serde_json::{Value, json as object};
 
+use super::events;
 use crate::client::Client;
 use crate::defaults::JOBS_SHOWN;
 use crate::shown::{Shown, json};
@@ -29,6 +30,16 @@ pub struct Show {
 pub struct Jobs {
     /// The plan job's number; absent: the newest are listed
     job: Option<String>,
+    #[command(flatten)]
+    shown: Shown,
+}
+
+/// How many.
+#[derive(Debug, clap::Args)]
+pub struct List {
+    /// How many plan jobs, the newest first
+    #[arg(long, default_value_t = JOBS_SHOWN)]
+    limit: u64,
     #[command(flatten)]
     shown: Shown,
 }
@@ -77,32 +88,55 @@ fn print(detail: &PlanDetail) {
     let parameters = detail.metadata.get("parameters").and_then(Value::as_object);
     let names = parameters.into_iter().flatten();
     let needed: Vec<_> = names
-        .filter(|(_, about)| about.get("default_value").is_none())
+        .filter(|(_, about)| is_needed(about))
         .map(|(key, _)| format!(" {}=…", harmless(key)))
         .collect();
-    say!("  tutti plan run {name}{}\n", needed.concat());
-    for (key, about) in parameters.into_iter().flatten() {
-        let kind = harmless(about["type"].as_str().unwrap_or("Any"));
-        say!("  {}  {}", terminal::name(harmless(key)), dim(kind));
+    if detail.metadata.get("private") == Some(&Value::Bool(true)) {
+        say!("  Private: only other plans run it.\n");
+    } else {
+        say!("  tutti plan run {name}{}\n", needed.concat());
     }
+    for (key, about) in parameters.into_iter().flatten() {
+        parameter(key, about);
+    }
+}
+
+fn parameter(key: &str, about: &Value) {
+    let mut notes = vec![harmless(about["type"].as_str().unwrap_or("Any"))];
+    match about.get("default_value") {
+        // The text of an expression, in a plan in the Puppet language.
+        Some(Value::String(text)) => notes.push(format!("default {}", harmless(text))),
+        Some(value) => notes.push(format!("default {}", harmless(&value.to_string()))),
+        None => notes.push("required".to_owned()),
+    }
+    if about["sensitive"] == Value::Bool(true) {
+        notes.push("sensitive".to_owned());
+    }
+    say!(
+        "  {}  {}",
+        terminal::name(harmless(key)),
+        dim(notes.join(", "))
+    );
+    if let Some(description) = about["description"].as_str() {
+        say!("      {}", harmless(description));
+    }
+}
+
+fn is_needed(about: &Value) -> bool {
+    about.get("default_value").is_none()
 }
 
 pub(super) async fn jobs(options: &Jobs, client: &Client) -> Result<u8, Failure> {
     let Some(number) = &options.job else {
-        return list(options.shown.format, client).await;
+        return listed(JOBS_SHOWN, options.shown.format, client).await;
     };
     let path = ["orchestrator", "v1", "plan_jobs", number.as_str()];
     let job: PlanJob = client.get(&path, &[]).await?;
-    let path: Vec<_> = path.into_iter().chain(["events"]).collect();
-    let events: PlanEvents = client.get(&path, &[]).await?;
+    let told = events::all(client, number).await?;
     match options.shown.format {
-        Format::Json => json(&object!({"plan_job": job, "events": events.items})),
+        Format::Json => json(&object!({"plan_job": job, "events": told})),
         Format::Human => {
-            for event in &events.items {
-                let time = dim(event.timestamp);
-                let kind = terminal::name(harmless(&event.kind));
-                say!("{time}  {kind}  {}", harmless(&event.message));
-            }
+            events::print(&told);
             outcome(&job);
         }
     }
@@ -112,8 +146,12 @@ pub(super) async fn jobs(options: &Jobs, client: &Client) -> Result<u8, Failure>
     })
 }
 
-async fn list(format: Format, client: &Client) -> Result<u8, Failure> {
-    let limit = JOBS_SHOWN.to_string();
+pub(super) async fn list(options: &List, client: &Client) -> Result<u8, Failure> {
+    listed(options.limit, options.shown.format, client).await
+}
+
+async fn listed(limit: u64, format: Format, client: &Client) -> Result<u8, Failure> {
+    let limit = limit.to_string();
     let query = [
         ("order_by", "name"),
         ("order", "desc"),
@@ -158,9 +196,39 @@ pub(super) fn outcome(job: &PlanJob) {
         plan(job)
     );
     let result = job.result.as_ref().filter(|result| !result.is_null());
-    for line in result.into_iter().flat_map(result_lines) {
+    let lines = match (job.state.as_str(), result) {
+        ("failure", Some(error)) if error["msg"].is_string() => error_lines(error),
+        (_, result) => result.into_iter().flat_map(result_lines).collect(),
+    };
+    for line in lines {
         say!("    {line}");
     }
+    if job.state == "failure" {
+        let name = harmless(&job.name);
+        say!(
+            "{}",
+            dim(format!(
+                "tutti plan steps {name} shows what it did; tutti plan resume {name} lets it go on when \
+                 the cause is gone"
+            ))
+        );
+    }
+}
+
+/// An error as Puppet people know it: what, which kind, where.
+fn error_lines(error: &Value) -> Vec<String> {
+    let msg = error["msg"].as_str().unwrap_or_default();
+    let mut lines: Vec<_> = msg.lines().map(harmless).map(terminal::bad).collect();
+    if let Some(kind) = error["kind"].as_str() {
+        lines.push(dim(format!("({})", harmless(kind))));
+    }
+    let details = &error["details"];
+    if let Some(file) = details["file"].as_str() {
+        let line = details["line"].as_u64();
+        let line = line.map_or_else(String::new, |line| format!(":{line}"));
+        lines.push(dim(format!("{}{line}", harmless(file))));
+    }
+    lines
 }
 
 fn plan(job: &PlanJob) -> String {

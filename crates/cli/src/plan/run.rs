@@ -1,13 +1,17 @@
-//! `tutti plan run` and `tutti plan stop`.
+//! `tutti plan run PLAN key=value …`. Main type: [`Options`].
 
-use api_types::{PlanEvent, PlanEvents, PlanJob, PlanName, PlanRunCommand, StopPlanCommand};
+use std::collections::BTreeMap;
 
-use super::read;
+use api_types::{
+    EnvironmentPlanRunCommand, Object, PlanDetail, PlanName, PlanParam, PlanRunCommand,
+};
+
+use super::follow;
+use super::targets::Targets;
 use crate::client::Client;
-use crate::defaults::PLAN_POLL;
-use crate::shown::{Shown, json};
+use crate::shown::Shown;
 use crate::terminal::{self, harmless};
-use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, params, task};
+use crate::{EXIT_SUCCESS, Failure, Format, params, task};
 
 /// What to run.
 #[derive(Debug, clap::Args)]
@@ -20,6 +24,8 @@ pub struct Options {
     /// All parameters as a JSON object, or @FILE
     #[arg(long, value_name = "JSON")]
     params: Option<String>,
+    #[command(flatten)]
+    targets: Targets,
     #[command(flatten)]
     environment: task::Environment,
     /// How long the plan may take: seconds, or 15m, 4h, 1d
@@ -35,88 +41,69 @@ pub struct Options {
     shown: Shown,
 }
 
-/// Which.
-#[derive(Debug, clap::Args)]
-pub struct Stop {
-    /// The plan job's number
-    job: String,
-    /// Stop the jobs that it began, too
-    #[arg(long)]
-    jobs: bool,
-}
-
 pub(super) async fn run(options: Options, client: &Client) -> Result<u8, Failure> {
+    let environment = options.environment.of(client);
+    let detail = detail(client, &options.plan, &environment).await?;
+    let params = params::parse(&options.pairs, options.params.as_deref(), |key| {
+        task::is_text(&detail.metadata, key)
+    })?;
+    let nodes = options.targets.parameter(client, &detail, &params).await?;
     let command = PlanRunCommand {
         plan_name: options.plan.clone(),
-        params: params::parse(&options.pairs, options.params.as_deref(), |_| false)?,
-        environment: options.environment.of(client),
+        params,
+        environment,
         description: options.description.unwrap_or_default(),
-        userdata: api_types::Object::new(),
+        userdata: Object::new(),
         timeout: options.timeout,
     };
-    let path = ["orchestrator", "v1", "command", "plan_run"];
-    let started: PlanName = client.post(&path, &command).await?;
-    let number = started.name;
+    let number = started(client, command, nodes).await?.name;
     if options.no_wait {
-        say!("{number}");
+        say!("{}", harmless(&number));
         return Ok(EXIT_SUCCESS);
     }
     let format = options.shown.format;
     if format == Format::Human {
-        let (number, plan) = (terminal::heading(&number), harmless(&options.plan));
-        say!("Plan job {number}: {}\n", terminal::heading(plan));
+        let (number, plan) = (harmless(&number), harmless(&options.plan));
+        let (number, plan) = (terminal::heading(number), terminal::heading(plan));
+        say!("Plan job {number}: {plan}\n");
     }
-    watch(client, &number, format).await
+    follow::follow(client, &number, format).await
 }
 
-/// Prints events until there is the last one. There is no stream of plan events: they are asked for.
-async fn watch(client: &Client, number: &str, format: Format) -> Result<u8, Failure> {
-    let mut start = "0".to_owned();
-    loop {
-        let path = ["orchestrator", "v1", "plan_jobs", number, "events"];
-        let events: PlanEvents = client.get(&path, &[("start", start.as_str())]).await?;
-        if format == Format::Human {
-            events.items.iter().for_each(print);
+/// What the server knows of a plan.
+async fn detail(client: &Client, plan: &str, environment: &str) -> Result<PlanDetail, Failure> {
+    let (module, name) = task::segments(plan);
+    let path = ["orchestrator", "v1", "plans", module, name];
+    client.get(&path, &[("environment", environment)]).await
+}
+
+/// Puppet Enterprise has two commands: only the second takes what stands for nodes.
+async fn started(
+    client: &Client,
+    mut command: PlanRunCommand,
+    nodes: Option<(String, PlanParam)>,
+) -> Result<PlanName, Failure> {
+    let path = |name| ["orchestrator", "v1", "command", name];
+    let (name, param) = match nodes {
+        Some((name, param)) if param.kind.is_some() => (name, param),
+        plain => {
+            command
+                .params
+                .extend(plain.map(|(name, param)| (name, param.value)));
+            return client.post(&path("plan_run"), &command).await;
         }
-        if events.items.iter().any(is_last) {
-            break;
-        }
-        start = events.next_events.event;
-        tokio::time::sleep(PLAN_POLL).await;
-    }
-    let path = ["orchestrator", "v1", "plan_jobs", number];
-    let job: PlanJob = client.get(&path, &[]).await?;
-    match format {
-        Format::Json => json(&job),
-        Format::Human => read::outcome(&job),
-    }
-    Ok(match job.state.as_str() {
-        "success" => EXIT_SUCCESS,
-        _ => EXIT_NODES_FAILED,
-    })
-}
-
-fn print(event: &PlanEvent) {
-    let text = match event.message.is_empty() {
-        true => event.kind.as_str(),
-        false => event.message.as_str(),
     };
-    for line in text.lines() {
-        say!("{}", harmless(line));
-    }
-}
-
-fn is_last(event: &PlanEvent) -> bool {
-    matches!(event.kind.as_str(), "plan_finished" | "plan_failed")
-}
-
-pub(super) async fn stop(options: &Stop, client: &Client) -> Result<u8, Failure> {
-    let command = StopPlanCommand {
-        plan_job: options.job.clone(),
-        jobs: options.jobs,
+    let plain = command.params.into_iter();
+    let plain = plain.map(|(name, value)| (name, PlanParam { value, kind: None }));
+    let mut params: BTreeMap<_, _> = plain.collect();
+    params.insert(name, param);
+    let command = EnvironmentPlanRunCommand {
+        plan_name: command.plan_name,
+        params,
+        environment: command.environment,
+        description: command.description,
+        userdata: command.userdata,
+        timeout: command.timeout,
     };
-    let path = ["orchestrator", "v1", "command", "stop_plan"];
-    let stopped: PlanName = client.post(&path, &command).await?;
-    say!("Stopping plan job {}", harmless(&stopped.name));
-    Ok(EXIT_SUCCESS)
+    client.post(&path("environment_plan_run"), &command).await
 }

@@ -68,7 +68,7 @@ pub(super) async fn task(options: Task, client: &Client) -> Result<u8, Failure> 
     let scope = options.targets.scope(client).await?;
     let detail = task::detail(client, &options.task, &environment).await?;
     let given = params::parse(&options.pairs, options.params.as_deref(), |key| {
-        task::is_text(&detail, key)
+        task::is_text(&detail.metadata, key)
     })?;
     let parameters: Object = given
         .into_iter()

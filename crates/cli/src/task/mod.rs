@@ -4,7 +4,7 @@ mod list;
 mod run;
 mod show;
 
-use api_types::TaskDetail;
+use api_types::{Object, TaskDetail};
 use serde_json::Value;
 
 use crate::Failure;
@@ -72,10 +72,9 @@ pub(crate) async fn detail(
     client.get(&path, &[("environment", environment)]).await
 }
 
-/// Whether the task wants text here, so that `version=1.10` is not read as a number.
-pub(crate) fn is_text(detail: &TaskDetail, key: &str) -> bool {
-    let declared = detail
-        .metadata
+/// Whether the task or plan wants text here, so that `version=1.10` is not read as a number.
+pub(crate) fn is_text(metadata: &Object, key: &str) -> bool {
+    let declared = metadata
         .get("parameters")
         .and_then(|parameters| parameters.get(key));
     let declared = declared
@@ -106,7 +105,8 @@ mod tests {
             }}
         }))
         .unwrap();
-        assert!(is_text(&detail, "a"));
-        assert!(!is_text(&detail, "b") && !is_text(&detail, "c") && !is_text(&detail, "d"));
+        let is_text = |key| is_text(&detail.metadata, key);
+        assert!(is_text("a"));
+        assert!(!is_text("b") && !is_text("c") && !is_text("d"));
     }
 }

@@ -51,7 +51,7 @@ pub(crate) async fn run(options: Options, client: &Client) -> Result<u8, Failure
     let environment = options.environment.of(client);
     let detail = detail(client, &options.task, &environment).await?;
     let params = params::parse(&options.pairs, options.params.as_deref(), |key| {
-        is_text(&detail, key)
+        is_text(&detail.metadata, key)
     })?;
     let noop = options.noop || client.noop;
     let command = TaskCommand {

@@ -100,6 +100,9 @@ fn replies() -> Answers {
         "created_timestamp": "2026-11-21T20:00:00Z", "events": {"id": ""}});
     let event = json!({"id": "1", "type": "out_message", "timestamp": "2026-11-21T20:00:00Z",
         "details": {}, "message": "m"});
+    let step = json!({"step": "1", "type": "t", "site": "s", "arguments": {"a": "b"},
+        "state": "odd", "job": {"id": "j", "name": "8"},
+        "started_timestamp": "2026-11-21T20:00:00Z"});
     let code = json!({"name": "production", "code_id": null});
     let task = json!({"id": "t", "name": "t", "environment": code, "permitted": true,
         "metadata": {"description": "d", "parameters": {"p": {"type": "T", "description": "d",
@@ -141,6 +144,11 @@ fn replies() -> Answers {
             "GET /orchestrator/v1/plan_jobs/12/events",
             200,
             json!({"next-events": {"id": "", "event": "2"}, "items": [event]}),
+        ),
+        (
+            "GET /orchestrator/v1/plan_jobs/12/steps",
+            200,
+            json!({"items": [step], "pagination": page}),
         ),
         (
             "POST /orchestrator/v1/inventory",
@@ -228,6 +236,9 @@ const LINES: &[&str] = &[
     "plan show p",
     "plan jobs",
     "plan jobs 12",
+    "plan list",
+    "plan events 12",
+    "plan steps 12",
     "user list",
     "user show",
     "role list",

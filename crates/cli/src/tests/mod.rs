@@ -7,6 +7,7 @@ mod help;
 mod hostile;
 mod jobs;
 mod names;
+mod plans;
 mod rbac;
 mod sites;
 mod validate;

@@ -1,0 +1,68 @@
+//! `tutti plan events ID`. Main type: [`Options`].
+
+use api_types::{PlanEvent, PlanEvents};
+
+use super::follow;
+use crate::client::Client;
+use crate::shown::{Shown, json};
+use crate::terminal::{self, dim, harmless};
+use crate::{EXIT_SUCCESS, Failure, Format};
+
+/// Whose.
+#[derive(Debug, clap::Args)]
+pub struct Options {
+    /// The plan job's number
+    job: String,
+    /// Watch it until it ends, and answer what it asks
+    #[arg(long, short = 'f')]
+    follow: bool,
+    #[command(flatten)]
+    shown: Shown,
+}
+
+pub(super) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
+    let format = options.shown.format;
+    if options.follow {
+        return follow::follow(client, &options.job, format).await;
+    }
+    let events = all(client, &options.job).await?;
+    match format {
+        Format::Json => json(&events),
+        Format::Human => print(&events),
+    }
+    Ok(EXIT_SUCCESS)
+}
+
+pub(super) fn print(events: &[PlanEvent]) {
+    for event in events {
+        let time = dim(event.timestamp);
+        let kind = terminal::name(harmless(&event.kind));
+        say!("{time}  {kind}  {}", harmless(&event.message));
+    }
+}
+
+/// Every event of a plan job, page by page.
+pub(super) async fn all(client: &Client, number: &str) -> Result<Vec<PlanEvent>, Failure> {
+    let mut events = Vec::new();
+    let mut start = "0".to_owned();
+    loop {
+        let page = page(client, number, &start).await?;
+        if page.items.is_empty() || page.next_events.event == start {
+            return Ok(events);
+        }
+        events.extend(page.items);
+        start = page.next_events.event;
+    }
+}
+
+/// Where the events go on that are not there yet.
+pub(super) async fn end(client: &Client, number: &str) -> Result<String, Failure> {
+    let last = all(client, number).await?.pop();
+    let next = last.and_then(|event| event.id.parse::<u64>().ok());
+    Ok(next.map_or(0, |id| id.saturating_add(1)).to_string())
+}
+
+async fn page(client: &Client, number: &str, start: &str) -> Result<PlanEvents, Failure> {
+    let path = ["orchestrator", "v1", "plan_jobs", number, "events"];
+    client.get(&path, &[("start", start)]).await
+}

@@ -1,0 +1,189 @@
+//! What a plan asks a person. Main type: [`Question`].
+//!
+//! The rule: nothing is answered that nobody was asked; where this is no terminal, the person is told how
+//! to answer.
+
+use std::io::IsTerminal as _;
+
+use api_types::{PlanEvent, PlanStep};
+use dialoguer::{Confirm, Input, Password};
+use serde_json::Value;
+
+use crate::terminal::{self, harmless};
+use crate::{Failure, access};
+
+/// What is asked, and what of the answer is known.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Question {
+    pub(super) step: String,
+    pub(super) text: String,
+    /// Not to be seen while it is typed.
+    pub(super) sensitive: bool,
+    /// Yes or no.
+    pub(super) approval: bool,
+    /// What no answer stands for.
+    default: Option<String>,
+    /// Keys, and what they stand for; empty: any text.
+    menu: Vec<(String, String)>,
+}
+
+// === impl Question ===
+
+impl Question {
+    /// Of an event that asks.
+    pub(super) fn of_event(event: &PlanEvent) -> Option<Self> {
+        // Others name a step too: that one was answered, or resumed.
+        if matches!(event.kind.as_str(), "answered" | "plan_resumed") {
+            return None;
+        }
+        let step = event.details.get("step")?.as_str()?;
+        let details = Value::Object(event.details.clone());
+        Some(Self::new(step, &event.message, &details))
+    }
+
+    /// Of a step that waits.
+    pub(super) fn of_step(step: &PlanStep) -> Self {
+        let text = step.arguments["prompt"].as_str();
+        let mut question = Self::new(&step.step, text.unwrap_or(&step.kind), &step.arguments);
+        question.sensitive |= step.sensitive == Some(true);
+        question
+    }
+
+    fn new(step: &str, text: &str, details: &Value) -> Self {
+        let plain = |value: &Value| match value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        let menu = details["menu"].as_object().into_iter().flatten();
+        Self {
+            step: step.to_owned(),
+            text: text.to_owned(),
+            sensitive: details["sensitive"] == Value::Bool(true),
+            approval: details["approval"] == Value::Bool(true),
+            default: details
+                .get("default")
+                .filter(|value| !value.is_null())
+                .map(plain),
+            menu: menu.map(|(key, text)| (key.clone(), plain(text))).collect(),
+        }
+    }
+
+    /// Whether there is a person to be asked.
+    pub(super) fn can_be_asked() -> bool {
+        terminal::is_interactive() && std::io::stdin().is_terminal()
+    }
+
+    /// How it is answered elsewhere.
+    pub(super) fn hint(&self, number: &str) -> String {
+        let answer = if self.approval {
+            "[--deny]"
+        } else {
+            "--answer TEXT"
+        };
+        format!(
+            "the plan waits for an answer: tutti plan approve {} {} {answer}",
+            harmless(number),
+            harmless(&self.step)
+        )
+    }
+
+    /// What the choices are, in lines.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let item = |(key, text): &(String, String)| {
+            format!("  {}  {}", terminal::name(harmless(key)), harmless(text))
+        };
+        self.menu.iter().map(item).collect()
+    }
+
+    /// Asks at the terminal until there is an answer that fits. Blocks.
+    pub(super) fn ask(&self) -> Result<Value, Failure> {
+        let failed = |error: dialoguer::Error| Failure::Usage(format!("not answered: {error}"));
+        let default = self.default.as_deref().map(harmless);
+        let default = default.map_or_else(String::new, |default| format!(" [{default}]"));
+        let prompt = format!("{}{default}", harmless(&self.text));
+        if self.approval {
+            let confirm = Confirm::new().with_prompt(prompt);
+            return Ok(Value::Bool(confirm.interact().map_err(failed)?));
+        }
+        loop {
+            let text = if self.sensitive {
+                let password = Password::new().with_prompt(&prompt);
+                password.allow_empty_password(true).interact()
+            } else {
+                let input = Input::<String>::new().with_prompt(&prompt);
+                input.allow_empty(true).interact_text()
+            };
+            let text = text.map_err(failed)?;
+            if self.takes(&text) {
+                return Ok(Value::String(text));
+            }
+        }
+    }
+
+    /// What somebody gave on the command line; `-` is a line of standard input, and the only way for a
+    /// secret, since everybody on the machine sees arguments.
+    pub(super) fn given(&self, text: &str) -> Result<Value, Failure> {
+        let text = match text {
+            "-" => access::login::read_line()?,
+            _ if self.sensitive => {
+                let what = "it asks for a secret, which is no argument; give it on standard input, with \
+                            --answer -";
+                return Err(Failure::Usage(what.to_owned()));
+            }
+            text => text.to_owned(),
+        };
+        if !self.takes(&text) {
+            let keys: Vec<_> = self.menu.iter().map(|(key, _)| harmless(key)).collect();
+            let what = format!("`{}` is none of {}", harmless(&text), keys.join(", "));
+            return Err(Failure::Usage(what));
+        }
+        Ok(Value::String(text))
+    }
+
+    fn takes(&self, text: &str) -> bool {
+        let known = || self.menu.iter().any(|(key, _)| key == text);
+        self.menu.is_empty() || known() || (text.is_empty() && self.default.is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn event(kind: &str, details: Value) -> PlanEvent {
+        let event = json!({"id": "1", "type": kind, "timestamp": "2026-11-22T10:00:00Z",
+            "details": details, "message": "Which one?"});
+        serde_json::from_value(event).unwrap()
+    }
+
+    #[test]
+    fn a_question_is_told_from_what_else_names_a_step() {
+        for kind in ["answered", "plan_resumed"] {
+            assert_eq!(Question::of_event(&event(kind, json!({"step": "2"}))), None);
+        }
+        assert_eq!(Question::of_event(&event("out_message", json!({}))), None);
+        let asked = event(
+            "prompt",
+            json!({"step": "2.1", "sensitive": true, "default": 3}),
+        );
+        let question = Question::of_event(&asked).unwrap();
+        assert_eq!((question.step.as_str(), question.sensitive), ("2.1", true));
+        assert_eq!(question.text, "Which one?");
+        assert_eq!(question.default.as_deref(), Some("3"));
+    }
+
+    #[test]
+    fn a_menu_takes_its_keys_and_nothing_where_there_is_a_default() {
+        let menu = json!({"step": "1", "menu": {"1": "blue", "2": "red"}});
+        let question = Question::of_event(&event("prompt", menu)).unwrap();
+        assert_eq!(question.given("2").unwrap(), json!("2"));
+        let refused = question.given("red").unwrap_err().to_string();
+        assert!(refused.contains("none of 1, 2"), "{refused}");
+        assert!(question.given("").is_err());
+        let menu = json!({"step": "1", "menu": {"1": "blue"}, "default": "blue"});
+        let question = Question::of_event(&event("prompt", menu)).unwrap();
+        assert_eq!(question.given("").unwrap(), json!(""));
+        assert_eq!(question.lines().len(), 1);
+    }
+}

@@ -1,0 +1,137 @@
+//! `tutti plan stop`, `plan resume` and `plan approve`.
+
+use api_types::{PlanResumeCommand, PlanResumed, PlanSteps};
+use serde_json::Value;
+
+use super::follow;
+use super::question::Question;
+use crate::client::Client;
+use crate::shown::Shown;
+use crate::terminal::harmless;
+use crate::{EXIT_SUCCESS, Failure, Format};
+
+/// Which.
+#[derive(Debug, clap::Args)]
+pub struct Stop {
+    /// The plan job's number
+    job: String,
+    /// Stop the jobs that it began, too
+    #[arg(long)]
+    jobs: bool,
+}
+
+/// Which, and from where.
+#[derive(Debug, clap::Args)]
+pub struct Resume {
+    /// The plan job's number
+    job: String,
+    /// Begin again at this step, as `tutti plan steps` names it [default: the one that failed last]
+    #[arg(long, value_name = "STEP")]
+    from_step: Option<String>,
+    /// Do not wait for the plan
+    #[arg(long)]
+    no_wait: bool,
+    #[command(flatten)]
+    shown: Shown,
+}
+
+/// Which, and the answer.
+#[derive(Debug, clap::Args)]
+pub struct Approve {
+    /// The plan job's number
+    job: String,
+    /// The step that asks; absent: the only one that does
+    step: Option<String>,
+    /// The answer, where the plan asks for a text; - reads a line of standard input
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    answer: Option<String>,
+    /// Do not approve
+    #[arg(long, conflicts_with = "answer")]
+    deny: bool,
+}
+
+pub(super) async fn stop(options: &Stop, client: &Client) -> Result<u8, Failure> {
+    let stopped = follow::stop(client, &options.job, options.jobs).await?;
+    let jobs = if options.jobs { " and its jobs" } else { "" };
+    say!("Stopping plan job {}{jobs}", harmless(&stopped.name));
+    Ok(EXIT_SUCCESS)
+}
+
+pub(super) async fn resume(options: Resume, client: &Client) -> Result<u8, Failure> {
+    // What it told before is not told again.
+    let start = super::events::end(client, &options.job).await?;
+    let command = PlanResumeCommand {
+        plan_job: options.job,
+        from_step: options.from_step,
+    };
+    let path = ["orchestrator", "v1", "command", "plan_resume"];
+    let resumed: PlanResumed = client.post(&path, &command).await?;
+    let format = options.shown.format;
+    if options.no_wait || format == Format::Human {
+        let name = harmless(&resumed.name);
+        match &resumed.step {
+            Some(step) => say!("Plan job {name} goes on at step {}", harmless(step)),
+            None => say!("Plan job {name} goes on"),
+        }
+    }
+    if options.no_wait {
+        return Ok(EXIT_SUCCESS);
+    }
+    follow::follow_from(client, &resumed.name, &start, format).await
+}
+
+pub(super) async fn approve(options: Approve, client: &Client) -> Result<u8, Failure> {
+    let question = asked(client, &options.job, options.step.as_deref()).await?;
+    let answer = match &options.answer {
+        Some(text) => question.given(text)?,
+        None if question.approval => Value::Bool(!options.deny),
+        None if options.deny => {
+            let what = "it asks for a text, not for approval; answer with --answer TEXT";
+            return Err(Failure::Usage(what.to_owned()));
+        }
+        None if Question::can_be_asked() => {
+            for line in question.lines() {
+                say!("{line}");
+            }
+            question.ask()?
+        }
+        None => {
+            let what = format!(
+                "it asks for a text: \"{}\"; answer with --answer TEXT",
+                question.text
+            );
+            return Err(Failure::Usage(what));
+        }
+    };
+    follow::answer_to(client, &options.job, &question, answer).await?;
+    let (job, step) = (harmless(&options.job), harmless(&question.step));
+    say!("Answered step {step} of plan job {job}");
+    Ok(EXIT_SUCCESS)
+}
+
+/// What the plan asks at this step, or at the only one that asks.
+async fn asked(client: &Client, number: &str, step: Option<&str>) -> Result<Question, Failure> {
+    let path = ["orchestrator", "v1", "plan_jobs", number, "steps"];
+    let waiting: PlanSteps = client.get(&path, &[("state", "waiting")]).await?;
+    let wanted = |name: &str| step.is_none_or(|step| step == name);
+    let mut found: Vec<_> = waiting
+        .items
+        .iter()
+        .filter(|one| wanted(&one.step))
+        .collect();
+    match (found.pop(), found.is_empty()) {
+        (Some(only), true) => Ok(Question::of_step(only)),
+        (Some(_), false) => {
+            let names: Vec<_> = waiting.items.iter().map(|one| one.step.as_str()).collect();
+            let what = format!("several steps wait: {}; say which", names.join(", "));
+            Err(Failure::Usage(what))
+        }
+        (None, _) => {
+            let what = match step {
+                Some(step) => format!("step {step} of plan job {number} waits for no answer"),
+                None => format!("plan job {number} waits for no answer"),
+            };
+            Err(Failure::Usage(what))
+        }
+    }
+}

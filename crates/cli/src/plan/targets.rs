@@ -1,0 +1,87 @@
+//! For which nodes a plan is run. Main type: [`Targets`].
+//!
+//! The rule: nodes are a parameter of the plan as any other, `targets` or `nodes`; a query and a group are
+//! the server's to resolve.
+
+use api_types::{Object, PlanDetail, PlanParam, PlanParamKind};
+use serde_json::{Value, json};
+
+use crate::client::Client;
+use crate::targets::{connected, parse, query_value};
+use crate::{Failure, node_group, task};
+
+/// At most one of them.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[group(required = false, multiple = false)]
+pub(super) struct Targets {
+    /// Certnames for the plan's parameter targets (or nodes), separated by commas; or @FILE with one on
+    /// each line (@- is stdin)
+    #[arg(long, short = 'n', visible_alias = "targets", value_name = "NODES")]
+    nodes: Option<String>,
+    /// The same with the nodes that a query finds: PQL or AST, or @FILE with it
+    #[arg(long, short = 'q', value_name = "QUERY")]
+    query: Option<String>,
+    /// The same with the nodes of a node group: its UUID or its name
+    #[arg(long, value_name = "GROUP")]
+    node_group: Option<String>,
+    /// The same with every node that is connected now
+    #[arg(long)]
+    all: bool,
+}
+
+/// What names of nodes are given to.
+const PARAMETERS: [&str; 2] = ["targets", "nodes"];
+
+// === impl Targets ===
+
+impl Targets {
+    /// The parameter that they are, if any are given.
+    pub(super) async fn parameter(
+        &self,
+        client: &Client,
+        plan: &PlanDetail,
+        params: &Object,
+    ) -> Result<Option<(String, PlanParam)>, Failure> {
+        let (value, kind) = if let Some(query) = &self.query {
+            (query_value(query)?, Some(PlanParamKind::Query))
+        } else if let Some(group) = &self.node_group {
+            let group = node_group::find::id(client, group).await?;
+            (Value::String(group), Some(PlanParamKind::NodeGroup))
+        } else if self.all {
+            (json!(connected(client).await?), None)
+        } else if let Some(nodes) = &self.nodes {
+            (json!(parse(nodes)?), None)
+        } else {
+            return Ok(None);
+        };
+        let name = name(plan)?;
+        if params.contains_key(name) {
+            let what = format!("the nodes are given twice: as {name} and with an option");
+            return Err(Failure::Usage(what));
+        }
+        let value = match value {
+            // A plan that wants text takes names with commas.
+            Value::Array(names) if kind.is_none() && task::is_text(&plan.metadata, name) => {
+                let names: Vec<_> = names.iter().filter_map(Value::as_str).collect();
+                Value::String(names.join(","))
+            }
+            value => value,
+        };
+        Ok(Some((name.to_owned(), PlanParam { value, kind })))
+    }
+}
+
+fn name(plan: &PlanDetail) -> Result<&'static str, Failure> {
+    let has = |name: &&str| {
+        let parameters = plan.metadata.get("parameters");
+        parameters.is_some_and(|parameters| parameters.get(*name).is_some())
+    };
+    PARAMETERS.into_iter().find(has).ok_or_else(|| {
+        let what = format!(
+            "the plan {} has no parameter targets or nodes; give the nodes as one that it has \
+             (`tutti plan show {0}`)",
+            plan.name
+        );
+        Failure::Usage(what)
+    })
+}

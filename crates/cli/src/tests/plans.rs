@@ -1,0 +1,306 @@
+//! `plan run`, `show`, `steps`, `stop`, `resume`, `approve`: what is asked, what is printed, how it ends.
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use super::fake::{Answers, Fake};
+
+const RUN: &str = "POST /orchestrator/v1/command/plan_run";
+const TYPED: &str = "POST /orchestrator/v1/command/environment_plan_run";
+const RESUME: &str = "POST /orchestrator/v1/command/plan_resume";
+const ANSWER: &str = "POST /orchestrator/v1/command/plan_answer";
+const STOP: &str = "POST /orchestrator/v1/command/stop_plan";
+const JOB: &str = "GET /orchestrator/v1/plan_jobs/12";
+const EVENTS: &str = "GET /orchestrator/v1/plan_jobs/12/events";
+const STEPS: &str = "GET /orchestrator/v1/plan_jobs/12/steps";
+const ROLLOUT: &str = "GET /orchestrator/v1/plans/deploy/rollout";
+
+fn rollout(targets: &str) -> Value {
+    json!({"id": "", "name": "deploy::rollout", "environment": {"name": "production"},
+    "permitted": true, "metadata": {"description": "Roll out a version", "parameters": {
+        targets: {"type": "TargetSpec", "description": "Where."},
+        "version": {"type": "String[1]", "default_value": "'latest'"},
+        "retries": {"type": "Integer", "default_value": 3},
+        "password": {"type": "Sensitive[String]", "sensitive": true},
+    }}})
+}
+
+fn job(state: &str, result: Value) -> Value {
+    json!({"id": "", "name": "12", "state": state, "options": {"plan_name": "deploy::rollout"},
+        "result": result, "owner": {"login": "anna"},
+        "created_timestamp": "2026-11-22T10:00:00Z",
+        "finished_timestamp": "2026-11-22T10:00:04Z", "duration": 4.0, "events": {"id": ""}})
+}
+
+fn events(events: &[(&str, Value, &str)]) -> Value {
+    let event = |(id, (kind, details, message)): (usize, &(&str, Value, &str))| {
+        json!({"id": id.to_string(), "type": kind, "timestamp": "2026-11-22T10:00:01Z",
+            "details": details, "message": message})
+    };
+    let next = (events.len() + 1).to_string();
+    let items: Vec<_> = (1..).zip(events).map(event).collect();
+    json!({"next-events": {"id": "", "event": next}, "items": items})
+}
+
+fn answers(state: &str, result: Value, told: &[(&str, Value, &str)]) -> Answers {
+    vec![
+        (ROLLOUT, 200, rollout("targets")),
+        (RUN, 202, json!({"name": "12"})),
+        (TYPED, 202, json!({"name": "12"})),
+        (RESUME, 202, json!({"name": "12", "step": "4"})),
+        (ANSWER, 202, json!({"name": "12"})),
+        (STOP, 202, json!({"name": "12"})),
+        (JOB, 200, job(state, result)),
+        (EVENTS, 200, events(told)),
+    ]
+}
+
+fn all_well() -> Answers {
+    let told = [
+        (
+            "out_message",
+            json!({"message": "rolling out"}),
+            "rolling out\nnow",
+        ),
+        ("log", json!({"level": "warn"}), "slow"),
+        (
+            "task_start",
+            json!({"job-id": "8"}),
+            "Started task package as job 8",
+        ),
+        ("prompt", json!({"step": "4", "sensitive": false}), "Go on?"),
+        ("answered", json!({"step": "4"}), "ben answered step 4"),
+        (
+            "plan_finished",
+            json!({"plan-id": "12"}),
+            "The plan ended: success",
+        ),
+    ];
+    answers("success", json!({"version": "1.10", "nodes": 2}), &told)
+}
+
+fn broken() -> Answers {
+    let told = [(
+        "plan_failed",
+        json!({"plan-id": "12"}),
+        "The plan ended: failure",
+    )];
+    let error = json!({"kind": "bolt/run-failure", "msg": "run_task 'x' failed on 1 target",
+        "details": {"file": "/code/deploy/plans/rollout.pp", "line": 7, "result_set": []}});
+    answers("failure", error, &told)
+}
+
+fn words(line: &str) -> Vec<&str> {
+    line.split(' ').collect()
+}
+
+#[tokio::test]
+async fn a_plan_is_followed_to_its_end() {
+    let fake = Fake::start(all_well()).await;
+    let line = "tutti plan run deploy::rollout version=1.10 retries=4 password=x -n web1,web2 \
+                -e test --description why --timeout 5m";
+    let ran = fake.run(&words(line)).await;
+    assert_eq!((ran.code, ran.error.as_str()), (0, ""));
+    assert_snapshot!("plan_run", ran.printed);
+    let expected = json!({"plan_name": "deploy::rollout", "environment": "test",
+        "params": {"version": "1.10", "retries": 4, "password": "x", "targets": ["web1", "web2"]},
+        "description": "why", "userdata": {}, "timeout": 300});
+    assert_eq!(fake.body(RUN), expected);
+}
+
+#[tokio::test]
+async fn a_plan_that_fails_ends_with_1_and_its_reason() {
+    let fake = Fake::start(broken()).await;
+    let ran = fake
+        .run(&words("puppet-plan run deploy::rollout targets=a"))
+        .await;
+    assert_eq!((ran.code, ran.error.as_str()), (1, ""));
+    assert_snapshot!("plan_run_failed", ran.printed);
+    let json = "tutti plan run deploy::rollout targets=a --format json";
+    let ran = fake.run(&words(json)).await;
+    assert_eq!(ran.code, 1);
+    let document: Value = serde_json::from_str(&ran.printed).unwrap();
+    assert_eq!(document["result"]["kind"], "bolt/run-failure");
+}
+
+#[tokio::test]
+async fn a_query_and_a_group_are_the_servers_to_resolve() {
+    let fake = Fake::start(all_well()).await;
+    let line = "tutti plan run deploy::rollout --query nodes{} version=2 --no-wait";
+    let ran = fake.run(&words(line)).await;
+    assert_eq!(
+        (ran.code, ran.printed.as_str()),
+        (0, "12\n"),
+        "{}",
+        ran.error
+    );
+    let body = fake.body(TYPED);
+    let params = json!({"targets": {"value": "nodes{}", "type": "query"},
+        "version": {"value": "2"}});
+    assert_eq!(body["params"], params);
+}
+
+#[tokio::test]
+async fn nodes_are_a_parameter_that_the_plan_has() {
+    let mut answers = all_well();
+    answers[0] = (ROLLOUT, 200, rollout("nodes"));
+    let fake = Fake::start(answers).await;
+    let run = async |rest: &str| {
+        let line = format!("tutti plan run deploy::rollout {rest} --no-wait");
+        fake.run(&words(&line)).await
+    };
+    assert_eq!(run("-n a").await.code, 0);
+    assert_eq!(fake.body(RUN)["params"], json!({"nodes": ["a"]}));
+    let twice = run("-n a nodes=b").await;
+    assert!(twice.error.contains("given twice"), "{}", twice.error);
+
+    let mut answers = all_well();
+    answers[0] = (ROLLOUT, 200, rollout("hosts"));
+    let fake = Fake::start(answers).await;
+    let ran = fake
+        .run(&words("tutti plan run deploy::rollout -n a"))
+        .await;
+    assert_eq!(ran.code, 2);
+    assert!(
+        ran.error.contains("no parameter targets or nodes"),
+        "{}",
+        ran.error
+    );
+}
+
+#[tokio::test]
+async fn a_plan_is_shown_with_what_it_takes() {
+    let fake = Fake::start(all_well()).await;
+    let ran = fake.run(&words("tutti plan show deploy::rollout")).await;
+    assert_snapshot!("plan_show", ran.printed);
+}
+
+fn step(step: &str, state: &str, arguments: Value) -> Value {
+    json!({"step": step, "type": "prompt", "site": "deploy::rollout (rollout.pp:3)",
+        "arguments": arguments, "state": state, "job": null,
+        "started_timestamp": "2026-11-22T10:00:00Z",
+        "finished_timestamp": (state == "done").then_some("2026-11-22T10:00:03Z"),
+        "until_timestamp": null, "sensitive": (state == "waiting").then_some(false)})
+}
+
+fn steps(items: &[Value]) -> Value {
+    let total = items.len();
+    json!({"items": items, "pagination": {"limit": 500, "offset": 0, "total": total}})
+}
+
+async fn waiting(items: &[Value]) -> Fake {
+    let mut answers = all_well();
+    answers.push((STEPS, 200, steps(items)));
+    Fake::start(answers).await
+}
+
+#[tokio::test]
+async fn steps_are_shown_in_a_table() {
+    let task = json!({"task": "package", "n": 1});
+    let items = [
+        step("1", "done", task),
+        step("2.1", "waiting", json!("Go on?")),
+    ];
+    let fake = waiting(&items).await;
+    let ran = fake
+        .run(&words("tutti plan steps 12 --state waiting"))
+        .await;
+    assert_eq!((ran.code, ran.error.as_str()), (0, ""));
+    assert_snapshot!("plan_steps", ran.printed);
+    assert!(fake.asked()[0].query.contains("state=waiting"));
+}
+
+#[tokio::test]
+async fn what_a_plan_asks_is_answered_where_nobody_must_type() {
+    for (arguments, flags, answer) in [
+        (json!({"prompt": "Go?", "approval": true}), "", json!(true)),
+        (
+            json!({"prompt": "Go?", "approval": true}),
+            " --deny",
+            json!(false),
+        ),
+        (
+            json!({"prompt": "Colour?"}),
+            " 4 --answer blue",
+            json!("blue"),
+        ),
+        (
+            json!({"prompt": "Which?", "menu": {"1": "blue"}}),
+            " --answer 1",
+            json!("1"),
+        ),
+    ] {
+        let fake = waiting(&[step("4", "waiting", arguments)]).await;
+        let ran = fake
+            .run(&words(&format!("tutti plan approve 12{flags}")))
+            .await;
+        assert_eq!((ran.code, ran.error.as_str()), (0, ""), "{flags}");
+        let body = json!({"plan_job": "12", "step": "4", "answer": answer, "sensitive": false});
+        assert_eq!(fake.body(ANSWER), body);
+    }
+    let text = step("4", "waiting", json!({"prompt": "Colour?"}));
+    let menu = step(
+        "4",
+        "waiting",
+        json!({"prompt": "Which?", "menu": {"1": "blue"}}),
+    );
+    let two = [text.clone(), step("2.1", "waiting", json!({}))];
+    let texts = [text];
+    let mut secret = step("4", "waiting", json!({"prompt": "Password?"}));
+    secret["sensitive"] = json!(true);
+    for (items, flags, part) in [
+        (&[][..], "", "waits for no answer"),
+        (&texts, " 5", "step 5 of plan job 12 waits for no answer"),
+        (&texts, "", "\"Colour?\"; answer with --answer"),
+        (&texts, " --deny", "not for approval"),
+        (&[menu], " --answer blue", "none of 1"),
+        (&[secret], " --answer x", "which is no argument"),
+        (&two, "", "several steps wait: 4, 2.1"),
+    ] {
+        let fake = waiting(items).await;
+        let ran = fake
+            .run(&words(&format!("tutti plan approve 12{flags}")))
+            .await;
+        assert_eq!(ran.code, 2);
+        assert!(ran.error.contains(part), "{part}: {}", ran.error);
+        assert!(fake.asked().iter().all(|asked| asked.what != ANSWER));
+    }
+}
+
+#[tokio::test]
+async fn a_plan_is_stopped_with_its_jobs_if_wanted() {
+    for (line, jobs) in [
+        ("tutti plan stop 12", false),
+        ("tutti plan stop 12 --jobs", true),
+    ] {
+        let fake = Fake::start(all_well()).await;
+        assert_eq!(fake.run(&words(line)).await.code, 0);
+        assert_eq!(fake.body(STOP), json!({"plan_job": "12", "jobs": jobs}));
+    }
+}
+
+#[tokio::test]
+async fn a_plan_that_is_resumed_is_followed_behind_its_earlier_end() {
+    let told = [
+        ("plan_failed", json!({}), "The plan ended: failure"),
+        (
+            "plan_resumed",
+            json!({"step": "4"}),
+            "anna let the plan go on from its step 4",
+        ),
+        ("out_message", json!({}), "again"),
+        ("plan_finished", json!({}), "The plan ended: success"),
+    ];
+    let fake = Fake::start(answers("success", json!(null), &told)).await;
+    let ran = fake
+        .run(&words("tutti plan retry 12 --from-step 4 --no-wait"))
+        .await;
+    assert_eq!(ran.printed, "Plan job 12 goes on at step 4\n");
+    assert_eq!(
+        fake.body(RESUME),
+        json!({"plan_job": "12", "from_step": "4"})
+    );
+    let ran = fake.run(&words("tutti plan events 12 --follow")).await;
+    assert_eq!(ran.code, 0);
+    assert!(ran.printed.contains("\nagain\n"), "{}", ran.printed);
+}

@@ -20,6 +20,7 @@ mod program;
 mod run;
 mod types;
 mod world;
+mod yaml;
 
 pub use program::PuppetPlans;
 pub use world::{Nodes, NodesError, World};

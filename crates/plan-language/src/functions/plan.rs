@@ -2,6 +2,8 @@
 //!
 //! The rule that must hold: a plan that is run by another sees its own futures, and fails with its own error.
 
+use std::sync::Arc;
+
 use evaluator::function::{Call, Form, Function, one, optional};
 use evaluator::{Eval, Evaluator, Host as _};
 use pcore::{Hash, Kind, Type, Value};
@@ -10,6 +12,7 @@ use serde_json::json;
 use super::Run;
 use crate::failure;
 use crate::host::PlanHost;
+use crate::yaml::{self, YamlPlan};
 
 pub(super) const FUNCTIONS: &[(Function, Run)] = &[(
     Function::new(
@@ -49,7 +52,7 @@ fn run_plan(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, mut call: Call<'
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect();
     if let Some(targets) = given {
-        let parameter = targets_parameter(evaluator, &name)?;
+        let parameter = targets_parameter(host, evaluator, &name)?;
         if arguments.insert(parameter, targets).is_some() {
             let msg = format!(
                 "run_plan: '{parameter}' is given twice, by itself and as the second argument"
@@ -77,11 +80,12 @@ fn run_plan(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, mut call: Call<'
 }
 
 /// What the plan calls the targets that it is given by place.
-fn targets_parameter(evaluator: &mut Evaluator<'_>, name: &str) -> Eval<&'static str> {
-    let Some(plan) = evaluator.plan(name)? else {
-        return Ok(TARGET_PARAMETERS[0]);
-    };
-    let named = plan.parameters();
+fn targets_parameter(
+    host: &PlanHost<'_>,
+    evaluator: &mut Evaluator<'_>,
+    name: &str,
+) -> Eval<&'static str> {
+    let named = find(host, evaluator, name)?.parameters(evaluator)?;
     let has = |wanted: &&str| named.iter().any(|(name, _)| **name == **wanted);
     TARGET_PARAMETERS.into_iter().find(|it| has(it)).ok_or_else(|| {
         failure::invalid(format!(
@@ -98,21 +102,56 @@ pub(crate) fn run_named_plan(
     mut arguments: Hash,
     from_outside: bool,
 ) -> Eval {
-    let Some(plan) = evaluator.plan(name)? else {
-        let msg = format!("Could not find a plan named '{name}'");
-        return Err(failure::plain("bolt/unknown-plan", msg));
-    };
-    let types = evaluator.plan_types(&plan)?;
-    for ((parameter, _), ty) in plan.parameters().iter().zip(&types) {
-        let Some(value) = arguments.get_str(parameter).cloned() else {
-            continue;
-        };
-        if from_outside && is_sensitive(ty) && !matches!(value, Value::Sensitive(_)) {
-            arguments.insert(&**parameter, Value::sensitive(value));
+    let plan = find(host, evaluator, name)?;
+    if from_outside {
+        for (parameter, ty) in plan.parameters(evaluator)? {
+            let given = arguments.get_str(&parameter).cloned();
+            if let Some(value) = given.filter(|_| is_sensitive(&ty)) {
+                arguments.insert(&*parameter, Value::sensitive(value));
+            }
         }
     }
-    let value = evaluator.run_plan(&plan, &arguments)?;
+    let value = match &plan {
+        Plan::Puppet(plan) => evaluator.run_plan(plan, &arguments)?,
+        Plan::Yaml(plan) => yaml::run(evaluator, plan, &arguments)?,
+    };
     checked(host, name, value)
+}
+
+/// A plan of the environment. Where both files are there, the first is the plan.
+enum Plan {
+    Puppet(evaluator::Plan),
+    Yaml(YamlPlan),
+}
+
+impl Plan {
+    /// Names and types of its parameters.
+    fn parameters(&self, evaluator: &mut Evaluator<'_>) -> Eval<Vec<(Arc<str>, Type)>> {
+        Ok(match self {
+            Self::Puppet(plan) => {
+                let types = evaluator.plan_types(plan)?;
+                let names = plan.parameters().into_iter().map(|(name, _)| name);
+                names.zip(types).collect()
+            }
+            Self::Yaml(plan) => {
+                let parameters = plan.parameters.iter();
+                parameters
+                    .map(|it| (Arc::from(it.name.as_str()), it.ty.clone()))
+                    .collect()
+            }
+        })
+    }
+}
+
+fn find(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, name: &str) -> Eval<Plan> {
+    if let Some(plan) = evaluator.plan(name)? {
+        return Ok(Plan::Puppet(plan));
+    }
+    if let Some(plan) = yaml::find(host, evaluator, name)? {
+        return Ok(Plan::Yaml(plan));
+    }
+    let msg = format!("Could not find a plan named '{name}'");
+    Err(failure::plain("bolt/unknown-plan", msg))
 }
 
 /// Exactly `Sensitive` or `Sensitive[…]`, as PE has it.

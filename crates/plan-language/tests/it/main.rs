@@ -10,3 +10,4 @@ mod results;
 mod targets;
 mod tasks;
 mod world;
+mod yaml;

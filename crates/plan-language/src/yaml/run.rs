@@ -1,0 +1,154 @@
+//! Carrying out a YAML plan. Main function: [`run`].
+//!
+//! Each step is the call of a plan function. The rule that must hold: an error has the line of its step.
+
+use evaluator::{Eval, Evaluator, Scope, Unwind};
+use pcore::{Hash, Type, Value};
+use psych::Node;
+
+use super::YamlPlan;
+use super::step::{Action, Step};
+use super::text::{data, evaluate};
+use crate::failure;
+
+/// The keys of steps that are options of functions.
+const OPTIONS: &[(&str, &str)] = &[
+    ("catch_errors", "_catch_errors"),
+    ("env_vars", "_env_vars"),
+    ("noop", "_noop"),
+    ("run_as", "_run_as"),
+];
+
+/// Runs a plan with arguments by name.
+pub(crate) fn run(evaluator: &mut Evaluator<'_>, plan: &YamlPlan, arguments: &Hash) -> Eval {
+    let scope = Scope::default();
+    bind(plan, arguments, &scope)?;
+    for step in &plan.steps {
+        let value = step
+            .carry_out(evaluator, &scope, &plan.file)
+            .map_err(|unwind| placed(unwind, plan, &step.node))?;
+        if let Some(name) = &step.name {
+            scope.define(name, value);
+        }
+    }
+    match &plan.give {
+        None => Ok(Value::Undef),
+        Some(node) => evaluate(evaluator, &scope, &plan.file, node)
+            .map_err(|unwind| placed(unwind, plan, node)),
+    }
+}
+
+fn bind(plan: &YamlPlan, arguments: &Hash, scope: &Scope) -> Eval<()> {
+    let wrong = |what: String| failure::invalid(format!("{}: {what}", plan.name));
+    for name in arguments.keys() {
+        if !plan
+            .parameters
+            .iter()
+            .any(|it| name.as_str() == Some(&it.name))
+        {
+            return Err(wrong(format!("has no parameter named '{name}'")));
+        }
+    }
+    for parameter in &plan.parameters {
+        let name = &parameter.name;
+        let given = arguments.get_str(name).filter(|value| !value.is_undef());
+        let value = match (given, &parameter.default) {
+            (Some(value), _) => value.clone(),
+            (None, Some(default)) => data(default),
+            (None, None) if parameter.ty.is_instance(&Value::Undef) => Value::Undef,
+            (None, None) => return Err(wrong(format!("expects a value for parameter '{name}'"))),
+        };
+        if !parameter.ty.is_instance(&value) {
+            let subject = format!("parameter '{name}'");
+            let given = Type::infer_detailed(&value);
+            return Err(wrong(pcore::describe_mismatch(
+                &subject,
+                &parameter.ty,
+                &given,
+            )));
+        }
+        scope.define(name, value);
+    }
+    Ok(())
+}
+
+impl Step {
+    fn carry_out(&self, evaluator: &mut Evaluator<'_>, scope: &Scope, file: &str) -> Eval {
+        let object = evaluate(evaluator, scope, file, &self.object)?;
+        let function = match self.action {
+            Action::Eval => return Ok(object),
+            Action::Message => return evaluator.call_function("out::message", vec![object], None),
+            Action::Verbose => return evaluator.call_function("out::verbose", vec![object], None),
+            Action::Command => "run_command",
+            Action::Task => "run_task",
+            Action::Script => "run_script",
+            Action::Plan => "run_plan",
+            Action::Upload => "upload_file",
+            Action::Download => "download_file",
+            Action::Resources => "apply_prep",
+        };
+        let arguments = self.arguments(evaluator, scope, file, object)?;
+        evaluator.call_function(function, arguments, None)
+    }
+
+    fn arguments(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        scope: &Scope,
+        file: &str,
+        object: Value,
+    ) -> Eval<Vec<Value>> {
+        let mut get = |key: &str| {
+            let node = self.node.get(key);
+            node.map(|node| evaluate(evaluator, scope, file, node))
+                .transpose()
+        };
+        let mut options = match get("parameters")? {
+            Some(Value::Hash(parameters)) => Hash::clone(&parameters),
+            _ => Hash::new(),
+        };
+        for key in ["arguments", "pwsh_params"] {
+            if let Some(value) = get(key)? {
+                options.insert(key, value);
+            }
+        }
+        for (key, option) in OPTIONS {
+            if let Some(value) = get(key)? {
+                options.insert(*option, value);
+            }
+        }
+        let mut arguments = vec![object];
+        arguments.extend(get("destination")?);
+        arguments.extend(get("targets")?);
+        if let Some(node) = &self.description {
+            options.insert("_description", text(node));
+        }
+        arguments.push(Value::hash(options));
+        Ok(arguments)
+    }
+}
+
+fn text(node: &Node) -> Value {
+    Value::from(data(node).to_string())
+}
+
+/// The error with the line of the step, if it has no place of its own.
+fn placed(mut unwind: Box<Unwind>, plan: &YamlPlan, node: &Node) -> Box<Unwind> {
+    if let Unwind::Error(error) = unwind.as_mut() {
+        let known = error.place.as_ref().is_some_and(|place| place.line > 0);
+        // A text is a program of its own, which begins where the text does.
+        if !known
+            || error
+                .place
+                .as_ref()
+                .is_some_and(|it| it.file.as_deref() == Some(&plan.file))
+        {
+            error.place = Some(evaluator::Place {
+                file: Some(plan.file.as_str().into()),
+                line: node.line,
+                column: 0,
+            });
+        }
+    }
+    unwind
+}

@@ -39,8 +39,9 @@ pub(crate) struct Job {
     pub(crate) timeout: Duration,
     pub(crate) noop: bool,
     pub(crate) started: bool,
-    /// From before this engine's start: its nodes get time to come back.
-    pub(crate) recovered: bool,
+    /// Of before this engine's start, or of a plan that went on right after it: its nodes get time to
+    /// come back.
+    pub(crate) after_restart: bool,
     pub(crate) runs: Vec<Run>,
     pub(crate) waiting: VecDeque<usize>,
     pub(crate) tally: Tally,

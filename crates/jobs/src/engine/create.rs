@@ -11,6 +11,7 @@ use pcp::Certname;
 use pxp::TransactionId;
 use store::{JobNumber, NewRun, StoreError};
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use super::book::{Phase, Run};
 use super::draft::{Draft, Inserted, NotRun, Prepared, Target};
@@ -59,6 +60,8 @@ impl Engine {
                     .ok_or_else(|| self.no_way(&target.certname, kind)),
             })
             .collect();
+        // A plan that goes on after a restart is quicker than the nodes that come back.
+        let after_restart = row.mark.is_some() && Instant::now() < self.recovering_until;
         let connected = ways.iter().flatten().count();
         let mut slots = self
             .scheduler
@@ -71,6 +74,10 @@ impl Engine {
             let transaction = TransactionId::random();
             let via = way.as_ref().map_or(Via::Agent, |(via, _)| *via);
             let (new_run, phase) = match way {
+                Err(Verdict::NotConnected) if after_restart => {
+                    let queued = new_run(&certname, &transaction, RunState::Ready);
+                    (queued, Phase::Waiting)
+                }
                 Err(verdict) => {
                     let new_run = refused(kind, &certname, &transaction, &verdict, at_ms);
                     (new_run, Phase::Settled)
@@ -126,6 +133,7 @@ impl Engine {
             action,
             timeout,
             noop,
+            after_restart,
             runs,
             tally,
             trace,

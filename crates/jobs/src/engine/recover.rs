@@ -122,7 +122,7 @@ impl Engine {
             timeout,
             noop,
             started: state != JobState::New && state != JobState::Ready,
-            recovered: true,
+            after_restart: true,
             tally: Tally::new(runs.len(), unsuccessful(&row), stop),
             runs,
             waiting,

@@ -49,7 +49,7 @@ impl Engine {
             return self.scheduler.release(key);
         };
         let run_key = RunKey { job: key, index };
-        let (recovered, readable) = (job.recovered, job.action.is_some());
+        let (after_restart, readable) = (job.after_restart, job.action.is_some());
         let (certname, kind) = (job.runs[index].certname.clone(), job.kind);
         let over_ssh = job
             .action
@@ -58,7 +58,7 @@ impl Engine {
         let way = self.way(&certname, kind, &over_ssh.unwrap_or_default());
         let Some((via, presence)) = way else {
             let until = Instant::now() + self.parts.away_grace;
-            let until = match recovered {
+            let until = match after_restart {
                 true => until.max(self.recovering_until),
                 false => until,
             };

@@ -138,7 +138,10 @@ impl Engines {
         let store = Store::open(&StoreConfig::new(config.store_url())).await?;
         let seal = SealKey::open_or_create(&config.data_dir.join("seal.key"))?;
         let blobs = Blobs::open(config.data_dir.join("blobs"))?;
-        let code: Arc<dyn Code> = Arc::new(EnvironmentDir::new(&config.code.codedir));
+        let modules = config.data_dir.join("modules");
+        crate::modules::write(&modules)?;
+        let code = EnvironmentDir::new(&config.code.codedir).with_modules(modules);
+        let code: Arc<dyn Code> = Arc::new(code);
         let certname: Certname = config.certname.parse()?;
         let (fabric, inbox) = Fabric::new(PcpUri::server(&certname));
         let inventory = crate::inventory::open(config, store.clone()).await?;
@@ -170,7 +173,17 @@ impl Engines {
         let jobs = Box::pin(jobs)
             .await
             .context("cannot take up the jobs of before")?;
-        let plans = Box::pin(crate::plans::start(config, store.clone(), &jobs)).await?;
+        let reach = crate::plans::Reach {
+            store: &store,
+            jobs: &jobs,
+            access: &access,
+            code: &code,
+            blobs: &blobs,
+            inventory: &inventory,
+            classifier: &classifier,
+            fabric: &fabric,
+        };
+        let plans = Box::pin(crate::plans::start(config, reach)).await?;
         let webhooks = crate::webhooks::start(config, store.clone()).await?;
         let clock = crate::schedules::start(config, store.clone(), audit.clone())?;
         Ok(Self {

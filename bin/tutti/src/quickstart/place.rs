@@ -6,8 +6,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
-use crate::modules;
-
 /// Where everything is.
 #[derive(Debug)]
 pub(super) struct Place {
@@ -44,11 +42,7 @@ impl Place {
             tutti: std::env::current_exe()?.into(),
         };
         let environment = place.root.join("code/environments/production");
-        modules::write(&environment.join("modules"))?;
-        std::fs::write(
-            environment.join("environment.conf"),
-            "modulepath = modules\n",
-        )?;
+        std::fs::create_dir_all(environment.join("modules"))?;
         std::fs::write(place.config(), place.server_config())?;
         Ok(place)
     }

@@ -29,6 +29,7 @@ use crate::{
 pub struct EnvironmentDir {
     codedir: PathBuf,
     basemodulepath: Vec<PathBuf>,
+    shipped: Vec<PathBuf>,
     hashes: Arc<Hashes>,
 }
 
@@ -51,14 +52,16 @@ impl EnvironmentDir {
         Self {
             codedir,
             basemodulepath,
+            shipped: Vec::new(),
             hashes: Arc::default(),
         }
     }
 
-    /// Adds a directory with modules for all environments, behind the ones that are there.
+    /// Adds a directory with modules that every environment has, whatever its modulepath says, behind
+    /// all others.
     #[must_use]
     pub fn with_modules(mut self, directory: impl Into<PathBuf>) -> Self {
-        self.basemodulepath.push(directory.into());
+        self.shipped.push(directory.into());
         self
     }
 
@@ -95,7 +98,8 @@ impl Code for EnvironmentDir {
             directory: &directory,
             basemodulepath: &self.basemodulepath,
         };
-        let modulepath = conf::modulepath(&surroundings)?;
+        let mut modulepath = conf::modulepath(&surroundings)?;
+        modulepath.extend_from_slice(&self.shipped);
         Ok(Arc::new(Version {
             environment: environment.clone(),
             directory,

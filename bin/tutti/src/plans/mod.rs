@@ -1,0 +1,65 @@
+//! The engine that runs plans. Main function: [`start`].
+
+mod nodes;
+mod rights;
+
+use std::sync::Arc;
+
+use ::plans::{OverJobs, Plans, PlansConfig};
+use access::Access;
+use anyhow::{Context as _, Result};
+use classifier::Classifier;
+use deploy::{Blobs, Code};
+use evaluator::Parsed;
+use fabric::Fabric;
+use inventory::Inventory;
+use jobs::{Fleet, Jobs, SystemClock};
+use pki::seal::SealKey;
+use plan_language::{PuppetPlans, World};
+use store::Store;
+
+use self::nodes::Known;
+use self::rights::Guarded;
+use crate::config::Config;
+
+/// What plans reach.
+pub(crate) struct Reach<'a> {
+    pub(crate) store: &'a Store,
+    pub(crate) jobs: &'a Jobs,
+    pub(crate) access: &'a Access,
+    pub(crate) code: &'a Arc<dyn Code>,
+    pub(crate) blobs: &'a Blobs,
+    pub(crate) inventory: &'a Inventory,
+    pub(crate) classifier: &'a Classifier,
+    pub(crate) fabric: &'a Fabric,
+}
+
+/// Starts it, with the plans that were going on before.
+pub(crate) async fn start(config: &Config, reach: Reach<'_>) -> Result<Plans> {
+    let seal = SealKey::open_or_create(&config.data_dir.join("seal.key"))?;
+    let effects = Guarded {
+        jobs: reach.jobs.clone(),
+        access: reach.access.clone(),
+        effects: OverJobs::new(reach.jobs.clone(), reach.store.clone()),
+    };
+    let programs = PuppetPlans::new(World {
+        code: Arc::clone(reach.code),
+        blobs: reach.blobs.clone(),
+        nodes: Arc::new(Known {
+            inventory: reach.inventory.clone(),
+            classifier: reach.classifier.clone(),
+            fleet: Fleet::new(reach.inventory.clone(), reach.classifier.clone()),
+            fabric: reach.fabric.clone(),
+        }),
+        parsed: Parsed::new(),
+    });
+    let plans = Plans::start(
+        PlansConfig::default(),
+        reach.store.clone(),
+        Arc::new(effects),
+        Arc::new(programs),
+        Arc::new(seal),
+        Arc::new(SystemClock),
+    );
+    plans.await.context("cannot take up the plans of before")
+}

@@ -34,6 +34,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         "--nocapture",
     ]);
     test.env("TUTTI_KILLS", options.kills.to_string());
+    test.env("TUTTI_PLANS_KILLS", options.kills.to_string());
     if let Some(seed) = options.seed {
         test.env("TUTTI_SEED", seed.to_string());
     }

@@ -45,6 +45,15 @@ impl Client {
         Ok(client)
     }
 
+    /// The same, as somebody else.
+    pub async fn login_as(&self, login: &str, password: &str) -> Result<Self> {
+        let mut client = self.clone();
+        let body = json!({"login": login, "password": password});
+        let reply = client.post("/rbac-api/v1/auth/token", &body).await?;
+        client.token = reply["token"].as_str().context("no token")?.to_owned();
+        Ok(client)
+    }
+
     /// What it shows with every request.
     pub fn token(&self) -> &str {
         &self.token

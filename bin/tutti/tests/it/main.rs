@@ -11,6 +11,7 @@ mod kill;
 mod live;
 mod metrics;
 mod oidc;
+mod plans;
 mod postgres;
 mod puppet_runs;
 mod sse;

@@ -1,0 +1,309 @@
+//! Plans on real agents: their functions over real tasks, and what is left of them when the server is killed
+//! again and again.
+//!
+//! `TUTTI_PLANS_KILLS` and `TUTTI_SEED` set how often and when.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use rand::rngs::SmallRng;
+use rand::{RngExt as _, SeedableRng as _};
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+const NODES: [&str; 2] = ["node0.test", "node1.test"];
+const KILLS: u32 = 20;
+/// Plans that are under way at once.
+const PLANS: usize = 6;
+/// Between two kills, so that they fall on every step.
+const PAUSE_MS_MAX: u64 = 900;
+/// For a machine that compiles at the same time.
+const DEADLINE: Duration = Duration::from_secs(240);
+
+/// Appends its id to the ledger, once for each node and step.
+const LEDGER: &str = r#"echo "$PT_id" >> "$PT_ledger"; sleep 0.1; echo '{"wrote": true}'"#;
+
+/// Loops, branches, nested plans, caught errors, sleeps, futures, a person, and a command.
+const EVERYTHING: &str = r#"
+plan chaos(String $id, String $ledger, TargetSpec $nodes) {
+  $loop = Integer[1, 3].map |$n| {
+    run_task('ledger', $nodes, id => "${id}-loop${n}", ledger => $ledger).count
+  }
+  $side = parallelize(get_targets($nodes)) |$t| {
+    ctrl::sleep(0.1)
+    run_task('ledger', $nodes, id => "${id}-side-${t.name}", ledger => $ledger).names
+  }
+  $nested = run_plan('chaos::write', $nodes, id => "${id}-nested", ledger => $ledger)
+  $caught = catch_errors() || { run_task('broken', $nodes, id => "${id}-broken", ledger => $ledger) }
+  $later = background('later') || {
+    run_task('ledger', $nodes, id => "${id}-later", ledger => $ledger).first['wrote']
+  }
+  ctrl::sleep(0.3)
+  $answer = prompt('go on?')
+  $done = wait($later)
+  out::message("${id} is done")
+  return [$loop, $side, $nested, $caught.kind, $answer, $done]
+}
+"#;
+
+const WRITE: &str = r"
+parameters:
+  id: { type: String }
+  ledger: { type: String }
+  targets: { type: TargetSpec }
+steps:
+  - name: wrote
+    task: ledger
+    targets: $targets
+    parameters: { id: $id, ledger: $ledger }
+return: $wrote.names
+";
+
+impl World {
+    fn plan_file(&self, path: &str, content: &str) {
+        let modules = self
+            .installation
+            .code_dir()
+            .join("environments/production/modules");
+        let path = modules.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+
+    async fn run_plan(&self, plan: &str, params: &Value) -> anyhow::Result<u64> {
+        let body = json!({"plan_name": plan, "params": params});
+        let answer = self
+            .client
+            .post("/orchestrator/v1/command/plan_run", &body)
+            .await?;
+        Ok(answer["name"].as_str().unwrap().parse()?)
+    }
+
+    /// A change that answers with the place of what was made.
+    async fn made(&self, path: &str, body: &Value) -> String {
+        let request = self.client.request(reqwest::Method::POST, path);
+        let answer = request.json(body).send().await.unwrap();
+        assert!(
+            answer.status().is_success() || answer.status().is_redirection(),
+            "{answer:?}"
+        );
+        let place = answer.headers().get("location");
+        place
+            .and_then(|it| it.to_str().ok())
+            .unwrap_or_default()
+            .to_owned()
+    }
+
+    /// A plan job when it is over. The server may be away at times.
+    async fn plan_over(&self, plan: u64) -> Value {
+        let path = format!("/orchestrator/v1/plan_jobs/{plan}");
+        let over = async {
+            loop {
+                match self.client.get(&path).await {
+                    Ok(job) if job["state"] != "running" => return job,
+                    _ => tokio::time::sleep(Duration::from_millis(50)).await,
+                }
+            }
+        };
+        let over = tokio::time::timeout(DEADLINE, over).await;
+        over.unwrap_or_else(|_| panic!("plan job {plan} did not end"))
+    }
+
+    /// Answers what the plan asks, if it asks something now.
+    async fn answer(&self, plan: u64, answer: &str) -> anyhow::Result<()> {
+        let path = format!("/orchestrator/v1/plan_jobs/{plan}/steps?state=waiting");
+        let steps = self.client.get(&path).await?;
+        for step in steps["items"].as_array().into_iter().flatten() {
+            let body =
+                json!({"plan_job": plan.to_string(), "step": step["step"], "answer": answer});
+            self.client
+                .post("/orchestrator/v1/command/plan_answer", &body)
+                .await?;
+        }
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_plan_acts_on_real_agents() {
+    let world = World::start(&NODES).await;
+    world.shell("greet", &["name"], r#"echo "{\"hello\": \"$PT_name\"}""#);
+    let plan = r#"
+plan site(TargetSpec $nodes, Sensitive[String] $pw) {
+  $greeted = run_task('greet', $nodes, name => 'you')
+  $said = run_command('echo "$WHO"; exit 3', 'node0.test', _env_vars => { 'WHO' => 'me' }, _catch_errors => true)
+  upload_file('site/motd', "/tmp/tutti-plan-test-${greeted.count}", 'node1.test')
+  $read = run_command("cat /tmp/tutti-plan-test-2; rm /tmp/tutti-plan-test-2", 'node1.test')
+  $ran = run_script('site/say.sh', 'node1.test', arguments => ['a b'])
+  return({
+    'greeted' => $greeted.map |$r| { $r['hello'] },
+    'said' => $said.first['stdout'],
+    'code' => $said.first.error.details['exit_code'],
+    'read' => $read.first['stdout'],
+    'ran' => $ran.first['stdout'],
+    'known' => puppetdb_query('nodes[certname] { order by certname }').length,
+    'there' => wait_until_available('all').ok,
+    'globbed' => get_targets('node*').length,
+    'pw' => $pw.unwrap.length,
+  })
+}"#;
+    world.plan_file("site/plans/init.pp", plan);
+    world.plan_file("site/files/motd", "welcome\n");
+    world.plan_file("site/files/say.sh", "#!/bin/sh\necho \"said $1\"\n");
+    let params = json!({"nodes": NODES, "pw": "s3cret"});
+    let number = world.run_plan("site", &params).await.unwrap();
+    let job = world.plan_over(number).await;
+    assert_eq!(job["state"], "success", "{job:#}");
+    let expected = json!({
+        "greeted": ["you", "you"], "said": "me\n", "code": 3, "read": "welcome\n", "ran": "said a b\n",
+        "known": 2, "there": true, "globbed": 2, "pw": 6,
+    });
+    assert_eq!(job["result"], expected);
+    assert!(!job.to_string().contains("s3cret"), "{job:#}");
+}
+
+#[tokio::test]
+async fn a_plan_has_the_rights_of_its_owner() {
+    let world = World::start(&NODES[..1]).await;
+    world.shell("greet", &[], "echo hello");
+    let plan = "plan site() { return run_task('greet', 'node0.test').ok }";
+    world.plan_file("site/plans/init.pp", plan);
+    let role = json!({
+        "display_name": "planners", "description": "", "user_ids": [], "group_ids": [],
+        "permissions": [{"object_type": "plans", "action": "run", "instance": "*"}],
+    });
+    let user = json!({
+        "login": "ann", "email": "", "display_name": "Ann", "password": "a long password 1",
+        "role_ids": [],
+    });
+    let made = world.made("/rbac-api/v1/roles", &role).await;
+    let role_id: i64 = made.rsplit('/').next().unwrap().parse().unwrap();
+    let user = {
+        let mut user = user;
+        user["role_ids"] = json!([role_id]);
+        user
+    };
+    world.made("/rbac-api/v1/users", &user).await;
+    let ann = world
+        .client
+        .login_as("ann", "a long password 1")
+        .await
+        .unwrap();
+    let body = json!({"plan_name": "site"});
+    let answer = ann
+        .post("/orchestrator/v1/command/plan_run", &body)
+        .await
+        .unwrap();
+    let number = answer["name"].as_str().unwrap().parse().unwrap();
+    let job = world.plan_over(number).await;
+    assert_eq!(job["state"], "failure", "{job:#}");
+    assert_eq!(
+        job["result"]["kind"], "puppetlabs.orchestrator/not-permitted",
+        "{job:#}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn plans_end_as_if_nobody_had_killed_the_server() {
+    let setting = |name: &str| {
+        std::env::var(name)
+            .ok()
+            .map(|it| it.parse::<u64>().unwrap())
+    };
+    let kills = setting("TUTTI_PLANS_KILLS").map_or(KILLS, |it| u32::try_from(it).unwrap());
+    let seed = setting("TUTTI_SEED").unwrap_or_else(|| rand::rng().random());
+    println!("{kills} kills, TUTTI_SEED={seed}");
+    let mut random = SmallRng::seed_from_u64(seed);
+    let mut world = World::start(&NODES).await;
+    world.shell("ledger", &["id", "ledger"], LEDGER);
+    world.shell("broken", &["id", "ledger"], &format!("{LEDGER}; exit 1"));
+    world.plan_file("chaos/plans/init.pp", EVERYTHING);
+    world.plan_file("chaos/plans/write.yaml", WRITE);
+    let ledger = world.root().join("ledger");
+    let mut under_way: Vec<(u64, String)> = Vec::new();
+    let mut all: Vec<(u64, String)> = Vec::new();
+    for kill in 0..kills {
+        while under_way.len() < PLANS {
+            let id = format!("p{}", all.len());
+            let params = json!({"id": id, "ledger": ledger, "nodes": NODES});
+            let number = world.run_plan("chaos", &params).await.unwrap();
+            all.push((number, id.clone()));
+            under_way.push((number, id));
+        }
+        let pause = random.random_range(0..PAUSE_MS_MAX);
+        tokio::time::sleep(Duration::from_millis(pause)).await;
+        // Some are answered between two kills, some are not.
+        for (plan, _) in &under_way {
+            if random.random_bool(0.5) {
+                world.answer(*plan, "yes").await.unwrap();
+            }
+        }
+        world.kill_server().await;
+        world.start_server().await;
+        let mut running = Vec::new();
+        for (plan, id) in under_way {
+            let job = world
+                .client
+                .get(&format!("/orchestrator/v1/plan_jobs/{plan}"))
+                .await;
+            if job.unwrap()["state"] == "running" {
+                running.push((plan, id));
+            }
+        }
+        under_way = running;
+        if kill % 50 == 49 {
+            println!("{} kills, {} plans", kill + 1, all.len());
+        }
+    }
+    finish(&world, &under_way).await;
+    let mut expected = BTreeMap::new();
+    for (number, id) in &all {
+        let job = world.plan_over(*number).await;
+        assert_eq!(job["state"], "success", "{id}: {job:#}");
+        assert_eq!(job["result"], result(), "{id}");
+        expected.extend(written(id));
+    }
+    let text = std::fs::read_to_string(&ledger).unwrap();
+    let mut found: BTreeMap<String, usize> = BTreeMap::new();
+    for line in text.lines() {
+        *found.entry(line.to_owned()).or_default() += 1;
+    }
+    assert_eq!(found, expected, "each step ran once on each node");
+}
+
+/// Answers what is asked until all these plans are over.
+async fn finish(world: &World, plans: &[(u64, String)]) {
+    for (plan, id) in plans {
+        let path = format!("/orchestrator/v1/plan_jobs/{plan}");
+        let ended = async {
+            while world.client.get(&path).await.unwrap()["state"] == "running" {
+                world.answer(*plan, "yes").await.unwrap();
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        let ended = tokio::time::timeout(DEADLINE, ended).await;
+        ended.unwrap_or_else(|_| panic!("plan {id} did not end"));
+    }
+}
+
+/// What the plan gives when nobody disturbs it.
+fn result() -> Value {
+    json!([
+        [2, 2, 2],
+        [NODES, NODES],
+        NODES,
+        "bolt/run-failure",
+        "yes",
+        [true]
+    ])
+}
+
+/// What it writes, and how often.
+fn written(id: &str) -> BTreeMap<String, usize> {
+    let mut steps: Vec<String> = (1..=3).map(|n| format!("loop{n}")).collect();
+    steps.extend(NODES.map(|node| format!("side-{node}")));
+    steps.extend(["nested", "broken", "later"].map(str::to_owned));
+    let lines = steps.into_iter().map(|step| format!("{id}-{step}"));
+    lines.map(|line| (line, NODES.len())).collect()
+}

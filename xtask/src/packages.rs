@@ -77,6 +77,11 @@ pub(crate) const FOR_FULL_TESTS: &[Needed] = &[
         beside: "",
     },
     Needed {
+        program: "eyaml",
+        package: "hiera-eyaml",
+        beside: "",
+    },
+    Needed {
         program: "puppetdb.rb",
         package: "puppet-terminus-puppetdb",
         beside: "/usr/lib/ruby/vendor_ruby/*/indirector/facts",

@@ -281,7 +281,10 @@ fn place(call: &FunctionCall<'_>) -> Option<String> {
 
 /// What a function said is what the lookup says.
 fn said(error: HostError) -> Error {
-    Error::data(error.to_string())
+    match error.is_wrong_call() {
+        true => Error::Raw(error.to_string()),
+        false => Error::data(error.to_string()),
+    }
 }
 
 fn no_function(call: &FunctionCall<'_>, kind: Kind) -> Error {

@@ -50,9 +50,7 @@ impl Cache {
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         let parsed = match format {
             Format::Yaml => yaml(host, path, text),
-            Format::Json => serde_json::from_str(text)
-                .map(from_json)
-                .map_err(|error| error.to_string()),
+            Format::Json => json_value(text),
             Format::Hocon => hocon::parse(text)
                 .map(from_json)
                 .map_err(|error| error.to_string()),
@@ -73,6 +71,18 @@ impl Cache {
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<(PathBuf, Format), Held>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A text of YAML as data are read.
+pub fn yaml_value(text: &str) -> Result<Value, String> {
+    let document = psych::load(text, Options::HIERA).map_err(|error| error.to_string())?;
+    Ok(document.root.as_ref().map(from_yaml).unwrap_or_default())
+}
+
+/// A text of JSON as data are read.
+pub fn json_value(text: &str) -> Result<Value, String> {
+    let json = serde_json::from_str(text);
+    json.map(from_json).map_err(|error| error.to_string())
 }
 
 fn yaml(host: &mut dyn Host, path: &Path, text: &str) -> Result<Value, String> {

@@ -19,6 +19,15 @@ pub(crate) struct DeepOptions {
     merge_hash_arrays: bool,
 }
 
+/// Why an entry does not take a value.
+fn wrong_entry(key: &str, wanted: pcore::Type, value: &Value) -> Error {
+    let wanted = pcore::Type::optional_of(wanted);
+    let fits = pcore::assert_instance("The merge options", &wanted, value);
+    let text = fits.err().map(|it| it.to_string()).unwrap_or_default();
+    let wrong = "has wrong type, ";
+    Error::data(text.replacen(wrong, &format!("{wrong}entry '{key}' "), 1))
+}
+
 impl DeepOptions {
     pub(crate) fn of(written: &Hash) -> Result<Self, Error> {
         let mut options = Self::default();
@@ -33,9 +42,11 @@ impl DeepOptions {
                 ("merge_debug", Value::Bool(_)) => {}
                 ("knockout_prefix" | "sort_merged_arrays" | "merge_hash_arrays", Value::Undef) => {}
                 ("knockout_prefix" | "sort_merged_arrays" | "merge_hash_arrays", other) => {
-                    return Err(Error::data(format!(
-                        "The merge options has wrong type, entry '{key}' does not take {other:?}"
-                    )));
+                    let wanted = match key.as_str() {
+                        "knockout_prefix" => pcore::Type::string(),
+                        _ => pcore::Type::boolean(),
+                    };
+                    return Err(wrong_entry(&key, wanted, other));
                 }
                 _ => {
                     return Err(Error::data(format!(

@@ -34,7 +34,7 @@ pub(crate) enum Step {
 }
 
 #[derive(Debug, PartialEq)]
-enum Event {
+pub(crate) enum Event {
     None,
     Found(&'static str),
     NotFound,
@@ -45,20 +45,20 @@ enum Event {
 }
 
 #[derive(Debug)]
-struct Node {
-    step: Step,
-    event: Event,
-    key: String,
-    value: Value,
-    texts: Vec<String>,
-    branches: Vec<usize>,
+pub(crate) struct Node {
+    pub(crate) step: Step,
+    pub(crate) event: Event,
+    pub(crate) key: String,
+    pub(crate) value: Value,
+    pub(crate) texts: Vec<String>,
+    pub(crate) branches: Vec<usize>,
     parent: usize,
 }
 
 /// Collects the steps of one lookup.
 #[derive(Debug)]
 pub struct Explainer {
-    nodes: Vec<Node>,
+    pub(crate) nodes: Vec<Node>,
     current: usize,
     only_options: bool,
 }
@@ -369,7 +369,8 @@ fn inspect_text(text: &str) -> String {
 }
 
 /// As Ruby's `to_s`.
-pub(crate) fn plain(value: &Value) -> String {
+#[must_use]
+pub fn plain(value: &Value) -> String {
     match value {
         Value::Undef => String::new(),
         Value::Bool(flag) => flag.to_string(),
@@ -377,6 +378,6 @@ pub(crate) fn plain(value: &Value) -> String {
         Value::Float(number) => pcore::ruby_float(*number),
         Value::Str(text) => text.to_string(),
         Value::Array(_) | Value::Hash(_) => inspect(value),
-        other => format!("{other:?}"),
+        other => other.to_string(),
     }
 }

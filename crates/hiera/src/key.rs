@@ -22,12 +22,12 @@ pub(crate) struct LookupKey {
 impl LookupKey {
     pub(crate) fn parse(text: &str) -> Result<Self, Error> {
         let mut segments = split(text)
-            .ok_or_else(|| Error::data(format!("Syntax error in key: '{text}'")))?
+            .ok_or_else(|| Error::lookup(format!("Syntax error in key: '{text}'")))?
             .into_iter();
         let root = match segments.next() {
             Some(Value::Str(root)) => root.to_string(),
             Some(Value::Int(root)) => root.to_string(),
-            _ => return Err(Error::data(format!("Syntax error in key: '{text}'"))),
+            _ => return Err(Error::lookup(format!("Syntax error in key: '{text}'"))),
         };
         Ok(Self {
             text: text.to_owned(),
@@ -124,7 +124,7 @@ fn one(key: &str, segment: &Value, value: &Value) -> Result<Option<Value>, Error
             Ok(index.and_then(|index| items.get(index)).cloned())
         }
         (Value::Hash(hash), segment) => Ok(hash.get(segment).cloned()),
-        (other, segment) => Err(Error::data(format!(
+        (other, segment) => Err(Error::lookup(format!(
             "Data Provider type mismatch: Got {} when a hash-like object was expected to access \
              value using '{}' from key '{key}'",
             ruby_class(other),

@@ -180,7 +180,7 @@ fn validated(found: Option<Value>, module: Option<&str>) -> Result<Option<Hash>,
         Some(Value::Hash(options)) => Arc::unwrap_or_clone(options),
         Some(_) => {
             let text = format!("value of {LOOKUP_OPTIONS} must be a hash");
-            return Err(Error::data(text));
+            return Err(Error::lookup(text));
         }
     };
     let Some(module) = module else {
@@ -195,7 +195,7 @@ fn validated(found: Option<Value>, module: Option<&str>) -> Result<Option<Hash>,
             None if !key.starts_with(&prefix) => "keys must start with module name",
             _ => continue,
         };
-        return Err(Error::data(format!(
+        return Err(Error::lookup(format!(
             "all {LOOKUP_OPTIONS} {fault} '{module}'"
         )));
     }

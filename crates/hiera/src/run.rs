@@ -75,7 +75,7 @@ impl<'a> Run<'a> {
         self.trail.enter(name)?;
         let done = body(self);
         self.trail.leave();
-        done
+        done.map_err(Error::settled)
     }
 
     pub(crate) fn only_options(&self) -> bool {

@@ -318,12 +318,12 @@ impl Session {
 }
 
 fn in_global(error: Error, key: &LookupKey) -> Error {
-    match error {
+    match error.kind() {
         Error::Data(_) | Error::Recursive { .. } | Error::Nesting { .. } => {
             let name = &key.text;
             Error::data(format!("Lookup of key '{name}' failed: {error}"))
         }
-        other => other,
+        _ => error,
     }
 }
 
@@ -340,7 +340,7 @@ fn convert(
     let name = &key.text;
     if let Some(Value::Str(text)) = arguments.first() {
         let ty = run.host.type_of(text).map_err(|error| {
-            Error::data(format!(
+            Error::lookup(format!(
                 "Invalid data type in lookup_options for key '{name}' could not parse '{text}', \
                  error: '{error}"
             ))
@@ -348,7 +348,7 @@ fn convert(
         arguments[0] = ty;
     }
     let converted = run.host.convert(value, &arguments).map_err(|error| {
-        Error::data(format!(
+        Error::lookup(format!(
             "The convert_to lookup_option for key '{name}' raised error: {error}"
         ))
     })?;

@@ -5,6 +5,8 @@
 
 use std::cell::{Cell, RefCell};
 
+use pcore::Value;
+
 use crate::defaults::{MAX_NESTING, MAX_PARTS};
 use crate::explain::Step;
 use crate::{Error, Explainer};
@@ -48,6 +50,15 @@ impl Trail {
         self.explainer
             .as_ref()
             .map(|it| it.borrow().explain())
+            .unwrap_or_default()
+    }
+
+    /// The same for programs, as `puppet lookup --explain --render-as json` has it.
+    #[must_use]
+    pub fn explanation_data(&self) -> Value {
+        self.explainer
+            .as_ref()
+            .map(|it| it.borrow().to_value())
             .unwrap_or_default()
     }
 

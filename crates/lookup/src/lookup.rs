@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use evaluator::function::Call;
-use evaluator::{Eval, Evaluator, Level, Scope, raise};
+use evaluator::{Eval, Evaluator, Level, Place, Scope, raise};
 use hiera::{Cache, FileIdentity, Request, Session, Settings, Trail};
 use pcore::{Hash, Value};
 
@@ -16,7 +16,7 @@ use crate::active::Active;
 use crate::asked::Asked;
 use crate::context::Asking;
 use crate::keys::Keys;
-use crate::world::World;
+use crate::world::{World, settled};
 
 /// What a [`Lookup`] is for.
 #[derive(Debug, Clone)]
@@ -72,7 +72,7 @@ impl Lookup {
         evaluator: &mut Evaluator<'_>,
         call: &mut Call<'_>,
     ) -> Eval {
-        let scope = call.scope();
+        let (scope, place) = (call.scope(), call.place());
         let is_old = call.name != "lookup";
         let asked = match is_old {
             true => Asked::hiera(call),
@@ -81,14 +81,15 @@ impl Lookup {
         let mut request = asked.request(call.block.is_some());
         if is_old {
             self.deprecated(evaluator, call);
-            request.global_only = self.global_only(files, evaluator, &scope, &asked)?;
+            request.global_only = self.global_only(files, evaluator, (&scope, &place), &asked)?;
         }
         let trail = Rc::new(Trail::new());
-        if let Some(value) = self.find(files, evaluator, &scope, (&request, &trail))? {
+        let found = self.found(files, evaluator, &scope, (&request, &trail, &place))?;
+        if let Some(value) = found {
             return Ok(value);
         }
         let Some(block) = call.block else {
-            return raise(request.not_found());
+            return Err(settled(request.not_found(), &place));
         };
         let value = evaluator.call_block_with(block, vec![asked.name.clone()])?;
         let Some(ty) = &asked.value_type else {
@@ -109,6 +110,17 @@ impl Lookup {
         scope: &Scope,
         (request, trail): (&Request<'_>, &Rc<Trail>),
     ) -> Eval<Option<Value>> {
+        let nowhere = Place::default();
+        self.found(files, evaluator, scope, (request, trail, &nowhere))
+    }
+
+    fn found(
+        &self,
+        files: &dyn Files,
+        evaluator: &mut Evaluator<'_>,
+        scope: &Scope,
+        (request, trail, place): (&Request<'_>, &Rc<Trail>, &Place),
+    ) -> Eval<Option<Value>> {
         let outer = self.active.on(evaluator);
         let trail = outer.as_ref().map_or(trail, |outer| &outer.trail);
         let mut request = request.clone();
@@ -118,7 +130,7 @@ impl Lookup {
             .begin(evaluator, Rc::clone(trail), scope.clone(), &request);
         let mut world = World::new(self, files, evaluator, scope);
         let found = self.session.lookup(&mut world, &request, trail);
-        let found = world.done(found);
+        let found = world.done(found, place);
         self.active.end(&lookup);
         found
     }
@@ -128,12 +140,12 @@ impl Lookup {
         &self,
         files: &dyn Files,
         evaluator: &mut Evaluator<'_>,
-        scope: &Scope,
+        (scope, place): (&Scope, &Place),
         asked: &Asked,
     ) -> Eval<bool> {
         let mut world = World::new(self, files, evaluator, scope);
         let versions = self.session.versions(&mut world);
-        let (global, environment) = world.done(versions)?;
+        let (global, environment) = world.done(versions, place)?;
         if asked.has_paths && global == Some(3) {
             return raise(
                 "the third argument of hiera() is not supported with a configuration of version 3: \

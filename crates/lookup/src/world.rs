@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use evaluator::{BUDGET_EXHAUSTED, Eval, EvalError, Evaluator, Level, Place, Scope, Unwind, raise};
+use evaluator::{
+    BUDGET_EXHAUSTED, Eval, EvalError, Evaluator, Level, Place, RUNTIME_ERROR, Scope, Unwind, raise,
+};
 use hiera::{DirectoryEntry, FileIdentity, FunctionCall, Host, HostError};
 use pcore::{Hash, Value};
 
@@ -37,11 +39,12 @@ impl<'w, 'h> World<'w, 'h> {
         }
     }
 
-    /// What came of a lookup, for the evaluator.
-    pub(crate) fn done<T>(self, found: Result<T, hiera::Error>) -> Eval<T> {
+    /// What came of a lookup, for the evaluator. `place` is that of the call.
+    pub(crate) fn done<T>(self, found: Result<T, hiera::Error>, place: &Place) -> Eval<T> {
         match (self.ended, found) {
             (Some(unwind), _) => Err(unwind),
             (None, Ok(found)) => Ok(found),
+            (None, Err(error)) if error.is_settled() => Err(settled(error.to_string(), place)),
             (None, Err(error)) => raise(error.to_string()),
         }
     }
@@ -59,7 +62,8 @@ impl<'w, 'h> World<'w, 'h> {
                     self.ended = Some(error.into());
                     HostError::text(text)
                 }
-                Ok(error) => HostError(Box::<EvalError>::new(error)),
+                Ok(error) if error.place.is_none() => HostError::wrong_call(error.message),
+                Ok(error) => HostError::text(error.to_string()),
                 Err(interrupt) => {
                     self.ended = Some(Unwind::Interrupted(interrupt).into());
                     HostError::text("the evaluation was interrupted")
@@ -102,6 +106,11 @@ impl<'w, 'h> World<'w, 'h> {
             Err(unwind) => Err(self.failed(unwind)),
         }
     }
+}
+
+/// An error that nothing is put in front of, as Puppet's lookup errors.
+pub(crate) fn settled(text: String, place: &Place) -> Box<Unwind> {
+    EvalError::preformatted(RUNTIME_ERROR, text, place.clone()).into()
 }
 
 impl Host for World<'_, '_> {
@@ -174,8 +183,14 @@ impl Host for World<'_, '_> {
     }
 
     fn type_of(&mut self, text: &str) -> Result<Value, HostError> {
-        let ty = self.evaluator.parse_type(text, &[]);
-        ty.map(Value::Type).map_err(|unwind| self.failed(*unwind))
+        match self.evaluator.parse_type(text, &[]) {
+            Ok(ty) => Ok(Value::Type(ty)),
+            // Where in so short a text it is wrong says nothing of the data.
+            Err(unwind) => match *unwind {
+                Unwind::Error(error) => Err(HostError::text(error.message)),
+                other => Err(self.failed(other)),
+            },
+        }
     }
 
     fn convert(&mut self, value: Value, convert_to: &[Value]) -> Result<Value, HostError> {

@@ -26,9 +26,13 @@ fn chains_end() {
         let mut world = chain(MAX_NESTING - 2, |next| format!("%{{lookup('k{next}')}}"));
         assert_eq!(world.text("k0"), "end");
         let mut world = chain(5000, |next| format!("%{{lookup('k{next}')}}"));
-        assert!(matches!(world.lookup("k0"), Err(Error::Nesting { .. })));
+        assert!(
+            matches!(world.lookup("k0"), Err(error) if matches!(error.kind(), Error::Nesting { .. }))
+        );
         let mut world = chain(5000, |next| format!("%{{alias('k{next}')}}"));
-        assert!(matches!(world.lookup("k0"), Err(Error::Nesting { .. })));
+        assert!(
+            matches!(world.lookup("k0"), Err(error) if matches!(error.kind(), Error::Nesting { .. }))
+        );
     };
     let thread = std::thread::Builder::new().stack_size(SMALL_STACK_BYTES);
     thread.spawn(run).unwrap().join().unwrap();
@@ -37,7 +41,9 @@ fn chains_end() {
 #[test]
 fn texts_that_double_end() {
     let mut world = chain(36, |next| format!("%{{lookup('k{next}')}}").repeat(2));
-    assert!(matches!(world.lookup("k0"), Err(Error::Parts { .. })));
+    assert!(
+        matches!(world.lookup("k0"), Err(error) if matches!(error.kind(), Error::Parts { .. }))
+    );
 }
 
 #[test]

@@ -4,6 +4,7 @@
 mod emit;
 mod evaluation;
 mod lookup;
+mod lookup_programs;
 mod psych;
 mod regex;
 mod site;

@@ -26,14 +26,7 @@ impl Host for Disk {
     }
 
     fn identity(&mut self, path: &Path) -> Option<FileIdentity> {
-        let metadata = std::fs::metadata(path).ok()?;
-        Some(FileIdentity {
-            device: metadata.dev(),
-            inode: metadata.ino(),
-            size: metadata.size(),
-            changed_nanoseconds: i128::from(metadata.ctime()) * 1_000_000_000
-                + i128::from(metadata.ctime_nsec()),
-        })
+        identity(path)
     }
 
     fn read(&mut self, path: &Path) -> Result<String, HostError> {
@@ -41,14 +34,7 @@ impl Host for Disk {
     }
 
     fn entries(&mut self, directory: &Path) -> Vec<DirectoryEntry> {
-        let Ok(entries) = std::fs::read_dir(directory) else {
-            return Vec::new();
-        };
-        let entry = |entry: std::fs::DirEntry| DirectoryEntry {
-            name: entry.file_name().to_string_lossy().into_owned(),
-            is_directory: entry.path().is_dir(),
-        };
-        entries.map(|it| entry(it.unwrap())).collect()
+        entries(directory)
     }
 
     fn warn(&mut self, _message: &str) {}
@@ -72,6 +58,28 @@ impl Host for Disk {
             other => Err(HostError::text(format!("{other:?}"))),
         }
     }
+}
+
+pub(crate) fn identity(path: &Path) -> Option<FileIdentity> {
+    let metadata = std::fs::metadata(path).ok()?;
+    Some(FileIdentity {
+        device: metadata.dev(),
+        inode: metadata.ino(),
+        size: metadata.size(),
+        changed_nanoseconds: i128::from(metadata.ctime()) * 1_000_000_000
+            + i128::from(metadata.ctime_nsec()),
+    })
+}
+
+pub(crate) fn entries(directory: &Path) -> Vec<DirectoryEntry> {
+    let Ok(entries) = std::fs::read_dir(directory) else {
+        return Vec::new();
+    };
+    let entry = |entry: std::fs::DirEntry| DirectoryEntry {
+        name: entry.file_name().to_string_lossy().into_owned(),
+        is_directory: entry.path().is_dir(),
+    };
+    entries.map(|it| entry(it.unwrap())).collect()
 }
 
 pub(crate) fn from_json(json: &serde_json::Value) -> Value {

@@ -1,0 +1,4 @@
+function app::asks(String $key) {
+  $local = 'of the function'
+  lookup($key)
+}

@@ -1,0 +1,1 @@
+function few::data($options) { 1 }

@@ -19,6 +19,7 @@ mod follow;
 mod generate;
 mod input;
 mod job;
+mod lookup;
 pub mod names;
 mod node;
 mod node_group;
@@ -91,6 +92,8 @@ pub enum Command {
     NodeGroup(Over<node_group::Verb>),
     /// Say how nodes without an agent are reached
     Connection(Over<connection::Verb>),
+    /// Look up keys in the Hiera data of this machine, as `puppet lookup` does
+    Lookup(lookup::Options),
     /// Check manifests, plans and templates: syntax, and what can be known without a catalog
     Validate(validate::Options),
     /// Tell other programs about events
@@ -203,6 +206,7 @@ async fn done(command: Command, name: Name) -> Result<u8, Failure> {
         Command::Role(over) => Box::pin(rbac::role::run(over.verb, &over.connection)).await,
         Command::Token(over) => Box::pin(rbac::token::run(over.verb, &over.connection)).await,
         Command::Group(over) => Box::pin(rbac::group::run(over.verb, &over.connection)).await,
+        Command::Lookup(options) => lookup::run(&options),
         Command::Validate(options) => validate::run(&options),
         Command::Code(_) => Err(absent::code()),
         Command::App(_) => Err(absent::app()),

@@ -6,6 +6,7 @@ mod fake;
 mod help;
 mod hostile;
 mod jobs;
+mod lookup;
 mod names;
 mod plans;
 mod rbac;

@@ -1,0 +1,150 @@
+//! Where the environment is: [`Place`] as it is asked for, [`Environment`] as it was found.
+
+use std::path::{Path, PathBuf};
+
+use crate::Failure;
+use crate::input::read_if_there;
+
+/// Code directories, the first that exists counts, each with its configuration directory.
+const DIRECTORIES: [(&str, &str); 2] = [
+    ("/etc/puppetlabs/code", "/etc/puppetlabs/puppet"),
+    ("/etc/puppet/code", "/etc/puppet"),
+];
+/// Where modules are besides those of the code directory.
+const VENDOR_MODULES: [&str; 2] = [
+    "/opt/puppetlabs/puppet/modules",
+    "/usr/share/puppet/modules",
+];
+
+/// Options that say where files are, with the names that Puppet gives them.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Place {
+    /// The environment
+    #[arg(long, value_name = "NAME", default_value = "production")]
+    environment: String,
+    /// Directories of environments, with colons between them
+    #[arg(long, value_name = "DIR:DIR", value_delimiter = ':')]
+    environmentpath: Vec<PathBuf>,
+    /// The directory with `environments` and `modules`
+    #[arg(long, value_name = "DIR")]
+    codedir: Option<PathBuf>,
+    /// Directories of modules, with colons between them, instead of what environment.conf says
+    #[arg(long, value_name = "DIR:DIR", value_delimiter = ':')]
+    modulepath: Vec<PathBuf>,
+    /// The hiera.yaml of the global layer
+    #[arg(long = "hiera_config", alias = "hiera-config", value_name = "FILE")]
+    hiera_config: Option<PathBuf>,
+}
+
+/// An environment on disk.
+#[derive(Debug)]
+pub(crate) struct Environment {
+    pub(crate) name: String,
+    pub(crate) root: PathBuf,
+    pub(crate) modulepath: Vec<PathBuf>,
+    pub(crate) hiera_config: PathBuf,
+}
+
+impl Place {
+    pub(crate) fn find(&self) -> Result<Environment, Failure> {
+        let name = &self.environment;
+        let word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        if name.is_empty() || !name.chars().all(word) {
+            return Err(Failure::Usage(format!("Invalid environment name '{name}'")));
+        }
+        let there = |it: &&(&str, &str)| Path::new(it.0).is_dir();
+        let (codedir, confdir) = *DIRECTORIES.iter().find(there).unwrap_or(&DIRECTORIES[0]);
+        let codedir = self.codedir.clone().unwrap_or_else(|| codedir.into());
+        let environmentpath = match self.environmentpath.as_slice() {
+            [] => vec![codedir.join("environments")],
+            given => given.to_vec(),
+        };
+        let mut roots = environmentpath.iter().map(|path| path.join(name));
+        let Some(root) = roots.find(|root| root.is_dir()) else {
+            return Err(Failure::Usage(format!(
+                "Could not find a directory environment named '{name}' anywhere in the path: {}. \
+                 Does the directory exist?",
+                joined(&environmentpath)
+            )));
+        };
+        let root = std::path::absolute(&root).unwrap_or(root);
+        let global = codedir.join("hiera.yaml");
+        let hiera_config = match &self.hiera_config {
+            Some(given) => given.clone(),
+            None if global.exists() => global,
+            None => Path::new(confdir).join("hiera.yaml"),
+        };
+        Ok(Environment {
+            name: name.clone(),
+            modulepath: self.modules(&root, &codedir)?,
+            hiera_config: std::path::absolute(&hiera_config).unwrap_or(hiera_config),
+            root,
+        })
+    }
+
+    fn modules(&self, root: &Path, codedir: &Path) -> Result<Vec<PathBuf>, Failure> {
+        if !self.modulepath.is_empty() {
+            return Ok(self.modulepath.clone());
+        }
+        let mut base = vec![codedir.join("modules")];
+        base.extend(VENDOR_MODULES.map(PathBuf::from));
+        let configured = read_if_there(&root.join("environment.conf"))?;
+        let said = configured.as_deref().and_then(modulepath);
+        let said = said.unwrap_or("modules:$basemodulepath");
+        let said = said.replace("$codedir", &codedir.to_string_lossy());
+        let mut modules = Vec::new();
+        for path in said.split(':').filter(|path| !path.is_empty()) {
+            match path {
+                "$basemodulepath" => modules.extend(base.iter().cloned()),
+                path => modules.push(root.join(path)),
+            }
+        }
+        Ok(modules)
+    }
+}
+
+/// What an environment.conf says of it.
+fn modulepath(text: &str) -> Option<&str> {
+    let settings = text.lines().filter_map(|line| line.split_once('='));
+    let mut said = settings.filter(|(name, _)| name.trim() == "modulepath");
+    said.next_back().map(|(_, value)| value.trim())
+}
+
+fn joined(paths: &[PathBuf]) -> String {
+    let paths: Vec<String> = paths.iter().map(|it| it.display().to_string()).collect();
+    paths.join(":")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn environments_say_where_their_modules_are() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let root = directory.path().join("environments/test");
+        std::fs::create_dir_all(&root).expect("an environment");
+        let conf = "# modulepath = no\nmanifest = x\nmodulepath = site:/abs:$basemodulepath\n";
+        std::fs::write(root.join("environment.conf"), conf).expect("a file");
+        let place = Place {
+            environment: "test".to_owned(),
+            environmentpath: Vec::new(),
+            codedir: Some(directory.path().to_owned()),
+            modulepath: Vec::new(),
+            hiera_config: None,
+        };
+        let found = place.find().expect("an environment");
+        let expected = [
+            root.join("site"),
+            "/abs".into(),
+            directory.path().join("modules"),
+        ];
+        assert_eq!(found.modulepath[..3], expected);
+        let missing = Place {
+            environment: "gone".to_owned(),
+            ..place
+        };
+        let fault = missing.find().expect_err("it is not there").to_string();
+        assert!(fault.starts_with("Could not find a directory environment named 'gone'"));
+    }
+}

@@ -1,0 +1,82 @@
+//! The facts of the node, and the variables that data may name.
+
+use std::path::Path;
+
+use pcore::{Hash, Value};
+
+use crate::Failure;
+use crate::input::read_limited;
+
+/// The facts of a file; none without one.
+pub(crate) fn of(path: Option<&Path>) -> Result<Hash, Failure> {
+    let Some(path) = path else {
+        return Ok(Hash::new());
+    };
+    let text = read_limited(path)?;
+    let extension = path
+        .extension()
+        .and_then(|it| it.to_str())
+        .unwrap_or_default();
+    let facts = match extension {
+        "json" => hiera::json_value(&text),
+        "yml" | "yaml" => hiera::yaml_value(&text),
+        _ => hiera::json_value(&text).or_else(|_| hiera::yaml_value(&text)),
+    };
+    match facts {
+        Ok(Value::Hash(facts)) => Ok(Hash::clone(&facts)),
+        Err(what) if !extension.is_empty() => Err(Failure::Content {
+            place: path.display().to_string(),
+            what,
+        }),
+        _ => Err(Failure::Usage(format!(
+            "Incorrectly formatted data in {} given via the --facts flag (only accepts yaml and json \
+             files)",
+            path.display()
+        ))),
+    }
+}
+
+/// What data may name: every fact, `facts`, `trusted`, `server_facts` and `environment`.
+pub(crate) fn variables(
+    facts: &Hash,
+    node: Option<&str>,
+    environment: &str,
+) -> Vec<(String, Value)> {
+    let mut variables: Vec<(String, Value)> = facts
+        .iter()
+        .filter_map(|(name, value)| Some((name.as_str()?.to_owned(), value.clone())))
+        .collect();
+    let certname = match (node, facts.get_str("clientcert")) {
+        (Some(node), _) => node.to_owned(),
+        (None, Some(Value::Str(name))) => name.to_string(),
+        _ => this_host(),
+    };
+    let (host, domain) = match certname.split_once('.') {
+        Some((host, domain)) => (host, Value::from(domain)),
+        None => (certname.as_str(), Value::Undef),
+    };
+    let trusted: Hash = [
+        ("authenticated", Value::from("local")),
+        ("certname", Value::from(certname.as_str())),
+        ("extensions", Value::hash(Hash::new())),
+        ("hostname", Value::from(host)),
+        ("domain", domain),
+        ("external", Value::hash(Hash::new())),
+    ]
+    .into_iter()
+    .collect();
+    for (name, value) in [
+        ("facts", Value::hash(facts.clone())),
+        ("trusted", Value::hash(trusted)),
+        ("server_facts", Value::hash(Hash::new())),
+        ("environment", Value::from(environment)),
+    ] {
+        variables.push((name.to_owned(), value));
+    }
+    variables
+}
+
+fn this_host() -> String {
+    let system = rustix::system::uname();
+    system.nodename().to_string_lossy().into_owned()
+}

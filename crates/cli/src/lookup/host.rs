@@ -1,0 +1,90 @@
+//! The world of an evaluation on this machine: [`Local`].
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use evaluator::function::Call;
+use evaluator::{Block, CodeSource, Eval, Evaluator, Host, Level, Place, Scope};
+use lookup::{Cache, Lookup, Request, Settings, Trail, context_type};
+use pcore::{Type, Value};
+
+use super::environment::Environment;
+use super::site::Site;
+use crate::terminal;
+
+/// The files of an environment and the lookups in it.
+pub(crate) struct Local {
+    site: Site,
+    lookup: Lookup,
+}
+
+impl Local {
+    pub(crate) fn new(environment: Environment, cache: Arc<Cache>) -> Self {
+        let settings = Settings {
+            global_config: Some(environment.hiera_config.clone()),
+            environment_root: Some(environment.root.clone()),
+            plan: false,
+            strict: true,
+        };
+        let options = lookup::Options {
+            settings,
+            environment: environment.name.clone(),
+            strict_variables: true,
+        };
+        Self {
+            site: Site::of(environment),
+            lookup: Lookup::new(options, cache),
+        }
+    }
+
+    pub(crate) fn environment(&self) -> &str {
+        self.site.environment()
+    }
+
+    pub(crate) fn find(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        scope: &Scope,
+        request: &Request<'_>,
+        trail: &Rc<Trail>,
+    ) -> Eval<Option<Value>> {
+        self.lookup
+            .find(&self.site, evaluator, scope, (request, trail))
+    }
+}
+
+impl Host for Local {
+    fn code(&self) -> &dyn CodeSource {
+        &self.site
+    }
+
+    fn method(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        receiver: &Value,
+        name: &str,
+        arguments: &[Value],
+        block: Option<&Block>,
+    ) -> Option<Eval> {
+        self.lookup
+            .method(&self.site, evaluator, (receiver, name), arguments, block)
+    }
+
+    fn named_type(&self, name: &str) -> Option<Type> {
+        context_type(name)
+    }
+
+    fn log(&self, level: Level, message: &str, _place: &Place) {
+        let name = match level {
+            Level::Debug | Level::Info => return,
+            Level::Notice => terminal::good("notice:"),
+            Level::Warning => terminal::warn("warning:"),
+            _ => terminal::bad("error:"),
+        };
+        anstream::eprintln!("{name} {}", terminal::harmless(message));
+    }
+
+    fn lookup(&self, evaluator: &mut Evaluator<'_>, call: &mut Call<'_>) -> Eval {
+        self.lookup.call(&self.site, evaluator, call)
+    }
+}

@@ -1,0 +1,208 @@
+//! `tutti lookup`: what Hiera finds for a key, on the files of this machine. Main type: [`Options`].
+//!
+//! Needs no server and no Puppet. The rule: options and what is printed are those of `puppet lookup`; what
+//! Puppet keeps to itself (why nothing was found) goes to stderr.
+
+mod environment;
+mod facts;
+mod host;
+mod render;
+mod site;
+
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use evaluator::{Evaluator, Limits, Parsed, Scope, Unwind};
+use lookup::{Cache, Explainer, Request, Trail};
+use pcore::{Hash, Type, Value};
+
+use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, terminal};
+
+/// What is looked up, where, and how it is shown.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "Examples:
+  tutti lookup ntp::servers --node web1.example.com --facts web1.yaml
+  tutti lookup profile::users --merge deep --knock-out-prefix=-- --explain
+  tutti lookup web.port --environmentpath ~/control --environment test --render-as json
+  tutti lookup --explain-options
+
+Exit codes: 0 a value was found, or it was explained; 1 none was found, or the data are wrong; 2 the \
+command was used wrongly or a file cannot be read.")]
+pub struct Options {
+    /// Keys; the first that has a value counts
+    #[arg(value_name = "KEY")]
+    keys: Vec<String>,
+    #[command(flatten)]
+    place: environment::Place,
+    /// The node to look up for: its name is `trusted.certname`
+    #[arg(long, value_name = "NAME")]
+    node: Option<String>,
+    /// A file of JSON or YAML with the facts of the node
+    #[arg(long, value_name = "FILE")]
+    facts: Option<PathBuf>,
+    /// How values of several places become one; overrides the data's `lookup_options`
+    #[arg(long, value_parser = ["first", "unique", "hash", "deep"])]
+    merge: Option<String>,
+    /// With `--merge deep`: what stands before a value that is to be taken away
+    #[arg(long, value_name = "PREFIX", allow_hyphen_values = true)]
+    knock_out_prefix: Option<String>,
+    /// With `--merge deep`: merged arrays are sorted
+    #[arg(long)]
+    sort_merged_arrays: bool,
+    /// With `--merge deep`: hashes in arrays are merged by their position
+    #[arg(long)]
+    merge_hash_arrays: bool,
+    /// The value if none is found
+    #[arg(long = "default", value_name = "VALUE", allow_hyphen_values = true)]
+    default_value: Option<String>,
+    /// The type that the value must have
+    #[arg(long = "type", value_name = "TYPE")]
+    value_type: Option<String>,
+    /// Tell where was looked and what was found there
+    #[arg(long)]
+    explain: bool,
+    /// Tell how the `lookup_options` of the key came about
+    #[arg(long)]
+    explain_options: bool,
+    /// How to print; yaml for values and s for explanations if nothing is said
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    render_as: Option<render::Format>,
+}
+
+/// The key that stands for all that belong to no module.
+const ANY_KEY: &str = "__global__";
+
+pub(crate) fn run(options: &Options) -> Result<u8, Failure> {
+    let keys = options.keys()?;
+    let merge = options.merge()?;
+    let environment = options.place.find()?;
+    let facts = facts::of(options.facts.as_deref())?;
+    let host = host::Local::new(environment, Arc::new(Cache::default()));
+    let mut evaluator = Evaluator::new(&host, Limits::default(), Parsed::new());
+    for (name, value) in facts::variables(&facts, options.node.as_deref(), host.environment()) {
+        evaluator.set_global(&name, value);
+    }
+    let value_type = options.value_type(&mut evaluator)?;
+    let only_options = options.explain_options && !options.explain;
+    let trail = Rc::new(match options.is_explained() {
+        true => Trail::explained(Explainer::new(only_options)),
+        false => Trail::new(),
+    });
+    let request = Request {
+        names: &keys,
+        merge,
+        ..Request::default()
+    };
+    let found = host.find(&mut evaluator, &Scope::default(), &request, &trail);
+    let found = match found.map_err(|unwind| message(*unwind)) {
+        Ok(None) => options.default().ok_or_else(|| request.not_found()),
+        Ok(Some(value)) => Ok(("Found value", value)),
+        Err(fault) => Err(fault),
+    };
+    let found = match found {
+        Ok((subject, value)) => Ok(typed(subject, value_type.as_ref(), value)?),
+        Err(fault) => Err(fault),
+    };
+    Ok(options.show(found, &trail))
+}
+
+/// A wrong type ends the command even where the lookup is explained.
+fn typed(subject: &str, expected: Option<&Type>, value: Value) -> Result<Value, Failure> {
+    let fits = expected.map_or(Ok(()), |ty| pcore::assert_instance(subject, ty, &value));
+    match fits {
+        Ok(()) => Ok(value),
+        Err(mismatch) => Err(Failure::Usage(mismatch.to_string())),
+    }
+}
+
+fn message(unwind: Unwind) -> String {
+    match unwind.into_error() {
+        Ok(error) => error.message,
+        Err(_) => "the lookup was interrupted".to_owned(),
+    }
+}
+
+// === impl Options ===
+
+impl Options {
+    fn is_explained(&self) -> bool {
+        self.explain || self.explain_options
+    }
+
+    fn keys(&self) -> Result<Vec<String>, Failure> {
+        if !self.keys.is_empty() {
+            return Ok(self.keys.clone());
+        }
+        if self.explain_options && !self.explain {
+            return Ok(vec![ANY_KEY.to_owned()]);
+        }
+        Err(Failure::Usage("No keys were given to lookup.".to_owned()))
+    }
+
+    fn merge(&self) -> Result<Value, Failure> {
+        let is_deep = self.merge.as_deref() == Some("deep");
+        let only_deep =
+            self.sort_merged_arrays || self.merge_hash_arrays || self.knock_out_prefix.is_some();
+        if only_deep && !is_deep {
+            return Err(Failure::Usage(
+                "The options --knock-out-prefix, --sort-merged-arrays, and --merge-hash-arrays are \
+                 only available with '--merge deep'"
+                    .to_owned(),
+            ));
+        }
+        let Some(strategy) = &self.merge else {
+            return Ok(Value::Undef);
+        };
+        let mut merge = Hash::new();
+        merge.insert("strategy", strategy.as_str());
+        if is_deep {
+            merge.insert("sort_merged_arrays", self.sort_merged_arrays);
+            merge.insert("merge_hash_arrays", self.merge_hash_arrays);
+            if let Some(prefix) = &self.knock_out_prefix {
+                merge.insert("knockout_prefix", prefix.as_str());
+            }
+        }
+        Ok(Value::hash(merge))
+    }
+
+    fn default(&self) -> Option<(&'static str, Value)> {
+        let value = self.default_value.as_deref()?;
+        Some(("Default value", Value::from(value)))
+    }
+
+    fn value_type(&self, evaluator: &mut Evaluator<'_>) -> Result<Option<Type>, Failure> {
+        let Some(text) = &self.value_type else {
+            return Ok(None);
+        };
+        let ty = evaluator.parse_type(text, &[]);
+        ty.map(Some).map_err(|unwind| Failure::Content {
+            place: "--type".to_owned(),
+            what: message(*unwind),
+        })
+    }
+
+    /// Prints what came of it.
+    fn show(&self, found: Result<Value, String>, trail: &Trail) -> u8 {
+        if self.is_explained() {
+            if let Err(fault) = &found {
+                trail.tell(fault);
+            }
+            let format = self.render_as.unwrap_or(render::Format::S);
+            say!("{}", render::explanation(format, trail));
+            return EXIT_SUCCESS;
+        }
+        match found {
+            Ok(value) => {
+                let format = self.render_as.unwrap_or(render::Format::Yaml);
+                say!("{}", render::value(format, &value));
+                EXIT_SUCCESS
+            }
+            Err(fault) => {
+                let fault = terminal::harmless(&fault);
+                anstream::eprintln!("{} {fault}", terminal::bad("error:"));
+                EXIT_NODES_FAILED
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! The files of an environment on disk, as data and as code: [`Site`].
+
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use evaluator::{CodeError, CodeFile, CodeSource, Module, Owner};
+use lookup::{DirectoryEntry, FileIdentity, Files, HostError};
+use zeroize::Zeroizing;
+
+use super::environment::Environment;
+use crate::Failure;
+use crate::input::{read_if_there, read_limited};
+
+const NANOSECONDS: i128 = 1_000_000_000;
+
+#[derive(Debug)]
+pub(crate) struct Site {
+    environment: Environment,
+}
+
+impl Site {
+    pub(crate) fn of(environment: Environment) -> Self {
+        Self { environment }
+    }
+
+    pub(crate) fn environment(&self) -> &str {
+        &self.environment.name
+    }
+}
+
+impl Files for Site {
+    fn identity(&self, path: &Path) -> Option<FileIdentity> {
+        let metadata = std::fs::metadata(path).ok()?;
+        let seconds = i128::from(metadata.ctime());
+        Some(FileIdentity {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            size: metadata.size(),
+            changed_nanoseconds: seconds * NANOSECONDS + i128::from(metadata.ctime_nsec()),
+        })
+    }
+
+    fn read(&self, path: &Path) -> Result<String, HostError> {
+        read_limited(path).map_err(|failure| HostError(failure.into()))
+    }
+
+    fn entries(&self, directory: &Path) -> Vec<DirectoryEntry> {
+        let Ok(entries) = std::fs::read_dir(directory) else {
+            return Vec::new();
+        };
+        let entry = |entry: std::fs::DirEntry| DirectoryEntry {
+            name: entry.file_name().to_string_lossy().into_owned(),
+            is_directory: entry.path().is_dir(),
+        };
+        entries.filter_map(Result::ok).map(entry).collect()
+    }
+
+    fn module_root(&self, module: &str) -> Option<PathBuf> {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if module.is_empty() || !module.chars().all(is_name) {
+            return None;
+        }
+        let modulepath = self.environment.modulepath.iter();
+        let mut roots = modulepath.map(|path| path.join(module));
+        roots.find(|root| root.is_dir())
+    }
+
+    fn key(&self, path: &Path) -> Result<Zeroizing<String>, HostError> {
+        Files::read(self, path).map(Zeroizing::new)
+    }
+}
+
+impl CodeSource for Site {
+    fn module(&self, name: &str) -> Option<Module> {
+        let root = self.module_root(name)?;
+        let metadata = read_if_there(&root.join("metadata.json")).ok().flatten();
+        Some(Module {
+            name: name.into(),
+            path: root.to_string_lossy().into(),
+            dependencies: metadata.as_deref().and_then(dependencies),
+        })
+    }
+
+    fn modules(&self) -> Vec<Arc<str>> {
+        let modulepath = self.environment.modulepath.iter();
+        let entries = modulepath.flat_map(|path| self.entries(path));
+        let mut names: Vec<Arc<str>> = entries
+            .filter(|entry| entry.is_directory)
+            .map(|entry| entry.name.into())
+            .collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    fn read(&self, owner: Owner<'_>, path: &str) -> Result<Option<CodeFile>, CodeError> {
+        let root = match owner {
+            Owner::Environment => Some(self.environment.root.clone()),
+            Owner::Module(name) => self.module_root(name),
+        };
+        let Some(path) = root.map(|root| root.join(path)) else {
+            return Ok(None);
+        };
+        match read_limited(&path) {
+            Ok(text) => Ok(Some(CodeFile {
+                path: path.to_string_lossy().into(),
+                bytes: text.into_bytes().into(),
+            })),
+            Err(Failure::Read { source, .. }) if is_absence(source.kind()) => Ok(None),
+            Err(failure) => Err(CodeError {
+                path: path.display().to_string(),
+                cause: failure.to_string(),
+            }),
+        }
+    }
+}
+
+fn is_absence(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+/// The modules that a metadata.json names, without their owners.
+fn dependencies(metadata: &str) -> Option<Vec<Arc<str>>> {
+    let metadata: serde_json::Value = serde_json::from_str(metadata).ok()?;
+    let dependencies = metadata.get("dependencies")?.as_array()?;
+    let name = |dependency: &serde_json::Value| {
+        let name = dependency.get("name")?.as_str()?;
+        name.rsplit(['-', '/']).next().map(Arc::from)
+    };
+    Some(dependencies.iter().filter_map(name).collect())
+}

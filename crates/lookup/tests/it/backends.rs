@@ -165,3 +165,18 @@ fn an_interruption_passes_through() {
     assert!(world.is_interrupted("lookup('a')"));
     assert!(world.is_interrupted("lookup('a', undef, undef, 'default')"));
 }
+
+#[test]
+fn another_stack_is_not_within_a_lookup() {
+    let world = world(
+        "  - {name: x, lookup_key: back}\n",
+        "function back($key, $options, $context) {
+           if $key == 'lookup_options' { $context.not_found }
+           if $context.cache_has_key('asked') { 'the second' } else {
+             $context.cache('asked', true)
+             elsewhere('lookup(\"a\")')
+           }
+         }",
+    );
+    assert_eq!(world.value("lookup('a')"), "'the second'");
+}

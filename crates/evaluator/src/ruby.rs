@@ -5,8 +5,11 @@
 
 use std::fmt::{self, Write};
 
-use pcore::Value;
+use pcore::{Hash, Value};
 
+use crate::Evaluator;
+use crate::defaults::VALUE_BYTES_MAX;
+use crate::error::Eval;
 pub use crate::label::ruby_class as class_name;
 
 /// A value inside an interpolated string.
@@ -50,24 +53,38 @@ fn leaf(value: &Value, into: &mut dyn Write) -> fmt::Result {
 /// A value as Ruby's `to_s` prints it.
 #[must_use]
 pub fn to_s(value: &Value) -> String {
-    let mut text = String::new();
-    let done = match value {
+    let mut text = Bounded::default();
+    // what is too large ends there, and is refused when its bytes are charged
+    let _ = match value {
         Value::Array(_) | Value::Hash(_) => write_inspect(value, &mut text),
         Value::Undef => Ok(()),
         Value::Regexp(regexp) => write!(text, "(?-mix:{})", regexp.source()),
         leaf => self::leaf(leaf, &mut text),
     };
-    debug_assert!(done.is_ok());
-    text
+    text.0
+}
+
+/// A text that takes no more once it is larger than a value may be: lists that are shared may be much
+/// larger written out than they are.
+#[derive(Default)]
+struct Bounded(String);
+
+impl Write for Bounded {
+    fn write_str(&mut self, piece: &str) -> fmt::Result {
+        if self.0.len() as u64 > VALUE_BYTES_MAX {
+            return Err(fmt::Error);
+        }
+        self.0.push_str(piece);
+        Ok(())
+    }
 }
 
 /// A value as Ruby's `inspect` prints it.
 #[must_use]
 pub fn inspect(value: &Value) -> String {
-    let mut text = String::new();
-    let done = write_inspect(value, &mut text);
-    debug_assert!(done.is_ok());
-    text
+    let mut text = Bounded::default();
+    let _ = write_inspect(value, &mut text);
+    text.0
 }
 
 fn write_inspect(value: &Value, into: &mut dyn Write) -> fmt::Result {
@@ -153,8 +170,7 @@ pub fn equal(left: &Value, right: &Value) -> bool {
 }
 
 /// Ruby's `flatten`.
-#[must_use]
-pub fn flatten(values: &[Value]) -> Vec<Value> {
+pub(crate) fn flatten(values: &[Value]) -> Vec<Value> {
     let mut flat = Vec::with_capacity(values.len());
     flatten_into(values, &mut flat);
     flat
@@ -169,31 +185,40 @@ fn flatten_into(values: &[Value], flat: &mut Vec<Value>) {
     }
 }
 
-/// A value as functions of the old kind get it: patterns, versions, times and bytes are texts, and so is
-/// undef where it is an argument itself.
-#[must_use]
-pub fn old_argument(value: &Value) -> Value {
-    match value {
-        Value::Undef => Value::from(""),
-        other => old(other),
+impl Evaluator<'_> {
+    /// A value as functions of the old kind get it: patterns, versions, times and bytes are texts, and so
+    /// is undef where it is an argument itself. It is walked through, which takes its share of the budget.
+    pub fn old_argument(&self, value: &Value) -> Eval {
+        match value {
+            Value::Undef => Ok(Value::from("")),
+            other => self.old_value(other),
+        }
     }
-}
 
-fn old(value: &Value) -> Value {
-    match value {
-        Value::Regexp(_)
-        | Value::SemVer(_)
-        | Value::SemVerRange(_)
-        | Value::Binary(_)
-        | Value::Timespan(_)
-        | Value::Timestamp(_) => Value::from(value.to_string()),
-        Value::Array(elements) => Value::array(elements.iter().map(old).collect()),
-        Value::Hash(entries) => Value::hash(
-            entries
-                .iter()
-                .map(|(key, value)| (old(key), old(value)))
-                .collect(),
-        ),
-        other => other.clone(),
+    fn old_value(&self, value: &Value) -> Eval {
+        Ok(match value {
+            Value::Regexp(_)
+            | Value::SemVer(_)
+            | Value::SemVerRange(_)
+            | Value::Binary(_)
+            | Value::Timespan(_)
+            | Value::Timestamp(_) => Value::from(value.to_string()),
+            Value::Array(elements) => {
+                self.stack_check()?;
+                self.charge(elements.len())?;
+                let old = elements.iter().map(|it| self.old_value(it));
+                Value::array(old.collect::<Eval<_>>()?)
+            }
+            Value::Hash(entries) => {
+                self.stack_check()?;
+                self.charge(entries.len() * 2)?;
+                let mut old = Hash::with_capacity(entries.len());
+                for (key, value) in entries.iter() {
+                    old.insert(self.old_value(key)?, self.old_value(value)?);
+                }
+                Value::hash(old)
+            }
+            other => other.clone(),
+        })
     }
 }

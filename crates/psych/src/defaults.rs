@@ -24,6 +24,5 @@ pub const MAX_WARNINGS: usize = 100;
 /// Largest text that is written: no larger than what is read.
 pub const MAX_EMIT_BYTES: usize = MAX_BYTES;
 
-/// Deepest nesting that is written: as deep as an evaluation lets values be, with room for what is put
-/// around them. A level takes some 300 bytes of stack.
-pub const MAX_EMIT_DEPTH: usize = 600;
+/// Deepest nesting that is written: no deeper than what is read, since writing recurses too.
+pub const MAX_EMIT_DEPTH: usize = MAX_DEPTH;

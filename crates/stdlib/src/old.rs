@@ -29,7 +29,7 @@ macro_rules! old_functions {
                         evaluator: &mut evaluator::Evaluator<'_>,
                         call: evaluator::function::Call<'_>,
                     ) -> evaluator::Eval {
-                        let old = $crate::old::Old::of(call);
+                        let old = $crate::old::Old::of(evaluator, call)?;
                         $(old.exactly($name, $exactly)?;)?
                         $(old.at_least($name, $least)?;)?
                         $run(evaluator, &old)
@@ -44,11 +44,13 @@ macro_rules! old_functions {
 pub(crate) use old_functions;
 
 impl Old {
-    pub(crate) fn of(call: Call<'_>) -> Self {
-        Self {
-            place: call.place(),
-            arguments: call.arguments.iter().map(ruby::old_argument).collect(),
-        }
+    pub(crate) fn of(evaluator: &Evaluator<'_>, call: Call<'_>) -> Eval<Self> {
+        let place = call.place();
+        let converted = call.arguments.iter().map(|it| evaluator.old_argument(it));
+        Ok(Self {
+            place,
+            arguments: converted.collect::<Eval<_>>()?,
+        })
     }
 
     /// Arguments as they are, for functions that stand behind one of the new kind.

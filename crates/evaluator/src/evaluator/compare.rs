@@ -27,8 +27,8 @@ impl Evaluator<'_> {
         let left = self.eval(cx, left)?;
         let right = self.eval(cx, right)?;
         let result = match operator {
-            BinaryOp::Eq => equals(&left, &right),
-            BinaryOp::Ne => !equals(&left, &right),
+            BinaryOp::Eq => operands_equal(&left, &right),
+            BinaryOp::Ne => !operands_equal(&left, &right),
             _ => {
                 if let Value::Type(ty) = &left {
                     types(operator, ty, &right)
@@ -207,14 +207,27 @@ impl Evaluator<'_> {
     }
 
     /// For work that goes into values without evaluating expressions.
-    pub(crate) fn stack_check(&self) -> Eval<()> {
+    pub fn stack_check(&self) -> Eval<()> {
         self.stack
             .check()
             .map_err(|exhausted| self.exhausted_raw(&exhausted))
     }
 }
 
-/// The language's `==`.
+/// `==` between two operands: a type is equal to all that take just what it takes, such as an alias. Inside
+/// of lists and in `case` only the same type is.
+fn operands_equal(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::Type(left), Value::Type(right)) => same_type(left, right),
+        _ => equals(left, right),
+    }
+}
+
+fn same_type(left: &pcore::Type, right: &pcore::Type) -> bool {
+    left == right || (left.is_assignable(right) && right.is_assignable(left))
+}
+
+/// The language's `==`, without what it says of types.
 pub(crate) fn equals(left: &Value, right: &Value) -> bool {
     left.equals(right)
 }
@@ -233,9 +246,9 @@ fn types(operator: BinaryOp, left: &pcore::Type, right: &Value) -> bool {
         return false;
     };
     match operator {
-        BinaryOp::Lt => right.is_assignable(left) && left != right,
+        BinaryOp::Lt => right.is_assignable(left) && !same_type(left, right),
         BinaryOp::Le => right.is_assignable(left),
-        BinaryOp::Gt => left.is_assignable(right) && left != right,
+        BinaryOp::Gt => left.is_assignable(right) && !same_type(left, right),
         _ => left.is_assignable(right),
     }
 }

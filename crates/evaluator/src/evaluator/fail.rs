@@ -72,8 +72,9 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    /// Takes the bytes of a text that a function makes.
+    /// Takes the bytes of a text that a function makes, which is no larger than a value may be.
     pub fn charge_bytes(&self, bytes: usize) -> Eval<()> {
+        self.check_size(bytes)?;
         self.budget
             .bytes(bytes as u64)
             .map_err(|exhausted| self.exhausted_raw(&exhausted))

@@ -113,7 +113,14 @@ fn flatten(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
 }
 
 impl Evaluator<'_> {
-    /// `flatten` within the limits: shared lists may be much larger flat.
+    /// Ruby's `flatten`, within the limits.
+    pub fn flatten(&self, values: &[Value]) -> Eval<Vec<Value>> {
+        let mut flat = Vec::new();
+        self.flatten_into(values, &mut flat)?;
+        Ok(flat)
+    }
+
+    /// The same into a list: shared lists may be much larger flat.
     pub(crate) fn flatten_into(&self, values: &[Value], flat: &mut Vec<Value>) -> Eval<()> {
         self.stack_check()?;
         self.charge(values.len())?;

@@ -49,12 +49,11 @@ fn return_(_: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
     Err(Box::new(Unwind::Return(jump(&call, value))))
 }
 
-fn fail(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
-    let words: Vec<String> = call
-        .arguments
-        .iter()
-        .map(|it| ruby::to_s(&ruby::old_argument(it)))
-        .collect();
+fn fail(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    let mut words = Vec::with_capacity(call.len());
+    for word in &call.arguments {
+        words.push(ruby::to_s(&evaluator.old_argument(word)?));
+    }
     raise(words.join(" "))
 }
 

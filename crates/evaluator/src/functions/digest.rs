@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use crate::Evaluator;
 use crate::error::{Eval, raise};
 use crate::function::{Call, Form, Function, one};
-use crate::{label, ruby};
+use crate::label;
 
 pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("md5", &[Form::new(&[one("Any", "text")], md5)]),
@@ -21,8 +21,8 @@ pub(super) static FUNCTIONS: &[Function] = &[
 ];
 
 /// What Ruby takes for a text here.
-fn text(call: &Call<'_>) -> Eval<String> {
-    match ruby::old_argument(call.get(0)) {
+fn text(evaluator: &Evaluator<'_>, call: &Call<'_>) -> Eval<String> {
+    match evaluator.old_argument(call.get(0))? {
         Value::Str(text) => Ok(text.to_string()),
         Value::Bool(flag) => raise(format!("no implicit conversion of {flag} into String")),
         other => raise(format!(
@@ -32,16 +32,22 @@ fn text(call: &Call<'_>) -> Eval<String> {
     }
 }
 
-fn md5(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
-    Ok(Value::from(hex(&Md5::digest(text(&call)?.as_bytes()))))
+fn md5(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    Ok(Value::from(hex(&Md5::digest(
+        text(evaluator, &call)?.as_bytes(),
+    ))))
 }
 
-fn sha1(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
-    Ok(Value::from(hex(&Sha1::digest(text(&call)?.as_bytes()))))
+fn sha1(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    Ok(Value::from(hex(&Sha1::digest(
+        text(evaluator, &call)?.as_bytes(),
+    ))))
 }
 
-fn sha256(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
-    Ok(Value::from(hex(&Sha256::digest(text(&call)?.as_bytes()))))
+fn sha256(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    Ok(Value::from(hex(&Sha256::digest(
+        text(evaluator, &call)?.as_bytes(),
+    ))))
 }
 
 /// A digest as text.

@@ -5,7 +5,7 @@ use pcore::Value;
 use crate::Evaluator;
 use crate::error::{Eval, raise};
 use crate::function::{Call, Form, Function, any};
-use crate::{label, ruby};
+use crate::label;
 
 pub(super) static FUNCTIONS: &[Function] = &[Function::new(
     "shellquote",
@@ -13,9 +13,9 @@ pub(super) static FUNCTIONS: &[Function] = &[Function::new(
 )];
 
 fn shellquote(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
-    call.arguments
-        .iter_mut()
-        .for_each(|it| *it = ruby::old_argument(it));
+    for argument in &mut call.arguments {
+        *argument = evaluator.old_argument(argument)?;
+    }
     let mut words = Vec::new();
     evaluator.flatten_into(&call.arguments, &mut words)?;
     let mut quoted = Vec::with_capacity(words.len());

@@ -21,9 +21,9 @@ pub(super) static FUNCTIONS: &[Function] = &[Function::new(
 )];
 
 fn sprintf(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
-    call.arguments
-        .iter_mut()
-        .for_each(|it| *it = ruby::old_argument(it));
+    for argument in &mut call.arguments {
+        *argument = evaluator.old_argument(argument)?;
+    }
     let Value::Str(format) = call.get(0) else {
         return raise(format!(
             "no implicit conversion of {} into String",

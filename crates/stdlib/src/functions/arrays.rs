@@ -254,7 +254,7 @@ fn hash(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
     let Some(list) = old.list(0) else {
         return raise("hash(): Requires array to work with");
     };
-    let flat = ruby::flatten(list);
+    let flat = evaluator.flatten(list)?;
     evaluator.charge(flat.len())?;
     if let [entries @ Value::Hash(_)] = flat.as_slice() {
         return Ok(entries.clone());
@@ -278,7 +278,7 @@ fn values_at(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
     let Some(list) = old.list(0) else {
         return raise("values_at(): Requires array to work with");
     };
-    let indices = ruby::flatten(&old.arguments[1..2]);
+    let indices = evaluator.flatten(&old.arguments[1..2])?;
     if indices.is_empty() {
         return raise("values_at(): You must provide at least one positive index to collect");
     }
@@ -345,7 +345,7 @@ fn zip(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
     if !flat {
         return Ok(Value::array(pairs));
     }
-    let pairs = ruby::flatten(&pairs);
+    let pairs = evaluator.flatten(&pairs)?;
     evaluator.charge(pairs.len())?;
     Ok(Value::array(pairs))
 }

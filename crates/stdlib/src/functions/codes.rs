@@ -4,6 +4,8 @@ use evaluator::function::{Call, Form, Function, one};
 use evaluator::{Eval, Evaluator, raise, ruby};
 use pcore::Value;
 
+use crate::defaults::NESTING_MAX;
+
 macro_rules! both {
     ($($name:literal => $run:path),+) => {
         &[$(Function::new($name, &[Form::new(&[one("Any", "object")], $run)])),+]
@@ -46,6 +48,7 @@ fn to_python(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
 
 /// What is no data is written in its form as rich data.
 fn code(evaluator: &Evaluator<'_>, value: &Value, language: &Language) -> Eval {
+    check_nesting(evaluator, value, 0)?;
     let rich = value
         .to_rich_json()
         .or_else(|error| raise(error.to_string()))?;
@@ -53,6 +56,27 @@ fn code(evaluator: &Evaluator<'_>, value: &Value, language: &Language) -> Eval {
     write(evaluator, &Value::from_json(&rich), language, &mut text)?;
     evaluator.charge_bytes(text.len())?;
     Ok(Value::from(text))
+}
+
+/// And takes its share of the budget: lists that are shared may be much larger written out.
+fn check_nesting(evaluator: &Evaluator<'_>, value: &Value, depth: usize) -> Eval<()> {
+    evaluator.charge_element()?;
+    if depth > NESTING_MAX {
+        return raise(format!(
+            "collections are nested deeper than {NESTING_MAX} levels"
+        ));
+    }
+    match value {
+        Value::Array(list) => list
+            .iter()
+            .try_for_each(|it| check_nesting(evaluator, it, depth + 1)),
+        Value::Hash(entries) => entries.iter().try_for_each(|(key, it)| {
+            check_nesting(evaluator, key, depth + 1)?;
+            check_nesting(evaluator, it, depth + 1)
+        }),
+        Value::Sensitive(inner) => check_nesting(evaluator, inner, depth + 1),
+        _ => Ok(()),
+    }
 }
 
 fn write(

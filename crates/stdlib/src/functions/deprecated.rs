@@ -21,7 +21,7 @@ macro_rules! predicates {
         &[$(Function::new($name, &[Form::new(&[any("Any", "args")], {
             fn entry(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
                 warn(evaluator, &call, $name, $instead);
-                let old = if $raw { Old::raw(call) } else { Old::of(call) };
+                let old = if $raw { Old::raw(call) } else { Old::of(evaluator, call)? };
                 predicate(&old, $name, $wrong, $is)
             }
             entry

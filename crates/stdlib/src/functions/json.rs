@@ -80,7 +80,7 @@ impl Style {
                 .and_then(|it| it.get_str("allow_nan"))
                 .is_some_and(Value::is_truthy),
             nesting_max: match nesting {
-                None => 100,
+                None => NESTING_MAX,
                 Some(0 | -1) => NESTING_MAX,
                 Some(limit) => usize::try_from(limit)
                     .unwrap_or(NESTING_MAX)

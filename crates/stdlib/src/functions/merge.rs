@@ -131,6 +131,7 @@ fn deep_merge(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
 }
 
 fn deeply(evaluator: &Evaluator<'_>, left: &Hash, right: &Hash) -> Eval<Hash> {
+    evaluator.stack_check()?;
     evaluator.charge(left.len() + right.len())?;
     let mut all = left.clone();
     for (key, value) in right.iter() {

@@ -1,15 +1,17 @@
 //! The functions, one file for each family, each with its table.
 
+mod affixes;
 mod arrays;
 mod booleans;
 mod catalog;
 mod codes;
+mod deletes;
 mod deprecated;
+mod dig;
 mod digests;
 mod encode;
 mod facts;
 mod files;
-mod hashes;
 mod json;
 mod merge;
 mod network;
@@ -37,20 +39,22 @@ use evaluator::function::Function;
 /// All functions, by family.
 pub(crate) fn all() -> impl Iterator<Item = &'static [Function]> {
     [
+        affixes::FUNCTIONS,
         arrays::FUNCTIONS,
         booleans::FUNCTIONS,
         catalog::FUNCTIONS,
         codes::FUNCTIONS,
+        deletes::FUNCTIONS,
         deprecated::FUNCTIONS,
         deprecated::OTHERS,
+        dig::FUNCTIONS,
+        dig::NEW,
         digests::FUNCTIONS,
         digests::OLD,
         encode::FUNCTIONS,
         encode::ESCAPES,
         facts::FUNCTIONS,
         files::FUNCTIONS,
-        hashes::FUNCTIONS,
-        hashes::NESTED,
         json::FUNCTIONS,
         merge::FUNCTIONS,
         merge::DEEP,

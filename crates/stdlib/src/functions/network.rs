@@ -64,7 +64,8 @@ fn enclose_ipv6(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
         ));
     }
     let mut all: Vec<Value> = Vec::new();
-    for value in ruby::flatten(&old.arguments)
+    for value in evaluator
+        .flatten(&old.arguments)?
         .iter()
         .filter(|it| !it.is_undef())
     {

@@ -18,8 +18,8 @@ fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit())
 }
 
-fn clamp(_: &mut Evaluator<'_>, old: &Old) -> Eval {
-    let flat = ruby::flatten(&old.arguments);
+fn clamp(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+    let flat = evaluator.flatten(&old.arguments)?;
     if flat.len() != 3 {
         return raise("clamp(): Wrong number of arguments, need three to clamp");
     }

@@ -125,15 +125,17 @@ fn seeded_rand_string(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
 }
 
 /// `join(':')` of seeds, where a list without elements is a piece too.
-fn joined(seeds: &[Value]) -> String {
-    let texts: Vec<String> = seeds
-        .iter()
-        .map(|seed| match seed {
-            Value::Array(inner) => joined(inner),
+fn joined(evaluator: &Evaluator<'_>, seeds: &[Value]) -> Eval<String> {
+    evaluator.stack_check()?;
+    let mut texts = Vec::with_capacity(seeds.len());
+    for seed in seeds {
+        evaluator.charge_element()?;
+        texts.push(match seed {
+            Value::Array(inner) => joined(evaluator, inner)?,
             other => ruby::to_s(other),
-        })
-        .collect();
-    texts.join(":")
+        });
+    }
+    Ok(texts.join(":"))
 }
 
 fn rand_string(evaluator: &mut Evaluator<'_>, length: i64, charset: &str, seeds: &[Value]) -> Eval {
@@ -147,7 +149,7 @@ fn rand_string(evaluator: &mut Evaluator<'_>, length: i64, charset: &str, seeds:
         evaluator.charge_element()?;
         let mut seeds = seeds.to_vec();
         seeds.push(Value::Int(place));
-        let arguments = vec![count.clone(), Value::from(joined(&seeds))];
+        let arguments = vec![count.clone(), Value::from(joined(evaluator, &seeds)?)];
         let index = evaluator.call_function("fqdn_rand", arguments, None)?;
         let index = index.as_int().and_then(|it| usize::try_from(it).ok());
         text.extend(index.and_then(|index| letters.get(index)));
@@ -198,7 +200,7 @@ fn rotated(evaluator: &Evaluator<'_>, value: &Value, seeds: &[Value]) -> Eval {
         },
         fqdn => fqdn,
     };
-    let named = joined(&[fqdn, Value::array(seeds.to_vec())]);
+    let named = joined(evaluator, &[fqdn, Value::array(seeds.to_vec())])?;
     let mut random = Random::new(&Md5::digest(named.as_bytes()));
     Ok(match value {
         Value::Str(text) if text.chars().nth(1).is_some() => {

@@ -49,6 +49,7 @@ pub(super) fn unwrapped(evaluator: &Evaluator<'_>, value: &Value) -> Eval<(Value
 }
 
 fn unwrap(evaluator: &Evaluator<'_>, value: &Value, found: &mut bool) -> Eval {
+    evaluator.stack_check()?;
     evaluator.charge_element()?;
     Ok(match value {
         Value::Sensitive(inner) => {

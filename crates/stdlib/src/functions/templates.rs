@@ -4,8 +4,8 @@ use evaluator::function::{Call, Form, Function, one, optional};
 use evaluator::{Eval, Evaluator, raise};
 use pcore::{Kind, Type, Value};
 
+use super::dig::collect;
 use super::files::read;
-use super::hashes::collect;
 
 pub(super) static FUNCTIONS: &[Function] = &[
     Function::new(

@@ -13,7 +13,7 @@ use super::validate_numbers::{validate_integer, validate_numeric, validate_sleng
 use crate::aliases;
 use crate::old::{Old, class};
 
-type Validate = fn(&Old) -> Eval<()>;
+type Validate = fn(&Evaluator<'_>, &Old) -> Eval<()>;
 
 /// What each of them does, for calls by name.
 const VALIDATORS: [(&str, Validate); 14] = [
@@ -41,8 +41,8 @@ macro_rules! validators {
                     "the function '", $name, "' is deprecated: give the parameter the type ", $instead
                 );
                 evaluator.host().log(Level::Warning, text, &call.place());
-                let old = if $raw { Old::raw(call) } else { Old::of(call) };
-                $run(&old).map(|()| Value::Undef)
+                let old = if $raw { Old::raw(call) } else { Old::of(evaluator, call)? };
+                $run(evaluator, &old).map(|()| Value::Undef)
             }
             entry
         })])),+]
@@ -157,7 +157,7 @@ fn previous(evaluator: &mut Evaluator<'_>, name: &str, call: Call<'_>) -> Eval<b
     old.arguments.drain(..2);
     let known = VALIDATORS.iter().find(|(known, _)| *known == name);
     let result = match known {
-        Some((_, validate)) => validate(&old),
+        Some((_, validate)) => validate(evaluator, &old),
         None => evaluator.call_function(name, old.arguments, None).map(drop),
     };
     match result {
@@ -191,7 +191,7 @@ fn each(old: &Old, name: &str, is: fn(&Value) -> bool, kind: &str) -> Eval<()> {
     }
 }
 
-fn validate_array(old: &Old) -> Eval<()> {
+fn validate_array(_: &Evaluator<'_>, old: &Old) -> Eval<()> {
     each(
         old,
         "validate_array",
@@ -200,7 +200,7 @@ fn validate_array(old: &Old) -> Eval<()> {
     )
 }
 
-fn validate_bool(old: &Old) -> Eval<()> {
+fn validate_bool(_: &Evaluator<'_>, old: &Old) -> Eval<()> {
     each(
         old,
         "validate_bool",
@@ -209,7 +209,7 @@ fn validate_bool(old: &Old) -> Eval<()> {
     )
 }
 
-fn validate_hash(old: &Old) -> Eval<()> {
+fn validate_hash(_: &Evaluator<'_>, old: &Old) -> Eval<()> {
     each(
         old,
         "validate_hash",
@@ -218,12 +218,12 @@ fn validate_hash(old: &Old) -> Eval<()> {
     )
 }
 
-fn validate_string(old: &Old) -> Eval<()> {
+fn validate_string(_: &Evaluator<'_>, old: &Old) -> Eval<()> {
     let is = |it: &Value| matches!(it, Value::Str(_) | Value::Undef);
     each(old, "validate_string", is, "a string")
 }
 
-fn validate_absolute_path(old: &Old) -> Eval<()> {
+fn validate_absolute_path(_: &Evaluator<'_>, old: &Old) -> Eval<()> {
     some(old, "validate_absolute_path")?;
     for argument in &old.arguments {
         let candidates = argument
@@ -250,7 +250,7 @@ fn texts(old: &Old, name: &str, is: fn(&Value) -> bool, what: &str) -> Eval<()> 
     Ok(())
 }
 
-fn validate_domain_name(old: &Old) -> Eval<()> {
+fn validate_domain_name(_: &Evaluator<'_>, old: &Old) -> Eval<()> {
     let is = |it: &Value| it.as_str().is_some_and(is_domain);
     texts(
         old,
@@ -260,24 +260,24 @@ fn validate_domain_name(old: &Old) -> Eval<()> {
     )
 }
 
-fn validate_email_address(old: &Old) -> Eval<()> {
+fn validate_email_address(_: &Evaluator<'_>, old: &Old) -> Eval<()> {
     let is = |it: &Value| it.as_str().is_some_and(is_email);
     texts(old, "validate_email_address", is, "valid email address")
 }
 
-fn validate_ip_address(old: &Old) -> Eval<()> {
+fn validate_ip_address(_: &Evaluator<'_>, old: &Old) -> Eval<()> {
     texts(old, "validate_ip_address", is_ip, "valid IP address.")
 }
 
-fn validate_ipv4_address(old: &Old) -> Eval<()> {
+fn validate_ipv4_address(_: &Evaluator<'_>, old: &Old) -> Eval<()> {
     texts(old, "validate_ipv4_address", is_ipv4, "valid IPv4 address.")
 }
 
-fn validate_ipv6_address(old: &Old) -> Eval<()> {
+fn validate_ipv6_address(_: &Evaluator<'_>, old: &Old) -> Eval<()> {
     texts(old, "validate_ipv6_address", is_ipv6, "valid IPv6 address.")
 }
 
-fn validate_re(old: &Old) -> Eval<()> {
+fn validate_re(evaluator: &Evaluator<'_>, old: &Old) -> Eval<()> {
     if !matches!(old.len(), 2 | 3) {
         return raise(format!(
             "validate_re(): wrong number of arguments ({}; must be 2 or 3)",
@@ -290,7 +290,7 @@ fn validate_re(old: &Old) -> Eval<()> {
             class(old.get(0))
         ));
     };
-    for pattern in ruby::flatten(&old.arguments[1..2]) {
+    for pattern in evaluator.flatten(&old.arguments[1..2])? {
         let regex = match &pattern {
             Value::Str(source) => Regex::new(source),
             Value::Regexp(regexp) => Regex::new(regexp.source()),

@@ -1,6 +1,6 @@
 //! `validate_integer`, `validate_numeric`, `validate_slength`: numbers and lengths within bounds.
 
-use evaluator::{Eval, raise, ruby};
+use evaluator::{Eval, Evaluator, raise, ruby};
 use pcore::{Value, ruby_float};
 
 use crate::old::{Old, class};
@@ -33,11 +33,11 @@ const NUMERIC: Kind = Kind {
     shown: ruby_float,
 };
 
-pub(super) fn validate_integer(old: &Old) -> Eval<()> {
+pub(super) fn validate_integer(_: &Evaluator<'_>, old: &Old) -> Eval<()> {
     numbers(old, &INTEGER)
 }
 
-pub(super) fn validate_numeric(old: &Old) -> Eval<()> {
+pub(super) fn validate_numeric(_: &Evaluator<'_>, old: &Old) -> Eval<()> {
     numbers(old, &NUMERIC)
 }
 
@@ -163,7 +163,7 @@ fn as_integer(value: &Value) -> Option<i64> {
     }
 }
 
-pub(super) fn validate_slength(old: &Old) -> Eval<()> {
+pub(super) fn validate_slength(_: &Evaluator<'_>, old: &Old) -> Eval<()> {
     if !matches!(old.len(), 2 | 3) {
         return raise(format!(
             "validate_slength(): Wrong number of arguments ({}; must be 2 or 3)",

@@ -1,8 +1,8 @@
 //! What comes from the host: time, chance, facts, files, resources.
 
-use evaluator::{CodeMap, Level};
+use evaluator::{CodeMap, Level, Limits};
 
-use crate::world::{World, error, run, value};
+use crate::world::{World, error, run, run_within, value};
 
 #[test]
 fn time_and_chance_are_the_hosts() {
@@ -151,5 +151,44 @@ fn limits_hold_inside_functions() {
     // 2^40 elements asked for: a million are made
     assert_eq!(value("range(0, 1099511627776).length"), "1000000");
     assert!(error("convert_base(sprintf('%01001d', 1), 2)").contains("more than 1000 digits"));
+    let deep = "Integer[1,400].reduce([]) |$m, $x| { [$m] }";
+    for function in ["to_json", "to_yaml", "to_ruby", "to_python"] {
+        let text = error(&format!("$d = {deep}\n{function}($d)"));
+        assert!(
+            text.contains("too deep") || text.contains("deeper than 100"),
+            "{text}"
+        );
+    }
     assert!(error("pw_hash(sprintf('%0600d', 1), 'MD5', 's')").contains("more than 511 bytes"));
+}
+
+/// Lists that hold each other three times over: 3^60 texts, if they were written out.
+#[test]
+fn shared_lists_take_their_share_of_the_budget() {
+    let limits = Limits {
+        bytes_max: 1 << 20,
+        ..Limits::default()
+    };
+    let wide = "Integer[1,60].reduce('x') |$m, $x| { [$m, $m, $m] }";
+    for call in [
+        "to_json($d)",
+        "to_yaml($d)",
+        "to_ruby($d)",
+        "to_toml({a => $d})",
+        "stdlib::rewrap_sensitive_data($d)",
+        "hash([$d])",
+        "join_keys_to_values({a => $d}, '')",
+        "prefix([$d], 'a')",
+    ] {
+        let text = run_within(
+            &World::default(),
+            limits.clone(),
+            &format!("$d = {wide}\n{call}"),
+        );
+        let text = text.expect_err(call);
+        assert!(
+            text.contains("budget") || text.contains("more than"),
+            "{call}: {text}"
+        );
+    }
 }

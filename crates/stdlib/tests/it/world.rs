@@ -43,11 +43,15 @@ impl Host for World {
 
 /// What a program gives in this world, as a program writes it.
 pub(crate) fn run(world: &World, program: &str) -> Result<String, String> {
+    run_within(world, Limits::default(), program)
+}
+
+pub(crate) fn run_within(world: &World, limits: Limits, program: &str) -> Result<String, String> {
     let facts = r#"{"networking": {"fqdn": "web1.example.com",
         "interfaces": {"eth0": {"ip": "10.0.0.1", "mac": "00:11:22:33:44:55", "network": "10.0.0.0"}}},
         "os": {"name": "Debian", "release": {"major": "12"}}, "list": ["a"]}"#;
     let facts = Value::from_json(&serde_json::from_str(facts).expect("it is JSON"));
-    let mut evaluator = Evaluator::new(world, Limits::default(), Parsed::new());
+    let mut evaluator = Evaluator::new(world, limits, Parsed::new());
     evaluator.set_global("facts", facts);
     match evaluator.evaluate(program, None) {
         Ok(value) => Ok(value.to_program_string()),

@@ -1,0 +1,135 @@
+//! `prefix`, `suffix`, `join_keys_to_values`: something in front of texts or behind them.
+
+use evaluator::function::Function;
+use evaluator::{Eval, Evaluator, raise, ruby};
+use pcore::{Hash, Value};
+
+use crate::old::{Old, class, old_functions};
+
+pub(super) static FUNCTIONS: &[Function] = old_functions! {
+    "join_keys_to_values" => join_keys_to_values;
+    "prefix" => prefix;
+    "suffix" => suffix;
+};
+
+fn join_keys_to_values(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+    if old.len() != 2 {
+        return raise(format!(
+            "join_keys_to_values(): Takes exactly two arguments, but {} given.",
+            old.len()
+        ));
+    }
+    let Some(entries) = old.hash(0) else {
+        return raise(format!(
+            "join_keys_to_values(): The first argument must be a hash, but a {} was given.",
+            class(old.get(0))
+        ));
+    };
+    let Some(separator) = old.text(1) else {
+        return raise(format!(
+            "join_keys_to_values(): The second argument must be a string, but a {} was given.",
+            class(old.get(1))
+        ));
+    };
+    let mut joined = Vec::new();
+    let mut join = |key: &str, value: &str| {
+        evaluator.charge_bytes(key.len() + separator.len() + value.len())?;
+        joined.push(Value::from(format!("{key}{separator}{value}")));
+        evaluator.charge_element()
+    };
+    for (key, value) in entries.iter() {
+        let key = ruby::to_s(key);
+        match value {
+            Value::Array(values) => {
+                for value in values.iter() {
+                    join(&key, &ruby::to_s(value))?;
+                }
+            }
+            other => join(&key, &ruby::to_s(other))?,
+        }
+    }
+    // a value that reads `undef` leaves the key alone
+    for (at, bare) in bare_keys(entries) {
+        if let Some(text) = joined.get_mut(at) {
+            *text = bare;
+        }
+    }
+    Ok(Value::array(joined))
+}
+
+/// Where in the flat result a key stands whose value is `undef`.
+fn bare_keys(entries: &Hash) -> Vec<(usize, Value)> {
+    let mut at = 0;
+    let mut found = Vec::new();
+    for (key, value) in entries.iter() {
+        match value {
+            Value::Array(values) => at += values.len(),
+            other => {
+                if other.as_str() == Some("undef") {
+                    found.push((at, Value::from(ruby::to_s(key))));
+                }
+                at += 1;
+            }
+        }
+    }
+    found
+}
+
+fn prefix(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+    affixed(evaluator, old, "prefix", |text, affix| {
+        format!("{affix}{text}")
+    })
+}
+
+fn suffix(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+    affixed(evaluator, old, "suffix", |text, affix| {
+        format!("{text}{affix}")
+    })
+}
+
+fn affixed(
+    evaluator: &Evaluator<'_>,
+    old: &Old,
+    name: &str,
+    join: fn(&str, &str) -> String,
+) -> Eval {
+    old.some(name, "1")?;
+    if !matches!(old.get(0), Value::Array(_) | Value::Hash(_)) {
+        return raise(format!(
+            "{name}(): expected first argument to be an Array or a Hash, got {}",
+            ruby::inspect(old.get(0))
+        ));
+    }
+    let affix = match old.get(1) {
+        Value::Undef | Value::Bool(false) => "",
+        Value::Str(text) => text,
+        other => {
+            return raise(format!(
+                "{name}(): expected second argument to be a String, got {}",
+                ruby::inspect(other)
+            ));
+        }
+    };
+    let made = |value: &Value| -> Eval {
+        let text = join(&ruby::to_s(value), affix);
+        evaluator.charge_element()?;
+        evaluator.charge_bytes(text.len())?;
+        Ok(Value::from(text))
+    };
+    match old.get(0) {
+        Value::Hash(entries) => {
+            let mut all = Hash::with_capacity(entries.len());
+            for (key, value) in entries.iter() {
+                all.insert(made(key)?, value.clone());
+            }
+            Ok(Value::hash(all))
+        }
+        other => {
+            let list = other.as_array().unwrap_or_default();
+            list.iter()
+                .map(made)
+                .collect::<Eval<Vec<_>>>()
+                .map(Value::array)
+        }
+    }
+}

@@ -89,6 +89,7 @@ impl Preparation {
             timeout: request.timeout.unwrap_or(self.run_timeout),
             concurrency: request.concurrency,
             noop: request.noop,
+            after_restart: request.after_restart,
             trace,
         };
         Ok(job.sealed(&self.seal))

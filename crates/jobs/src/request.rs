@@ -52,6 +52,9 @@ pub struct TaskRequest {
     pub plan_job: Option<i64>,
     /// What is written of that plan with the job, if this server runs the plan.
     pub mark: Option<PlanMark>,
+    /// If this server came back just now, nodes that are away get time to do so too, since whoever asks
+    /// was there before.
+    pub after_restart: bool,
     /// The slot of a schedule that it runs for; a slot has one job at most.
     pub slot: Option<SlotKey>,
 }

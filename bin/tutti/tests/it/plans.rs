@@ -241,6 +241,10 @@ async fn plans_end_as_if_nobody_had_killed_the_server() {
         }
         world.kill_server().await;
         world.start_server().await;
+        // Else nothing would be done between many kills, and the plans would stand still.
+        if random.random_bool(0.7) {
+            world.client.connected(NODES.len()).await.unwrap();
+        }
         let mut running = Vec::new();
         for (plan, id) in under_way {
             let job = world

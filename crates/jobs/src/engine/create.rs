@@ -48,6 +48,7 @@ impl Engine {
             timeout,
             concurrency,
             noop,
+            after_restart,
             mut trace,
         } = prepared;
         let key = self.new_key();
@@ -61,7 +62,7 @@ impl Engine {
             })
             .collect();
         // A plan that goes on after a restart is quicker than the nodes that come back.
-        let after_restart = row.mark.is_some() && Instant::now() < self.recovering_until;
+        let after_restart = after_restart && Instant::now() < self.recovering_until;
         let connected = ways.iter().flatten().count();
         let mut slots = self
             .scheduler

@@ -31,6 +31,8 @@ pub(crate) struct Prepared {
     pub(crate) timeout: Duration,
     pub(crate) concurrency: Option<usize>,
     pub(crate) noop: bool,
+    /// As in [`TaskRequest`](crate::TaskRequest).
+    pub(crate) after_restart: bool,
     pub(crate) trace: Option<JobTrace>,
 }
 

@@ -102,12 +102,13 @@ async fn load(parts: &Arc<Parts>, plan: i64) -> Result<Loaded, Trouble> {
         Trouble::Broken(Fault::new("tutti/plan-unreadable", msg))
     };
     let launch = Launch::unseal(&sealed, &parts.seal).ok_or_else(unreadable)?;
-    let actor = Arc::new(Actor {
+    let mut actor = Actor {
         plan_job: plan,
         environment: launch.environment.clone(),
         owner: launch.owner.clone(),
         owner_id: launch.owner_id.clone(),
-    });
+        went_on: false,
+    };
     let programs = Arc::clone(&parts.programs);
     // Reading code blocks.
     let program = tokio::task::spawn_blocking(move || programs.program(&launch));
@@ -132,10 +133,11 @@ async fn load(parts: &Arc<Parts>, plan: i64) -> Result<Loaded, Trouble> {
             break;
         }
     }
+    actor.went_on = !journal.is_empty();
     Ok(Loaded {
         program,
         journal,
-        actor,
+        actor: Arc::new(actor),
     })
 }
 

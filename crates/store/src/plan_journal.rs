@@ -191,10 +191,13 @@ impl Asks {
 
 impl PlanMark {
     /// Written with the job.
-    pub(crate) fn steps(&self, plan_job: i64, job: JobNumber, into: &mut Vec<Step<'_>>) {
+    pub(crate) fn before(&self, plan_job: i64, into: &mut Vec<Step<'_>>) {
         for change in &self.before {
             change.steps(plan_job, into);
         }
+    }
+
+    pub(crate) fn begin(&self, plan_job: i64, job: JobNumber, into: &mut Vec<Step<'_>>) {
         into.push(self.step.begin(plan_job, Some(job)));
     }
 }

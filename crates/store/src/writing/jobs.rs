@@ -150,11 +150,15 @@ pub(crate) fn plan_insert<'a>(
     }
     steps.extend(job.slot.map(|slot| slot.launch(number)));
     if let Some(plan_job) = job.plan_job {
+        // What the plan told before comes before what this job tells.
+        if let Some(mark) = &job.mark {
+            mark.before(plan_job, steps);
+        }
         for step in plan_jobs::join(plan_job, number, job.task.as_deref(), job.created_ms) {
             steps.push(step);
         }
         if let Some(mark) = &job.mark {
-            mark.steps(plan_job, number, steps);
+            mark.begin(plan_job, number, steps);
         }
     }
     for run in &job.runs {

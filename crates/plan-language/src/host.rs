@@ -159,6 +159,14 @@ impl Host for PlanHost<'_> {
         now.ok_or_else(|| failure::plain("tutti/clock", "the clock is far from any time"))
     }
 
+    fn random(&self) -> Eval<[u8; 16]> {
+        let drawn = || Outcome::ok(Json::from(rand::random::<u128>().to_string()));
+        let noted = self.branch.note("random", "", Json::Null, drawn);
+        let noted = noted.map_err(failure::unwind)?;
+        let number: Option<u128> = noted.value.as_str().and_then(|text| text.parse().ok());
+        Ok(number.unwrap_or_default().to_be_bytes())
+    }
+
     fn apply(&self, _: &mut Evaluator<'_>, _: ApplyBlock<'_>) -> Eval {
         Err(failure::plain(
             "tutti/not-supported",

@@ -7,10 +7,11 @@ use crate::world::{World, failure, value, write};
 const PLAN: &str = "plan m::p() {\n\
     $one = run_task('m::echo', 'a', n => m::number())\n\
     $time = Timestamp.new()\n\
+    $dice = run_task('m::echo', 'c', dice => [1, 2, 3, 4, 5, 6, 7, 8].shuffle).first['input']['dice']\n\
     out::message('between')\n\
     $two = run_task('m::hold', 'b')\n\
     $three = parallelize(['a', 'b', 'c']) |$n| { run_task('m::echo', $n, m => m::late()).first['node'] }\n\
-    return [$one.first['input']['n'], $two.ok, $three, $time =~ Timestamp] }";
+    return [$one.first['input']['n'], $two.ok, $three, $time =~ Timestamp, $dice.length] }";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_plan_goes_on_with_the_code_that_it_began_with() {
@@ -42,7 +43,7 @@ async fn a_plan_goes_on_with_the_code_that_it_began_with() {
     world.start().await;
     assert_eq!(
         value(world.over(plan).await),
-        json!([1, true, ["a", "b", "c"], true])
+        json!([1, true, ["a", "b", "c"], true, 8])
     );
     assert_eq!(world.told(plan, "out_message").await, ["between"]);
     let expected = [
@@ -50,6 +51,7 @@ async fn a_plan_goes_on_with_the_code_that_it_began_with() {
         "a m::echo",
         "b m::echo",
         "b m::hold",
+        "c m::echo",
         "c m::echo",
     ];
     assert_eq!(world.nodes.ran(), expected, "each once");

@@ -25,6 +25,9 @@ pub trait CodeVersion: Debug + Send + Sync {
     /// Its name.
     fn environment(&self) -> &EnvironmentName;
 
+    /// Where it is.
+    fn directory(&self) -> &Path;
+
     /// What names this version for ever; `None`: the code may change at any time.
     fn code_id(&self) -> Option<&str>;
 
@@ -50,6 +53,10 @@ pub trait CodeVersion: Debug + Send + Sync {
     /// `None`. `path` is relative to its directory. `None`: there is no such file.
     fn source(&self, module: Option<&str>, path: &str) -> Result<Option<Source>, CodeError>;
 
+    /// What a directory of a module or of the environment holds, by name; nothing if there is no such
+    /// directory. `path` is as for [`source`](Self::source).
+    fn entries(&self, module: Option<&str>, path: &str) -> Result<Vec<Entry>, CodeError>;
+
     /// A file as nodes ask for it. `module` is `None` for [`Mount::Plugins`] only; `path` is
     /// relative to the module's directory of that mount, not percent-encoded.
     fn file(&self, mount: Mount, module: Option<&str>, path: &str) -> Result<CodeFile, CodeError>;
@@ -74,6 +81,15 @@ pub struct Source {
     pub path: PathBuf,
     /// Its content.
     pub content: Vec<u8>,
+}
+
+/// What a directory holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its name.
+    pub name: String,
+    /// Whether it is a directory, or a link to one.
+    pub is_directory: bool,
 }
 
 /// A task in a list.

@@ -18,7 +18,7 @@ mod mount;
 mod plan;
 
 pub use blobs::{Blob, BlobError, Blobs};
-pub use code::{Code, CodeFile, CodeVersion, Module, Source, Task, TaskFile, TaskSummary};
+pub use code::{Code, CodeFile, CodeVersion, Entry, Module, Source, Task, TaskFile, TaskSummary};
 pub use directory::EnvironmentDir;
 pub use environment::{EnvironmentName, EnvironmentNameError};
 pub use error::CodeError;

@@ -20,7 +20,7 @@ use pxp::task::TaskName;
 use self::modules::Modules;
 use crate::hash::Hashes;
 use crate::{
-    Code, CodeError, CodeFile, CodeVersion, EnvironmentName, Module, Mount, Plan, PlanName,
+    Code, CodeError, CodeFile, CodeVersion, Entry, EnvironmentName, Module, Mount, Plan, PlanName,
     PlanSummary, Source, Task, TaskSummary,
 };
 
@@ -114,6 +114,10 @@ impl CodeVersion for Version {
         &self.environment
     }
 
+    fn directory(&self) -> &Path {
+        &self.directory
+    }
+
     fn code_id(&self) -> Option<&str> {
         None
     }
@@ -144,6 +148,10 @@ impl CodeVersion for Version {
 
     fn source(&self, module: Option<&str>, path: &str) -> Result<Option<Source>, CodeError> {
         self.read_source(module, path)
+    }
+
+    fn entries(&self, module: Option<&str>, path: &str) -> Result<Vec<Entry>, CodeError> {
+        self.list_entries(module, path)
     }
 
     fn file(&self, mount: Mount, module: Option<&str>, path: &str) -> Result<CodeFile, CodeError> {

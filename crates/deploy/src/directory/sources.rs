@@ -7,7 +7,7 @@ use std::io::Read as _;
 use serde_json::Value;
 
 use super::modules::{self, check_relative};
-use super::{Module, Source, Version};
+use super::{Entry, Module, Source, Version, names_in};
 use crate::CodeError;
 use crate::defaults::{METADATA_BYTES, SOURCE_BYTES};
 
@@ -29,18 +29,47 @@ impl Version {
         module: Option<&str>,
         path: &str,
     ) -> Result<Option<Source>, CodeError> {
+        match self.place(module, path)? {
+            Some(place) => read(&place, path, SOURCE_BYTES),
+            None => Ok(None),
+        }
+    }
+
+    pub(super) fn list_entries(
+        &self,
+        module: Option<&str>,
+        path: &str,
+    ) -> Result<Vec<Entry>, CodeError> {
+        let Some(place) = self.place(module, path)? else {
+            return Ok(Vec::new());
+        };
+        let directory = place.directory.join(path);
+        if place.inside(&directory)?.is_none() {
+            return Ok(Vec::new());
+        }
+        let names = names_in(&directory)?.into_iter();
+        Ok(names
+            .map(|name| Entry {
+                is_directory: directory.join(&name).is_dir(),
+                name,
+            })
+            .collect())
+    }
+
+    /// The module, or the environment itself.
+    fn place(
+        &self,
+        module: Option<&str>,
+        path: &str,
+    ) -> Result<Option<modules::Module>, CodeError> {
         check_relative(path).map_err(|problem| CodeError::InvalidPath { problem })?;
-        let place = match module {
+        Ok(match module {
             Some(name) => self.modules.find(name),
             None => Some(modules::Module {
                 name: "environment".to_owned(),
                 directory: self.directory.clone(),
             }),
-        };
-        match place {
-            Some(place) => read(&place, path, SOURCE_BYTES),
-            None => Ok(None),
-        }
+        })
     }
 }
 

@@ -9,5 +9,6 @@ mod blobs;
 mod environments;
 mod files;
 mod plans;
+mod sources;
 mod tasks;
 mod tree;

@@ -4,6 +4,7 @@
 //! hold: a plan that is evaluated again reads what it read, whatever was deployed meanwhile.
 
 use std::io::Read as _;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use deploy::{Blobs, CodeVersion, EnvironmentName, Sha256};
@@ -54,6 +55,33 @@ impl<'b> PinnedCode<'b> {
         }
     }
 
+    /// The directory of the environment.
+    pub(crate) fn environment_root(&self) -> Option<PathBuf> {
+        let told = self.step("environment", Json::Null, |version, _| {
+            Ok(json!(version.directory()))
+        });
+        told.ok()?.as_str().map(PathBuf::from)
+    }
+
+    /// What a directory holds: names, and whether they are directories.
+    pub(crate) fn entries(&self, owner: Owner<'_>, path: &str) -> Vec<(String, bool)> {
+        let (of, wanted) = (module_of(owner).map(str::to_owned), path.to_owned());
+        let arguments = json!({"module": of, "path": path});
+        let told = self.step("directory", arguments, move |version, _| {
+            let entries = version.entries(of.as_deref(), &wanted);
+            let entries = entries.map_err(|error| error.to_string())?;
+            let pairs = entries
+                .into_iter()
+                .map(|it| json!([it.name, it.is_directory]));
+            Ok(pairs.collect())
+        });
+        let told = told.unwrap_or_default();
+        let pairs = told.as_array().into_iter().flatten();
+        pairs
+            .filter_map(|pair| Some((pair[0].as_str()?.to_owned(), pair[1].as_bool()?)))
+            .collect()
+    }
+
     fn read_pinned(&self, module: Option<&str>, path: &str) -> Result<Option<CodeFile>, String> {
         let arguments = json!({"module": module, "path": path});
         let (of, wanted) = (module.map(str::to_owned), path.to_owned());
@@ -76,6 +104,13 @@ impl<'b> PinnedCode<'b> {
             path: text("path").into(),
             bytes: bytes.into(),
         }))
+    }
+}
+
+fn module_of(owner: Owner<'_>) -> Option<&str> {
+    match owner {
+        Owner::Environment => None,
+        Owner::Module(name) => Some(name),
     }
 }
 
@@ -134,10 +169,7 @@ impl CodeSource for PinnedCode<'_> {
     }
 
     fn read(&self, owner: Owner<'_>, path: &str) -> Result<Option<CodeFile>, CodeError> {
-        let module = match owner {
-            Owner::Environment => None,
-            Owner::Module(name) => Some(name),
-        };
+        let module = module_of(owner);
         let key = (module.map(Arc::from), Arc::from(path));
         if let Some(known) = self.run.files.borrow().get(&key) {
             return Ok(known.clone());

@@ -13,6 +13,7 @@ use plans::{Branch, Outcome, StepRequest, Told, Work};
 use serde_json::{Map, Value as Json, json};
 
 use crate::code::PinnedCode;
+use crate::data::PinnedData;
 use crate::defaults::MESSAGE_BYTES;
 use crate::run::Run;
 use crate::{failure, functions, types};
@@ -35,6 +36,10 @@ impl<'b> PlanHost<'b> {
             code,
             plan: Cell::new(plan),
         }
+    }
+
+    fn data(&self) -> PinnedData<'_> {
+        PinnedData::new(&self.code, self.run)
     }
 
     /// What evaluations on this branch's stack may use.
@@ -123,7 +128,13 @@ impl Host for PlanHost<'_> {
         arguments: &[Value],
         block: Option<&Block>,
     ) -> Option<Eval> {
-        functions::method(self, evaluator, receiver, name, arguments, block)
+        let own = functions::method(self, evaluator, receiver, name, arguments, block);
+        own.or_else(|| {
+            let data = self.data();
+            let called = (receiver, name);
+            data.lookup()
+                .method(&data, evaluator, called, arguments, block)
+        })
     }
 
     fn construct(&self, ty: &Type, arguments: &[Value]) -> Option<Eval> {
@@ -131,7 +142,9 @@ impl Host for PlanHost<'_> {
     }
 
     fn named_type(&self, name: &str) -> Option<Type> {
-        types::named(name).or_else(|| stdlib::named_type(name))
+        types::named(name)
+            .or_else(|| stdlib::named_type(name))
+            .or_else(|| lookup::context_type(name))
     }
 
     fn log(&self, level: Level, message: &str, place: &Place) {
@@ -157,6 +170,11 @@ impl Host for PlanHost<'_> {
         let nanoseconds = noted.value.as_str().and_then(|text| text.parse().ok());
         let now = Timestamp::from_nanos(nanoseconds.unwrap_or_default());
         now.ok_or_else(|| failure::plain("tutti/clock", "the clock is far from any time"))
+    }
+
+    fn lookup(&self, evaluator: &mut Evaluator<'_>, call: &mut Call<'_>) -> Eval {
+        let data = self.data();
+        data.lookup().call(&data, evaluator, call)
     }
 
     fn random(&self) -> Eval<[u8; 16]> {

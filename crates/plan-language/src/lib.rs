@@ -10,6 +10,7 @@
 //! reads for ever.
 
 mod code;
+mod data;
 pub mod defaults;
 mod failure;
 mod functions;

@@ -3,13 +3,15 @@
 //! The rule that must hold: everything in it follows from what the plan did and was answered, so it is the
 //! same when the plan is evaluated again.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap};
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use evaluator::{CodeFile, EvalError, Module};
 use indexmap::IndexMap;
+use lookup::{FileIdentity, Lookup};
 use pcore::{Hash, Value};
 use plans::{BranchId, Launch};
 
@@ -25,6 +27,9 @@ pub(crate) struct Run {
     pub(crate) futures: RefCell<Vec<Beside>>,
     pub(crate) modules: RefCell<HashMap<Arc<str>, Option<Module>>>,
     pub(crate) files: RefCell<HashMap<FileKey, Option<CodeFile>>>,
+    pub(crate) identities: RefCell<HashMap<PathBuf, Option<FileIdentity>>>,
+    pub(crate) environment_root: OnceCell<Option<PathBuf>>,
+    pub(crate) lookup: OnceCell<Lookup>,
     /// Plans that began so far, this one and those that it ran.
     begun: Cell<u64>,
 }
@@ -62,6 +67,9 @@ impl Run {
             futures: RefCell::default(),
             modules: RefCell::default(),
             files: RefCell::default(),
+            identities: RefCell::default(),
+            environment_root: OnceCell::new(),
+            lookup: OnceCell::new(),
             begun: Cell::new(0),
         }
     }

@@ -18,6 +18,8 @@ pub struct World {
     pub nodes: Arc<dyn Nodes>,
     /// Files of code, parsed once for all plans.
     pub parsed: Arc<Parsed>,
+    /// Files of data, parsed once for all plans.
+    pub data: Arc<lookup::Cache>,
 }
 
 /// Those who know nodes.

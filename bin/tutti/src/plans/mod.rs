@@ -52,6 +52,7 @@ pub(crate) async fn start(config: &Config, reach: Reach<'_>) -> Result<Plans> {
             fabric: reach.fabric.clone(),
         }),
         parsed: Parsed::new(),
+        data: Arc::default(),
     });
     let plans = Plans::start(
         PlansConfig::default(),

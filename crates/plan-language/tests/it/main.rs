@@ -3,6 +3,7 @@
 
 mod beside;
 mod control;
+mod data;
 mod durable;
 mod mistakes;
 mod nodes;

@@ -86,6 +86,7 @@ impl World {
             blobs: self.blobs.clone(),
             nodes: Arc::new(Known),
             parsed: Parsed::new(),
+            data: Arc::default(),
         });
         let config = PlansConfig {
             workers: 2,

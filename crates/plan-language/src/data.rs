@@ -1,0 +1,147 @@
+//! The data of an environment, as a plan's lookups see them. Main type: [`PinnedData`].
+//!
+//! The rule that must hold: a file of data is read as code is, once and for ever; the text of a key is read
+//! each time and kept nowhere.
+
+use std::path::{Path, PathBuf};
+
+use evaluator::{CodeSource as _, Owner};
+use lookup::{DirectoryEntry, FileIdentity, Files, HostError, Lookup, Options, Settings};
+use sha2::{Digest as _, Sha256};
+use zeroize::Zeroizing;
+
+use crate::code::PinnedCode;
+use crate::run::Run;
+
+/// Files below the environment and its modules, through the branch that asks for them.
+pub(crate) struct PinnedData<'b> {
+    code: &'b PinnedCode<'b>,
+    run: &'b Run,
+}
+
+/// Where a path is.
+enum Place {
+    Environment(String),
+    Module(String, String),
+}
+
+impl<'b> PinnedData<'b> {
+    pub(crate) fn new(code: &'b PinnedCode<'b>, run: &'b Run) -> Self {
+        Self { code, run }
+    }
+
+    /// The lookups of the plan.
+    pub(crate) fn lookup(&self) -> &'b Lookup {
+        self.run.lookup.get_or_init(|| {
+            let settings = Settings {
+                global_config: None,
+                environment_root: self.root(),
+                plan: true,
+                strict: true,
+            };
+            let options = Options {
+                settings,
+                environment: self.run.launch.environment.clone(),
+                strict_variables: true,
+            };
+            Lookup::new(options, self.run.world.data.clone())
+        })
+    }
+
+    fn root(&self) -> Option<PathBuf> {
+        let root = self
+            .run
+            .environment_root
+            .get_or_init(|| self.code.environment_root());
+        root.clone()
+    }
+
+    fn place(&self, path: &Path) -> Option<Place> {
+        let text = |path: &Path| path.to_str().map(str::to_owned);
+        if let Some(below) = self
+            .root()
+            .and_then(|root| Some(path.strip_prefix(root).ok()?.to_owned()))
+        {
+            return text(&below).map(Place::Environment);
+        }
+        let modules = self.run.modules.borrow();
+        modules.iter().find_map(|(name, module)| {
+            let below = path.strip_prefix(&*module.as_ref()?.path).ok()?;
+            text(below).map(|below| Place::Module(name.to_string(), below))
+        })
+    }
+
+    fn bytes(&self, path: &Path) -> Result<Option<std::sync::Arc<[u8]>>, HostError> {
+        let Some(place) = self.place(path) else {
+            return Ok(None);
+        };
+        let file = match &place {
+            Place::Environment(below) => self.code.read(Owner::Environment, below),
+            Place::Module(module, below) => self.code.read(Owner::Module(module), below),
+        };
+        let file = file.map_err(|error| HostError::text(error.to_string()))?;
+        Ok(file.map(|file| file.bytes))
+    }
+}
+
+impl Files for PinnedData<'_> {
+    /// Its content is what a file is.
+    fn identity(&self, path: &Path) -> Option<FileIdentity> {
+        if let Some(known) = self.run.identities.borrow().get(path) {
+            return *known;
+        }
+        let identity = self.bytes(path).ok().flatten().map(|bytes| {
+            let digest: [u8; 32] = Sha256::digest(&bytes).into();
+            let part = |range: std::ops::Range<usize>| {
+                let bytes = digest.get(range).unwrap_or_default();
+                bytes
+                    .iter()
+                    .fold(0_u64, |number, byte| number << 8 | u64::from(*byte))
+            };
+            FileIdentity {
+                device: part(0..8),
+                inode: part(8..16),
+                size: bytes.len() as u64,
+                changed_nanoseconds: part(16..24).into(),
+            }
+        });
+        let known = &mut self.run.identities.borrow_mut();
+        known.insert(path.to_owned(), identity);
+        identity
+    }
+
+    fn read(&self, path: &Path) -> Result<String, HostError> {
+        let Some(bytes) = self.bytes(path)? else {
+            let what = format!(
+                "{} is not a file of the environment or of a module",
+                path.display()
+            );
+            return Err(HostError::text(what));
+        };
+        let text = std::str::from_utf8(&bytes);
+        let text = text.map_err(|_| HostError::text(format!("{} is not UTF-8", path.display())))?;
+        Ok(text.to_owned())
+    }
+
+    fn entries(&self, directory: &Path) -> Vec<DirectoryEntry> {
+        let entries = match self.place(directory) {
+            Some(Place::Environment(below)) => self.code.entries(Owner::Environment, &below),
+            Some(Place::Module(module, below)) => self.code.entries(Owner::Module(&module), &below),
+            None => Vec::new(),
+        };
+        let entry = |(name, is_directory)| DirectoryEntry { name, is_directory };
+        entries.into_iter().map(entry).collect()
+    }
+
+    fn module_root(&self, module: &str) -> Option<PathBuf> {
+        let module = self.code.module(module)?;
+        Some(PathBuf::from(&*module.path))
+    }
+
+    fn key(&self, path: &Path) -> Result<Zeroizing<String>, HostError> {
+        let text = std::fs::read_to_string(path);
+        let text = text
+            .map_err(|error| HostError::text(format!("cannot read {}: {error}", path.display())))?;
+        Ok(Zeroizing::new(text))
+    }
+}

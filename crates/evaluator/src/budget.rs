@@ -74,6 +74,12 @@ impl Budget {
         &self.limits
     }
 
+    /// Whether it has taken so many steps that others should have their turn.
+    #[inline]
+    pub(crate) fn is_turn_over(&self) -> bool {
+        self.steps_left.get() % defaults::STEPS_A_TURN == 0
+    }
+
     #[inline]
     pub(crate) fn step(&self) -> Result<(), Exhausted> {
         self.steps(1)

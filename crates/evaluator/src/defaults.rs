@@ -4,6 +4,9 @@
 /// or less of computing.
 pub const STEPS_MAX: u64 = 1_000_000_000;
 
+/// Expressions after which the host is asked whether others want to compute: some milliseconds.
+pub const STEPS_A_TURN: u64 = 1 << 16;
+
 /// Bytes of all strings, lists and hashes that a program makes, whether it keeps them or not. It bounds
 /// what it can hold: a server with a thousand plans cannot give more to one.
 pub const BYTES_MAX: u64 = 1 << 30;

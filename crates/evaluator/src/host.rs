@@ -65,6 +65,12 @@ pub trait Host {
         None
     }
 
+    /// The program has computed for a while: others may have their turn, and whoever wants it to end says
+    /// so here.
+    fn breathe(&self) -> Eval<()> {
+        Ok(())
+    }
+
     /// A variable that no scope has. `name` is without a leading `::`.
     fn variable(&self, name: &str) -> Option<Eval> {
         let _ = name;

@@ -141,6 +141,10 @@ impl Host for PlanHost<'_> {
         functions::construct(ty, arguments)
     }
 
+    fn breathe(&self) -> Eval<()> {
+        self.branch.breathe().map_err(failure::unwind)
+    }
+
     fn named_type(&self, name: &str) -> Option<Type> {
         types::named(name)
             .or_else(|| stdlib::named_type(name))

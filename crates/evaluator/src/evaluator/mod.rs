@@ -102,6 +102,9 @@ impl Evaluator<'_> {
         if let Err(exhausted) = self.budget.step().and_then(|()| self.stack.check()) {
             return Err(self.exhausted(cx, node.at, &exhausted));
         }
+        if self.budget.is_turn_over() {
+            self.host.breathe()?;
+        }
         let result = match &node.kind {
             Kind::Const(value) => return Ok(value.clone()),
             Kind::Variable(variable) => self.variable(cx, node.at, variable),

@@ -1,6 +1,6 @@
 //! Plans that are wrong: each says where and why, and nothing else is harmed.
 
-use crate::world::{World, body, failure};
+use crate::world::{World, body, failure, value};
 use serde_json::json;
 
 #[tokio::test]
@@ -27,6 +27,38 @@ async fn what_never_ends_is_ended() {
     let world = World::new(&[("m/plans/p.pp", loops), ("m/functions/f.pp", f)]).await;
     let (_, msg) = failure(world.run("m::p", json!({})).await);
     assert!(msg.contains("call"), "{msg}");
+}
+
+#[tokio::test]
+async fn what_grows_without_end_is_ended() {
+    for text in [
+        "return Integer[1, 60].reduce('x') |$text, $n| { \"${text}${text}\" }",
+        "return Integer[1, 60].reduce([1]) |$list, $n| { $list + $list }",
+        "return Integer[1, 100000].reduce([1]) |$list, $n| { [$list] }",
+    ] {
+        let (_, msg) = failure(body(text).await);
+        assert!(msg.contains("more than"), "{text}: {msg}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_plan_that_computes_for_ever_holds_up_nobody_and_can_be_stopped() {
+    let spin = "plan m::spin() { Integer[1, 900000000].each |$n| { $n + 1 } }";
+    let quick = "plan m::quick() { return 1 }";
+    let world = World::new(&[("m/plans/spin.pp", spin), ("m/plans/quick.pp", quick)]).await;
+    // One for each thread, and one more.
+    let mut spinning = Vec::new();
+    for _ in 0..3 {
+        spinning.push(world.launch("m::spin", json!({})).await);
+    }
+    assert_eq!(value(world.run("m::quick", json!({})).await), 1);
+    for plan in &spinning {
+        world.plans().stop(*plan, "ann", false).await.unwrap();
+    }
+    for plan in spinning {
+        assert_eq!(failure(world.over(plan).await).0, "tutti/plan-stopped");
+    }
+    assert_eq!(value(world.run("m::quick", json!({})).await), 1);
 }
 
 #[tokio::test]

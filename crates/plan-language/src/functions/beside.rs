@@ -136,47 +136,55 @@ fn parallelize(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, call: Call<'_
         branches.push(begin(host, beginning)?);
     }
     host.branch.wait(&branches).map_err(failure::unwind)?;
-    let ends: Vec<_> = ends.iter().filter_map(|end| end.borrow().clone()).collect();
-    gathered(&ends)
+    let ends = ends.iter().filter_map(|end| end.borrow().clone());
+    Ends::of(ends)?.settle("parallelize", |failed, all| {
+        format!("parallel block failed on {failed} of {all} elements")
+    })
 }
 
 fn array() -> Value {
     Value::Type(pcore::Type::array())
 }
 
-/// The values of all, or `bolt/parallel-failure`.
-fn gathered(ends: &[Result<Value, EvalError>]) -> Eval {
-    // A mistake in the code is no failure to be caught.
-    if let Some(mistake) = ends
-        .iter()
-        .find_map(|end| end.as_ref().err().filter(|it| it.payload.is_none()))
-    {
-        return Err(mistake.clone().into());
+/// What came of several that ran beside.
+struct Ends {
+    /// Errors stand among them.
+    values: Vec<Value>,
+    /// The places of those that failed.
+    failed: Vec<Value>,
+}
+
+impl Ends {
+    /// A mistake in the code is no failure: it ends the plan.
+    fn of(ends: impl IntoIterator<Item = Result<Value, EvalError>>) -> Eval<Self> {
+        let (mut values, mut failed) = (Vec::new(), Vec::new());
+        for (place, end) in (0..).zip(ends) {
+            values.push(match end {
+                Ok(value) => value,
+                Err(error) => {
+                    let Some(payload) = error.payload.clone() else {
+                        return Err(error.into());
+                    };
+                    failed.push(Value::Int(place));
+                    payload
+                }
+            });
+        }
+        Ok(Self { values, failed })
     }
-    let values: Vec<Value> = ends
-        .iter()
-        .map(|end| match end {
-            Ok(value) => value.clone(),
-            Err(error) => error.payload.clone().unwrap_or_default(),
-        })
-        .collect();
-    let failed: Vec<Value> = (0..)
-        .zip(ends)
-        .filter_map(|(index, end)| end.is_err().then_some(Value::Int(index)))
-        .collect();
-    if failed.is_empty() {
-        return Ok(Value::array(values));
+
+    /// The values of all, or `bolt/parallel-failure` in these words.
+    fn settle(self, action: &str, words: impl FnOnce(usize, usize) -> String) -> Eval {
+        if self.failed.is_empty() {
+            return Ok(Value::array(self.values));
+        }
+        let msg = words(self.failed.len(), self.values.len());
+        let mut details = Hash::new();
+        details.insert("action", action);
+        details.insert("failed_indices", Value::array(self.failed));
+        details.insert("results", Value::array(self.values));
+        Err(failure::bolt("bolt/parallel-failure", &msg, details))
     }
-    let msg = format!(
-        "parallel block failed on {} of {} elements",
-        failed.len(),
-        values.len()
-    );
-    let mut details = Hash::new();
-    details.insert("action", "parallelize");
-    details.insert("failed_indices", Value::array(failed));
-    details.insert("results", Value::array(values));
-    Err(failure::bolt("bolt/parallel-failure", &msg, details))
 }
 
 fn background(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
@@ -287,29 +295,13 @@ fn collected(host: &PlanHost<'_>, asked: &Asked) -> Eval {
         .branches
         .iter()
         .filter_map(|branch| host.run.end(branch));
-    let ends: Vec<_> = ends.collect();
-    if let Some(mistake) = ends
-        .iter()
-        .find_map(|end| end.as_ref().err().filter(|it| it.payload.is_none()))
-    {
-        return Err(mistake.clone().into());
+    let ends = Ends::of(ends)?;
+    if asked.catch_errors {
+        return Ok(Value::array(ends.values));
     }
-    let failed = ends.iter().filter(|end| end.is_err()).count();
-    let values: Vec<Value> = ends
-        .iter()
-        .map(|end| match end {
-            Ok(value) => value.clone(),
-            Err(error) => error.payload.clone().unwrap_or_default(),
-        })
-        .collect();
-    if failed == 0 || asked.catch_errors {
-        return Ok(Value::array(values));
-    }
-    let msg = format!("{failed} of {} futures failed", values.len());
-    let mut details = Hash::new();
-    details.insert("action", "wait");
-    details.insert("results", Value::array(values));
-    Err(failure::bolt("bolt/parallel-failure", &msg, details))
+    ends.settle("wait", |failed, all| {
+        format!("{failed} of {all} futures failed")
+    })
 }
 
 /// Waits for everything that runs beside the plan.

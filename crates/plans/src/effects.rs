@@ -40,8 +40,8 @@ pub struct Actor {
     pub owner: String,
     /// His id.
     pub owner_id: String,
-    /// The plan went on from its journal: the server may have come back just now, and its nodes not yet.
-    pub went_on: bool,
+    /// The plan is older than this server's start: its nodes may still be coming back.
+    pub from_before: bool,
 }
 
 /// Why a job was not made.

@@ -70,7 +70,7 @@ impl Effects for OverJobs {
                 request.owner_id.clone_from(&actor.owner_id);
                 request.plan_job = Some(actor.plan_job);
                 request.mark = Some(mark);
-                request.after_restart = actor.went_on;
+                request.after_restart = actor.from_before;
                 let started = Box::pin(self.jobs.run_task(request)).await;
                 started.map_err(task_not_started)
             }

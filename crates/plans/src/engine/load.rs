@@ -41,6 +41,7 @@ impl Engine {
             ..
         } in unfinished
         {
+            self.newest_before = self.newest_before.max(plan_job);
             let mut steps = Vec::new();
             while awaited.last().is_some_and(|row| row.plan_job == plan_job) {
                 steps.extend(awaited.pop());
@@ -72,8 +73,9 @@ impl Engine {
 
     pub(super) fn load(&mut self, life: Life) {
         let parts = Arc::clone(&self.parts);
+        let from_before = life.plan <= self.newest_before;
         self.tasks.spawn(async move {
-            let loaded = load(&parts, life.plan).await;
+            let loaded = load(&parts, life.plan, from_before).await;
             Done::Loaded(life, loaded.map(Box::new))
         });
     }
@@ -92,7 +94,7 @@ impl Engine {
     }
 }
 
-async fn load(parts: &Arc<Parts>, plan: i64) -> Result<Loaded, Trouble> {
+async fn load(parts: &Arc<Parts>, plan: i64, from_before: bool) -> Result<Loaded, Trouble> {
     // From now on it is not only waited for.
     parts.store.plan_sleeps(plan, false).await?;
     let sealed = parts.store.plan_run_sealed(plan).await?;
@@ -102,12 +104,12 @@ async fn load(parts: &Arc<Parts>, plan: i64) -> Result<Loaded, Trouble> {
         Trouble::Broken(Fault::new("tutti/plan-unreadable", msg))
     };
     let launch = Launch::unseal(&sealed, &parts.seal).ok_or_else(unreadable)?;
-    let mut actor = Actor {
+    let actor = Actor {
         plan_job: plan,
         environment: launch.environment.clone(),
         owner: launch.owner.clone(),
         owner_id: launch.owner_id.clone(),
-        went_on: false,
+        from_before,
     };
     let programs = Arc::clone(&parts.programs);
     // Reading code blocks.
@@ -133,7 +135,6 @@ async fn load(parts: &Arc<Parts>, plan: i64) -> Result<Loaded, Trouble> {
             break;
         }
     }
-    actor.went_on = !journal.is_empty();
     Ok(Loaded {
         program,
         journal,

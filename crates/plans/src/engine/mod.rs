@@ -99,6 +99,8 @@ pub(crate) struct Engine {
     reports: mpsc::Receiver<Report>,
     tasks: JoinSet<Done>,
     lives: u64,
+    /// The newest plan of before this engine's start.
+    newest_before: i64,
     lost: Option<StoreError>,
 }
 
@@ -119,6 +121,7 @@ impl Engine {
             reports,
             tasks: JoinSet::new(),
             lives: 0,
+            newest_before: 0,
             lost: None,
         }
     }

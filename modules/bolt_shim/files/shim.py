@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import os
 import subprocess
 
 from task_helper import TaskError
@@ -15,10 +16,11 @@ def decoded(text):
         raise TaskError(f"content: not Base64: {error}", "bolt_shim/invalid-content") from error
 
 
-def ran(command):
+def ran(command, variables=None):
     """Runs a program to its end. Its failure is no failure of the task: Bolt makes one of it."""
     done = subprocess.run(
         command,
+        env=dict(os.environ, **(variables or {})),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

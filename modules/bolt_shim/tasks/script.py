@@ -23,7 +23,7 @@ class Script(Task):
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o700)
             with os.fdopen(descriptor, "wb") as script:
                 script.write(decoded(params["content"]))
-            return ran([path, *arguments])
+            return ran([path, *arguments], params.get("env_vars"))
 
 
 def text(argument):

@@ -210,22 +210,28 @@ fn run_script(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eva
     let targets = targets::of(host, &place, call.get(1))?;
     let options = Options::of(&call, 2)?;
     let arguments = script_arguments(&options.parameters)?;
-    if !options.env_vars.is_empty() {
-        let msg = "run_script: _env_vars cannot be given to scripts yet; set them in the script";
-        return Err(failure::invalid(msg));
-    }
     let file = transfer::local(host, &place, &script, transfer::SCRIPT_FOLDERS)?;
     let name = script.rsplit('/').next().unwrap_or(&script);
-    let params = json!({"content": file.base64, "arguments": arguments, "name": name});
-    let Json::Object(params) = params else {
-        return Ok(Value::Undef);
-    };
+    let mut params = Map::new();
+    params.insert("content".to_owned(), Json::from(file.base64));
+    params.insert("arguments".to_owned(), json!(arguments));
+    params.insert("name".to_owned(), json!(name));
+    if !options.env_vars.is_empty() {
+        let variables: Map<String, Json> = options
+            .env_vars
+            .iter()
+            .map(|(name, value)| (name.clone(), json!(value)))
+            .collect();
+        params.insert("env_vars".to_owned(), Json::Object(variables));
+    }
     let action = Action {
         name: "script",
         function: "run_script",
         object: &script,
         task: "bolt_shim::script",
-        shown: json!({"sha256": file.sha256, "arguments": arguments}),
+        shown: json!({
+            "sha256": file.sha256, "arguments": arguments, "env_vars": params.get("env_vars"),
+        }),
         params,
         sensitive: Vec::new(),
         convert: |value| ended(value, "The script failed"),

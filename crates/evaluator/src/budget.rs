@@ -77,7 +77,7 @@ impl Budget {
     /// Whether it has taken so many steps that others should have their turn.
     #[inline]
     pub(crate) fn is_turn_over(&self) -> bool {
-        self.steps_left.get() % defaults::STEPS_A_TURN == 0
+        self.steps_left.get().is_multiple_of(defaults::STEPS_A_TURN)
     }
 
     #[inline]

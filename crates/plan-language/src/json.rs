@@ -76,7 +76,7 @@ pub(crate) fn of_error(error: &Value) -> Json {
 /// An object as part of a result.
 fn object(value: &Value) -> Option<Json> {
     if let Some(target) = value.downcast_object::<Target>() {
-        return Some(json!(target.name()));
+        return Some(json!(target.safe_name()));
     }
     if let Some(result) = value.downcast_object::<TaskResult>() {
         return Some(result.to_data());

@@ -63,7 +63,7 @@ impl Action<'_> {
             return Ok(ResultSet::default());
         }
         let certnames = certnames(&targets)?;
-        let names: Vec<&str> = targets.iter().map(|it| &**it.name()).collect();
+        let names: Vec<String> = targets.iter().map(Target::safe_name).collect();
         let arguments = json!({
             "on": names, "do": self.shown, "task": self.task, "noop": options.noop,
         });

@@ -93,7 +93,7 @@ impl TaskResult {
     /// As data; secrets are not shown.
     pub(crate) fn to_data(&self) -> Json {
         json!({
-            "target": self.target.name(),
+            "target": self.target.safe_name(),
             "action": self.action,
             "object": self.object,
             "status": self.status(),
@@ -157,7 +157,7 @@ impl Object for TaskResult {
     fn text(&self) -> Option<String> {
         let msg = self.error.as_ref().map(|error| attribute(error, "msg"));
         Some(match msg {
-            Some(msg) => format!("{}: {msg}", self.target.name()),
+            Some(msg) => format!("{}: {msg}", self.target.safe_name()),
             None => format!(
                 "{}: {}",
                 self.target.name(),

@@ -51,7 +51,8 @@ impl Target {
         &self.parts.host
     }
 
-    fn safe_name(&self) -> String {
+    /// For people, results and journals: without a password.
+    pub(crate) fn safe_name(&self) -> String {
         match &self.parts.password {
             Some(password) => self.name.replace(&format!(":{password}@"), "@"),
             None => self.name.to_string(),
@@ -182,6 +183,8 @@ mod tests {
             Target::new(uri).text().unwrap(),
             "ssh://ann@web1.example.com:2222/x"
         );
+        let told = crate::json::shown(&Value::object(Target::new(uri)));
+        assert_eq!(told, "ssh://ann@web1.example.com:2222/x");
         assert_eq!(Target::new("web1").certname(), "web1");
         assert_eq!(Target::new("pcp://web1").certname(), "web1");
         assert_eq!(Target::new("ssh://[::1]:22").certname(), "::1");

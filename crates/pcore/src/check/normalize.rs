@@ -1,6 +1,7 @@
 //! A type with the same meaning and less text: [`Type::normalize`].
 //!
-//! The rule that must hold: it takes the same values as before.
+//! The rule that must hold: it takes the same values as before, but for what Puppet itself forgets: the
+//! sizes of a `Collection` and of an `Array[Any]`.
 
 use super::merge;
 use crate::types::{CallableType, Kind, StructElement, TupleType, Type};

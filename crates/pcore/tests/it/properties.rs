@@ -38,6 +38,8 @@ proptest! {
     fn what_two_types_have_in_common_takes_both(a in type_text(), b in type_text()) {
         prop_assume!(!holds_undef(&a) && !holds_undef(&b));
         prop_assume!(!a.contains("NotUndef") && !b.contains("NotUndef"));
+        // Puppet forgets that one of two Enums ignores case
+        prop_assume!(!a.contains("true]") && !b.contains("true]"));
         let (a, b) = (ty(&a), ty(&b));
         let common = a.common(&b);
         prop_assert!(common.is_assignable(&a), "{} takes {}", common, a);
@@ -68,7 +70,11 @@ proptest! {
 
     #[test]
     fn normalizing_does_not_change_what_a_type_holds(ty_text in type_text(), text in value_text()) {
-        prop_assume!(!ty_text.contains("Collection") && !ty_text.contains("Optional,"));
+        // Puppet drops the sizes of a Collection and of an Array[Any]
+        let sized = ty_text.contains("Collection") || ty_text.contains("Array[Any,");
+        // and makes an Optional[NotUndef[Any]] an Optional of nothing
+        let undone = ty_text.contains("Optional") && ty_text.contains("NotUndef");
+        prop_assume!(!sized && !undone && !ty_text.contains("Optional,"));
         let one = ty(&ty_text);
         let value = value(&text);
         prop_assert_eq!(one.is_instance(&value), one.normalize().is_instance(&value), "{}", one);

@@ -113,6 +113,7 @@ impl Jobs {
         blobs: Blobs,
         seal: SealKey,
     ) -> Result<Self, StartError> {
+        let seal = Arc::new(seal);
         let (commands, queue) = mpsc::channel(COMMANDS);
         let (reports, taken) = mpsc::channel(LIVE_REPORTS);
         let stopped = CancellationToken::new();
@@ -123,6 +124,7 @@ impl Jobs {
             store: store.clone(),
             fabric: fabric.clone(),
             clock: Arc::clone(&config.clock),
+            seal: Arc::clone(&seal),
             asks: Arc::clone(&asks),
             metrics: Arc::clone(&metrics),
             patience: Patience {
@@ -325,6 +327,10 @@ impl Jobs {
     pub async fn shutdown(&self) {
         self.shared.stopped.cancel();
         self.shared.tasks.wait().await;
+    }
+
+    pub(crate) fn seal(&self) -> &SealKey {
+        &self.shared.preparation.seal
     }
 
     pub(crate) fn store(&self) -> &Store {

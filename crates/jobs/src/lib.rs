@@ -32,6 +32,7 @@ mod puppet;
 mod request;
 mod resolve;
 mod scheduler;
+mod secrets;
 mod state;
 mod submit;
 mod tally;
@@ -49,7 +50,7 @@ pub use follow::NotFollowed;
 pub use handle::{EngineLost, Jobs, StartError, StopError};
 pub use live::{LiveEvent, LiveSubscription};
 pub use metrics::Metrics;
-pub use outcome::{KIND_TASK, REDACTED};
+pub use outcome::{KIND_TASK, REDACTED, SENSITIVE};
 pub use over_ssh::OverSsh;
 pub use ping::Ping;
 pub use plan_jobs::{PlanEnd, PlanJobError, PlanJobs, PlanStart};
@@ -58,6 +59,7 @@ pub use request::{RunTaskError, TaskRequest};
 pub use resolve::{
     Classified, EnvironmentGraph, Nobody, PuppetRun, Resolve, ResolveError, RunReport,
 };
+pub use secrets::Secret;
 pub use state::{JobState, RunState};
 pub use submit::SubmitError;
 pub use targets::{Scope, ScopeError};

@@ -2,8 +2,9 @@
 //!
 //! [`shape`] turns an agent's result into a state and the JSON of `jobs/:id/nodes`. The rule:
 //! nothing of what the agent reported is hidden (exit code, signal, cuts, bytes that are no text),
-//! except what the task itself marked as `_sensitive`.
+//! except what the task itself marked as `_sensitive`: that leaves this module sealed, or not at all.
 
+use pki::seal::SealKey;
 use pxp::action::ActionResult;
 use serde_json::{Map, Value, json};
 
@@ -14,6 +15,9 @@ use crate::verdict::{KIND_STOPPED, KIND_TIMEOUT, clip};
 
 /// What is shown in the place of a secret.
 pub const REDACTED: &str = "Sensitive [value redacted]";
+
+/// The key under which a task tells a secret.
+pub const SENSITIVE: &str = "_sensitive";
 
 /// The kind of a task's own failure.
 pub const KIND_TASK: &str = "puppetlabs.tasks/task-error";
@@ -33,6 +37,8 @@ pub(crate) struct Shaped {
     pub(crate) message: String,
     /// What its event tells programs, where that is more than the message.
     pub(crate) told: Option<Value>,
+    /// What the task marked as `_sensitive`: JSON, sealed. `None`: nothing, or nobody keeps it.
+    pub(crate) sealed: Option<Vec<u8>>,
 }
 
 /// What the engine knows beside the result.
@@ -45,17 +51,19 @@ pub(crate) struct Circumstances {
     pub(crate) timeout_seconds: u64,
 }
 
-pub(crate) fn shape(outcome: &ActionResult, known: Circumstances) -> Shaped {
+/// With the key, what the task marked as sensitive is kept, sealed.
+pub(crate) fn shape(
+    outcome: &ActionResult,
+    known: Circumstances,
+    keep: Option<&SealKey>,
+) -> Shaped {
     let exit_code = exit_code(outcome, known);
     let stdout = outcome.stdout.as_deref().unwrap_or_default();
     let stderr = outcome.stderr.as_deref().unwrap_or_default();
     let mut result = task_output(stdout);
-    let secret = result.get_mut("_sensitive");
-    let has_secret = secret.is_some();
-    if let Some(secret) = secret {
-        *secret = Value::from(REDACTED);
-    }
-    if let Some(info) = output_info(outcome, has_secret) {
+    let secret = result.get_mut(SENSITIVE);
+    let secret = secret.map(|secret| std::mem::replace(secret, Value::from(REDACTED)));
+    if let Some(info) = output_info(outcome, secret.is_some()) {
         result.insert("_output_info".to_owned(), info);
     }
     let cancelled = outcome.cancelled;
@@ -91,7 +99,13 @@ pub(crate) fn shape(outcome: &ActionResult, known: Circumstances) -> Shaped {
         details: details(outcome, exit_code, stderr).to_string(),
         message,
         told: None,
+        sealed: seal(secret.as_ref(), keep),
     }
+}
+
+fn seal(secret: Option<&Value>, keep: Option<&SealKey>) -> Option<Vec<u8>> {
+    let (secret, key) = secret.zip(keep)?;
+    Some(key.seal(secret.to_string().as_bytes()))
 }
 
 /// A result that is no result of an action: the agent's words stand for it.
@@ -104,6 +118,7 @@ pub(crate) fn unreadable(problem: &str) -> Shaped {
         details: "{}".to_owned(),
         message,
         told: None,
+        sealed: None,
     }
 }
 
@@ -222,7 +237,7 @@ mod tests {
     }
 
     fn shaped(json: Value) -> (RunState, Value, Value) {
-        read(&shape(&outcome(json), KNOWN))
+        read(&shape(&outcome(json), KNOWN, None))
     }
 
     fn read(shaped: &Shaped) -> (RunState, Value, Value) {
@@ -288,7 +303,7 @@ mod tests {
             ..KNOWN
         };
         for (sent, meant) in [(-1, 255), (-128, 128), (127, 127)] {
-            let (_, result, _) = read(&shape(&outcome(json!({"exitcode": sent})), stock));
+            let (_, result, _) = read(&shape(&outcome(json!({"exitcode": sent})), stock, None));
             assert_eq!(result["_error"]["details"]["exit_code"], meant);
         }
     }
@@ -298,6 +313,22 @@ mod tests {
         let stdout = json!({"user": "x", "_sensitive": {"password": "hunter2"}}).to_string();
         let (_, result, _) = shaped(json!({"exitcode": 0, "stdout": stdout}));
         assert_eq!(result, json!({"user": "x", "_sensitive": REDACTED}));
+    }
+
+    #[test]
+    fn what_a_task_marks_as_sensitive_is_sealed_for_who_may_have_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let key = SealKey::open_or_create(&dir.path().join("seal")).unwrap();
+        let secret = json!({"password": "hunter2"});
+        let stdout = json!({"user": "x", "_sensitive": secret}).to_string();
+        let ended = outcome(json!({"exitcode": 0, "stdout": stdout}));
+        let shaped = shape(&ended, KNOWN, Some(&key));
+        assert!(!format!("{shaped:?}").contains("hunter2"));
+        let opened = key.open(&shaped.sealed.unwrap()).unwrap();
+        assert_eq!(serde_json::from_slice::<Value>(&opened).unwrap(), secret);
+        assert_eq!(shape(&ended, KNOWN, None).sealed, None);
+        let open = outcome(json!({"exitcode": 0, "stdout": "{}"}));
+        assert_eq!(shape(&open, KNOWN, Some(&key)).sealed, None);
     }
 
     #[test]
@@ -334,7 +365,11 @@ mod tests {
             cancelling: Some(reason),
             ..KNOWN
         };
-        let timeout = shape(&outcome(cancelled.clone()), after(CancelReason::Timeout));
+        let timeout = shape(
+            &outcome(cancelled.clone()),
+            after(CancelReason::Timeout),
+            None,
+        );
         let (state, result, _) = read(&timeout);
         assert_eq!(
             (state, &result["_error"]["kind"]),
@@ -346,7 +381,7 @@ mod tests {
             "its end is known"
         );
 
-        let (state, result, _) = read(&shape(&outcome(cancelled), after(CancelReason::Stop)));
+        let (state, result, _) = read(&shape(&outcome(cancelled), after(CancelReason::Stop), None));
         assert_eq!(
             (state, &result["_error"]["kind"]),
             (RunState::Failed, &KIND_STOPPED.into())
@@ -359,7 +394,7 @@ mod tests {
             cancelling: Some(CancelReason::Timeout),
             ..KNOWN
         };
-        let (state, result, _) = read(&shape(&outcome(json!({"exitcode": 0})), known));
+        let (state, result, _) = read(&shape(&outcome(json!({"exitcode": 0})), known, None));
         assert_eq!(
             (state, result),
             (RunState::Finished, json!({"_output": ""}))

@@ -28,7 +28,7 @@ use crate::trace::JobTrace;
 pub(crate) struct Preparation {
     pub(crate) code: Arc<dyn Code>,
     pub(crate) blobs: Blobs,
-    pub(crate) seal: SealKey,
+    pub(crate) seal: Arc<SealKey>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) resolve: Arc<dyn Resolve>,
     pub(crate) run_timeout: Duration,
@@ -62,6 +62,7 @@ impl Preparation {
         };
         let trace = JobTrace::begin(&self.tracer, kind, nodes.len());
         JobTrace::note(trace.as_ref(), &mut options);
+        let keeps_secrets = request.mark.is_some();
         let params = task_params(&environment, name, task, valid, request.noop);
         let row = NewJob {
             command: "task".to_owned(),
@@ -89,6 +90,7 @@ impl Preparation {
             timeout: request.timeout.unwrap_or(self.run_timeout),
             concurrency: request.concurrency,
             noop: request.noop,
+            keeps_secrets,
             after_restart: request.after_restart,
             trace,
         };

@@ -1,13 +1,14 @@
 //! The world as it is: jobs are made by the job engine, and nodes run them.
 //!
 //! [`OverJobs`]; the rules: an outcome is read from what the job engine wrote, so it is the same whenever
-//! it is read; and a job of which nobody can say whether it was made is looked for in the journal, not
-//! made again.
+//! it is read; what a task marked as `_sensitive` is in the outcome, and in nothing that is kept or shown;
+//! and a job of which nobody can say whether it was made is looked for in the journal, not made again.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use async_trait::async_trait;
-use jobs::{DeployError, Jobs, PlanJobError, RunTaskError, SubmitError};
+use jobs::{DeployError, Jobs, PlanJobError, RunTaskError, SENSITIVE, Secret, SubmitError};
 use serde_json::{Value, json};
 use store::{JobNumber, JobRow, Page, PlanMark, RunFilter, RunRow, Store, StoreError};
 
@@ -30,6 +31,19 @@ impl OverJobs {
         Self { jobs, store }
     }
 
+    /// What these nodes told in secret; most tell nothing.
+    async fn secrets(
+        &self,
+        job: &JobRow,
+        runs: &[RunRow],
+    ) -> Result<HashMap<String, Secret>, StoreError> {
+        let marked = |run: &RunRow| run.result.as_ref().is_some_and(|it| it.contains(SENSITIVE));
+        match runs.iter().any(marked) {
+            true => self.jobs.secrets(job.number, runs).await,
+            false => Ok(HashMap::new()),
+        }
+    }
+
     async fn results(&self, row: &JobRow) -> Result<Vec<Value>, StoreError> {
         let filter = RunFilter::default();
         let mut results = Vec::new();
@@ -40,7 +54,11 @@ impl OverJobs {
             };
             let (runs, _) = self.store.runs(row.number, &filter, page).await?;
             let last = runs.len() < RESULTS_PAGE;
-            results.extend(runs.into_iter().map(|run| result(row, run)));
+            let mut secrets = self.secrets(row, &runs).await?;
+            results.extend(runs.into_iter().map(|run| {
+                let secret = secrets.remove(&run.certname);
+                result(row, run, secret)
+            }));
             if last {
                 return Ok(results);
             }
@@ -115,21 +133,38 @@ impl Effects for OverJobs {
     }
 }
 
-/// A node's result as plans see it.
-fn result(job: &JobRow, run: RunRow) -> Value {
+/// A node's result as plans see it, with what was kept apart of it.
+fn result(job: &JobRow, run: RunRow, secret: Option<Secret>) -> Value {
     let value = run.result.as_deref().map(serde_json::from_str);
-    let status = if run.state == "finished" {
-        "success"
-    } else {
-        "failure"
-    };
+    let mut value = value.and_then(Result::ok).unwrap_or(Value::Null);
+    let mut ok = run.state == "finished";
+    match (secret, &mut value) {
+        (Some(Secret::Open(secret)), Value::Object(value)) => {
+            value.insert(SENSITIVE.to_owned(), secret);
+        }
+        (Some(_), value) => {
+            ok = false;
+            *value = json!({"_error": unreadable(job, &run.certname)});
+        }
+        (None, _) => {}
+    }
+    let status = if ok { "success" } else { "failure" };
     json!({
         "target": run.certname,
         "action": job.command,
         "object": job.task,
         "status": status,
-        "value": value.and_then(Result::ok).unwrap_or(Value::Null),
+        "value": value,
     })
+}
+
+fn unreadable(job: &JobRow, certname: &str) -> Value {
+    let number = job.number;
+    let msg = format!(
+        "what {certname} marked as `_sensitive` in job {number} cannot be unsealed: it was sealed with \
+         another seal key, or altered; put the server's seal key back, or run the plan again"
+    );
+    json!({"kind": "tutti/secret-unreadable", "msg": msg, "details": {}})
 }
 
 fn task_not_started(error: RunTaskError) -> NotStarted {

@@ -125,6 +125,7 @@ fn result(job: store::JobNumber, index: u64) -> Change {
         at_ms: 1,
         result: Some(format!(r#"{{"_output":"{}"}}"#, "x".repeat(280))),
         details: Some(r#"{"exit_code":0}"#.to_owned()),
+        sealed: None,
         event: Some(event),
     })
 }

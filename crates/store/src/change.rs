@@ -29,6 +29,9 @@ pub struct RunChange {
     pub result: Option<String>,
     /// JSON; `None` keeps what is there.
     pub details: Option<String>,
+    /// What the node told as a secret, sealed by the caller. Kept for a plan that has not ended well;
+    /// otherwise it is dropped.
+    pub sealed: Option<Vec<u8>>,
     /// Its place in the log.
     pub event: Option<NewEvent>,
 }

@@ -39,6 +39,7 @@ mod prune;
 mod request;
 mod roles;
 mod run_names;
+mod run_secrets;
 mod runs;
 mod schedule_row;
 mod schedule_slots;
@@ -82,6 +83,7 @@ pub use plan_step_list::PlanStepShown;
 pub use prune::Pruned;
 pub use roles::{GrantRow, RoleRow};
 pub use run_names::{RunFilter, RunOrder};
+pub use run_secrets::RunSecret;
 pub use runs::RunRow;
 pub use schedule_row::{Advance, NewSchedule, ScheduleEdit, ScheduleRow, SlotRow};
 pub use schedule_slots::{OpenSlot, SlotClaim, SlotKey};
@@ -104,6 +106,7 @@ pub fn every_statement() -> Vec<&'static str> {
     [
         jobs::STATEMENTS,
         run_names::STATEMENTS,
+        run_secrets::STATEMENTS,
         runs::STATEMENTS,
         events::STATEMENTS,
         inventory::STATEMENTS,

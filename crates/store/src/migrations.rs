@@ -77,6 +77,7 @@ pub(crate) const SQLITE: &[Migration] = migrations!("sqlite":
     16 "0016_classifier_environments",
     17 "0017_plan_journal",
     18 "0018_plan_questions",
+    19 "0019_run_secrets",
 );
 
 pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
@@ -98,6 +99,7 @@ pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
     16 "0016_classifier_environments",
     17 "0017_plan_journal",
     18 "0018_plan_questions",
+    19 "0019_run_secrets",
 );
 
 /// What is still to be applied, given what was.

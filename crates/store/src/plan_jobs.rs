@@ -8,6 +8,7 @@ use crate::defaults::PRUNE_JOBS;
 use crate::job_order::{JobOrder, pages};
 use crate::page::{Page, ordered};
 use crate::plan_events::{self, NewPlanEvent};
+use crate::run_secrets;
 use crate::step::Step;
 use crate::store::Store;
 use crate::value::{ColumnError, Columns, FromRow, Value};
@@ -256,6 +257,9 @@ pub(crate) fn finish(number: i64, outcome: &PlanOutcome) -> Vec<Step<'static>> {
     ];
     // The event first: it is only written to a plan job that runs.
     let mut steps = plan_events::steps(number, &outcome.event).to_vec();
+    if outcome.state == "success" {
+        steps.push(run_secrets::forget(number));
+    }
     steps.push(Step {
         sql: FINISH,
         values,

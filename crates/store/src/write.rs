@@ -7,6 +7,7 @@
 
 use crate::change::{Applied, Change};
 use crate::ledger::Ledger;
+use crate::run_secrets;
 use crate::step::Step;
 use crate::writing::audit::{self, AuditMark, NewAudit};
 use crate::writing::events::{self, NewEvent};
@@ -152,6 +153,7 @@ impl Change {
             Self::Run(change) => {
                 length(&change.result)
                     + length(&change.details)
+                    + change.sealed.as_ref().map_or(0, Vec::len)
                     + change.event.as_ref().map_or(0, NewEvent::bytes)
             }
             Self::Job(change) => change.event.as_ref().map_or(0, NewEvent::bytes),
@@ -169,6 +171,7 @@ impl Change {
         let event = match self {
             Self::Run(change) => {
                 steps.push(runs::transition(change, mark)?);
+                steps.extend(run_secrets::keep(change, mark));
                 change.event.as_ref().inspect(|event| {
                     let certname = &change.certname;
                     steps.push(events::insert_after_run(event, mark, change.job, certname));

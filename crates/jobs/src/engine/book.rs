@@ -38,6 +38,8 @@ pub(crate) struct Job {
     pub(crate) action: Option<Action>,
     pub(crate) timeout: Duration,
     pub(crate) noop: bool,
+    /// As in [`Prepared`](super::Prepared).
+    pub(crate) keeps_secrets: bool,
     pub(crate) started: bool,
     /// Of before this engine's start, or of a plan that went on right after it: its nodes get time to
     /// come back.

@@ -48,6 +48,7 @@ impl Engine {
             timeout,
             concurrency,
             noop,
+            keeps_secrets,
             after_restart,
             mut trace,
         } = prepared;
@@ -134,6 +135,7 @@ impl Engine {
             action,
             timeout,
             noop,
+            keeps_secrets,
             after_restart,
             runs,
             tally,

@@ -31,6 +31,8 @@ pub(crate) struct Prepared {
     pub(crate) timeout: Duration,
     pub(crate) concurrency: Option<usize>,
     pub(crate) noop: bool,
+    /// It is a step of a plan of this server, which may read what tasks mark as `_sensitive`.
+    pub(crate) keeps_secrets: bool,
     /// As in [`TaskRequest`](crate::TaskRequest).
     pub(crate) after_restart: bool,
     pub(crate) trace: Option<JobTrace>,
@@ -70,6 +72,8 @@ pub(super) struct Draft {
     pub(super) action: Action,
     pub(super) timeout: Duration,
     pub(super) noop: bool,
+    /// As in [`Prepared`].
+    pub(super) keeps_secrets: bool,
     /// As in [`Job`].
     pub(super) after_restart: bool,
     pub(super) runs: Vec<Run>,
@@ -89,6 +93,7 @@ impl Prepared {
             timeout_ms: u64::try_from(self.timeout.as_millis()).unwrap_or(u64::MAX),
             concurrency: self.concurrency,
             noop: self.noop,
+            keeps_secrets: self.keeps_secrets,
             trace: self.trace.clone(),
         };
         self.row.sealed = Some(dispatch.seal(seal));
@@ -112,6 +117,7 @@ impl Draft {
             action,
             timeout,
             noop,
+            keeps_secrets,
             after_restart,
             mut runs,
             tally,
@@ -138,6 +144,7 @@ impl Draft {
             action: Some(action.of_job(kind, number)),
             timeout,
             noop,
+            keeps_secrets,
             started,
             after_restart,
             runs,

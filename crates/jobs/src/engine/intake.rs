@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use fabric::Inbound;
 use pcp::{Certname, Message};
+use pki::seal::SealKey;
 use pxp::action::{self, ActionResult, StatusResult};
 use pxp::{Body, Response, RpcError, TransactionId};
 use serde_json::value::RawValue;
@@ -150,6 +151,7 @@ impl Engine {
             return;
         };
         let kind = self.book.jobs.get(&key.job).map(|job| job.kind);
+        let keep = self.keeps_secrets(key);
         let Some(flying) = self.book.flying(key) else {
             return;
         };
@@ -170,20 +172,27 @@ impl Engine {
         };
         if size <= INLINE_RESULT_BYTES {
             let acknowledge = self.acknowledges(key);
-            return self.record(key, shape(&report, known), acknowledge);
+            let shaped = shape(&report, known, keep.as_deref());
+            return self.record(key, shaped, acknowledge);
         }
         if let Some(flying) = self.book.flying(key) {
             flying.shaping = true;
         }
         self.shaping.spawn_blocking(move || ShapedOutcome {
             run: key,
-            shaped: shape(&report, known),
+            shaped: shape(&report, known, keep.as_deref()),
         });
     }
 
     pub(super) fn shaped(&mut self, outcome: ShapedOutcome) {
         let acknowledge = self.acknowledges(outcome.run);
         self.record(outcome.run, outcome.shaped, acknowledge);
+    }
+
+    /// The key that seals what the run's task says in secret, if somebody may read it.
+    fn keeps_secrets(&self, key: RunKey) -> Option<Arc<SealKey>> {
+        let job = self.book.jobs.get(&key.job)?;
+        job.keeps_secrets.then(|| Arc::clone(&self.parts.seal))
     }
 
     fn circumstances(&mut self, key: RunKey) -> Option<Circumstances> {
@@ -256,11 +265,11 @@ impl Engine {
     }
 }
 
-fn shape(report: &Report, known: Circumstances) -> Shaped {
+fn shape(report: &Report, known: Circumstances, keep: Option<&SealKey>) -> Shaped {
     match report {
-        Report::Status(result) => outcome::shape(result, known),
+        Report::Status(result) => outcome::shape(result, known, keep),
         Report::Outcome(raw) => match action::decode::<ActionResult>(raw) {
-            Ok(result) => outcome::shape(&result, known),
+            Ok(result) => outcome::shape(&result, known, keep),
             Err(error) => outcome::unreadable(&error.to_string()),
         },
     }

@@ -104,7 +104,7 @@ impl Engine {
         );
         let result = said.puppet().map(|ran| ran.shape(None, None).result);
         let result =
-            result.or_else(|| outcome.map(|outcome| outcome::shape(&outcome, LATE).result));
+            result.or_else(|| outcome.map(|outcome| outcome::shape(&outcome, LATE, None).result));
         let result = result
             .filter(|result| result.len() <= INLINE_RESULT_BYTES)
             .and_then(|result| serde_json::from_str(&result).ok());

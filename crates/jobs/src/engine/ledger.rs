@@ -110,7 +110,10 @@ impl Ledger {
 
 fn weight(change: &Change) -> usize {
     match change {
-        Change::Run(run) => run.result.as_ref().map_or(0, String::len),
+        Change::Run(run) => {
+            let sealed = run.sealed.as_ref().map_or(0, Vec::len);
+            sealed + run.result.as_ref().map_or(0, String::len)
+        }
         _ => 0,
     }
 }

@@ -37,6 +37,9 @@ pub(crate) struct Dispatch {
     pub(crate) timeout_ms: u64,
     pub(crate) concurrency: Option<usize>,
     pub(crate) noop: bool,
+    /// As in [`Prepared`](super::Prepared).
+    #[serde(default)]
+    pub(crate) keeps_secrets: bool,
     /// Its place in a trace, if it has one.
     #[serde(default)]
     pub(crate) trace: Option<JobTrace>,
@@ -86,6 +89,7 @@ impl Engine {
             .map_or(RUN_TIMEOUT, |known| Duration::from_millis(known.timeout_ms));
         let concurrency = dispatch.as_ref().and_then(|known| known.concurrency);
         let noop = dispatch.as_ref().is_some_and(|known| known.noop);
+        let keeps_secrets = dispatch.as_ref().is_some_and(|known| known.keeps_secrets);
         let state = JobState::parse(&row.job.state).unwrap_or(JobState::Running);
         let stop = if state == JobState::Stopping || withdrawn.is_some() {
             Stop::Gently
@@ -121,6 +125,7 @@ impl Engine {
             action: dispatch.map(|known| known.action.of_job(kind, row.job.number)),
             timeout,
             noop,
+            keeps_secrets,
             started: state != JobState::New && state != JobState::Ready,
             after_restart: true,
             tally: Tally::new(runs.len(), unsuccessful(&row), stop),

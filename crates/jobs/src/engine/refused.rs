@@ -67,6 +67,7 @@ impl Engine {
             at_ms,
             result: Some(verdict.result(certname).to_string()),
             details: Some(events::message_details(&message)),
+            sealed: None,
             event: Some(events::ended(
                 job.kind, certname, state, &message, None, at_ms,
             )),

@@ -26,6 +26,8 @@ pub(super) struct End {
     pub(super) message: String,
     /// As in [`Shaped::told`].
     pub(super) told: Option<Value>,
+    /// As in [`Shaped::sealed`].
+    pub(super) sealed: Option<Vec<u8>>,
     /// The agent keeps the outcome until it is acknowledged.
     pub(super) acknowledge: bool,
 }
@@ -98,6 +100,7 @@ impl Engine {
             at_ms,
             result: None,
             details: Some(events::mark_details(spool_id, run.via)),
+            sealed: None,
             event: Some(events::running(job.kind, &run.certname, job.noop, at_ms)),
         };
         self.ledger.push(Change::Run(change), After::Marked(key));
@@ -131,6 +134,7 @@ impl Engine {
                 details,
                 message,
                 told: None,
+                sealed: None,
                 acknowledge,
             },
         );
@@ -144,6 +148,7 @@ impl Engine {
             details,
             message,
             told,
+            sealed,
         } = shaped;
         self.end(
             key,
@@ -153,6 +158,7 @@ impl Engine {
                 details,
                 message,
                 told,
+                sealed,
                 acknowledge,
             },
         );
@@ -185,6 +191,7 @@ impl Engine {
             at_ms,
             result: Some(end.result),
             details: Some(events::details_via(end.details, run.via)),
+            sealed: end.sealed,
             event: Some(event),
         };
         let after = After::Ended {

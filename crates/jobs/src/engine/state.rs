@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fabric::Fabric;
+use pki::seal::SealKey;
 use pxp::TransactionId;
 use store::{Store, StoreError};
 use telemetry::Tracer;
@@ -40,6 +41,7 @@ pub(crate) struct Parts {
     pub(crate) store: Store,
     pub(crate) fabric: Fabric,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) seal: Arc<SealKey>,
     pub(crate) asks: Arc<Asks>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) patience: Patience,

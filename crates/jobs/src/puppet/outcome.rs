@@ -87,6 +87,7 @@ impl Ran {
             details: Value::Object(details).to_string(),
             message,
             told: Some(Value::Object(event)),
+            sealed: None,
         }
     }
 
@@ -121,6 +122,7 @@ impl Ran {
             details: json!({ "message": message }).to_string(),
             told: Some(json!({"message": message, "kind": kind})),
             message,
+            sealed: None,
         }
     }
 

@@ -73,6 +73,7 @@ impl Preparation {
             timeout: request.timeout.unwrap_or(self.run_timeout),
             concurrency: request.concurrency,
             noop: request.flags.noop,
+            keeps_secrets: false,
             after_restart: false,
             trace,
         };

@@ -65,6 +65,7 @@ async fn marked_but_not_sent(manner: Manner, lose_spool: bool) -> (World, String
         at_ms: jiff::Timestamp::now().as_millisecond(),
         result: None,
         details: world.sim.mark_of(&other.certname.parse().unwrap()),
+        sealed: None,
         event: None,
     };
     world.store.commit(vec![Change::Run(mark)]).await.unwrap();

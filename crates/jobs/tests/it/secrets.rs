@@ -70,6 +70,9 @@ async fn a_secret_is_not_in_any_file_event_or_debug_text_and_survives_a_restart(
     let options: serde_json::Value = serde_json::from_str(&options).unwrap();
     assert_eq!(options["params"]["password"], jobs::REDACTED);
     assert_eq!(options["sensitive"], json!(["password", "name"]));
-    let result = world.runs(job).await.pop().unwrap().result.unwrap();
+    let run = world.runs(job).await.pop().unwrap();
+    let kept = world.store.run_secrets(job, "", &run.certname).await;
+    assert_eq!(kept.unwrap(), [], "no plan of this server asked for it");
+    let result = run.result.unwrap();
     assert!(result.contains(jobs::REDACTED), "{result}");
 }

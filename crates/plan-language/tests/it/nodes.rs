@@ -135,6 +135,7 @@ fn answer(certname: &Certname, task: &str, input: &Value, is_broken: bool) -> Ac
         ),
         "m::moody" if is_broken => (1, json!({"_error": {"kind": "m/moody", "msg": "not now"}})),
         "m::secret" => (0, json!({"_sensitive": {"password": "hunter2"}})),
+        "m::takes" => (0, json!({"bytes": own["it"].to_string().len()})),
         "m::half" if certname.as_str() == "b" => (2, json!({"was": "b"})),
         "bolt_shim::command" => {
             let command = input["command"].as_str().unwrap();

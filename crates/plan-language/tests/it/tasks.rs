@@ -98,6 +98,33 @@ async fn secrets_go_to_the_node_and_nowhere_else() {
 }
 
 #[tokio::test]
+async fn what_a_task_tells_in_secret_is_for_the_plan_alone() {
+    let plan = "plan m::p() {\n\
+                $r = run_task('m::secret', 'a,b')\n\
+                $s = $r.first.sensitive\n\
+                out::message($s)\n\
+                out::message(\"${r} ${r.first} ${r.first.value} ${r.first.to_data}\")\n\
+                out::verbose($r)\n\
+                $t = run_task('m::takes', 'c', it => $s)\n\
+                $f = catch_errors() || { fail_plan('no', 'm/no', { 'result' => $r.first }) }\n\
+                return [$s.unwrap['password'].length, $r.first['_sensitive'] == $s, $t.first['bytes'], $r, $f]\n}";
+    let world = World::new(&[("m/plans/p.pp", plan)]).await;
+    let plan = world.launch("m::p", json!({})).await;
+    let given = value(world.over(plan).await);
+    let sent = json!({"password": "hunter2"}).to_string().len();
+    assert_eq!(
+        [&given[0], &given[1], &given[2]],
+        [&json!(7), &json!(true), &json!(sent)]
+    );
+    assert_eq!(given[3][1]["value"], json!({"_sensitive": jobs::REDACTED}));
+    assert_eq!(given[4]["details"]["result"]["value"], given[3][0]["value"]);
+    assert_eq!(
+        world.files_with("hunter2"),
+        Vec::<std::path::PathBuf>::new()
+    );
+}
+
+#[tokio::test]
 async fn run_task_with_gives_each_target_its_own_parameters() {
     let given = value(
         body(

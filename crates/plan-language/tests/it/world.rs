@@ -31,7 +31,7 @@ pub(crate) struct World {
 }
 
 /// The tasks of module `m`, which nodes answer by their names.
-const TASKS: &[&str] = &["echo", "fails", "moody", "hold", "half", "secret"];
+const TASKS: &[&str] = &["echo", "fails", "moody", "hold", "half", "secret", "takes"];
 
 impl World {
     /// With these files in `environments/production/modules`, on the nodes `a`, `b` and `c`.
@@ -120,6 +120,11 @@ impl World {
         self.directory.path().join(modules).join(path)
     }
 
+    /// Files of the server with this text in them: the database, what is kept of code.
+    pub(crate) fn files_with(&self, text: &str) -> Vec<PathBuf> {
+        files_with(self.directory.path(), text)
+    }
+
     pub(crate) async fn launch(&self, plan: &str, params: Value) -> i64 {
         let launch = Launch {
             plan: plan.to_owned(),
@@ -168,6 +173,20 @@ impl World {
         let found = tokio::time::timeout(PATIENCE, wait).await;
         found.unwrap_or_else(|_| panic!("waited in vain until {what}"))
     }
+}
+
+fn files_with(directory: &Path, text: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let found = paths.flat_map(|path| match path.is_dir() {
+        true => files_with(&path, text),
+        false => {
+            let bytes = std::fs::read(&path).unwrap();
+            let has = bytes.windows(text.len()).any(|it| it == text.as_bytes());
+            has.then_some(path).into_iter().collect()
+        }
+    });
+    found.collect()
 }
 
 /// Runs one plan, `m::p` with this body; gives its state and result.

@@ -128,6 +128,7 @@ impl Effects for Fake {
                     at_ms: 5,
                     result: None,
                     details: None,
+                    sealed: None,
                     event: None,
                 }),
                 Change::Job(JobChange {

@@ -16,6 +16,9 @@ use pxp::{Body, Capabilities, Request, Response};
 use store::Store;
 use tokio::sync::watch;
 
+/// What the task `test::secret` tells in secret.
+pub(crate) const CANARY: &str = "canary-7f3a-hunter2";
+
 #[derive(Clone)]
 pub(crate) struct Nodes(Arc<Inner>);
 
@@ -70,9 +73,13 @@ impl Nodes {
             .await;
         let mut go = self.0.go.subscribe();
         go.wait_for(|go| *go).await.unwrap();
+        let told = match request.params.get().contains("test::secret") {
+            true => serde_json::json!({"_sensitive": CANARY}),
+            false => serde_json::json!({"done": true}),
+        };
         let result = ActionResult {
             exitcode: 0,
-            stdout: Some("{\"done\":true}".to_owned()),
+            stdout: Some(told.to_string()),
             ..ActionResult::default()
         };
         let results = action::encode(&result);
@@ -103,7 +110,7 @@ impl BrokerLink for Link {
     }
 }
 
-/// A job engine over these nodes, with a task `test` that does nothing.
+/// A job engine over these nodes, with a task `test` that does nothing and one that tells a secret.
 pub(crate) async fn engine(
     directory: &Path,
     store: &Store,
@@ -114,6 +121,7 @@ pub(crate) async fn engine(
     std::fs::create_dir_all(&tasks).unwrap();
     std::fs::write(tasks.join("init.sh"), "#!/bin/sh\n").unwrap();
     std::fs::write(tasks.join("init.json"), "{}").unwrap();
+    std::fs::write(tasks.join("secret.sh"), "#!/bin/sh\n").unwrap();
     let server: Certname = "tutti.example.com".parse().unwrap();
     let (fabric, inbox) = Fabric::new(PcpUri::server(&server));
     let code: Arc<dyn Code> = Arc::new(EnvironmentDir::new(directory.join("code")));

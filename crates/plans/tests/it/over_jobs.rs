@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use jobs::{Scope, SystemClock, TaskRequest};
 use pki::seal::SealKey;
-use plans::{Branch, Ended, Launch, Order, OverJobs, Plans, Program, StepRequest, Work};
+use plans::{
+    Branch, Effects as _, Ended, Launch, Order, OverJobs, Plans, Program, StepRequest, Told, Work,
+};
 use serde_json::{Value, json};
-use store::{Store, StoreConfig};
+use store::{JobNumber, Store, StoreConfig};
 
-use crate::nodes::engine;
+use crate::nodes::{CANARY, engine};
 use crate::world::{launch, quick};
 
 /// Runs a task on both nodes, one that is not there, and the first again.
@@ -38,9 +40,40 @@ fn program(branch: &mut Branch<'_>) -> Ended {
     ]))
 }
 
+/// What the tasks tell in secret, before and after a person's answer; whether it was right each time.
+fn secret_program(branch: &mut Branch<'_>) -> Ended {
+    let nodes = ["a", "b"].map(|name| name.parse().unwrap()).to_vec();
+    let request = TaskRequest {
+        task: "test::secret".to_owned(),
+        scope: Scope::Nodes(nodes),
+        ..TaskRequest::default()
+    };
+    let told = branch.step(StepRequest {
+        kind: "task".into(),
+        site: String::new(),
+        arguments: json!("secret"),
+        work: Work::Run(Box::new(Order::Task(request))),
+    })?;
+    branch.step(StepRequest {
+        kind: "ask".into(),
+        site: String::new(),
+        arguments: json!("go on?"),
+        work: Work::Ask(Told {
+            kind: "prompt".to_owned(),
+            details: serde_json::Map::new(),
+            message: "go on?".to_owned(),
+        }),
+    })?;
+    let secret = |index: usize| &told.value["results"][index]["value"]["_sensitive"];
+    Ok(json!([*secret(0) == CANARY, *secret(1) == CANARY, told.ok]))
+}
+
 async fn plans(store: &Store, seal: &Arc<SealKey>, effects: &OverJobs) -> Plans {
-    let programs = |_: &Launch| {
-        let program: Arc<dyn Program> = Arc::new(program);
+    let programs = |launch: &Launch| {
+        let program: Arc<dyn Program> = match launch.plan.as_str() {
+            "secret" => Arc::new(secret_program),
+            _ => Arc::new(program),
+        };
         Ok(program)
     };
     let (effects, programs) = (Arc::new(effects.clone()), Arc::new(programs));
@@ -93,5 +126,93 @@ async fn a_plan_awaits_the_job_that_it_made_before_it_died() {
     let states: Vec<_> = steps.iter().map(|row| row.step.state.as_str()).collect();
     assert_eq!(states, ["done", "failed", "done"]);
     second.shutdown().await;
+    jobs.shutdown().await;
+}
+
+/// Whether some file of the server has the secret in clear.
+fn is_somewhere(directory: &std::path::Path) -> bool {
+    std::fs::read_dir(directory).unwrap().any(|entry| {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => is_somewhere(&path),
+            false => {
+                let bytes = std::fs::read(&path).unwrap();
+                bytes
+                    .windows(CANARY.len())
+                    .any(|it| it == CANARY.as_bytes())
+            }
+        }
+    })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_nodes_tell_in_secret_is_there_after_a_restart_and_nowhere_in_clear() {
+    let directory = tempfile::tempdir().unwrap();
+    let config = StoreConfig::sqlite(directory.path().join("tutti.db"));
+    let store = Store::open(&config).await.unwrap();
+    let (jobs, _nodes) = engine(directory.path(), &store, false, &["a", "b"]).await;
+    let seal = SealKey::open_or_create(&directory.path().join("seal")).unwrap();
+    let (seal, effects) = (Arc::new(seal), OverJobs::new(jobs.clone(), store.clone()));
+    let first = plans(&store, &seal, &effects).await;
+    let number = first.run(&launch("secret")).await.unwrap();
+    let asks = async |plans: &Plans| loop {
+        let steps = plans.journal(number).await.unwrap();
+        if steps.len() == 2 {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    };
+    asks(&first).await;
+    first.shutdown().await;
+    let job = "1".parse::<JobNumber>().unwrap();
+    assert_eq!(store.run_secrets(job, "a", "b").await.unwrap().len(), 2);
+    assert!(!is_somewhere(directory.path()));
+
+    let second = plans(&store, &seal, &effects).await;
+    let yes = json!(true);
+    let step = "2".parse().unwrap();
+    second
+        .answer(number, step, "admin", &yes, false)
+        .await
+        .unwrap();
+    let row = loop {
+        let row = store.plan_job(number).await.unwrap().unwrap();
+        if row.finished_ms.is_some() {
+            break row;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    };
+    assert_eq!(row.result.as_deref(), Some("[true,true,true]"));
+    assert_eq!(store.run_secrets(job, "a", "b").await.unwrap(), []);
+    let journal = format!("{:?}", second.journal(number).await.unwrap());
+    assert!(!journal.contains(CANARY) && !is_somewhere(directory.path()));
+    second.shutdown().await;
+    jobs.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_secret_that_cannot_be_unsealed_is_a_failure_of_its_node() {
+    let directory = tempfile::tempdir().unwrap();
+    let config = StoreConfig::sqlite(directory.path().join("tutti.db"));
+    let store = Store::open(&config).await.unwrap();
+    let (jobs, _nodes) = engine(directory.path(), &store, false, &["a", "b"]).await;
+    let seal = SealKey::open_or_create(&directory.path().join("seal")).unwrap();
+    let effects = OverJobs::new(jobs.clone(), store.clone());
+    let plans = plans(&store, &Arc::new(seal), &effects).await;
+    let number = plans.run(&launch("secret")).await.unwrap();
+    while plans.journal(number).await.unwrap().len() < 2 {
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    }
+    let path = directory.path().join("tutti.db");
+    let database = rusqlite::Connection::open(path).unwrap();
+    let altered = database.execute("UPDATE runs SET sealed = x'00' WHERE certname = 'b'", []);
+    assert_eq!(altered.unwrap(), 1);
+    let outcome = effects.outcome("1".parse().unwrap()).await.unwrap();
+    let results = &outcome.value["results"];
+    assert_eq!(results[0]["value"]["_sensitive"], CANARY);
+    assert_eq!(results[1]["status"], "failure");
+    let error = &results[1]["value"]["_error"];
+    assert_eq!(error["kind"], "tutti/secret-unreadable");
+    plans.shutdown().await;
     jobs.shutdown().await;
 }

@@ -130,6 +130,7 @@ pub(crate) fn run_to(job: JobNumber, certname: &str, state: &str, at_ms: i64) ->
         at_ms,
         result: Some(format!(r#"{{"_output":"{state}"}}"#)),
         details: None,
+        sealed: None,
         event: Some(event(&format!("node_{state}"), at_ms)),
     })
 }

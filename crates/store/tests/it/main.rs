@@ -21,6 +21,7 @@ mod plan_jobs;
 mod plan_journal;
 mod postgres_session;
 mod prune;
+mod run_secrets;
 mod runs;
 mod sizes;
 mod statements;

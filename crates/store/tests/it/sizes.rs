@@ -19,6 +19,7 @@ async fn a_result_of_fifty_megabytes_is_kept(bench: Bench) {
         at_ms: 1,
         result: Some(result.clone()),
         details: None,
+        sealed: None,
         event: None,
     };
     assert!(bench.store.commit(vec![Change::Run(change)]).await.unwrap()[0].changed);

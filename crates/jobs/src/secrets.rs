@@ -1,0 +1,57 @@
+//! What tasks marked as `_sensitive`, for the plans that ran them: [`Jobs::secrets`].
+//!
+//! The rule: a secret leaves the store sealed and stands in clear only in what this gives, which is for
+//! no log, journal or answer.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+use store::{JobNumber, RunRow, StoreError};
+
+use crate::handle::Jobs;
+
+/// What a node told in secret.
+#[derive(Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Secret {
+    /// As the task told it.
+    Open(Value),
+    /// It was sealed with another key than the server has now, or altered.
+    Unreadable,
+}
+
+// === impl Jobs ===
+
+impl Jobs {
+    /// What the tasks of these runs marked as `_sensitive`, by certname. The runs are of one job, in the
+    /// order of the names. Only jobs of plans that this server runs have any.
+    pub async fn secrets(
+        &self,
+        job: JobNumber,
+        runs: &[RunRow],
+    ) -> Result<HashMap<String, Secret>, StoreError> {
+        let (Some(first), Some(last)) = (runs.first(), runs.last()) else {
+            return Ok(HashMap::new());
+        };
+        let secrets = self
+            .store()
+            .run_secrets(job, &first.certname, &last.certname);
+        let opened = secrets.await?.into_iter().map(|secret| {
+            let open = self.seal().open(&secret.sealed).ok();
+            let value = open.and_then(|json| serde_json::from_slice(&json).ok());
+            let value = value.map_or(Secret::Unreadable, Secret::Open);
+            (secret.certname, value)
+        });
+        Ok(opened.collect())
+    }
+}
+
+/// Never the value.
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Open(_) => "Open",
+            Self::Unreadable => "Unreadable",
+        })
+    }
+}

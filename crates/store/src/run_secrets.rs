@@ -1,0 +1,84 @@
+//! What nodes told as secrets, sealed: [`RunSecret`].
+//!
+//! The rules: a secret is written with the end of its run, and only for a plan that may still read it;
+//! it is gone when that plan has ended well, and with the job. A failed plan may go on one day, so its
+//! secrets stay until its jobs are deleted.
+
+use crate::change::RunChange;
+use crate::step::Step;
+use crate::store::Store;
+use crate::value::{ColumnError, Columns, FromRow, Value};
+use crate::{JobNumber, StoreError};
+
+/// A node's secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunSecret {
+    /// The node.
+    pub certname: String,
+    /// As in [`RunChange::sealed`].
+    pub sealed: Vec<u8>,
+}
+
+/// Applied where the transition was, which left its mark.
+const KEEP: &str = "UPDATE runs SET sealed = $4 WHERE job = $1 AND certname = $2 \
+     AND latest_event_id = $3 AND EXISTS (SELECT 1 FROM plan_steps s JOIN plan_jobs p \
+     ON p.number = s.plan_job WHERE s.job = $1 AND p.state <> 'success')";
+
+const READ: &str = "SELECT certname, sealed FROM runs WHERE job = $1 AND certname >= $2 \
+     AND certname <= $3 AND sealed IS NOT NULL ORDER BY certname";
+
+/// Of a plan job that is about to end well, if it runs.
+const FORGET: &str = "UPDATE runs SET sealed = NULL WHERE sealed IS NOT NULL AND job IN \
+     (SELECT s.job FROM plan_steps s JOIN plan_jobs p ON p.number = s.plan_job \
+     WHERE s.plan_job = $1 AND p.state = 'running')";
+
+pub(crate) const STATEMENTS: &[&str] = &[KEEP, READ, FORGET];
+
+/// Keeps the secret that came with a run's end.
+pub(crate) fn keep(change: &RunChange, mark: i64) -> Option<Step<'_>> {
+    let sealed = change.sealed.as_deref()?;
+    let values = vec![
+        Value::Int(change.job.get()),
+        Value::text(&change.certname),
+        Value::Int(mark),
+        Value::blob(sealed),
+    ];
+    Some(Step { sql: KEEP, values })
+}
+
+/// Forgets all that the nodes told this plan.
+pub(crate) fn forget(plan_job: i64) -> Step<'static> {
+    Step {
+        sql: FORGET,
+        values: vec![Value::Int(plan_job)],
+    }
+}
+
+// === impl Store ===
+
+impl Store {
+    /// The secrets that the nodes from `first` to `last` told in a job, by name. Both are names of the
+    /// job's nodes, so there are no more secrets than nodes between them.
+    pub async fn run_secrets(
+        &self,
+        job: JobNumber,
+        first: &str,
+        last: &str,
+    ) -> Result<Vec<RunSecret>, StoreError> {
+        let values = vec![
+            Value::Int(job.get()),
+            Value::owned(first),
+            Value::owned(last),
+        ];
+        self.query(READ, values).await
+    }
+}
+
+impl FromRow for RunSecret {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        Ok(Self {
+            certname: row.text(0)?,
+            sealed: row.blob(1)?,
+        })
+    }
+}

@@ -89,6 +89,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if wanted("syntax") {
         packages::ensure(packages::MODULES)?;
         example("syntax", "parse_speed", &[packages::MODULES_DIRECTORY])?;
+        example("syntax", "parse_shapes", &[])?;
     }
     if wanted("plans") {
         example("plans", "plan_steps", &["target"])?;

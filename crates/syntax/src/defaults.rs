@@ -12,6 +12,9 @@ pub const MAX_INTERPOLATION_DEPTH: usize = 100;
 /// Syntax errors of one file that are reported; Puppet reports one. More than this is no manifest.
 pub const MAX_SYNTAX_ERRORS: usize = 50;
 
+/// Warnings of one file that are reported.
+pub const MAX_WARNINGS: usize = 100;
+
 /// Nesting that is parsed on the caller's stack: a level of brackets counts two and takes at most
 /// 5 kB of an unoptimised build, so 100 need 250 kB. Of 4,014 real manifests the deepest has 34.
 pub const SHALLOW_DEPTH: u32 = 100;

@@ -20,6 +20,7 @@ mod words;
 use crate::Span;
 use crate::ast::Sym;
 use crate::comments::{Comment, CommentKind};
+use crate::defaults::{MAX_SYNTAX_ERRORS, MAX_WARNINGS};
 use crate::diagnostic::Diagnostic;
 use crate::intern::Interner;
 use crate::source::as_u32;
@@ -136,6 +137,11 @@ impl<'s, 'o> Lexer<'s, 'o> {
 
     fn run(&mut self) {
         while self.pos < self.text.len() {
+            if self.depth == 0 && self.out.faults.len() >= MAX_SYNTAX_ERRORS {
+                // More would not be told.
+                self.pos = self.text.len();
+                return;
+            }
             match self.step() {
                 Ok(Step::Trivia) => {}
                 Ok(Step::Token(kind)) => self.after = kind,
@@ -333,10 +339,11 @@ impl<'s, 'o> Lexer<'s, 'o> {
     }
 
     fn warn(&mut self, code: &'static str, range: std::ops::Range<usize>, message: String) {
-        let span = self.span(range);
-        self.out
-            .warnings
-            .push(Diagnostic::warning(code, span, message));
+        if self.out.warnings.len() < MAX_WARNINGS {
+            let span = self.span(range);
+            let warning = Diagnostic::warning(code, span, message);
+            self.out.warnings.push(warning);
+        }
     }
 }
 

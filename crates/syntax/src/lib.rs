@@ -19,7 +19,9 @@ use std::sync::Arc;
 use std::thread;
 
 use self::ast::Ast;
-use self::defaults::{DEEP_STACK_BYTES, MAX_DEPTH, MAX_SOURCE_BYTES, SHALLOW_DEPTH};
+use self::defaults::{
+    DEEP_STACK_BYTES, MAX_DEPTH, MAX_SOURCE_BYTES, MAX_SYNTAX_ERRORS, SHALLOW_DEPTH,
+};
 pub use self::diagnostic::{Diagnostic, Label, Severity};
 use self::lexer::Lexed;
 use self::parser::{Depth, Tree};
@@ -100,6 +102,8 @@ fn syntax_of(source: &Arc<Source>, options: Options) -> (Parsed, Vec<(ast::ExprI
     let mut faults = lexed.faults;
     faults.extend(tree.faults);
     faults.sort_by_key(|(token, _)| *token);
+    // Where the lexer gave up, the end of its tokens is no fault of the source.
+    faults.truncate(MAX_SYNTAX_ERRORS);
     let mut diagnostics: Vec<Diagnostic> = faults.into_iter().map(|(_, fault)| fault).collect();
     diagnostics.extend(lexed.warnings);
     let ast = tree.ast;

@@ -4,7 +4,8 @@
 //! it walks the tree (parents before children), so the first error is the one that it reports.
 //! Severities are those of Puppet 8, which are those of Puppet 7 with `strict=error`.
 //!
-//! Rule: the walk has its own stack, so no tree is too high for it.
+//! Rules: the walk has its own stack, so no tree is too high for it; and no check looks at the whole path
+//! or the whole list of anything, so the time grows as the source does.
 
 mod children;
 mod definitions;
@@ -14,6 +15,8 @@ mod location;
 mod names;
 mod places;
 mod values;
+
+use std::collections::HashMap;
 
 pub use self::location::Location;
 
@@ -53,8 +56,12 @@ struct Validator<'a> {
     location: Option<&'a Location>,
     /// Bit by expression: does it do nothing but give a value?
     idle: Vec<bool>,
+    /// By expression: what in it gives no value.
+    valueless: Vec<Option<ExprId>>,
     /// What contains the part at hand, outermost first.
     path: Vec<Part>,
+    /// How many blocks of `apply` are in the path.
+    applies: usize,
     found: Vec<Diagnostic>,
 }
 
@@ -63,16 +70,19 @@ pub(crate) fn validate(
     ast: &Ast,
     tasks: bool,
     location: Option<&Location>,
-    mut numbers: Vec<(ExprId, Diagnostic)>,
+    numbers: Vec<(ExprId, Diagnostic)>,
 ) -> Vec<Diagnostic> {
     let mut validator = Validator {
         ast,
         tasks,
         location,
         idle: effect::idle(ast),
+        valueless: values::valueless(ast),
         path: Vec::new(),
+        applies: 0,
         found: Vec::new(),
     };
+    let mut numbers: HashMap<ExprId, Diagnostic> = numbers.into_iter().collect();
     validator.top_constructs();
     validator.epp_params();
     let params = ast.epp().map_or(Slice::EMPTY, |epp| epp.params);
@@ -85,16 +95,16 @@ pub(crate) fn validate(
             break;
         }
         let Visit::Enter(part) = visit else {
-            validator.path.pop();
+            validator.leave();
             continue;
         };
         if let Part::Expr(id) = part
-            && let Some(at) = numbers.iter().position(|(number, _)| *number == id)
+            && let Some(fault) = numbers.remove(&id)
         {
-            validator.found.push(numbers.swap_remove(at).1);
+            validator.found.push(fault);
         }
         validator.check(part);
-        validator.path.push(part);
+        validator.enter(part);
         stack.push(Visit::Leave);
         let children = stack.len();
         children::push(ast, part, |child| stack.push(Visit::Enter(child)));
@@ -106,6 +116,21 @@ pub(crate) fn validate(
 // === impl Validator ===
 
 impl Validator<'_> {
+    fn enter(&mut self, part: Part) {
+        self.applies += usize::from(self.is_apply(part));
+        self.path.push(part);
+    }
+
+    fn leave(&mut self) {
+        if let Some(part) = self.path.pop() {
+            self.applies -= usize::from(self.is_apply(part));
+        }
+    }
+
+    fn is_apply(&self, part: Part) -> bool {
+        matches!(part, Part::Expr(id) if matches!(self.ast.expr(id), Expr::Apply { .. }))
+    }
+
     fn check(&mut self, part: Part) {
         match part {
             Part::Expr(id) => self.check_expr(id),
@@ -186,8 +211,11 @@ impl Validator<'_> {
         self.report(Diagnostic::error(code, span, message));
     }
 
-    /// Some checks reach the same place on two ways.
+    /// Some checks reach the same place on two ways, and some find faults by the thousand.
     fn report(&mut self, diagnostic: Diagnostic) {
+        if self.found.len() >= MAX_VALIDATION_FAULTS {
+            return;
+        }
         let known = self
             .found
             .iter()

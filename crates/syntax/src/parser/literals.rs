@@ -2,6 +2,7 @@
 
 use super::{Parsed, Parser};
 use crate::ast::{Expr, ExprId, HashEntry, Slice};
+use crate::defaults::MAX_VALIDATION_FAULTS;
 use crate::diagnostic::Diagnostic;
 use crate::token::{Kind, Token};
 
@@ -28,7 +29,9 @@ impl Parser<'_> {
             }
             Err(BadNumber::Integer) => {
                 let id = self.builder.push(nothing, token.span);
-                self.numbers.push((id, overflow(&text, token)));
+                if self.numbers.len() < MAX_VALIDATION_FAULTS {
+                    self.numbers.push((id, overflow(&text, token)));
+                }
                 Ok(id)
             }
         }

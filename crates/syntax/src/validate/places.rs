@@ -77,10 +77,7 @@ impl Validator<'_> {
     /// What belongs to catalogs is refused in plans, outside of `apply`. True: no other check of this
     /// expression is made.
     pub(super) fn refused_in_plans(&mut self, id: ExprId) -> bool {
-        let in_apply = self.path.iter().any(|part| match part {
-            Part::Expr(id) => matches!(self.ast.expr(*id), Expr::Apply { .. }),
-            _ => false,
-        });
+        let in_apply = self.applies > 0;
         let (refused, reason) = match self.ast.expr(id) {
             Expr::Definition(definition) => match self.ast.definition(definition) {
                 Definition {

@@ -3,8 +3,8 @@
 use super::{Part, Validator};
 use crate::ast::labels::{with_article, with_capital_article};
 use crate::ast::{
-    AssignOp, AttributeOp, AttributeOpKind, BinaryOp, CallId, CaseOption, CollectId, Expr, ExprId,
-    HashEntry, ResourceBody, ResourceForm, ResourceId, SelectorEntry, Slice,
+    AssignOp, Ast, AttributeOp, AttributeOpKind, BinaryOp, CallId, CaseOption, CollectId, Expr,
+    ExprId, HashEntry, ResourceBody, ResourceForm, ResourceId, SelectorEntry, Slice,
 };
 use crate::diagnostic::Diagnostic;
 
@@ -21,20 +21,29 @@ enum Key<'a> {
     Default,
 }
 
+/// For every expression: the collector or definition that it comes to, which gives no value. Children stand
+/// before their parents in the arena, so one pass is enough.
+pub(super) fn valueless(ast: &Ast) -> Vec<Option<ExprId>> {
+    let mut valueless: Vec<Option<ExprId>> = Vec::with_capacity(ast.len());
+    for id in ast.ids() {
+        valueless.push(match ast.expr(id) {
+            Expr::Unary { operand: inner, .. }
+            | Expr::Paren(inner)
+            | Expr::Text(inner)
+            | Expr::RenderExpr(inner) => valueless.get(inner.index()).copied().flatten(),
+            Expr::Collect(_) | Expr::Definition(_) => Some(id),
+            _ => None,
+        });
+    }
+    valueless
+}
+
 impl<'a> Validator<'a> {
     /// Collectors and definitions give no value.
     pub(super) fn gives_value(&mut self, id: ExprId) {
-        let mut id = id;
-        loop {
-            match self.ast.expr(id) {
-                Expr::Unary { operand: inner, .. }
-                | Expr::Paren(inner)
-                | Expr::Text(inner)
-                | Expr::RenderExpr(inner) => id = inner,
-                Expr::Collect(_) | Expr::Definition(_) => break,
-                _ => return,
-            }
-        }
+        let Some(id) = self.valueless.get(id.index()).copied().flatten() else {
+            return;
+        };
         let message = format!(
             "Invalid use of expression. {} does not produce a value",
             with_capital_article(&self.ast.label(id))

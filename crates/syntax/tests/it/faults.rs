@@ -1,6 +1,9 @@
 //! Syntax errors: Puppet's words at Puppet's place, all of a file at once, with hints.
 
-use crate::{errors, read};
+use syntax::Options;
+use syntax::defaults::{MAX_SYNTAX_ERRORS, MAX_VALIDATION_FAULTS, MAX_WARNINGS};
+
+use crate::{errors, read, read_as};
 
 /// The first error of each, as `puppet parser validate` of Puppet 7.23 gives it.
 const FIRST: &[(&str, &str)] = &[
@@ -107,4 +110,43 @@ fn hints_say_what_was_meant() {
     assert!(hint("return { 'a' => 1 }").contains("`return({ … })`"));
     assert!(hint("return /a b/").contains("`return(/…/)`"));
     assert!(hint("site { } +").contains("Puppet 7 removed"));
+}
+
+#[test]
+fn a_source_that_is_wrong_all_over_is_told_in_bounds() {
+    let unread = |part: &str| read(&part.repeat(10_000)).diagnostics;
+    for part in ["::", "$a = 08\n", "if { ]\n", "@(E) "] {
+        let found = unread(part).len();
+        assert!(
+            (1..=MAX_SYNTAX_ERRORS).contains(&found),
+            "{part:?}: {found}"
+        );
+    }
+    let unsound = [
+        format!("$x = {{ {} }}", "a => 1, ".repeat(10_000)),
+        format!("$x = [{}]", "99999999999999999999, ".repeat(10_000)),
+        format!("case $x {{ {} }}", "default: {} ".repeat(10_000)),
+    ];
+    for code in unsound {
+        let found = read(&code).diagnostics.len();
+        assert_eq!(found, MAX_VALIDATION_FAULTS, "{}", &code[..30]);
+    }
+    let strange = read(&format!("$x = \"{}\"", "\\q".repeat(10_000)));
+    assert_eq!(strange.diagnostics.len(), MAX_WARNINGS);
+}
+
+/// The depth of what is not a tree's own nesting is no limit: 100,000 operators are a tree as high.
+#[test]
+fn long_chains_are_read_as_manifests_and_as_plans() {
+    let chains = [
+        format!("$x = 1{}", " + 1".repeat(100_000)),
+        format!("$x = $y{}", ".map |$a| { $a }".repeat(100_000)),
+        format!("$x = $y{}", "[1]".repeat(100_000)),
+    ];
+    for code in chains {
+        for tasks in [false, true] {
+            let parsed = read_as(&code, Options { epp: false, tasks });
+            assert_eq!(errors(&parsed), [""; 0], "{}", &code[..20]);
+        }
+    }
 }

@@ -1,0 +1,82 @@
+//! Whether the time to read a source grows as the source does: `parse_shapes`.
+//!
+//! Each shape is long in one way only, as no manifest is and as an attacker's may be.
+
+#![expect(clippy::print_stdout, reason = "a program that reports")]
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use syntax::{Options, Source};
+
+/// Bytes of the sources that are compared.
+const SMALL: usize = 200_000;
+const LARGE: usize = 8 * SMALL;
+
+/// The fastest counts.
+const ROUNDS: usize = 5;
+
+/// What comes once before, what comes again and again, and what comes once behind.
+const SHAPES: &[(&str, &str, &str, &str)] = &[
+    ("operators", "$x = ", "1 + ", "1"),
+    ("comparisons", "$x = ", "$a == ", "1"),
+    ("arrows", "", "File['a'] -> ", "File['b']"),
+    ("methods", "$x = $y", ".f", ""),
+    ("lambdas", "$x = $y", ".map |$a| { $a }", ""),
+    ("indices", "$x = $y", "[1]", ""),
+    ("list", "$x = [", "1, ", "]"),
+    ("equal keys", "$x = {", "a => 1, ", "}"),
+    ("large numbers", "$x = [", "99999999999999999999, ", "]"),
+    ("selectors", "$x = $y", " ? { 1 => 2 }", ""),
+    ("options", "case $x { ", "1: {} ", "}"),
+    ("interpolations", "$x = \"", "${a} ", "\""),
+    ("heredocs", "", "$x = @(E)\n a\n | E\n", ""),
+    ("no heredocs", "", "@(E) ", ""),
+    ("no comments", "", "/* ", ""),
+    ("no names", "", "::", ""),
+    (
+        "brackets",
+        "",
+        "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]\n",
+        "",
+    ),
+    ("open brackets", "", "[", ""),
+    (
+        "statements",
+        "",
+        "if true { notice(1) } else { notice(2) }\n",
+        "",
+    ),
+];
+
+fn main() {
+    for (name, before, part, behind) in SHAPES {
+        let of = |bytes: usize| {
+            let text = format!("{before}{}{behind}", part.repeat(bytes / part.len()));
+            Arc::new(Source::new(None, text))
+        };
+        let [small, large] = [of(SMALL), of(LARGE)];
+        for tasks in [false, true] {
+            let (small, large) = (nanoseconds(&small, tasks), nanoseconds(&large, tasks));
+            let mode = if tasks { "plan" } else { "manifest" };
+            let growth = large / small;
+            println!(
+                "{name} ({mode}): {small:.0} ns a byte of {SMALL}, {large:.0} of {LARGE}: {growth:.1} times"
+            );
+        }
+    }
+}
+
+/// A byte.
+fn nanoseconds(source: &Arc<Source>, tasks: bool) -> f64 {
+    let options = Options { epp: false, tasks };
+    let mut best = Duration::MAX;
+    for _ in 0..ROUNDS {
+        let started = Instant::now();
+        drop(syntax::parse(source, options));
+        best = best.min(started.elapsed());
+    }
+    #[expect(clippy::cast_precision_loss, reason = "figures for people")]
+    let bytes = source.text().len() as f64;
+    best.as_secs_f64() * 1e9 / bytes
+}

@@ -164,6 +164,65 @@ plan site(TargetSpec $nodes, Sensitive[String] $pw) {
 }
 
 #[tokio::test]
+async fn what_a_task_tells_in_secret_reaches_the_plan_after_a_kill_and_nobody_else() {
+    // Put together on the node, so that no file with code has it.
+    const SECRET: &str = "canary-9d2e-hunter2";
+    let mut world = World::start(&NODES).await;
+    let secret = "word=hunter2; secret=\"canary-9d2e-$word\"";
+    let tell = r#"echo "{\"_sensitive\": {\"pw\": \"$secret\"}}""#;
+    world.shell("tell", &[], &format!("{secret}; {tell}"));
+    let check = r#"[ "$PT_pw" = "$secret" ] && echo '{"right": true}'"#;
+    world.shell("check", &["pw"], &format!("{secret}; {check}"));
+    let plan = r#"
+plan site() {
+  $told = run_task('tell', 'node0.test')
+  out::message("${told.first} ${told.first.sensitive}")
+  prompt('go on?')
+  $checked = run_task('check', 'node1.test', pw => Sensitive($told.first.sensitive.unwrap['pw']))
+  return [$told, $checked.first['right']]
+}"#;
+    world.plan_file("site/plans/init.pp", plan);
+    let number = world.run_plan("site", &json!({})).await.unwrap();
+    let asks = format!("/orchestrator/v1/plan_jobs/{number}/steps?state=waiting");
+    crate::world::until("the plan asks", || async {
+        let steps = world.client.get(&asks).await.unwrap();
+        steps["items"].as_array().is_some_and(|it| !it.is_empty())
+    })
+    .await;
+    world.kill_server().await;
+    world.start_server().await;
+    world.client.connected(NODES.len()).await.unwrap();
+    finish(&world, &[(number, "site".to_owned())]).await;
+    let job = world.plan_over(number).await;
+    assert_eq!(job["state"], "success", "{job:#}");
+    assert_eq!(job["result"][1], true, "{job:#}");
+    let redacted = "Sensitive [value redacted]";
+    assert_eq!(job["result"][0][0]["value"]["_sensitive"], redacted);
+    let mut shown = job.to_string();
+    for path in [
+        "jobs/1",
+        "jobs/1/nodes",
+        "jobs/1/events",
+        "jobs/2",
+        "jobs/2/events",
+    ] {
+        let answer = world.client.get(&format!("/orchestrator/v1/{path}")).await;
+        shown += &answer.unwrap().to_string();
+    }
+    for path in ["steps", "events"] {
+        let path = format!("/orchestrator/v1/plan_jobs/{number}/{path}");
+        shown += &world.client.get(&path).await.unwrap().to_string();
+    }
+    shown += &world.server.as_ref().unwrap().log_text();
+    assert!(!shown.contains(SECRET), "{shown}");
+    let data = world.installation.data_dir();
+    assert_eq!(
+        crate::world::files_with(&data, SECRET),
+        Vec::<std::path::PathBuf>::new()
+    );
+}
+
+#[tokio::test]
 async fn a_plan_has_the_rights_of_its_owner() {
     let world = World::start(&NODES[..1]).await;
     world.shell("greet", &[], "echo hello");

@@ -212,6 +212,21 @@ pub(crate) async fn logged(service: &Service, text: &str) {
     );
 }
 
+/// Files below a directory with this text in them.
+pub(crate) fn files_with(directory: &Path, text: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let found = paths.flat_map(|path| match path.is_dir() {
+        true => files_with(&path, text),
+        false => {
+            let bytes = std::fs::read(&path).unwrap();
+            let has = bytes.windows(text.len()).any(|it| it == text.as_bytes());
+            has.then_some(path).into_iter().collect()
+        }
+    });
+    found.collect()
+}
+
 /// Waits until `there` says so.
 pub(crate) async fn until<F: Future<Output = bool>>(what: &str, there: impl Fn() -> F) {
     let waiting = tokio::time::timeout(DEADLINE, wait(there)).await;

@@ -58,10 +58,7 @@ impl Parsed {
             return Ok(Arc::clone(&kept.unit));
         }
         let Ok(text) = std::str::from_utf8(&file.bytes) else {
-            return raise(format!(
-                "{} is not UTF-8: store the file in that encoding",
-                file.path
-            ));
+            return raise(not_text(file));
         };
         let scope = match language {
             Language::Manifest => Scope::Top,
@@ -85,6 +82,16 @@ impl Parsed {
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<(Arc<str>, Language), Kept>> {
         self.units.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Where a file is no text, and what to do.
+fn not_text(file: &CodeFile) -> String {
+    let (source, fault) = Source::decode(None, &file.bytes);
+    let place = source.position(fault.map_or(0, |fault| fault.span.start));
+    format!(
+        "{} is not UTF-8 (line: {}, column: {}): store the file in that encoding",
+        file.path, place.line, place.column
+    )
 }
 
 /// A text as a unit. The first mistake in it is the error.

@@ -74,3 +74,179 @@ async fn a_file_that_is_no_plan_says_so() {
         assert!(msg.contains(expected), "{content}: {msg}");
     }
 }
+
+/// A world in which `m::q` runs on, whatever `m::p` is.
+async fn beside_another(files: &[(&str, &str)]) -> World {
+    let mut all = vec![("m/plans/q.pp", "plan m::q(Integer $n = 1) { return $n }")];
+    all.extend(files);
+    World::new(&all).await
+}
+
+/// How `m::p` ends: the kind, the message, and the file and line; another plan still runs then.
+async fn wrong(files: &[(&str, &str)]) -> (String, String, String) {
+    let world = beside_another(files).await;
+    ended_wrong(&world).await
+}
+
+async fn ended_wrong(world: &World) -> (String, String, String) {
+    let ended = world.run("m::p", json!({})).await;
+    let details = &ended.1["details"];
+    let file = details["file"].as_str().unwrap_or_default();
+    let file = file.rsplit('/').next().unwrap_or_default();
+    let place = format!("{file}:{}:{}", details["line"], details["column"]);
+    let (kind, msg) = failure(ended);
+    assert_eq!(value(world.run("m::q", json!({})).await), 1);
+    (kind, msg, place)
+}
+
+#[tokio::test]
+async fn mistakes_in_other_files_have_the_place_of_the_call() {
+    for (files, expected, at) in [
+        (
+            vec![(
+                "m/plans/p.pp",
+                "plan m::p() {\n  run_plan('m::q', m => 1)\n}",
+            )],
+            "has no parameter named 'm'",
+            "p.pp:2:3",
+        ),
+        (
+            vec![(
+                "m/plans/p.pp",
+                "plan m::p() {\n  run_plan('m::q', n => 'x')\n}",
+            )],
+            "parameter 'n' expects an Integer value, got String",
+            "p.pp:2:3",
+        ),
+        (
+            vec![
+                ("m/plans/p.pp", "plan m::p() {\n  run_plan('m::r')\n}"),
+                ("m/plans/r.pp", "plan m::r(String $s) { return $s }"),
+            ],
+            "expects a value for parameter 's'",
+            "p.pp:2:3",
+        ),
+        (
+            vec![("m/plans/p.pp", "plan m::p() {\n  run_plan('m::nowhere')\n}")],
+            "m::nowhere",
+            "p.pp:2:3",
+        ),
+        (
+            vec![
+                ("m/plans/p.pp", "plan m::p() {\n  return m::f()\n}"),
+                ("m/functions/f.pp", "function m::f() {\n  notic('x')\n}"),
+            ],
+            "did you mean",
+            "f.pp:2:3",
+        ),
+    ] {
+        let (_, msg, place) = wrong(&files).await;
+        assert!(msg.contains(expected), "{files:?}: {msg}");
+        assert_eq!(place, at, "{files:?}: {msg}");
+    }
+}
+
+#[tokio::test]
+async fn what_refers_to_itself_is_ended() {
+    for (files, expected) in [
+        (
+            vec![
+                ("m/plans/p.pp", "plan m::p() { run_plan('m::r') }"),
+                ("m/plans/r.pp", "plan m::r() { run_plan('m::p') }"),
+            ],
+            "call",
+        ),
+        (
+            vec![
+                ("m/plans/p.pp", "plan m::p(M::A $x = 1) { return $x }"),
+                ("m/types/a.pp", "type M::A = Variant[M::B, Array[M::A]]"),
+                ("m/types/b.pp", "type M::B = M::A"),
+            ],
+            "M::",
+        ),
+        (
+            vec![
+                ("m/plans/p.pp", "plan m::p() { return m::f() }"),
+                ("m/functions/f.pp", "function m::f() { m::g() }"),
+                ("m/functions/g.pp", "function m::g() { m::f() }"),
+            ],
+            "call",
+        ),
+    ] {
+        let (_, msg, _) = wrong(&files).await;
+        assert!(msg.contains(expected), "{files:?}: {msg}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_too_deep_or_too_slow_is_ended() {
+    let sum = format!("return 1{}", " + 1".repeat(100_000));
+    let text = format!("return 'a'{}", " == 'a'".repeat(20_000));
+    let chain = format!("return [1]{}", ".map |$x| { $x }".repeat(20_000));
+    let brackets = format!("return {}{}", "[".repeat(10_000), "]".repeat(10_000));
+    let nested = format!("return {}1{}", "[".repeat(1_500), "]".repeat(1_500));
+    let not = format!("return {}true", "!".repeat(10_000));
+    let pattern =
+        "return 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!' =~ /^(a|a|aa)+$/";
+    for (name, text, expected) in [
+        ("sum", &*sum, "too deep inside each other"),
+        ("text", &text, "too deep inside each other"),
+        ("chain", &chain, "too deep inside each other"),
+        ("brackets", &brackets, "nested too deeply"),
+        ("nested", &nested, "too deep inside each other"),
+        ("not", &not, "nested too deeply"),
+        ("pattern", pattern, "more than 10000000 ways to match"),
+    ] {
+        let plan = format!("plan m::p() {{\n{text}\n}}");
+        let (_, msg, place) = wrong(&[("m/plans/p.pp", &plan)]).await;
+        assert!(msg.contains(expected), "{name}: {msg}");
+        assert!(place.starts_with("p.pp:2:"), "{name}: {place}");
+    }
+}
+
+#[tokio::test]
+async fn a_source_that_is_no_text_says_where() {
+    for path in ["m/plans/p.pp", "m/functions/f.pp", "m/plans/p.yaml"] {
+        let plan = match path {
+            "m/functions/f.pp" => vec![("m/plans/p.pp", "plan m::p() { return m::f() }")],
+            _ => Vec::new(),
+        };
+        let world = beside_another(&plan).await;
+        let place = world.module_file(path);
+        std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+        std::fs::write(&place, b"# caf\xe9\nplan m::p() { }\n").unwrap();
+        let (_, msg, _) = ended_wrong(&world).await;
+        assert!(msg.contains("is not UTF-8"), "{path}: {msg}");
+        if path.ends_with(".pp") {
+            assert!(msg.contains("(line: 1, column: 6)"), "{path}: {msg}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn yaml_makes_no_objects_and_no_bombs() {
+    let bomb = "x: &a [1, 1]\ny: &b [*a, *a]\nsteps: []\nreturn: *b\n";
+    let deep = format!(
+        "steps: []\nreturn: {}{}\n",
+        "[".repeat(20_000),
+        "]".repeat(20_000)
+    );
+    for (text, expected) in [
+        (
+            "steps: []\nreturn: !ruby/object:Object {}\n",
+            "unspecified class: Object at line 2",
+        ),
+        (
+            "steps: []\nreturn: !ruby/hash:Gem::Requirement {}\n",
+            "unspecified class",
+        ),
+        ("--- !ruby/object:Set\nsteps: []\n", "unspecified class"),
+        (bomb, "lias"),
+        (&deep, "deep"),
+    ] {
+        let (kind, msg, _) = wrong(&[("m/plans/p.yaml", text)]).await;
+        let shown = &text[..text.len().min(60)];
+        assert_eq!(kind, "bolt/invalid-plan", "{shown}: {msg}");
+        assert!(msg.contains(expected), "{shown}: {msg}");
+    }
+}

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use crate::defaults::ENVIRONMENT_NAME_BYTES;
 
-/// The name of an environment: lower-case letters, digits and underscores. Cheap to clone.
+/// The name of an environment: letters, digits and underscores. Cheap to clone.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EnvironmentName(Arc<str>);
 
 /// Why a text names no environment. The text is not quoted: it may be hostile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "an environment's name has 1 to {ENVIRONMENT_NAME_BYTES} lower-case letters, digits and \
+    "an environment's name has 1 to {ENVIRONMENT_NAME_BYTES} letters, digits and \
      underscores"
 )]
 pub struct EnvironmentNameError;
@@ -29,7 +29,7 @@ impl FromStr for EnvironmentName {
     type Err = EnvironmentNameError;
 
     fn from_str(text: &str) -> Result<Self, EnvironmentNameError> {
-        let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_';
+        let allowed = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
         if text.is_empty() || text.len() > ENVIRONMENT_NAME_BYTES || !text.bytes().all(allowed) {
             return Err(EnvironmentNameError);
         }
@@ -60,13 +60,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_lower_case_letters_digits_and_underscores() {
-        for good in ["production", "a", "feature_12", "0"] {
+    fn only_letters_digits_and_underscores() {
+        for good in ["production", "a", "feature_ABC_12", "0"] {
             assert_eq!(good.parse::<EnvironmentName>().unwrap().as_str(), good);
         }
         let long = "a".repeat(ENVIRONMENT_NAME_BYTES + 1);
         for bad in [
-            "", ".", "..", "a/b", "../x", "A", "a-b", "a b", "a\0", "ä", "a\n", &long,
+            "", ".", "..", "a/b", "../x", "a-b", "a b", "a\0", "ä", "a\n", &long,
         ] {
             assert_eq!(
                 bad.parse::<EnvironmentName>(),

@@ -1,6 +1,8 @@
 //! Code in a directory, as Puppet lays it out: `<codedir>/environments/<environment>`.
 //!
-//! [`EnvironmentDir`] reads what is there at the moment of each call; there are no versions, so
+//! [`EnvironmentDir`] follows the link of an environment once, when a version of it is taken: that version
+//! reads one directory from then on, whatever the link is switched to meanwhile. An environment that is a
+//! plain directory has no versions: what is there at the moment of each call is read, and
 //! [`CodeVersion::code_id`] is `None`.
 
 mod conf;
@@ -24,6 +26,9 @@ use crate::{
     PlanSummary, Source, Task, TaskSummary,
 };
 
+/// Of the signature of a version, as Puppet Enterprise writes it.
+const SIGNATURE_DIGITS: usize = 40;
+
 /// The environments of one code directory.
 #[derive(Clone, Debug)]
 pub struct EnvironmentDir {
@@ -38,6 +43,7 @@ pub struct EnvironmentDir {
 struct Version {
     environment: EnvironmentName,
     directory: PathBuf,
+    code_id: Option<String>,
     modules: Modules,
     hashes: Arc<Hashes>,
 }
@@ -70,6 +76,15 @@ impl EnvironmentDir {
     }
 }
 
+/// The code id of a directory that is a version: `<environment>_<40 hexadecimal digits>`.
+fn code_id(environment: &EnvironmentName, directory: &Path) -> Option<String> {
+    let name = directory.file_name()?.to_str()?;
+    let signature = name.strip_prefix(environment.as_str())?.strip_prefix('_')?;
+    let is_digit = |b: u8| matches!(b, b'0'..=b'9' | b'a'..=b'f');
+    let is_signature = signature.len() == SIGNATURE_DIGITS && signature.bytes().all(is_digit);
+    is_signature.then(|| format!("urn:puppet:code-id:1:{signature};{environment}"))
+}
+
 impl Code for EnvironmentDir {
     fn environments(&self) -> Result<Vec<EnvironmentName>, CodeError> {
         let directory = self.environments_dir();
@@ -84,7 +99,10 @@ impl Code for EnvironmentDir {
     }
 
     fn version(&self, environment: &EnvironmentName) -> Result<Arc<dyn CodeVersion>, CodeError> {
-        let directory = self.environments_dir().join(environment.as_str());
+        let live = self.environments_dir().join(environment.as_str());
+        // One level, as Puppet does it.
+        let directory =
+            fs::read_link(&live).map_or(live, |target| self.environments_dir().join(target));
         if !directory.is_dir() {
             let environment = environment.clone();
             return Err(CodeError::UnknownEnvironment {
@@ -102,6 +120,7 @@ impl Code for EnvironmentDir {
         modulepath.extend_from_slice(&self.shipped);
         Ok(Arc::new(Version {
             environment: environment.clone(),
+            code_id: code_id(environment, &directory),
             directory,
             modules: Modules::new(modulepath),
             hashes: Arc::clone(&self.hashes),
@@ -119,7 +138,7 @@ impl CodeVersion for Version {
     }
 
     fn code_id(&self) -> Option<&str> {
-        None
+        self.code_id.as_deref()
     }
 
     fn tasks(&self) -> Result<Vec<TaskSummary>, CodeError> {

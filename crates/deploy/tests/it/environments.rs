@@ -36,6 +36,36 @@ fn environments_are_listed_and_unknown_ones_named() {
 }
 
 #[test]
+fn a_version_stays_what_it_was_when_the_link_is_switched() {
+    let tree = Tree::new(&[]);
+    let versions = ["1", "2"].map(|digit| format!("linked_{}", digit.repeat(40)));
+    for version in &versions {
+        let task = format!("/versions/{version}/modules/ntp/tasks/init.sh");
+        tree.write(&task, version.as_bytes());
+    }
+    let switch = |version: &str| {
+        let fresh = tree.path("/environments/fresh");
+        std::os::unix::fs::symlink(tree.path(&format!("/versions/{version}")), &fresh).unwrap();
+        std::fs::rename(fresh, tree.path("/environments/linked")).unwrap();
+    };
+    switch(&versions[0]);
+    let code = EnvironmentDir::new(tree.codedir());
+    let name = "linked".parse().unwrap();
+    let before = code.version(&name).unwrap();
+    switch(&versions[1]);
+    let after = code.version(&name).unwrap();
+    for (version, digit) in [(before, "1"), (after, "2")] {
+        let code_id = format!("urn:puppet:code-id:1:{};linked", digit.repeat(40));
+        assert_eq!(version.code_id(), Some(code_id.as_str()));
+        let task = version.task(&"ntp".parse().unwrap()).unwrap();
+        let content = std::fs::read_to_string(task.files[0].source()).unwrap();
+        assert!(content.ends_with(digit), "{content}");
+    }
+    let plain = code.version(&"production".parse().unwrap()).unwrap();
+    assert_eq!(plain.code_id(), None);
+}
+
+#[test]
 fn modules_come_from_the_first_place_that_has_them() {
     let tree = Tree::new(&[
         (

@@ -92,6 +92,11 @@ pub(crate) const FOR_FULL_TESTS: &[Needed] = &[
         beside: "",
     },
     Needed {
+        program: "r10k",
+        package: "r10k",
+        beside: "",
+    },
+    Needed {
         program: "slapd",
         package: "slapd",
         beside: "/usr/sbin",

@@ -17,8 +17,8 @@ pub struct Rest {
 /// `code deploy`, `status`, `print-config`.
 pub(crate) fn code() -> Failure {
     Failure::Usage(
-        "Tutti does not deploy code yet: put the environments into the server's code_dir, with r10k \
-         or g10k as before"
+        "the server does not deploy code yet: on the machine with the environments, `tutti code deploy` \
+         does it with the settings of r10k"
             .to_owned(),
     )
 }

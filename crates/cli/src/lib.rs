@@ -11,6 +11,7 @@ mod absent;
 mod access;
 pub mod audit;
 mod client;
+mod code;
 mod connection;
 mod defaults;
 mod enc;
@@ -106,9 +107,12 @@ pub enum Command {
     Token(Over<rbac::token::Verb>),
     /// See, import and forget groups of users
     Group(Over<rbac::group::Verb>),
-    /// Deploy code: not there yet
-    #[command(hide = true, disable_help_flag = true)]
-    Code(absent::Rest),
+    /// Deploy environments on this machine from control repositories, and go back to what was
+    #[command(subcommand)]
+    Code(code::Verb),
+    /// Deploy code through a server: not there yet
+    #[command(name = names::PUPPET_CODE, hide = true, disable_help_flag = true)]
+    PuppetCode(absent::Rest),
     /// Show applications: not there yet
     #[command(hide = true, disable_help_flag = true)]
     App(absent::Rest),
@@ -208,7 +212,8 @@ async fn done(command: Command, name: Name) -> Result<u8, Failure> {
         Command::Group(over) => Box::pin(rbac::group::run(over.verb, &over.connection)).await,
         Command::Lookup(options) => lookup::run(&options),
         Command::Validate(options) => validate::run(&options),
-        Command::Code(_) => Err(absent::code()),
+        Command::Code(verb) => Box::pin(code::run(verb)).await,
+        Command::PuppetCode(_) => Err(absent::code()),
         Command::App(_) => Err(absent::app()),
     }
 }

@@ -6,6 +6,7 @@ mod evaluation;
 mod lookup;
 mod lookup_programs;
 mod psych;
+mod r10k;
 mod regex;
 mod site;
 mod stdlib;

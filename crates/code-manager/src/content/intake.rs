@@ -1,0 +1,126 @@
+//! Taking a tree in. Main type: [`Intake`].
+//!
+//! The rule that must hold: until [`Intake::finish`] nothing has a name in the store; one that is dropped
+//! leaves nothing behind.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::PathBuf;
+
+use super::{
+    Content, ContentError, ContentHash, Entry, MODE, MODE_EXECUTABLE, Manifest, ManifestError,
+    TreeId, TreePath, failed, sync,
+};
+use crate::defaults::FILE_BYTES;
+
+/// A tree that is being taken in.
+#[derive(Debug)]
+pub struct Intake {
+    content: Content,
+    staged: tempfile::TempDir,
+    manifest: Manifest,
+    /// Staged files and the names that they get.
+    fresh: Vec<(PathBuf, PathBuf)>,
+}
+
+/// Why a tree cannot be taken in.
+#[derive(Debug, thiserror::Error)]
+pub enum IntakeError {
+    /// What is in it.
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
+    /// A file.
+    #[error("{0} has more than {FILE_BYTES} bytes")]
+    TooLarge(TreePath),
+    /// The store.
+    #[error(transparent)]
+    Content(#[from] ContentError),
+}
+
+// === impl Intake ===
+
+impl Intake {
+    pub(super) fn new(content: Content) -> Result<Self, ContentError> {
+        let incoming = content.incoming();
+        let staged = tempfile::Builder::new()
+            .prefix("tree-")
+            .tempdir_in(&incoming)
+            .map_err(failed("write to", &incoming))?;
+        Ok(Self {
+            content,
+            staged,
+            manifest: Manifest::default(),
+            fresh: Vec::new(),
+        })
+    }
+
+    /// Adds a file.
+    pub fn file(
+        &mut self,
+        path: TreePath,
+        bytes: &[u8],
+        executable: bool,
+    ) -> Result<(), IntakeError> {
+        let size_bytes = bytes.len() as u64;
+        if size_bytes > FILE_BYTES {
+            return Err(IntakeError::TooLarge(path));
+        }
+        let sha256 = ContentHash::of(bytes);
+        let entry = Entry::File {
+            sha256,
+            size_bytes,
+            executable,
+        };
+        self.manifest.add(path, entry)?;
+        let object = self.content.object(sha256, executable);
+        let Some(name) = object.file_name() else {
+            return Ok(());
+        };
+        let staged = self.staged.path().join(name);
+        if object.exists() || staged.exists() {
+            return Ok(());
+        }
+        let mode = if executable { MODE_EXECUTABLE } else { MODE };
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(mode)
+            .open(&staged)
+            .map_err(failed("write to", &staged))?;
+        file.write_all(bytes).map_err(failed("write to", &staged))?;
+        self.fresh.push((staged, object));
+        Ok(())
+    }
+
+    /// Adds a link.
+    pub fn link(&mut self, path: TreePath, target: &[u8]) -> Result<(), IntakeError> {
+        let entry = Entry::Link {
+            target: target.into(),
+        };
+        Ok(self.manifest.add(path, entry)?)
+    }
+
+    /// Gives everything its name. After it the tree is there, whatever happens to the machine.
+    pub fn finish(self) -> Result<(TreeId, Manifest), IntakeError> {
+        self.manifest.check()?;
+        if !self.fresh.is_empty() {
+            sync(self.staged.path())?;
+        }
+        for (staged, object) in &self.fresh {
+            match fs::hard_link(staged, object) {
+                Ok(()) => {}
+                // Another tree brought the same content meanwhile.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(source) => return Err(failed("write to", object)(source).into()),
+            }
+        }
+        let (id, text) = self.manifest.encode();
+        let kept = self.content.trees().join(id.to_string());
+        let staged = self.staged.path().join("manifest");
+        fs::write(&staged, text).map_err(failed("write to", &staged))?;
+        sync(self.staged.path())?;
+        fs::rename(&staged, &kept).map_err(failed("write to", &kept))?;
+        Ok((id, self.manifest))
+    }
+}

@@ -1,0 +1,157 @@
+//! Content under its hash, shared by all environments. Main type: [`Content`].
+//!
+//! `objects/ab/<sha256>` are files, with `-x` behind it where they can be run; `trees/<id>` are manifests.
+//! Versions of environments are hard links to the objects. The rules that must hold:
+//! - an object gets its name after its bytes are on the disk, and is never written again;
+//! - a manifest gets its name after its objects have theirs; where a power cut took an object's name away,
+//!   the tree counts as not there and is brought again.
+
+mod intake;
+mod manifest;
+mod path;
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub use intake::{Intake, IntakeError};
+pub use manifest::{ContentHash, Entry, Manifest, ManifestError, TreeId};
+pub use path::{TreePath, TreePathError};
+
+/// The store of contents. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Content {
+    root: Arc<Path>,
+}
+
+/// Why the store cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {what} {}", path.display())]
+pub struct ContentError {
+    what: &'static str,
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// Files are shared by many versions, so nobody may write to them.
+const MODE: u32 = 0o444;
+const MODE_EXECUTABLE: u32 = 0o555;
+/// Others read versions, among them the puppetserver, through paths below this.
+const MODE_DIRECTORY: u32 = 0o755;
+
+// === impl Content ===
+
+impl Content {
+    /// Opens the store in this directory, which is made if it is not there; what an interrupted deployment
+    /// left behind is removed.
+    pub fn open(root: impl Into<PathBuf>) -> Result<Self, ContentError> {
+        let root: PathBuf = root.into();
+        let content = Self {
+            root: root.as_path().into(),
+        };
+        let incoming = content.incoming();
+        match fs::remove_dir_all(&incoming) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(source) => return Err(failed("remove", &incoming)(source)),
+        }
+        for directory in [content.objects(), content.trees(), incoming] {
+            make_directory(&directory)?;
+        }
+        for first in 0..=u8::MAX {
+            make_directory(&content.objects().join(format!("{first:02x}")))?;
+        }
+        sync(&root)?;
+        Ok(content)
+    }
+
+    /// Begins to take a tree in.
+    pub fn intake(&self) -> Result<Intake, ContentError> {
+        Intake::new(self.clone())
+    }
+
+    /// A tree that is here as a whole.
+    pub fn tree(&self, id: TreeId) -> Result<Option<Manifest>, ContentError> {
+        let path = self.trees().join(id.to_string());
+        let text = match fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(failed("read", &path)(source)),
+        };
+        let is_whole = ContentHash::of(&text) == id;
+        match Manifest::decode(&text) {
+            Ok(manifest) if is_whole => Ok(Some(manifest)),
+            _ => {
+                tracing::warn!(path = %path.display(), "a damaged list of files is made anew");
+                Ok(None)
+            }
+        }
+    }
+
+    /// The content of a file.
+    pub fn read(&self, sha256: ContentHash, executable: bool) -> Result<Vec<u8>, ContentError> {
+        let path = self.object(sha256, executable);
+        fs::read(&path).map_err(failed("read", &path))
+    }
+
+    /// Where the content of a file is.
+    pub(crate) fn object(&self, sha256: ContentHash, executable: bool) -> PathBuf {
+        let mut name = sha256.to_string();
+        let directory = self.objects().join(&name[..2]);
+        if executable {
+            name.push_str("-x");
+        }
+        directory.join(name)
+    }
+
+    /// Whether all files of a tree are here.
+    pub(crate) fn is_whole(&self, manifest: &Manifest) -> bool {
+        manifest.entries().all(|(_, entry)| match entry {
+            Entry::File {
+                sha256, executable, ..
+            } => self.object(*sha256, *executable).exists(),
+            Entry::Link { .. } => true,
+        })
+    }
+
+    /// Where it all is.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    fn objects(&self) -> PathBuf {
+        self.root.join("objects")
+    }
+
+    fn trees(&self) -> PathBuf {
+        self.root.join("trees")
+    }
+
+    fn incoming(&self) -> PathBuf {
+        self.root.join("incoming")
+    }
+}
+
+pub(crate) fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> ContentError {
+    let path = path.to_owned();
+    move |source| ContentError { what, path, source }
+}
+
+/// A directory that others may look into, and those above it.
+pub(crate) fn make_directory(path: &Path) -> Result<(), ContentError> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    fs::create_dir_all(path).map_err(failed("make", path))?;
+    let mode = fs::Permissions::from_mode(MODE_DIRECTORY);
+    fs::set_permissions(path, mode).map_err(failed("make", path))
+}
+
+/// Everything that was written to the file system of this path, and names in it, is on the disk after it.
+pub(crate) fn sync(path: &Path) -> Result<(), ContentError> {
+    let file = File::open(path).map_err(failed("open", path))?;
+    rustix::fs::syncfs(&file)
+        .map_err(|error| failed("write to the disk what is in", path)(error.into()))
+}

@@ -1,0 +1,71 @@
+//! Why environments are not deployed: [`DeployError`], [`SourcesError`], [`OpenError`].
+
+use std::sync::Arc;
+
+use crate::content::ContentError;
+use crate::deployer::TakeError;
+use crate::git::{GitError, TreeError};
+use crate::resolve::{ModuleError, ResolveError};
+use crate::version::{LayoutError, VersionError};
+
+/// The directories cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct OpenError(#[from] ContentError);
+
+/// A control repository cannot be asked for its branches.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("the source {source_name}: {error}")]
+pub struct SourcesError {
+    /// Which.
+    pub source_name: String,
+    /// Why.
+    pub error: Arc<ModuleError>,
+}
+
+/// An environment was not deployed. What was live before still is.
+#[derive(Debug, thiserror::Error)]
+pub enum DeployError {
+    /// What it is to be made of.
+    #[error(transparent)]
+    Resolve(#[from] ResolveError),
+    /// A repository.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// The Puppetfile cannot be read.
+    #[error(transparent)]
+    Tree(#[from] TreeError),
+    /// Modules, or the control repository, that cannot be brought here; by name.
+    #[error("{}", shown(.0))]
+    Trees(Vec<(String, TakeError)>),
+    /// A module that is to stand in the control repository.
+    #[error(
+        "module {module}: the Puppetfile says that it is local, but the control repository has no {directory}"
+    )]
+    NoLocal {
+        /// Which.
+        module: String,
+        /// Where it would be.
+        directory: String,
+    },
+    /// What does not fit together.
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+    /// The versions on the disk.
+    #[error(transparent)]
+    Version(#[from] VersionError),
+    /// The disk.
+    #[error(transparent)]
+    Content(#[from] ContentError),
+    /// A bug.
+    #[error("something that cannot happen did (a bug; please report it)")]
+    Broken,
+}
+
+fn shown(failed: &[(String, TakeError)]) -> String {
+    let said: Vec<String> = failed
+        .iter()
+        .map(|(name, error)| format!("{name}: {error}"))
+        .collect();
+    said.join("\n")
+}

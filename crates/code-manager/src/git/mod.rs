@@ -1,0 +1,16 @@
+//! Repositories, through the `git` program: it has people's credentials, proxies and SSH.
+//!
+//! [`Git`] runs it, [`Mirror`] is the copy of one repository. The rules that must hold:
+//! - nothing of a repository is ever run: there is no work tree, no hook and no filter;
+//! - no secret is in a command line, and no address begins with a dash.
+
+mod mirror;
+mod program;
+mod refs;
+mod tree;
+
+pub use mirror::{Mirror, Mirrors};
+pub(crate) use program::shown;
+pub use program::{Git, GitError};
+pub use refs::{Commit, Refs, Wanted};
+pub use tree::{TreeError, read_file, take_in};

@@ -1,0 +1,247 @@
+//! Running `git`. Main type: [`Git`].
+//!
+//! The rule that must hold: it asks nobody for anything, ends in a bounded time, and its environment is
+//! ours but for what finds people's credentials.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use tokio::process::Command;
+
+use crate::defaults::GIT_MESSAGE_BYTES;
+
+/// How `git` is run. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct Git {
+    /// The private key for SSH; `None`: as the user's own settings say.
+    pub private_key: Option<PathBuf>,
+    /// `http://proxy:3128`.
+    pub proxy: Option<String>,
+}
+
+/// Why `git` did not do what it should.
+#[derive(Debug, thiserror::Error)]
+pub enum GitError {
+    /// It could not be started.
+    #[error("cannot run git; install it, or put it into PATH")]
+    Start(#[source] std::io::Error),
+    /// It said no.
+    #[error("git {verb} of {remote} failed ({status}): {message}")]
+    Failed {
+        /// What it was to do.
+        verb: &'static str,
+        /// The repository, without credentials.
+        remote: String,
+        /// How it ended.
+        status: ExitStatus,
+        /// What it said.
+        message: String,
+    },
+    /// It took too long.
+    #[error("git {verb} of {remote} took more than {} s and was ended", after.as_secs())]
+    TimedOut {
+        /// What it was to do.
+        verb: &'static str,
+        /// The repository, without credentials.
+        remote: String,
+        /// The limit.
+        after: Duration,
+    },
+    /// An address that is none.
+    #[error("{0:?} is no address of a repository")]
+    Address(String),
+    /// What it printed makes no sense.
+    #[error("git {verb} of {remote} printed something unexpected")]
+    Unexpected {
+        /// What it was to do.
+        verb: &'static str,
+        /// The repository, without credentials.
+        remote: String,
+    },
+    /// The directory of the copies.
+    #[error("cannot use {}", path.display())]
+    Directory {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+/// The kinds of addresses that git may use: not `ext`, which runs programs.
+const PROTOCOLS: &str = "file:git:http:https:ssh";
+
+/// What is kept of our own environment: where programs and credentials are.
+const KEPT: &[&str] = &[
+    "PATH",
+    "HOME",
+    "USER",
+    "SSH_AUTH_SOCK",
+    "XDG_CONFIG_HOME",
+    "TMPDIR",
+];
+
+// === impl Git ===
+
+impl Git {
+    /// A command in a repository that is a directory of ours.
+    pub(crate) fn command(&self, directory: Option<&Path>) -> Command {
+        let mut command = Command::new("git");
+        command.env_clear();
+        for name in KEPT {
+            if let Some(value) = std::env::var_os(name) {
+                command.env(name, value);
+            }
+        }
+        command
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("GIT_ASKPASS", "true")
+            .env("GIT_ALLOW_PROTOCOL", PROTOCOLS)
+            .env("GIT_OPTIONAL_LOCKS", "0")
+            .env("LC_ALL", "C")
+            .env("GIT_SSH_COMMAND", self.ssh_command());
+        if let Some(proxy) = &self.proxy {
+            for name in ["http_proxy", "https_proxy"] {
+                command.env(name, proxy);
+            }
+        }
+        if let Some(directory) = directory {
+            command.env("GIT_DIR", directory);
+        }
+        for setting in [
+            "core.hooksPath=/dev/null",
+            "gc.auto=0",
+            "maintenance.auto=false",
+        ] {
+            command.args(["-c", setting]);
+        }
+        command.stdin(Stdio::null()).kill_on_drop(true);
+        command
+    }
+
+    fn ssh_command(&self) -> String {
+        let quoted =
+            |path: &Path| format!("'{}'", path.display().to_string().replace('\'', r"'\''"));
+        let key = self.private_key.as_deref().map(quoted);
+        let key = key.map(|key| format!(" -oIdentitiesOnly=yes -i {key}"));
+        format!("ssh -oBatchMode=yes{}", key.unwrap_or_default())
+    }
+
+    /// Runs it to its end and gives what it printed.
+    pub(crate) async fn run(
+        &self,
+        directory: Option<&Path>,
+        (verb, remote): (&'static str, &str),
+        arguments: &[&str],
+        limit: Duration,
+    ) -> Result<Vec<u8>, GitError> {
+        let mut command = self.command(directory);
+        command.arg(verb).args(arguments.iter().map(OsStr::new));
+        let output = tokio::time::timeout(limit, command.output()).await;
+        let output = output.map_err(|_| GitError::TimedOut {
+            verb,
+            remote: shown(remote),
+            after: limit,
+        })?;
+        let output = output.map_err(GitError::Start)?;
+        if output.status.success() {
+            return Ok(output.stdout);
+        }
+        Err(GitError::Failed {
+            verb,
+            remote: shown(remote),
+            status: output.status,
+            message: message(&output.stderr, remote),
+        })
+    }
+}
+
+/// An address as `git` may have it.
+pub(crate) fn checked(remote: &str) -> Result<&str, GitError> {
+    let is_wrong = remote.is_empty()
+        || remote.starts_with('-')
+        || remote.contains("::")
+        || remote.chars().any(char::is_control);
+    match is_wrong {
+        true => Err(GitError::Address(shown(remote))),
+        false => Ok(remote),
+    }
+}
+
+/// An address without the credentials in it.
+pub(crate) fn shown(remote: &str) -> String {
+    let Some((scheme, rest)) = remote.split_once("://") else {
+        return remote.to_owned();
+    };
+    let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+    match authority.rsplit_once('@') {
+        Some((_, host)) => format!("{scheme}://{host}/{path}"),
+        None => remote.to_owned(),
+    }
+}
+
+/// What git said, in one line, without the address' credentials.
+fn message(stderr: &[u8], remote: &str) -> String {
+    let end = stderr.len().min(GIT_MESSAGE_BYTES);
+    let text = String::from_utf8_lossy(&stderr[..end]).replace(remote, &shown(remote));
+    let lines: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .filter(|it| !it.is_empty())
+        .collect();
+    lines.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_are_not_shown() {
+        for (remote, safe) in [
+            (
+                "https://me:pw@example.com/x.git",
+                "https://example.com/x.git",
+            ),
+            (
+                "https://token@example.com/x.git",
+                "https://example.com/x.git",
+            ),
+            ("ssh://git@example.com/x", "ssh://example.com/x"),
+            ("git@example.com:x.git", "git@example.com:x.git"),
+            ("/srv/x.git", "/srv/x.git"),
+        ] {
+            assert_eq!(shown(remote), safe);
+        }
+        let said = message(
+            b"fatal: unable to access 'https://me:pw@e/x': no\n\n",
+            "https://me:pw@e/x",
+        );
+        assert_eq!(said, "fatal: unable to access 'https://e/x': no");
+    }
+
+    #[test]
+    fn addresses_that_run_programs_are_refused() {
+        for bad in [
+            "",
+            "-x",
+            "--upload-pack=x",
+            "ext::sh -c x",
+            "a\nb",
+            "fd::17",
+        ] {
+            assert!(checked(bad).is_err(), "{bad:?}");
+        }
+        for good in [
+            "https://e/x",
+            "git@e:x",
+            "/srv/x",
+            "file:///srv/x",
+            "ssh://e:22/x",
+        ] {
+            assert!(checked(good).is_ok());
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Branches and tags of a repository: [`Refs`]; a commit: [`Commit`].
+//!
+//! The rule that must hold: a name means one commit; where a branch and a tag have it, the branch.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use crate::defaults::REFS;
+
+/// The name of a commit: 40 or 64 lower-case hexadecimal digits.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Commit(Box<str>);
+
+/// What a repository has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Refs {
+    branches: BTreeMap<String, Commit>,
+    tags: BTreeMap<String, Commit>,
+}
+
+/// What of a repository is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Branch, tag or commit.
+    Any(String),
+    /// A branch.
+    Branch(String),
+    /// A tag.
+    Tag(String),
+    /// A commit, whole or shortened.
+    Commit(String),
+}
+
+// === impl Commit ===
+
+impl Commit {
+    /// The digits.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for Commit {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let is_digit = |b: u8| matches!(b, b'0'..=b'9' | b'a'..=b'f');
+        match matches!(text.len(), 40 | 64) && text.bytes().all(is_digit) {
+            true => Ok(Self(text.into())),
+            false => Err(()),
+        }
+    }
+}
+
+impl fmt::Display for Commit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl fmt::Debug for Commit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Commit({})", self.0)
+    }
+}
+
+// === impl Refs ===
+
+impl Refs {
+    /// What `git ls-remote` or `git show-ref -d` prints; `None`: it makes no sense.
+    pub(crate) fn parse(text: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(text).ok()?;
+        let mut refs = Self::default();
+        for line in text.lines().take(REFS) {
+            let (commit, name) = line.split_once(['\t', ' '])?;
+            let commit: Commit = commit.parse().ok()?;
+            if let Some(branch) = name.strip_prefix("refs/heads/") {
+                refs.branches.insert(branch.to_owned(), commit);
+            } else if let Some(tag) = name.strip_prefix("refs/tags/") {
+                // A tag of its own has a second line, for what it stands for; that one counts.
+                let tag = tag.strip_suffix("^{}").unwrap_or(tag);
+                refs.tags.insert(tag.to_owned(), commit);
+            }
+        }
+        Some(refs)
+    }
+
+    /// The branches, by name.
+    pub fn branches(&self) -> impl Iterator<Item = (&str, &Commit)> {
+        self.branches
+            .iter()
+            .map(|(name, commit)| (name.as_str(), commit))
+    }
+
+    /// The commit of a branch.
+    pub fn branch(&self, name: &str) -> Option<&Commit> {
+        self.branches.get(name)
+    }
+
+    /// The commit of a tag.
+    pub fn tag(&self, name: &str) -> Option<&Commit> {
+        self.tags.get(name)
+    }
+}
+
+impl fmt::Display for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Any(name) => write!(f, "branch, tag or commit {name}"),
+            Self::Branch(name) => write!(f, "branch {name}"),
+            Self::Tag(name) => write!(f, "tag {name}"),
+            Self::Commit(name) => write!(f, "commit {name}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_read() {
+        let (one, other) = ("1".repeat(40), "2".repeat(40));
+        let text = format!(
+            "{one}\tHEAD\n{one}\trefs/heads/main\n{one}\trefs/tags/v1\n{other}\trefs/tags/v1^{{}}\n\
+             {other}\trefs/pull/1/head\n"
+        );
+        let refs = Refs::parse(text.as_bytes()).unwrap();
+        assert_eq!(refs.branch("main").unwrap().as_str(), one);
+        assert_eq!(refs.tag("v1").unwrap().as_str(), other);
+        assert_eq!(refs.branches().count(), 1);
+        assert_eq!(Refs::parse(b"garbage\n"), None);
+        assert_eq!(Refs::parse(b"xyz\trefs/heads/main\n"), None);
+        assert_eq!(Refs::parse(b""), Some(Refs::default()));
+    }
+}

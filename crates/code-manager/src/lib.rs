@@ -1,0 +1,24 @@
+//! Code Manager: environments from control repositories and Puppetfiles. Main type: [`Deployer`].
+//!
+//! The rule that must hold: every reader of an environment sees one whole version of it, always.
+
+pub mod content;
+pub mod defaults;
+pub mod deployer;
+mod error;
+pub mod git;
+pub mod lock;
+pub mod resolve;
+mod settings;
+pub mod source;
+pub mod verify;
+pub mod version;
+
+pub use deploy::EnvironmentName;
+pub use deployer::{Built, Deployer};
+pub use error::{DeployError, OpenError, SourcesError};
+pub use git::Git;
+pub use lock::Lock;
+pub use resolve::Round;
+pub use settings::{R10k, R10kError, Settings};
+pub use version::Signature;

@@ -1,0 +1,92 @@
+//! What was resolved for a version: [`Lock`].
+//!
+//! It is kept in the version as `.tutti-version.json`. The rule that must hold: the same lock means the
+//! same content, so the [`Signature`] of a version is made of it alone.
+
+use serde::{Deserialize, Serialize};
+
+use crate::version::Signature;
+
+/// Where a version keeps it.
+pub const LOCK_FILE: &str = ".tutti-version.json";
+
+/// What a version is made of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lock {
+    /// The environment that it was made for. Not part of the signature: a promoted version keeps its own.
+    pub environment: String,
+    /// The control repository.
+    pub control: Control,
+    /// The modules, by their directories.
+    pub modules: Vec<LockedModule>,
+}
+
+/// The control repository of a version.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Control {
+    /// Its address, without credentials.
+    pub remote: String,
+    /// The branch.
+    pub branch: String,
+    /// What the branch was at.
+    pub commit: String,
+}
+
+/// A module of a version.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LockedModule {
+    /// `owner/name` or `name`.
+    pub name: String,
+    /// Relative to the environment.
+    pub directory: String,
+    /// Where it came from, and what of it.
+    #[serde(flatten)]
+    pub origin: Origin,
+    /// Whether its `spec` directory was left out.
+    #[serde(default)]
+    pub exclude_spec: bool,
+}
+
+/// What a module is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Origin {
+    /// A commit.
+    Git {
+        /// The address, without credentials.
+        remote: String,
+        /// What the Puppetfile asked for.
+        wanted: String,
+        /// What it came to.
+        commit: String,
+    },
+    /// It stands in the control repository.
+    Local,
+}
+
+// === impl Lock ===
+
+impl Lock {
+    /// What names the version.
+    pub fn signature(&self) -> Signature {
+        let mut text = format!("tutti-version 1\ncontrol {}\n", self.control.commit);
+        for module in &self.modules {
+            let LockedModule {
+                directory,
+                exclude_spec,
+                ..
+            } = module;
+            let origin = match &module.origin {
+                Origin::Git { commit, .. } => format!("git {commit}"),
+                Origin::Local => "local".to_owned(),
+            };
+            text.extend([
+                directory.as_str(),
+                " ",
+                origin.as_str(),
+                if *exclude_spec { " -\n" } else { "\n" },
+            ]);
+        }
+        Signature::of(text.as_bytes())
+    }
+}

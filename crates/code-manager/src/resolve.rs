@@ -1,0 +1,262 @@
+//! From an environment's branch to what it is made of. Main type: [`Round`].
+//!
+//! The rules that must hold: in one round each repository is asked once, however many environments name it;
+//! a commit or a tag that is here already is not asked for at all; and nothing but the sources decides what
+//! comes out.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::future;
+use puppetfile::{GitRef, Mod, Puppetfile, Source};
+use tokio::sync::OnceCell;
+
+use crate::git::{Commit, GitError, Mirror, Mirrors, Refs, Wanted};
+use crate::lock::{Control, Lock, LockedModule, Origin};
+use crate::settings::Settings;
+use crate::source::Found;
+
+/// What repositories answered.
+type Asked = Arc<OnceCell<Result<Arc<Refs>, Arc<GitError>>>>;
+
+/// One look at all sources.
+#[derive(Debug)]
+pub struct Round {
+    mirrors: Mirrors,
+    asked: Mutex<HashMap<String, Asked>>,
+}
+
+/// Why an environment cannot be resolved.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum ResolveError {
+    /// The Puppetfile makes no sense.
+    #[error("{file} of the branch {branch}: {mistakes}")]
+    Puppetfile {
+        /// Its name.
+        file: String,
+        /// Where.
+        branch: String,
+        /// All that is wrong.
+        mistakes: puppetfile::Mistakes,
+    },
+    /// It is not UTF-8.
+    #[error("{file} of the branch {branch} is not UTF-8")]
+    Encoding {
+        /// Its name.
+        file: String,
+        /// Where.
+        branch: String,
+    },
+    /// Modules that cannot be had.
+    #[error("{}", shown(.0))]
+    Modules(Vec<(String, Arc<ModuleError>)>),
+}
+
+/// Why a module cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum ModuleError {
+    /// Its repository.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// Its repository, which another module asked too.
+    #[error("{0}")]
+    Asked(Arc<GitError>),
+    /// Its repository has no such thing.
+    #[error("{remote} has no {wanted}{}", fallback(.default))]
+    NoSuch {
+        /// The address, without credentials.
+        remote: String,
+        /// What was asked for.
+        wanted: Wanted,
+        /// What would have been taken instead.
+        default: Option<String>,
+    },
+    /// Neither the Puppetfile nor the settings say.
+    #[error(
+        "line {line} of the Puppetfile names no branch, tag or commit; add one, or set a default (default_ref)"
+    )]
+    Unnamed {
+        /// In the Puppetfile.
+        line: u32,
+    },
+    /// A source of another kind.
+    #[error("modules from {0} are not supported yet; name a git repository")]
+    Unsupported(&'static str),
+}
+
+// === impl Round ===
+
+impl Round {
+    /// A round over these copies.
+    pub fn new(mirrors: Mirrors) -> Self {
+        Self {
+            mirrors,
+            asked: Mutex::default(),
+        }
+    }
+
+    /// What a repository has now.
+    pub(crate) async fn refs(&self, remote: &str) -> Result<Arc<Refs>, ModuleError> {
+        let mirror = self.mirrors.mirror(remote)?;
+        let asked = {
+            let mut all = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(all.entry(remote.to_owned()).or_default())
+        };
+        let answer =
+            asked.get_or_init(|| async { self.mirrors.refresh(&mirror).await.map_err(Arc::new) });
+        answer.await.clone().map_err(ModuleError::Asked)
+    }
+
+    /// What an environment is made of.
+    pub(crate) async fn lock(
+        &self,
+        found: &Found,
+        file: &Puppetfile,
+        settings: &Settings,
+    ) -> Result<Lock, ResolveError> {
+        let modules = file.mods.iter().map(|module| async move {
+            let origin = self.origin(module, &found.branch, settings).await;
+            let name = module.name.to_string();
+            match origin {
+                Ok(origin) => Ok(LockedModule {
+                    directory: file.directory(module),
+                    exclude_spec: module.exclude_spec.unwrap_or(settings.exclude_spec),
+                    origin,
+                    name,
+                }),
+                Err(error) => Err((name, Arc::new(error))),
+            }
+        });
+        let mut locked = Vec::with_capacity(file.mods.len());
+        let mut failed = Vec::new();
+        for module in future::join_all(modules).await {
+            match module {
+                Ok(module) => locked.push(module),
+                Err(error) => failed.push(error),
+            }
+        }
+        if !failed.is_empty() {
+            return Err(ResolveError::Modules(failed));
+        }
+        locked.sort_by(|one, other| one.directory.cmp(&other.directory));
+        Ok(Lock {
+            environment: found.environment.to_string(),
+            control: Control {
+                remote: crate::git::shown(&found.source.remote),
+                branch: found.branch.clone(),
+                commit: found.commit.to_string(),
+            },
+            modules: locked,
+        })
+    }
+
+    async fn origin(
+        &self,
+        module: &Mod,
+        branch: &str,
+        settings: &Settings,
+    ) -> Result<Origin, ModuleError> {
+        match &module.source {
+            Source::Git {
+                remote,
+                reference,
+                default_branch,
+            } => {
+                let wanted = wanted(reference, branch, settings);
+                let wanted = wanted.ok_or(ModuleError::Unnamed {
+                    line: module.at.line,
+                })?;
+                let commit = self
+                    .commit(remote, &wanted, default_branch.as_deref())
+                    .await?;
+                Ok(Origin::Git {
+                    remote: crate::git::shown(remote),
+                    wanted: wanted.to_string(),
+                    commit: commit.to_string(),
+                })
+            }
+            Source::Local => Ok(Origin::Local),
+            Source::Forge(_) => Err(ModuleError::Unsupported("a Forge")),
+            Source::Svn { .. } => Err(ModuleError::Unsupported("Subversion")),
+            Source::Tarball { .. } => Err(ModuleError::Unsupported("archives")),
+        }
+    }
+
+    async fn commit(
+        &self,
+        remote: &str,
+        wanted: &Wanted,
+        default: Option<&str>,
+    ) -> Result<Commit, ModuleError> {
+        let mirror = self.mirrors.mirror(remote)?;
+        if let Some(commit) = self.here(&mirror, wanted).await? {
+            return Ok(commit);
+        }
+        let refs = self.refs(remote).await?;
+        if let Some(commit) = self.mirrors.find(&mirror, &refs, wanted).await? {
+            return Ok(commit);
+        }
+        if let Some(commit) = self.unlisted(&mirror, wanted).await {
+            return Ok(commit);
+        }
+        let found = default.and_then(|default| refs.branch(default));
+        found.cloned().ok_or_else(|| ModuleError::NoSuch {
+            remote: mirror.shown(),
+            wanted: wanted.clone(),
+            default: default.map(str::to_owned),
+        })
+    }
+
+    /// What never changes needs no question.
+    async fn here(&self, mirror: &Mirror, wanted: &Wanted) -> Result<Option<Commit>, ModuleError> {
+        let is_fixed = match wanted {
+            Wanted::Tag(_) => true,
+            Wanted::Commit(name) | Wanted::Any(name) => name.parse::<Commit>().is_ok(),
+            Wanted::Branch(_) => false,
+        };
+        if !is_fixed {
+            return Ok(None);
+        }
+        let Some(refs) = self.mirrors.known(mirror).await? else {
+            return Ok(None);
+        };
+        Ok(self.mirrors.find(mirror, &refs, wanted).await?)
+    }
+
+    /// A commit that no branch leads to, such as one of a pull request.
+    async fn unlisted(&self, mirror: &Mirror, wanted: &Wanted) -> Option<Commit> {
+        let (Wanted::Commit(name) | Wanted::Any(name)) = wanted else {
+            return None;
+        };
+        let commit: Commit = name.parse().ok()?;
+        let fetched = self.mirrors.fetch_commit(mirror, &commit).await;
+        fetched.is_ok().then_some(commit)
+    }
+}
+
+/// What of a repository a module asks for; `None`: nobody says.
+fn wanted(reference: &GitRef, branch: &str, settings: &Settings) -> Option<Wanted> {
+    Some(match reference {
+        GitRef::Any(name) => Wanted::Any(name.clone()),
+        GitRef::Branch(name) => Wanted::Branch(name.clone()),
+        GitRef::Tag(name) => Wanted::Tag(name.clone()),
+        GitRef::Commit(name) => Wanted::Commit(name.clone()),
+        GitRef::ControlBranch => Wanted::Branch(branch.to_owned()),
+        GitRef::Unnamed => Wanted::Any(settings.default_ref.clone()?),
+    })
+}
+
+fn fallback(default: &Option<String>) -> String {
+    let default = default.as_ref();
+    default.map_or_else(String::new, |branch| {
+        format!(", nor its default branch {branch}")
+    })
+}
+
+fn shown(failed: &[(String, Arc<ModuleError>)]) -> String {
+    let said: BTreeSet<String> = failed
+        .iter()
+        .map(|(name, error)| format!("module {name}: {error}"))
+        .collect();
+    said.into_iter().collect::<Vec<_>>().join("\n")
+}

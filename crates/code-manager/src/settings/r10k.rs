@@ -1,0 +1,320 @@
+//! `r10k.yaml`, read as it is: [`R10k`].
+//!
+//! Keys may be texts or symbols, as r10k takes both. The rule that must hold: what would change the result
+//! of a deployment and is not done here is refused; what would not is named in [`R10k::ignored`].
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use psych::{Mapping, Node, Options, Value};
+
+use super::Settings;
+use crate::git::Git;
+use crate::source::{InvalidBranches, Source};
+
+/// What an `r10k.yaml` says.
+#[derive(Clone, Debug)]
+pub struct R10k {
+    /// The control repositories, in the order of the file.
+    pub sources: Vec<Arc<Source>>,
+    /// Their one `basedir`.
+    pub environments: PathBuf,
+    /// How git is run.
+    pub git: Git,
+    /// `git.default_ref`.
+    pub default_ref: Option<String>,
+    /// `deploy.exclude_spec`.
+    pub exclude_spec: bool,
+    /// Keys that nothing is done with.
+    pub ignored: Vec<String>,
+}
+
+/// Why a file cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum R10kError {
+    /// It is no YAML.
+    #[error("{0}")]
+    Yaml(psych::Error),
+    /// A value that does not fit.
+    #[error("line {line}: {what}")]
+    Value {
+        /// From 1.
+        line: u32,
+        /// What, and what to write instead.
+        what: String,
+    },
+}
+
+const OPTIONS: Options = Options {
+    aliases: true,
+    symbols: true,
+    times: false,
+};
+
+/// Keys that change how r10k works, not what it brings.
+const NO_MATTER: &[&str] = &["cachedir", "pool_size", "logging"];
+
+// === impl R10k ===
+
+impl R10k {
+    /// Reads a file's text.
+    pub fn parse(text: &str) -> Result<Self, R10kError> {
+        let document = psych::load(text, OPTIONS).map_err(R10kError::Yaml)?;
+        let root = document.root.ok_or_else(|| wrong(1, "the file is empty"))?;
+        let mut r10k = Self {
+            sources: Vec::new(),
+            environments: PathBuf::new(),
+            git: Git::default(),
+            default_ref: None,
+            exclude_spec: true,
+            ignored: Vec::new(),
+        };
+        for (key, value) in pairs(&root)? {
+            match key.as_str() {
+                "sources" => r10k.sources(value)?,
+                "git" => r10k.git(value)?,
+                "deploy" => r10k.deploy(value)?,
+                "proxy" => r10k.git.proxy = Some(text_of(value)?),
+                key if NO_MATTER.contains(&key) => {}
+                "postrun" | "forge" => r10k.ignored.push(key),
+                _ => return Err(wrong(value.line, format!("r10k has no setting {key}"))),
+            }
+        }
+        if r10k.sources.is_empty() {
+            return Err(wrong(root.line, "there are no sources"));
+        }
+        Ok(r10k)
+    }
+
+    /// Settings with what is kept in this directory.
+    pub fn settings(&self, directory: impl Into<PathBuf>) -> Settings {
+        Settings {
+            sources: self.sources.clone(),
+            directory: directory.into(),
+            environments: self.environments.clone(),
+            default_ref: self.default_ref.clone(),
+            exclude_spec: self.exclude_spec,
+        }
+    }
+
+    fn sources(&mut self, node: &Node) -> Result<(), R10kError> {
+        for (name, value) in pairs(node)? {
+            let mut source = Source::new(name.clone(), "");
+            let mut basedir = None;
+            for (key, value) in pairs(value)? {
+                match key.as_str() {
+                    "remote" => source.remote = text_of(value)?,
+                    "basedir" => basedir = Some(PathBuf::from(text_of(value)?)),
+                    "prefix" => source.prefix = prefix(&name, value)?,
+                    "strip_component" => source.strip_component = Some(text_of(value)?),
+                    "ignore_branch_prefixes" => source.ignore_branch_prefixes = texts(value)?,
+                    "puppetfile_name" => source.puppetfile = file_name(value)?,
+                    "invalid_branches" => source.invalid_branches = invalid_branches(value)?,
+                    "type" if text_of(value)? == "git" => {}
+                    _ => {
+                        let what = format!("the source {name}: {key} is not supported yet");
+                        return Err(wrong(value.line, what));
+                    }
+                }
+            }
+            if source.remote.is_empty() {
+                return Err(wrong(
+                    value.line,
+                    format!("the source {name} has no remote"),
+                ));
+            }
+            let basedir = basedir
+                .ok_or_else(|| wrong(value.line, format!("the source {name} has no basedir")))?;
+            if !self.sources.is_empty() && basedir != self.environments {
+                let what = "all sources must have the same basedir: Puppet's environments";
+                return Err(wrong(value.line, what));
+            }
+            self.environments = basedir;
+            self.sources.push(Arc::new(source));
+        }
+        Ok(())
+    }
+
+    fn git(&mut self, node: &Node) -> Result<(), R10kError> {
+        for (key, value) in pairs(node)? {
+            match key.as_str() {
+                "provider" => {}
+                "private_key" => self.git.private_key = Some(text_of(value)?.into()),
+                "default_ref" => self.default_ref = Some(text_of(value)?),
+                "proxy" => self.git.proxy = Some(text_of(value)?),
+                "username" => self.ignored.push("git.username".to_owned()),
+                _ => {
+                    let what = format!(
+                        "git.{key} is not supported yet; git's own settings and credentials are used"
+                    );
+                    return Err(wrong(value.line, what));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn deploy(&mut self, node: &Node) -> Result<(), R10kError> {
+        for (key, value) in pairs(node)? {
+            match key.as_str() {
+                "exclude_spec" => self.exclude_spec = flag(value)?,
+                // A version has nothing that could be purged, but for environments without a branch, which
+                // a deployment of all takes away.
+                "purge_levels" => drop(texts(value)?),
+                "purge_allowlist" | "purge_whitelist" | "write_lock" | "generate_types"
+                | "puppet_path" | "puppet_conf" => self.ignored.push(format!("deploy.{key}")),
+                _ => {
+                    return Err(wrong(
+                        value.line,
+                        format!("r10k has no setting deploy.{key}"),
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn wrong(line: u32, what: impl Into<String>) -> R10kError {
+    R10kError::Value {
+        line,
+        what: what.into(),
+    }
+}
+
+/// The keys of a mapping as texts.
+fn pairs(node: &Node) -> Result<Vec<(String, &Node)>, R10kError> {
+    let mapping: &Mapping = node
+        .as_mapping()
+        .ok_or_else(|| wrong(node.line, "keys and values are expected here"))?;
+    mapping
+        .iter()
+        .map(|(key, value)| Ok((text_of(key)?, value)))
+        .collect()
+}
+
+fn text_of(node: &Node) -> Result<String, R10kError> {
+    match &node.value {
+        // `:cachedir` and `cachedir` are the same to r10k.
+        Value::String(text) | Value::Symbol(text) => Ok(text.trim_start_matches(':').to_owned()),
+        _ => Err(wrong(node.line, "a text is expected here")),
+    }
+}
+
+fn texts(node: &Node) -> Result<Vec<String>, R10kError> {
+    let items = node.as_sequence();
+    let items = items.ok_or_else(|| wrong(node.line, "a list of texts is expected here"))?;
+    items.iter().map(text_of).collect()
+}
+
+fn flag(node: &Node) -> Result<bool, R10kError> {
+    match node.value {
+        Value::Bool(flag) => Ok(flag),
+        _ => Err(wrong(node.line, "true or false is expected here")),
+    }
+}
+
+/// `true` is the source's own name.
+fn prefix(name: &str, node: &Node) -> Result<Option<String>, R10kError> {
+    match node.value {
+        Value::Bool(true) => Ok(Some(name.to_owned())),
+        Value::Bool(false) | Value::Null => Ok(None),
+        _ => text_of(node).map(Some),
+    }
+}
+
+fn file_name(node: &Node) -> Result<String, R10kError> {
+    let name = text_of(node)?;
+    match name.parse::<puppetfile::InnerPath>() {
+        Ok(path) => Ok(path.to_string()),
+        Err(error) => Err(wrong(node.line, format!("puppetfile_name: {error}"))),
+    }
+}
+
+fn invalid_branches(node: &Node) -> Result<InvalidBranches, R10kError> {
+    match text_of(node)?.as_str() {
+        "correct_and_warn" => Ok(InvalidBranches::CorrectAndWarn),
+        "correct" => Ok(InvalidBranches::Correct),
+        "error" => Ok(InvalidBranches::Error),
+        _ => Err(wrong(
+            node.line,
+            "invalid_branches is correct_and_warn, correct or error",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_usual_file() {
+        let read = R10k::parse(
+            "---
+:cachedir: '/var/cache/r10k'
+sources:
+  main:
+    remote: 'git@example.com:control.git'
+    basedir: '/etc/puppetlabs/code/environments'
+    invalid_branches: error
+  team:
+    remote: 'https://example.com/team.git'
+    basedir: '/etc/puppetlabs/code/environments'
+    prefix: true
+    ignore_branch_prefixes: ['renovate/']
+git:
+  private_key: '/root/.ssh/id'
+  default_ref: main
+deploy:
+  purge_levels: ['deployment']
+  generate_types: true
+postrun: ['/bin/true']
+",
+        )
+        .unwrap();
+        assert_eq!(read.sources.len(), 2);
+        assert_eq!(read.sources[0].invalid_branches, InvalidBranches::Error);
+        assert_eq!(read.sources[1].prefix.as_deref(), Some("team"));
+        assert_eq!(read.sources[1].ignore_branch_prefixes, ["renovate/"]);
+        assert_eq!(
+            read.environments,
+            PathBuf::from("/etc/puppetlabs/code/environments")
+        );
+        assert_eq!(read.default_ref.as_deref(), Some("main"));
+        assert_eq!(read.ignored, ["deploy.generate_types", "postrun"]);
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_refused_with_its_line() {
+        for (text, said) in [
+            ("", "empty"),
+            ("sources: {}", "no sources"),
+            ("a: [", "while parsing"),
+            (
+                "sources:\n  a:\n    basedir: /x",
+                "line 3: the source a has no remote",
+            ),
+            ("sources:\n  a:\n    remote: u", "no basedir"),
+            (
+                "sources:\n  a:\n    remote: u\n    type: svn",
+                "line 4: the source a: type is not supported",
+            ),
+            (
+                "sources:\n  a:\n    filter_command: x",
+                "filter_command is not supported",
+            ),
+            ("sauces: {}", "no setting sauces"),
+            (
+                "sources:\n  a: {remote: u, basedir: /x}\n  b: {remote: u, basedir: /y}",
+                "the same basedir",
+            ),
+            (
+                "sources:\n  a: {remote: u, basedir: /x, puppetfile_name: ../x}",
+                "puppetfile_name",
+            ),
+        ] {
+            let error = R10k::parse(text).unwrap_err().to_string();
+            assert!(error.contains(said), "{text}: {error}");
+        }
+    }
+}

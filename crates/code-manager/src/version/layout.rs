@@ -1,0 +1,117 @@
+//! [`Layout`]: what a version holds, put together from trees.
+//!
+//! The rule that must hold: what stands in a module's directory comes from that module alone. Whatever else
+//! the control repository has stays, as it does with r10k, which purges only what no commit has; and such
+//! there is none in a version.
+
+use std::collections::BTreeMap;
+
+use crate::content::{Entry, Manifest, TreePath, TreePathError};
+
+/// Files and links by their paths.
+#[derive(Debug, Default)]
+pub struct Layout {
+    entries: BTreeMap<TreePath, Entry>,
+    written: BTreeMap<TreePath, Vec<u8>>,
+    /// Directories of the control repository that gave way, for people.
+    given_way: Vec<String>,
+}
+
+/// A tree that goes into a directory.
+#[derive(Debug)]
+pub struct Part<'m> {
+    /// Where.
+    pub directory: String,
+    /// What.
+    pub manifest: &'m Manifest,
+    /// Without its `spec` directory.
+    pub exclude_spec: bool,
+}
+
+/// Why trees cannot be put together.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LayoutError {
+    /// A path is too long.
+    #[error(transparent)]
+    Path(#[from] TreePathError),
+    /// A file stands where a directory must be.
+    #[error("{0} is a file or a link, and a module is to go there or below it")]
+    Blocked(TreePath),
+}
+
+// === impl Layout ===
+
+impl Layout {
+    /// The control repository's files, and modules in their directories.
+    pub fn new(control: &Manifest, parts: &[Part<'_>]) -> Result<Self, LayoutError> {
+        let mut layout = Self::default();
+        let taken: Vec<&str> = parts.iter().map(|part| part.directory.as_str()).collect();
+        for (path, entry) in control.entries() {
+            match taken
+                .iter()
+                .find(|directory| path.is_below(directory.as_bytes()))
+            {
+                Some(directory) => layout.note(directory),
+                None => drop(layout.entries.insert(path.clone(), entry.clone())),
+            }
+        }
+        for part in parts {
+            layout.add(part)?;
+        }
+        layout.check()?;
+        Ok(layout)
+    }
+
+    fn add(&mut self, part: &Part<'_>) -> Result<(), LayoutError> {
+        for (path, entry) in part.manifest.entries() {
+            if part.exclude_spec && path.is_below(b"spec") {
+                continue;
+            }
+            let whole = [part.directory.as_bytes(), b"/", path.as_bytes()].concat();
+            self.entries.insert(TreePath::new(&whole)?, entry.clone());
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, directory: &str) {
+        if self.given_way.last().is_none_or(|last| last != directory) {
+            self.given_way.push(directory.to_owned());
+        }
+    }
+
+    fn check(&self) -> Result<(), LayoutError> {
+        for path in self.paths() {
+            let mut above = path.parents();
+            if let Some((blocked, _)) = above.find_map(|parent| self.entries.get_key_value(parent))
+            {
+                return Err(LayoutError::Blocked(blocked.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a file of our own.
+    pub(crate) fn write(&mut self, path: TreePath, bytes: Vec<u8>) {
+        self.entries.remove(&path);
+        self.written.insert(path, bytes);
+    }
+
+    /// What comes from trees.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (&TreePath, &Entry)> {
+        self.entries.iter()
+    }
+
+    /// What is written.
+    pub(crate) fn written(&self) -> impl Iterator<Item = (&TreePath, &Vec<u8>)> {
+        self.written.iter()
+    }
+
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &TreePath> {
+        self.entries.keys().chain(self.written.keys())
+    }
+
+    /// Directories of the control repository that are not in the version, since a module stands there.
+    pub fn given_way(&self) -> &[String] {
+        &self.given_way
+    }
+}

@@ -1,0 +1,323 @@
+//! Versions of environments on the disk, and which of them is live. Main type: [`Versions`].
+//!
+//! A version is a directory `<environment>_<signature>` of hard links into the content store, never changed
+//! once it has its name; the live one is where `environments/<environment>` leads, an absolute link. The
+//! rules that must hold:
+//! - a directory has its name only after all of it is on the disk;
+//! - a switch is one rename: whoever opens the environment sees the old version or the new one.
+
+mod layout;
+mod signature;
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use deploy::EnvironmentName;
+use rustix::fs::{CWD, RenameFlags};
+
+pub use layout::{Layout, LayoutError, Part};
+pub use signature::{Signature, SignatureError};
+
+use crate::content::{Content, ContentError, Entry, failed, make_directory, sync};
+use crate::lock::{LOCK_FILE, Lock};
+
+/// All versions. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Versions {
+    content: Content,
+    versions: Arc<Path>,
+    environments: Arc<Path>,
+}
+
+/// What a switch did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Switched {
+    /// What was live before.
+    pub before: Option<Signature>,
+    /// Where a directory went that stood in the link's place, and was no version of ours.
+    pub moved_aside: Option<PathBuf>,
+}
+
+/// Why a version cannot be built or switched to.
+#[derive(Debug, thiserror::Error)]
+pub enum VersionError {
+    /// The disk.
+    #[error(transparent)]
+    Content(#[from] ContentError),
+    /// A file of it is not in the store any more.
+    #[error("the content of {path} is gone from the store; deploy once more")]
+    Gone {
+        /// Which file.
+        path: String,
+    },
+    /// There is no such version.
+    #[error("there is no version {signature} of the environment {environment} on this server")]
+    Unknown {
+        /// Of what.
+        environment: EnvironmentName,
+        /// Which.
+        signature: Signature,
+    },
+}
+
+const INCOMING: &str = ".incoming-";
+
+// === impl Versions ===
+
+impl Versions {
+    /// Versions in `versions`, which must be on the file system of the content; links in `environments`.
+    /// What an interrupted deployment left behind is removed.
+    pub fn open(
+        content: Content,
+        versions: &Path,
+        environments: &Path,
+    ) -> Result<Self, ContentError> {
+        for directory in [versions, environments] {
+            make_directory(directory)?;
+        }
+        // Links must be absolute: Puppet resolves them against its own working directory.
+        let absolute = |path: &Path| path.canonicalize().map_err(failed("find", path));
+        let (versions, environments) = (absolute(versions)?, absolute(environments)?);
+        for directory in [&versions, &environments] {
+            remove_leftovers(directory)?;
+        }
+        Ok(Self {
+            content,
+            versions: versions.into(),
+            environments: environments.into(),
+        })
+    }
+
+    /// Where a version is, or would be.
+    pub fn path(&self, environment: &EnvironmentName, signature: &Signature) -> PathBuf {
+        self.versions.join(format!("{environment}_{signature}"))
+    }
+
+    /// Whether a version is here.
+    pub fn has(&self, environment: &EnvironmentName, signature: &Signature) -> bool {
+        self.path(environment, signature).is_dir()
+    }
+
+    /// The live version; `None`: the environment is not there, or is none of ours.
+    pub fn live(&self, environment: &EnvironmentName) -> Option<Signature> {
+        let target = fs::read_link(self.environments.join(environment.as_str())).ok()?;
+        if target.parent()? != &*self.versions {
+            return None;
+        }
+        let name = target.file_name()?.to_str()?;
+        let signature = name.strip_prefix(environment.as_str())?.strip_prefix('_')?;
+        signature.parse().ok()
+    }
+
+    /// Builds a version beside the live one. One that is here already is left as it is.
+    pub fn build(
+        &self,
+        environment: &EnvironmentName,
+        signature: &Signature,
+        layout: &Layout,
+    ) -> Result<PathBuf, VersionError> {
+        let path = self.path(environment, signature);
+        if path.is_dir() {
+            return Ok(path);
+        }
+        let incoming = tempfile::Builder::new()
+            .prefix(INCOMING)
+            .tempdir_in(&self.versions)
+            .map_err(failed("write to", &self.versions))?;
+        let root = incoming.path().join("tree");
+        make_directory(&root)?;
+        self.fill(&root, layout)?;
+        sync(&root)?;
+        match fs::rename(&root, &path) {
+            Ok(()) => {}
+            // Another deployment built the same.
+            Err(_) if path.is_dir() => {}
+            Err(source) => return Err(failed("write to", &path)(source).into()),
+        }
+        sync_directory(&self.versions)?;
+        Ok(path)
+    }
+
+    fn fill(&self, root: &Path, layout: &Layout) -> Result<(), VersionError> {
+        let mut made: HashSet<&[u8]> = HashSet::new();
+        for path in layout.paths() {
+            let missing: Vec<&[u8]> = path.parents().take_while(|it| made.insert(it)).collect();
+            for directory in missing.into_iter().rev() {
+                let directory = root.join(OsStr::from_bytes(directory));
+                match fs::create_dir(&directory) {
+                    Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                        return Err(failed("make", &directory)(error).into());
+                    }
+                    _ => {}
+                }
+            }
+        }
+        for (path, entry) in layout.entries() {
+            let place = root.join(path);
+            match entry {
+                Entry::File {
+                    sha256, executable, ..
+                } => {
+                    let object = self.content.object(*sha256, *executable);
+                    fs::hard_link(&object, &place).map_err(|error| match error.kind() {
+                        io::ErrorKind::NotFound => VersionError::Gone {
+                            path: path.to_string(),
+                        },
+                        _ => failed("write to", &place)(error).into(),
+                    })?;
+                }
+                Entry::Link { target } => {
+                    let target = OsStr::from_bytes(target);
+                    std::os::unix::fs::symlink(target, &place).map_err(failed("make", &place))?;
+                }
+            }
+        }
+        for (path, bytes) in layout.written() {
+            let place = root.join(path);
+            fs::write(&place, bytes).map_err(failed("write to", &place))?;
+        }
+        Ok(())
+    }
+
+    /// Makes a version live.
+    pub fn switch(
+        &self,
+        environment: &EnvironmentName,
+        signature: &Signature,
+    ) -> Result<Switched, VersionError> {
+        let target = self.path(environment, signature);
+        if !target.is_dir() {
+            return Err(VersionError::Unknown {
+                environment: environment.clone(),
+                signature: signature.clone(),
+            });
+        }
+        let before = self.live(environment);
+        let link = self.environments.join(environment.as_str());
+        let staged = tempfile::Builder::new()
+            .prefix(INCOMING)
+            .tempdir_in(&self.environments)
+            .map_err(failed("write to", &self.environments))?;
+        let fresh = staged.path().join("link");
+        std::os::unix::fs::symlink(&target, &fresh).map_err(failed("make", &fresh))?;
+        let stands = fs::symlink_metadata(&link);
+        let moved_aside = if stands.is_ok_and(|stands| !stands.is_symlink()) {
+            Some(self.exchange(environment, &fresh, &link)?)
+        } else {
+            fs::rename(&fresh, &link).map_err(failed("switch", &link))?;
+            None
+        };
+        sync_directory(&self.environments)?;
+        Ok(Switched {
+            before,
+            moved_aside,
+        })
+    }
+
+    /// Puts the link where a directory stands, in one step, and keeps the directory.
+    fn exchange(
+        &self,
+        environment: &EnvironmentName,
+        fresh: &Path,
+        link: &Path,
+    ) -> Result<PathBuf, ContentError> {
+        let aside = tempfile::Builder::new()
+            .prefix(&format!("replaced-{environment}-"))
+            .tempdir_in(&self.versions)
+            .map_err(failed("write to", &self.versions))?
+            .keep();
+        rustix::fs::renameat_with(CWD, fresh, CWD, link, RenameFlags::EXCHANGE)
+            .map_err(|error| failed("switch", link)(error.into()))?;
+        let kept = aside.join(environment.as_str());
+        match fs::rename(fresh, &kept) {
+            Ok(()) => Ok(kept),
+            // It is on another file system: it stays in its own, out of Puppet's sight.
+            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+                let beside = self
+                    .environments
+                    .with_file_name(format!("replaced-{environment}"));
+                fs::rename(fresh, &beside).map_err(failed("move", link))?;
+                Ok(beside)
+            }
+            Err(source) => Err(failed("move", link)(source)),
+        }
+    }
+
+    /// Takes an environment away: its versions stay.
+    pub fn remove(&self, environment: &EnvironmentName) -> Result<bool, ContentError> {
+        if self.live(environment).is_none() {
+            return Ok(false);
+        }
+        let link = self.environments.join(environment.as_str());
+        fs::remove_file(&link).map_err(failed("remove", &link))?;
+        sync_directory(&self.environments)?;
+        Ok(true)
+    }
+
+    /// The environments that have a live version of ours, with it.
+    pub fn environments(&self) -> Result<Vec<(EnvironmentName, Signature)>, ContentError> {
+        let names = names(&self.environments)?;
+        let names = names.iter().filter_map(|name| name.parse().ok());
+        let live = |name: EnvironmentName| Some((self.live(&name)?, name));
+        let mut found: Vec<_> = names
+            .filter_map(live)
+            .map(|(live, name)| (name, live))
+            .collect();
+        found.sort();
+        Ok(found)
+    }
+
+    /// All versions that are here.
+    pub fn all(&self) -> Result<Vec<(EnvironmentName, Signature)>, ContentError> {
+        let names = names(&self.versions)?;
+        let mut found: Vec<_> = names.iter().filter_map(|name| version_name(name)).collect();
+        found.sort();
+        Ok(found)
+    }
+
+    /// What a version is made of; `None`: there is no such version, or somebody damaged it.
+    pub fn lock(&self, environment: &EnvironmentName, signature: &Signature) -> Option<Lock> {
+        let text = fs::read(self.path(environment, signature).join(LOCK_FILE)).ok()?;
+        serde_json::from_slice(&text).ok()
+    }
+
+    /// The content that they share.
+    pub fn content(&self) -> &Content {
+        &self.content
+    }
+}
+
+fn version_name(name: &str) -> Option<(EnvironmentName, Signature)> {
+    let (environment, signature) = name.rsplit_once('_')?;
+    Some((environment.parse().ok()?, signature.parse().ok()?))
+}
+
+fn names(directory: &Path) -> Result<Vec<String>, ContentError> {
+    let read = |error| failed("read", directory)(error);
+    let mut names = Vec::new();
+    for entry in fs::read_dir(directory).map_err(read)? {
+        let entry = entry.map_err(failed("read", directory))?;
+        names.extend(entry.file_name().into_string().ok());
+    }
+    Ok(names)
+}
+
+fn remove_leftovers(directory: &Path) -> Result<(), ContentError> {
+    for name in names(directory)? {
+        if name.starts_with(INCOMING) {
+            let path = directory.join(name);
+            fs::remove_dir_all(&path).map_err(failed("remove", &path))?;
+        }
+    }
+    Ok(())
+}
+
+fn sync_directory(path: &Path) -> Result<(), ContentError> {
+    let synced = File::open(path).and_then(|file| file.sync_all());
+    synced.map_err(failed("write to the disk", path))
+}

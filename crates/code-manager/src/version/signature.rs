@@ -1,0 +1,55 @@
+//! [`Signature`]: what names a version of an environment.
+//!
+//! The rule that must hold: it can be a part of a directory's name and of a code id.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// 40 lower-case hexadecimal digits.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Signature(Box<str>);
+
+/// A text that is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a version's signature has 40 hexadecimal digits")]
+pub struct SignatureError;
+
+const DIGITS: usize = 40;
+
+impl Signature {
+    /// Of what a version was made of.
+    pub(crate) fn of(text: &[u8]) -> Self {
+        let mut digits = crate::content::ContentHash::of(text).to_string();
+        digits.truncate(DIGITS);
+        Self(digits.into())
+    }
+
+    /// The digits.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for Signature {
+    type Err = SignatureError;
+
+    fn from_str(text: &str) -> Result<Self, SignatureError> {
+        let is_digit = |b: u8| matches!(b, b'0'..=b'9' | b'a'..=b'f');
+        match text.len() == DIGITS && text.bytes().all(is_digit) {
+            true => Ok(Self(text.into())),
+            false => Err(SignatureError),
+        }
+    }
+}
+
+impl fmt::Display for Signature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl fmt::Debug for Signature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Signature({})", self.0)
+    }
+}

@@ -1,0 +1,8 @@
+//! Deployments from real git repositories.
+#![cfg(test)]
+
+mod deploys;
+mod failures;
+mod hostile;
+mod readers;
+mod world;

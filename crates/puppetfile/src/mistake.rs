@@ -1,0 +1,90 @@
+//! What is wrong with a Puppetfile, and where: [`Mistake`], [`Mistakes`].
+//!
+//! The rule that must hold: the text of a message has no secrets of the file beyond the word that is wrong.
+
+use std::fmt;
+
+use crate::defaults::MAX_MISTAKES;
+
+/// A place in the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position {
+    /// From 1.
+    pub line: u32,
+    /// From 1, in characters.
+    pub column: u32,
+}
+
+/// Something that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {}, column {}: {what}", at.line, at.column)]
+pub struct Mistake {
+    /// Where it begins.
+    pub at: Position,
+    /// What it is, and what to write instead where that is known.
+    pub what: String,
+}
+
+/// All that is wrong, in the order of the text; a line each.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Mistakes {
+    found: Vec<Mistake>,
+    more: usize,
+}
+
+impl Position {
+    /// The begin of the file.
+    pub const START: Self = Self { line: 1, column: 1 };
+}
+
+impl Mistake {
+    pub(crate) fn new(at: Position, what: impl Into<String>) -> Self {
+        Self {
+            at,
+            what: what.into(),
+        }
+    }
+}
+
+impl Mistakes {
+    pub(crate) fn one(mistake: Mistake) -> Self {
+        Self {
+            found: vec![mistake],
+            more: 0,
+        }
+    }
+
+    pub(crate) fn push(&mut self, mistake: Mistake) {
+        if self.found.len() < MAX_MISTAKES {
+            let after = |one: &Mistake| one.at <= mistake.at;
+            let index = self.found.partition_point(after);
+            self.found.insert(index, mistake);
+        } else {
+            self.more += 1;
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    /// The first of them, [`MAX_MISTAKES`] at the most.
+    pub fn iter(&self) -> impl Iterator<Item = &Mistake> {
+        self.found.iter()
+    }
+}
+
+impl fmt::Display for Mistakes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, mistake) in self.found.iter().enumerate() {
+            let separator = if index == 0 { "" } else { "\n" };
+            write!(f, "{separator}{mistake}")?;
+        }
+        match self.more {
+            0 => Ok(()),
+            more => write!(f, "\nand {more} more"),
+        }
+    }
+}
+
+impl std::error::Error for Mistakes {}

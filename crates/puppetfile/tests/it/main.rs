@@ -1,0 +1,30 @@
+//! What Puppetfiles say, and what is wrong with them.
+#![cfg(test)]
+
+mod forms;
+mod mistakes;
+mod properties;
+
+use puppetfile::{Mod, Puppetfile};
+
+fn read(text: &str) -> Puppetfile {
+    match puppetfile::parse(text) {
+        Ok(file) => file,
+        Err(mistakes) => panic!("{text}\n{mistakes}"),
+    }
+}
+
+/// The only module of a text.
+fn one(text: &str) -> Mod {
+    let file = read(text);
+    assert_eq!(file.mods.len(), 1, "{text}");
+    file.mods[0].clone()
+}
+
+/// What is wrong with a text, a line each.
+fn wrong(text: &str) -> String {
+    match puppetfile::parse(text) {
+        Ok(file) => panic!("{text}\n{file:?}"),
+        Err(mistakes) => mistakes.to_string(),
+    }
+}

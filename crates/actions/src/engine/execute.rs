@@ -17,7 +17,9 @@ use crate::cache::{CachedFile, FetchError};
 use crate::modules::{
     FILES_DIRECTORY, FilePlan, Input, ItemKind, PlannedFile, Program, RunPlan, Work, place,
 };
-use crate::process::{ExitRecord, LaidOutFile, LaunchError, ProcessIdentity, RunOrder, Supervised};
+use crate::process::{
+    Account, ExitRecord, LaidOutFile, LaunchError, ProcessIdentity, RunOrder, Supervised,
+};
 use crate::spool::{Claim, ClaimError, Entry, STDERR_FILE, STDOUT_FILE};
 
 /// What an action says that was cancelled before it began: SIGTERM's code.
@@ -57,7 +59,15 @@ impl Execution<'_> {
             Ok(layout) => layout,
             Err(error) => return self.not_run(error.to_string()).await,
         };
-        let (order, stdin) = self.order(plan, layout);
+        let account = match plan.user.take() {
+            Some(name) => match on_disk(move || Ok(Account::find(&name))).await {
+                Ok(Ok(account)) => account,
+                Ok(Err(error)) => return self.not_run(error.to_string()).await,
+                Err(error) => return self.not_run(error.to_string()).await,
+            },
+            None => None,
+        };
+        let (order, stdin) = self.order(plan, layout, account.as_ref());
         let entry = self.entry.path();
         let launched = Supervised::launch(&self.shared.config.wrapper, entry, &order, &stdin).await;
         drop((order, stdin));
@@ -94,12 +104,21 @@ impl Execution<'_> {
         })
     }
 
-    fn order(&self, plan: RunPlan, layout: Vec<LaidOutFile>) -> (RunOrder, Vec<u8>) {
-        let (stdin, variables) = match plan.input {
+    fn order(
+        &self,
+        plan: RunPlan,
+        layout: Vec<LaidOutFile>,
+        account: Option<&Account>,
+    ) -> (RunOrder, Vec<u8>) {
+        let private =
+            account.map(|account| account.private(&uuid::Uuid::new_v4().simple().to_string()));
+        let place = private.as_ref().map(|private| private.directory.as_path());
+        let place = place.unwrap_or(self.entry.path());
+        let (stdin, mut variables) = match plan.input {
             Input::Nothing => (vec![], vec![]),
             Input::Stdin(bytes) => (bytes, vec![]),
             Input::Task(input) => {
-                let installdir = self.entry.path().join(FILES_DIRECTORY);
+                let installdir = place.join(FILES_DIRECTORY);
                 input.render(&installdir.to_string_lossy())
             }
             Input::Puppet(input) => {
@@ -108,13 +127,25 @@ impl Execution<'_> {
                 (input.render(directory, &config.spool_dir), vec![])
             }
         };
+        if let Some(account) = account {
+            variables.extend(account.variables());
+        }
+        variables.extend(plan.env);
         let config = &self.shared.config;
         let milliseconds =
             |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let (program, args) = match plan.program {
             Program::Installed(path) => (path, plan.args),
-            Program::File(path) => (path.to_string(), plan.args),
-            Program::OurOwn => self.our_own(plan.args),
+            Program::File(path) => (place.join(&path).to_string_lossy().into_owned(), plan.args),
+            Program::OurOwn => {
+                let (program, mut args) = self.our_own(plan.args);
+                args.push(self.entry.path().to_string_lossy().into_owned());
+                (program, args)
+            }
+        };
+        let (program, args) = match account {
+            Some(account) => self.our_own(account.words(&program, args)),
+            None => (program, args),
         };
         let order = RunOrder {
             program,
@@ -126,19 +157,18 @@ impl Execution<'_> {
             max_output_bytes: config.max_spool_output_bytes,
             timeout_ms: config.action_timeout.map(milliseconds),
             stop_grace_ms: milliseconds(config.stop_grace),
+            private,
         };
         (order, stdin)
     }
 
     /// The executable that wrappers are made of, with words of our own instead of a spool entry's
-    /// path, and then that path.
+    /// path.
     fn our_own(&self, words: Vec<String>) -> (String, Vec<String>) {
         let text = |part: &std::ffi::OsStr| part.to_string_lossy().into_owned();
         let mut command = self.shared.config.wrapper.iter().map(|part| text(part));
         let program = command.next().unwrap_or_default();
-        let mut args: Vec<_> = command.chain(words).collect();
-        args.push(text(self.entry.path().as_os_str()));
-        (program, args)
+        (program, command.chain(words).collect())
     }
 
     /// Runs the `file` module's work in the agent itself.

@@ -17,6 +17,8 @@ pub(super) fn plan(params: &RawValue) -> Result<Planned, Refusal> {
         files: vec![],
         keep_files: false,
         result: ResultKind::Output,
+        user: None,
+        env: vec![],
     })))
 }
 

@@ -115,6 +115,8 @@ impl ExternalModules {
             result: ResultKind::Json {
                 required: required(&described.results),
             },
+            user: None,
+            env: vec![],
         })))
     }
 

@@ -3,7 +3,7 @@
 //!
 //! The rules: a file appears whole or not at all, with content that was hashed
 //! on its way there; an existing file keeps its mode (pxp-agent forces 0750 on
-//! everything); nothing is ever changed through a symbolic link.
+//! everything), and a new one gets the mode that the request names; nothing is ever changed through a symbolic link.
 
 use std::fs::{DirBuilder, File, Permissions};
 use std::io;
@@ -16,6 +16,11 @@ use serde_json::value::RawValue;
 use super::{Planned, Refusal, Work, parse, without_nul};
 use crate::process::copy_hashed;
 
+/// pxp-agent's mode of all files.
+const STOCK_MODE: u32 = 0o750;
+/// What of a mode a request may set: no set-user-id and the like.
+const PERMISSIONS: u32 = 0o777;
+
 /// What is to be put in place, in order.
 #[derive(Debug)]
 pub(crate) struct FilePlan {
@@ -25,6 +30,8 @@ pub(crate) struct FilePlan {
 #[derive(Debug)]
 pub(crate) struct FileItem {
     pub(crate) destination: PathBuf,
+    /// Of a file that is not there yet.
+    pub(crate) mode: u32,
     pub(crate) kind: ItemKind,
 }
 
@@ -54,15 +61,16 @@ pub(crate) enum PlaceError {
 
 pub(super) fn plan(params: &RawValue) -> Result<Planned, Refusal> {
     let params: FileParams = parse(params)?;
+    let mode = params.mode.unwrap_or(STOCK_MODE) & PERMISSIONS;
     let items = params
         .files
         .into_iter()
-        .map(item)
+        .map(|file| item(file, mode))
         .collect::<Result<_, _>>()?;
     Ok(Planned::Work(Work::Files(FilePlan { items })))
 }
 
-fn item(file: FileEntry) -> Result<FileItem, Refusal> {
+fn item(file: FileEntry, mode: u32) -> Result<FileItem, Refusal> {
     without_nul("`destination`", &file.destination)?;
     let destination = PathBuf::from(&file.destination);
     if !destination.is_absolute() || destination.file_name().is_none() {
@@ -87,7 +95,11 @@ fn item(file: FileEntry) -> Result<FileItem, Refusal> {
             uri: file.uri,
         }),
     };
-    Ok(FileItem { destination, kind })
+    Ok(FileItem {
+        destination,
+        mode,
+        kind,
+    })
 }
 
 /// The name in the cache, where colons and backslashes do not occur.
@@ -103,7 +115,7 @@ pub(crate) fn place(item: &FileItem, cached: Option<(&Path, Sha256)>) -> Result<
     let placed = match (&item.kind, cached) {
         (ItemKind::Directory, _) => directory(destination),
         (ItemKind::Symlink { target }, _) => symlink(destination, target),
-        (ItemKind::File(_), Some((cached, sha256))) => match file(destination, cached, sha256) {
+        (ItemKind::File(_), Some((cached, sha256))) => match file(item, cached, sha256) {
             Ok(None) => Ok(true),
             Ok(Some(found)) => {
                 return Err(PlaceError::Changed {
@@ -190,11 +202,12 @@ impl From<io::Error> for FileError {
 }
 
 /// The digest of what was found, where that is not `sha256`.
-fn file(path: &Path, cached: &Path, sha256: Sha256) -> Result<Option<Sha256>, FileError> {
+fn file(item: &FileItem, cached: &Path, sha256: Sha256) -> Result<Option<Sha256>, FileError> {
+    let path = &item.destination;
     let mode = match kind_of(path)? {
         Some(existing) if !existing.is_file() => return Err(FileError::OtherKind),
         Some(existing) => existing.permissions().mode() & 0o7777,
-        None => 0o750,
+        None => item.mode,
     };
     let mut temporary = tempfile::Builder::new()
         .prefix(".tutti-")
@@ -219,7 +232,11 @@ mod tests {
     const ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 
     fn item(destination: PathBuf, kind: ItemKind) -> FileItem {
-        FileItem { destination, kind }
+        FileItem {
+            destination,
+            mode: 0o750,
+            kind,
+        }
     }
 
     fn content(destination: PathBuf) -> FileItem {
@@ -259,6 +276,28 @@ mod tests {
         .unwrap();
         assert_eq!(std::fs::read(&destination).unwrap(), b"abc");
         assert_eq!(mode(&destination), 0o750);
+    }
+
+    #[test]
+    fn a_new_file_has_the_mode_that_the_request_names_and_no_more() {
+        let dir = tempfile::tempdir().unwrap();
+        let cached = cached(dir.path(), "abc");
+        for (asked, given) in [(Some(0o644), 0o644), (Some(0o4755), 0o755), (None, 0o750)] {
+            let destination = dir.path().join(format!("{given:o}"));
+            let params = serde_json::json!({
+                "files": [{
+                    "destination": destination, "link_source": "", "sha256": ABC, "kind": "file",
+                    "uri": {"path": "/x", "params": {}},
+                }],
+                "mode": asked,
+            });
+            let planned = plan(&serde_json::value::to_raw_value(&params).unwrap());
+            let Ok(Planned::Work(Work::Files(plan))) = planned else {
+                panic!("no files: {planned:?}");
+            };
+            place(&plan.items[0], Some((&cached, ABC.parse().unwrap()))).unwrap();
+            assert_eq!(mode(&destination), given);
+        }
     }
 
     /// A62

@@ -12,6 +12,7 @@ mod facts;
 mod file;
 mod ping;
 mod puppet;
+mod run_with;
 mod schema;
 mod script;
 mod status;
@@ -49,6 +50,10 @@ pub(crate) enum Planned {
 
 /// Something that takes time.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one for each request, and most are runs"
+)]
 pub(crate) enum Work {
     Run(RunPlan),
     Files(FilePlan),
@@ -65,6 +70,10 @@ pub(crate) struct RunPlan {
     /// Whether the copies are kept with the result.
     pub(crate) keep_files: bool,
     pub(crate) result: ResultKind,
+    /// Who runs it, where that is not the agent's own user.
+    pub(crate) user: Option<String>,
+    /// Variables beside those of the input.
+    pub(crate) env: Vec<(String, String)>,
 }
 
 /// What is executed.
@@ -141,6 +150,7 @@ pub(crate) fn plan(
         ("facts", "collect") => facts::plan(params),
         ("ping", "ping") => ping::plan(params),
         ("status", "query") => status::plan(params),
+        ("command" | "script" | "task", "run_with") => run_with::plan(module, params),
         ("command", "run") => command::plan(params),
         ("script", "run") => script::plan(params),
         ("task", "run") => task::plan(params),

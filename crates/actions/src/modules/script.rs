@@ -25,6 +25,8 @@ pub(super) fn plan(params: &RawValue) -> Result<Planned, Refusal> {
         }],
         keep_files: false,
         result: ResultKind::Output,
+        user: None,
+        env: vec![],
     })))
 }
 

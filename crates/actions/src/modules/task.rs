@@ -79,6 +79,8 @@ pub(super) fn plan(params: &RawValue) -> Result<Planned, Refusal> {
         files,
         keep_files: installdir,
         result: ResultKind::Output,
+        user: None,
+        env: vec![],
     })))
 }
 

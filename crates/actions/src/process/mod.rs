@@ -16,6 +16,7 @@ mod order;
 mod output_limit;
 mod readable;
 mod tree;
+mod user;
 mod wrapper;
 
 pub(crate) use exit_record::ExitRecord;
@@ -26,4 +27,5 @@ pub(crate) use loss::Loss;
 pub(crate) use order::RunOrder;
 pub(crate) use output_limit::OutputLimit;
 pub(crate) use readable::readable;
+pub(crate) use user::{Account, BECOME, Held, Private, become_main};
 pub(crate) use wrapper::wrapper_main;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::LaidOutFile;
+use super::{LaidOutFile, Private};
 
 /// One action to run in a spool entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +31,9 @@ pub(crate) struct RunOrder {
     pub(crate) max_output_bytes: u64,
     /// From SIGTERM to SIGKILL.
     pub(crate) stop_grace_ms: u64,
+    /// Where the files go if another user is to run them.
+    #[serde(default)]
+    pub(crate) private: Option<Private>,
 }
 
 /// Why an order was not carried out.
@@ -92,6 +95,7 @@ mod tests {
             timeout_ms: None,
             max_output_bytes: 1,
             stop_grace_ms: 1,
+            private: None,
         }
     }
 

@@ -25,7 +25,7 @@ use super::ending::{Ending, Step, Tree};
 use super::exit_record::Reservation;
 use super::layout::lay_out;
 use super::output_limit::OutputLimit;
-use super::{ExitRecord, Loss, ProcessIdentity, RunOrder, tree};
+use super::{ExitRecord, Held, Loss, ProcessIdentity, RunOrder, tree};
 use crate::defaults::OUTPUT_LIMIT_INTERVAL;
 use crate::spool::{Claim, ClaimError, STDERR_FILE, STDOUT_FILE};
 
@@ -111,7 +111,7 @@ async fn run(entry: &Path, order: RunOrder, stdin: Vec<u8>) -> Result<(), NotSta
     // result says what is missing.
     let unwritten = prepared.limit.sync().err().as_ref().and_then(Loss::of);
     record.loss = full.or(unwritten);
-    if order.remove_layout {
+    if prepared.held.take().is_none() && order.remove_layout {
         for file in &order.layout {
             // What stays is removed with the entry.
             let _ = std::fs::remove_file(entry.join(&file.destination));
@@ -142,19 +142,25 @@ struct Prepared {
     stdout: File,
     stderr: File,
     limit: OutputLimit,
+    /// Where another user's files are.
+    held: Option<Held>,
 }
 
 impl Prepared {
     fn make(entry: &Path, order: &RunOrder) -> Result<Self, NotStarted> {
         let at = |place: PathBuf| move |source| NotStarted::Spool { place, source };
         let reservation = Reservation::take(entry).map_err(at(entry.to_owned()))?;
-        lay_out(&order.layout, entry)?;
+        let held = match &order.private {
+            Some(private) => Some(private.make().map_err(at(private.directory.clone()))?),
+            None => None,
+        };
         let stdout = entry.join(STDOUT_FILE);
         let stderr = entry.join(STDERR_FILE);
         let (stdout, stderr) = (
             output(&stdout).map_err(at(stdout))?,
             output(&stderr).map_err(at(stderr))?,
         );
+        ready(order, entry, [&stdout, &stderr])?;
         let limit = OutputLimit::set(entry, [&stdout, &stderr], order.max_output_bytes)
             .map_err(at(entry.to_owned()))?;
         Ok(Self {
@@ -162,6 +168,7 @@ impl Prepared {
             stdout,
             stderr,
             limit,
+            held,
         })
     }
 
@@ -181,6 +188,21 @@ impl Prepared {
         feed(&mut child, stdin);
         Ok(i32::try_from(child.id()).expect("a pid fits an i32"))
     }
+}
+
+/// Lays the files out, for whoever is to run them.
+fn ready(order: &RunOrder, entry: &Path, outputs: [&File; 2]) -> Result<(), NotStarted> {
+    let Some(private) = &order.private else {
+        return Ok(lay_out(&order.layout, entry)?);
+    };
+    lay_out(&order.layout, &private.directory)?;
+    let handed = private
+        .hand_over()
+        .and_then(|()| outputs.into_iter().try_for_each(|it| private.give(it)));
+    handed.map_err(|source| NotStarted::Spool {
+        place: private.directory.clone(),
+        source,
+    })
 }
 
 /// Opened for appending, so that two processes never overwrite each other.

@@ -21,5 +21,6 @@ mod puppet_fake;
 mod puppet_real;
 mod puppet_waits;
 mod restarts;
+mod run_with;
 mod tasks;
 mod trees;

@@ -1,6 +1,9 @@
 //! The parameters of each action.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::file::{FileSpec, FileUri, Sha256};
@@ -63,11 +66,30 @@ pub struct CommandParams {
     pub command: String,
 }
 
+/// `run_with` of `task`, `script` and `command`, an extension of ours: what `run` gets, and in what it runs.
+/// Closed, and by another name than `run`: what an agent does not understand it must refuse.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunWithParams {
+    /// The parameters of `run`.
+    pub run: Box<RawValue>,
+    /// The user who runs it; the agent's own otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_as: Option<String>,
+    /// Variables of its environment.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+}
+
 /// `file` / `download`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileParams {
     /// In order: directories before what is in them.
     pub files: Vec<FileEntry>,
+    /// The mode of files that are not there yet; a stock agent does not know it, and gives 0750 to
+    /// all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<u32>,
 }
 
 /// One thing to put on the node.

@@ -48,6 +48,8 @@ pub(super) fn plan(params: &RawValue) -> Result<Planned, Refusal> {
         files: vec![],
         keep_files: false,
         result: ResultKind::Puppet,
+        user: None,
+        env: vec![],
     })))
 }
 

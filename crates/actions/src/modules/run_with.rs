@@ -1,0 +1,83 @@
+//! `run_with` of `task`, `script` and `command`: what `run` does, as another user or with variables of its
+//! own. An extension of ours; a stock pxp-agent refuses it.
+//!
+//! The rule: a request that names a user is never carried out as another one.
+
+use pxp::action::RunWithParams;
+use serde_json::value::RawValue;
+
+use super::{Planned, Program, Refusal, Work, parse, without_nul};
+
+/// What commands are given to when the user may have no shell of his own.
+const SHELL: &str = "/bin/sh";
+
+pub(super) fn plan(module: &str, params: &RawValue) -> Result<Planned, Refusal> {
+    let RunWithParams { run, run_as, env } = parse(params)?;
+    let planned = super::plan(module, "run", &run);
+    let Some(Ok(Planned::Work(Work::Run(mut plan)))) = planned else {
+        return planned.unwrap_or_else(|| Err(Refusal::UnknownModule(module.to_owned())));
+    };
+    for (name, value) in &env {
+        variable(name)?;
+        without_nul(name, value)?;
+    }
+    if let Some(user) = &run_as {
+        without_nul("`run_as`", user)?;
+        if user.is_empty() {
+            return Err(Refusal::Input("`run_as` names nobody".to_owned()));
+        }
+        if matches!(plan.program, Program::Installed(_)) {
+            plan.program = Program::Installed(SHELL.to_owned());
+        }
+    }
+    plan.env = env.into_iter().collect();
+    plan.user = run_as;
+    Ok(Planned::Work(Work::Run(plan)))
+}
+
+fn variable(name: &str) -> Result<(), Refusal> {
+    let mut bytes = name.bytes();
+    let first = bytes.next();
+    let fits = first.is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    match fits {
+        true => Ok(()),
+        false => Err(Refusal::Input(format!("{name:?} is no name of a variable"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::tests::plan_of;
+    use super::*;
+
+    #[test]
+    fn it_is_a_run_with_a_user_and_variables() {
+        let params = json!({"run": {"command": "id"}, "run_as": "web", "env": {"A_1": "it's"}});
+        let Ok(Planned::Work(Work::Run(plan))) = plan_of("command", "run_with", &params) else {
+            panic!("no run");
+        };
+        assert_eq!(plan.user.as_deref(), Some("web"));
+        assert_eq!(plan.env, [("A_1".to_owned(), "it's".to_owned())]);
+        assert!(matches!(plan.program, Program::Installed(shell) if shell == SHELL));
+    }
+
+    #[test]
+    fn what_it_does_not_know_is_refused() {
+        for params in [
+            json!({"run": {"command": "id"}, "run_as": ""}),
+            json!({"run": {"command": "id"}, "run_as": "a\u{0}"}),
+            json!({"run": {"command": "id"}, "env": {"A=B": "c"}}),
+            json!({"run": {"command": "id"}, "env": {"A": "c\u{0}"}}),
+            json!({"run": {"command": "id"}, "umask": "022"}),
+            json!({"run": {"command": "id", "more": 1}}),
+            json!({"command": "id", "run_as": "web"}),
+        ] {
+            let refused = plan_of("command", "run_with", &params);
+            assert!(matches!(refused, Err(Refusal::Input(_))), "{params}");
+        }
+        assert!(plan_of("file", "run_with", &json!({})).is_err());
+    }
+}

@@ -1,0 +1,249 @@
+//! Another user's processes: who he is ([`Account`]), where his files lie ([`Private`]), and the program that
+//! becomes him ([`become_main`]).
+//!
+//! The rules: an action for a user that cannot be become is not run at all; and what he is to run lies where
+//! he can read it and nobody else can, since the spool is the agent's alone.
+
+use std::ffi::{CString, OsString};
+use std::fs::{DirBuilder, File};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, chown, fchown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use nix::unistd::{Gid, User, getgrouplist};
+use serde::{Deserialize, Serialize};
+
+/// The word that makes a wrapper's executable become another user.
+pub(crate) const BECOME: &str = "+become";
+
+/// Where everybody may have files.
+const PUBLIC_DIRECTORY: &str = "/tmp";
+
+/// A user of this node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Account {
+    pub(crate) name: String,
+    pub(crate) uid: u32,
+    pub(crate) gid: u32,
+    pub(crate) groups: Vec<u32>,
+    pub(crate) home: String,
+    pub(crate) shell: String,
+}
+
+/// Why nothing can be run as a user.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum AccountError {
+    #[error("there is no user {0:?} on this node")]
+    Unknown(String),
+    #[error("the user {name:?} cannot be looked up: {source}")]
+    LookUp {
+        name: String,
+        source: nix::errno::Errno,
+    },
+    #[error(
+        "it cannot run as {name:?}: the agent runs as the user with id {own}, and only root can become \
+         another one"
+    )]
+    NotRoot { name: String, own: u32 },
+}
+
+/// A directory of one action, for its user alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Private {
+    pub(crate) directory: PathBuf,
+    pub(crate) uid: u32,
+    pub(crate) gid: u32,
+}
+
+/// A directory that was made, and is removed in the end.
+#[derive(Debug)]
+pub(crate) struct Held(PathBuf);
+
+// === impl Account ===
+
+impl Account {
+    /// Looks a user up, wherever this node has its users from; blocks. `None`: it is the agent's own.
+    pub(crate) fn find(name: &str) -> Result<Option<Self>, AccountError> {
+        let look_up = |source| AccountError::LookUp {
+            name: name.to_owned(),
+            source,
+        };
+        let unknown = || AccountError::Unknown(name.to_owned());
+        let user = User::from_name(name).map_err(look_up)?;
+        let user = user.ok_or_else(unknown)?;
+        let own = rustix::process::geteuid().as_raw();
+        if user.uid.as_raw() == own {
+            return Ok(None);
+        }
+        if own != 0 {
+            let name = name.to_owned();
+            return Err(AccountError::NotRoot { name, own });
+        }
+        let spelled = CString::new(user.name.as_str()).map_err(|_| unknown())?;
+        let groups = getgrouplist(&spelled, user.gid).map_err(look_up)?;
+        Ok(Some(Self {
+            uid: user.uid.as_raw(),
+            gid: user.gid.as_raw(),
+            groups: groups.into_iter().map(Gid::as_raw).collect(),
+            home: user.dir.to_string_lossy().into_owned(),
+            shell: user.shell.to_string_lossy().into_owned(),
+            name: user.name,
+        }))
+    }
+
+    /// What a login would set.
+    pub(crate) fn variables(&self) -> Vec<(String, String)> {
+        let set = [
+            ("HOME", &self.home),
+            ("USER", &self.name),
+            ("LOGNAME", &self.name),
+            ("SHELL", &self.shell),
+        ];
+        set.map(|(name, value)| (name.to_owned(), value.clone()))
+            .into()
+    }
+
+    /// A place for the files of the action with this unguessable name.
+    pub(crate) fn private(&self, unguessable: &str) -> Private {
+        Private {
+            directory: Path::new(PUBLIC_DIRECTORY).join(format!("tutti-{unguessable}")),
+            uid: self.uid,
+            gid: self.gid,
+        }
+    }
+
+    /// The words behind [`BECOME`] that run a program as this user.
+    pub(crate) fn words(&self, program: &str, args: Vec<String>) -> Vec<String> {
+        let groups: Vec<String> = self.groups.iter().map(u32::to_string).collect();
+        let mut words = vec![
+            BECOME.to_owned(),
+            self.uid.to_string(),
+            self.gid.to_string(),
+            groups.join(","),
+            program.to_owned(),
+        ];
+        words.extend(args);
+        words
+    }
+}
+
+// === impl Private ===
+
+impl Private {
+    /// Makes the directory, which must not be there: what somebody else made is not used.
+    pub(crate) fn make(&self) -> io::Result<Held> {
+        DirBuilder::new().mode(0o700).create(&self.directory)?;
+        Ok(Held(self.directory.clone()))
+    }
+
+    /// Gives everything in it to the user.
+    pub(crate) fn hand_over(&self) -> io::Result<()> {
+        let mut left = vec![self.directory.clone()];
+        while let Some(path) = left.pop() {
+            if path.is_dir() {
+                for entry in path.read_dir()? {
+                    left.push(entry?.path());
+                }
+            }
+            // A parent is the user's own only when what is in it is.
+            chown(&path, Some(self.uid), Some(self.gid))?;
+        }
+        Ok(())
+    }
+
+    /// Lets the user open his output again, as `/dev/stderr` does.
+    pub(crate) fn give(&self, output: &File) -> io::Result<()> {
+        fchown(output, Some(self.uid), None)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // What cannot be removed stays for whoever cleans the directory of temporary files.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Becomes the user that the words name and runs the program that they name. To be called before any
+/// thread is started, since the system changes users thread by thread.
+pub(crate) fn become_main(mut words: impl Iterator<Item = OsString>) -> ExitCode {
+    let ids = (|| {
+        let number = |word: OsString| word.to_str()?.parse::<u32>().ok();
+        let (uid, gid) = (number(words.next()?)?, number(words.next()?)?);
+        let groups = words.next()?;
+        let groups = groups.to_str()?.split(',').filter(|word| !word.is_empty());
+        let groups: Option<Vec<u32>> = groups.map(|word| word.parse().ok()).collect();
+        Some((uid, gid, groups?))
+    })();
+    let (Some((uid, gid, groups)), Some(program)) = (ids, words.next()) else {
+        return ExitCode::from(2);
+    };
+    if let Err(error) = become_user(uid, gid, &groups) {
+        tell(&format!("cannot become the user with id {uid}: {error}"));
+        return ExitCode::from(126);
+    }
+    let error = Command::new(&program).args(words).exec();
+    tell(&format!("cannot run {}: {error}", program.display()));
+    match error.kind() {
+        io::ErrorKind::NotFound => ExitCode::from(127),
+        _ => ExitCode::from(126),
+    }
+}
+
+fn become_user(uid: u32, gid: u32, groups: &[u32]) -> io::Result<()> {
+    use rustix::process::{Gid, Uid};
+    let groups: Vec<Gid> = groups.iter().map(|gid| Gid::from_raw(*gid)).collect();
+    let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
+    rustix::thread::set_thread_groups(&groups)?;
+    rustix::thread::set_thread_res_gid(gid, gid, gid)?;
+    rustix::thread::set_thread_res_uid(uid, uid, uid)?;
+    let is_changed = rustix::process::getuid() == uid
+        && rustix::process::geteuid() == uid
+        && rustix::process::getegid() == gid;
+    match is_changed {
+        true => Ok(()),
+        false => Err(io::Error::other("the system did not change it")),
+    }
+}
+
+/// On standard error, which is the action's.
+fn tell(words: &str) {
+    use io::Write as _;
+    // Whoever does not listen learns the exit code.
+    let _ = writeln!(io::stderr(), "{words}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_and_somebody_who_is_not_there_are_told_apart() {
+        let name = "there-is-no-such-user";
+        let error = Account::find(name).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "there is no user \"there-is-no-such-user\" on this node"
+        );
+        let found = Account::find("nobody");
+        match rustix::process::geteuid().is_root() {
+            true => assert_ne!(found.unwrap().unwrap().uid, 0),
+            false => assert!(matches!(found, Err(AccountError::NotRoot { .. }))),
+        }
+    }
+
+    #[test]
+    fn what_somebody_else_put_there_is_not_used() {
+        let place = tempfile::tempdir().unwrap();
+        let private = Private {
+            directory: place.path().to_owned(),
+            uid: 1,
+            gid: 1,
+        };
+        let error = private.make().unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+    }
+}

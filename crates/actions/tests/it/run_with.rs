@@ -1,0 +1,110 @@
+//! Actions as another user, and with variables of their own.
+
+use pxp::Body;
+use pxp::action::ActionResult;
+use serde_json::{Value, json};
+
+use super::fake::Node;
+use super::tasks::cached;
+
+/// Becoming somebody else takes root; without, that is what these tests look at.
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+async fn told(node: &Node) -> Result<ActionResult, String> {
+    match node.broker.next().await {
+        Body::BlockingResponse(response) => {
+            Ok(serde_json::from_str(response.results.get()).unwrap())
+        }
+        Body::Error(error) => Err(error.description),
+        other => panic!("neither a result nor an error: {other:?}"),
+    }
+}
+
+/// What came of it; `None` where the tests may not become anybody, which the agent must say.
+async fn as_nobody(node: &Node, module: &str, run: &Value) -> Option<ActionResult> {
+    let params = json!({"run": run, "run_as": "nobody", "env": {"WHO": "it's me"}});
+    node.blocking(module, "run_with", &params);
+    match (told(node).await, is_root()) {
+        (Ok(result), true) => Some(result),
+        (Err(why), false) => {
+            assert!(why.contains("only root can become another one"), "{why}");
+            None
+        }
+        (told, _) => panic!("{told:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_command_runs_as_the_user_with_his_groups_and_home() {
+    let node = Node::start().await;
+    let command = "id -un; id -G; echo $HOME $USER $LOGNAME; echo $WHO; echo heard > /dev/stderr; \
+                   cat /etc/shadow > /dev/null 2>&1 || echo kept out; exit 3";
+    let Some(result) = as_nobody(&node, "command", &json!({"command": command})).await else {
+        return;
+    };
+    let mut id = std::process::Command::new("id");
+    let groups = id.args(["-G", "nobody"]).output().unwrap().stdout;
+    let home = nix::unistd::User::from_name("nobody").unwrap().unwrap().dir;
+    let expected = format!(
+        "nobody\n{}{} nobody nobody\nit's me\nkept out\n",
+        String::from_utf8(groups).unwrap(),
+        home.display()
+    );
+    assert_eq!(result.stdout.as_deref(), Some(expected.as_str()));
+    assert_eq!(result.stderr.as_deref(), Some("heard\n"));
+    assert_eq!(result.exitcode, 3);
+}
+
+#[tokio::test]
+async fn a_script_and_a_task_lie_where_their_user_can_read_them_and_are_gone_afterwards() {
+    let node = Node::start().await;
+    let text = "#!/bin/sh\nid -un\nstat -c '%U %a' \"$0\" \"$(dirname \"$(dirname \"$0\")\")\"\n\
+                echo \"$0\"\necho \"$1$PT_name\"\n";
+    let script = json!({"script": cached(&node, "m/say.sh", text), "arguments": ["a b"]});
+    let task = json!({
+        "task": "m", "input": {"name": "a b"}, "files": [cached(&node, "init.sh", text)],
+    });
+    for (module, run) in [("script", script), ("task", task)] {
+        let Some(result) = as_nobody(&node, module, &run).await else {
+            return;
+        };
+        let stdout = result.stdout.unwrap_or_default();
+        let lines: Vec<&str> = stdout.lines().collect();
+        assert_eq!(
+            lines[..3],
+            ["nobody", "nobody 750", "nobody 700"],
+            "{stdout}"
+        );
+        assert_eq!(lines[4], "a b");
+        assert!(lines[3].starts_with("/tmp/tutti-"), "{stdout}");
+        assert!(!std::path::Path::new(lines[3]).exists(), "{stdout}");
+        let directory = std::path::Path::new(lines[3]).ancestors().nth(2).unwrap();
+        assert!(!directory.exists(), "{stdout}");
+    }
+}
+
+#[tokio::test]
+async fn somebody_who_is_not_there_runs_nothing() {
+    let node = Node::start().await;
+    let left = node.dir.path().join("left");
+    let command = format!("touch {}", left.display());
+    let params = json!({"run": {"command": command}, "run_as": "no-such-user-here"});
+    node.blocking("command", "run_with", &params);
+    let why = told(&node).await.unwrap_err();
+    assert!(
+        why.contains("there is no user \"no-such-user-here\" on this node"),
+        "{why}"
+    );
+    assert!(!left.exists());
+}
+
+#[tokio::test]
+async fn variables_alone_need_no_other_user() {
+    let node = Node::start().await;
+    let params = json!({"run": {"command": "echo $A"}, "env": {"A": "b c"}});
+    node.blocking("command", "run_with", &params);
+    let result = told(&node).await.unwrap();
+    assert_eq!(result.stdout.as_deref(), Some("b c\n"));
+}

@@ -8,7 +8,8 @@ use crate::{packages, run};
 /// Which figures.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// one-node, agent, fleet, api, lists, broker, store, scope, audit, syntax or plans; all without any.
+    /// one-node, agent, fleet, api, lists, broker, store, scope, audit, syntax, language or plans; all without
+    /// any.
     /// Besides, lists-postgres, where PostgreSQL is installed, and puppet-run, where the real Puppet
     /// peers are
     names: Vec<String>,
@@ -42,7 +43,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         "jobs",
         "audit",
         "syntax",
+        "evaluator",
         "plans",
+        "plan-language",
     ];
     let packages = packages.iter().flat_map(|package| ["--package", package]);
     run::visible(run::cargo(&build).args(packages))?;
@@ -93,6 +96,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     if wanted("plans") {
         example("plans", "plan_steps", &["target"])?;
+        example("plan-language", "plan_speed", &[])?;
+    }
+    if wanted("language") {
+        example("evaluator", "iterate", &[])?;
     }
     if options.names.iter().any(|name| name == PUPPET_RUN) {
         packages::ensure(packages::FOR_FULL_TESTS)?;

@@ -4,6 +4,9 @@ use anyhow::Result;
 
 use crate::run;
 
+/// Nodes under the plans that are killed.
+const PLANS_NODES: &str = "8";
+
 /// How long.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
@@ -35,6 +38,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     ]);
     test.env("TUTTI_KILLS", options.kills.to_string());
     test.env("TUTTI_PLANS_KILLS", options.kills.to_string());
+    test.env("TUTTI_PLANS_NODES", PLANS_NODES);
     if let Some(seed) = options.seed {
         test.env("TUTTI_SEED", seed.to_string());
     }

@@ -1,7 +1,7 @@
 //! Plans on real agents: their functions over real tasks, and what is left of them when the server is killed
 //! again and again.
 //!
-//! `TUTTI_PLANS_KILLS` and `TUTTI_SEED` set how often and when.
+//! `TUTTI_PLANS_KILLS`, `TUTTI_PLANS_NODES` and `TUTTI_SEED` set how often, over how many nodes and when.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,6 +14,8 @@ use crate::world::World;
 
 const NODES: [&str; 2] = ["node0.test", "node1.test"];
 const KILLS: u32 = 20;
+/// Nodes under the plans that are killed, if nothing else is said.
+const KILLED_NODES: u64 = 2;
 /// Plans that are under way at once.
 const PLANS: usize = 6;
 /// Between two kills, so that they fall on every step.
@@ -265,21 +267,18 @@ async fn a_plan_has_the_rights_of_its_owner() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn plans_end_as_if_nobody_had_killed_the_server() {
-    let setting = |name: &str| {
-        std::env::var(name)
-            .ok()
-            .map(|it| it.parse::<u64>().unwrap())
-    };
     let kills = setting("TUTTI_PLANS_KILLS").map_or(KILLS, |it| u32::try_from(it).unwrap());
+    let nodes = setting("TUTTI_PLANS_NODES").unwrap_or(KILLED_NODES);
+    let nodes: Vec<String> = (0..nodes).map(|n| format!("node{n}.test")).collect();
     let seed = setting("TUTTI_SEED").unwrap_or_else(|| rand::rng().random());
-    println!("{kills} kills, TUTTI_SEED={seed}");
+    println!("{kills} kills, {} nodes, TUTTI_SEED={seed}", nodes.len());
     let mut random = SmallRng::seed_from_u64(seed);
     let mut world = World::start(&[]).await;
-    for name in NODES {
+    for name in &nodes {
         // Agents come back quickly, so that kills fall on running steps and not on absent nodes.
         world.start_agent(name, "reconnect-max-delay : 1\n").await;
     }
-    world.client.connected(NODES.len()).await.unwrap();
+    world.client.connected(nodes.len()).await.unwrap();
     world.shell("ledger", &["id", "ledger"], LEDGER);
     world.shell("broken", &["id", "ledger"], &format!("{LEDGER}; exit 1"));
     world.plan_file("chaos/plans/init.pp", EVERYTHING);
@@ -290,11 +289,11 @@ async fn plans_end_as_if_nobody_had_killed_the_server() {
     for kill in 0..kills {
         // A plan that begins is told at once of nodes that are away.
         if under_way.len() < PLANS {
-            world.client.connected(NODES.len()).await.unwrap();
+            world.client.connected(nodes.len()).await.unwrap();
         }
         while under_way.len() < PLANS {
             let id = format!("p{}", all.len());
-            let params = json!({"id": id, "ledger": ledger, "nodes": NODES});
+            let params = json!({"id": id, "ledger": ledger, "nodes": nodes});
             let number = world.run_plan("chaos", &params).await.unwrap();
             all.push((number, id.clone()));
             under_way.push((number, id));
@@ -311,7 +310,7 @@ async fn plans_end_as_if_nobody_had_killed_the_server() {
         world.start_server().await;
         // Else nothing would be done between many kills, and the plans would stand still.
         if random.random_bool(0.7) {
-            world.client.connected(NODES.len()).await.unwrap();
+            world.client.connected(nodes.len()).await.unwrap();
         }
         let mut running = Vec::new();
         for (plan, id) in under_way {
@@ -333,8 +332,8 @@ async fn plans_end_as_if_nobody_had_killed_the_server() {
     for (number, id) in &all {
         let job = world.plan_over(*number).await;
         assert_eq!(job["state"], "success", "{id}: {job:#}");
-        assert_eq!(job["result"], result(), "{id}");
-        expected.extend(written(id));
+        assert_eq!(job["result"], result(&nodes), "{id}");
+        expected.extend(written(id, &nodes));
     }
     let text = std::fs::read_to_string(&ledger).unwrap();
     let mut found: BTreeMap<String, usize> = BTreeMap::new();
@@ -359,12 +358,18 @@ async fn finish(world: &World, plans: &[(u64, String)]) {
     }
 }
 
+fn setting(name: &str) -> Option<u64> {
+    let value = std::env::var(name).ok();
+    value.map(|it| it.parse().unwrap())
+}
+
 /// What the plan gives when nobody disturbs it.
-fn result() -> Value {
+fn result(nodes: &[String]) -> Value {
+    let count = nodes.len();
     json!([
-        [2, 2, 2],
-        [NODES, NODES],
-        NODES,
+        [count, count, count],
+        vec![nodes; count],
+        nodes,
         "bolt/run-failure",
         "yes",
         [true]
@@ -372,10 +377,10 @@ fn result() -> Value {
 }
 
 /// What it writes, and how often.
-fn written(id: &str) -> BTreeMap<String, usize> {
+fn written(id: &str, nodes: &[String]) -> BTreeMap<String, usize> {
     let mut steps: Vec<String> = (1..=3).map(|n| format!("loop{n}")).collect();
-    steps.extend(NODES.map(|node| format!("side-{node}")));
+    steps.extend(nodes.iter().map(|node| format!("side-{node}")));
     steps.extend(["nested", "broken", "later"].map(str::to_owned));
     let lines = steps.into_iter().map(|step| format!("{id}-{step}"));
-    lines.map(|line| (line, NODES.len())).collect()
+    lines.map(|line| (line, nodes.len())).collect()
 }

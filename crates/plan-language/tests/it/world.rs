@@ -27,6 +27,7 @@ pub(crate) struct World {
     code: Arc<EnvironmentDir>,
     blobs: Blobs,
     seal: Arc<SealKey>,
+    names: Arc<[String]>,
     plans: Option<Plans>,
 }
 
@@ -36,10 +37,15 @@ const TASKS: &[&str] = &["echo", "fails", "moody", "hold", "half", "secret", "ta
 impl World {
     /// With these files in `environments/production/modules`, on the nodes `a`, `b` and `c`.
     pub(crate) async fn new(files: &[(&str, &str)]) -> Self {
-        Box::pin(Self::made(files)).await
+        Self::with_nodes(files, &["a", "b", "c"]).await
     }
 
-    async fn made(files: &[(&str, &str)]) -> Self {
+    /// On these nodes.
+    pub(crate) async fn with_nodes(files: &[(&str, &str)], names: &[&str]) -> Self {
+        Box::pin(Self::made(files, names)).await
+    }
+
+    async fn made(files: &[(&str, &str)], names: &[&str]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let modules = directory
             .path()
@@ -56,15 +62,8 @@ impl World {
         let blobs = Blobs::open(directory.path().join("blobs")).unwrap();
         let config = StoreConfig::sqlite(directory.path().join("tutti.db"));
         let store = Store::open(&config).await.unwrap();
-        let names = ["a", "b", "c"];
-        let (jobs, nodes) = engine(
-            directory.path(),
-            &store,
-            code.clone(),
-            blobs.clone(),
-            &names,
-        )
-        .await;
+        let (jobs, nodes) =
+            engine(directory.path(), &store, code.clone(), blobs.clone(), names).await;
         let seal = SealKey::open_or_create(&directory.path().join("seal")).unwrap();
         let mut world = Self {
             nodes,
@@ -74,6 +73,7 @@ impl World {
             code,
             blobs,
             seal: Arc::new(seal),
+            names: names.iter().map(|&name| name.to_owned()).collect(),
             plans: None,
         };
         world.start().await;
@@ -84,7 +84,7 @@ impl World {
         let programs = PuppetPlans::new(plan_language::World {
             code: self.code.clone(),
             blobs: self.blobs.clone(),
-            nodes: Arc::new(Known),
+            nodes: Arc::new(Known(Arc::clone(&self.names))),
             parsed: Parsed::new(),
             data: Arc::default(),
         });
@@ -216,9 +216,9 @@ pub(crate) fn write(path: &Path, content: &str) {
     std::fs::write(path, content).unwrap();
 }
 
-/// Three nodes, two of them in a group.
+/// The nodes; `b` and `c` are in a group.
 #[derive(Debug)]
-struct Known;
+struct Known(Arc<[String]>);
 
 #[async_trait]
 impl plan_language::Nodes for Known {
@@ -232,8 +232,8 @@ impl plan_language::Nodes for Known {
         if text.contains("inventory") {
             return Ok(vec![json!({"certname": "a", "facts": {"os": "Debian"}})]);
         }
-        let names = ["a", "b", "c"].into_iter();
-        Ok(names.map(|name| json!({"certname": name})).collect())
+        let certname = |name: &String| json!({"certname": name});
+        Ok(self.0.iter().map(certname).collect())
     }
 
     async fn group(&self, group: &str) -> Result<Vec<String>, NodesError> {

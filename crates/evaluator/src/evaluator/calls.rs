@@ -17,6 +17,13 @@ use crate::function::{self, Call, Native};
 use crate::loader::Found;
 use crate::suggest;
 
+/// What came of a call on an object.
+enum OnObject {
+    Gave(Value),
+    /// It has nothing of that name; the arguments are for whoever has.
+    HasNone(Vec<Value>),
+}
+
 impl Evaluator<'_> {
     #[inline(never)]
     pub(super) fn call(&mut self, cx: Cx<'_>, node: &Node, call: &CallNode) -> Eval {
@@ -46,17 +53,19 @@ impl Evaluator<'_> {
     pub(super) fn method(&mut self, cx: Cx<'_>, node: &Node, method: &Method) -> Eval {
         let call = &method.call;
         let receiver = self.eval(cx, method.receiver)?;
-        if let Value::Object(_) | Value::Uri(_) = receiver
-            && let Some(result) = self.object_method(cx, &receiver, call)
-        {
-            return result;
-        }
-        let mut arguments = Vec::with_capacity(call.arguments.len() + 1);
+        let given = match receiver {
+            Value::Object(_) | Value::Uri(_) => match self.object_method(cx, &receiver, call)? {
+                OnObject::Gave(value) => return Ok(value),
+                OnObject::HasNone(arguments) => arguments,
+            },
+            _ => self.unfold(cx, &call.arguments)?,
+        };
+        let mut arguments = Vec::with_capacity(given.len() + 1);
         match (&cx.unit.node(method.receiver).kind, receiver) {
             (Kind::Splat(_), Value::Array(elements)) => arguments.extend_from_slice(&elements),
             (_, receiver) => arguments.push(receiver),
         }
-        arguments.extend(self.unfold(cx, &call.arguments)?);
+        arguments.extend(given);
         let block = self.block(cx, call.block);
         self.call_named(
             cx,
@@ -68,32 +77,33 @@ impl Evaluator<'_> {
         )
     }
 
-    /// A method or an attribute of an object; `None` if it has none of that name.
-    fn object_method(&mut self, cx: Cx<'_>, receiver: &Value, call: &CallNode) -> Option<Eval> {
-        if let Value::Uri(uri) = receiver {
-            return uri.attribute(&call.name).map(Ok);
-        }
-        let Value::Object(object) = receiver else {
-            return None;
+    /// A method or an attribute of an object. The arguments are evaluated once, whoever gets them.
+    fn object_method(&mut self, cx: Cx<'_>, receiver: &Value, call: &CallNode) -> Eval<OnObject> {
+        let is_attribute = call.arguments.is_empty() && call.block.is_none();
+        let attribute = match receiver {
+            Value::Uri(uri) => uri.attribute(&call.name),
+            Value::Object(object) if is_attribute => object.attribute(&call.name),
+            _ => None,
         };
-        if call.arguments.is_empty()
-            && call.block.is_none()
-            && let Some(value) = object.attribute(&call.name)
-        {
-            return Some(Ok(value));
+        if let Some(value) = attribute {
+            return Ok(OnObject::Gave(value));
         }
-        let arguments = match self.unfold(cx, &call.arguments) {
-            Ok(arguments) => arguments,
-            Err(unwind) => return Some(Err(unwind)),
+        let arguments = self.unfold(cx, &call.arguments)?;
+        let Value::Object(object) = receiver else {
+            return Ok(OnObject::HasNone(arguments));
         };
         let block = self.block(cx, call.block);
         if block.is_none()
             && let Some(result) = object.call(&call.name, &arguments)
         {
-            return Some(result.map_err(|error| EvalError::raw(error.to_string()).into()));
+            let value = result.map_err(|error| EvalError::raw(error.to_string()))?;
+            return Ok(OnObject::Gave(value));
         }
         let host = self.host;
-        host.method(self, receiver, &call.name, &arguments, block.as_ref())
+        match host.method(self, receiver, &call.name, &arguments, block.as_ref()) {
+            Some(result) => result.map(OnObject::Gave),
+            None => Ok(OnObject::HasNone(arguments)),
+        }
     }
 
     fn block(&self, cx: Cx<'_>, code: Option<u32>) -> Option<Block> {

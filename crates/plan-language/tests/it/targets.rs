@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::world::{body, failure, value};
+use crate::world::{World, body, failure, value};
 
 async fn names(spec: &str) -> serde_json::Value {
     value(body(&format!("return get_targets({spec})")).await)
@@ -57,4 +57,14 @@ async fn puppetdb_is_asked() {
         failure(body("puppetdb_query('wrong')").await).0,
         "bolt/puppetdb-error"
     );
+}
+
+#[tokio::test]
+async fn what_a_method_is_given_is_evaluated_once() {
+    let plan = "plan m::p() { $t = get_target('a')\n\
+                $t.set_var('v', run_task('m::echo', $t).first['node'])\n\
+                return $t.vars['v'] }";
+    let world = World::new(&[("m/plans/p.pp", plan)]).await;
+    assert_eq!(value(world.run("m::p", json!({})).await), "a");
+    assert_eq!(world.nodes.ran(), ["a m::echo"]);
 }

@@ -12,6 +12,7 @@ use syntax::ast::{Ast, ExprId};
 use crate::block::Block;
 use crate::error::{Eval, EvalError, Place};
 use crate::function::{Call, Native};
+use crate::unknown::Unknowns;
 use crate::{Evaluator, Scope};
 
 /// The world around an evaluation. Everything but the code has an answer that says that it is not there.
@@ -107,6 +108,11 @@ pub trait Host {
     fn lookup(&self, evaluator: &mut Evaluator<'_>, call: &mut Call<'_>) -> Eval {
         let _ = (evaluator, call);
         Err(EvalError::raw("data cannot be looked up here").into())
+    }
+
+    /// Whoever knows what becomes of values that are not known; `None`: all are.
+    fn unknowns(&self) -> Option<&dyn Unknowns> {
+        None
     }
 
     /// `apply(..) { .. }` of a plan.

@@ -34,6 +34,7 @@ mod parse;
 pub mod ruby;
 mod suggest;
 mod type_text;
+mod unknown;
 mod uri;
 
 pub use block::Block;
@@ -49,3 +50,4 @@ pub use host::{
 pub use iteration::elements;
 pub use mersenne::Random;
 pub use parse::Parsed;
+pub use unknown::Unknowns;

@@ -116,6 +116,9 @@ pub(crate) fn settled(text: String, place: &Place) -> Box<Unwind> {
 impl Host for World<'_, '_> {
     fn variable(&mut self, name: &str) -> Result<Option<Value>, HostError> {
         let value = self.evaluator.variable_in(self.scope, name).transpose();
+        if let (Ok(Some(value)), Some(unknowns)) = (&value, self.evaluator.host().unknowns()) {
+            unknowns.depends_on(std::slice::from_ref(value));
+        }
         value.map_err(|unwind| self.failed(*unwind))
     }
 

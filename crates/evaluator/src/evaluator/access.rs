@@ -21,6 +21,9 @@ impl Evaluator<'_> {
         let left = self.eval(cx, left_id)?;
         if let ([key], Value::Array(_) | Value::Hash(_)) = (keys, &left) {
             let key = self.eval(cx, *key)?;
+            if self.looks_ahead && key.has_unknown() {
+                return Ok(self.unknown_of(&[&left, &key]).unwrap_or_default());
+            }
             match (&left, &key) {
                 (Value::Array(elements), Value::Int(index)) => {
                     return Ok(element(elements, *index));
@@ -32,6 +35,10 @@ impl Evaluator<'_> {
             }
         }
         let values = self.unfold_keys(cx, keys)?;
+        if self.looks_ahead && (left.is_unknown() || values.iter().any(Value::has_unknown)) {
+            let all: Vec<&Value> = values.iter().chain([&left]).collect();
+            return Ok(self.unknown_of(&all).unwrap_or_default());
+        }
         self.access_value(cx, node, left_id, &left, keys, values)
     }
 

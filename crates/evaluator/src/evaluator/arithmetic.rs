@@ -43,6 +43,12 @@ impl Evaluator<'_> {
         {
             return Ok(Value::Int(result));
         }
+        if self.looks_ahead
+            && !keeps_elements(&left, operator, &right)
+            && let Some(unknown) = self.unknown_of(&[&left, &right])
+        {
+            return Ok(unknown);
+        }
         match (&left, operator) {
             (Value::Array(_), BinaryOp::Add | BinaryOp::Sub | BinaryOp::ShiftLeft)
             | (Value::Hash(_), BinaryOp::Add | BinaryOp::Sub)
@@ -243,4 +249,13 @@ fn floats(operator: BinaryOp, a: f64, b: f64) -> Result<Value, Refusal> {
         BinaryOp::Div => a / b,
         _ => return Err(Refusal::Left),
     }))
+}
+
+/// Whether the result has the operands' elements, whatever they are.
+fn keeps_elements(left: &Value, operator: BinaryOp, right: &Value) -> bool {
+    match (left, operator) {
+        (Value::Array(_), BinaryOp::ShiftLeft) => true,
+        (Value::Array(_) | Value::Hash(_), BinaryOp::Add) => !right.is_unknown(),
+        _ => false,
+    }
 }

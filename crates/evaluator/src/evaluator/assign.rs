@@ -81,6 +81,12 @@ impl Evaluator<'_> {
                 text,
             ));
         }
+        if self.looks_ahead && value.is_unknown() {
+            self.depends_on(&[value]);
+            return targets
+                .iter()
+                .try_for_each(|target| self.assign_to(cx, at, target, value));
+        }
         let single = std::slice::from_ref(value);
         let values = value.as_array().unwrap_or(single);
         if values.len() != targets.len() {

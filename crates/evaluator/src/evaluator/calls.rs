@@ -92,6 +92,11 @@ impl Evaluator<'_> {
         let Value::Object(object) = receiver else {
             return Ok(OnObject::HasNone(arguments));
         };
+        if self.looks_ahead
+            && let Some(value) = self.unknown_method(cx, receiver, call, &arguments)?
+        {
+            return Ok(OnObject::Gave(value));
+        }
         let block = self.block(cx, call.block);
         if block.is_none()
             && let Some(result) = object.call(&call.name, &arguments)

@@ -18,6 +18,9 @@ impl Evaluator<'_> {
     ) -> Eval {
         let saved = self.matches.clone();
         let result = match self.eval(cx, test) {
+            Ok(value) if self.looks_ahead && value.is_unknown() => {
+                self.unknown_condition(cx, (test, &value), if_true, if_false)
+            }
             Ok(value) if value.is_truthy() => self.eval(cx, if_true),
             Ok(_) => self.eval(cx, if_false),
             Err(unwind) => Err(unwind),
@@ -59,6 +62,10 @@ impl Evaluator<'_> {
     /// The value that is tested, and what is chosen by it.
     fn chosen(&mut self, cx: Cx<'_>, case: &Case) -> Eval<(Value, Option<NodeId>)> {
         let value = self.eval(cx, case.test)?;
+        if self.looks_ahead && value.has_unknown() {
+            let then = self.unknown_case(cx, case, &value)?;
+            return Ok((value, then));
+        }
         for choice in &case.options {
             if self.fits(cx, &value, choice)? {
                 return Ok((value, Some(choice.then)));
@@ -70,6 +77,9 @@ impl Evaluator<'_> {
     fn fits(&mut self, cx: Cx<'_>, value: &Value, choice: &Choice) -> Eval<bool> {
         for id in &choice.values {
             let option = self.eval(cx, *id)?;
+            if self.unknown_option(cx, *id, &option)? {
+                continue;
+            }
             if let (Kind::Splat(_), Value::Array(options)) = (&cx.unit.node(*id).kind, &option) {
                 for option in options.iter() {
                     if self.matches_option(value, option)? {

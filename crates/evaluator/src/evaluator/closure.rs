@@ -37,7 +37,7 @@ impl Evaluator<'_> {
         let result = self.run_block(block, &frame);
         block.give_back(frame);
         self.calls -= 1;
-        caught(result, false)
+        self.block_gave(caught(result, false))
     }
 
     /// Calls a block.
@@ -52,7 +52,7 @@ impl Evaluator<'_> {
         });
         block.give_back(frame);
         self.calls -= 1;
-        result
+        self.block_gave(result)
     }
 
     fn run_block(&mut self, block: &Block, frame: &Rc<Frame>) -> Eval {

@@ -26,6 +26,9 @@ impl Evaluator<'_> {
     ) -> Eval {
         let left = self.eval(cx, left)?;
         let right = self.eval(cx, right)?;
+        if let Some(unknown) = self.unknown_of(&[&left, &right]) {
+            return Ok(unknown);
+        }
         let result = match operator {
             BinaryOp::Eq => operands_equal(&left, &right),
             BinaryOp::Ne => !operands_equal(&left, &right),
@@ -70,6 +73,9 @@ impl Evaluator<'_> {
     pub(super) fn in_operator(&mut self, cx: Cx<'_>, left: NodeId, right: NodeId) -> Eval {
         let left = self.eval(cx, left)?;
         let right = self.eval(cx, right)?;
+        if let Some(unknown) = self.unknown_of(&[&left, &right]) {
+            return Ok(unknown);
+        }
         self.includes(&right, &left).map(Value::Bool)
     }
 

@@ -129,6 +129,8 @@ impl Seed {
             matches: self.matches,
             local_types: Vec::new(),
             rendered: Vec::new(),
+            looks_ahead: host.unknowns().is_some(),
+            block_decides: false,
         }
     }
 }

@@ -20,6 +20,7 @@ mod text;
 mod time_arithmetic;
 mod type_access;
 mod types;
+mod unknown;
 mod variables;
 
 use std::cell::RefCell;
@@ -55,6 +56,10 @@ pub struct Evaluator<'h> {
     pub(crate) local_types: Vec<(Arc<str>, Type)>,
     /// What the templates that are being rendered have written, the innermost last.
     pub(crate) rendered: Vec<Vec<Value>>,
+    /// Values may be unknown.
+    pub(crate) looks_ahead: bool,
+    /// The function that calls blocks now decides by what they give. Only where values may be unknown.
+    pub(crate) block_decides: bool,
 }
 
 /// What all branches of one evaluation have in common.
@@ -238,13 +243,22 @@ impl Evaluator<'_> {
     fn hash(&mut self, cx: Cx<'_>, at: u32, entries: &[(NodeId, NodeId)]) -> Eval {
         self.charge_list(cx, at, entries.len() * 2)?;
         let mut hash = Hash::with_capacity(entries.len());
+        let mut unknown = Vec::new();
         for (key, value) in entries {
             let key = self.eval(cx, *key)?;
             let value = self.eval(cx, *value)?;
             self.check_nesting(cx, at, std::slice::from_ref(&value))?;
+            if self.looks_ahead && key.has_unknown() {
+                unknown.push(key.clone());
+            }
             hash.insert(key, value);
         }
-        Ok(Value::hash(hash))
+        let hash = Value::hash(hash);
+        // Without a key that is known nobody knows what any key stands for.
+        Ok(match unknown.is_empty() {
+            true => hash,
+            false => self.unknown_of(&[&hash]).unwrap_or_default(),
+        })
     }
 
     #[inline(never)]

@@ -19,6 +19,11 @@ impl Evaluator<'_> {
     ) -> Eval {
         let left = self.eval(cx, left_id)?;
         let right = self.eval(cx, right_id)?;
+        if let Some(unknown) = self.unknown_of(&[&left, &right]) {
+            // Nobody knows what `$0` and the like are from here on.
+            self.depends_on(&[&left, &right]);
+            return Ok(unknown);
+        }
         let pattern = match &right {
             Value::Type(ty) => return Ok(Value::Bool(ty.is_instance(&left) != negated)),
             Value::SemVerRange(_) => {
@@ -63,24 +68,52 @@ impl Evaluator<'_> {
 
     #[inline(never)]
     pub(super) fn and(&mut self, cx: Cx<'_>, left: NodeId, right: NodeId) -> Eval {
-        let result = self.eval(cx, left)?.is_truthy() && self.eval(cx, right)?.is_truthy();
-        Ok(Value::Bool(result))
+        let left = self.eval(cx, left)?;
+        if self.looks_ahead && left.is_unknown() {
+            return self.unknown_junction(cx, &left, right);
+        }
+        if !left.is_truthy() {
+            return Ok(Value::Bool(false));
+        }
+        self.truth(cx, right)
     }
 
     #[inline(never)]
     pub(super) fn or(&mut self, cx: Cx<'_>, left: NodeId, right: NodeId) -> Eval {
-        let result = self.eval(cx, left)?.is_truthy() || self.eval(cx, right)?.is_truthy();
-        Ok(Value::Bool(result))
+        let left = self.eval(cx, left)?;
+        if self.looks_ahead && left.is_unknown() {
+            return self.unknown_junction(cx, &left, right);
+        }
+        if left.is_truthy() {
+            return Ok(Value::Bool(true));
+        }
+        self.truth(cx, right)
+    }
+
+    /// Whether a condition takes it for true.
+    fn truth(&mut self, cx: Cx<'_>, operand: NodeId) -> Eval {
+        let value = self.eval(cx, operand)?;
+        if self.looks_ahead && value.is_unknown() {
+            return Ok(self.unknown_of(&[&value]).unwrap_or_default());
+        }
+        Ok(Value::Bool(value.is_truthy()))
     }
 
     #[inline(never)]
     pub(super) fn not(&mut self, cx: Cx<'_>, operand: NodeId) -> Eval {
-        Ok(Value::Bool(!self.eval(cx, operand)?.is_truthy()))
+        let truth = self.truth(cx, operand)?;
+        Ok(match truth {
+            Value::Bool(truth) => Value::Bool(!truth),
+            unknown => unknown,
+        })
     }
 
     #[inline(never)]
     pub(super) fn minus(&mut self, cx: Cx<'_>, node: &Node, operand: NodeId) -> Eval {
         let value = self.eval(cx, operand)?;
+        if let Some(unknown) = self.unknown_of(&[&value]) {
+            return Ok(unknown);
+        }
         match value {
             Value::Int(number) => match number.checked_neg() {
                 Some(negative) => Ok(Value::Int(negative)),
@@ -96,6 +129,10 @@ impl Evaluator<'_> {
     #[inline(never)]
     pub(super) fn splat(&mut self, cx: Cx<'_>, operand: NodeId) -> Eval {
         let value = self.eval(cx, operand)?;
+        if self.looks_ahead && value.is_unknown() {
+            self.depends_on(&[&value]);
+            return Ok(value);
+        }
         Ok(match value {
             Value::Undef => Value::array(Vec::new()),
             Value::Array(_) => value,

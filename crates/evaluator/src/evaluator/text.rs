@@ -15,16 +15,22 @@ impl Evaluator<'_> {
     #[inline(never)]
     pub(super) fn interpolated(&mut self, cx: Cx<'_>, at: u32, pieces: &[NodeId]) -> Eval {
         let mut text = String::new();
+        let mut unknown = Vec::new();
         for piece in pieces {
             match self.eval(cx, *piece)? {
                 Value::Str(piece) => self.append(cx, at, &mut text, &piece)?,
                 other => {
                     let piece = self.text(&other)?;
                     self.append(cx, at, &mut text, &piece)?;
+                    if self.looks_ahead {
+                        unknown.push(other);
+                    }
                 }
             }
         }
-        Ok(Value::Str(text.into()))
+        let unknown: Vec<&Value> = unknown.iter().collect();
+        let unknown = self.unknown_text(&unknown, Some(&text));
+        Ok(unknown.unwrap_or_else(|| Value::Str(text.into())))
     }
 
     fn append(&self, cx: Cx<'_>, at: u32, text: &mut String, piece: &str) -> Eval<()> {
@@ -69,18 +75,20 @@ impl Evaluator<'_> {
         result?;
         let mut text = String::new();
         let mut is_sensitive = false;
-        for piece in pieces {
+        for piece in &pieces {
             match piece {
-                Value::Str(piece) => text.push_str(&piece),
+                Value::Str(piece) => text.push_str(piece),
                 Value::Sensitive(inner) => {
                     is_sensitive = true;
-                    text.push_str(&self.text(&inner)?);
+                    text.push_str(&self.text(inner)?);
                 }
-                other => text.push_str(&self.text(&other)?),
+                other => text.push_str(&self.text(other)?),
             }
         }
         self.charge_bytes(text.len())?;
-        let text = Value::Str(text.into());
+        let pieces: Vec<&Value> = pieces.iter().collect();
+        let unknown = self.unknown_text(&pieces, Some(&text));
+        let text = unknown.unwrap_or_else(|| Value::Str(text.into()));
         Ok(if is_sensitive {
             Value::sensitive(text)
         } else {
@@ -100,6 +108,7 @@ impl Evaluator<'_> {
         let value = self.eval(cx, inner)?;
         let piece = match value {
             Value::Str(_) | Value::Sensitive(_) => value,
+            other if self.looks_ahead && other.has_unknown() => other,
             other => {
                 let text = self.text(&other)?;
                 self.charge_text(cx, at, text.len())?;

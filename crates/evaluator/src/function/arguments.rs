@@ -61,6 +61,8 @@ impl<'a> Call<'a> {
     pub fn text(&self, index: usize) -> Arc<str> {
         match self.get(index) {
             Value::Str(text) => Arc::clone(text),
+            // It is of every type as long as it is not known.
+            unknown if unknown.is_unknown() => unknown.to_string().into(),
             _ => "".into(),
         }
     }

@@ -11,6 +11,14 @@ use crate::mismatch;
 impl Native {
     /// Runs the first form that accepts the arguments and the block.
     pub(crate) fn call(&'static self, evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+        match evaluator.looks_ahead {
+            true => evaluator.call_ahead(self, call),
+            false => self.dispatch(evaluator, call),
+        }
+    }
+
+    /// The same, whatever is known of the arguments.
+    pub(crate) fn dispatch(&'static self, evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
         let forms = self.ready(evaluator)?;
         for (form, ready) in self.function.forms.iter().zip(forms) {
             if !ready.accepts(evaluator, &call.arguments, call.block)? {

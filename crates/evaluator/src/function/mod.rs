@@ -204,4 +204,10 @@ impl Native {
     pub fn name(&self) -> &'static str {
         self.function.name
     }
+
+    /// Whether the host carries it out.
+    pub(crate) fn is_of_host(&self) -> bool {
+        let mut forms = self.function.forms.iter();
+        forms.any(|form| matches!(form.run, Run::Host))
+    }
 }

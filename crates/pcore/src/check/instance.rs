@@ -35,7 +35,7 @@ impl From<bool> for Answer {
 }
 
 pub(super) fn is_instance(ty: &Type, value: &Value, trail: &mut Trail<'_>) -> bool {
-    if trail.is_too_deep() {
+    if trail.is_too_deep() || value.is_unknown() {
         return true;
     }
     match ty.kind() {

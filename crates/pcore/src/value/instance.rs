@@ -114,6 +114,10 @@ impl Object for Instance {
             .collect()
     }
 
+    fn has_unknown(&self) -> bool {
+        self.attributes.iter().any(|(_, value)| value.has_unknown())
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }

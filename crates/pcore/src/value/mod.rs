@@ -107,6 +107,26 @@ impl Value {
         matches!(self, Self::Undef)
     }
 
+    /// Whether it stands for a value that is not known: [`Object::is_unknown`].
+    #[must_use]
+    pub fn is_unknown(&self) -> bool {
+        matches!(self, Self::Object(object) if object.is_unknown())
+    }
+
+    /// Whether something in it is not known.
+    #[must_use]
+    pub fn has_unknown(&self) -> bool {
+        match self {
+            Self::Object(object) => object.has_unknown(),
+            Self::Array(elements) => elements.iter().any(Self::has_unknown),
+            Self::Hash(entries) => entries
+                .iter()
+                .any(|(key, value)| key.has_unknown() || value.has_unknown()),
+            Self::Sensitive(inner) => inner.has_unknown(),
+            _ => false,
+        }
+    }
+
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
         match self {

@@ -45,6 +45,16 @@ pub trait Object: Any + fmt::Debug + Send + Sync {
         None
     }
 
+    /// Whether it stands for a value that is not known, and therefore belongs to every type.
+    fn is_unknown(&self) -> bool {
+        false
+    }
+
+    /// Whether it is or holds such a value.
+    fn has_unknown(&self) -> bool {
+        self.is_unknown()
+    }
+
     /// For [`Value::downcast_object`].
     fn as_any(&self) -> &dyn Any;
 }

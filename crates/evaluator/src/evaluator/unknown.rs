@@ -1,0 +1,233 @@
+//! What becomes of operators, conditions and calls that meet values which are not known.
+//!
+//! The rule that must hold: nothing here costs an evaluation that knows everything more than the look at
+//! a flag; and nothing that is computed from an unknown value seems to be known.
+
+use pcore::Value;
+
+use super::{Cx, Evaluator};
+use crate::block::Block;
+use crate::code::{Call as CallNode, Case, Kind, NodeId};
+use crate::error::{Eval, EvalError, Unwind};
+use crate::function::{Call, Native};
+use crate::unknown::Unknowns;
+
+/// Functions that do with an unknown argument what they do with any other: they hand it on or tell it.
+const HANDS_ON: &[&str] = &[
+    "break", "next", "return", "fail", "call", "debug", "info", "notice", "warning", "err",
+    "alert", "emerg", "crit",
+];
+
+/// Functions that call their block whatever it gives.
+const CALLS_ALWAYS: &[&str] = &[
+    "each",
+    "map",
+    "reduce",
+    "reverse_each",
+    "step",
+    "slice",
+    "with",
+];
+
+/// Functions that call their block for each element.
+const ITERATIONS: &[&str] = &[
+    "all",
+    "any",
+    "each",
+    "filter",
+    "group_by",
+    "index",
+    "map",
+    "partition",
+    "reduce",
+    "reverse_each",
+    "slice",
+    "step",
+    "tree_each",
+];
+
+impl Evaluator<'_> {
+    fn unknowns(&self) -> Option<&dyn Unknowns> {
+        match self.looks_ahead {
+            true => self.host.unknowns(),
+            false => None,
+        }
+    }
+
+    /// What an operator makes of its operands, if something in them is not known.
+    pub(super) fn unknown_of(&self, operands: &[&Value]) -> Option<Value> {
+        self.unknown_text(operands, None)
+    }
+
+    /// The same for a text.
+    pub(super) fn unknown_text(&self, pieces: &[&Value], text: Option<&str>) -> Option<Value> {
+        let unknowns = self.unknowns()?;
+        if !pieces.iter().any(|piece| piece.has_unknown()) {
+            return None;
+        }
+        let pieces: Vec<Value> = pieces.iter().map(|piece| (*piece).clone()).collect();
+        Some(unknowns.made_of(&pieces, text.map(str::to_owned)))
+    }
+
+    /// The program's way depends on these, as far as they are not known.
+    pub(super) fn depends_on(&self, values: &[&Value]) {
+        if let Some(unknowns) = self.unknowns() {
+            let values: Vec<Value> = values.iter().map(|value| (*value).clone()).collect();
+            unknowns.depends_on(&values);
+        }
+    }
+
+    /// What a block gave, where its caller decides by it.
+    #[inline]
+    pub(super) fn block_gave(&self, result: Eval) -> Eval {
+        if self.block_decides
+            && let Ok(value) = &result
+            && value.has_unknown()
+        {
+            self.depends_on(&[value]);
+        }
+        result
+    }
+
+    fn goes_on(&self, cx: Cx<'_>, at: u32, value: &Value, how: &str) -> Eval<()> {
+        match self.unknowns() {
+            Some(unknowns) => {
+                unknowns.goes_on(std::slice::from_ref(value), &cx.unit.place(at), how)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// `and` and `or` of operands of which the first is not known: the second is looked at too.
+    #[inline(never)]
+    pub(super) fn unknown_junction(&mut self, cx: Cx<'_>, left: &Value, right: NodeId) -> Eval {
+        self.depends_on(&[left]);
+        let right = self.eval(cx, right)?;
+        Ok(self.unknown_of(&[left, &right]).unwrap_or_default())
+    }
+
+    /// A condition that is not known. The way with something in it is taken; if the plan would end there,
+    /// the other one too.
+    #[inline(never)]
+    pub(super) fn unknown_condition(
+        &mut self,
+        cx: Cx<'_>,
+        test: (NodeId, &Value),
+        if_true: NodeId,
+        if_false: NodeId,
+    ) -> Eval {
+        let (at, value) = (cx.unit.node(test.0).at, test.1);
+        let is_nothing = matches!(cx.unit.node(if_true).kind, Kind::Nop);
+        let (first, second, taken) = match is_nothing {
+            false => (if_true, if_false, "true"),
+            true => (if_false, if_true, "false"),
+        };
+        self.goes_on(cx, at, value, &format!("as if it were {taken}"))?;
+        let unwind = match self.eval(cx, first) {
+            Ok(value) => return Ok(value),
+            Err(unwind) => unwind,
+        };
+        let what = match &*unwind {
+            Unwind::Interrupted(_) => return Err(unwind),
+            Unwind::Error(error) => format!("fail ({})", words(error)),
+            Unwind::Next(_) | Unwind::Return(_) | Unwind::Break(_) => "leave here".to_owned(),
+        };
+        let how = format!("as if it were not {taken}: otherwise the plan would {what}");
+        self.goes_on(cx, at, value, &how)?;
+        self.eval(cx, second)
+    }
+
+    /// What a case with an unknown value comes to: its default, or else its first option.
+    #[inline(never)]
+    pub(super) fn unknown_case(
+        &mut self,
+        cx: Cx<'_>,
+        case: &Case,
+        value: &Value,
+    ) -> Eval<Option<NodeId>> {
+        let first = case.options.first().map(|choice| choice.then);
+        let (then, how) = match (case.otherwise, first) {
+            (Some(otherwise), _) => (Some(otherwise), "with the default"),
+            (None, Some(first)) => (Some(first), "as if the first option fitted"),
+            (None, None) => (None, "as if nothing fitted"),
+        };
+        self.goes_on(cx, cx.unit.node(case.test).at, value, how)?;
+        Ok(then)
+    }
+
+    /// An option that is not known does not fit.
+    pub(super) fn unknown_option(&self, cx: Cx<'_>, id: NodeId, option: &Value) -> Eval<bool> {
+        if !(self.looks_ahead && option.has_unknown()) {
+            return Ok(false);
+        }
+        let at = cx.unit.node(id).at;
+        self.goes_on(cx, at, option, "as if this option did not fit")?;
+        Ok(true)
+    }
+
+    /// What a method gives, or an attribute, of an object that is not known or is asked about something
+    /// that is not known. Functions that are called like methods are functions.
+    #[inline(never)]
+    pub(super) fn unknown_method(
+        &mut self,
+        cx: Cx<'_>,
+        receiver: &Value,
+        call: &CallNode,
+        arguments: &[Value],
+    ) -> Eval<Option<Value>> {
+        let is_known = !receiver.is_unknown() && !arguments.iter().any(Value::has_unknown);
+        if is_known || call.native.is_some() || self.knows_function(cx, &call.name)? {
+            return Ok(None);
+        }
+        let values: Vec<&Value> = arguments.iter().chain([receiver]).collect();
+        Ok(self.unknown_of(&values))
+    }
+
+    /// Calls a function that may be given something unknown.
+    #[inline(never)]
+    pub(crate) fn call_ahead(&mut self, native: &'static Native, call: Call<'_>) -> Eval {
+        let name = native.name();
+        let is_given = call.arguments.iter().any(Value::has_unknown);
+        if is_given && !native.is_of_host() && !HANDS_ON.contains(&name) {
+            let arguments: Vec<&Value> = call.arguments.iter().collect();
+            let Some(block) = call.block else {
+                return Ok(self.unknown_of(&arguments).unwrap_or_default());
+            };
+            let is_first = call.get(0).is_unknown();
+            if is_first && ITERATIONS.contains(&name) {
+                return self.iterate_once(&call, block);
+            }
+            if is_first || !CALLS_ALWAYS.contains(&name) {
+                self.depends_on(&arguments);
+            }
+        }
+        let decides = !(native.is_of_host() || CALLS_ALWAYS.contains(&name));
+        let outer = std::mem::replace(&mut self.block_decides, decides);
+        let result = native.dispatch(self, call);
+        self.block_decides = outer;
+        result
+    }
+
+    /// Nobody knows how many elements there are: what the block does with one is seen.
+    fn iterate_once(&mut self, call: &Call<'_>, block: &Block) -> Eval {
+        let how = "with what is done for one element; there may be none or more";
+        self.goes_on(call.cx, call.at, call.get(0), how)?;
+        let arguments: Vec<&Value> = call.arguments.iter().collect();
+        let element = self.unknown_of(&arguments).unwrap_or_default();
+        let count = block.arity().0.max(1);
+        let count = block.arity().1.map_or(count, |most| count.min(most));
+        let result = self.call_block_with(block, vec![element.clone(); count]);
+        match result {
+            Ok(value) => Ok(self.unknown_of(&[&element, &value]).unwrap_or_default()),
+            Err(unwind) if matches!(*unwind, Unwind::Break(_)) => Ok(element),
+            Err(unwind) => Err(unwind),
+        }
+    }
+}
+
+/// What an error says: in the words of its `Error`, if it carries one.
+fn words(error: &EvalError) -> String {
+    let payload = error.payload.as_ref().and_then(Value::as_object);
+    let msg = payload.and_then(|payload| payload.attribute("msg"));
+    msg.map_or_else(|| error.message.clone(), |msg| msg.to_string())
+}

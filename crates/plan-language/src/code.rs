@@ -9,9 +9,12 @@ use std::sync::Arc;
 
 use deploy::{Blobs, CodeVersion, EnvironmentName, Sha256};
 use evaluator::{CodeError, CodeFile, CodeSource, Module, Owner};
+use jobs::RunTaskError;
 use plans::{Branch, Outcome};
+use pxp::task::{TaskMetadata, TaskName};
 use serde_json::{Value as Json, json};
 
+use crate::preview::task_name;
 use crate::run::Run;
 use crate::world::World;
 
@@ -80,6 +83,25 @@ impl<'b> PinnedCode<'b> {
         pairs
             .filter_map(|pair| Some((pair[0].as_str()?.to_owned(), pair[1].as_bool()?)))
             .collect()
+    }
+
+    /// What is said of a task with its metadata, in JSON; or the error of a task that is not there.
+    pub(crate) fn task(
+        &self,
+        task: &str,
+        tell: impl FnOnce(&TaskName, &TaskMetadata) -> Json + 'static,
+    ) -> Result<Json, String> {
+        let wanted = task.to_owned();
+        self.step("task_metadata", json!(task), move |version, _| {
+            let found = task_name(&wanted).and_then(|name| {
+                let task = version.task(&name).map_err(RunTaskError::from)?;
+                Ok((name, task.metadata))
+            });
+            Ok(match found {
+                Ok((name, metadata)) => tell(&name, &metadata),
+                Err(error) => json!({"error": plans::refused_task(&error)}),
+            })
+        })
     }
 
     fn read_pinned(&self, module: Option<&str>, path: &str) -> Result<Option<CodeFile>, String> {

@@ -24,3 +24,10 @@ pub const AVAILABLE_WAIT: Duration = Duration::from_secs(120);
 /// How often `ctrl::do_until` calls its block, if the plan does not say: the block may have no step, and
 /// would then never end.
 pub const DO_UNTIL_CALLS: u64 = 100_000;
+
+/// Targets that a preview names for one effect; the others are counted. A thousand certnames of 50 bytes are
+/// 50 KB, and an event is kept as long as its plan job.
+pub const PREVIEW_TARGETS: usize = 1_000;
+
+/// Text of the parameters that a preview shows of one effect; as much as people look at.
+pub const PREVIEW_PARAMETERS_BYTES: usize = 16 << 10;

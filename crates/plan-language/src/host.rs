@@ -2,12 +2,14 @@
 //!
 //! The rule that must hold: whatever has an effect or comes from outside goes through [`PlanHost::step`].
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
 use evaluator::function::{Call, Native};
-use evaluator::{ApplyBlock, Block, CodeSource, Eval, Evaluator, Host, Level, Limits, Place};
+use evaluator::{
+    ApplyBlock, Block, CodeSource, Eval, Evaluator, Host, Level, Limits, Place, Unknowns,
+};
 use pcore::{Timestamp, Type, Value};
 use plans::{Branch, Outcome, StepRequest, Told, Work};
 use serde_json::{Map, Value as Json, json};
@@ -15,6 +17,8 @@ use serde_json::{Map, Value as Json, json};
 use crate::code::PinnedCode;
 use crate::data::PinnedData;
 use crate::defaults::MESSAGE_BYTES;
+use crate::objects::Steps;
+use crate::preview::{self, Effect, Preview};
 use crate::run::Run;
 use crate::{failure, functions, types};
 
@@ -22,9 +26,13 @@ use crate::{failure, functions, types};
 pub(crate) struct PlanHost<'b> {
     pub(crate) branch: &'b Branch<'b>,
     pub(crate) run: &'b Rc<Run>,
-    code: PinnedCode<'b>,
+    pub(crate) code: PinnedCode<'b>,
     /// The number of the plan whose code runs: one that is run by another is another.
     pub(crate) plan: Cell<u64>,
+    /// If the plan is only looked at.
+    pub(crate) preview: Option<Preview>,
+    /// The step of a YAML plan that is carried out.
+    pub(crate) step_place: RefCell<Option<Place>>,
 }
 
 impl<'b> PlanHost<'b> {
@@ -35,7 +43,17 @@ impl<'b> PlanHost<'b> {
             run,
             code,
             plan: Cell::new(plan),
+            preview: None,
+            step_place: RefCell::default(),
         }
+        .looking(Steps::new())
+    }
+
+    /// The host of a branch that begins where so much was decided.
+    pub(crate) fn looking(mut self, decided: Steps) -> Self {
+        let kind = self.run.launch.preview;
+        self.preview = kind.map(|kind| Preview::new(kind, decided));
+        self
     }
 
     fn data(&self) -> PinnedData<'_> {
@@ -85,6 +103,14 @@ impl<'b> PlanHost<'b> {
 
     /// Lets time pass.
     pub(crate) fn sleep(&self, place: &Place, time: Duration) -> Eval<()> {
+        if let Some(preview) = &self.preview {
+            let effect = Effect {
+                function: "ctrl::sleep",
+                object: &format!("{} s", time.as_secs_f64()),
+                ..Effect::default()
+            };
+            return preview.show(self, place, &effect, false).map(drop);
+        }
         let arguments = json!({"ms": time.as_millis().to_string()});
         self.step("sleep", place, arguments, Work::Sleep(time))?;
         Ok(())
@@ -111,7 +137,10 @@ impl Host for PlanHost<'_> {
 
     fn run(&self, name: &'static str, evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
         match functions::find(name) {
-            Some(found) => (found.run)(self, evaluator, call),
+            Some(found) => match &self.preview {
+                Some(preview) => preview::call(self, preview, found.run, evaluator, call),
+                None => (found.run)(self, evaluator, call),
+            },
             None => evaluator::raise(format!("Unknown function: '{name}'.")),
         }
     }
@@ -187,6 +216,10 @@ impl Host for PlanHost<'_> {
         let noted = noted.map_err(failure::unwind)?;
         let number: Option<u128> = noted.value.as_str().and_then(|text| text.parse().ok());
         Ok(number.unwrap_or_default().to_be_bytes())
+    }
+
+    fn unknowns(&self) -> Option<&dyn Unknowns> {
+        self.preview.is_some().then_some(self)
     }
 
     fn apply(&self, _: &mut Evaluator<'_>, _: ApplyBlock<'_>) -> Eval {

@@ -8,7 +8,7 @@ use pcore::{Hash, Type, Value};
 use serde_json::{Map, Value as Json, json};
 
 use crate::failure::attribute;
-use crate::objects::{Future, ResultSet, Target, TaskResult};
+use crate::objects::{Future, ResultSet, Target, TaskResult, Unknown};
 
 /// Something that cannot be said in JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +24,7 @@ type Other = fn(&Value) -> Option<Json>;
 /// A parameter of a task, and whether something in it is secret.
 pub(crate) fn data(value: &Value) -> Result<(Json, bool), NotData> {
     let mut secret = false;
-    let json = walk(value, &mut String::new(), &mut secret, |_| None)?;
+    let json = walk(value, &mut String::new(), &mut secret, unknown)?;
     Ok((json, secret))
 }
 
@@ -73,8 +73,17 @@ pub(crate) fn of_error(error: &Value) -> Json {
     told
 }
 
+/// The placeholder of something that is not known.
+fn unknown(value: &Value) -> Option<Json> {
+    let unknown = value.downcast_object::<Unknown>()?;
+    Some(json!(unknown.shown()))
+}
+
 /// An object as part of a result.
 fn object(value: &Value) -> Option<Json> {
+    if let Some(placeholder) = unknown(value) {
+        return Some(placeholder);
+    }
     if let Some(target) = value.downcast_object::<Target>() {
         return Some(json!(target.safe_name()));
     }

@@ -17,6 +17,7 @@ mod functions;
 mod host;
 mod json;
 mod objects;
+mod preview;
 mod program;
 mod run;
 mod types;

@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 use crate::host::PlanHost;
 use crate::run::Run;
 use crate::world::World;
-use crate::{failure, functions, json, types};
+use crate::{failure, functions, json, preview, types};
 
 /// All plans of all environments.
 #[derive(Clone, Debug)]
@@ -48,7 +48,10 @@ impl Program for PuppetPlan {
         let host = PlanHost::new(branch, &run, run.begin());
         let parsed = Arc::clone(&self.world.parsed);
         let mut evaluator = Evaluator::new(&host, host.limits(), parsed);
-        let given = evaluate(&host, &mut evaluator, &self.launch);
+        let mut given = evaluate(&host, &mut evaluator, &self.launch);
+        if let Some(preview) = &host.preview {
+            given = preview::ended(&host, preview, given);
+        }
         given.map_err(|unwind| failure::fault(*unwind))
     }
 }

@@ -15,6 +15,8 @@ use lookup::{FileIdentity, Lookup};
 use pcore::{Hash, Value};
 use plans::{BranchId, Launch};
 
+use crate::objects::{Steps, Target};
+use crate::preview::Tally;
 use crate::world::World;
 
 /// One evaluation of a plan.
@@ -23,7 +25,7 @@ pub(crate) struct Run {
     pub(crate) launch: Launch,
     pub(crate) targets: RefCell<HashMap<Arc<str>, TargetState>>,
     /// Targets by the groups that the plan put them into.
-    pub(crate) groups: RefCell<IndexMap<Arc<str>, Vec<Arc<str>>>>,
+    pub(crate) groups: RefCell<IndexMap<Arc<str>, Vec<Target>>>,
     pub(crate) futures: RefCell<Vec<Beside>>,
     pub(crate) modules: RefCell<HashMap<Arc<str>, Option<Module>>>,
     pub(crate) files: RefCell<HashMap<FileKey, Option<CodeFile>>>,
@@ -32,6 +34,8 @@ pub(crate) struct Run {
     pub(crate) lookup: OnceCell<Lookup>,
     /// Plans that began so far, this one and those that it ran.
     begun: Cell<u64>,
+    /// What a preview has counted.
+    pub(crate) tally: Tally,
 }
 
 /// A module, or none for the environment itself, and a path in it.
@@ -52,10 +56,14 @@ pub(crate) struct Beside {
     /// The plan that began it, by its number in [`Run::begin`].
     pub(crate) plan: u64,
     pub(crate) end: End,
+    pub(crate) decided: Decided,
 }
 
 /// How something that runs beside ended; nothing while it runs.
 pub(crate) type End = Rc<RefCell<Option<Result<Value, EvalError>>>>;
+
+/// The results that decided the way of something that runs beside, when it has ended.
+pub(crate) type Decided = Rc<RefCell<Steps>>;
 
 impl Run {
     pub(crate) fn new(world: World, launch: Launch) -> Self {
@@ -71,12 +79,22 @@ impl Run {
             environment_root: OnceCell::new(),
             lookup: OnceCell::new(),
             begun: Cell::new(0),
+            tally: Tally::default(),
         }
     }
 
     /// A number for a plan that begins.
     pub(crate) fn begin(&self) -> u64 {
         self.begun.replace(self.begun.get() + 1)
+    }
+
+    /// What decided the way of a branch that has ended.
+    pub(crate) fn decided(&self, branch: &BranchId) -> Steps {
+        let futures = self.futures.borrow();
+        let found = futures.iter().find(|beside| beside.branch == *branch);
+        found
+            .map(|it| it.decided.borrow().clone())
+            .unwrap_or_default()
     }
 
     /// How a branch ended, if it has.

@@ -56,6 +56,9 @@ pub enum PlanError {
         /// `running` or `success`.
         state: String,
     },
+    /// What was only looked at does not go on.
+    #[error("plan job {0} is a preview, which does not go on: run the plan, or look at it again")]
+    Preview(i64),
     /// There is no such step.
     #[error("plan job {plan} has taken no step {step}")]
     UnknownStep {

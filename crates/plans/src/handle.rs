@@ -167,6 +167,9 @@ impl Plans {
         if row.state != "failure" {
             return Err(not_failed(row.state));
         }
+        if self.is_preview(number).await? {
+            return Err(PlanError::Preview(number));
+        }
         let steps = self.journal(number).await?;
         let from = match from {
             Some(step) => {
@@ -297,6 +300,14 @@ impl Plans {
         let row = store.plan_journal_step(number, &key(step)).await?;
         let open = row.filter(|row| row.step.state == "begun");
         Ok(open.map_or(Asks::Nobody, |row| row.step.asks))
+    }
+
+    /// Whether the plan was only looked at. One that nobody can read any more is none.
+    async fn is_preview(&self, number: i64) -> Result<bool, PlanError> {
+        let Shared { store, seal, .. } = &*self.shared;
+        let sealed = store.plan_run_sealed(number).await?;
+        let launch = sealed.and_then(|sealed| Launch::unseal(&sealed, seal));
+        Ok(launch.is_some_and(|launch| launch.preview.is_some()))
     }
 
     /// A plan job that this server runs or ran.

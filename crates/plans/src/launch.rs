@@ -32,10 +32,23 @@ pub struct Launch {
     /// How long it may take, from its start and again from each resumption; `None`: for ever.
     #[serde(default)]
     pub timeout: Option<Duration>,
+    /// It is only looked at what the plan would do.
+    #[serde(default)]
+    pub preview: Option<Preview>,
     /// The login of who asks.
     pub owner: String,
     /// His id.
     pub owner_id: String,
+}
+
+/// A plan that is looked at and not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Preview {
+    /// Every effect is shown, and none is made.
+    Show,
+    /// Tasks that can be run in noop mode are run so, all else is shown.
+    RunNoop,
 }
 
 /// Those who know plans.
@@ -50,6 +63,18 @@ where
 {
     fn program(&self, launch: &Launch) -> Result<Arc<dyn Program>, Fault> {
         self(launch)
+    }
+}
+
+// === impl Preview ===
+
+impl Preview {
+    /// As people ask for it, and see it: `true`, or `"run"`.
+    pub fn as_json(self) -> Value {
+        match self {
+            Self::Show => Value::Bool(true),
+            Self::RunNoop => Value::from("run"),
+        }
     }
 }
 
@@ -80,6 +105,7 @@ impl Launch {
             sensitive: self.sensitive.clone(),
             description: self.description.clone(),
             userdata: self.userdata.clone(),
+            noop: self.preview.map(Preview::as_json),
             owner: self.owner.clone(),
             owner_id: self.owner_id.clone(),
         };

@@ -171,12 +171,18 @@ fn task_not_started(error: RunTaskError) -> NotStarted {
     match error {
         RunTaskError::Submit(error) => not_submitted(error),
         RunTaskError::Plan(PlanJobError::Store(error)) => not_stored(&error),
-        RunTaskError::UnknownTask(_) | RunTaskError::TaskName { .. } => {
-            refused("bolt/unknown-task", &error)
-        }
-        RunTaskError::Parameters { .. } => refused("bolt/validation-error", &error),
-        error => refused("puppetlabs.orchestrator/validation-error", &error),
+        error => NotStarted::Refused(refused_task(&error)),
     }
+}
+
+/// What a plan gets of a task that cannot be run as it wants it.
+pub fn refused_task(error: &RunTaskError) -> Value {
+    let kind = match error {
+        RunTaskError::UnknownTask(_) | RunTaskError::TaskName { .. } => "bolt/unknown-task",
+        RunTaskError::Parameters { .. } => "bolt/validation-error",
+        _ => "puppetlabs.orchestrator/validation-error",
+    };
+    json!({"kind": kind, "msg": error.to_string(), "details": {}})
 }
 
 fn not_submitted(error: SubmitError) -> NotStarted {

@@ -23,6 +23,8 @@ pub struct PlanStart {
     pub description: String,
     /// Free keys and values, echoed with the plan job.
     pub userdata: Map<String, Value>,
+    /// That it is only looked at, as it was asked for.
+    pub noop: Option<Value>,
     /// The login of who asks.
     pub owner: String,
     /// His id: only he goes on with the plan.
@@ -69,6 +71,9 @@ impl PlanStart {
             "sensitive": self.sensitive,
             "scheduled_job_id": null,
         });
+        if let Some(noop) = &self.noop {
+            options["noop"] = noop.clone();
+        }
         if !self.environment.is_empty() {
             options["environment"] = Value::from(self.environment.as_str());
         }

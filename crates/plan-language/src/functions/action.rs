@@ -15,7 +15,8 @@ use serde_json::{Map, Value as Json, json};
 
 use super::options::Options;
 use crate::host::PlanHost;
-use crate::objects::{ResultSet, Target, TaskResult};
+use crate::objects::{ResultSet, Target, TaskResult, Unknown, steps_in};
+use crate::preview::Way;
 use crate::{failure, json as data};
 
 /// An action on targets, done by a task.
@@ -62,17 +63,26 @@ impl Action<'_> {
         if targets.is_empty() {
             return Ok(ResultSet::default());
         }
+        let mut noop = options.noop;
+        if let Some(preview) = &host.preview {
+            let known = targets.iter().filter(|it| it.unknown().is_none());
+            certnames(&known.cloned().collect::<Vec<_>>())?;
+            match preview.action(host, place, self, &targets, options)? {
+                Way::Told(set) => return Ok(set),
+                Way::Noop => noop = true,
+            }
+        }
         let certnames = certnames(&targets)?;
         let names: Vec<String> = targets.iter().map(Target::safe_name).collect();
         let arguments = json!({
-            "on": names, "do": self.shown, "task": self.task, "noop": options.noop,
+            "on": names, "do": self.shown, "task": self.task, "noop": noop,
         });
         let request = TaskRequest {
             task: self.task.to_owned(),
             params: self.params.clone(),
             sensitive: self.sensitive.clone(),
             scope: Scope::Nodes(certnames),
-            noop: options.noop,
+            noop,
             description: options.description.clone(),
             timeout: options.timeout,
             ..TaskRequest::default()
@@ -116,6 +126,10 @@ pub(crate) fn settle(
     set: ResultSet,
     options: &Options,
 ) -> Eval {
+    if set.has_unknown_targets() {
+        let steps = steps_in(&Value::object(set));
+        return Ok(Value::object(Unknown::new(steps, None)));
+    }
     let failed = set.failures();
     if failed == 0 || options.catch_errors {
         return Ok(Value::object(set));

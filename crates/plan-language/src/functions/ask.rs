@@ -12,6 +12,8 @@ use serde_json::{Map, Value as Json, json};
 use super::Run;
 use crate::failure;
 use crate::host::PlanHost;
+use crate::objects::Unknown;
+use crate::preview::Effect;
 
 const OPTIONS: &str = "Hash[String[1], Any]";
 
@@ -75,15 +77,42 @@ fn prompt(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     if let Some(default) = default.filter(|_| !sensitive) {
         details.insert("default".to_owned(), json!(default.to_string()));
     }
-    let answer = ask(host, &call, details)?;
-    let answer = match (answer.as_str(), default) {
-        ("", Some(default)) => default.clone(),
-        (text, _) => Value::from(text),
+    let answer = match preview(host, &call, &details, default)? {
+        Some(assumed) => assumed,
+        None => answered(&ask(host, &call, details)?, default),
     };
     Ok(match sensitive {
         true => Value::sensitive(answer),
         false => answer,
     })
+}
+
+/// In a preview: nobody is asked, and the answer is the default if there is one.
+fn preview(
+    host: &PlanHost<'_>,
+    call: &Call<'_>,
+    details: &Map<String, Json>,
+    default: Option<&Value>,
+) -> Eval<Option<Value>> {
+    let Some(preview) = &host.preview else {
+        return Ok(None);
+    };
+    let effect = Effect {
+        function: call.name,
+        object: &call.text(0),
+        parameters: Json::Object(details.clone()),
+        ..Effect::default()
+    };
+    let number = preview.show(host, &call.place(), &effect, false)?;
+    let unknown = || Value::object(Unknown::of(number));
+    Ok(Some(default.cloned().unwrap_or_else(unknown)))
+}
+
+fn answered(answer: &str, default: Option<&Value>) -> Value {
+    match (answer, default) {
+        ("", Some(default)) => default.clone(),
+        (text, _) => Value::from(text),
+    }
 }
 
 /// Asks until the answer is one of the choices.
@@ -110,6 +139,9 @@ fn menu(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     details.insert("menu".to_owned(), Json::Object(shown.collect()));
     if let Some(default) = default {
         details.insert("default".to_owned(), json!(default.to_string()));
+    }
+    if let Some(assumed) = preview(host, &call, &details, default)? {
+        return Ok(assumed);
     }
     loop {
         let answer = ask(host, &call, details.clone())?;

@@ -19,6 +19,7 @@ use crate::defaults::{AVAILABLE_RETRY, AVAILABLE_WAIT};
 use crate::failure;
 use crate::host::PlanHost;
 use crate::objects::{ResultSet, Target, TaskResult};
+use crate::preview::Effect;
 use crate::world::Nodes;
 
 pub(super) const FUNCTIONS: &[(Function, Run)] = &[(
@@ -46,6 +47,19 @@ fn wait_until_available(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'
     let wait = time("wait_time", AVAILABLE_WAIT)?;
     // Looking without a pause would be all that the server does.
     let retry = time("retry_interval", AVAILABLE_RETRY)?.max(AVAILABLE_RETRY);
+    if let Some(preview) = &host.preview {
+        let effect = Effect {
+            function: ACTION,
+            targets: &targets,
+            parameters: json!({"wait_time": wait.as_secs_f64()}),
+            description: &options.description,
+            ..Effect::default()
+        };
+        preview.show(host, &place, &effect, false)?;
+        let made = |target| TaskResult::made(target, ACTION, None, Hash::new());
+        let set = ResultSet::new(targets.into_iter().map(made));
+        return settle(ACTION, ACTION, ACTION, set, &options);
+    }
     let mut waited = Duration::ZERO;
     let mut away = missing(host, &call, targets.clone())?;
     while !away.is_empty() && waited < wait {

@@ -3,10 +3,11 @@
 //! The rule that must hold: what runs beside has a stack of its own and shares all else; a plan does not end
 //! before everything that it began beside itself has ended.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use evaluator::function::{Call, Form, Function, one, optional};
-use evaluator::{Block, Eval, EvalError, Evaluator, Seed, Unwind};
+use evaluator::{Block, Eval, EvalError, Evaluator, Seed, Unknowns as _, Unwind};
 use pcore::{Hash, Value};
 use plans::{Branch, BranchId, Ended};
 
@@ -15,7 +16,8 @@ use super::options::seconds;
 use crate::failure;
 use crate::host::PlanHost;
 use crate::objects::Future;
-use crate::run::{Beside, End, Run};
+use crate::preview::Preview;
+use crate::run::{Beside, Decided, End, Run};
 
 pub(super) const FUNCTIONS: &[(Function, RunFn)] = &[
     (
@@ -73,6 +75,8 @@ struct Beginning {
     block: Block,
     arguments: Vec<Value>,
     end: End,
+    /// What decided that it begins, and in the end what decided its way.
+    decided: Decided,
 }
 
 impl Beginning {
@@ -89,11 +93,17 @@ impl Beginning {
             block: block.clone(),
             arguments,
             end: End::default(),
+            decided: Rc::new(RefCell::new(
+                host.preview
+                    .as_ref()
+                    .map(Preview::decided)
+                    .unwrap_or_default(),
+            )),
         }
     }
 
     fn go(self, branch: &mut Branch<'_>) -> Ended {
-        let host = PlanHost::new(branch, &self.run, self.plan);
+        let host = PlanHost::new(branch, &self.run, self.plan).looking(self.decided.take());
         let mut evaluator = self.seed.evaluator(&host);
         let result = evaluator.call_block_with(&self.block, self.arguments);
         let result = match result {
@@ -108,6 +118,9 @@ impl Beginning {
             },
         };
         *self.end.borrow_mut() = Some(result);
+        if let Some(preview) = &host.preview {
+            self.decided.replace(preview.decided());
+        }
         Ok(serde_json::Value::Null)
     }
 }
@@ -119,9 +132,20 @@ fn begin(host: &PlanHost<'_>, beginning: Beginning) -> Eval<BranchId> {
 
 fn parallelize(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let block = call.required_block();
-    let elements = match call.get(0) {
+    let data = call.get(0);
+    if data.is_unknown() {
+        let how = "with what is done for one element; there may be none or more";
+        host.goes_on(std::slice::from_ref(data), &call.place(), how)?;
+    }
+    let elements = match data {
         Value::Array(elements) => elements.to_vec(),
-        // A hash is its pairs, a set its results.
+        unknown if unknown.is_unknown() => vec![unknown.clone()],
+        Value::Object(object) if let Some(elements) = object.elements() => elements,
+        Value::Hash(entries) => {
+            let pair =
+                |(key, value): (&Value, &Value)| Value::array(vec![key.clone(), value.clone()]);
+            entries.iter().map(pair).collect()
+        }
         other => {
             let listed =
                 evaluator.call_function("convert_to", vec![other.clone(), array()], None)?;
@@ -130,15 +154,22 @@ fn parallelize(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, call: Call<'_
     };
     let mut ends = Vec::with_capacity(elements.len());
     let mut branches = Vec::with_capacity(elements.len());
+    let mut decided = Vec::with_capacity(elements.len());
     for element in elements {
         let beginning = Beginning::of(host, evaluator, block, vec![element]);
         ends.push(Rc::clone(&beginning.end));
+        decided.push(Rc::clone(&beginning.decided));
         branches.push(begin(host, beginning)?);
     }
     host.branch.wait(&branches).map_err(failure::unwind)?;
+    decided.iter().for_each(|it| host.decide(&it.borrow()));
     let ends = ends.iter().filter_map(|end| end.borrow().clone());
-    Ends::of(ends)?.settle("parallelize", |failed, all| {
+    let given = Ends::of(ends)?.settle("parallelize", |failed, all| {
         format!("parallel block failed on {failed} of {all} elements")
+    })?;
+    Ok(match data.is_unknown() {
+        true => host.unknown(&[data.clone(), given], None),
+        false => given,
     })
 }
 
@@ -190,22 +221,26 @@ impl Ends {
 fn background(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let beginning = Beginning::of(host, evaluator, call.required_block(), Vec::new());
     let (end, plan) = (Rc::clone(&beginning.end), host.plan.get());
+    let decided = Rc::clone(&beginning.decided);
     let branch = begin(host, beginning)?;
     let name = call
         .get(0)
         .as_str()
         .map_or_else(|| branch.to_string(), str::to_owned);
     let future = Future::new(branch.clone(), &name);
-    host.run
-        .futures
-        .borrow_mut()
-        .push(Beside { branch, plan, end });
+    host.run.futures.borrow_mut().push(Beside {
+        branch,
+        plan,
+        end,
+        decided,
+    });
     Ok(Value::object(future))
 }
 
 /// `running`, `done` or `error`.
 pub(super) fn state(host: &PlanHost<'_>, future: &Future) -> Eval {
     let over = host.branch.look(future.branch()).map_err(failure::unwind)?;
+    host.reads_shared();
     Ok(Value::from(match (over, host.run.end(future.branch())) {
         (None, _) => "running",
         (Some(Ok(_)), Some(Ok(_))) => "done",
@@ -291,6 +326,9 @@ impl Asked {
 }
 
 fn collected(host: &PlanHost<'_>, asked: &Asked) -> Eval {
+    for branch in &asked.branches {
+        host.decide(&host.run.decided(branch));
+    }
     let ends = asked
         .branches
         .iter()

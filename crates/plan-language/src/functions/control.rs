@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use evaluator::function::{Call, Form, Function, one, optional};
-use evaluator::{Eval, Evaluator};
+use evaluator::{Eval, Evaluator, Unknowns as _};
 use pcore::Value;
 
 use super::Run;
@@ -13,6 +13,8 @@ use super::options::seconds;
 use crate::defaults::DO_UNTIL_CALLS;
 use crate::failure;
 use crate::host::PlanHost;
+use crate::objects::Unknown;
+use crate::preview::{Effect, Preview};
 
 pub(super) const FUNCTIONS: &[(Function, Run)] = &[
     (
@@ -113,6 +115,11 @@ fn do_until(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, call: Call<'_>) 
     let block = call.required_block();
     for count in 1.. {
         let value = evaluator.call_block(block, [])?;
+        if let Some(preview) = &host.preview
+            && (value.is_unknown() || !value.is_truthy())
+        {
+            return until(host, preview, &call, value);
+        }
         if value.is_truthy() || (count >= limit && given("limit").is_some()) {
             return Ok(value);
         }
@@ -125,6 +132,22 @@ fn do_until(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, call: Call<'_>) 
         }
     }
     Ok(Value::Undef)
+}
+
+/// In a preview the block is called once.
+fn until(host: &PlanHost<'_>, preview: &Preview, call: &Call<'_>, value: Value) -> Eval {
+    if value.is_unknown() {
+        let how = "as if the block had given true";
+        host.goes_on(std::slice::from_ref(&value), &call.place(), how)?;
+        return Ok(value);
+    }
+    let effect = Effect {
+        function: call.name,
+        object: "would call its block again, until it is true",
+        ..Effect::default()
+    };
+    let number = preview.show(host, &call.place(), &effect, false)?;
+    Ok(Value::object(Unknown::of(number)))
 }
 
 /// What a server logs is not the plan's business.

@@ -27,7 +27,9 @@ use evaluator::function::{Call, Function, Native};
 use evaluator::{Block, Eval, Evaluator};
 use pcore::Value;
 
+pub(crate) use self::action::Action;
 pub(crate) use self::beside::await_all;
+pub(crate) use self::options::Options;
 pub(crate) use self::plan::run_named_plan;
 pub(crate) use self::targets::construct;
 pub(crate) use self::tell::log;
@@ -112,6 +114,11 @@ fn filter_set(evaluator: &mut Evaluator<'_>, set: &ResultSet, block: &Block) -> 
     let mut keep = Vec::with_capacity(set.results().len());
     for result in set.results() {
         let kept = evaluator.call_block(block, [ResultSet::value(result)])?;
+        if kept.has_unknown()
+            && let Some(unknowns) = evaluator.host().unknowns()
+        {
+            unknowns.depends_on(std::slice::from_ref(&kept));
+        }
         keep.push(kept.is_truthy());
     }
     Ok(Value::object(set.chosen(&keep)))

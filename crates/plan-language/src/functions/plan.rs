@@ -113,7 +113,7 @@ pub(crate) fn run_named_plan(
     }
     let value = match &plan {
         Plan::Puppet(plan) => evaluator.run_plan(plan, &arguments)?,
-        Plan::Yaml(plan) => yaml::run(evaluator, plan, &arguments)?,
+        Plan::Yaml(plan) => yaml::run(host, evaluator, plan, &arguments)?,
     };
     checked(host, name, value)
 }

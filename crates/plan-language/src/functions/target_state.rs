@@ -81,6 +81,9 @@ pub(super) fn attribute(host: &PlanHost<'_>, target: &Target, name: &str) -> Opt
     let states = host.run.targets.borrow();
     let nothing = TargetState::default();
     let state = states.get(target.name()).unwrap_or(&nothing);
+    if states.contains_key(target.name()) {
+        host.reads_shared();
+    }
     Some(match name {
         "vars" => Value::hash(state.vars.clone()),
         "facts" => Value::hash(state.facts.clone()),

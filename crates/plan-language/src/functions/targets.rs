@@ -19,7 +19,7 @@ use super::Run;
 use crate::defaults::{TARGETS_DEPTH, TARGETS_MAX};
 use crate::failure;
 use crate::host::PlanHost;
-use crate::objects::Target;
+use crate::objects::{Target, Unknown};
 use crate::types;
 use crate::world::{Nodes, NodesError};
 
@@ -111,6 +111,9 @@ fn collect(
     if let Some(target) = spec.downcast_object::<Target>() {
         return found.add(target.clone());
     }
+    if let Some(unknown) = spec.downcast_object::<Unknown>() {
+        return found.add(Target::of_unknown(unknown));
+    }
     match spec {
         Value::Str(text) => named(host, place, text, found),
         Value::Array(_) if depth == 0 => {
@@ -136,9 +139,10 @@ fn named(host: &PlanHost<'_>, place: &Place, text: &str, found: &mut Found) -> E
     for part in text.split(|c: char| c == ',' || c.is_whitespace()) {
         let group = host.run.groups.borrow().get(part).cloned();
         if let Some(members) = group {
-            for name in members {
-                found.add(Target::new(&name))?;
-            }
+            host.reads_shared();
+            members
+                .into_iter()
+                .try_for_each(|target| found.add(target))?;
         } else if part == "all" {
             add_all(found, ask(host, place, &Question::Query(json!(ALL)))?)?;
         } else if let Some(group) = part.strip_prefix("group:") {
@@ -309,8 +313,8 @@ fn add_to_group(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> E
     let mut groups = host.run.groups.borrow_mut();
     let members = groups.entry(call.text(1)).or_default();
     for target in &targets {
-        if !members.contains(target.name()) {
-            members.push(target.name().clone());
+        if !members.iter().any(|member| member.name() == target.name()) {
+            members.push(target.clone());
         }
     }
     Ok(Value::array(
@@ -328,7 +332,7 @@ fn remove_from_group(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>)
             format!("this plan made no group '{group}'"),
         ));
     };
-    members.retain(|member| !targets.iter().any(|target| target.name() == member));
+    members.retain(|member| !targets.iter().any(|it| it.name() == member.name()));
     Ok(Value::Undef)
 }
 

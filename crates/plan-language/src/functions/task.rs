@@ -142,6 +142,9 @@ fn run_task_with(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, call: Call<
     let mut groups: Vec<(Hash, Vec<usize>)> = Vec::new();
     for (index, target) in targets.iter().enumerate() {
         let value = evaluator.call_block(block, [Value::object(target.clone())])?;
+        if let Some(preview) = &host.preview {
+            preview.also_given(&value);
+        }
         let Some(given) = value.as_hash() else {
             let msg = format!("the block gave {value} for {}, not a hash", target.name());
             return Err(failure::invalid(msg));

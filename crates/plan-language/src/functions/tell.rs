@@ -49,6 +49,7 @@ pub(crate) fn log(host: &PlanHost<'_>, level: &str, message: &str, place: &Place
 fn text(value: &Value) -> String {
     match value {
         Value::Str(text) => text.to_string(),
+        unknown if unknown.is_unknown() => unknown.to_string(),
         Value::Array(_) | Value::Hash(_) | Value::Object(_) => {
             let shown = json::shown(value);
             serde_json::to_string_pretty(&shown).unwrap_or_default()

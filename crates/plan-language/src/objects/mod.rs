@@ -7,8 +7,10 @@ mod future;
 mod result;
 mod result_set;
 mod target;
+mod unknown;
 
 pub(crate) use future::Future;
 pub(crate) use result::TaskResult;
 pub(crate) use result_set::ResultSet;
 pub(crate) use target::Target;
+pub(crate) use unknown::{Steps, Unknown, named, steps_in, steps_in_all};

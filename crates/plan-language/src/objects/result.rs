@@ -8,7 +8,7 @@ use std::sync::Arc;
 use pcore::{Hash, Object, Type, Value};
 use serde_json::{Value as Json, json};
 
-use super::Target;
+use super::{Target, Unknown};
 use crate::failure::{self, attribute};
 use crate::{json, types};
 
@@ -20,6 +20,8 @@ pub(crate) struct TaskResult {
     object: Option<Arc<str>>,
     value: Arc<Hash>,
     error: Option<Value>,
+    /// It has no value yet.
+    unknown: Option<Unknown>,
 }
 
 const ERROR: &str = "_error";
@@ -56,6 +58,7 @@ impl TaskResult {
             object: object.map(Arc::from),
             value: Arc::new(value),
             error,
+            unknown: None,
         }
     }
 
@@ -67,6 +70,7 @@ impl TaskResult {
             object: object.map(Arc::from),
             value: Arc::new(value),
             error: None,
+            unknown: None,
         }
     }
 
@@ -79,7 +83,25 @@ impl TaskResult {
             object: object.map(Arc::from),
             value: Arc::new([(ERROR, told)].into_iter().collect()),
             error: Some(error),
+            unknown: None,
         }
+    }
+
+    /// What would come of an action that is only shown: it is taken for a success.
+    pub(crate) fn unknown_of(
+        target: Target,
+        action: &str,
+        object: Option<&str>,
+        unknown: &Unknown,
+    ) -> Self {
+        Self {
+            unknown: Some(unknown.clone()),
+            ..Self::made(target, action, object, Hash::new())
+        }
+    }
+
+    pub(crate) fn unknown(&self) -> Option<&Unknown> {
+        self.unknown.as_ref()
     }
 
     pub(crate) fn target(&self) -> &Target {
@@ -97,8 +119,26 @@ impl TaskResult {
             "action": self.action,
             "object": self.object,
             "status": self.status(),
-            "value": json::shown(&Value::Hash(self.value.clone())),
+            "value": json::shown(&self.value()),
         })
+    }
+
+    /// The same as a value of the language.
+    pub(crate) fn data(&self) -> Value {
+        let mut data = Value::from_json(&self.to_data());
+        if let (Some(unknown), Value::Hash(entries)) = (&self.unknown, &data) {
+            let mut entries = Hash::clone(entries);
+            entries.insert("value", Value::object(unknown.clone()));
+            data = Value::hash(entries);
+        }
+        data
+    }
+
+    fn value(&self) -> Value {
+        match &self.unknown {
+            Some(unknown) => Value::object(unknown.clone()),
+            None => Value::Hash(self.value.clone()),
+        }
     }
 
     fn status(&self) -> &'static str {
@@ -120,23 +160,27 @@ impl Object for TaskResult {
     }
 
     fn attribute(&self, name: &str) -> Option<Value> {
+        if let (Some(unknown), "message" | "sensitive") = (&self.unknown, name) {
+            return Some(Value::object(unknown.clone()));
+        }
         Some(match name {
             "target" => Value::object(self.target.clone()),
             "action" => Value::Str(self.action.clone()),
             "object" => self.object.clone().map_or(Value::Undef, Value::Str),
             "status" => Value::from(self.status()),
-            "value" => Value::Hash(self.value.clone()),
+            "value" => self.value(),
             "ok" => Value::Bool(self.is_ok()),
             "error" => self.error.clone().unwrap_or_default(),
             "message" => self.message(),
             "sensitive" => self.value.get_str(SENSITIVE).cloned().unwrap_or_default(),
-            "to_data" => Value::from_json(&self.to_data()),
+            "to_data" => self.data(),
             _ => return None,
         })
     }
 
     fn call(&self, method: &str, arguments: &[Value]) -> Option<Result<Value, pcore::ObjectError>> {
         match (method, arguments) {
+            ("[]", [_]) if self.unknown.is_some() => Some(Ok(self.value())),
             ("[]", [key]) => Some(Ok(self.value.get(key).cloned().unwrap_or_default())),
             _ => None,
         }
@@ -158,12 +202,12 @@ impl Object for TaskResult {
         let msg = self.error.as_ref().map(|error| attribute(error, "msg"));
         Some(match msg {
             Some(msg) => format!("{}: {msg}", self.target.safe_name()),
-            None => format!(
-                "{}: {}",
-                self.target.name(),
-                Value::Hash(self.value.clone())
-            ),
+            None => format!("{}: {}", self.target.name(), self.value()),
         })
+    }
+
+    fn has_unknown(&self) -> bool {
+        self.unknown.is_some() || self.target.unknown().is_some()
     }
 
     fn as_any(&self) -> &dyn Any {

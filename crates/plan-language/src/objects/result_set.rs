@@ -32,6 +32,11 @@ impl ResultSet {
         Value::Object(object)
     }
 
+    /// Whether it is not even known of which targets there would be results.
+    pub(crate) fn has_unknown_targets(&self) -> bool {
+        self.0.iter().any(|it| it.target().unknown().is_some())
+    }
+
     /// Those that are to be kept.
     pub(crate) fn filtered(&self, keep: impl Fn(&TaskResult) -> bool) -> Self {
         Self(Arc::new(
@@ -90,7 +95,7 @@ impl Object for ResultSet {
             "names" => Value::array(targets().map(|it| Value::Str(it.name().clone())).collect()),
             "targets" => Value::array(targets().map(|it| Value::object(it.clone())).collect()),
             "to_data" => {
-                let data = self.0.iter().map(|it| Value::from_json(&it.to_data()));
+                let data = self.0.iter().map(|it| it.data());
                 Value::array(data.collect())
             }
             _ => return None,
@@ -122,6 +127,10 @@ impl Object for ResultSet {
 
     fn elements(&self) -> Option<Vec<Value>> {
         Some(self.values())
+    }
+
+    fn has_unknown(&self) -> bool {
+        self.0.iter().any(|it| it.has_unknown())
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use pcore::{Hash, Object, Type, Value};
 
+use super::Unknown;
 use crate::types;
 
 /// A node by its certname, or by a URI such as `ssh://user@host:22`.
@@ -15,6 +16,8 @@ pub(crate) struct Target {
     name: Arc<str>,
     uri: Arc<str>,
     parts: Parts,
+    /// Nobody knows which one it is, or how many they are.
+    unknown: Option<Unknown>,
 }
 
 /// What a URI says.
@@ -39,7 +42,20 @@ impl Target {
             name: name.into(),
             uri: uri.into(),
             parts: Parts::of(uri),
+            unknown: None,
         }
+    }
+
+    /// Those that a result would name.
+    pub(crate) fn of_unknown(unknown: &Unknown) -> Self {
+        Self {
+            unknown: Some(unknown.clone()),
+            ..Self::new(&unknown.shown())
+        }
+    }
+
+    pub(crate) fn unknown(&self) -> Option<&Unknown> {
+        self.unknown.as_ref()
     }
 
     pub(crate) fn name(&self) -> &Arc<str> {
@@ -108,6 +124,9 @@ impl Object for Target {
     }
 
     fn attribute(&self, name: &str) -> Option<Value> {
+        if let Some(unknown) = &self.unknown {
+            return Some(Value::object(unknown.clone()));
+        }
         let text = |text: &Option<Arc<str>>| text.clone().map_or(Value::Undef, Value::Str);
         Some(match name {
             "name" => Value::Str(self.name.clone()),
@@ -149,6 +168,10 @@ impl Object for Target {
 
     fn text(&self) -> Option<String> {
         Some(self.safe_name())
+    }
+
+    fn has_unknown(&self) -> bool {
+        self.unknown.is_some()
     }
 
     fn as_any(&self) -> &dyn Any {

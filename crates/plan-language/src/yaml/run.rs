@@ -2,7 +2,7 @@
 //!
 //! Each step is the call of a plan function. The rule that must hold: an error has the line of its step.
 
-use evaluator::{Eval, Evaluator, Scope, Unwind};
+use evaluator::{Eval, Evaluator, Place, Scope, Unwind};
 use pcore::{Hash, Type, Value};
 use psych::Node;
 
@@ -10,6 +10,7 @@ use super::YamlPlan;
 use super::step::{Action, Step};
 use super::text::{data, evaluate};
 use crate::failure;
+use crate::host::PlanHost;
 
 /// The keys of steps that are options of functions.
 const OPTIONS: &[(&str, &str)] = &[
@@ -20,13 +21,21 @@ const OPTIONS: &[(&str, &str)] = &[
 ];
 
 /// Runs a plan with arguments by name.
-pub(crate) fn run(evaluator: &mut Evaluator<'_>, plan: &YamlPlan, arguments: &Hash) -> Eval {
+pub(crate) fn run(
+    host: &PlanHost<'_>,
+    evaluator: &mut Evaluator<'_>,
+    plan: &YamlPlan,
+    arguments: &Hash,
+) -> Eval {
     let scope = Scope::default();
     bind(plan, arguments, &scope)?;
     for step in &plan.steps {
+        let outer = host.step_place.replace(Some(place(plan, &step.node)));
         let value = step
             .carry_out(evaluator, &scope, &plan.file)
-            .map_err(|unwind| placed(unwind, plan, &step.node))?;
+            .map_err(|unwind| placed(unwind, plan, &step.node));
+        host.step_place.replace(outer);
+        let value = value?;
         if let Some(name) = &step.name {
             scope.define(name, value);
         }
@@ -143,12 +152,16 @@ fn placed(mut unwind: Box<Unwind>, plan: &YamlPlan, node: &Node) -> Box<Unwind> 
                 .as_ref()
                 .is_some_and(|it| it.file.as_deref() == Some(&plan.file))
         {
-            error.place = Some(evaluator::Place {
-                file: Some(plan.file.as_str().into()),
-                line: node.line,
-                column: 0,
-            });
+            error.place = Some(place(plan, node));
         }
     }
     unwind
+}
+
+fn place(plan: &YamlPlan, node: &Node) -> Place {
+    Place {
+        file: Some(plan.file.as_str().into()),
+        line: node.line,
+        column: 0,
+    }
 }

@@ -4,9 +4,11 @@
 mod beside;
 mod control;
 mod data;
+mod decisions;
 mod durable;
 mod mistakes;
 mod nodes;
+mod preview;
 mod results;
 mod targets;
 mod tasks;

@@ -10,7 +10,7 @@ use evaluator::Parsed;
 use jobs::{Jobs, SystemClock};
 use pki::seal::SealKey;
 use plan_language::{NodesError, PuppetPlans};
-use plans::{Launch, OverJobs, Plans, PlansConfig};
+use plans::{Launch, OverJobs, Plans, PlansConfig, Preview};
 use serde_json::{Value, json};
 use store::{Store, StoreConfig};
 
@@ -126,7 +126,17 @@ impl World {
     }
 
     pub(crate) async fn launch(&self, plan: &str, params: Value) -> i64 {
+        self.begin(plan, params, None).await
+    }
+
+    /// The plan is only looked at.
+    pub(crate) async fn look(&self, plan: &str, params: Value, preview: Preview) -> i64 {
+        self.begin(plan, params, Some(preview)).await
+    }
+
+    async fn begin(&self, plan: &str, params: Value, preview: Option<Preview>) -> i64 {
         let launch = Launch {
+            preview,
             plan: plan.to_owned(),
             environment: "production".to_owned(),
             params: params.as_object().unwrap().clone(),
@@ -158,6 +168,14 @@ impl World {
         let events = self.store.plan_events(plan, 0, 1_000).await.unwrap();
         let events = events.into_iter().filter(|event| event.kind == kind);
         events.map(|event| event.message).collect()
+    }
+
+    /// What the plan's events of one kind have for programs.
+    pub(crate) async fn details(&self, plan: i64, kind: &str) -> Vec<Value> {
+        let events = self.store.plan_events(plan, 0, 1_000).await.unwrap();
+        let events = events.into_iter().filter(|event| event.kind == kind);
+        let details = events.map(|event| serde_json::from_str(&event.details).unwrap());
+        details.collect()
     }
 
     /// Waits for something that is looked at whenever others have had their turn.

@@ -1,0 +1,160 @@
+//! What nobody knows before it is done. Main type: [`Unknown`]; [`steps_in`] finds them in values.
+//!
+//! The rule that must hold: whatever is made of such a value names every step that it comes from.
+
+use std::any::Any;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use pcore::{Hash, Object, Type, Value};
+
+use super::{ResultSet, Target, TaskResult};
+
+/// Numbers of the effects that a preview showed.
+pub(crate) type Steps = BTreeSet<u32>;
+
+/// Stands for a value of which only is known where it would come from. Cheap to clone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Unknown {
+    steps: Arc<Steps>,
+    /// A text with placeholders in it.
+    text: Option<Arc<str>>,
+}
+
+impl Unknown {
+    pub(crate) fn new(steps: Steps, text: Option<String>) -> Self {
+        Self {
+            steps: Arc::new(steps),
+            text: text.map(Arc::from),
+        }
+    }
+
+    /// What the effect of this number would give.
+    pub(crate) fn of(step: u32) -> Self {
+        Self::new(Steps::from([step]), None)
+    }
+
+    pub(crate) fn steps(&self) -> &Steps {
+        &self.steps
+    }
+
+    /// How it is shown: `<result of step 3>`.
+    pub(crate) fn shown(&self) -> String {
+        match &self.text {
+            Some(text) => text.to_string(),
+            None => format!("<result of {}>", named(&self.steps)),
+        }
+    }
+}
+
+/// `step 3`, `steps 3 and 4`.
+pub(crate) fn named(steps: &Steps) -> String {
+    let mut names: Vec<String> = steps.iter().map(u32::to_string).collect();
+    match (names.pop(), names.is_empty()) {
+        (Some(only), true) => format!("step {only}"),
+        (Some(last), false) => format!("steps {} and {last}", names.join(", ")),
+        (None, _) => "no step".to_owned(),
+    }
+}
+
+/// The steps that something in a value comes from.
+pub(crate) fn steps_in(value: &Value) -> Steps {
+    let mut steps = Steps::new();
+    collect(value, &mut steps);
+    steps
+}
+
+/// The same for several.
+pub(crate) fn steps_in_all<'a>(values: impl IntoIterator<Item = &'a Value>) -> Steps {
+    let mut steps = Steps::new();
+    for value in values {
+        collect(value, &mut steps);
+    }
+    steps
+}
+
+fn collect(value: &Value, steps: &mut Steps) {
+    match value {
+        Value::Array(elements) => elements.iter().for_each(|it| collect(it, steps)),
+        Value::Hash(entries) => entries.iter().for_each(|(key, value)| {
+            collect(key, steps);
+            collect(value, steps);
+        }),
+        Value::Sensitive(inner) => collect(inner, steps),
+        Value::Object(object) if object.has_unknown() => {
+            let own = value.downcast_object::<Unknown>();
+            let own = own.or_else(|| value.downcast_object::<Target>()?.unknown());
+            if let Some(unknown) = own {
+                steps.extend(unknown.steps());
+            } else if let Some(result) = value.downcast_object::<TaskResult>() {
+                collect_result(result, steps);
+            } else if let Some(set) = value.downcast_object::<ResultSet>() {
+                set.results()
+                    .iter()
+                    .for_each(|it| collect_result(it, steps));
+            } else {
+                collect(&Value::hash(object.init_hash()), steps);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn collect_result(result: &TaskResult, steps: &mut Steps) {
+    let unknown = [result.unknown(), result.target().unknown()];
+    unknown
+        .into_iter()
+        .flatten()
+        .for_each(|it| steps.extend(it.steps()));
+}
+
+impl Object for Unknown {
+    /// `Unit`, which every type takes.
+    fn object_type(&self) -> Type {
+        Type::unit()
+    }
+
+    fn attribute(&self, _: &str) -> Option<Value> {
+        None
+    }
+
+    fn equals(&self, other: &dyn Object) -> bool {
+        other.as_any().downcast_ref::<Self>() == Some(self)
+    }
+
+    fn init_hash(&self) -> Hash {
+        Hash::new()
+    }
+
+    fn text(&self) -> Option<String> {
+        Some(self.shown())
+    }
+
+    fn is_unknown(&self) -> bool {
+        true
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_names_the_steps_that_it_comes_from() {
+        let one = Unknown::of(3);
+        assert_eq!(one.shown(), "<result of step 3>");
+        let both = Unknown::new(Steps::from([1, 2, 5]), None);
+        assert_eq!(both.shown(), "<result of steps 1, 2 and 5>");
+        let hash: Hash = [("k", Value::sensitive(Value::object(one)))]
+            .into_iter()
+            .collect();
+        let value = Value::array(vec![Value::hash(hash), Value::object(both)]);
+        assert!(value.has_unknown() && !value.is_unknown());
+        assert_eq!(steps_in(&value), Steps::from([1, 2, 3, 5]));
+        assert!(Type::integer().is_instance(&Value::object(Unknown::of(1))));
+    }
+}

@@ -1,0 +1,73 @@
+//! The call of a plan function in a preview. Main function: [`call`].
+//!
+//! The rule that must hold: a function that reads with something unknown gives something unknown, one that
+//! changes the plan's state by it decides, and one that fails with it fails because of it.
+
+use evaluator::function::Call;
+use evaluator::{Eval, Evaluator, Unwind};
+use pcore::Value;
+
+use super::{Given, Preview};
+use crate::functions::Run;
+use crate::host::PlanHost;
+
+/// Functions that only give what they are asked for.
+const READ: &[&str] = &[
+    "dir::children",
+    "facts",
+    "file::exists",
+    "file::join",
+    "file::read",
+    "file::readable",
+    "get_target",
+    "get_targets",
+    "puppetdb_fact",
+    "puppetdb_query",
+    "system::env",
+    "vars",
+];
+
+/// Functions that change what later calls see.
+const CHANGE: &[&str] = &[
+    "add_to_group",
+    "remove_from_group",
+    "set_config",
+    "set_feature",
+];
+
+/// The same, with a value that is kept as it is: only the rest of the arguments decides.
+const KEEP: &[&str] = &["add_facts", "set_var"];
+
+pub(crate) fn call(
+    host: &PlanHost<'_>,
+    preview: &Preview,
+    run: Run,
+    evaluator: &mut Evaluator<'_>,
+    call: Call<'_>,
+) -> Eval {
+    let given = Given::of(&call.arguments);
+    if !given.steps.is_empty() {
+        if READ.contains(&call.name) {
+            return Ok(host.unknown(&call.arguments, None));
+        }
+        let others = call
+            .arguments
+            .split_last()
+            .map_or(&[][..], |(_, others)| others);
+        let decides = CHANGE.contains(&call.name)
+            || KEEP.contains(&call.name) && others.iter().any(Value::has_unknown);
+        if decides {
+            host.decide(&given.steps);
+        }
+    }
+    let outer = preview.given.replace(given);
+    let result = run(host, evaluator, call);
+    let given = preview.given.replace(outer);
+    if let Err(unwind) = &result
+        && matches!(**unwind, Unwind::Error(_))
+        && !given.steps.is_empty()
+    {
+        host.decide(&given.steps);
+    }
+    result
+}

@@ -1,0 +1,203 @@
+//! A plan that is looked at before it is run. Main type: [`Preview`].
+//!
+//! What reads is done; what has an effect is told in an event and not done, and gives [`Unknown`]s, which
+//! say from which effect they would come. The rule that must hold: an effect that is not said to depend on
+//! a result is the same whatever that result is, as long as the effects before it succeed.
+
+mod call;
+mod effect;
+mod end;
+mod task;
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+
+use evaluator::{Eval, Place, Unknowns};
+use pcore::Value;
+use plans::{Told, Work};
+use serde_json::{Map, Value as Json, json};
+
+pub(crate) use self::call::call;
+pub(crate) use self::effect::{Effect, Way};
+pub(crate) use self::end::ended;
+pub(crate) use self::task::name as task_name;
+use crate::host::PlanHost;
+use crate::objects::{Steps, Unknown, named, steps_in_all};
+
+/// What one branch of a preview knows of its way.
+pub(crate) struct Preview {
+    pub(crate) kind: plans::Preview,
+    /// The results that decided what is evaluated now.
+    decided: RefCell<Steps>,
+    /// What the plan function that is called now was given.
+    given: RefCell<Given>,
+}
+
+/// What was given to a plan function that is not known.
+#[derive(Default)]
+struct Given {
+    steps: Steps,
+    /// The parameters among it.
+    names: BTreeSet<String>,
+    /// It is not even known which parameters there are.
+    all: bool,
+}
+
+/// What all branches of a preview have in common.
+#[derive(Default)]
+pub(crate) struct Tally {
+    effects: Cell<u32>,
+    sent: Cell<u32>,
+    depending: Cell<u32>,
+    maybe: Cell<u32>,
+    decisions: Cell<u32>,
+    /// The results that decided something anywhere.
+    decided: RefCell<Steps>,
+}
+
+impl Preview {
+    /// A branch that begins where so much was decided.
+    pub(crate) fn new(kind: plans::Preview, decided: Steps) -> Self {
+        Self {
+            kind,
+            decided: RefCell::new(decided),
+            given: RefCell::default(),
+        }
+    }
+
+    pub(crate) fn decided(&self) -> Steps {
+        self.decided.borrow().clone()
+    }
+
+    /// What follows depends on these.
+    pub(crate) fn decide(&self, steps: &Steps) {
+        self.decided.borrow_mut().extend(steps);
+    }
+
+    /// The plan function that is called now was given this, too.
+    pub(crate) fn also_given(&self, value: &Value) {
+        self.given.borrow_mut().add(value);
+    }
+}
+
+impl Given {
+    fn of(arguments: &[Value]) -> Self {
+        let mut given = Self::default();
+        arguments.iter().for_each(|it| given.add(it));
+        given
+    }
+
+    fn add(&mut self, value: &Value) {
+        self.steps.extend(steps_in_all([value]));
+        self.all |= value.is_unknown();
+        let entries = value.as_hash().into_iter().flat_map(|hash| hash.iter());
+        let unknown = entries.filter(|(_, value)| value.has_unknown());
+        self.names.extend(unknown.map(|(key, _)| key.to_string()));
+    }
+}
+
+impl PlanHost<'_> {
+    /// What follows in this branch depends on these; so does what any branch learns of the plan's state.
+    pub(crate) fn decide(&self, steps: &Steps) {
+        if let Some(preview) = &self.preview {
+            preview.decide(steps);
+            self.run.tally.decided.borrow_mut().extend(steps);
+        }
+    }
+
+    /// This branch reads what others may have written.
+    pub(crate) fn reads_shared(&self) {
+        if let Some(preview) = &self.preview {
+            preview.decide(&self.run.tally.decided.borrow());
+        }
+    }
+
+    /// The same as an `Unknown`.
+    pub(crate) fn unknown(&self, values: &[Value], text: Option<String>) -> Value {
+        Value::object(Unknown::new(steps_in_all(values), text))
+    }
+
+    /// Says in an event what a preview found.
+    fn tell_preview(
+        &self,
+        kind: &'static str,
+        place: &Place,
+        details: Map<String, Json>,
+    ) -> Eval<()> {
+        let message = details.get("message").and_then(Json::as_str);
+        let told = Told {
+            kind: kind.to_owned(),
+            message: message.unwrap_or_default().to_owned(),
+            details,
+        };
+        let arguments = Json::Object(told.details.clone());
+        self.step(kind, place, arguments, Work::Tell(told))?;
+        Ok(())
+    }
+
+    /// Where something stands: in a step of a YAML plan, which has no places of its own, that step.
+    fn placed(&self, place: &Place) -> Place {
+        let step = self.step_place.borrow();
+        match &*step {
+            Some(step) if place.file.is_none() => step.clone(),
+            _ => place.clone(),
+        }
+    }
+}
+
+impl Unknowns for PlanHost<'_> {
+    fn made_of(&self, values: &[Value], text: Option<String>) -> Value {
+        self.unknown(values, text)
+    }
+
+    fn depends_on(&self, values: &[Value]) {
+        self.decide(&steps_in_all(values));
+    }
+
+    fn goes_on(&self, values: &[Value], place: &Place, how: &str) -> Eval<()> {
+        let steps = steps_in_all(values);
+        self.decide(&steps);
+        let decisions = &self.run.tally.decisions;
+        decisions.set(decisions.get() + 1);
+        let place = self.placed(place);
+        let site = site(&place);
+        let message = format!(
+            "{site}: the result of {} decides here; the preview goes on {how}",
+            named(&steps)
+        );
+        let details = json!({
+            "site": site, "depends_on": steps, "goes_on": how, "message": message,
+        });
+        let details = details.as_object().cloned().unwrap_or_default();
+        self.tell_preview("preview_decision", &place, details)
+    }
+}
+
+/// `module/plans/init.pp:12`.
+pub(crate) fn site(place: &Place) -> String {
+    let file = place.file.as_deref().unwrap_or_default();
+    let below = file
+        .rsplit_once("/modules/")
+        .map_or(file, |(_, below)| below);
+    match place.line {
+        0 => below.to_owned(),
+        line => format!("{below}:{line}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_site_is_named_from_its_module_on() {
+        let place = |file: &str, line| Place {
+            file: Some(file.into()),
+            line,
+            column: 3,
+        };
+        let file = "/srv/environments/modules/modules/m/plans/init.pp";
+        assert_eq!(site(&place(file, 12)), "m/plans/init.pp:12");
+        assert_eq!(site(&place("a.pp", 0)), "a.pp");
+    }
+}

@@ -1,0 +1,101 @@
+//! Whether a task could be run as the plan wants it. Main function: [`check`].
+//!
+//! The rule that must hold: what the job engine would refuse is refused here in its words, and what the
+//! task's metadata calls a secret is shown nowhere.
+
+use std::collections::BTreeSet;
+
+use evaluator::Eval;
+use jobs::RunTaskError;
+use pxp::task::{ParamProblem, TaskMetadata, TaskName, validate_params};
+use serde_json::{Map, Value as Json, json};
+
+use crate::failure;
+use crate::functions::Action;
+use crate::host::PlanHost;
+
+/// What the metadata of a task says.
+pub(super) struct Checked {
+    pub(super) supports_noop: bool,
+    sensitive: Vec<String>,
+}
+
+impl Checked {
+    /// Parameters without those that the task calls secret.
+    pub(super) fn shown(&self, mut parameters: Json) -> Json {
+        for name in &self.sensitive {
+            if let Some(value) = parameters.get_mut(name) {
+                *value = json!(pcore::REDACTED);
+            }
+        }
+        parameters
+    }
+}
+
+/// Looks at the task's metadata; a step. `unknown`: parameters whose values are not known, or nothing, if not
+/// even the parameters are.
+pub(super) fn check(
+    host: &PlanHost<'_>,
+    action: &Action<'_>,
+    noop: bool,
+    unknown: Option<BTreeSet<String>>,
+) -> Eval<Checked> {
+    let params = action.params.clone();
+    let told = host.code.task(action.object, move |name, metadata| {
+        let problems = match unknown {
+            Some(unknown) => problems(metadata, &params, &unknown),
+            None => Vec::new(),
+        };
+        let refused = match (problems.is_empty(), noop && !metadata.supports_noop) {
+            (false, _) => Some(RunTaskError::Parameters {
+                task: name.to_string(),
+                problems,
+            }),
+            (_, true) => Some(RunTaskError::NoopUnsupported(name.to_string())),
+            _ => None,
+        };
+        if let Some(error) = refused {
+            return json!({"error": plans::refused_task(&error)});
+        }
+        let parameters = metadata.parameters.iter().flatten();
+        let sensitive = parameters.filter(|(_, about)| about.sensitive);
+        let sensitive: Vec<&String> = sensitive.map(|(name, _)| name).collect();
+        json!({"supports_noop": metadata.supports_noop, "sensitive": sensitive})
+    });
+    let told = told.map_err(|fault| failure::plain("bolt/unknown-task", fault))?;
+    if let Some(error) = told.get("error") {
+        return Err(failure::raised(failure::of_json(error)));
+    }
+    let names = told["sensitive"].as_array().into_iter().flatten();
+    Ok(Checked {
+        supports_noop: told["supports_noop"] == json!(true),
+        sensitive: names.filter_map(Json::as_str).map(str::to_owned).collect(),
+    })
+}
+
+/// What is wrong whatever the unknown parameters are.
+fn problems(
+    metadata: &TaskMetadata,
+    params: &Map<String, Json>,
+    unknown: &BTreeSet<String>,
+) -> Vec<ParamProblem> {
+    let is_certain = |problem: &ParamProblem| match problem {
+        ParamProblem::WrongType { path, .. } => {
+            let name = path.split(['.', '[']).next().unwrap_or_default();
+            !unknown.contains(name)
+        }
+        _ => true,
+    };
+    let mut problems = validate_params(metadata, params).err().unwrap_or_default();
+    problems.retain(is_certain);
+    problems
+}
+
+/// The name of a task, as the job engine reads it.
+pub(crate) fn name(text: &str) -> Result<TaskName, RunTaskError> {
+    text.parse::<TaskName>()
+        .map_err(|error| RunTaskError::TaskName {
+            name: text.to_owned(),
+            reason: error.to_string(),
+        })
+}

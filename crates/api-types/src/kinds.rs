@@ -158,6 +158,8 @@ kinds! {
     PLAN_FINISHED = 409 "puppetlabs.orchestrator/plan-already-finished";
     /// The plan job has not failed, so it cannot go on.
     PLAN_NOT_FAILED = 409 "tutti/plan-not-failed";
+    /// The plan job is a preview, which does not go on.
+    PLAN_PREVIEW = 409 "tutti/plan-preview";
     /// The plan has taken no such step.
     UNKNOWN_STEP = 404 "tutti/unknown-step";
     /// The step waits for no answer.

@@ -28,6 +28,7 @@ pub mod paging;
 pub mod parameters;
 pub mod ping;
 pub mod plan_jobs;
+pub mod plan_noop;
 pub mod plans;
 pub mod puppetdb;
 pub mod rbac;
@@ -63,6 +64,7 @@ pub use ping::{PingCommand, PingItem, PingReply};
 pub use plan_jobs::{
     PlanEvent, PlanEvents, PlanJob, PlanJobList, PlanJobsQuery, PlanStep, PlanSteps, PlanStepsQuery,
 };
+pub use plan_noop::PlanNoop;
 pub use plans::{
     EnvironmentPlanRunCommand, PlanAnswerCommand, PlanDetail, PlanFinishCommand, PlanList,
     PlanName, PlanParam, PlanParamKind, PlanResumeCommand, PlanResumed, PlanRunCommand,

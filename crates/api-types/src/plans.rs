@@ -7,7 +7,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::defaults::{ENVIRONMENT, PLAN_NAME_CHARS, SENSITIVE_NAMES};
-use crate::{ApiError, EnvironmentCode, Object, limits, strict};
+use crate::{ApiError, EnvironmentCode, Object, PlanNoop, limits, plan_noop, strict};
 
 /// `POST command/plan_run`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -34,6 +34,15 @@ pub struct PlanRunCommand {
     /// How long the plan may take, in seconds; 0 or absent: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u64>,
+    /// `true`: what the plan would do is shown and not done; `"run"`: but tasks that support it run in noop
+    /// mode.
+    #[serde(
+        default,
+        deserialize_with = "strict::null_is_default",
+        skip_serializing_if = "PlanNoop::is_off"
+    )]
+    #[schema(schema_with = plan_noop::schema)]
+    pub noop: PlanNoop,
 }
 
 /// `POST command/environment_plan_run`.
@@ -59,6 +68,15 @@ pub struct EnvironmentPlanRunCommand {
     /// How long the plan may take, in seconds; 0 or absent: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u64>,
+    /// `true`: what the plan would do is shown and not done; `"run"`: but tasks that support it run in noop
+    /// mode.
+    #[serde(
+        default,
+        deserialize_with = "strict::null_is_default",
+        skip_serializing_if = "PlanNoop::is_off"
+    )]
+    #[schema(schema_with = plan_noop::schema)]
+    pub noop: PlanNoop,
 }
 
 /// A parameter that is a value, or stands for nodes.

@@ -67,3 +67,12 @@ pub(crate) const PASTED_BYTES: usize = 16 << 10;
 
 /// Directories below one that is validated: a module has six levels, an environment nine.
 pub(crate) const SOURCE_DEPTH_MAX: usize = 64;
+
+/// Targets that a preview names on a line; the others are counted.
+pub(crate) const PREVIEW_TARGETS: usize = 5;
+
+/// Parameters that a preview shows of one step; `--format json` has all.
+pub(crate) const PREVIEW_PARAMETERS: usize = 12;
+
+/// Letters of a parameter's value: one line of a terminal.
+pub(crate) const PREVIEW_VALUE_CHARS: usize = 100;

@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ::plans::{Launch, PlanError};
+use ::plans::{Launch, PlanError, Preview};
 use api_types::{
-    ApiError, EnvironmentPlanRunCommand, Object, PlanName, PlanParam, PlanParamKind,
+    ApiError, EnvironmentPlanRunCommand, Object, PlanName, PlanNoop, PlanParam, PlanParamKind,
     PlanRunCommand, ScopeKind, kinds,
 };
 use axum::Json;
@@ -45,6 +45,7 @@ pub(crate) async fn run(
         description: command.description,
         userdata: command.userdata,
         timeout: command.timeout,
+        noop: command.noop,
     };
     started(&api, &base, &caller, asked).await
 }
@@ -64,6 +65,7 @@ pub(crate) async fn environment_run(
         description: command.description,
         userdata: command.userdata,
         timeout: command.timeout,
+        noop: command.noop,
     };
     started(&api, &base, &caller, asked).await
 }
@@ -75,6 +77,7 @@ struct Asked {
     description: String,
     userdata: Object,
     timeout: Option<u64>,
+    noop: PlanNoop,
 }
 
 async fn started(api: &Shared, base: &Base, caller: &Caller, asked: Asked) -> Started {
@@ -130,6 +133,11 @@ fn launch(caller: &Caller, asked: Asked) -> Result<Launch, ApiError> {
         description: asked.description,
         userdata: asked.userdata,
         timeout: timeout.map(Duration::from_secs),
+        preview: match asked.noop {
+            PlanNoop::Off => None,
+            PlanNoop::Show => Some(Preview::Show),
+            PlanNoop::Run => Some(Preview::RunNoop),
+        },
         owner: caller.0.login.clone(),
         owner_id: caller.0.user_id.clone(),
     })

@@ -107,6 +107,7 @@ pub(super) fn refusal(error: PlanError) -> Failure {
         PlanError::Unknown(number) => (kinds::UNKNOWN_JOB, number, None),
         PlanError::Finished { number, .. } => (kinds::PLAN_FINISHED, number, None),
         PlanError::NotFailed { number, .. } => (kinds::PLAN_NOT_FAILED, number, None),
+        PlanError::Preview(number) => (kinds::PLAN_PREVIEW, number, None),
         PlanError::UnknownStep { plan, step } => (kinds::UNKNOWN_STEP, plan, Some(step)),
         PlanError::NotAsked { plan, step } => (kinds::NOT_ASKED, plan, Some(step)),
         PlanError::TooMany(plans) => {
@@ -134,6 +135,7 @@ mod tests {
         let (number, plan) = (7, 7);
         for (error, status, kind) in [
             (PlanError::TooMany(9), 503, "tutti/too-many-plans"),
+            (PlanError::Preview(7), 409, "tutti/plan-preview"),
             (
                 PlanError::Unknown(7),
                 404,

@@ -63,6 +63,26 @@ async fn a_plan_runs_and_its_plan_job_tells_what_came_of_it() {
 }
 
 #[tokio::test]
+async fn a_plan_is_looked_at_as_it_is_asked_for() {
+    let world = World::new().await;
+    let body = |noop: &Value| json!({"plan_name": "test::rollout", "params": {"targets": "a"}, "noop": noop});
+    for (noop, shown) in [
+        (json!(true), Some(json!(true))),
+        (json!("run"), Some(json!("run"))),
+        (json!(false), None),
+        (Value::Null, None),
+    ] {
+        let number = started(&world, "plan_run", body(&noop)).await;
+        let over = plan_job(&world, &number).await;
+        assert_eq!(over["options"].get("noop"), shown.as_ref(), "{noop}");
+    }
+    let params = json!({"targets": {"value": "a"}});
+    let typed = json!({"plan_name": "test::rollout", "params": params, "noop": "run"});
+    let number = started(&world, "environment_plan_run", typed).await;
+    assert_eq!(plan_job(&world, &number).await["options"]["noop"], "run");
+}
+
+#[tokio::test]
 async fn whatever_is_wrong_with_a_command_is_told_before_anything_runs() {
     let world = World::new().await;
     let modules = world
@@ -134,10 +154,22 @@ async fn whatever_is_wrong_with_a_command_is_told_before_anything_runs() {
             "description",
         ),
         (
-            json!({"plan_name": "test::asks", "noop": true}),
+            json!({"plan_name": "test::asks", "noop": "show"}),
             400,
             VALIDATION,
-            "`noop`",
+            "expected true, false or \\\"run\\\"",
+        ),
+        (
+            json!({"plan_name": "test::asks", "noop": 1}),
+            400,
+            VALIDATION,
+            "noop: invalid type",
+        ),
+        (
+            json!({"plan_name": "test::asks", "dry": true}),
+            400,
+            VALIDATION,
+            "`dry`",
         ),
     ] {
         let reply = command(&world, "plan_run", body).await;

@@ -2,7 +2,7 @@
 
 use api_types::{PlanEvent, PlanEvents};
 
-use super::follow;
+use super::{follow, preview};
 use crate::client::Client;
 use crate::shown::{Shown, json};
 use crate::terminal::{self, dim, harmless};
@@ -35,6 +35,10 @@ pub(super) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
 
 pub(super) fn print(events: &[PlanEvent]) {
     for event in events {
+        if let Some(lines) = preview::lines(event) {
+            lines.iter().for_each(|line| say!("{line}"));
+            continue;
+        }
         let time = dim(event.timestamp);
         let kind = terminal::name(harmless(&event.kind));
         say!("{time}  {kind}  {}", harmless(&event.message));

@@ -4,11 +4,11 @@
 //! to the server and its outcome is the same whether somebody watches or not.
 
 use api_types::{PlanAnswerCommand, PlanEvent, PlanEvents, PlanJob, PlanName, StopPlanCommand};
-use serde_json::Value;
+use serde_json::{Value, json as object};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::question::Question;
-use super::read;
+use super::{preview, read};
 use crate::client::Client;
 use crate::defaults::{PLAN_POLL, RECONNECT_ATTEMPTS, RECONNECT_FIRST, RECONNECT_MAX};
 use crate::shown::json;
@@ -52,6 +52,11 @@ pub(super) async fn follow_from(
     let path = ["orchestrator", "v1", "plan_jobs", number];
     let job: PlanJob = client.get(&path, &[]).await?;
     match format {
+        // The effects are in the events.
+        Format::Json if preview::is_one(&job) => {
+            let events = super::events::all(client, number).await?;
+            json(&object!({"plan_job": job, "events": events}));
+        }
         Format::Json => json(&job),
         Format::Human => read::outcome(&job),
     }
@@ -247,6 +252,9 @@ fn note(text: &str) {
 
 /// An event as whoever watches reads it. The end is told with the result.
 fn lines(event: &PlanEvent) -> Vec<String> {
+    if let Some(lines) = preview::lines(event) {
+        return lines;
+    }
     let text = match event.message.is_empty() {
         true => event.kind.as_str(),
         false => event.message.as_str(),

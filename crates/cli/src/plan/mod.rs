@@ -2,6 +2,7 @@
 
 mod events;
 mod follow;
+mod preview;
 mod question;
 mod read;
 mod run;
@@ -21,6 +22,7 @@ pub enum Verb {
   tutti plan run deploy::rollout version=1.4.2 -n web1.example.com,web2.example.com
   tutti plan run deploy::rollout --query 'nodes[certname] { certname ~ \"^web\" }'
   tutti plan run deploy::rollout --params @rollout.json --no-wait
+  tutti plan run deploy::rollout --params @rollout.json --noop
 
 What the plan asks is answered here where this is a terminal, and with `tutti plan approve` elsewhere.
 Ctrl-C asks the server to stop the plan; a second Ctrl-C leaves it alone.")]

@@ -3,7 +3,7 @@
 use api_types::{PlanDetail, PlanJob, PlanJobList, PlanList};
 use serde_json::{Value, json as object};
 
-use super::events;
+use super::{events, preview};
 use crate::client::Client;
 use crate::defaults::JOBS_SHOWN;
 use crate::shown::{Shown, json};
@@ -198,12 +198,13 @@ pub(super) fn outcome(job: &PlanJob) {
     let result = job.result.as_ref().filter(|result| !result.is_null());
     let lines = match (job.state.as_str(), result) {
         ("failure", Some(error)) if error["msg"].is_string() => error_lines(error),
+        (_, Some(result)) if preview::is_one(job) => preview::summary(result),
         (_, result) => result.into_iter().flat_map(result_lines).collect(),
     };
     for line in lines {
         say!("    {line}");
     }
-    if job.state == "failure" {
+    if job.state == "failure" && !preview::is_one(job) {
         let name = harmless(&job.name);
         say!(
             "{}",
@@ -233,5 +234,9 @@ fn error_lines(error: &Value) -> Vec<String> {
 
 fn plan(job: &PlanJob) -> String {
     let name = job.options.get("plan_name").and_then(Value::as_str);
-    harmless(name.unwrap_or_default())
+    let name = harmless(name.unwrap_or_default());
+    match preview::is_one(job) {
+        true => format!("{name} (preview)"),
+        false => name,
+    }
 }

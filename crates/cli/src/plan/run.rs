@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use api_types::{
-    EnvironmentPlanRunCommand, Object, PlanDetail, PlanName, PlanParam, PlanRunCommand,
+    EnvironmentPlanRunCommand, Object, PlanDetail, PlanName, PlanNoop, PlanParam, PlanRunCommand,
 };
 
 use super::follow;
@@ -31,6 +31,15 @@ pub struct Options {
     /// How long the plan may take: seconds, or 15m, 4h, 1d
     #[arg(long, value_name = "TIME", value_parser = crate::span::seconds)]
     timeout: Option<u64>,
+    /// Show what the plan would do, and do nothing; with =run, tasks that support it run in noop mode
+    #[arg(
+        long,
+        value_name = "run",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "show"
+    )]
+    noop: Option<Noop>,
     /// Why; kept with the plan job
     #[arg(long)]
     description: Option<String>,
@@ -39,6 +48,26 @@ pub struct Options {
     no_wait: bool,
     #[command(flatten)]
     shown: Shown,
+}
+
+/// How much of a plan is only looked at.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Noop {
+    /// All of it
+    #[value(hide = true)]
+    Show,
+    /// Tasks that support it run in noop mode
+    Run,
+}
+
+impl Noop {
+    fn asked(noop: Option<Self>) -> PlanNoop {
+        match noop {
+            None => PlanNoop::Off,
+            Some(Self::Show) => PlanNoop::Show,
+            Some(Self::Run) => PlanNoop::Run,
+        }
+    }
 }
 
 pub(super) async fn run(options: Options, client: &Client) -> Result<u8, Failure> {
@@ -55,6 +84,7 @@ pub(super) async fn run(options: Options, client: &Client) -> Result<u8, Failure
         description: options.description.unwrap_or_default(),
         userdata: Object::new(),
         timeout: options.timeout,
+        noop: Noop::asked(options.noop),
     };
     let number = started(client, command, nodes).await?.name;
     if options.no_wait {
@@ -65,7 +95,12 @@ pub(super) async fn run(options: Options, client: &Client) -> Result<u8, Failure
     if format == Format::Human {
         let (number, plan) = (harmless(&number), harmless(&options.plan));
         let (number, plan) = (terminal::heading(number), terminal::heading(plan));
-        say!("Plan job {number}: {plan}\n");
+        let looked = match options.noop {
+            None => "",
+            Some(Noop::Show) => " (preview: nothing is done)",
+            Some(Noop::Run) => " (preview: only tasks that support noop run, in noop mode)",
+        };
+        say!("Plan job {number}: {plan}{looked}\n");
     }
     follow::follow(client, &number, format).await
 }
@@ -104,6 +139,7 @@ async fn started(
         description: command.description,
         userdata: command.userdata,
         timeout: command.timeout,
+        noop: command.noop,
     };
     client.post(&path("environment_plan_run"), &command).await
 }

@@ -304,3 +304,91 @@ async fn a_plan_that_is_resumed_is_followed_behind_its_earlier_end() {
     assert_eq!(ran.code, 0);
     assert!(ran.printed.contains("\nagain\n"), "{}", ran.printed);
 }
+
+fn looked_at(noop: Value, result: Value) -> Answers {
+    let effect = |number: u32, function: &str, object: &str, more: Value| {
+        let mut details = json!({"number": number, "function": function, "object": object,
+            "targets": [], "target_count": 0, "parameters": {}, "noop": false, "sent": false,
+            "description": "", "site": "deploy/plans/rollout.pp:7", "depends_on": [],
+            "may_depend_on": []});
+        for (key, value) in more.as_object().unwrap() {
+            details[key] = value.clone();
+        }
+        ("preview", details, "a sentence")
+    };
+    let told = [
+        effect(
+            1,
+            "run_command",
+            "uptime\nhostname",
+            json!({"targets": ["web1"], "target_count": 1}),
+        ),
+        (
+            "preview_decision",
+            json!({"depends_on": [1]}),
+            "deploy/plans/rollout.pp:8: the result of step 1 decides here",
+        ),
+        effect(
+            2,
+            "run_task",
+            "package",
+            json!({
+            "targets": ["web1", "web2", "web3", "web4", "web5", "web6"], "target_count": 100,
+            "parameters": {"name": "<result of step 1>", "tags": ["a"], "none": null},
+            "depends_on": [1], "may_depend_on": [3, 4], "description": "puts it there"}),
+        ),
+        effect(
+            3,
+            "run_task",
+            "careful",
+            json!({"sent": true, "noop": true}),
+        ),
+        ("plan_finished", json!({}), "The plan ended: success"),
+    ];
+    let mut answers = answers("success", result, &told);
+    for answer in &mut answers {
+        if answer.0 == JOB {
+            answer.2["options"]["noop"] = noop.clone();
+        }
+    }
+    answers
+}
+
+#[tokio::test]
+async fn a_plan_is_looked_at_before_it_is_run() {
+    let result = json!({"preview": {"noop": true, "effects": 3, "sent": 1, "depending": 1,
+        "maybe_depending": 1, "decisions": 1}, "result": {"done": "<result of step 1>"}});
+    let fake = Fake::start(looked_at(json!(true), result)).await;
+    let line = "tutti plan run deploy::rollout targets=a --noop";
+    let ran = fake.run(&words(line)).await;
+    assert_eq!((ran.code, ran.error.as_str()), (0, ""));
+    assert_snapshot!("plan_preview", ran.printed);
+    assert_eq!(fake.body(RUN)["noop"], true);
+    let ran = fake.run(&words("tutti plan jobs 12")).await;
+    assert_snapshot!("plan_preview_job", ran.printed);
+    let ran = fake.run(&words(&format!("{line} --format json"))).await;
+    let printed: Value = serde_json::from_str(&ran.printed).unwrap();
+    assert_eq!(printed["plan_job"]["options"]["noop"], true);
+    assert_eq!(printed["events"][2]["details"]["depends_on"], json!([1]));
+}
+
+#[tokio::test]
+async fn a_preview_that_ends_early_says_where() {
+    let early = json!({"at": "deploy/plans/rollout.pp:9", "because": "no such file", "kind": "x",
+        "depends_on": [1, 2]});
+    let result = json!({"preview": {"effects": 1, "sent": 0, "ended_early": early}});
+    let fake = Fake::start(looked_at(json!("run"), result)).await;
+    let ran = fake
+        .run(&words(
+            "tutti plan run deploy::rollout targets=a --noop=run",
+        ))
+        .await;
+    assert_eq!(ran.code, 0);
+    assert_snapshot!("plan_preview_early", ran.printed);
+    assert_eq!(fake.body(RUN)["noop"], "run");
+    // What stands behind a blank is the plan's.
+    let ran = fake
+        .run(&words("tutti plan run --noop deploy::rollout targets=a"))
+        .await;
+    assert_eq!(ran.code, 0, "{}", ran.error);
+}

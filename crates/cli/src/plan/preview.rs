@@ -1,0 +1,159 @@
+//! What a plan would do, for people. Main functions: [`lines`] of an event, [`summary`] of the end.
+//!
+//! The rule: what depends on a result that nobody knows is marked where it stands, not only counted.
+
+use api_types::{Object, PlanEvent, PlanJob};
+use serde_json::Value;
+
+use crate::defaults::{PREVIEW_PARAMETERS, PREVIEW_TARGETS, PREVIEW_VALUE_CHARS};
+use crate::terminal::{self, dim, harmless};
+use crate::values::result_lines;
+
+/// Whether the plan was only looked at.
+pub(super) fn is_one(job: &PlanJob) -> bool {
+    job.options.contains_key("noop")
+}
+
+/// The event of a preview as people read it; `None`: it is another event.
+pub(super) fn lines(event: &PlanEvent) -> Option<Vec<String>> {
+    match event.kind.as_str() {
+        "preview" => Some(effect(&event.details)),
+        "preview_decision" => {
+            let message = harmless(&event.message);
+            Some(vec![terminal::warn(format!("  ?  {message}"))])
+        }
+        _ => None,
+    }
+}
+
+fn effect(details: &Object) -> Vec<String> {
+    let text = |key: &str| details.get(key).and_then(Value::as_str).unwrap_or_default();
+    let flag = |key: &str| details.get(key) == Some(&Value::Bool(true));
+    let number = details.get("number").and_then(Value::as_u64).unwrap_or(0);
+    let mut object = text("object").lines();
+    let first = harmless(object.next().unwrap_or_default());
+    let number = terminal::heading(format!("{number:>3}."));
+    let function = terminal::name(harmless(text("function")));
+    let site = dim(harmless(text("site")));
+    let mut lines = vec![format!("{number} {function} {first}  {site}")];
+    let mut add = |line: String| lines.push(format!("     {line}"));
+    object.map(harmless).for_each(&mut add);
+    if !text("description").is_empty() {
+        add(dim(harmless(text("description"))));
+    }
+    targets(details).into_iter().for_each(&mut add);
+    parameters(details).into_iter().for_each(&mut add);
+    match (flag("sent"), flag("noop")) {
+        (true, _) => add(terminal::noop("is run in noop mode")),
+        (false, true) => add(terminal::noop("in noop mode")),
+        _ => {}
+    }
+    for (key, words) in [
+        ("depends_on", "depends on the result of"),
+        ("may_depend_on", "may depend on the result of"),
+    ] {
+        if let Some(steps) = steps(details.get(key)) {
+            add(terminal::warn(format!("{words} {steps}")));
+        }
+    }
+    lines
+}
+
+fn targets(details: &Object) -> Option<String> {
+    let names = details.get("targets").and_then(Value::as_array)?;
+    let count = details.get("target_count").and_then(Value::as_u64);
+    let count = count.and_then(|count| usize::try_from(count).ok());
+    let shown: Vec<String> = names
+        .iter()
+        .take(PREVIEW_TARGETS)
+        .map(|name| harmless(name.as_str().unwrap_or_default()))
+        .collect();
+    if shown.is_empty() {
+        return None;
+    }
+    let more = count.unwrap_or(names.len()).saturating_sub(shown.len());
+    let more = match more {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!("on {}{more}", shown.join(", ")))
+}
+
+fn parameters(details: &Object) -> Vec<String> {
+    let entries = match details.get("parameters") {
+        Some(Value::Object(entries)) => entries,
+        _ => return Vec::new(),
+    };
+    let given = entries.iter().filter(|(_, value)| !value.is_null());
+    let mut lines: Vec<String> = given
+        .map(|(key, value)| {
+            let text = match value {
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            let text = harmless(text.lines().next().unwrap_or_default());
+            let mut shown: String = text.chars().take(PREVIEW_VALUE_CHARS).collect();
+            if shown.len() < text.len() {
+                shown.push('…');
+            }
+            format!("{}: {shown}", dim(harmless(key)))
+        })
+        .collect();
+    let more = lines.len().saturating_sub(PREVIEW_PARAMETERS);
+    if more > 0 {
+        lines.truncate(PREVIEW_PARAMETERS);
+        lines.push(dim(format!("and {more} more parameters")));
+    }
+    lines
+}
+
+/// `step 3`, `steps 3, 4`.
+fn steps(value: Option<&Value>) -> Option<String> {
+    let numbers = value.and_then(Value::as_array)?;
+    let names: Vec<String> = numbers.iter().map(Value::to_string).collect();
+    match names.as_slice() {
+        [] => None,
+        [only] => Some(format!("step {only}")),
+        several => Some(format!("steps {}", several.join(", "))),
+    }
+}
+
+/// What a preview comes to.
+pub(super) fn summary(result: &Value) -> Vec<String> {
+    let preview = &result["preview"];
+    let count = |key: &str| preview[key].as_u64().unwrap_or(0);
+    let (effects, sent) = (count("effects"), count("sent"));
+    let done = match sent {
+        0 => "nothing was done".to_owned(),
+        sent => format!("{sent} of them ran in noop mode, nothing else was done"),
+    };
+    let plural = if effects == 1 { "step" } else { "steps" };
+    let mut lines = vec![format!("the plan would take {effects} {plural}; {done}")];
+    let marked = |key: &str, one: &str, several: &str| match count(key) {
+        0 => None,
+        1 => Some(terminal::warn(format!("1 step {one}"))),
+        count => Some(terminal::warn(format!("{count} steps {several}"))),
+    };
+    let unknown = "on results that nobody knows yet";
+    let (one, several) = (format!("depends {unknown}"), format!("depend {unknown}"));
+    lines.extend(marked("depending", &one, &several));
+    let maybe = "may depend on results by which the plan decides before";
+    lines.extend(marked("maybe_depending", maybe, maybe));
+    let early = &preview["ended_early"];
+    if early.is_object() {
+        let text = |key: &str| harmless(early[key].as_str().unwrap_or_default());
+        let needs = steps(early.get("depends_on")).unwrap_or_default();
+        let at = text("at");
+        lines.push(terminal::warn(format!(
+            "it was seen as far as {at}: how it goes on depends on the result of {needs}"
+        )));
+        lines.push(dim(text("because")));
+    }
+    let given = &result["result"];
+    if !given.is_null() {
+        lines.push("it would give:".to_owned());
+        let given = result_lines(given);
+        lines.extend(given.into_iter().map(|line| format!("    {line}")));
+    }
+    lines
+}

@@ -152,6 +152,8 @@ kinds! {
     UNKNOWN_TASK = 404 "puppetlabs.orchestrator/unknown-task";
     /// No such plan in the environment.
     UNKNOWN_PLAN = 404 "puppetlabs.orchestrator/unknown-plan";
+    /// The plan's file cannot be read as a plan; details carry `file`.
+    INVALID_PLAN = 422 "bolt/invalid-plan";
     /// The event is not of that plan job, or there is none.
     MISMATCHED_EVENT = 404 "puppetlabs.orchestrator/mismatched-job-event-id";
     /// The plan job is over; start a new one.

@@ -60,6 +60,12 @@ pub(crate) fn refusal(error: CodeError) -> Failure {
                 .with("environment", json!(environment.as_str()))
                 .into()
         }
+        CodeError::Plan { path, problem } => {
+            // As with environments, the path on the server's disk is not told.
+            let file = path.file_name().unwrap_or_default().to_string_lossy();
+            let invalid = ApiError::new(kinds::INVALID_PLAN, format!("{file}: {problem}"));
+            invalid.with("file", json!(file)).into()
+        }
         CodeError::Io { .. } => Failure::internal("read the code", &error),
         // The code is wrong, and who asks for it is who can put it right.
         _ => ApiError::new(kinds::UNKNOWN, text).into(),

@@ -183,7 +183,7 @@ async fn whatever_is_wrong_with_a_command_is_told_before_anything_runs() {
         ("test::odd", "odd.yaml"),
     ] {
         let reply = command(&world, "plan_run", named(plan)).await;
-        is(&reply, 500, "puppetlabs.orchestrator/unknown-error");
+        is(&reply, 422, "bolt/invalid-plan");
         assert!(reply.text().contains(place), "{place}: {}", reply.text());
     }
     let jobs = world.ok(&format!("{V1}/plan_jobs")).await;

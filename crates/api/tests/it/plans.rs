@@ -436,7 +436,9 @@ async fn plans_are_shown_to_all_and_permitted_to_those_who_may_run_them() {
     assert_eq!(secret["permitted"], false);
 
     let broken = world.get(&format!("{V1}/plans/test/broken")).await;
-    assert_eq!(broken.status, StatusCode::INTERNAL_SERVER_ERROR);
+    assert_eq!(broken.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(broken.kind(), "bolt/invalid-plan");
+    assert_eq!(broken.json()["details"], json!({"file": "broken.pp"}));
     let text = broken.text();
     assert!(
         text.contains("broken.pp") && text.contains("line: 1"),

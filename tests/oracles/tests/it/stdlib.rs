@@ -174,11 +174,13 @@ fn ours(program: &str) -> Json {
 
 /// Texts of Ruby itself: there any refusal will do.
 fn is_rubys(text: &str) -> bool {
-    const RUBYS: [&str; 22] = [
+    const RUBYS: [&str; 23] = [
         "wrong number of arguments (given",
         "wrong argument type",
         "comparison of",
         "unexpected token",
+        // what is left of it where multi_json is installed
+        "JSON::ParserError",
         "invalid base64",
         "end pattern with unmatched",
         "premature end of char-class",

@@ -7,7 +7,7 @@
 use std::ffi::{CString, OsString};
 use std::fs::{DirBuilder, File};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, chown, fchown};
+use std::os::unix::fs::{DirBuilderExt, fchown, lchown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -139,17 +139,22 @@ impl Private {
         Ok(Held(self.directory.clone()))
     }
 
-    /// Gives everything in it to the user.
+    /// Gives everything in it to the user, what is deepest first: as long as a directory above is the
+    /// agent's, he can put nothing else in the place of what is handed over. Links are not followed.
     pub(crate) fn hand_over(&self) -> io::Result<()> {
-        let mut left = vec![self.directory.clone()];
-        while let Some(path) = left.pop() {
-            if path.is_dir() {
+        let mut all = vec![self.directory.clone()];
+        let mut next = 0;
+        while let Some(path) = all.get(next).cloned() {
+            if path.symlink_metadata()?.is_dir() {
                 for entry in path.read_dir()? {
-                    left.push(entry?.path());
+                    all.push(entry?.path());
                 }
             }
-            // A parent is the user's own only when what is in it is.
-            chown(&path, Some(self.uid), Some(self.gid))?;
+            next += 1;
+        }
+        // Whatever is in a directory was found after it.
+        for path in all.iter().rev() {
+            lchown(path, Some(self.uid), Some(self.gid))?;
         }
         Ok(())
     }
@@ -245,5 +250,30 @@ mod tests {
         };
         let error = private.make().unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+    }
+
+    #[test]
+    fn a_link_is_handed_over_and_not_what_it_leads_to() {
+        use std::os::unix::fs::MetadataExt;
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let place = tempfile::tempdir().unwrap();
+        let (inside, outside) = (place.path().join("inside"), place.path().join("outside"));
+        std::fs::create_dir_all(inside.join("deep")).unwrap();
+        std::fs::write(inside.join("deep/file"), "x").unwrap();
+        std::fs::write(&outside, "x").unwrap();
+        std::os::unix::fs::symlink(&outside, inside.join("deep/link")).unwrap();
+        let private = Private {
+            directory: inside.clone(),
+            uid: 65_534,
+            gid: 65_534,
+        };
+        private.hand_over().unwrap();
+        let owner = |path: &Path| path.symlink_metadata().unwrap().uid();
+        for given in ["", "deep", "deep/file", "deep/link"] {
+            assert_eq!(owner(&inside.join(given)), 65_534, "{given}");
+        }
+        assert_eq!(owner(&outside), 0);
     }
 }

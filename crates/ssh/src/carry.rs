@@ -67,6 +67,7 @@ const CANCELLED: &str = "it was cancelled before it started";
 impl Run {
     /// Carries it out. The end comes before the clean-up, so that nobody waits for that.
     pub(crate) async fn carry(self) -> (End, Option<Left>) {
+        let connection = self.connection();
         let dialled = tokio::select! {
             dialled = dial(&self.certname, &self.connection, &self.host_keys) => dialled,
             () = self.cancel.cancelled() => return (End::NotStarted(CANCELLED.to_owned()), None),
@@ -76,10 +77,9 @@ impl Run {
             Err(error) => return (End::NotStarted(error.to_string()), None),
         };
         let nonce = Uuid::new_v4().simple().to_string();
-        let connection = Arc::clone(&self.connection);
         let mut left = Left {
             session,
-            connection: Arc::clone(&self.connection),
+            connection: Arc::clone(&connection),
             directory: None,
             certname: self.certname.clone(),
             nonce: nonce.clone(),
@@ -103,6 +103,17 @@ impl Run {
         (end, Some(left))
     }
 
+    /// The connection, as the user whom the request names.
+    fn connection(&self) -> Arc<Connection> {
+        match &self.work.run_as {
+            Some(user) => Arc::new(Connection {
+                run_as: Some(user.clone()),
+                ..Connection::clone(&self.connection)
+            }),
+            None => Arc::clone(&self.connection),
+        }
+    }
+
     /// Everything before the program. `made` is the directory as soon as it is there.
     async fn prepare(&self, host: &Host<'_>, made: &mut Option<String>) -> Result<Ready, String> {
         let directory = host.make_directory().await?;
@@ -114,12 +125,8 @@ impl Run {
             let input = Input::File(content);
             host.upload(directory, path, true, input, size).await?;
         }
-        let rendered = self.work.input.as_ref();
-        let rendered = rendered.map(|input| input.render(directory));
+        let rendered = self.work.render(directory);
         let mut ready = Ready::default();
-        let Some(rendered) = rendered else {
-            return Ok(ready);
-        };
         if !rendered.variables.is_empty() {
             let bytes = rendered.variables.into_bytes();
             host.upload_bytes(directory, VARIABLES, bytes).await?;

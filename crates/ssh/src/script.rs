@@ -102,6 +102,11 @@ impl<'a> Scripts<'a> {
                     script.push_str(&quote(argument));
                 }
             }
+            Program::Place {
+                path,
+                destination,
+                mode,
+            } => script.push_str(&place(&file(path.as_str()), &quote(destination), *mode)),
         }
         if input {
             script.extend([" < ", &file(INPUT)]);
@@ -147,4 +152,18 @@ impl<'a> Scripts<'a> {
             Some(_) => format!("sudo -S -H -p {} -u {user} {script}", quote(&self.prompt)),
         }
     }
+}
+
+/// Puts `from` in the place of `to`, whole or not at all: a file beside it is renamed. What was there
+/// keeps its mode; a link is not followed.
+fn place(from: &str, to: &str, mode: u32) -> String {
+    let said = "echo \"$d exists and is not a file\" >&2; exit 1";
+    sh(&format!(
+        "d={to}; p=${{d%/*}}; p=${{p:-/}}; t=; \
+         trap '[ -z \"$t\" ] || rm -f -- \"$t\"' EXIT; \
+         if [ -h \"$d\" ] || {{ [ -e \"$d\" ] && [ ! -f \"$d\" ]; }}; then {said}; fi; \
+         mkdir -p -- \"$p\" && t=$(mktemp \"$p/.tutti-XXXXXXXXXX\") || exit 1; \
+         if [ -f \"$d\" ]; then cp -p -- \"$d\" \"$t\" || exit 1; else chmod {mode:o} \"$t\" || exit 1; fi; \
+         cat {from} > \"$t\" && mv -f -- \"$t\" \"$d\" && t= && printf downloaded"
+    ))
 }

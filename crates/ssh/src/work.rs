@@ -3,7 +3,12 @@
 //! The rule: decided from the request alone, without a connection; names become paths only as
 //! [`FilePath`], and parameters become variables only when a shell can hold them.
 
-use pxp::action::{self, CommandParams, FilePath, FileSpec, ScriptParams, Sha256, TaskParams};
+use std::collections::BTreeMap;
+
+use pxp::action::{
+    self, CommandParams, FileKind, FileParams, FilePath, FileSpec, RunWithParams, ScriptParams,
+    Sha256, TaskParams,
+};
 use pxp::task::choose_implementation;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -12,12 +17,21 @@ use serde_json::{Map, Value};
 /// needs an agent.
 const FEATURES: [&str; 1] = ["shell"];
 
+/// The mode of a new file, if the request names none.
+const NEW_FILE_MODE: u32 = 0o644;
+/// What of a mode a request may set: no set-user-id and the like.
+const PERMISSIONS: u32 = 0o777;
+
 /// What is to be done, less where.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Work {
     pub(crate) files: Vec<Upload>,
     pub(crate) program: Program,
     pub(crate) input: Option<TaskInput>,
+    /// Beside the task's own.
+    pub(crate) variables: BTreeMap<String, String>,
+    /// Another user than the connection's.
+    pub(crate) run_as: Option<String>,
 }
 
 /// A file that is put below the run's own directory before it starts.
@@ -36,6 +50,13 @@ pub(crate) enum Program {
     },
     /// A line for the node's `sh`.
     Line(String),
+    /// One of the files takes the place of another.
+    Place {
+        path: FilePath,
+        destination: String,
+        /// Of a file that is not there yet.
+        mode: u32,
+    },
 }
 
 /// A task's parameters and how it takes them.
@@ -49,6 +70,7 @@ pub(crate) struct TaskInput {
 }
 
 /// The parameters as the task gets them.
+#[derive(Default)]
 pub(crate) struct Rendered {
     pub(crate) stdin: Vec<u8>,
     /// A piece of shell that sets variables; empty: none.
@@ -63,24 +85,59 @@ impl Work {
             ("command", "run") => {
                 let CommandParams { command } = parse(params)?;
                 without_nul("the command", &command)?;
-                Ok(Self {
-                    files: Vec::new(),
-                    program: Program::Line(command),
-                    input: None,
-                })
+                Ok(Self::of(Vec::new(), Program::Line(command)))
             }
             ("script", "run") => of_script(parse(params)?),
+            ("file", "download") => of_file(parse(params)?),
+            ("task" | "command" | "script", "run_with") => {
+                let RunWithParams { run, run_as, env } = parse(params)?;
+                let mut work = Self::read(module, "run", &run)?;
+                for (name, value) in &env {
+                    variable(name, value)?;
+                }
+                work.variables = env;
+                work.run_as = run_as;
+                Ok(work)
+            }
             _ => Err(format!(
-                "`{module} {action}` needs an agent on the node; over SSH there are tasks, commands \
-                 and scripts"
+                "`{module} {action}` needs an agent on the node; over SSH there are tasks, commands, \
+                 scripts and single files"
             )),
         }
     }
 }
 
+impl Work {
+    fn of(files: Vec<Upload>, program: Program) -> Self {
+        Self {
+            files,
+            program,
+            input: None,
+            variables: BTreeMap::new(),
+            run_as: None,
+        }
+    }
+
+    /// Everything that the program is told, for a run whose files are in `directory`.
+    pub(crate) fn render(&self, directory: &str) -> Rendered {
+        let rendered = self.input.as_ref().map(|input| input.render(directory));
+        let mut rendered = rendered.unwrap_or_default();
+        for (name, value) in &self.variables {
+            export(&mut rendered.variables, name, value);
+        }
+        rendered
+    }
+}
+
+/// Appends the shell's words for a variable.
+fn export(to: &mut String, name: &str, value: &str) {
+    let value = crate::quote::quote(value);
+    to.extend([name, "=", &value, "; export ", name, "\n"]);
+}
+
 impl TaskInput {
     /// For a run whose files are in `directory`.
-    pub(crate) fn render(&self, directory: &str) -> Rendered {
+    fn render(&self, directory: &str) -> Rendered {
         let mut values = self.values.clone();
         if self.installdir {
             values.insert("_installdir".to_owned(), Value::from(directory));
@@ -96,14 +153,7 @@ impl TaskInput {
                 Value::String(text) => text.clone(),
                 other => other.to_string(),
             };
-            let text = crate::quote::quote(&text);
-            variables.push_str("PT_");
-            variables.push_str(name);
-            variables.push('=');
-            variables.push_str(&text);
-            variables.push_str("; export PT_");
-            variables.push_str(name);
-            variables.push('\n');
+            export(&mut variables, &format!("PT_{name}"), &text);
         }
         Rendered { stdin, variables }
     }
@@ -122,14 +172,49 @@ fn of_script(params: ScriptParams) -> Result<Work, String> {
         path: path.clone(),
         sha256: params.script.sha256,
     };
-    Ok(Work {
-        files: vec![upload],
-        program: Program::File {
-            path,
-            arguments: params.arguments,
-        },
-        input: None,
-    })
+    let arguments = params.arguments;
+    Ok(Work::of(vec![upload], Program::File { path, arguments }))
+}
+
+/// One file, since each request is one program.
+fn of_file(params: FileParams) -> Result<Work, String> {
+    let mode = params.mode.unwrap_or(NEW_FILE_MODE) & PERMISSIONS;
+    let [file] = <[_; 1]>::try_from(params.files)
+        .map_err(|_| "over SSH, files are put in place one at a time".to_owned())?;
+    let sha256 = file.sha256.filter(|_| file.kind == FileKind::File);
+    let sha256 = sha256.ok_or("over SSH, only files are put in place")?;
+    without_nul("the destination", &file.destination)?;
+    let is_sound = file.destination.starts_with('/') && !file.destination.ends_with('/');
+    if !is_sound {
+        return Err(format!(
+            "{:?} is no absolute path of a file",
+            file.destination
+        ));
+    }
+    let path: FilePath = "content".parse().expect("a plain word is a path");
+    let upload = Upload {
+        path: path.clone(),
+        sha256,
+    };
+    let destination = file.destination;
+    let program = Program::Place {
+        path,
+        destination,
+        mode,
+    };
+    Ok(Work::of(vec![upload], program))
+}
+
+/// A variable that a shell can hold.
+fn variable(name: &str, value: &str) -> Result<(), String> {
+    let mut bytes = name.bytes();
+    let first = bytes.next();
+    let fits = first.is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    match fits {
+        true => without_nul(name, value),
+        false => Err(format!("{name:?} is no name of a variable")),
+    }
 }
 
 fn of_task(params: TaskParams) -> Result<Work, String> {
@@ -175,19 +260,15 @@ fn of_task(params: TaskParams) -> Result<Work, String> {
     if variables {
         check_variables(&values)?;
     }
-    Ok(Work {
-        files,
-        program: Program::File {
-            path,
-            arguments: Vec::new(),
-        },
-        input: Some(TaskInput {
-            values,
-            stdin,
-            variables,
-            installdir,
-        }),
-    })
+    let arguments = Vec::new();
+    let mut work = Work::of(files, Program::File { path, arguments });
+    work.input = Some(TaskInput {
+        values,
+        stdin,
+        variables,
+        installdir,
+    });
+    Ok(work)
 }
 
 /// On standard input, in variables.

@@ -183,6 +183,9 @@ const KINDS: &[(&str, &str)] = &[
     ("deploy", "deploy"),
     ("task", "task"),
     ("plan_task", "plan_task"),
+    ("plan_command", "plan_command"),
+    ("plan_script", "plan_script"),
+    ("plan_upload", "plan_upload"),
 ];
 
 impl JobsOrder {

@@ -124,6 +124,9 @@ pub const PING_TIMEOUT: Duration = Duration::from_secs(10);
 /// Nodes of one job or ping: twice the largest fleet that one server is meant for.
 pub const SCOPE_NODES: usize = 100_000;
 
+/// The name of a user of a node; Linux has 32 bytes, directories of users up to 256.
+pub const USER_BYTES: usize = 256;
+
 /// Age at which finished jobs are deleted, PE's `job_prune_days_threshold`.
 pub const PRUNE_AFTER: Duration = Duration::from_secs(30 * 24 * 3_600);
 /// How often that is looked after.

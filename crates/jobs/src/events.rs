@@ -10,10 +10,14 @@ use uuid::Uuid;
 use crate::kind::Kind;
 use crate::over_ssh::Via;
 use crate::state::{JobState, RunState};
+use crate::verdict::clip;
 
 /// The run of a node was given up and its real outcome came afterwards. The one event that may
 /// stand behind a job's last.
 pub const NODE_LATE_OUTCOME: &str = "node_late_outcome";
+
+/// A node's agent has no module for what the job does, and gets a task in its place.
+pub(crate) const NODE_AS_TASK: &str = "node_as_task";
 
 /// The key of a run's details that says how its node was reached.
 const TRANSPORT: &str = "transport";
@@ -21,8 +25,8 @@ const SSH: &str = "ssh";
 
 pub(crate) fn running(kind: Kind, node: &Certname, noop: bool, at_ms: i64) -> NewEvent {
     let text = match kind {
-        Kind::Task => format!("Started on {node} ..."),
         Kind::Puppet => format!("Started puppet run on {node} ..."),
+        _ => format!("Started on {node} ..."),
     };
     let detail = json!({"noop": noop});
     of_node(node, "node_running", at_ms, &detail, text)
@@ -66,6 +70,15 @@ pub(crate) fn ended(
         _ => json!({"message": message}),
     });
     of_node(node, kind, at_ms, &detail, text)
+}
+
+/// `words` are the agent's.
+pub(crate) fn as_task(node: &Certname, task: &str, words: &str, at_ms: i64) -> NewEvent {
+    let words = clip(words);
+    let detail = json!({"task": task, "message": words});
+    let text =
+        format!("The agent of {node} cannot do it ({words}); it gets the task {task} instead");
+    of_node(node, NODE_AS_TASK, at_ms, &detail, text)
 }
 
 /// `told` says in words how it ended; `result` is the outcome in the shape of a run's result, unless it is too large for an event.

@@ -1,17 +1,21 @@
 //! What a job does on its nodes, and what follows from that.
 //!
-//! [`Kind`]; the rule: whatever differs between tasks and Puppet runs (the module that is asked, the
-//! slots that are taken, the words of events, the shape of results) is chosen by it and nowhere else.
+//! [`Kind`]; the rule: whatever differs between tasks, commands and Puppet runs (the module that is asked,
+//! the slots that are taken, the words of events, the shape of results) is chosen by it and nowhere else.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use pxp::action;
+use pki::seal::SealKey;
+use pxp::action::{self, ActionResult, RunWithParams};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use store::JobNumber;
 
+use crate::outcome::{self, Circumstances, Shaped};
 use crate::over_ssh::OverSsh;
+use crate::program;
 use crate::scheduler::Pool;
 use crate::state::JobState;
 
@@ -20,6 +24,12 @@ use crate::state::JobState;
 pub(crate) enum Kind {
     /// A task.
     Task,
+    /// A line for the shell.
+    Command,
+    /// A file of the server that is run.
+    Script,
+    /// A file of the server that is put in place.
+    Upload,
     /// An on-demand Puppet run.
     Puppet,
 }
@@ -33,7 +43,20 @@ pub(crate) struct Action {
     /// Nodes that are reached over SSH by the job's own word.
     #[serde(default)]
     pub(crate) over_ssh: Arc<OverSsh>,
+    /// What agents without the module get in its place.
+    #[serde(default)]
+    pub(crate) task: Option<Arc<AsTask>>,
 }
+
+/// A task that does what a module does.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct AsTask {
+    pub(crate) name: String,
+    pub(crate) params: Box<RawValue>,
+}
+
+/// What agents of ours do beside `run`.
+pub(crate) const RUN_WITH: &str = "run_with";
 
 /// The command of jobs that run Puppet.
 pub(crate) const DEPLOY: &str = "deploy";
@@ -44,25 +67,53 @@ impl Kind {
     /// Whose slots its runs take.
     pub(crate) fn pool(self) -> Pool {
         match self {
-            Self::Task => Pool::Actions,
             Self::Puppet => Pool::Compiles,
+            _ => Pool::Actions,
         }
     }
 
     /// The states that a job enters when it is made, as PE has them.
     pub(crate) fn first_states(self) -> &'static [JobState] {
         match self {
-            Self::Task => &[JobState::Ready],
             Self::Puppet => &[JobState::New, JobState::Ready],
+            _ => &[JobState::Ready],
         }
     }
 
     /// From a job's command as it is stored.
     pub(crate) fn of(command: &str) -> Self {
-        if command == DEPLOY {
-            Self::Puppet
-        } else {
-            Self::Task
+        match command {
+            DEPLOY => Self::Puppet,
+            "command" => Self::Command,
+            "script" => Self::Script,
+            "upload" => Self::Upload,
+            _ => Self::Task,
+        }
+    }
+
+    /// A job's command as it is stored, and what a job with it is called as a step of a plan.
+    pub(crate) fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Task => ("task", "plan_task"),
+            Self::Command => ("command", "plan_command"),
+            Self::Script => ("script", "plan_script"),
+            Self::Upload => ("upload", "plan_upload"),
+            Self::Puppet => (DEPLOY, DEPLOY),
+        }
+    }
+
+    /// A run's end from what its agent says of the action. `as_task`: a task stood in for the module.
+    pub(crate) fn shape(
+        self,
+        as_task: bool,
+        result: &ActionResult,
+        known: Circumstances,
+        keep: Option<&SealKey>,
+    ) -> Shaped {
+        match self {
+            Self::Command | Self::Script if as_task => program::of_task(result, known),
+            Self::Command | Self::Script => program::shape(result, known),
+            Self::Task | Self::Upload | Self::Puppet => outcome::shape(result, known, keep),
         }
     }
 }
@@ -76,12 +127,44 @@ impl Action {
             action: action.to_owned(),
             params: Arc::from(params),
             over_ssh: Arc::default(),
+            task: None,
         }
     }
 
     pub(crate) fn over_ssh(self, over_ssh: OverSsh) -> Self {
         let over_ssh = Arc::new(over_ssh);
         Self { over_ssh, ..self }
+    }
+
+    /// As another user, or with variables; that is another action, so that agents which know only `run`
+    /// refuse it.
+    pub(crate) fn with(self, run_as: Option<String>, env: BTreeMap<String, String>) -> Self {
+        if run_as.is_none() && env.is_empty() {
+            return self;
+        }
+        let said = match self.action == RUN_WITH {
+            true => action::decode::<RunWithParams>(&self.params).ok(),
+            false => None,
+        };
+        let mut with = said.unwrap_or_else(|| RunWithParams {
+            run: RawValue::to_owned(&self.params),
+            run_as: None,
+            env: BTreeMap::new(),
+        });
+        with.run_as = run_as.or(with.run_as);
+        with.env.extend(env);
+        Self {
+            action: RUN_WITH.to_owned(),
+            params: Arc::from(action::encode(&with)),
+            ..self
+        }
+    }
+
+    /// With a task for agents without the module.
+    pub(crate) fn or_task(self, name: &str, params: Box<RawValue>) -> Self {
+        let name = name.to_owned();
+        let task = Some(Arc::new(AsTask { name, params }));
+        Self { task, ..self }
     }
 
     /// With the job's number, where the node is told it: Puppet writes it into its report.
@@ -115,8 +198,28 @@ mod tests {
     }
 
     #[test]
+    fn a_user_and_variables_are_another_action() {
+        let none = BTreeMap::new;
+        let action = || Action::new("script", "run", action::encode(&json!({"a": 1})));
+        assert_eq!(action().with(None, none()).action, "run");
+        let env = BTreeMap::from([("A".to_owned(), "b".to_owned())]);
+        let both = action()
+            .with(None, env)
+            .with(Some("web".to_owned()), none());
+        assert_eq!(both.action, "run_with");
+        let told: Value = serde_json::from_str(both.params.get()).unwrap();
+        assert_eq!(
+            told,
+            json!({"run": {"a": 1}, "run_as": "web", "env": {"A": "b"}})
+        );
+    }
+
+    #[test]
     fn a_deploy_runs_puppet_and_everything_else_is_read_as_a_task() {
         assert_eq!(Kind::of("deploy"), Kind::Puppet);
-        assert_eq!(Kind::of("task"), Kind::Task);
+        for kind in [Kind::Task, Kind::Command, Kind::Script, Kind::Upload] {
+            assert_eq!(Kind::of(kind.names().0), kind);
+        }
+        assert_eq!(Kind::of("anything"), Kind::Task);
     }
 }

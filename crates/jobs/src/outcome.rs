@@ -67,26 +67,22 @@ pub(crate) fn shape(
         result.insert("_output_info".to_owned(), info);
     }
     let cancelled = outcome.cancelled;
-    let mut state = match () {
-        () if cancelled && known.cancelling == Some(CancelReason::Timeout) => RunState::Errored,
-        () if cancelled || outcome.timed_out => RunState::Failed,
+    let state = match state_of_process(outcome, exit_code, known) {
+        ended if cancelled || outcome.timed_out => ended,
         // The agent speaks, not the task: it could not run it, or not read what it left.
-        () if result
+        _ if result
             .get("_error")
             .is_some_and(|error| error["kind"] == KIND_AGENT) =>
         {
             RunState::Errored
         }
         // A task may report its failure by `_error` alone; Bolt counts that as failed, too.
-        () if exit_code != 0 || result.contains_key("_error") => RunState::Failed,
-        () => RunState::Finished,
+        RunState::Finished if result.contains_key("_error") => RunState::Failed,
+        ended => ended,
     };
     if state != RunState::Finished && (cancelled || !result.contains_key("_error")) {
         let error = error(outcome, exit_code, stderr, stdout.is_empty(), known);
         result.insert("_error".to_owned(), error);
-    }
-    if outcome.timed_out {
-        state = RunState::Errored;
     }
     let message = if state == RunState::Finished {
         String::new()
@@ -122,6 +118,26 @@ pub(crate) fn unreadable(problem: &str) -> Shaped {
     }
 }
 
+/// How a process ended, by what is known of it alone.
+pub(crate) fn state_of_process(
+    outcome: &ActionResult,
+    exit_code: i64,
+    known: Circumstances,
+) -> RunState {
+    let timed_out = outcome.cancelled && known.cancelling == Some(CancelReason::Timeout);
+    match () {
+        () if timed_out || outcome.timed_out => RunState::Errored,
+        () if outcome.cancelled || exit_code != 0 => RunState::Failed,
+        () => RunState::Finished,
+    }
+}
+
+/// Whether this is not an action's output, but what its agent says of it.
+pub(crate) fn is_agents_error(stdout: &str) -> bool {
+    let error = task_output(stdout).remove("_error");
+    error.is_some_and(|error| error["kind"] == KIND_AGENT)
+}
+
 fn task_output(stdout: &str) -> Map<String, Value> {
     // Cheap refusal first: most plain output does not begin like an object.
     let object = if stdout.trim_start().starts_with('{') {
@@ -133,7 +149,7 @@ fn task_output(stdout: &str) -> Map<String, Value> {
 }
 
 /// Exit codes 128 to 255 of a stock agent arrive as -128 to -1.
-fn exit_code(outcome: &ActionResult, known: Circumstances) -> i64 {
+pub(crate) fn exit_code(outcome: &ActionResult, known: Circumstances) -> i64 {
     match outcome.exitcode {
         code @ -128..0 if known.stock_agent => code + 256,
         code => code,
@@ -141,7 +157,7 @@ fn exit_code(outcome: &ActionResult, known: Circumstances) -> i64 {
 }
 
 /// With a secret in the output, its raw bytes are kept back.
-fn output_info(outcome: &ActionResult, has_secret: bool) -> Option<Value> {
+pub(crate) fn output_info(outcome: &ActionResult, has_secret: bool) -> Option<Value> {
     let mut info = Map::new();
     if outcome.stdout_truncated {
         info.insert("truncated".to_owned(), Value::from(true));
@@ -156,7 +172,7 @@ fn output_info(outcome: &ActionResult, has_secret: bool) -> Option<Value> {
     (!info.is_empty()).then_some(Value::Object(info))
 }
 
-fn error(
+pub(crate) fn error(
     outcome: &ActionResult,
     exit_code: i64,
     stderr: &str,
@@ -201,7 +217,7 @@ fn task_message(outcome: &ActionResult, exit_code: i64, stderr: &str, silent: bo
     }
 }
 
-fn message_of(result: &Map<String, Value>) -> String {
+pub(crate) fn message_of(result: &Map<String, Value>) -> String {
     let words = result
         .get("_error")
         .and_then(|error| error.get("msg"))
@@ -209,7 +225,7 @@ fn message_of(result: &Map<String, Value>) -> String {
     clip(words.unwrap_or("the task reported an error without a message")).to_owned()
 }
 
-fn details(outcome: &ActionResult, exit_code: i64, stderr: &str) -> Value {
+pub(crate) fn details(outcome: &ActionResult, exit_code: i64, stderr: &str) -> Value {
     let mut details = Map::from_iter([("exit_code".to_owned(), Value::from(exit_code))]);
     if !stderr.is_empty() {
         let kept = &stderr[..stderr.floor_char_boundary(DETAILS_STDERR_BYTES)];

@@ -3,10 +3,11 @@
 //! [`Preparation`] reads the code, checks the parameters and keeps the secrets apart. The rule:
 //! past this point a secret stands only in the sealed part of the job and in memory.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use deploy::{Blobs, Code, EnvironmentName, EnvironmentNameError, Task};
+use deploy::{BlobError, Blobs, Code, EnvironmentName, EnvironmentNameError, Task};
 use pcp::Certname;
 use pki::seal::SealKey;
 use pxp::action::{self, FileSpec, FileUri, TaskParams};
@@ -16,9 +17,10 @@ use store::NewJob;
 use telemetry::Tracer;
 
 use crate::clock::Clock;
-use crate::defaults::RUN_TIMEOUT_MAX;
+use crate::defaults::{RUN_TIMEOUT_MAX, USER_BYTES};
 use crate::engine::{Prepared, Target};
 use crate::kind::{Action, Kind};
+use crate::native::Native;
 use crate::outcome::REDACTED;
 use crate::request::{RunTaskError, TaskRequest};
 use crate::resolve::Resolve;
@@ -44,6 +46,7 @@ impl Preparation {
             None => targets(&request.scope, &request.environment, &*self.resolve).await?,
         };
         check_limits(request.concurrency, request.timeout).map_err(RunTaskError::Limit)?;
+        check_user(&request)?;
         let (environment, name, task) = self.read(&request).await?;
         if request.noop && !task.metadata.supports_noop {
             return Err(RunTaskError::NoopUnsupported(request.task));
@@ -56,17 +59,24 @@ impl Preparation {
         })?;
         let sensitive = sensitive_names(&valid, &request);
         let mut options = options(&request, &nodes, &valid, &sensitive);
-        let kind = match request.plan_job {
-            Some(_) => "plan_task",
-            None => "task",
-        };
-        let trace = JobTrace::begin(&self.tracer, kind, nodes.len());
+        let kind = request.native.as_ref().map_or(Kind::Task, Native::kind);
+        let (command, step) = kind.names();
+        let name_of_kind = request.plan_job.map_or(command, |_| step);
+        let trace = JobTrace::begin(&self.tracer, name_of_kind, nodes.len());
         JobTrace::note(trace.as_ref(), &mut options);
         let keeps_secrets = request.mark.is_some();
+        let native = self.native(&request, &environment).await?;
         let params = task_params(&environment, name, task, valid, request.noop);
+        let params = action::encode(&params);
+        // Who cannot run it as somebody else must not run it at all.
+        let action = match (native, request.run_as.clone()) {
+            (Some(native), None) => native.or_task(&request.task, params),
+            (Some(native), user) => native.with(user, BTreeMap::new()),
+            (None, user) => Action::new("task", "run", params).with(user, BTreeMap::new()),
+        };
         let row = NewJob {
-            command: "task".to_owned(),
-            kind: kind.to_owned(),
+            command: command.to_owned(),
+            kind: name_of_kind.to_owned(),
             task: Some(request.task),
             environment: environment.to_string(),
             options: options.to_string(),
@@ -85,8 +95,8 @@ impl Preparation {
         let job = Prepared {
             row,
             targets: nodes.into_iter().map(Target::from).collect(),
-            kind: Kind::Task,
-            action: Action::new("task", "run", action::encode(&params)).over_ssh(request.over_ssh),
+            kind,
+            action: action.over_ssh(request.over_ssh),
             timeout: request.timeout.unwrap_or(self.run_timeout),
             concurrency: request.concurrency,
             noop: request.noop,
@@ -95,6 +105,23 @@ impl Preparation {
             trace,
         };
         Ok(job.sealed(&self.seal))
+    }
+
+    /// What agents do by a module of their own, with its files kept for them.
+    async fn native(
+        &self,
+        request: &TaskRequest,
+        environment: &EnvironmentName,
+    ) -> Result<Option<Action>, BlobError> {
+        let Some(native) = request.native.clone() else {
+            return Ok(None);
+        };
+        let (environment, blobs) = (environment.clone(), self.blobs.clone());
+        // Keeping files blocks.
+        let kept = tokio::task::spawn_blocking(move || native.action(&environment, &blobs));
+        kept.await
+            .expect("keeping files does not panic, and blocking tasks are not aborted")
+            .map(Some)
     }
 
     /// The task's code, as it is now; its files are kept for as long as agents may fetch them.
@@ -152,6 +179,30 @@ pub(crate) fn check_limits(
     }
 }
 
+/// Names of users are looked up on nodes, and given to `sudo` over SSH.
+fn check_user(request: &TaskRequest) -> Result<(), RunTaskError> {
+    let Some(user) = &request.run_as else {
+        return Ok(());
+    };
+    let why = match user.as_str() {
+        _ if matches!(request.native, Some(Native::Upload { .. })) => {
+            "files are put in place by the agent's own user"
+        }
+        "" => "the name is empty",
+        name if name.len() > USER_BYTES => "the name is too long",
+        name if name.starts_with(['-', '#', '+']) => "a user's name does not begin so",
+        name if name
+            .chars()
+            .any(|c| c.is_control() || c.is_whitespace() || c == ':') =>
+        {
+            "a user's name has no blanks, colons and control characters"
+        }
+        _ => return Ok(()),
+    };
+    let user = user.clone();
+    Err(RunTaskError::RunAs { user, why })
+}
+
 /// The parameters to be kept apart: those that the metadata names, and those that the caller does.
 fn sensitive_names(valid: &ValidParams, request: &TaskRequest) -> Vec<String> {
     let mut names = valid.sensitive.clone();
@@ -182,9 +233,10 @@ fn options(
         )
     };
     let params: Map<String, Value> = valid.params.iter().map(shown).collect();
-    json!({
+    let native = request.native.as_ref().map(Native::shown);
+    let mut options = json!({
         "task": request.task,
-        "params": params,
+        "params": native.unwrap_or(Value::Object(params)),
         "sensitive": sensitive,
         "scope": request.scope.shown(nodes),
         "noop": request.noop,
@@ -195,7 +247,11 @@ fn options(
         "timeout": request.timeout.map(|timeout| timeout.as_secs()),
         "scheduled-job-id": request.slot.map(|slot| slot.schedule),
         "plan_job": request.plan_job,
-    })
+    });
+    if let Some(user) = &request.run_as {
+        options["run_as"] = Value::from(user.as_str());
+    }
+    options
 }
 
 fn task_params(

@@ -12,6 +12,7 @@ use pxp::task::ParamProblem;
 use serde_json::{Map, Value};
 use store::{PlanMark, SlotKey};
 
+use crate::native::Native;
 use crate::over_ssh::OverSsh;
 use crate::plan_jobs::PlanJobError;
 use crate::submit::SubmitError;
@@ -28,6 +29,11 @@ pub struct TaskRequest {
     pub params: Map<String, Value>,
     /// Names of parameters to be treated as secret, beside those that the metadata names.
     pub sensitive: Vec<String>,
+    /// What agents do by a module of their own instead, if they have it; then the task is what they do
+    /// otherwise, and what rights are needed for.
+    pub native: Option<Native>,
+    /// The user of the nodes who runs it; whoever agents run things as otherwise.
+    pub run_as: Option<String>,
     /// Where.
     pub scope: Scope,
     /// What `scope` comes to, where the caller knows already.
@@ -99,6 +105,14 @@ pub enum RunTaskError {
     /// The task does not say that it can.
     #[error("`{0}` does not support noop (its metadata has no `supports_noop`)")]
     NoopUnsupported(String),
+    /// The user whom it is to run as cannot be one.
+    #[error("it cannot run as {user:?}: {why}")]
+    RunAs {
+        /// As asked.
+        user: String,
+        /// What is wrong.
+        why: &'static str,
+    },
     /// A limit that makes no sense.
     #[error("{0}")]
     Limit(&'static str),

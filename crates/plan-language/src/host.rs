@@ -33,6 +33,8 @@ pub(crate) struct PlanHost<'b> {
     pub(crate) preview: Option<Preview>,
     /// The step of a YAML plan that is carried out.
     pub(crate) step_place: RefCell<Option<Place>>,
+    /// The user as whom nodes run what the plan does there; their agents' own otherwise.
+    pub(crate) run_as: RefCell<Option<String>>,
 }
 
 impl<'b> PlanHost<'b> {
@@ -45,6 +47,7 @@ impl<'b> PlanHost<'b> {
             plan: Cell::new(plan),
             preview: None,
             step_place: RefCell::default(),
+            run_as: RefCell::default(),
         }
         .looking(Steps::new())
     }
@@ -53,6 +56,12 @@ impl<'b> PlanHost<'b> {
     pub(crate) fn looking(mut self, decided: Steps) -> Self {
         let kind = self.run.launch.preview;
         self.preview = kind.map(|kind| Preview::new(kind, decided));
+        self
+    }
+
+    /// For a branch of a plan that runs as this user.
+    pub(crate) fn running_as(self, user: Option<String>) -> Self {
+        self.run_as.replace(user);
         self
     }
 

@@ -186,12 +186,20 @@ pub(crate) const STATEMENTS: &[&str] = &[
 
 /// What the events call the start of these tasks, which are how commands, scripts and files come to
 /// nodes; of every other task, [`TASK_START`].
-const STARTS: &[(&str, &str)] = &[
-    ("bolt_shim::command", "command_start"),
-    ("bolt_shim::script", "script_start"),
-    ("bolt_shim::upload", "upload_start"),
-    ("apply_helpers::apply_catalog", "apply_start"),
-    ("apply_helpers::custom_facts", "apply_prep_start"),
+const STARTS: &[(&str, &str, &str)] = &[
+    ("bolt_shim::command", "command_start", "a command"),
+    ("bolt_shim::script", "script_start", "a script"),
+    ("bolt_shim::upload", "upload_start", "an upload"),
+    (
+        "apply_helpers::apply_catalog",
+        "apply_start",
+        "task apply_helpers::apply_catalog",
+    ),
+    (
+        "apply_helpers::custom_facts",
+        "apply_prep_start",
+        "task apply_helpers::custom_facts",
+    ),
 ];
 const TASK_START: &str = "task_start";
 
@@ -207,11 +215,12 @@ pub(crate) fn join(
         sql: STEP,
         values: vec![Value::Int(plan_job), Value::Int(job.get())],
     };
-    let start = STARTS.iter().find(|(name, _)| Some(*name) == task);
-    let kind = start.map_or(TASK_START, |(_, kind)| kind);
-    let message = match task {
-        Some(task) => format!("Started task {task} as job {job}"),
-        None => format!("Started job {job}"),
+    let start = STARTS.iter().find(|(name, ..)| Some(*name) == task);
+    let kind = start.map_or(TASK_START, |(_, kind, _)| kind);
+    let message = match (start, task) {
+        (Some((.., what)), _) => format!("Started {what} as job {job}"),
+        (None, Some(task)) => format!("Started task {task} as job {job}"),
+        (None, None) => format!("Started job {job}"),
     };
     let event = NewPlanEvent {
         kind: kind.to_owned(),

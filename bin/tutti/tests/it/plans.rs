@@ -138,7 +138,20 @@ plan site(TargetSpec $nodes, Sensitive[String] $pw) {
   upload_file('site/motd', "/tmp/tutti-plan-test-${greeted.count}", 'node1.test')
   $read = run_command("cat /tmp/tutti-plan-test-2; rm /tmp/tutti-plan-test-2", 'node1.test')
   $ran = run_script('site/say.sh', 'node1.test', arguments => ['a b'], _env_vars => { 'WHO' => 'me' })
+  $wrote = write_file("a secret\n", '/tmp/tutti-plan-wrote', 'node0.test')
+  $hid = write_file(Sensitive('hidden'), '/tmp/tutti-plan-hid', 'node0.test')
+  $files = run_command(
+    'cat /tmp/tutti-plan-wrote /tmp/tutti-plan-hid; stat -c %a /tmp/tutti-plan-wrote; rm /tmp/tutti-plan-wrote /tmp/tutti-plan-hid',
+    'node0.test'
+  )
+  $as_nobody = run_command('id -un', 'node0.test', _run_as => 'nobody', _catch_errors => true)
+  $script_as = run_script('site/who.sh', 'node0.test', _run_as => 'nobody', _catch_errors => true)
+  $no_one = run_command('id -un', 'node0.test', _run_as => 'no-such-user', _catch_errors => true)
   return({
+    'files' => $files.first['stdout'],
+    'wrote' => $wrote.first.message,
+    'as_nobody' => [$as_nobody.first['stdout'], $script_as.first['stdout']],
+    'no_one' => $no_one.first.error.message =~ /there is no user "no-such-user"/,
     'greeted' => $greeted.map |$r| { $r['hello'] },
     'said' => $said.first['stdout'],
     'code' => $said.first.error.details['exit_code'],
@@ -152,14 +165,24 @@ plan site(TargetSpec $nodes, Sensitive[String] $pw) {
 }"#;
     world.plan_file("site/plans/init.pp", plan);
     world.plan_file("site/files/motd", "welcome\n");
+    world.plan_file("site/files/who.sh", "#!/bin/sh\nid -un\n");
     world.plan_file("site/files/say.sh", "#!/bin/sh\necho \"$WHO said $1\"\n");
     let params = json!({"nodes": NODES, "pw": "s3cret"});
     let number = world.run_plan("site", &params).await.unwrap();
     let job = world.plan_over(number).await;
     assert_eq!(job["state"], "success", "{job:#}");
+    // An agent that is not root becomes nobody else, and says so.
+    let is_root = rustix::process::geteuid().is_root();
+    let as_nobody = if is_root {
+        json!(["nobody\n", "nobody\n"])
+    } else {
+        json!([null, null])
+    };
     let expected = json!({
         "greeted": ["you", "you"], "said": "me\n", "code": 3, "read": "welcome\n", "ran": "me said a b\n",
         "known": 2, "there": true, "globbed": 2, "pw": 6,
+        "files": "a secret\nhidden644\n", "wrote": "Uploaded 'content' to 'node0.test:/tmp/tutti-plan-wrote'",
+        "as_nobody": as_nobody, "no_one": true,
     });
     assert_eq!(job["result"], expected);
     assert!(!job.to_string().contains("s3cret"), "{job:#}");

@@ -59,6 +59,8 @@ pub(crate) struct Run {
     pub(crate) transaction: TransactionId,
     /// Decided when it gets its slot.
     pub(crate) via: Via,
+    /// Its agent has no module for it and gets the task.
+    pub(crate) as_task: bool,
     pub(crate) phase: Phase,
     /// `None`: its spans are not kept.
     pub(crate) trace: Option<Box<RunTrace>>,
@@ -199,6 +201,14 @@ impl Book {
             self.queries.remove(&before);
         }
         self.queries.insert(query, key);
+    }
+
+    /// What is answered to the status query under way is of no use any more.
+    pub(crate) fn forget_query(&mut self, key: RunKey) {
+        let query = self.flying(key).and_then(|flying| flying.query.take());
+        if let Some(query) = query {
+            self.queries.remove(&query);
+        }
     }
 
     /// The end of a run is decided. Returns what it was doing; `None`: it was settled before.

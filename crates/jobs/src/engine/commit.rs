@@ -51,6 +51,10 @@ impl Engine {
                     let ours = applied.changed || committed.repeated;
                     outgoing.extend(self.marked(run, ours));
                 }
+                After::FellBack(run) => {
+                    touched.insert(run.job);
+                    outgoing.extend(self.fell_back(run));
+                }
                 After::Ended { run, acknowledge } => {
                     touched.insert(run.job);
                     self.trace_run_ended(run);

@@ -107,6 +107,7 @@ impl Engine {
                 certname,
                 transaction,
                 via,
+                as_task: false,
                 phase,
                 trace: None,
             });

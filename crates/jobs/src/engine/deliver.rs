@@ -147,13 +147,17 @@ impl Engine {
             self.give_up(key, &Verdict::Unreadable);
             return None;
         };
+        let (module, name, params) = match action.task.as_deref().filter(|_| run.as_task) {
+            Some(task) => ("task", "run", &*task.params),
+            None => (&*action.module, &*action.action, &*action.params),
+        };
         let body = Body::NonBlockingRequest(Request {
             transaction_id: run.transaction.clone(),
-            module: action.module.clone(),
-            action: action.action.clone(),
+            module: module.to_owned(),
+            action: name.to_owned(),
             params: match run.via {
-                Via::Agent => RawValue::to_owned(&action.params),
-                Via::Ssh => action.over_ssh.told(&run.certname, &action.params),
+                Via::Agent => RawValue::to_owned(params),
+                Via::Ssh => action.over_ssh.told(&run.certname, params),
             },
             notify_outcome: Some(true),
         });

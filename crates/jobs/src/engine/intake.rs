@@ -13,6 +13,7 @@ use pxp::{Body, Response, RpcError, TransactionId};
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
+use super::fall_back::explained;
 use super::late_outcomes::Said;
 use super::state::{Engine, ShapedOutcome};
 use crate::defaults::INLINE_RESULT_BYTES;
@@ -150,7 +151,10 @@ impl Engine {
         let Some(known) = self.circumstances(key) else {
             return;
         };
-        let kind = self.book.jobs.get(&key.job).map(|job| job.kind);
+        let Some(kind) = self.book.jobs.get(&key.job).map(|job| job.kind) else {
+            return;
+        };
+        let as_task = self.book.run(key).is_some_and(|run| run.as_task);
         let keep = self.keeps_secrets(key);
         let Some(flying) = self.book.flying(key) else {
             return;
@@ -159,7 +163,7 @@ impl Engine {
             return;
         }
         self.trace(key, RunTrace::told);
-        if kind == Some(Kind::Puppet) {
+        if kind == Kind::Puppet {
             let results = match report {
                 Report::Outcome(raw) => Arc::from(raw.get()),
                 Report::Status(result) => Arc::from(action::encode(&*result).get()),
@@ -172,7 +176,7 @@ impl Engine {
         };
         if size <= INLINE_RESULT_BYTES {
             let acknowledge = self.acknowledges(key);
-            let shaped = shape(&report, known, keep.as_deref());
+            let shaped = shape((kind, as_task), &report, known, keep.as_deref());
             return self.record(key, shaped, acknowledge);
         }
         if let Some(flying) = self.book.flying(key) {
@@ -180,7 +184,7 @@ impl Engine {
         }
         self.shaping.spawn_blocking(move || ShapedOutcome {
             run: key,
-            shaped: shape(&report, known, keep.as_deref()),
+            shaped: shape((kind, as_task), &report, known, keep.as_deref()),
         });
     }
 
@@ -230,8 +234,13 @@ impl Engine {
     fn told_error(&mut self, key: RunKey, words: &str) {
         // What is decided already stays; the agent says it again once that is durable.
         if self.book.flying(key).is_some_and(|flying| !flying.shaping) {
+            if self.fall_back(key, words) {
+                return;
+            }
             let via = self.book.run(key).map_or(Via::Agent, |run| run.via);
-            self.give_up_as_told(key, &Verdict::of_error(words, via));
+            let job = self.book.jobs.get(&key.job);
+            let words = explained(job.and_then(|job| job.action.as_ref()), words);
+            self.give_up_as_told(key, &Verdict::of_error(&words, via));
         }
     }
 
@@ -265,11 +274,16 @@ impl Engine {
     }
 }
 
-fn shape(report: &Report, known: Circumstances, keep: Option<&SealKey>) -> Shaped {
+fn shape(
+    (kind, as_task): (Kind, bool),
+    report: &Report,
+    known: Circumstances,
+    keep: Option<&SealKey>,
+) -> Shaped {
     match report {
-        Report::Status(result) => outcome::shape(result, known, keep),
+        Report::Status(result) => kind.shape(as_task, result, known, keep),
         Report::Outcome(raw) => match action::decode::<ActionResult>(raw) {
-            Ok(result) => outcome::shape(&result, known, keep),
+            Ok(result) => kind.shape(as_task, &result, known, keep),
             Err(error) => outcome::unreadable(&error.to_string()),
         },
     }

@@ -19,6 +19,8 @@ pub(super) enum After {
     Told(JobKey),
     /// The run's request is sent.
     Marked(RunKey),
+    /// The task is sent in the place of the request.
+    FellBack(RunKey),
     /// The agent may forget the outcome.
     Ended { run: RunKey, acknowledge: bool },
     /// The run's outcome was refused by the store; that it is errored stands instead.

@@ -13,6 +13,7 @@ mod create;
 mod deliver;
 mod doubt;
 mod draft;
+mod fall_back;
 mod hearing;
 mod intake;
 mod late;

@@ -62,7 +62,13 @@ impl Engine {
                 .runs
                 .iter()
                 .find_map(|run| withdrawn.take(run.transaction_id.as_str()));
-            self.take_up(job, seal, found);
+            let fallen_back = match Kind::of(&job.job.command) {
+                Kind::Command | Kind::Script | Kind::Upload => {
+                    self.fallen_back(job.job.number).await?
+                }
+                Kind::Task | Kind::Puppet => HashSet::new(),
+            };
+            self.take_up(job, seal, found, &fallen_back);
         }
         // These were not kept, or are over.
         for transaction in withdrawn {
@@ -74,7 +80,13 @@ impl Engine {
         Ok(())
     }
 
-    fn take_up(&mut self, row: UnfinishedJob, seal: &SealKey, withdrawn: Option<TransactionId>) {
+    fn take_up(
+        &mut self,
+        row: UnfinishedJob,
+        seal: &SealKey,
+        withdrawn: Option<TransactionId>,
+        fallen_back: &HashSet<String>,
+    ) {
         let key = self.new_key();
         let dispatch = row
             .sealed
@@ -106,6 +118,7 @@ impl Engine {
             if withdrawn.is_some() {
                 run.phase = Phase::Waiting;
             }
+            run.as_task = fallen_back.contains(run.certname.as_str());
             let index = runs.len();
             match run.phase {
                 Phase::Flying(_) => in_flight += 1,
@@ -182,6 +195,7 @@ impl Engine {
             certname,
             transaction,
             via: row.details.as_deref().map(events::via).unwrap_or_default(),
+            as_task: false,
             phase,
             trace: None,
         })

@@ -35,7 +35,7 @@ impl Engine {
             change is dropped");
         match (after, change) {
             // Its request was not sent, and never will be.
-            (After::Marked(run), _) => self.give_up(run, &Verdict::Unmarked),
+            (After::Marked(run) | After::FellBack(run), _) => self.give_up(run, &Verdict::Unmarked),
             (After::Ended { run, .. }, Change::Run(change)) => self.unrecorded(run, change),
             // Not even that: the run is errored in memory alone, and taken up at the next start.
             (After::Ended { run, .. } | After::Unrecorded(run), _) => {

@@ -25,12 +25,12 @@ impl Engine {
     ) -> Option<(Via, Presence)> {
         let fabric = &self.parts.fabric;
         let stand_in = || fabric.stand_in().map(|presence| (Via::Ssh, presence));
-        if kind == Kind::Task && over_ssh.has(certname) {
+        if kind != Kind::Puppet && over_ssh.has(certname) {
             return stand_in();
         }
         match fabric.presence(certname) {
             Some(presence) => Some((Via::Agent, presence)),
-            None if kind == Kind::Task && fabric.stands_in_for(certname) => stand_in(),
+            None if kind != Kind::Puppet && fabric.stands_in_for(certname) => stand_in(),
             None => None,
         }
     }
@@ -39,7 +39,7 @@ impl Engine {
     pub(super) fn no_way(&self, certname: &Certname, kind: Kind) -> Verdict {
         match kind {
             Kind::Puppet if self.parts.fabric.stands_in_for(certname) => Verdict::NeedsAgent,
-            Kind::Puppet | Kind::Task => Verdict::NotConnected,
+            _ => Verdict::NotConnected,
         }
     }
 

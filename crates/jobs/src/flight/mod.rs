@@ -147,6 +147,11 @@ impl Flight {
         self.heard(now, patience);
     }
 
+    /// Whether the agent said so.
+    pub(crate) fn was_accepted(&self) -> bool {
+        self.accepted
+    }
+
     /// Any sign of life of this run.
     pub(crate) fn heard(&mut self, now: Instant, patience: &Patience) {
         self.unanswered = 0;

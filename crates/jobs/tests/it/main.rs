@@ -16,6 +16,7 @@ mod fleet;
 mod happy;
 mod live;
 mod namesakes;
+mod natives;
 mod pings;
 mod recovery;
 mod refusals;

@@ -37,6 +37,8 @@ pub(crate) struct Manner {
     pub(crate) mute: bool,
     /// The queue in the broker is full for the first so many requests.
     pub(crate) busy: u32,
+    /// Has this module not, and says so.
+    pub(crate) lacks: Option<&'static str>,
     /// Answers requests with an rpc error.
     pub(crate) refuses: bool,
     /// Ends actions with an error: how they went is not known.
@@ -64,6 +66,7 @@ struct Inner {
     executions: Mutex<HashMap<TransactionId, usize>>,
     requests: Mutex<Vec<(Certname, TransactionId)>>,
     seen_params: Mutex<Vec<TaskParams>>,
+    seen_actions: Mutex<Vec<(String, Value)>>,
     seen_puppet: Mutex<Vec<Value>>,
     running: AtomicUsize,
     most_running: AtomicUsize,
@@ -117,6 +120,7 @@ impl Sim {
             executions: Mutex::default(),
             requests: Mutex::default(),
             seen_params: Mutex::default(),
+            seen_actions: Mutex::default(),
             seen_puppet: Mutex::default(),
             running: AtomicUsize::new(0),
             most_running: AtomicUsize::new(0),
@@ -247,6 +251,11 @@ impl Sim {
 
     pub(crate) fn seen_params(&self) -> Vec<TaskParams> {
         lock(&self.inner.seen_params).clone()
+    }
+
+    /// `MODULE ACTION` and parameters of all that agents took.
+    pub(crate) fn seen_actions(&self) -> Vec<(String, Value)> {
+        lock(&self.inner.seen_actions).clone()
     }
 
     /// The parameters of every Puppet run that an agent got.
@@ -397,8 +406,16 @@ impl Inner {
                 .spawn(async move { port.to_engine(certname, error).await });
             return Ok(());
         }
-        if manner.refuses {
-            let description = "unknown module: task".to_owned();
+        let lacks = match (manner.lacks, request.action.as_str()) {
+            (Some("run_with"), "run_with") => true,
+            (lacks, _) => lacks == Some(request.module.as_str()),
+        };
+        if manner.refuses || lacks {
+            let (module, action) = (&request.module, &request.action);
+            let description = match action.as_str() {
+                "run_with" => format!("unknown action '{action}' for module '{module}'"),
+                _ => format!("unknown module: {module}"),
+            };
             let error = RpcError {
                 transaction_id: transaction,
                 id: message.id,
@@ -408,13 +425,12 @@ impl Inner {
             return Ok(());
         }
         let puppet = request.module == "pxp-module-puppet";
-        assert_eq!(
-            (puppet, request.action.as_str()),
-            (request.module != "task", "run")
-        );
+        let params: Value = serde_json::from_str(request.params.get()).unwrap();
+        let what = format!("{} {}", request.module, request.action);
+        lock(&self.seen_actions).push((what.clone(), params));
         if puppet {
             lock(&self.seen_puppet).push(action::decode(&request.params).unwrap());
-        } else {
+        } else if what == "task run" {
             lock(&self.seen_params).push(action::decode(&request.params).unwrap());
         }
         let (known, cancelled) = self.with(&certname, |agent| {

@@ -280,6 +280,14 @@ fn write_code(dir: &Path) {
     };
     task("init", json!({"description": "does nothing"}));
     task(
+        "command",
+        json!({"input_method": "stdin", "parameters": {"command": {"type": "String"}}}),
+    );
+    task(
+        "script",
+        json!({"parameters": {"content": {"type": "String"}}}),
+    );
+    task(
         "typed",
         json!({
             "supports_noop": true,

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use evaluator::{Eval, Place};
-use jobs::{Scope, TaskRequest};
+use jobs::{Native, Scope, TaskRequest};
 use pcore::{Hash, Value};
 use pcp::Certname;
 use plans::{Order, Outcome, Work};
@@ -19,7 +19,7 @@ use crate::objects::{ResultSet, Target, TaskResult, Unknown, steps_in};
 use crate::preview::Way;
 use crate::{failure, json as data};
 
-/// An action on targets, done by a task.
+/// An action on targets, done by a task or by what agents have in its place.
 pub(crate) struct Action<'a> {
     /// `task`, `command`, `script`, `upload`: what results say.
     pub(crate) name: &'static str,
@@ -27,6 +27,8 @@ pub(crate) struct Action<'a> {
     pub(crate) function: &'static str,
     /// The task, the command line, the file.
     pub(crate) object: &'a str,
+    /// What agents do by a module of their own, if they have it.
+    pub(crate) native: Option<Native>,
     /// The task that does it.
     pub(crate) task: &'a str,
     /// The task's parameters, secrets among them.
@@ -35,8 +37,8 @@ pub(crate) struct Action<'a> {
     pub(crate) sensitive: Vec<String>,
     /// What is journaled of it, without secrets.
     pub(crate) shown: Json,
-    /// Makes a node's value what the action's value is.
-    pub(crate) convert: fn(Json) -> Json,
+    /// Makes a node's value what the action's value is on this target.
+    pub(crate) convert: &'a dyn Fn(&Target, Json) -> Json,
 }
 
 impl Action<'_> {
@@ -74,13 +76,18 @@ impl Action<'_> {
         }
         let certnames = certnames(&targets)?;
         let names: Vec<String> = targets.iter().map(Target::safe_name).collect();
-        let arguments = json!({
+        let mut arguments = json!({
             "on": names, "do": self.shown, "task": self.task, "noop": noop,
         });
+        if let Some(user) = &options.run_as {
+            arguments["run_as"] = Json::from(user.as_str());
+        }
         let request = TaskRequest {
             task: self.task.to_owned(),
             params: self.params.clone(),
             sensitive: self.sensitive.clone(),
+            native: self.native.clone(),
+            run_as: options.run_as.clone(),
             scope: Scope::Nodes(certnames),
             noop,
             description: options.description.clone(),
@@ -104,7 +111,7 @@ impl Action<'_> {
         let result = |target: Target| {
             let told = by_name.get(target.certname()).copied();
             let mut told = told.cloned().unwrap_or(Json::Null);
-            let value = (self.convert)(told["value"].take());
+            let value = (self.convert)(&target, told["value"].take());
             if told.is_null() {
                 told = json!({});
             }

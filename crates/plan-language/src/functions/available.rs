@@ -39,7 +39,7 @@ const ACTION: &str = "wait_until_available";
 fn wait_until_available(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let place = call.place();
     let targets = targets::of(host, &place, call.get(0))?;
-    let options = Options::of(&call, 1)?;
+    let options = Options::of(host, &call, 1)?;
     let time = |name: &str, or: Duration| match options.parameters.get_str(name) {
         None | Some(Value::Undef) => Ok(or),
         Some(value) => seconds(name, value),

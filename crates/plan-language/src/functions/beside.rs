@@ -72,6 +72,7 @@ struct Beginning {
     seed: Seed,
     run: Rc<Run>,
     plan: u64,
+    run_as: Option<String>,
     block: Block,
     arguments: Vec<Value>,
     end: End,
@@ -90,6 +91,7 @@ impl Beginning {
             seed: evaluator.seed(),
             run: Rc::clone(host.run),
             plan: host.plan.get(),
+            run_as: host.run_as.borrow().clone(),
             block: block.clone(),
             arguments,
             end: End::default(),
@@ -103,7 +105,9 @@ impl Beginning {
     }
 
     fn go(self, branch: &mut Branch<'_>) -> Ended {
-        let host = PlanHost::new(branch, &self.run, self.plan).looking(self.decided.take());
+        let host = PlanHost::new(branch, &self.run, self.plan)
+            .looking(self.decided.take())
+            .running_as(self.run_as);
         let mut evaluator = self.seed.evaluator(&host);
         let result = evaluator.call_block_with(&self.block, self.arguments);
         let result = match result {

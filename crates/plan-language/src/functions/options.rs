@@ -11,6 +11,7 @@ use evaluator::function::Call;
 use pcore::{Hash, Value};
 
 use crate::failure;
+use crate::host::PlanHost;
 
 /// What a call says beside the targets.
 #[derive(Debug, Default)]
@@ -21,14 +22,19 @@ pub(crate) struct Options {
     pub(crate) timeout: Option<Duration>,
     /// Values as texts; lists and hashes as JSON.
     pub(crate) env_vars: Vec<(String, String)>,
+    /// The user as whom nodes run it: the call's own, or that of the plan.
+    pub(crate) run_as: Option<String>,
     /// What is no option.
     pub(crate) parameters: Hash,
 }
 
 impl Options {
     /// Of the arguments from `index`: a description, a hash, both, or nothing.
-    pub(crate) fn of(call: &Call<'_>, index: usize) -> Eval<Self> {
-        let mut options = Self::default();
+    pub(crate) fn of(host: &PlanHost<'_>, call: &Call<'_>, index: usize) -> Eval<Self> {
+        let mut options = Self {
+            run_as: host.run_as.borrow().clone(),
+            ..Self::default()
+        };
         let mut next = index;
         if let Some(text) = call.get(next).as_str() {
             text.clone_into(&mut options.description);
@@ -47,6 +53,7 @@ impl Options {
                 Some("_noop") => self.noop = value.is_truthy(),
                 Some("_description") => self.description = value.to_string(),
                 Some("_timeout") => self.timeout = Some(seconds("_timeout", value)?),
+                Some(RUN_AS) => self.run_as = Some(user(value)?),
                 Some("_env_vars") => self.env_vars = env_vars(value)?,
                 Some(name) if name.starts_with('_') => {}
                 _ => drop(self.parameters.insert(key.clone(), value.clone())),
@@ -54,6 +61,16 @@ impl Options {
         }
         Ok(())
     }
+}
+
+/// The option that names a user.
+pub(crate) const RUN_AS: &str = "_run_as";
+
+/// A user's name.
+pub(crate) fn user(value: &Value) -> Eval<String> {
+    let name = value.as_str().filter(|name| !name.is_empty());
+    name.map(str::to_owned)
+        .ok_or_else(|| failure::invalid(format!("{RUN_AS} is the name of a user, not {value}")))
 }
 
 /// A time in seconds, whole or in parts.

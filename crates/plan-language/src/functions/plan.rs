@@ -9,7 +9,7 @@ use evaluator::{Eval, Evaluator, Host as _};
 use pcore::{Hash, Kind, Type, Value};
 use serde_json::json;
 
-use super::Run;
+use super::{Run, options};
 use crate::failure;
 use crate::host::PlanHost;
 use crate::yaml::{self, YamlPlan};
@@ -46,6 +46,10 @@ fn run_plan(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, mut call: Call<'
     let catch_errors = options
         .get_str("_catch_errors")
         .is_some_and(Value::is_truthy);
+    let run_as = match options.get_str(options::RUN_AS) {
+        None | Some(Value::Undef) => None,
+        Some(value) => Some(options::user(value)?),
+    };
     let own = |(key, _): &(&Value, &Value)| !key.as_str().is_some_and(|key| key.starts_with('_'));
     let options = options.iter().filter(own);
     let mut arguments: Hash = options
@@ -68,8 +72,12 @@ fn run_plan(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, mut call: Call<'
         details,
     )?;
     let outer = host.plan.replace(host.run.begin());
+    let outer_user = run_as.map(|user| host.run_as.replace(Some(user)));
     let result = run_named_plan(host, evaluator, &name, arguments, false);
     host.plan.set(outer);
+    if let Some(user) = outer_user {
+        host.run_as.replace(user);
+    }
     match result {
         Err(unwind) if catch_errors => match failure::caught(&unwind) {
             Some(error) => Ok(error.clone()),

@@ -3,8 +3,11 @@
 //! The rule that must hold: a task's parameters are checked where its metadata is known, which is the job
 //! engine; a call that cannot be made a job of fails with that engine's words.
 
+use std::collections::BTreeMap;
+
 use evaluator::function::{Call, Form, Function, one, optional};
 use evaluator::{Eval, Evaluator};
+use jobs::Native;
 use pcore::{Hash, Value};
 use serde_json::{Map, Value as Json, json};
 
@@ -110,7 +113,7 @@ pub(super) const FUNCTIONS: &[(Function, Run)] = &[
 fn run_task(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let (name, place) = (call.text(0), call.place());
     let targets = targets::of(host, &place, call.get(1))?;
-    let options = Options::of(&call, 2)?;
+    let options = Options::of(host, &call, 2)?;
     let (params, sensitive) = parameters(&options.parameters)?;
     task(&name, params, sensitive).run(host, &place, targets, &options)
 }
@@ -130,7 +133,8 @@ fn task(name: &str, params: Map<String, Json>, sensitive: Vec<String>) -> Action
         shown: Json::Object(shown.collect()),
         params,
         sensitive,
-        convert: std::convert::identity,
+        native: None,
+        convert: &|_, value| value,
     }
 }
 
@@ -138,7 +142,7 @@ fn task(name: &str, params: Map<String, Json>, sensitive: Vec<String>) -> Action
 fn run_task_with(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let (name, place, block) = (call.text(0), call.place(), call.required_block());
     let targets = targets::of(host, &place, call.get(1))?;
-    let options = Options::of(&call, 2)?;
+    let options = Options::of(host, &call, 2)?;
     let mut groups: Vec<(Hash, Vec<usize>)> = Vec::new();
     for (index, target) in targets.iter().enumerate() {
         let value = evaluator.call_block(block, [Value::object(target.clone())])?;
@@ -185,17 +189,18 @@ fn run_task_with(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, call: Call<
 fn run_command(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let (command, place) = (call.text(0), call.place());
     let targets = targets::of(host, &place, call.get(1))?;
-    let options = Options::of(&call, 2)?;
+    let options = Options::of(host, &call, 2)?;
     let line = format!("{}{command}", exports(&options));
     let action = Action {
         name: "command",
         function: "run_command",
         object: &command,
+        native: Some(Native::Command { line: line.clone() }),
         task: "bolt_shim::command",
         params: [("command".to_owned(), json!(line))].into_iter().collect(),
         sensitive: Vec::new(),
         shown: json!(line),
-        convert: |value| ended(value, "The command failed"),
+        convert: &|_, value| ended(value),
     };
     action.run(host, &place, targets, &options)
 }
@@ -211,38 +216,40 @@ fn exports(options: &Options) -> String {
 fn run_script(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let (script, place) = (call.text(0), call.place());
     let targets = targets::of(host, &place, call.get(1))?;
-    let options = Options::of(&call, 2)?;
+    let options = Options::of(host, &call, 2)?;
     let arguments = script_arguments(&options.parameters)?;
     let file = transfer::local(host, &place, &script, transfer::SCRIPT_FOLDERS)?;
     let name = script.rsplit('/').next().unwrap_or(&script);
+    let env: BTreeMap<String, String> = options.env_vars.iter().cloned().collect();
     let mut params = Map::new();
-    params.insert("content".to_owned(), Json::from(file.base64));
+    params.insert("content".to_owned(), Json::from(file.base64()));
     params.insert("arguments".to_owned(), json!(arguments));
     params.insert("name".to_owned(), json!(name));
-    if !options.env_vars.is_empty() {
-        let variables: Map<String, Json> = options
-            .env_vars
-            .iter()
-            .map(|(name, value)| (name.clone(), json!(value)))
-            .collect();
-        params.insert("env_vars".to_owned(), Json::Object(variables));
+    if !env.is_empty() {
+        params.insert("env_vars".to_owned(), json!(env));
     }
+    let native = Native::Script {
+        file: file.content(&script),
+        arguments: arguments.clone(),
+        env,
+    };
     let action = Action {
         name: "script",
         function: "run_script",
         object: &script,
+        native: Some(native),
         task: "bolt_shim::script",
         shown: json!({
             "sha256": file.sha256, "arguments": arguments, "env_vars": params.get("env_vars"),
         }),
         params,
         sensitive: Vec::new(),
-        convert: |value| ended(value, "The script failed"),
+        convert: &|_, value| ended(value),
     };
     action.run(host, &place, targets, &options)
 }
 
-fn script_arguments(given: &Hash) -> Eval<Vec<Json>> {
+fn script_arguments(given: &Hash) -> Eval<Vec<String>> {
     if given.get_str("pwsh_params").is_some() {
         return Err(failure::invalid(
             "pwsh_params are for nodes with Windows only",
@@ -256,21 +263,25 @@ fn script_arguments(given: &Hash) -> Eval<Vec<Json>> {
             "Option 'arguments' must be an array of strings, not {arguments}"
         ))
     })?;
-    Ok(list.iter().map(|it| Json::from(it.to_string())).collect())
+    Ok(list.iter().map(ToString::to_string).collect())
 }
 
-/// A program's end as Bolt tells it: one that failed has an error.
-fn ended(mut value: Json, what: &str) -> Json {
+/// A program's end as Bolt tells it. The job engine tells it so; a job that a plan of before began may have
+/// the shorter form of the task that was used then.
+fn ended(mut value: Json) -> Json {
     let Some(code) = value["exit_code"].as_i64() else {
         return value;
     };
+    if value.get("merged_output").is_some() {
+        return value;
+    }
     let text = |key: &str| value[key].as_str().unwrap_or_default().to_owned();
     value["merged_output"] = Json::from(text("stdout") + &text("stderr"));
     if code != 0 {
         value["_error"] = json!({
             "kind": "puppetlabs.tasks/command-error",
             "issue_code": "COMMAND_ERROR",
-            "msg": format!("{what} with exit code {code}"),
+            "msg": format!("The command failed with exit code {code}"),
             "details": {"exit_code": code},
         });
     }
@@ -283,16 +294,13 @@ mod tests {
 
     #[test]
     fn a_program_that_failed_has_an_error() {
-        let done = ended(
-            json!({"stdout": "a", "stderr": "b", "exit_code": 3}),
-            "The command failed",
-        );
+        let done = ended(json!({"stdout": "a", "stderr": "b", "exit_code": 3}));
         assert_eq!(done["merged_output"], "ab");
         assert_eq!(done["_error"]["msg"], "The command failed with exit code 3");
-        let done = ended(json!({"stdout": "a", "stderr": "", "exit_code": 0}), "x");
+        let done = ended(json!({"stdout": "a", "stderr": "", "exit_code": 0}));
         assert!(done.get("_error").is_none());
         let other = json!({"_error": {"msg": "no python"}});
-        assert_eq!(ended(other.clone(), "x"), other);
+        assert_eq!(ended(other.clone()), other);
     }
 
     #[test]

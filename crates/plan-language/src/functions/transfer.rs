@@ -3,10 +3,13 @@
 //! The rule that must hold: a file that a plan sends is a file of a module, read once and pinned like the
 //! plan's code.
 
+use std::sync::Arc;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use evaluator::function::{Call, Form, Function, one, optional};
 use evaluator::{CodeFile, Eval, Evaluator, Host as _, Owner, Place};
+use jobs::{Content, Native};
 use pcore::Value;
 use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
@@ -17,6 +20,7 @@ use super::{Run, targets};
 use crate::defaults::UPLOAD_BYTES;
 use crate::failure;
 use crate::host::PlanHost;
+use crate::objects::Target;
 
 const SPEC: &str = "Boltlib::TargetSpec";
 const DATA: &str = "Hash[String[1], Any]";
@@ -66,8 +70,23 @@ pub(super) const FUNCTIONS: &[(Function, Run)] = &[
 
 /// A file to be sent.
 pub(super) struct Local {
-    pub(super) base64: String,
+    bytes: Arc<[u8]>,
     pub(super) sha256: String,
+}
+
+impl Local {
+    /// For the task.
+    pub(super) fn base64(&self) -> String {
+        STANDARD.encode(&*self.bytes)
+    }
+
+    /// For agents, which fetch it.
+    pub(super) fn content(&self, name: &str) -> Content {
+        Content {
+            name: name.to_owned(),
+            bytes: Arc::clone(&self.bytes),
+        }
+    }
 }
 
 /// The file `module/path` of one of these folders of the module.
@@ -84,8 +103,8 @@ pub(super) fn local(host: &PlanHost<'_>, _: &Place, name: &str, folders: &[&str]
         return Err(failure::invalid(msg));
     }
     Ok(Local {
-        base64: STANDARD.encode(&*file.bytes),
         sha256: sha256(&file.bytes),
+        bytes: file.bytes.clone(),
     })
 }
 
@@ -123,23 +142,23 @@ pub(super) fn find(host: &PlanHost<'_>, name: &str, folders: &[&str]) -> Eval<Op
 fn upload_file(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let (source, destination, place) = (call.text(0), call.text(1), call.place());
     let targets = targets::of(host, &place, call.get(2))?;
-    let options = Options::of(&call, 3)?;
+    let options = Options::of(host, &call, 3)?;
     let file = local(host, &place, &source, FILE_FOLDERS)?;
     let shown = json!({"from": &*source, "sha256": file.sha256, "to": &*destination});
     let upload = Upload {
         source: &source,
         destination: &destination,
-        content: file.base64,
+        content: file.base64(),
+        native: Some(file.content(&source)),
         shown,
-        is_secret: false,
     };
-    upload.action().run(host, &place, targets, &options)
+    upload.run(host, &place, targets, &options)
 }
 
 fn write_file(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let (destination, place) = (call.text(1), call.place());
     let targets = targets::of(host, &place, call.get(2))?;
-    let options = Options::of(&call, 3)?;
+    let options = Options::of(host, &call, 3)?;
     let (content, is_secret) = match call.get(0) {
         Value::Sensitive(inner) => (inner.to_string(), true),
         content => (content.to_string(), false),
@@ -152,49 +171,72 @@ fn write_file(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eva
         source: "content",
         destination: &destination,
         content: STANDARD.encode(content.as_bytes()),
+        // A secret does not lie on the server's disk for nodes to fetch: the task has it in its parameters.
+        native: (!is_secret).then(|| Content {
+            name: "content".to_owned(),
+            bytes: content.as_bytes().into(),
+        }),
         shown: json!({"sha256": told, "to": &*destination}),
-        is_secret,
     };
-    upload.action().run(host, &place, targets, &options)
+    upload.run(host, &place, targets, &options)
 }
 
 struct Upload<'a> {
     source: &'a str,
     destination: &'a str,
+    /// In Base64.
     content: String,
+    /// The same for agents; a secret has none.
+    native: Option<Content>,
     shown: Json,
-    is_secret: bool,
 }
 
-impl<'a> Upload<'a> {
-    fn action(self) -> Action<'a> {
+impl Upload<'_> {
+    fn run(
+        self,
+        host: &PlanHost<'_>,
+        place: &Place,
+        targets: Vec<Target>,
+        options: &Options,
+    ) -> Eval {
+        let (source, destination) = (self.source, self.destination);
+        let is_secret = self.native.is_none();
         let params = [
-            ("path".to_owned(), json!(self.destination)),
+            ("path".to_owned(), json!(destination)),
             ("content".to_owned(), Json::from(self.content)),
         ];
-        Action {
+        let action = Action {
             name: "upload",
             function: "upload_file",
-            object: self.source,
+            object: source,
+            // Agents put files in place as themselves; the task does it as whoever runs it.
+            native: self
+                .native
+                .filter(|_| options.run_as.is_none())
+                .map(|file| Native::Upload {
+                    file,
+                    destination: destination.to_owned(),
+                }),
             task: "bolt_shim::upload",
             params: params.into_iter().collect(),
-            sensitive: self
-                .is_secret
+            sensitive: is_secret
                 .then(|| "content".to_owned())
                 .into_iter()
                 .collect(),
             shown: self.shown,
-            convert: uploaded,
-        }
+            convert: &|target, value| uploaded(target, source, destination, value),
+        };
+        action.run(host, place, targets, options)
     }
 }
 
-/// Bolt's words for what was written.
-fn uploaded(mut value: Json) -> Json {
-    if let Some(path) = value["path"].as_str() {
-        value["_output"] = Json::from(format!("Uploaded to '{path}'"));
+/// Bolt's words for what was put in place.
+fn uploaded(target: &Target, source: &str, destination: &str, value: Json) -> Json {
+    if value.get("_error").is_some() || value.is_null() {
+        return value;
     }
-    value
+    let host = target.safe_name();
+    json!({"_output": format!("Uploaded '{source}' to '{host}:{destination}'")})
 }
 
 fn sha256(bytes: &[u8]) -> String {

@@ -1,4 +1,5 @@
-//! Nodes in memory, behind the real job engine. They run tasks as [`answer`] says, each transaction once.
+//! Nodes in memory, behind the real job engine. They do what they are asked as [`answer`] and [`program`]
+//! say, each transaction once. The node `old` has tasks alone.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -8,10 +9,10 @@ use async_trait::async_trait;
 use deploy::{Blobs, Code};
 use fabric::{BrokerLink, BrokerPort, Fabric, SendError};
 use jobs::{Jobs, JobsConfig};
-use pcp::{Certname, Message, PcpUri};
+use pcp::{Certname, Message, MessageId, PcpUri};
 use pki::seal::SealKey;
 use pxp::action::{self, ActionResult};
-use pxp::{Body, Capabilities, Request, Response};
+use pxp::{Body, Capabilities, Request, Response, RpcError};
 use serde_json::{Value, json};
 use store::Store;
 use tokio::sync::watch;
@@ -74,7 +75,24 @@ impl Nodes {
     async fn run(self, certname: Certname, request: Request) {
         let transaction_id = request.transaction_id;
         let params: Value = serde_json::from_str(request.params.get()).unwrap();
-        let task = params["task"].as_str().unwrap().to_owned();
+        let what = format!("{} {}", request.module, request.action);
+        let is_task = request.module == "task" && request.action == "run";
+        if certname.as_str() == "old" && !is_task {
+            let description = match request.action.as_str() {
+                "run" | "download" => format!("unknown module: {}", request.module),
+                other => format!("unknown action '{other}' for module '{}'", request.module),
+            };
+            let error = RpcError {
+                transaction_id,
+                id: MessageId::random(),
+                description,
+            };
+            return self.say(&certname, Body::Error(error)).await;
+        }
+        let task = match is_task {
+            true => params["task"].as_str().unwrap().to_owned(),
+            false => what.clone(),
+        };
         let first = {
             let mut ran = self.0.ran.lock().unwrap();
             let before = ran.insert(transaction_id.to_string(), format!("{certname} {task}"));
@@ -89,7 +107,10 @@ impl Nodes {
             go.wait_for(|go| *go).await.unwrap();
         }
         let is_broken = *self.0.is_broken.borrow();
-        let result = answer(&certname, &task, &params["input"], is_broken);
+        let result = match is_task {
+            true => answer(&certname, &task, &params["input"], is_broken),
+            false => program(&what, &params),
+        };
         let results = action::encode(&result);
         let response = Response {
             transaction_id,
@@ -115,6 +136,22 @@ impl BrokerLink for Link {
             tokio::spawn(self.0.clone().run(target.parse().unwrap(), request));
         }
         Ok(())
+    }
+}
+
+/// What comes of what agents do by their own modules: what they were asked, as output.
+fn program(what: &str, params: &Value) -> ActionResult {
+    let command = params["command"].as_str();
+    let code = command.and_then(|it| it.strip_prefix("exit "));
+    let stdout = match (what, command) {
+        ("file download", _) => "downloaded".to_owned(),
+        (_, Some(command)) => format!("{command}\n"),
+        _ => params.to_string(),
+    };
+    ActionResult {
+        exitcode: code.map_or(0, |code| code.parse().unwrap()),
+        stdout: Some(stdout),
+        ..ActionResult::default()
     }
 }
 
@@ -151,10 +188,7 @@ fn answer(certname: &Certname, task: &str, input: &Value, is_broken: bool) -> Ac
             0,
             json!({"stdout": input["content"], "stderr": "", "exit_code": 0}),
         ),
-        "bolt_shim::upload" => (
-            0,
-            json!({"path": input["path"], "content": input["content"]}),
-        ),
+        "bolt_shim::upload" => (0, json!({"path": input["path"]})),
         _ => (0, json!({"node": certname, "input": own})),
     };
     ActionResult {

@@ -35,9 +35,9 @@ pub(crate) struct World {
 const TASKS: &[&str] = &["echo", "fails", "moody", "hold", "half", "secret", "takes"];
 
 impl World {
-    /// With these files in `environments/production/modules`, on the nodes `a`, `b` and `c`.
+    /// With these files in `environments/production/modules`, on the nodes `a`, `b`, `c` and `old`.
     pub(crate) async fn new(files: &[(&str, &str)]) -> Self {
-        Self::with_nodes(files, &["a", "b", "c"]).await
+        Self::with_nodes(files, &["a", "b", "c", "old"]).await
     }
 
     /// On these nodes.
@@ -234,7 +234,7 @@ pub(crate) fn write(path: &Path, content: &str) {
     std::fs::write(path, content).unwrap();
 }
 
-/// The nodes; `b` and `c` are in a group.
+/// The nodes, but for `old`, which no query finds; `b` and `c` are in a group.
 #[derive(Debug)]
 struct Known(Arc<[String]>);
 
@@ -251,7 +251,8 @@ impl plan_language::Nodes for Known {
             return Ok(vec![json!({"certname": "a", "facts": {"os": "Debian"}})]);
         }
         let certname = |name: &String| json!({"certname": name});
-        Ok(self.0.iter().map(certname).collect())
+        let names = self.0.iter().filter(|name| *name != "old");
+        Ok(names.map(certname).collect())
     }
 
     async fn group(&self, group: &str) -> Result<Vec<String>, NodesError> {

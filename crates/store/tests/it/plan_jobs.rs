@@ -66,11 +66,15 @@ async fn numbers_are_contiguous_and_steps_are_seen(mut bench: Bench) {
     assert_eq!(events.len(), 1);
     assert_eq!(events[0].details, format!(r#"{{"job-id":"{number}"}}"#));
     // What Bolt does with commands and files are tasks of its shims.
-    for (task, kind) in [
-        ("package", "task_start"),
-        ("bolt_shim::command", "command_start"),
-        ("bolt_shim::upload", "upload_start"),
-        ("apply_helpers::apply_catalog", "apply_start"),
+    for (task, kind, what) in [
+        ("package", "task_start", "task package"),
+        ("bolt_shim::command", "command_start", "a command"),
+        ("bolt_shim::upload", "upload_start", "an upload"),
+        (
+            "apply_helpers::apply_catalog",
+            "apply_start",
+            "task apply_helpers::apply_catalog",
+        ),
     ] {
         let mut step = job(&["a"]);
         step.task = Some(task.to_owned());
@@ -79,7 +83,7 @@ async fn numbers_are_contiguous_and_steps_are_seen(mut bench: Bench) {
         let events = bench.store.plan_events(3, 0, 10).await.unwrap();
         let last = events.last().unwrap();
         assert_eq!(last.kind, kind);
-        assert_eq!(last.message, format!("Started task {task} as job {number}"));
+        assert_eq!(last.message, format!("Started {what} as job {number}"));
     }
 }
 

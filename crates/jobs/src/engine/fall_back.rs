@@ -1,0 +1,94 @@
+//! Agents without the module that does what a job wants: they get the task that does the same.
+//!
+//! The rule: which way a run goes is durable before its second request is sent, so that its outcome is
+//! read rightly after a restart, too.
+
+use std::collections::HashSet;
+
+use store::{Change, EventChange, JobNumber, StoreError};
+
+use super::book::Phase;
+use super::ledger::After;
+use super::outgoing::Outgoing;
+use super::state::Engine;
+use crate::defaults::LIVE_EVENTS;
+use crate::events;
+use crate::keys::RunKey;
+use crate::kind::{Action, RUN_WITH};
+
+// === impl Engine ===
+
+impl Engine {
+    /// The agent refused a request with these words. `true`: it has no such module, and gets the task.
+    pub(super) fn fall_back(&mut self, key: RunKey, words: &str) -> bool {
+        let at_ms = self.parts.clock.now_ms();
+        let Some(job) = self.book.jobs.get_mut(&key.job) else {
+            return false;
+        };
+        let action = job.action.as_ref();
+        let Some(task) = action.and_then(|action| action.task.as_deref()) else {
+            return false;
+        };
+        let Some(run) = job.runs.get_mut(key.index) else {
+            return false;
+        };
+        let Phase::Flying(flying) = &mut run.phase else {
+            return false;
+        };
+        if run.as_task || flying.flight.was_accepted() || !names_no_module(words) {
+            return false;
+        }
+        run.as_task = true;
+        flying.handed_over = false;
+        let event = events::as_task(&run.certname, &task.name, words, at_ms);
+        let change = EventChange {
+            job: job.number,
+            event,
+        };
+        self.book.forget_query(key);
+        self.ledger
+            .push(Change::Event(change), After::FellBack(key));
+        true
+    }
+
+    /// That the task is sent is durable.
+    pub(super) fn fell_back(&mut self, key: RunKey) -> Option<Outgoing> {
+        self.book.flying(key)?;
+        self.request_again(key)
+    }
+
+    /// The nodes of a job that got the task, before this engine's start.
+    pub(super) async fn fallen_back(&self, job: JobNumber) -> Result<HashSet<String>, StoreError> {
+        let (mut found, mut from) = (HashSet::new(), 0);
+        loop {
+            let page = self.parts.store.events(job, from, LIVE_EVENTS).await?;
+            let is_last = page.len() < LIVE_EVENTS;
+            for event in page {
+                from = event.id + 1;
+                if event.kind == events::NODE_AS_TASK {
+                    found.extend(event.certname);
+                }
+            }
+            if is_last {
+                return Ok(found);
+            }
+        }
+    }
+}
+
+/// An agent that cannot run things as another user says only that it does not know the action.
+pub(super) fn explained(action: Option<&Action>, words: &str) -> String {
+    let wants_more = action.is_some_and(|action| action.action == RUN_WITH);
+    match wants_more && names_no_module(words) {
+        true => format!(
+            "it cannot run anything as another user, which takes a current tutti-agent there; nothing \
+             was run ({words})"
+        ),
+        false => words.to_owned(),
+    }
+}
+
+/// How agents say that they do not know what they are asked for, pxp-agent's words.
+fn names_no_module(words: &str) -> bool {
+    words.starts_with("unknown module: ") || words.starts_with("unknown action '")
+}

@@ -1,0 +1,195 @@
+//! What a plan does on nodes beside tasks: commands, scripts and files, by modules that agents have of
+//! themselves. Main type: [`Native`].
+//!
+//! The rule: a native action stands beside a task that does the same. Whoever may run that task may have it
+//! done, and an agent without the module gets the task in its place.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use deploy::{BlobError, Blobs, EnvironmentName};
+use pxp::action::{
+    self, CommandParams, FileEntry, FileKind, FileParams, FilePath, FileSpec, FileUri,
+    ScriptParams, Sha256,
+};
+use serde_json::{Map, Value, json};
+
+use crate::kind::{Action, Kind};
+
+/// The mode of a file that was not there before, as `cp` would give it.
+const NEW_FILE_MODE: u32 = 0o644;
+
+/// What is done.
+#[derive(Clone)]
+pub enum Native {
+    /// A line for the shell.
+    Command {
+        /// The line.
+        line: String,
+    },
+    /// A file that is run.
+    Script {
+        /// What is run.
+        file: Content,
+        /// What it is called with.
+        arguments: Vec<String>,
+        /// Variables of its environment.
+        env: BTreeMap<String, String>,
+    },
+    /// A file that is put in place.
+    Upload {
+        /// What is put there.
+        file: Content,
+        /// Where it goes.
+        destination: String,
+    },
+}
+
+/// A file's content, which nodes fetch under its hash.
+#[derive(Clone)]
+pub struct Content {
+    /// What the plan calls it.
+    pub name: String,
+    /// The content; nothing secret, since it is kept as it is.
+    pub bytes: Arc<[u8]>,
+}
+
+// === impl Native ===
+
+impl Native {
+    pub(crate) fn kind(&self) -> Kind {
+        match self {
+            Self::Command { .. } => Kind::Command,
+            Self::Script { .. } => Kind::Script,
+            Self::Upload { .. } => Kind::Upload,
+        }
+    }
+
+    /// What is shown in the place of the task's parameters.
+    pub(crate) fn shown(&self) -> Value {
+        match self {
+            Self::Command { line } => json!({"command": line}),
+            Self::Script {
+                file,
+                arguments,
+                env,
+            } => json!({"script": file.name, "arguments": arguments, "env_vars": env}),
+            Self::Upload { file, destination } => {
+                json!({"source": file.name, "destination": destination})
+            }
+        }
+    }
+
+    /// What agents are asked for. Keeps the content for them; blocks on the disk.
+    pub(crate) fn action(
+        &self,
+        environment: &EnvironmentName,
+        blobs: &Blobs,
+    ) -> Result<Action, BlobError> {
+        Ok(match self {
+            Self::Command { line } => {
+                let command = line.clone();
+                Action::new("command", "run", action::encode(&CommandParams { command }))
+            }
+            Self::Script {
+                file,
+                arguments,
+                env,
+            } => {
+                let (sha256, uri) = file.keep(environment, blobs)?;
+                let params = ScriptParams {
+                    script: FileSpec {
+                        filename: file.file_name(),
+                        sha256,
+                        uri,
+                    },
+                    arguments: arguments.clone(),
+                };
+                Action::new("script", "run", action::encode(&params)).with(None, env.clone())
+            }
+            Self::Upload { file, destination } => {
+                let (sha256, uri) = file.keep(environment, blobs)?;
+                let entry = FileEntry {
+                    destination: destination.clone(),
+                    link_source: String::new(),
+                    uri,
+                    sha256: Some(sha256),
+                    kind: FileKind::File,
+                };
+                let params = FileParams {
+                    files: vec![entry],
+                    mode: Some(NEW_FILE_MODE),
+                };
+                Action::new("file", "download", action::encode(&params))
+            }
+        })
+    }
+}
+
+// === impl Content ===
+
+impl Content {
+    fn keep(
+        &self,
+        environment: &EnvironmentName,
+        blobs: &Blobs,
+    ) -> Result<(Sha256, FileUri), BlobError> {
+        let sha256 = blobs.keep_content(&self.bytes, &self.name)?;
+        // It is found by its hash; the path is what the servers' logs show.
+        let path = format!("/puppet/v3/file_content/modules/plan/{sha256}");
+        let params = Map::from_iter([
+            (
+                "environment".to_owned(),
+                Value::from(environment.to_string()),
+            ),
+            ("sha256".to_owned(), Value::from(sha256.to_string())),
+        ]);
+        Ok((sha256, FileUri { path, params }))
+    }
+
+    /// The last part of its name, where that can be a file's on every node.
+    fn file_name(&self) -> FilePath {
+        let last = self.name.rsplit('/').next().unwrap_or_default();
+        let last = last.trim_start_matches('.');
+        let plain = || "script".parse().expect("a plain word is a path");
+        last.parse().unwrap_or_else(|_| plain())
+    }
+}
+
+/// Never what is in a line or a file.
+impl fmt::Debug for Native {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.kind().names().0)
+    }
+}
+
+/// Never what is in it.
+impl fmt::Debug for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Content")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_keeps_the_last_part_of_its_name_where_nodes_can_have_it() {
+        for (name, kept) in [
+            ("m/deep/x.sh", "x.sh"),
+            ("m/.hidden", "hidden"),
+            ("m/a:b", "script"),
+            ("m/..", "script"),
+        ] {
+            let file = Content {
+                name: name.to_owned(),
+                bytes: Arc::from(*b"x"),
+            };
+            assert_eq!(file.file_name().as_str(), kept, "{name}");
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! What a command or a script left behind, in Bolt's form: `stdout`, `stderr`, `merged_output`, `exit_code`,
+//! and an error if it failed.
+//!
+//! The rule: how it ended is read from what the agent says of the process; of the task that stands in for
+//! it, from what that task says.
+
+use pxp::action::ActionResult;
+use serde_json::{Map, Value, json};
+
+use crate::outcome::{self, Circumstances, Shaped};
+use crate::state::RunState;
+
+/// The kind of a program's own failure.
+const KIND_COMMAND: &str = "puppetlabs.tasks/command-error";
+
+/// The result of a module of the agent.
+pub(crate) fn shape(outcome: &ActionResult, known: Circumstances) -> Shaped {
+    let stdout = outcome.stdout.as_deref().unwrap_or_default();
+    if outcome.exitcode != 0 && outcome::is_agents_error(stdout) {
+        return outcome::shape(outcome, known, None);
+    }
+    let exit_code = outcome::exit_code(outcome, known);
+    let stderr = outcome.stderr.as_deref().unwrap_or_default();
+    let mut result = Map::from_iter([
+        ("stdout".to_owned(), Value::from(stdout)),
+        ("stderr".to_owned(), Value::from(stderr)),
+        (
+            "merged_output".to_owned(),
+            Value::from(format!("{stdout}{stderr}")),
+        ),
+        ("exit_code".to_owned(), Value::from(exit_code)),
+    ]);
+    if let Some(info) = outcome::output_info(outcome, false) {
+        result.insert("_output_info".to_owned(), info);
+    }
+    let state = outcome::state_of_process(outcome, exit_code, known);
+    let mut message = String::new();
+    if state != RunState::Finished {
+        let error = match outcome.cancelled || outcome.timed_out {
+            true => outcome::error(outcome, exit_code, stderr, stdout.is_empty(), known),
+            false => failure(exit_code),
+        };
+        result.insert("_error".to_owned(), error);
+        message = outcome::message_of(&result);
+    }
+    Shaped {
+        state,
+        result: Value::Object(result).to_string(),
+        details: outcome::details(outcome, exit_code, stderr).to_string(),
+        message,
+        told: None,
+        sealed: None,
+    }
+}
+
+/// The result of the task that stands in for the module: a task that ran its program has succeeded, however
+/// that ended.
+pub(crate) fn of_task(outcome: &ActionResult, known: Circumstances) -> Shaped {
+    let stdout = outcome.stdout.as_deref().unwrap_or_default();
+    let told: Value = serde_json::from_str(stdout).unwrap_or_default();
+    let exitcode = told["exit_code"].as_i64();
+    let Some(exitcode) = exitcode.filter(|_| outcome.exitcode == 0) else {
+        return outcome::shape(outcome, known, None);
+    };
+    let text = |key: &str| told[key].as_str().map(str::to_owned);
+    let program = ActionResult {
+        exitcode,
+        stdout: text("stdout"),
+        stderr: text("stderr"),
+        ..ActionResult::default()
+    };
+    let known = Circumstances {
+        stock_agent: false,
+        ..known
+    };
+    shape(&program, known)
+}
+
+fn failure(exit_code: i64) -> Value {
+    json!({
+        "kind": KIND_COMMAND,
+        "issue_code": "COMMAND_ERROR",
+        "msg": format!("The command failed with exit code {exit_code}"),
+        "details": {"exit_code": exit_code},
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flight::CancelReason;
+
+    const KNOWN: Circumstances = Circumstances {
+        stock_agent: false,
+        cancelling: None,
+        timeout_seconds: 60,
+    };
+
+    fn outcome(json: Value) -> ActionResult {
+        serde_json::from_value(json).unwrap()
+    }
+
+    fn read(shaped: &Shaped) -> (RunState, Value) {
+        (shaped.state, serde_json::from_str(&shaped.result).unwrap())
+    }
+
+    #[test]
+    fn a_program_has_bolts_form_and_one_that_failed_an_error() {
+        let ended = outcome(json!({"exitcode": 0, "stdout": "{\"_error\": 1}", "stderr": "b"}));
+        let expected = json!({
+            "stdout": "{\"_error\": 1}", "stderr": "b", "merged_output": "{\"_error\": 1}b",
+            "exit_code": 0,
+        });
+        assert_eq!(read(&shape(&ended, KNOWN)), (RunState::Finished, expected));
+
+        let failed = shape(&outcome(json!({"exitcode": 3, "stderr": "no"})), KNOWN);
+        let (state, result) = read(&failed);
+        assert_eq!(state, RunState::Failed);
+        let error = json!({
+            "kind": "puppetlabs.tasks/command-error", "issue_code": "COMMAND_ERROR",
+            "msg": "The command failed with exit code 3", "details": {"exit_code": 3},
+        });
+        assert_eq!(result["_error"], error);
+        assert_eq!(failed.message, "The command failed with exit code 3");
+    }
+
+    #[test]
+    fn one_that_was_ended_says_who_ended_it() {
+        let known = Circumstances {
+            cancelling: Some(CancelReason::Timeout),
+            ..KNOWN
+        };
+        let ended = json!({"exitcode": 143, "signal": 15, "cancelled": true, "stdout": "half"});
+        let (state, result) = read(&shape(&outcome(ended), known));
+        assert_eq!(state, RunState::Errored);
+        assert_eq!(result["_error"]["kind"], "tutti/timeout");
+        assert_eq!(result["stdout"], "half");
+    }
+
+    #[test]
+    fn a_stock_agents_exit_codes_are_mended_and_its_own_words_are_no_output() {
+        let stock = Circumstances {
+            stock_agent: true,
+            ..KNOWN
+        };
+        let (_, result) = read(&shape(&outcome(json!({"exitcode": -1})), stock));
+        assert_eq!(result["exit_code"], 255);
+        let words =
+            json!({"_error": {"kind": "puppetlabs.pxp-agent/execution-error", "msg": "no"}});
+        let told = json!({"exitcode": 1, "stdout": words.to_string()});
+        let (state, result) = read(&shape(&outcome(told), stock));
+        assert_eq!((state, result), (RunState::Errored, words));
+    }
+
+    #[test]
+    fn the_task_in_its_place_gives_the_same() {
+        let program = json!({"stdout": "a", "stderr": "b", "exit_code": 3});
+        let told = outcome(json!({"exitcode": 0, "stdout": program.to_string()}));
+        let native = outcome(json!({"exitcode": 3, "stdout": "a", "stderr": "b"}));
+        assert_eq!(read(&of_task(&told, KNOWN)), read(&shape(&native, KNOWN)));
+        let lost = outcome(json!({"exitcode": 127, "stderr": "python3: not found"}));
+        let (state, result) = read(&of_task(&lost, KNOWN));
+        assert_eq!(state, RunState::Failed);
+        assert_eq!(result["_error"]["kind"], "puppetlabs.tasks/task-error");
+    }
+}

@@ -8,6 +8,7 @@
 mod agents;
 mod endings;
 mod logins;
+mod modules;
 mod runs;
 mod secrets;
 mod stored;

@@ -97,17 +97,27 @@ impl World {
         Connection::read_flat(all).unwrap()
     }
 
-    /// Asks for an action with a connection of its own.
+    /// Asks for `run` of a module with a connection of its own.
     pub(crate) async fn ask(
         &self,
         connection: &Connection,
         module: &str,
         params: Value,
     ) -> TransactionId {
+        self.ask_for(connection, (module, "run"), params).await
+    }
+
+    /// Asks for a module's action with a connection of its own.
+    pub(crate) async fn ask_for(
+        &self,
+        connection: &Connection,
+        what: (&str, &str),
+        params: Value,
+    ) -> TransactionId {
         let mut params = map(params);
         let sealed = self.connections.seal(connection);
         params.insert(CONNECTION_KEY.to_owned(), sealed.into());
-        self.ask_as_known(&certname(), module, params).await
+        self.request(&certname(), what, params).await
     }
 
     pub(crate) async fn ask_as_known(
@@ -116,11 +126,20 @@ impl World {
         module: &str,
         params: Map<String, Value>,
     ) -> TransactionId {
+        self.request(certname, (module, "run"), params).await
+    }
+
+    async fn request(
+        &self,
+        certname: &Certname,
+        (module, name): (&str, &str),
+        params: Map<String, Value>,
+    ) -> TransactionId {
         let transaction_id = TransactionId::random();
         let body = Body::NonBlockingRequest(Request {
             transaction_id: transaction_id.clone(),
             module: module.to_owned(),
-            action: "run".to_owned(),
+            action: name.to_owned(),
             params: action::encode(&params),
             notify_outcome: Some(true),
         });

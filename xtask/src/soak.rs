@@ -1,4 +1,4 @@
-//! `cargo xtask soak`: the kill tests of `bin/tutti` and of plans, for long. Main function: [`run`].
+//! `cargo xtask soak`: the kill tests of `bin/tutti`, of plans and of deployments, for long. Main function: [`run`].
 
 use anyhow::Result;
 
@@ -46,5 +46,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let plans = ["test", "--package", "plans", "--test", "it", "--", "kill"];
     let mut test = run::cargo(&plans);
     test.env("TUTTI_PLANS_KILLS", options.kills.to_string());
+    run::visible(&mut test)?;
+    let deploys = ["test", "-p", "code-manager", "--test", "it", "--", "kill"];
+    let mut test = run::cargo(&deploys);
+    test.env("TUTTI_CODE_KILLS", options.kills.to_string());
     run::visible(&mut test)
 }

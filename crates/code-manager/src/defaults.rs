@@ -30,11 +30,27 @@ pub const LIST_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a repository has for its content.
 pub const FETCH_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// What is kept of what git says when it fails.
+/// What is shown of what git says when it fails.
 pub const GIT_MESSAGE_BYTES: usize = 2_048;
 
-/// Branches and tags of one repository, 100 bytes each: 10 MB.
+/// What is kept of what a program says: four times of what is shown, since addresses in it get shorter.
+pub const PROGRAM_MESSAGE_BYTES: usize = 8_192;
+
+/// Branches and tags of one repository, 100 bytes each, and tags twice: 20 MB.
 pub const REFS: usize = 100_000;
+
+/// What a list of branches and tags may have: [`REFS`] lines of 200 bytes.
+pub const REFS_BYTES: usize = 20_000_000;
+
+/// What git may print where a name of a commit is expected, or nothing.
+pub const WORD_BYTES: usize = 4_096;
+
+/// A line of the list of a commit's files: the longest path, and mode, name and size before it.
+pub const LISTED_BYTES: usize = PATH_BYTES + 256;
+
+/// How often it is looked whether another process is done with the directory of deployments: the kernel
+/// tells of the lock or of the process's end, but not of whichever comes first.
+pub const LOCK_LOOK: Duration = Duration::from_millis(200);
 
 /// Puppetfiles remembered, some 50 KB each: 25 MB at the most. Then all are forgotten.
 pub const PUPPETFILES: usize = 512;

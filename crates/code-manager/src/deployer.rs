@@ -5,19 +5,18 @@
 //! it leaves nothing but content that the next deployment finds.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use deploy::EnvironmentName;
 use puppetfile::Puppetfile;
-use rustix::fs::FlockOperation;
 use tokio::task::JoinSet;
 
-use crate::content::{Content, ContentError, Manifest, TreeId, TreePath, failed, make_directory};
+use crate::content::{Content, ContentError, Manifest, TreeId, TreePath};
 use crate::defaults::PUPPETFILES;
 use crate::error::{DeployError, OpenError, SourcesError};
 use crate::git::{Commit, Git, Mirror, Mirrors, read_file, take_in};
+use crate::hold::{Hold, Holder};
 use crate::lock::{LOCK_FILE, Lock, Origin};
 use crate::resolve::{ResolveError, Round};
 use crate::settings::Settings;
@@ -36,9 +35,6 @@ struct Shared {
     settings: Settings,
     mirrors: Mirrors,
     versions: Versions,
-    /// Held as long as this process deploys: two of them would take each other's unfinished work for
-    /// leftovers.
-    _lock: File,
     /// Those that were read, by commits and names: a commit's file never changes.
     puppetfiles: Mutex<HashMap<(Commit, String), Arc<Puppetfile>>>,
 }
@@ -67,18 +63,28 @@ impl Deployer {
     /// Opens the directories; what an interrupted deployment left behind is removed. Waits until no other
     /// process deploys there.
     pub fn open(settings: Settings, git: Git) -> Result<Self, OpenError> {
+        Self::open_telling(settings, git, |holder| {
+            tracing::info!(pid = holder.pid, "another process deploys; waiting for it");
+        })
+    }
+
+    /// The same; `waiting` is called once, if another process deploys there.
+    pub fn open_telling(
+        settings: Settings,
+        git: Git,
+        waiting: impl FnOnce(&Holder),
+    ) -> Result<Self, OpenError> {
         let directory = &settings.directory;
-        let lock = lock(directory)?;
+        let hold = Hold::take(directory, waiting)?;
         let content = Content::open(directory.join("content"))?;
         let versions = directory.join("versions");
         let versions = Versions::open(content, &versions, &settings.environments)?;
-        let mirrors = Mirrors::new(directory.join("repositories"), git);
+        let mirrors = Mirrors::new(directory.join("repositories"), git, hold);
         Ok(Self {
             shared: Arc::new(Shared {
                 settings,
                 mirrors,
                 versions,
-                _lock: lock,
                 puppetfiles: Mutex::default(),
             }),
         })
@@ -259,10 +265,26 @@ impl Deployer {
     ) {
         let deployer = self.clone();
         let (directory, name, commit) = (directory.to_owned(), name.to_owned(), commit.clone());
-        taking.spawn_blocking(move || {
-            let tree = deployer.tree(&mirror, &commit);
+        taking.spawn(async move {
+            let tree = deployer.tree_here(&mirror, &commit).await;
             (directory, name, tree)
         });
+    }
+
+    /// The tree of a commit. A copy of the repository that cannot be read is made anew, once.
+    async fn tree_here(&self, mirror: &Arc<Mirror>, commit: &Commit) -> Result<Tree, TakeError> {
+        let tree = || {
+            let (deployer, mirror, commit) = (self.clone(), Arc::clone(mirror), commit.clone());
+            tokio::task::spawn_blocking(move || deployer.tree(&mirror, &commit))
+        };
+        match tree().await.map_err(|_| TakeError::Broken)? {
+            Err(TakeError::Tree(error)) if error.is_of_the_copy() => {
+                let renewed = self.shared.mirrors.renew(mirror, commit).await;
+                renewed.map_err(crate::git::TreeError::from)?;
+                tree().await.map_err(|_| TakeError::Broken)?
+            }
+            tree => tree,
+        }
     }
 
     /// The tree of a commit, which is taken in and looked at if it is not here. Blocks.
@@ -309,9 +331,18 @@ impl Deployer {
             return Ok(known);
         }
         let mirror = self.shared.mirrors.mirror(&found.source.remote)?;
-        let (git, commit) = (self.shared.mirrors.git().clone(), found.commit.clone());
-        let file = name.clone();
-        let bytes = blocking(move || Ok(read_file(&git, &mirror, &commit, &file)?)).await?;
+        let read = || {
+            let (git, file) = (self.shared.mirrors.git().clone(), name.clone());
+            let (mirror, commit) = (Arc::clone(&mirror), found.commit.clone());
+            blocking(move || Ok(read_file(&git, &mirror, &commit, &file)?))
+        };
+        let bytes = match read().await {
+            Err(DeployError::Tree(error)) if error.is_of_the_copy() => {
+                self.shared.mirrors.renew(&mirror, &found.commit).await?;
+                read().await?
+            }
+            bytes => bytes?,
+        };
         let Some(bytes) = bytes else {
             return Ok(None);
         };
@@ -353,20 +384,9 @@ pub enum TakeError {
     /// Puppet would not read it.
     #[error("manifests that do not parse: {0}")]
     Unparsed(crate::verify::Unparsed),
-}
-
-fn lock(directory: &Path) -> Result<File, ContentError> {
-    make_directory(directory)?;
-    let path = directory.join("lock");
-    let mut options = File::options();
-    let file = options.create(true).truncate(false).write(true).open(&path);
-    let file = file.map_err(failed("open", &path))?;
-    if rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-        tracing::info!(path = %path.display(), "another process deploys; waiting for it");
-        let locked = rustix::fs::flock(&file, FlockOperation::LockExclusive);
-        locked.map_err(|error| failed("lock", &path)(error.into()))?;
-    }
-    Ok(file)
+    /// A bug.
+    #[error("something that cannot happen did (a bug; please report it)")]
+    Broken,
 }
 
 fn write_note(path: &Path, id: &TreeId) -> std::io::Result<()> {

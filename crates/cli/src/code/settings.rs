@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use code_manager::{Deployer, R10k};
+use code_manager::version::Versions;
+use code_manager::{Deployer, Holder, R10k};
 
-use crate::Failure;
+use crate::{Failure, terminal};
 
 /// r10k's settings, and what is kept.
 #[derive(Debug, clap::Args)]
@@ -23,24 +24,44 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Opens it; waits while another process deploys there.
+    /// Opens it; says so and waits while another process deploys there.
     pub(super) fn open(&self) -> Result<Deployer, Failure> {
+        let r10k = self.read()?;
+        for key in &r10k.ignored {
+            anstream::eprintln!("{}: {key} is not used", self.r10k_config.display());
+        }
+        let settings = r10k.settings(&self.directory);
+        Deployer::open_telling(settings, r10k.git.clone(), waiting)
+            .map_err(|error| Failure::Usage(chain(&error)))
+    }
+
+    /// The versions that are there, also while another process deploys.
+    pub(super) fn look(&self) -> Result<Versions, Failure> {
+        Ok(Versions::look(&self.read()?.settings(&self.directory)))
+    }
+
+    fn read(&self) -> Result<R10k, Failure> {
         let path = &self.r10k_config;
         let text = std::fs::read_to_string(path).map_err(|source| Failure::Read {
             path: path.clone(),
             source,
         })?;
-        let content = |what: String| Failure::Content {
+        R10k::parse(&text).map_err(|error| Failure::Content {
             place: path.display().to_string(),
-            what,
-        };
-        let r10k = R10k::parse(&text).map_err(|error| content(error.to_string()))?;
-        for key in &r10k.ignored {
-            anstream::eprintln!("{}: {key} is not used", path.display());
-        }
-        Deployer::open(r10k.settings(&self.directory), r10k.git.clone())
-            .map_err(|error| Failure::Usage(chain(&error)))
+            what: error.to_string(),
+        })
     }
+}
+
+fn waiting(holder: &Holder) {
+    let since = jiff::Timestamp::try_from(holder.since).ok();
+    let since = since.map(|since| format!(" since {since:.0}"));
+    anstream::eprintln!(
+        "{} the process {} deploys there{}; waiting until it is done",
+        terminal::warn("waiting:"),
+        holder.pid,
+        since.unwrap_or_default(),
+    );
 }
 
 /// An error with its causes.

@@ -1,6 +1,7 @@
 //! `tutti code versions`, `tutti code rollback`. Main functions: [`run`], [`rollback`].
 
-use code_manager::{Deployer, EnvironmentName, Lock, Signature};
+use code_manager::version::Versions;
+use code_manager::{EnvironmentName, Lock, Signature};
 use serde_json::json;
 
 use super::deploy::short;
@@ -50,8 +51,7 @@ struct Version {
 }
 
 pub(super) fn run(options: &Options) -> Result<u8, Failure> {
-    let deployer = options.place.open()?;
-    let mut all = all(&deployer)?;
+    let mut all = all(&options.place.look()?)?;
     if let Some(wanted) = &options.environment {
         all.retain(|version| version.environment.as_str() == wanted);
     }
@@ -98,8 +98,7 @@ fn row(version: &Version) -> Vec<String> {
     ]
 }
 
-fn all(deployer: &Deployer) -> Result<Vec<Version>, Failure> {
-    let versions = deployer.versions();
+fn all(versions: &Versions) -> Result<Vec<Version>, Failure> {
     let all = versions
         .all()
         .map_err(|error| Failure::Usage(chain(&error)))?;
@@ -116,7 +115,7 @@ fn all(deployer: &Deployer) -> Result<Vec<Version>, Failure> {
 
 pub(super) async fn rollback(options: &Rollback) -> Result<u8, Failure> {
     let deployer = options.place.open()?;
-    let mut fitting = all(&deployer)?;
+    let mut fitting = all(deployer.versions())?;
     fitting.retain(|version| {
         version.environment.as_str() == options.environment
             && version.signature.as_str().starts_with(&options.version)

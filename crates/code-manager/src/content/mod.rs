@@ -67,6 +67,11 @@ impl Content {
         Ok(content)
     }
 
+    /// The same only to read from.
+    pub(crate) fn look(root: PathBuf) -> Self {
+        Self { root: root.into() }
+    }
+
     /// Begins to take a tree in.
     pub fn intake(&self) -> Result<Intake, ContentError> {
         Intake::new(self.clone())

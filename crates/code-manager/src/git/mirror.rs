@@ -1,18 +1,23 @@
 //! Our copy of a repository: [`Mirror`]; all of them: [`Mirrors`].
 //!
 //! The rules that must hold: one fetch at a time goes into a copy; a copy is only read, never changed, but
-//! by a fetch; what git has once is never removed by us while somebody may read it.
+//! by a fetch; what git has once is never removed by us while somebody may read it. A copy that is damaged
+//! is made anew beside and takes the place of the old one in one step.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use rustix::fs::{CWD, RenameFlags};
 use sha2::Digest as _;
 use tokio::sync::Semaphore;
 
-use super::program::{Git, GitError, checked, shown};
-use super::refs::{Commit, Refs, Wanted};
-use crate::defaults::{FETCH_TIMEOUT, FETCHES, LIST_TIMEOUT};
+use super::leftovers::clear;
+use super::program::{Call, Git, GitError, checked, shown};
+use super::refs::{Commit, Refs, RefsError, Wanted};
+use crate::defaults::{FETCH_TIMEOUT, FETCHES, LIST_TIMEOUT, REFS_BYTES, WORD_BYTES};
+use crate::hold::Hold;
 
 /// Copies of repositories, below one directory. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -27,6 +32,7 @@ struct Shared {
     /// By addresses.
     mirrors: Mutex<HashMap<String, Arc<Mirror>>>,
     fetches: Semaphore,
+    hold: Hold,
 }
 
 /// The copy of one repository.
@@ -38,17 +44,21 @@ pub struct Mirror {
     refs: tokio::sync::Mutex<Option<Arc<Refs>>>,
 }
 
+/// All branches and tags.
+const ALL: &[&str] = &["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
+
 // === impl Mirrors ===
 
 impl Mirrors {
-    /// Copies below this directory, made when they are needed.
-    pub fn new(directory: impl Into<PathBuf>, git: Git) -> Self {
+    /// Copies below this directory, made when they are needed; it is held by this lock.
+    pub(crate) fn new(directory: impl Into<PathBuf>, git: Git, hold: Hold) -> Self {
         Self {
             shared: Arc::new(Shared {
                 directory: directory.into(),
                 git,
                 mirrors: Mutex::default(),
                 fetches: Semaphore::new(FETCHES),
+                hold,
             }),
         }
     }
@@ -82,12 +92,7 @@ impl Mirrors {
         if let Some(known) = known.as_ref().filter(|known| ***known == listed) {
             return Ok(Arc::clone(known));
         }
-        self.fetch(
-            mirror,
-            &["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"],
-        )
-        .await?;
-        let refs = Arc::new(self.own(mirror).await?);
+        let refs = Arc::new(self.update(mirror).await?);
         *known = Some(Arc::clone(&refs));
         Ok(refs)
     }
@@ -127,6 +132,18 @@ impl Mirrors {
         self.fetch(mirror, &[commit.as_str()]).await
     }
 
+    /// Makes a copy anew in which a commit cannot be read.
+    pub(crate) async fn renew(&self, mirror: &Mirror, commit: &Commit) -> Result<(), GitError> {
+        let mut known = mirror.refs.lock().await;
+        *known = None;
+        self.clone_anew(mirror).await?;
+        if self.parse(mirror, commit.as_str()).await?.is_none() {
+            // No branch leads to it any more.
+            self.fetch(mirror, &[commit.as_str()]).await?;
+        }
+        Ok(())
+    }
+
     /// A commit by its digits, whole or shortened.
     async fn parse(&self, mirror: &Mirror, name: &str) -> Result<Option<Commit>, GitError> {
         let is_digits = name.len() >= 4 && name.bytes().all(|b| b.is_ascii_hexdigit());
@@ -135,35 +152,50 @@ impl Mirrors {
         }
         let wanted = format!("{}^{{commit}}", name.to_ascii_lowercase());
         let arguments = ["--verify", "--quiet", "--end-of-options", wanted.as_str()];
-        let directory = Some(mirror.directory.as_path());
-        let what = ("rev-parse", mirror.remote.as_str());
-        match self
-            .shared
-            .git
-            .run(directory, what, &arguments, LIST_TIMEOUT)
-            .await
-        {
+        let call = Call {
+            directory: Some(&mirror.directory),
+            verb: "rev-parse",
+            arguments: &arguments,
+            remote: &mirror.remote,
+            limit: LIST_TIMEOUT,
+            most_bytes: WORD_BYTES,
+            stdin: Stdio::null(),
+        };
+        match self.shared.git.run(call).await {
             Ok(printed) => Ok(String::from_utf8_lossy(&printed).trim().parse().ok()),
             Err(GitError::Failed { .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    async fn fetch(&self, mirror: &Mirror, what: &[&str]) -> Result<(), GitError> {
-        let _place = self.place().await;
-        let git = &self.shared.git;
-        let remote = mirror.remote.as_str();
-        if !mirror.directory.is_dir() {
-            make(&self.shared.directory)?;
-            // Only a whole repository gets the name.
-            let fresh = mirror.directory.with_extension("new");
-            let path = fresh.to_string_lossy().into_owned();
-            remove(&fresh)?;
-            let arguments = ["--quiet", "--bare", "--template=", path.as_str()];
-            git.run(None, ("init", remote), &arguments, LIST_TIMEOUT)
-                .await?;
-            std::fs::rename(&fresh, &mirror.directory).map_err(directory(&mirror.directory))?;
+    /// Fetches all, into a new copy if there is none or if git cannot use the one that is there.
+    async fn update(&self, mirror: &Mirror) -> Result<Refs, GitError> {
+        let updated = match self.fetch(mirror, ALL).await {
+            Ok(()) => self.own(mirror).await,
+            Err(error) => Err(error),
+        };
+        match updated {
+            Err(GitError::Failed { .. }) if self.is_damaged(mirror).await => {
+                self.clone_anew(mirror).await?;
+                self.own(mirror).await
+            }
+            updated => updated,
         }
+    }
+
+    async fn fetch(&self, mirror: &Mirror, what: &[&str]) -> Result<(), GitError> {
+        let own = &mirror.directory;
+        if !own.is_dir() {
+            let fresh = self.init(mirror).await?;
+            // Only a whole repository gets the name.
+            std::fs::rename(&fresh, own).map_err(directory(own))?;
+        }
+        self.fetch_into(own, mirror, what).await
+    }
+
+    async fn fetch_into(&self, own: &Path, mirror: &Mirror, what: &[&str]) -> Result<(), GitError> {
+        let _place = self.place().await;
+        clear(own).map_err(directory(own))?;
         let mut arguments = vec![
             "--quiet",
             "--force",
@@ -172,13 +204,69 @@ impl Mirrors {
             "--no-write-fetch-head",
             "--no-recurse-submodules",
             "--",
-            remote,
+            mirror.remote.as_str(),
         ];
         arguments.extend_from_slice(what);
-        let own = Some(mirror.directory.as_path());
-        git.run(own, ("fetch", remote), &arguments, FETCH_TIMEOUT)
-            .await?;
-        Ok(())
+        self.write(Some(own), "fetch", mirror, &arguments).await
+    }
+
+    /// An empty repository beside the copy's place.
+    async fn init(&self, mirror: &Mirror) -> Result<PathBuf, GitError> {
+        make(&self.shared.directory)?;
+        let fresh = mirror.directory.with_extension("new");
+        remove(&fresh)?;
+        let path = fresh.to_string_lossy();
+        let arguments = ["--quiet", "--bare", "--template=", &path];
+        self.write(None, "init", mirror, &arguments).await?;
+        Ok(fresh)
+    }
+
+    /// Runs git where it writes: if we are killed, it keeps the lock of the directory.
+    async fn write(
+        &self,
+        directory: Option<&Path>,
+        verb: &'static str,
+        mirror: &Mirror,
+        arguments: &[&str],
+    ) -> Result<(), GitError> {
+        let call = Call {
+            directory,
+            verb,
+            arguments,
+            remote: &mirror.remote,
+            limit: FETCH_TIMEOUT,
+            most_bytes: WORD_BYTES,
+            stdin: self.shared.hold.stdin().map_err(GitError::Start)?,
+        };
+        self.shared.git.run(call).await.map(drop)
+    }
+
+    /// Whether git cannot use the copy. It is only asked when something failed, since it takes long.
+    async fn is_damaged(&self, mirror: &Mirror) -> bool {
+        let call = Call {
+            directory: Some(&mirror.directory),
+            verb: "fsck",
+            arguments: &["--connectivity-only", "--no-dangling", "--no-progress"],
+            remote: &mirror.remote,
+            limit: FETCH_TIMEOUT,
+            most_bytes: REFS_BYTES,
+            stdin: Stdio::null(),
+        };
+        let checked = self.shared.git.run(call).await;
+        matches!(checked, Err(GitError::Failed { .. }))
+    }
+
+    async fn clone_anew(&self, mirror: &Mirror) -> Result<(), GitError> {
+        let own = &mirror.directory;
+        tracing::warn!(path = %own.display(), "a damaged copy of a repository is made anew");
+        let fresh = self.init(mirror).await?;
+        self.fetch_into(&fresh, mirror, ALL).await?;
+        if own.exists() {
+            let exchanged = rustix::fs::renameat_with(CWD, &fresh, CWD, own, RenameFlags::EXCHANGE);
+            exchanged.map_err(|error| directory(own)(error.into()))?;
+            return remove(&fresh);
+        }
+        std::fs::rename(&fresh, own).map_err(directory(own))
     }
 
     /// What the copy itself has.
@@ -188,15 +276,24 @@ impl Mirrors {
     }
 
     async fn list(&self, mirror: &Mirror, arguments: &[&str]) -> Result<Refs, GitError> {
-        let what = ("ls-remote", mirror.remote.as_str());
-        let printed = self
-            .shared
-            .git
-            .run(None, what, arguments, LIST_TIMEOUT)
-            .await?;
-        Refs::parse(&printed).ok_or_else(|| GitError::Unexpected {
+        let call = Call {
+            directory: None,
             verb: "ls-remote",
-            remote: shown(&mirror.remote),
+            arguments,
+            remote: &mirror.remote,
+            limit: LIST_TIMEOUT,
+            most_bytes: REFS_BYTES,
+            stdin: Stdio::null(),
+        };
+        let printed = self.shared.git.run(call).await?;
+        Refs::parse(&printed).map_err(|error| match error {
+            RefsError::Unexpected => GitError::Unexpected {
+                verb: "ls-remote",
+                remote: mirror.shown(),
+            },
+            RefsError::TooMany => GitError::Refs {
+                remote: mirror.shown(),
+            },
         })
     }
 

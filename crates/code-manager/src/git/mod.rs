@@ -4,6 +4,7 @@
 //! - nothing of a repository is ever run: there is no work tree, no hook and no filter;
 //! - no secret is in a command line, and no address begins with a dash.
 
+mod leftovers;
 mod mirror;
 mod program;
 mod refs;

@@ -1,9 +1,8 @@
-//! Running `git`. Main type: [`Git`].
+//! How `git` is run. Main type: [`Git`].
 //!
 //! The rule that must hold: it asks nobody for anything, ends in a bounded time, and its environment is
 //! ours but for what finds people's credentials.
 
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -11,14 +10,30 @@ use std::time::Duration;
 use tokio::process::Command;
 
 use crate::defaults::GIT_MESSAGE_BYTES;
+use crate::program::{self, RunError};
 
 /// How `git` is run. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Git {
     /// The private key for SSH; `None`: as the user's own settings say.
     pub private_key: Option<PathBuf>,
-    /// `http://proxy:3128`.
+    /// `http://proxy:3128`; `None`: as our own environment says, in the variables that git itself takes.
     pub proxy: Option<String>,
+}
+
+/// One use of it.
+#[derive(Debug)]
+pub(crate) struct Call<'a> {
+    /// A repository of ours; `None`: none.
+    pub(crate) directory: Option<&'a Path>,
+    pub(crate) verb: &'static str,
+    pub(crate) arguments: &'a [&'a str],
+    /// Whose it is.
+    pub(crate) remote: &'a str,
+    pub(crate) limit: Duration,
+    /// How much it may print.
+    pub(crate) most_bytes: usize,
+    pub(crate) stdin: Stdio,
 }
 
 /// Why `git` did not do what it should.
@@ -48,6 +63,22 @@ pub enum GitError {
         remote: String,
         /// The limit.
         after: Duration,
+    },
+    /// It printed too much.
+    #[error("git {verb} of {remote} printed more than {most_bytes} bytes and was ended")]
+    TooMuch {
+        /// What it was to do.
+        verb: &'static str,
+        /// The repository, without credentials.
+        remote: String,
+        /// The limit.
+        most_bytes: usize,
+    },
+    /// More branches and tags than [`REFS`](crate::defaults::REFS).
+    #[error("{remote} has more than {} branches and tags", crate::defaults::REFS)]
+    Refs {
+        /// The repository, without credentials.
+        remote: String,
     },
     /// An address that is none.
     #[error("{0:?} is no address of a repository")]
@@ -83,6 +114,18 @@ const KEPT: &[&str] = &[
     "TMPDIR",
 ];
 
+/// What names proxies in our own environment, as libcurl and so git reads it.
+const PROXIES: &[&str] = &[
+    "http_proxy",
+    "https_proxy",
+    "HTTPS_PROXY",
+    "all_proxy",
+    "ALL_PROXY",
+];
+
+/// Hosts that are asked without a proxy, whoever named it.
+const NO_PROXY: &[&str] = &["no_proxy", "NO_PROXY"];
+
 // === impl Git ===
 
 impl Git {
@@ -90,7 +133,8 @@ impl Git {
     pub(crate) fn command(&self, directory: Option<&Path>) -> Command {
         let mut command = Command::new("git");
         command.env_clear();
-        for name in KEPT {
+        let proxies: &[&str] = if self.proxy.is_some() { &[] } else { PROXIES };
+        for name in KEPT.iter().chain(NO_PROXY).chain(proxies) {
             if let Some(value) = std::env::var_os(name) {
                 command.env(name, value);
             }
@@ -130,30 +174,35 @@ impl Git {
     }
 
     /// Runs it to its end and gives what it printed.
-    pub(crate) async fn run(
-        &self,
-        directory: Option<&Path>,
-        (verb, remote): (&'static str, &str),
-        arguments: &[&str],
-        limit: Duration,
-    ) -> Result<Vec<u8>, GitError> {
-        let mut command = self.command(directory);
-        command.arg(verb).args(arguments.iter().map(OsStr::new));
-        let output = tokio::time::timeout(limit, command.output()).await;
-        let output = output.map_err(|_| GitError::TimedOut {
-            verb,
-            remote: shown(remote),
-            after: limit,
+    pub(crate) async fn run(&self, call: Call<'_>) -> Result<Vec<u8>, GitError> {
+        let mut command = self.command(call.directory);
+        command
+            .arg(call.verb)
+            .args(call.arguments)
+            .stdin(call.stdin);
+        let (verb, remote) = (call.verb, shown(call.remote));
+        let ran = program::run(command, call.limit, call.most_bytes).await;
+        let ran = ran.map_err(|error| match error {
+            RunError::Start(source) => GitError::Start(source),
+            RunError::TimedOut(after) => GitError::TimedOut {
+                verb,
+                remote: remote.clone(),
+                after,
+            },
+            RunError::TooMuch(most_bytes) => GitError::TooMuch {
+                verb,
+                remote: remote.clone(),
+                most_bytes,
+            },
         })?;
-        let output = output.map_err(GitError::Start)?;
-        if output.status.success() {
-            return Ok(output.stdout);
+        if ran.status.success() {
+            return Ok(ran.stdout);
         }
         Err(GitError::Failed {
             verb,
-            remote: shown(remote),
-            status: output.status,
-            message: message(&output.stderr, remote),
+            remote,
+            status: ran.status,
+            message: message(&ran.stderr, call.remote),
         })
     }
 }
@@ -183,15 +232,17 @@ pub(crate) fn shown(remote: &str) -> String {
 }
 
 /// What git said, in one line, without the address' credentials.
-fn message(stderr: &[u8], remote: &str) -> String {
-    let end = stderr.len().min(GIT_MESSAGE_BYTES);
-    let text = String::from_utf8_lossy(&stderr[..end]).replace(remote, &shown(remote));
+pub(crate) fn message(stderr: &[u8], remote: &str) -> String {
+    // First without the credentials, then short: half of an address would not be found.
+    let text = String::from_utf8_lossy(stderr).replace(remote, &shown(remote));
     let lines: Vec<&str> = text
         .lines()
         .map(str::trim)
         .filter(|it| !it.is_empty())
         .collect();
-    lines.join("; ")
+    let mut text = lines.join("; ");
+    text.truncate(text.floor_char_boundary(GIT_MESSAGE_BYTES));
+    text
 }
 
 #[cfg(test)]
@@ -220,6 +271,30 @@ mod tests {
             "https://me:pw@e/x",
         );
         assert_eq!(said, "fatal: unable to access 'https://e/x': no");
+    }
+
+    #[test]
+    fn the_settings_proxy_wins_and_ours_are_handed_on() {
+        let named = |git: &Git| {
+            let command = git.command(None).into_std();
+            let vars = command.get_envs();
+            let vars = vars.filter_map(|(name, value)| Some((name.to_str()?, value?.to_str()?)));
+            let proxies = vars.filter(|(name, _)| PROXIES.contains(name));
+            proxies
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .collect::<Vec<_>>()
+        };
+        let own = Git {
+            proxy: Some("http://p:1".to_owned()),
+            ..Git::default()
+        };
+        let pair = |name: &str| (name.to_owned(), "http://p:1".to_owned());
+        assert_eq!(named(&own), [pair("http_proxy"), pair("https_proxy")]);
+        let ours = PROXIES
+            .iter()
+            .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
+        let ours: std::collections::BTreeSet<_> = ours.collect();
+        assert!(named(&Git::default()).into_iter().eq(ours));
     }
 
     #[test]

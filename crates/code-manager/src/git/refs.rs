@@ -32,6 +32,15 @@ pub enum Wanted {
     Commit(String),
 }
 
+/// Why a list of them cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RefsError {
+    /// It makes no sense.
+    Unexpected,
+    /// More than [`REFS`].
+    TooMany,
+}
+
 // === impl Commit ===
 
 impl Commit {
@@ -68,13 +77,13 @@ impl fmt::Debug for Commit {
 // === impl Refs ===
 
 impl Refs {
-    /// What `git ls-remote` or `git show-ref -d` prints; `None`: it makes no sense.
-    pub(crate) fn parse(text: &[u8]) -> Option<Self> {
-        let text = std::str::from_utf8(text).ok()?;
+    /// What `git ls-remote` or `git show-ref -d` prints.
+    pub(crate) fn parse(text: &[u8]) -> Result<Self, RefsError> {
+        let text = std::str::from_utf8(text).map_err(|_| RefsError::Unexpected)?;
         let mut refs = Self::default();
-        for line in text.lines().take(REFS) {
-            let (commit, name) = line.split_once(['\t', ' '])?;
-            let commit: Commit = commit.parse().ok()?;
+        for line in text.lines() {
+            let (commit, name) = line.split_once(['\t', ' ']).ok_or(RefsError::Unexpected)?;
+            let commit: Commit = commit.parse().map_err(|()| RefsError::Unexpected)?;
             if let Some(branch) = name.strip_prefix("refs/heads/") {
                 refs.branches.insert(branch.to_owned(), commit);
             } else if let Some(tag) = name.strip_prefix("refs/tags/") {
@@ -82,8 +91,12 @@ impl Refs {
                 let tag = tag.strip_suffix("^{}").unwrap_or(tag);
                 refs.tags.insert(tag.to_owned(), commit);
             }
+            // A part of them would make the others look deleted.
+            if refs.branches.len() + refs.tags.len() > REFS {
+                return Err(RefsError::TooMany);
+            }
         }
-        Some(refs)
+        Ok(refs)
     }
 
     /// The branches, by name.
@@ -130,8 +143,21 @@ mod tests {
         assert_eq!(refs.branch("main").unwrap().as_str(), one);
         assert_eq!(refs.tag("v1").unwrap().as_str(), other);
         assert_eq!(refs.branches().count(), 1);
-        assert_eq!(Refs::parse(b"garbage\n"), None);
-        assert_eq!(Refs::parse(b"xyz\trefs/heads/main\n"), None);
-        assert_eq!(Refs::parse(b""), Some(Refs::default()));
+        let unexpected = Err(RefsError::Unexpected);
+        assert_eq!(Refs::parse(b"garbage\n"), unexpected);
+        assert_eq!(Refs::parse(b"xyz\trefs/heads/main\n"), unexpected);
+        assert_eq!(Refs::parse(b""), Ok(Refs::default()));
+    }
+
+    #[test]
+    fn too_many_are_an_error_and_not_fewer() {
+        let line = |number: usize| format!("{}\trefs/heads/b{number}\n", "1".repeat(40));
+        let mut text: String = (0..REFS).map(line).collect();
+        assert_eq!(
+            Refs::parse(text.as_bytes()).unwrap().branches().count(),
+            REFS
+        );
+        text += &line(REFS);
+        assert_eq!(Refs::parse(text.as_bytes()), Err(RefsError::TooMany));
     }
 }

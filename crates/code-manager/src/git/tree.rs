@@ -4,14 +4,14 @@
 //! line ends, `export-ignore`) is done to none. The rule that must hold: a tree is taken in as a whole or
 //! not at all.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use super::Mirror;
-use super::program::{Git, GitError};
+use super::program::{Git, GitError, message};
 use super::refs::Commit;
 use crate::content::{Content, IntakeError, Manifest, TreeId, TreePath, TreePathError};
-use crate::defaults::{FILE_BYTES, TREE_FILES};
+use crate::defaults::{FILE_BYTES, LISTED_BYTES, PROGRAM_MESSAGE_BYTES, TREE_FILES};
 
 /// Why a commit cannot be taken in.
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +54,16 @@ pub enum TreeError {
     },
 }
 
+impl TreeError {
+    /// Whether our copy of the repository may be damaged: git cannot read what it said it has.
+    pub(crate) fn is_of_the_copy(&self) -> bool {
+        let Self::Git(error) = self else {
+            return false;
+        };
+        matches!(error, GitError::Failed { .. } | GitError::Unexpected { .. })
+    }
+}
+
 /// A line of `ls-tree`.
 struct Listed {
     kind: Kind,
@@ -68,6 +78,12 @@ enum Kind {
     Executable,
     Link,
     Submodule,
+}
+
+/// What `ls-tree` prints, line by line.
+struct Listing {
+    child: Child,
+    output: BufReader<ChildStdout>,
 }
 
 /// Objects of a repository, one after the other.
@@ -145,23 +161,11 @@ fn list(
     if let Some(only) = only {
         command.args(["--", only]);
     }
-    let output = command.output().map_err(GitError::Start)?;
-    if !output.status.success() {
-        let error = GitError::Failed {
-            verb: "ls-tree",
-            remote: mirror.shown(),
-            status: output.status,
-            message: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
-        };
-        return Err(error.into());
-    }
+    let mut listing = Listing::open(command)?;
     let mut files = Vec::new();
-    for line in output
-        .stdout
-        .split(|b| *b == 0)
-        .filter(|line| !line.is_empty())
-    {
-        let file = parse(line).ok_or_else(|| unexpected(mirror, "ls-tree"))?;
+    while let Some(line) = listing.next() {
+        let line = line.map_err(GitError::Start)?;
+        let file = parse(&line).ok_or_else(|| unexpected(mirror, "ls-tree"))?;
         let file = file.map_err(|error| TreeError::Path {
             commit: commit.clone(),
             remote: mirror.shown(),
@@ -177,6 +181,7 @@ fn list(
         check(&file, files.len(), mirror, commit)?;
         files.push(file);
     }
+    listing.end(mirror)?;
     Ok(files)
 }
 
@@ -219,6 +224,59 @@ fn parse(line: &[u8]) -> Option<Result<Listed, TreePathError>> {
         size_bytes,
         path,
     }))
+}
+
+// === impl Listing ===
+
+impl Listing {
+    fn open(mut command: Command) -> Result<Self, GitError> {
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(GitError::Start)?;
+        let output = child.stdout.take();
+        let output = output.ok_or_else(|| GitError::Start(io::ErrorKind::BrokenPipe.into()))?;
+        let output = BufReader::new(output);
+        Ok(Self { child, output })
+    }
+
+    /// The next line; a part of one that is too long, which then makes no sense.
+    fn next(&mut self) -> Option<io::Result<Vec<u8>>> {
+        let mut line = Vec::new();
+        let mut output = (&mut self.output).take(LISTED_BYTES as u64);
+        match output.read_until(0, &mut line) {
+            Ok(0) => None,
+            Ok(_) => {
+                line.pop_if(|last| *last == 0);
+                Some(Ok(line))
+            }
+            Err(error) => Some(Err(error)),
+        }
+    }
+
+    /// All was read: how did it end?
+    fn end(mut self, mirror: &Mirror) -> Result<(), GitError> {
+        let mut said = Vec::new();
+        if let Some(stderr) = self.child.stderr.take() {
+            let mut stderr = stderr.take(PROGRAM_MESSAGE_BYTES as u64);
+            stderr.read_to_end(&mut said).map_err(GitError::Start)?;
+        }
+        let status = self.child.wait().map_err(GitError::Start)?;
+        match status.success() {
+            true => Ok(()),
+            false => Err(GitError::Failed {
+                verb: "ls-tree",
+                remote: mirror.shown(),
+                status,
+                message: message(&said, &mirror.shown()),
+            }),
+        }
+    }
+}
+
+impl Drop for Listing {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 // === impl Objects ===

@@ -15,16 +15,10 @@ use crate::source::{InvalidBranches, Source};
 /// What an `r10k.yaml` says.
 #[derive(Clone, Debug)]
 pub struct R10k {
-    /// The control repositories, in the order of the file.
-    pub sources: Vec<Arc<Source>>,
-    /// Their one `basedir`.
-    pub environments: PathBuf,
+    /// All but where our own things are kept.
+    settings: Settings,
     /// How git is run.
     pub git: Git,
-    /// `git.default_ref`.
-    pub default_ref: Option<String>,
-    /// `deploy.exclude_spec`.
-    pub exclude_spec: bool,
     /// Keys that nothing is done with.
     pub ignored: Vec<String>,
 }
@@ -62,11 +56,8 @@ impl R10k {
         let document = psych::load(text, OPTIONS).map_err(R10kError::Yaml)?;
         let root = document.root.ok_or_else(|| wrong(1, "the file is empty"))?;
         let mut r10k = Self {
-            sources: Vec::new(),
-            environments: PathBuf::new(),
+            settings: Settings::new("", ""),
             git: Git::default(),
-            default_ref: None,
-            exclude_spec: true,
             ignored: Vec::new(),
         };
         for (key, value) in pairs(&root)? {
@@ -80,7 +71,7 @@ impl R10k {
                 _ => return Err(wrong(value.line, format!("r10k has no setting {key}"))),
             }
         }
-        if r10k.sources.is_empty() {
+        if r10k.settings.sources.is_empty() {
             return Err(wrong(root.line, "there are no sources"));
         }
         Ok(r10k)
@@ -89,11 +80,8 @@ impl R10k {
     /// Settings with what is kept in this directory.
     pub fn settings(&self, directory: impl Into<PathBuf>) -> Settings {
         Settings {
-            sources: self.sources.clone(),
             directory: directory.into(),
-            environments: self.environments.clone(),
-            default_ref: self.default_ref.clone(),
-            exclude_spec: self.exclude_spec,
+            ..self.settings.clone()
         }
     }
 
@@ -125,12 +113,13 @@ impl R10k {
             }
             let basedir = basedir
                 .ok_or_else(|| wrong(value.line, format!("the source {name} has no basedir")))?;
-            if !self.sources.is_empty() && basedir != self.environments {
+            let settings = &mut self.settings;
+            if !settings.sources.is_empty() && basedir != settings.environments {
                 let what = "all sources must have the same basedir: Puppet's environments";
                 return Err(wrong(value.line, what));
             }
-            self.environments = basedir;
-            self.sources.push(Arc::new(source));
+            settings.environments = basedir;
+            settings.sources.push(Arc::new(source));
         }
         Ok(())
     }
@@ -140,7 +129,7 @@ impl R10k {
             match key.as_str() {
                 "provider" => {}
                 "private_key" => self.git.private_key = Some(text_of(value)?.into()),
-                "default_ref" => self.default_ref = Some(text_of(value)?),
+                "default_ref" => self.settings.default_ref = Some(text_of(value)?),
                 "proxy" => self.git.proxy = Some(text_of(value)?),
                 "username" => self.ignored.push("git.username".to_owned()),
                 _ => {
@@ -157,7 +146,7 @@ impl R10k {
     fn deploy(&mut self, node: &Node) -> Result<(), R10kError> {
         for (key, value) in pairs(node)? {
             match key.as_str() {
-                "exclude_spec" => self.exclude_spec = flag(value)?,
+                "exclude_spec" => self.settings.exclude_spec = flag(value)?,
                 // A version has nothing that could be purged, but for environments without a branch, which
                 // a deployment of all takes away.
                 "purge_levels" => drop(texts(value)?),
@@ -272,15 +261,17 @@ postrun: ['/bin/true']
 ",
         )
         .unwrap();
-        assert_eq!(read.sources.len(), 2);
-        assert_eq!(read.sources[0].invalid_branches, InvalidBranches::Error);
-        assert_eq!(read.sources[1].prefix.as_deref(), Some("team"));
-        assert_eq!(read.sources[1].ignore_branch_prefixes, ["renovate/"]);
+        let settings = read.settings("/kept");
+        assert_eq!(settings.directory, PathBuf::from("/kept"));
+        assert_eq!(settings.sources.len(), 2);
+        assert_eq!(settings.sources[0].invalid_branches, InvalidBranches::Error);
+        assert_eq!(settings.sources[1].prefix.as_deref(), Some("team"));
+        assert_eq!(settings.sources[1].ignore_branch_prefixes, ["renovate/"]);
         assert_eq!(
-            read.environments,
+            settings.environments,
             PathBuf::from("/etc/puppetlabs/code/environments")
         );
-        assert_eq!(read.default_ref.as_deref(), Some("main"));
+        assert_eq!(settings.default_ref.as_deref(), Some("main"));
         assert_eq!(read.ignored, ["deploy.generate_types", "postrun"]);
     }
 

@@ -25,6 +25,7 @@ pub use signature::{Signature, SignatureError};
 
 use crate::content::{Content, ContentError, Entry, failed, make_directory, sync};
 use crate::lock::{LOCK_FILE, Lock};
+use crate::settings::Settings;
 
 /// All versions. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -91,6 +92,18 @@ impl Versions {
             versions: versions.into(),
             environments: environments.into(),
         })
+    }
+
+    /// The same only to look at, beside a process that deploys; nothing is made or removed.
+    pub fn look(settings: &Settings) -> Self {
+        let (versions, environments) =
+            (settings.directory.join("versions"), &settings.environments);
+        let absolute = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        Self {
+            content: Content::look(settings.directory.join("content")),
+            versions: absolute(&versions).into(),
+            environments: absolute(environments).into(),
+        }
     }
 
     /// Where a version is, or would be.
@@ -298,9 +311,14 @@ fn version_name(name: &str) -> Option<(EnvironmentName, Signature)> {
 }
 
 fn names(directory: &Path) -> Result<Vec<String>, ContentError> {
-    let read = |error| failed("read", directory)(error);
     let mut names = Vec::new();
-    for entry in fs::read_dir(directory).map_err(read)? {
+    let entries = match fs::read_dir(directory) {
+        Ok(entries) => entries,
+        // Nothing was deployed yet.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(names),
+        Err(error) => return Err(failed("read", directory)(error)),
+    };
+    for entry in entries {
         let entry = entry.map_err(failed("read", directory))?;
         names.extend(entry.file_name().into_string().ok());
     }

@@ -4,5 +4,6 @@
 mod deploys;
 mod failures;
 mod hostile;
+mod kills;
 mod readers;
 mod world;

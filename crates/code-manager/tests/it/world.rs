@@ -40,8 +40,13 @@ impl World {
     /// As if the server had been started again.
     pub(crate) fn restart(&mut self) {
         // One at a time has the directory.
-        drop(self.deployer.take());
+        self.stop();
         self.deployer = Some(open(self.path(), &self.control(), &|_| {}));
+    }
+
+    /// Another process may deploy then.
+    pub(crate) fn stop(&mut self) {
+        drop(self.deployer.take());
     }
 
     pub(crate) fn deployer(&self) -> &Deployer {

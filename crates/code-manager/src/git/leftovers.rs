@@ -1,0 +1,83 @@
+//! What a killed `git` leaves in a copy: [`clear`].
+//!
+//! The rule that must hold: it is called while nobody else writes to the copy: under the lock of the
+//! directory and the copy's own. So git's locks in it are nobody's, and unfinished files never get finished.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// Directories of branches and tags in directories.
+const DEPTH: usize = 32;
+
+/// How names of unfinished packs, objects and sets of objects begin.
+const UNFINISHED: &[&str] = &["tmp_", "incoming-", ".tmp-"];
+
+/// Removes what was left. A repository that is damaged otherwise is left as it is.
+pub(super) fn clear(repository: &Path) -> io::Result<()> {
+    let is_lock = |name: &str| name.ends_with(".lock");
+    let is_unfinished = |name: &str| UNFINISHED.iter().any(|begin| name.starts_with(begin));
+    clear_in(repository, 0, &is_lock)?;
+    clear_in(&repository.join("refs"), DEPTH, &is_lock)?;
+    let objects = repository.join("objects");
+    let is_either = |name: &str| is_lock(name) || is_unfinished(name);
+    // `objects/pack`, `objects/info` and `objects/ab`.
+    clear_in(&objects, 1, &is_either)
+}
+
+fn clear_in(directory: &Path, depth: usize, is_left: &impl Fn(&str) -> bool) -> io::Result<()> {
+    let entries = match fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    for entry in entries {
+        let entry = entry?;
+        let (path, kind) = (entry.path(), entry.file_type()?);
+        let is_left_here = entry.file_name().to_str().is_some_and(is_left);
+        match (is_left_here, kind.is_dir()) {
+            (true, true) => fs::remove_dir_all(&path)?,
+            (true, false) => fs::remove_file(&path)?,
+            (false, true) if depth > 0 => clear_in(&path, depth - 1, is_left)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn locks_and_unfinished_files_go_and_nothing_else() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        let left = [
+            "HEAD.lock",
+            "packed-refs.lock",
+            "refs/heads/feature/deep/x.lock",
+            "objects/pack/tmp_pack_abc",
+            "objects/ab/tmp_obj_x",
+            "objects/info/commit-graph.lock",
+            "objects/incoming-x/pack/tmp_pack_y",
+        ];
+        let stay = [
+            "HEAD",
+            "config",
+            "refs/heads/feature/deep/x",
+            "refs/heads/tmp_branch",
+            "objects/ab/cdef",
+            "objects/pack/pack-1.pack",
+        ];
+        for path in left.iter().chain(&stay) {
+            let path = root.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "x").unwrap();
+        }
+        clear(root).unwrap();
+        clear(&root.join("nothing")).unwrap();
+        assert!(left.iter().all(|path| !root.join(path).exists()));
+        assert!(stay.iter().all(|path| root.join(path).exists()));
+    }
+}

@@ -1,0 +1,201 @@
+//! Who may write to the directory of deployments: [`Hold`], one process at a time.
+//!
+//! It is a lock on the file `lock`, which says who has it. Programs that write there for us (`git fetch`)
+//! get the locked file as their standard input, and so keep the lock if we are killed. The rule that must
+//! hold: whoever gets the lock is the only one who writes, the programs of a killed process included; those
+//! are ended, since nobody waits for them any more.
+
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use rustix::fs::FlockOperation;
+use rustix::process::{Pid, Signal};
+
+use crate::content::{ContentError, failed, make_directory};
+use crate::defaults::LOCK_LOOK;
+
+/// The lock, as long as it lives. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct Hold {
+    file: Arc<File>,
+}
+
+/// The process that has the lock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// Its number.
+    pub pid: u32,
+    /// Since when.
+    pub since: SystemTime,
+    /// When it began, in the kernel's own count: numbers come again.
+    began: u64,
+}
+
+// === impl Hold ===
+
+impl Hold {
+    /// Takes the lock of a directory. `waiting` is called once, if another process has it.
+    pub(crate) fn take(
+        directory: &Path,
+        waiting: impl FnOnce(&Holder),
+    ) -> Result<Self, ContentError> {
+        make_directory(directory)?;
+        let path = directory.join("lock");
+        let mut options = File::options();
+        options.create(true).truncate(false).read(true).write(true);
+        let mut file = options.open(&path).map_err(failed("open", &path))?;
+        let mut waiting = Some(waiting);
+        while !lock(&file).map_err(failed("lock", &path))? {
+            match Holder::read(&mut file) {
+                Some(holder) if holder.is_gone() => end_orphans(&mut file, &holder),
+                Some(holder) => {
+                    if let Some(waiting) = waiting.take() {
+                        waiting(&holder);
+                    }
+                }
+                // It has the lock and did not write yet who it is.
+                None => {}
+            }
+            std::thread::sleep(LOCK_LOOK);
+        }
+        write(&mut file).map_err(failed("write to", &path))?;
+        Ok(Self {
+            file: Arc::new(file),
+        })
+    }
+
+    /// The standard input of a program that writes to the directory.
+    pub(crate) fn stdin(&self) -> io::Result<Stdio> {
+        Ok(Stdio::from(self.file.try_clone()?))
+    }
+}
+
+fn lock(file: &File) -> io::Result<bool> {
+    match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(true),
+        Err(error) if error == rustix::io::Errno::WOULDBLOCK => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Says that we have it.
+fn write(file: &mut File) -> io::Result<()> {
+    let pid = std::process::id();
+    let began = began(pid).unwrap_or_default();
+    file.set_len(0)?;
+    file.rewind()?;
+    file.write_all(format!("{pid} {began}\n").as_bytes())
+}
+
+/// Ends the programs that a killed process left.
+fn end_orphans(file: &mut File, holder: &Holder) {
+    let Ok(own) = file.metadata() else {
+        return;
+    };
+    let has_it = |pid: u32| {
+        let stdin = std::fs::metadata(format!("/proc/{pid}/fd/0"));
+        stdin.is_ok_and(|it| (it.dev(), it.ino()) == (own.dev(), own.ino()))
+    };
+    for pid in processes().into_iter().filter(|pid| has_it(*pid)) {
+        // Somebody else may have it by now, and this be its program.
+        if Holder::read(file).as_ref() != Some(holder) {
+            return;
+        }
+        if let Some(group) = Pid::from_raw(pid.cast_signed()) {
+            tracing::info!(pid, "a program that a killed deployment left is ended");
+            // Each of our programs leads a group of its own. If it is gone already, all is well.
+            let _ = rustix::process::kill_process_group(group, Signal::KILL);
+        }
+    }
+}
+
+fn processes() -> Vec<u32> {
+    let Ok(entries) = std::fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    let number =
+        |entry: io::Result<std::fs::DirEntry>| entry.ok()?.file_name().to_str()?.parse().ok();
+    entries.filter_map(number).collect()
+}
+
+// === impl Holder ===
+
+impl Holder {
+    fn read(file: &mut File) -> Option<Self> {
+        let mut text = String::new();
+        file.rewind().ok()?;
+        file.read_to_string(&mut text).ok()?;
+        let (pid, began) = text.trim_end().split_once(' ')?;
+        Some(Self {
+            pid: pid.parse().ok()?,
+            began: began.parse().ok()?,
+            since: file.metadata().ok()?.modified().ok()?,
+        })
+    }
+
+    fn is_gone(&self) -> bool {
+        began(self.pid) != Some(self.began)
+    }
+}
+
+/// When a process began, in ticks since the machine did; `None`: there is none, or it ended and nobody asked
+/// yet how.
+fn began(pid: u32) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // Its name is in parentheses, and may have anything in it.
+    let (_, rest) = text.rsplit_once(')')?;
+    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+    match *fields.first()? {
+        "Z" | "X" => None,
+        _ => fields.get(19)?.parse().ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::CommandExt as _;
+    use std::process::{Child, Command};
+    use std::sync::mpsc;
+
+    use super::*;
+
+    fn orphan(hold: &Hold) -> Child {
+        let mut command = Command::new("sleep");
+        command.arg("1000").stdin(hold.stdin().unwrap());
+        command.process_group(0).spawn().unwrap()
+    }
+
+    #[test]
+    fn one_waits_for_the_other_and_is_told_whom_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let first = Hold::take(directory.path(), |_| panic!("nobody has it")).unwrap();
+        let path = directory.path().to_owned();
+        let (told, tell) = mpsc::channel();
+        let second = std::thread::spawn(move || {
+            Hold::take(&path, |holder| told.send(holder.clone()).unwrap()).map(drop)
+        });
+        let holder = tell.recv().unwrap();
+        assert_eq!(holder.pid, std::process::id());
+        assert!(holder.since <= SystemTime::now());
+        assert!(!second.is_finished());
+        drop(first);
+        second.join().unwrap().unwrap();
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_ended() {
+        let directory = tempfile::tempdir().unwrap();
+        let hold = Hold::take(directory.path(), |_| {}).unwrap();
+        let mut left = orphan(&hold);
+        // As if the process that had it were gone.
+        std::fs::write(directory.path().join("lock"), "4194305 1\n").unwrap();
+        drop(hold);
+        Hold::take(directory.path(), |_| panic!("it is gone")).unwrap();
+        assert!(!left.wait().unwrap().success());
+    }
+}

@@ -14,6 +14,8 @@ mod batch;
 mod change;
 mod check_ins;
 mod classifier_environments;
+mod code_deploys;
+mod code_pins;
 mod config;
 mod connections;
 pub mod defaults;
@@ -61,6 +63,8 @@ mod writing;
 pub use audit::{AuditFilter, AuditRow};
 pub use change::{Applied, Change, EventChange, JobChange, RunChange};
 pub use check_ins::CheckInRow;
+pub use code_deploys::{CodeDeployEnd, CodeDeployRow, NewCodeDeploy};
+pub use code_pins::CodePinRow;
 pub use config::StoreConfig;
 pub use connections::ConnectionRow;
 pub use error::{OpenStoreError, Source, StoreError};
@@ -117,6 +121,8 @@ pub fn every_statement() -> Vec<&'static str> {
         node_groups::STATEMENTS,
         check_ins::STATEMENTS,
         classifier_environments::STATEMENTS,
+        code_deploys::STATEMENTS,
+        code_pins::STATEMENTS,
         connections::STATEMENTS,
         passwords::STATEMENTS,
         plan_events::STATEMENTS,

@@ -78,6 +78,7 @@ pub(crate) const SQLITE: &[Migration] = migrations!("sqlite":
     17 "0017_plan_journal",
     18 "0018_plan_questions",
     19 "0019_run_secrets",
+    20 "0020_code_deploys",
 );
 
 pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
@@ -100,6 +101,7 @@ pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
     17 "0017_plan_journal",
     18 "0018_plan_questions",
     19 "0019_run_secrets",
+    20 "0020_code_deploys",
 );
 
 /// What is still to be applied, given what was.

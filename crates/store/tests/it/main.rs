@@ -7,6 +7,7 @@
 )]
 
 mod agents;
+mod code_deploys;
 mod disk;
 mod engine;
 mod events;

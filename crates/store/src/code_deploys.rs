@@ -1,0 +1,266 @@
+//! Deployments of code: who asked for what, and what became of it.
+//!
+//! [`CodeDeployRow`]; the rule: one that is over never changes.
+
+use crate::StoreError;
+use crate::step::Step;
+use crate::store::Store;
+use crate::value::{ColumnError, Columns, FromRow, Value};
+
+/// A deployment that is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewCodeDeploy {
+    /// Of this row; a UUID.
+    pub request_id: String,
+    /// Of which environment.
+    pub environment: String,
+    /// `deploy`, `remove`, `rollback`, `promote`, …
+    pub action: String,
+    /// JSON.
+    pub options: String,
+    /// The login of who asked.
+    pub owner: String,
+    /// Free text.
+    pub reason: String,
+    /// `new` or `queued`.
+    pub state: String,
+    /// When.
+    pub queued_ms: i64,
+}
+
+/// A deployment as it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodeDeployRow {
+    /// Its number.
+    pub id: i64,
+    /// Of which environment.
+    pub environment: String,
+    /// As in [`NewCodeDeploy`].
+    pub action: String,
+    /// JSON.
+    pub options: String,
+    /// The login of who asked.
+    pub owner: String,
+    /// Free text.
+    pub reason: String,
+    /// `new`, `queued`, `deploying`, `syncing`, `synced` or `failed`.
+    pub state: String,
+    /// When it was asked for.
+    pub queued_ms: i64,
+    /// When it began.
+    pub started_ms: Option<i64>,
+    /// When it was over.
+    pub finished_ms: Option<i64>,
+    /// The deployment that did the work, where one served several.
+    pub served_by: Option<i64>,
+    /// What was made live.
+    pub signature: Option<String>,
+    /// What was live until then.
+    pub before: Option<String>,
+    /// JSON: what changed, or the error.
+    pub outcome: Option<String>,
+}
+
+/// How a deployment ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodeDeployEnd {
+    /// `synced` or `failed`.
+    pub state: String,
+    /// When.
+    pub finished_ms: i64,
+    /// The deployment that did the work.
+    pub served_by: i64,
+    /// What was made live.
+    pub signature: Option<String>,
+    /// What was live until then.
+    pub before: Option<String>,
+    /// JSON.
+    pub outcome: String,
+}
+
+macro_rules! columns {
+    () => {
+        "id, environment, action, options, owner, reason, state, queued_ms, started_ms, \
+         finished_ms, served_by, signature, before, outcome"
+    };
+}
+
+const INSERT: &str = "INSERT INTO code_deploys (id, request_id, environment, action, options, \
+     owner, reason, state, queued_ms) VALUES \
+     ((SELECT COALESCE(MAX(id), 0) + 1 FROM code_deploys), $1, $2, $3, $4, $5, $6, $7, $8)";
+const BY_REQUEST: &str = "SELECT id FROM code_deploys WHERE request_id = $1";
+const ENTER: &str = "UPDATE code_deploys SET state = $2, \
+     started_ms = COALESCE(started_ms, CAST($3 AS BIGINT)) WHERE id = $1 AND finished_ms IS NULL";
+const END: &str = "UPDATE code_deploys SET state = $2, finished_ms = $3, served_by = $4, \
+     signature = $5, before = $6, outcome = $7 WHERE id = $1 AND finished_ms IS NULL";
+const ONE: &str = concat!("SELECT ", columns!(), " FROM code_deploys WHERE id = $1");
+const OPEN: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM code_deploys WHERE finished_ms IS NULL ORDER BY id"
+);
+const LIST: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM code_deploys WHERE (CAST($1 AS TEXT) IS NULL OR environment = $1) AND id < $2 \
+     ORDER BY id DESC LIMIT $3"
+);
+const FAILED: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM code_deploys d WHERE state = 'failed' AND id = (SELECT MAX(id) FROM code_deploys \
+     WHERE environment = d.environment AND finished_ms IS NOT NULL) ORDER BY id"
+);
+const LIVE: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM code_deploys WHERE id IN (SELECT MAX(id) FROM code_deploys WHERE state = 'synced' \
+     AND signature IS NOT NULL GROUP BY environment) ORDER BY environment"
+);
+// What is newest of an environment stays: it says who made live what is live. The newest of all stays, so
+// that no number is given twice.
+const PRUNE: &str = "DELETE FROM code_deploys WHERE finished_ms < $1 AND id NOT IN \
+     (SELECT MAX(id) FROM code_deploys WHERE state = 'synced' GROUP BY environment) \
+     AND id < (SELECT MAX(id) FROM code_deploys)";
+
+pub(crate) const STATEMENTS: &[&str] = &[
+    INSERT, BY_REQUEST, ENTER, END, ONE, OPEN, LIST, FAILED, LIVE, PRUNE,
+];
+
+// === impl Store ===
+
+impl Store {
+    /// Writes deployments, all or none; gives their numbers.
+    pub async fn insert_code_deploys(
+        &self,
+        new: &[NewCodeDeploy],
+    ) -> Result<Vec<i64>, StoreError> {
+        let insert = |new: &NewCodeDeploy| Step {
+            sql: INSERT,
+            values: vec![
+                Value::owned(&new.request_id),
+                Value::owned(&new.environment),
+                Value::owned(&new.action),
+                Value::owned(&new.options),
+                Value::owned(&new.owner),
+                Value::owned(&new.reason),
+                Value::owned(&new.state),
+                Value::Int(new.queued_ms),
+            ],
+        };
+        self.execute_all(new.iter().map(insert).collect()).await?;
+        let mut ids = Vec::with_capacity(new.len());
+        for row in new {
+            let values = vec![Value::owned(&row.request_id)];
+            let id: Option<i64> = self.query_one(BY_REQUEST, values).await?;
+            ids.push(id.ok_or(StoreError::Closed)?);
+        }
+        Ok(ids)
+    }
+
+    /// Deployments come into a state that is not their last; the first time is when they began.
+    pub async fn enter_code_deploys(
+        &self,
+        ids: &[i64],
+        state: &str,
+        started_ms: Option<i64>,
+    ) -> Result<(), StoreError> {
+        let step = |id: &i64| Step {
+            sql: ENTER,
+            values: vec![
+                Value::Int(*id),
+                Value::owned(state),
+                Value::opt_int(started_ms),
+            ],
+        };
+        self.execute_all(ids.iter().map(step).collect()).await?;
+        Ok(())
+    }
+
+    /// Deployments are over, in one transaction; one that was over stays as it is.
+    pub async fn end_code_deploys(
+        &self,
+        ids: &[i64],
+        end: &CodeDeployEnd,
+    ) -> Result<(), StoreError> {
+        let step = |id: &i64| Step {
+            sql: END,
+            values: vec![
+                Value::Int(*id),
+                Value::owned(&end.state),
+                Value::Int(end.finished_ms),
+                Value::Int(end.served_by),
+                Value::opt_owned(end.signature.as_deref()),
+                Value::opt_owned(end.before.as_deref()),
+                Value::owned(&end.outcome),
+            ],
+        };
+        self.execute_all(ids.iter().map(step).collect()).await?;
+        Ok(())
+    }
+
+    /// One deployment.
+    pub async fn code_deploy(&self, id: i64) -> Result<Option<CodeDeployRow>, StoreError> {
+        self.query_one(ONE, vec![Value::Int(id)]).await
+    }
+
+    /// Those that are not over, oldest first.
+    pub async fn open_code_deploys(&self) -> Result<Vec<CodeDeployRow>, StoreError> {
+        self.query(OPEN, Vec::new()).await
+    }
+
+    /// Deployments before this number, newest first.
+    pub async fn code_deploys(
+        &self,
+        environment: Option<&str>,
+        before: Option<i64>,
+        limit: i64,
+    ) -> Result<Vec<CodeDeployRow>, StoreError> {
+        let values = vec![
+            Value::opt_owned(environment),
+            Value::Int(before.unwrap_or(i64::MAX)),
+            Value::Int(limit),
+        ];
+        self.query(LIST, values).await
+    }
+
+    /// The last deployment of each environment of which it failed.
+    pub async fn failed_code_deploys(&self) -> Result<Vec<CodeDeployRow>, StoreError> {
+        self.query(FAILED, Vec::new()).await
+    }
+
+    /// The last deployment of each environment that made a version live.
+    pub async fn live_code_deploys(&self) -> Result<Vec<CodeDeployRow>, StoreError> {
+        self.query(LIVE, Vec::new()).await
+    }
+
+    /// Forgets what was over before this moment, but for what says who made live what is live; says how
+    /// many.
+    pub async fn prune_code_deploys(&self, before_ms: i64) -> Result<u64, StoreError> {
+        let (sql, values) = (PRUNE, vec![Value::Int(before_ms)]);
+        self.execute(Step { sql, values }).await
+    }
+}
+
+// === impl CodeDeployRow ===
+
+impl FromRow for CodeDeployRow {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        Ok(Self {
+            id: row.int(0)?,
+            environment: row.text(1)?,
+            action: row.text(2)?,
+            options: row.text(3)?,
+            owner: row.text(4)?,
+            reason: row.text(5)?,
+            state: row.text(6)?,
+            queued_ms: row.int(7)?,
+            started_ms: row.opt_int(8)?,
+            finished_ms: row.opt_int(9)?,
+            served_by: row.opt_int(10)?,
+            signature: row.opt_text(11)?,
+            before: row.opt_text(12)?,
+            outcome: row.opt_text(13)?,
+        })
+    }
+}

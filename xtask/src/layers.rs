@@ -81,6 +81,7 @@ const SIDEWAYS: &[(&str, &str)] = &[
     ("inventory", "store"),
     ("classifier", "store"),
     ("code-manager", "deploy"),
+    ("code-manager", "store"),
     ("jobs", "classifier"),
     ("jobs", "deploy"),
     ("jobs", "fabric"),

@@ -54,3 +54,37 @@ pub const LOCK_LOOK: Duration = Duration::from_millis(200);
 
 /// Puppetfiles remembered, some 50 KB each: 25 MB at the most. Then all are forgotten.
 pub const PUPPETFILES: usize = 512;
+
+/// Environments that a server works on at once: Code Manager's `deploy_pool_size` is 2, since each of its
+/// has a copy of everything; here they share all, and [`FETCHES`] bounds the network.
+pub const DEPLOYS_AT_ONCE: usize = 4;
+
+/// Deployments that wait, some 200 bytes each: 2 MB. Three times the 3,000 environments of the largest
+/// sites that are seen.
+pub const DEPLOYS_WAITING: usize = 10_000;
+
+/// Requests that the service has not looked at yet: each is a few environments.
+pub const REQUESTS: usize = 64;
+
+/// How long a server that stops waits for deployments; then they go on after its next start.
+pub const DRAIN: Duration = Duration::from_secs(10);
+
+/// Files named in a comparison of two versions, 100 bytes each: 1 MB.
+pub const DIFF_FILES: usize = 10_000;
+
+/// How long the history of deployments is kept.
+pub const KEEP_HISTORY: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// Versions of an environment that are kept beside the live one, whatever their age: enough to go back over
+/// a bad week.
+pub const KEEP_VERSIONS: usize = 5;
+
+/// How long versions beyond those are kept: an agent's cached catalog may need their files for as long as a
+/// node is away.
+pub const KEEP_VERSIONS_FOR: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// Longest reason that is kept of a deployment, in bytes.
+pub const REASON_BYTES: usize = 1_024;
+
+/// Longest error that is kept of a deployment, in bytes: some hundred modules, each with its line.
+pub const ERROR_BYTES: usize = 32_768;

@@ -110,6 +110,20 @@ impl Deployer {
         Ok(environments)
     }
 
+    /// The environments that a branch is, of the sources with this prefix, or of all.
+    pub fn environments_of(&self, branch: &str, prefix: Option<&str>) -> Vec<EnvironmentName> {
+        let sources = self.shared.settings.sources.iter();
+        let fitting = sources.filter(|source| {
+            prefix.is_none_or(|prefix| source.prefix.as_deref().unwrap_or_default() == prefix)
+        });
+        let mut names: Vec<_> = fitting
+            .filter_map(|source| source.environment(branch))
+            .collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
     /// Makes the version that a branch asks for now, beside the live one.
     pub async fn build(&self, found: &Found, round: &Round) -> Result<Built, DeployError> {
         let file = self.puppetfile(found).await?;
@@ -153,6 +167,24 @@ impl Deployer {
         let versions = self.shared.versions.clone();
         let (environment, signature) = (environment.clone(), signature.clone());
         blocking(move || Ok(versions.switch(&environment, &signature)?)).await
+    }
+
+    /// Makes a version of one environment one of another, too.
+    pub async fn copy(
+        &self,
+        from: &EnvironmentName,
+        signature: &Signature,
+        to: &EnvironmentName,
+    ) -> Result<(), DeployError> {
+        let versions = self.shared.versions.clone();
+        let (from, signature, to) = (from.clone(), signature.clone(), to.clone());
+        blocking(move || Ok(versions.copy(&from, &signature, &to)?)).await
+    }
+
+    /// Takes an environment away; its versions stay. `false`: there was none of ours.
+    pub async fn remove(&self, environment: &EnvironmentName) -> Result<bool, DeployError> {
+        let (versions, environment) = (self.shared.versions.clone(), environment.clone());
+        blocking(move || Ok(versions.remove(&environment)?)).await
     }
 
     /// The versions that are here.

@@ -64,6 +64,18 @@ pub enum Origin {
     Local,
 }
 
+// === impl Origin ===
+
+impl Origin {
+    /// What people know it by: a commit, or `local`.
+    pub fn version(&self) -> &str {
+        match self {
+            Self::Git { commit, .. } => commit,
+            Self::Local => "local",
+        }
+    }
+}
+
 // === impl Lock ===
 
 impl Lock {

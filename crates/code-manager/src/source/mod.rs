@@ -71,6 +71,14 @@ impl Source {
         }
     }
 
+    /// The environment that a branch is; `None`: it is none.
+    pub fn environment(&self, branch: &str) -> Option<EnvironmentName> {
+        match self.is_ignored(branch) {
+            true => None,
+            false => name::environment(self, branch).ok(),
+        }
+    }
+
     fn is_ignored(&self, branch: &str) -> bool {
         let mut prefixes = self.ignore_branch_prefixes.iter();
         prefixes.any(|prefix| branch.starts_with(prefix.as_str()))

@@ -16,6 +16,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use deploy::EnvironmentName;
 use rustix::fs::{CWD, RenameFlags};
@@ -138,22 +139,79 @@ impl Versions {
         if path.is_dir() {
             return Ok(path);
         }
-        let incoming = tempfile::Builder::new()
-            .prefix(INCOMING)
-            .tempdir_in(&self.versions)
-            .map_err(failed("write to", &self.versions))?;
+        self.put(&path, |root| self.fill(root, layout))?;
+        Ok(path)
+    }
+
+    /// Fills a directory that gets its name when all of it is on the disk.
+    fn put(
+        &self,
+        path: &Path,
+        fill: impl FnOnce(&Path) -> Result<(), VersionError>,
+    ) -> Result<(), VersionError> {
+        let incoming = self.incoming()?;
         let root = incoming.path().join("tree");
         make_directory(&root)?;
-        self.fill(&root, layout)?;
+        fill(&root)?;
         sync(&root)?;
-        match fs::rename(&root, &path) {
+        match fs::rename(&root, path) {
             Ok(()) => {}
             // Another deployment built the same.
             Err(_) if path.is_dir() => {}
-            Err(source) => return Err(failed("write to", &path)(source).into()),
+            Err(source) => return Err(failed("write to", path)(source).into()),
         }
-        sync_directory(&self.versions)?;
-        Ok(path)
+        Ok(sync_directory(&self.versions)?)
+    }
+
+    /// A place beside the versions, which is removed whatever happens.
+    fn incoming(&self) -> Result<tempfile::TempDir, ContentError> {
+        tempfile::Builder::new()
+            .prefix(INCOMING)
+            .tempdir_in(&self.versions)
+            .map_err(failed("write to", &self.versions))
+    }
+
+    /// Makes a version of one environment one of another, too: the same files.
+    pub fn copy(
+        &self,
+        from: &EnvironmentName,
+        signature: &Signature,
+        to: &EnvironmentName,
+    ) -> Result<(), VersionError> {
+        let (source, path) = (self.path(from, signature), self.path(to, signature));
+        if !source.is_dir() {
+            return Err(VersionError::Unknown {
+                environment: from.clone(),
+                signature: signature.clone(),
+            });
+        }
+        match path.is_dir() {
+            true => Ok(()),
+            false => self.put(&path, |root| Ok(link_tree(&source, root)?)),
+        }
+    }
+
+    /// Removes a version from the disk; nobody ever sees a part of it. The live one stays. `false`: it does.
+    pub fn discard(
+        &self,
+        environment: &EnvironmentName,
+        signature: &Signature,
+    ) -> Result<bool, ContentError> {
+        if self.live(environment).as_ref() == Some(signature) {
+            return Ok(false);
+        }
+        let path = self.path(environment, signature);
+        let incoming = self.incoming()?;
+        let gone = incoming.path().join("tree");
+        fs::rename(&path, &gone).map_err(failed("remove", &path))?;
+        fs::remove_dir_all(&gone).map_err(failed("remove", &gone))?;
+        Ok(true)
+    }
+
+    /// When a version was built, or was live for the last time.
+    pub fn used(&self, environment: &EnvironmentName, signature: &Signature) -> Option<SystemTime> {
+        let metadata = fs::metadata(self.path(environment, signature)).ok()?;
+        metadata.modified().ok()
     }
 
     fn fill(&self, root: &Path, layout: &Layout) -> Result<(), VersionError> {
@@ -211,6 +269,9 @@ impl Versions {
             });
         }
         let before = self.live(environment);
+        if let Some(before) = &before {
+            self.note_use(environment, before);
+        }
         let link = self.environments.join(environment.as_str());
         let staged = tempfile::Builder::new()
             .prefix(INCOMING)
@@ -230,6 +291,15 @@ impl Versions {
             before,
             moved_aside,
         })
+    }
+
+    /// Keeps that a version was live until now. Without it, it is only removed earlier.
+    fn note_use(&self, environment: &EnvironmentName, signature: &Signature) {
+        let path = self.path(environment, signature);
+        let noted = File::open(&path).and_then(|file| file.set_modified(SystemTime::now()));
+        if let Err(error) = noted {
+            tracing::debug!(path = %path.display(), %error, "cannot note when a version was live");
+        }
     }
 
     /// Puts the link where a directory stands, in one step, and keeps the directory.
@@ -263,9 +333,10 @@ impl Versions {
 
     /// Takes an environment away: its versions stay.
     pub fn remove(&self, environment: &EnvironmentName) -> Result<bool, ContentError> {
-        if self.live(environment).is_none() {
+        let Some(live) = self.live(environment) else {
             return Ok(false);
-        }
+        };
+        self.note_use(environment, &live);
         let link = self.environments.join(environment.as_str());
         fs::remove_file(&link).map_err(failed("remove", &link))?;
         sync_directory(&self.environments)?;
@@ -303,6 +374,23 @@ impl Versions {
     pub fn content(&self) -> &Content {
         &self.content
     }
+}
+
+/// The same files and links in another directory.
+fn link_tree(from: &Path, to: &Path) -> Result<(), ContentError> {
+    for entry in fs::read_dir(from).map_err(failed("read", from))? {
+        let entry = entry.map_err(failed("read", from))?;
+        let (path, place) = (entry.path(), to.join(entry.file_name()));
+        let kind = entry.file_type().map_err(failed("read", &path))?;
+        if kind.is_dir() {
+            fs::create_dir(&place).map_err(failed("make", &place))?;
+            link_tree(&path, &place)?;
+        } else {
+            // A symbolic link is linked as it is.
+            fs::hard_link(&path, &place).map_err(failed("make", &place))?;
+        }
+    }
+    Ok(())
 }
 
 fn version_name(name: &str) -> Option<(EnvironmentName, Signature)> {

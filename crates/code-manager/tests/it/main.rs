@@ -6,4 +6,5 @@ mod failures;
 mod hostile;
 mod kills;
 mod readers;
+mod service;
 mod world;

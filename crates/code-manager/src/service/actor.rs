@@ -1,0 +1,263 @@
+//! The task that works through the queue: [`Actor`].
+//!
+//! The rules that must hold: a deployment is written down before anybody is told of it, and its end before
+//! anybody is told of that; what was not over when the server went down goes on after its next start.
+
+use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use deploy::EnvironmentName;
+use futures_util::FutureExt as _;
+use store::{CodeDeployEnd, CodeDeployRow};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::perform::{Performed, Tools, perform};
+use super::queue::{Queue, Work};
+use super::record::{Action, By, Deployment, State};
+use super::{After, SubmitError, Submitted};
+use crate::defaults::{DEPLOYS_AT_ONCE, DEPLOYS_WAITING, DRAIN};
+use crate::gc::{Collected, collect};
+use crate::resolve::Round;
+
+/// What the service is asked for.
+pub(super) enum Message {
+    /// Work, and who waits for the numbers.
+    Submit {
+        wanted: Vec<(EnvironmentName, Action)>,
+        by: By,
+        reply: oneshot::Sender<Result<Submitted, SubmitError>>,
+    },
+    /// Room on the disk.
+    Collect {
+        kept: crate::gc::Kept,
+        reply: oneshot::Sender<Result<Collected, crate::content::ContentError>>,
+    },
+}
+
+pub(super) struct Actor {
+    tools: Tools,
+    after: Vec<Arc<dyn After>>,
+    queue: Queue,
+    /// A look at the sources, and when it began: good for whatever was asked for before.
+    round: Option<(Arc<Round>, Instant)>,
+    /// When each environment was asked for last.
+    asked: HashMap<EnvironmentName, Instant>,
+    waiting: HashMap<i64, oneshot::Sender<Deployment>>,
+    working: JoinSet<Done>,
+}
+
+struct Done {
+    work: Work,
+    performed: Performed,
+}
+
+impl Actor {
+    pub(super) fn new(tools: Tools, after: Vec<Arc<dyn After>>, open: Vec<CodeDeployRow>) -> Self {
+        let mut actor = Self {
+            tools,
+            after,
+            queue: Queue::new(DEPLOYS_AT_ONCE, DEPLOYS_WAITING),
+            round: None,
+            asked: HashMap::new(),
+            waiting: HashMap::new(),
+            working: JoinSet::new(),
+        };
+        for row in open {
+            match (row.environment.parse(), Action::of(&row)) {
+                (Ok(environment), Some(action)) => {
+                    actor.queue.add(&environment, &action, row.id);
+                }
+                _ => tracing::error!(
+                    id = row.id,
+                    "a deployment that makes no sense is left alone"
+                ),
+            }
+        }
+        actor
+    }
+
+    /// Works until it is stopped, and then ends what it can.
+    pub(super) async fn run(mut self, mut inbox: mpsc::Receiver<Message>, stop: CancellationToken) {
+        loop {
+            self.begin().await;
+            tokio::select! {
+                () = stop.cancelled() => break,
+                message = inbox.recv() => match message {
+                    Some(message) => self.take(message).await,
+                    None => break,
+                },
+                Some(done) = self.working.join_next() => self.end(done).await,
+            }
+        }
+        let drain = async {
+            while let Some(done) = self.working.join_next().await {
+                self.end(done).await;
+            }
+        };
+        if tokio::time::timeout(DRAIN, drain).await.is_err() {
+            tracing::warn!("deployments are cut off; they go on after the next start");
+        }
+    }
+
+    async fn take(&mut self, message: Message) {
+        match message {
+            Message::Submit { wanted, by, reply } => {
+                let submitted = self.submit(&wanted, &by).await;
+                // Whoever asked may be gone; what is written down is done all the same.
+                drop(reply.send(submitted));
+            }
+            Message::Collect { kept, reply } => {
+                // Nothing may be built meanwhile: what it is made of would look as if nobody needed it.
+                while let Some(done) = self.working.join_next().await {
+                    self.end(done).await;
+                }
+                let versions = self.tools.deployer.versions().clone();
+                let collected =
+                    tokio::task::spawn_blocking(move || collect(&versions, &kept)).await;
+                if let Ok(collected) = collected {
+                    drop(reply.send(collected));
+                }
+            }
+        }
+    }
+
+    async fn submit(
+        &mut self,
+        wanted: &[(EnvironmentName, Action)],
+        by: &By,
+    ) -> Result<Submitted, SubmitError> {
+        if self.queue.has_room(wanted.len()).is_err() {
+            return Err(SubmitError::Full);
+        }
+        let now = now_ms();
+        let rows: Vec<_> = wanted
+            .iter()
+            .map(|(environment, action)| action.row(environment, by, now))
+            .collect();
+        let ids = self.tools.store.insert_code_deploys(&rows).await?;
+        let mut submitted = Submitted::default();
+        for ((environment, action), id) in wanted.iter().zip(ids) {
+            self.queue.add(environment, action, id);
+            self.asked.insert(environment.clone(), Instant::now());
+            let (ended, end) = oneshot::channel();
+            self.waiting.insert(id, ended);
+            submitted.deployments.push((environment.clone(), id));
+            submitted.ends.push(end);
+        }
+        Ok(submitted)
+    }
+
+    /// Begins whatever has its turn.
+    async fn begin(&mut self) {
+        while let Some(work) = self.queue.next() {
+            let entered = self
+                .tools
+                .store
+                .enter_code_deploys(&work.ids, &State::Deploying.to_string(), Some(now_ms()))
+                .await;
+            if let Err(error) = entered {
+                tracing::warn!(%error, "cannot write down that a deployment begins");
+            }
+            let round = self.round(&work.environment);
+            let (tools, after) = (self.tools.clone(), self.after.clone());
+            self.working.spawn(async move {
+                let performing = AssertUnwindSafe(perform_and_tell(&tools, &after, round, &work));
+                let performed = performing.catch_unwind().await;
+                Done {
+                    performed: performed.unwrap_or_else(|_| Performed::broken()),
+                    work,
+                }
+            });
+        }
+    }
+
+    /// A look at the sources that is not older than the wish.
+    fn round(&mut self, environment: &EnvironmentName) -> Arc<Round> {
+        let asked = self.asked.remove(environment);
+        if let (Some((round, began)), Some(asked)) = (&self.round, asked)
+            && *began > asked
+        {
+            return Arc::clone(round);
+        }
+        let round = Arc::new(self.tools.deployer.round());
+        self.round = Some((Arc::clone(&round), Instant::now()));
+        round
+    }
+
+    async fn end(&mut self, done: Result<Done, tokio::task::JoinError>) {
+        // Panics are caught within, and nothing aborts it.
+        let Ok(Done { work, performed }) = done else {
+            return;
+        };
+        self.queue.done(&work.environment);
+        self.write_end(&work, &performed).await;
+        for id in &work.ids {
+            let Some(waiting) = self.waiting.remove(id) else {
+                continue;
+            };
+            if let Ok(Some(row)) = self.tools.store.code_deploy(*id).await {
+                drop(waiting.send(row.into()));
+            }
+        }
+        if self.queue.is_idle() {
+            self.round = None;
+        }
+    }
+
+    async fn write_end(&self, work: &Work, performed: &Performed) {
+        let Some(last) = work.ids.last() else {
+            return;
+        };
+        let outcome = serde_json::to_string(&performed.outcome).unwrap_or_default();
+        let end = CodeDeployEnd {
+            state: performed.state().to_string(),
+            finished_ms: now_ms(),
+            served_by: *last,
+            signature: performed.signature.as_ref().map(ToString::to_string),
+            before: performed.before.as_ref().map(ToString::to_string),
+            outcome,
+        };
+        // Should it fail, the deployment is done once more after the next start, and finds all done.
+        if let Err(error) = self.tools.store.end_code_deploys(&work.ids, &end).await {
+            tracing::error!(%error, "cannot write down how a deployment ended");
+        }
+    }
+}
+
+/// Does the work, and tells those who have to know of a new version.
+async fn perform_and_tell(
+    tools: &Tools,
+    after: &[Arc<dyn After>],
+    round: Arc<Round>,
+    work: &Work,
+) -> Performed {
+    let mut performed = perform(tools, round, work).await;
+    if !performed.has_switched(work) {
+        return performed;
+    }
+    let syncing = State::Syncing.to_string();
+    if let Err(error) = tools
+        .store
+        .enter_code_deploys(&work.ids, &syncing, None)
+        .await
+    {
+        tracing::warn!(%error, "cannot write down that a version is live");
+    }
+    for after in after {
+        let told = after.switched(&work.environment).await;
+        performed.outcome.notes.extend(told.err());
+    }
+    performed
+}
+
+/// Milliseconds since 1970.
+pub(super) fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    })
+}

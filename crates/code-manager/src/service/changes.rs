@@ -1,0 +1,168 @@
+//! What is different between two versions: [`Changes`] by module, [`FileChanges`] by file.
+
+use std::collections::BTreeMap;
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::content::{ContentError, failed};
+use crate::defaults::DIFF_FILES;
+use crate::lock::{LOCK_FILE, Lock};
+
+/// What is different between two versions, by module.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Changes {
+    /// The control repository.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<Change>,
+    /// Modules, by their directories.
+    #[serde(default)]
+    pub modules: Vec<ModuleChange>,
+}
+
+/// From which commit to which.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// `None`: there was none.
+    pub from: Option<String>,
+    /// `None`: there is none.
+    pub to: Option<String>,
+}
+
+/// What is different in a module.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModuleChange {
+    /// Its directory, relative to the environment.
+    pub directory: String,
+    /// Its version: a commit, or `local`.
+    #[serde(flatten)]
+    pub version: Change,
+}
+
+/// What is different between two versions, by file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileChanges {
+    /// By path.
+    pub files: Vec<FileChange>,
+    /// Whether there are more.
+    pub cut: bool,
+}
+
+/// A file that is different.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileChange {
+    /// Relative to the environment.
+    pub path: String,
+    /// How.
+    pub kind: FileChangeKind,
+}
+
+/// How a file is different.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileChangeKind {
+    /// It is new.
+    Added,
+    /// It is gone.
+    Removed,
+    /// Its content, its mode, or where it leads.
+    Changed,
+}
+
+// === impl Changes ===
+
+impl Changes {
+    /// From one version, if there was one, to another.
+    pub fn between(before: Option<&Lock>, after: &Lock) -> Self {
+        let commit = before.map(|lock| &lock.control.commit);
+        let control = (commit != Some(&after.control.commit)).then(|| Change {
+            from: commit.cloned(),
+            to: Some(after.control.commit.clone()),
+        });
+        let (old, new) = (before.map(versions).unwrap_or_default(), versions(after));
+        let mut names: Vec<&str> = old.keys().chain(new.keys()).copied().collect();
+        names.sort_unstable();
+        names.dedup();
+        let modules = names
+            .into_iter()
+            .filter(|name| old.get(name) != new.get(name))
+            .map(|name| ModuleChange {
+                directory: name.to_owned(),
+                version: Change {
+                    from: old.get(name).map(|it| (*it).to_owned()),
+                    to: new.get(name).map(|it| (*it).to_owned()),
+                },
+            });
+        Self {
+            control,
+            modules: modules.collect(),
+        }
+    }
+}
+
+fn versions(lock: &Lock) -> BTreeMap<&str, &str> {
+    lock.modules
+        .iter()
+        .map(|module| (module.directory.as_str(), module.origin.version()))
+        .collect()
+}
+
+// === impl FileChanges ===
+
+impl FileChanges {
+    /// From the tree in one directory to that in another. Versions share their files, so that nothing has
+    /// to be read: the same content is the same file.
+    pub(crate) fn between(before: &Path, after: &Path) -> Result<Self, ContentError> {
+        let (old, new) = (files(before)?, files(after)?);
+        let mut changes = Self::default();
+        let removed = old.keys().filter(|path| !new.contains_key(*path));
+        let removed = removed.map(|path| (path, FileChangeKind::Removed));
+        let others = new.iter().filter_map(|(path, is)| match old.get(path) {
+            None => Some((path, FileChangeKind::Added)),
+            Some(was) if was != is => Some((path, FileChangeKind::Changed)),
+            Some(_) => None,
+        });
+        let mut all: Vec<_> = removed.chain(others).collect();
+        all.sort_by_key(|(path, _)| *path);
+        changes.cut = all.len() > DIFF_FILES;
+        all.truncate(DIFF_FILES);
+        let shown = all.into_iter().map(|(path, kind)| FileChange {
+            path: path.to_string_lossy().into_owned(),
+            kind,
+        });
+        changes.files = shown.collect();
+        Ok(changes)
+    }
+}
+
+/// What a file is, so that equal ones are equal.
+#[derive(PartialEq, Eq)]
+enum Is {
+    File(u64),
+    Link(PathBuf),
+}
+
+fn files(root: &Path) -> Result<BTreeMap<PathBuf, Is>, ContentError> {
+    let mut found = BTreeMap::new();
+    let mut left = vec![root.to_owned()];
+    while let Some(directory) = left.pop() {
+        for entry in fs::read_dir(&directory).map_err(failed("read", &directory))? {
+            let path = entry.map_err(failed("read", &directory))?.path();
+            let metadata: Metadata = fs::symlink_metadata(&path).map_err(failed("read", &path))?;
+            if metadata.is_dir() {
+                left.push(path);
+                continue;
+            }
+            let is = match metadata.is_symlink() {
+                true => Is::Link(fs::read_link(&path).map_err(failed("read", &path))?),
+                false => Is::File(metadata.ino()),
+            };
+            let relative = path.strip_prefix(root).unwrap_or(&path);
+            if relative != Path::new(LOCK_FILE) {
+                found.insert(relative.to_owned(), is);
+            }
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,391 @@
+//! Code Manager as a service: deployments that queue, a history, pins. Main type: [`CodeManager`].
+//!
+//! The rules that must hold: who asked for what is written down before it is answered, and is done even if
+//! the server ends; deployments of one environment are done one after the other, those of several at once.
+
+mod actor;
+mod changes;
+mod perform;
+mod queue;
+mod record;
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use deploy::EnvironmentName;
+use store::{CodePinRow, Store, StoreError};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+pub use changes::{Change, Changes, FileChange, FileChangeKind, FileChanges, ModuleChange};
+pub use record::{Action, By, Deployment, Fault, Outcome, State};
+
+use self::actor::{Actor, Message, now_ms};
+use self::perform::{Tools, said};
+use self::record::cut;
+use crate::content::ContentError;
+use crate::defaults::{KEEP_HISTORY, REASON_BYTES, REQUESTS};
+use crate::deployer::Deployer;
+use crate::error::SourcesError;
+use crate::gc::{Collected, Kept};
+use crate::lock::Lock;
+use crate::version::{Signature, Versions};
+
+/// Kinds of errors, as clients see them.
+pub mod kinds {
+    /// Code Manager's, for whatever keeps an environment from being deployed.
+    pub const DEPLOY_FAILURE: &str = "puppetlabs.code-manager/deploy-failure";
+    /// The environment stays with a version.
+    pub const PINNED: &str = "tutti/environment-pinned";
+}
+
+/// Somebody who has to know that another version is live: a puppetserver's cache, a hook.
+#[async_trait]
+pub trait After: fmt::Debug + Send + Sync {
+    /// Another version of an environment is live, or none. An error is noted, and changes nothing.
+    async fn switched(&self, environment: &EnvironmentName) -> Result<(), String>;
+}
+
+/// Deploys code, one environment after the other. Cheap to clone.
+#[derive(Clone)]
+pub struct CodeManager {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    tools: Tools,
+    to_actor: mpsc::Sender<Message>,
+    stop: CancellationToken,
+    running: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// Deployments that were written down.
+#[derive(Debug, Default)]
+pub struct Submitted {
+    /// Environments and numbers, in the order in which they were asked for.
+    pub deployments: Vec<(EnvironmentName, i64)>,
+    /// Each tells its end.
+    pub ends: Vec<oneshot::Receiver<Deployment>>,
+}
+
+/// A version that is here.
+#[derive(Clone, Debug)]
+pub struct Stored {
+    /// Of what.
+    pub environment: EnvironmentName,
+    /// Its name.
+    pub signature: Signature,
+    /// Whether it is the live one.
+    pub is_live: bool,
+    /// What it is made of; `None`: somebody damaged it.
+    pub lock: Option<Lock>,
+}
+
+/// Why nothing was written down.
+#[derive(Debug, thiserror::Error)]
+pub enum SubmitError {
+    /// A control repository cannot be asked which environments there are.
+    #[error(transparent)]
+    Sources(#[from] SourcesError),
+    /// Too much waits already.
+    #[error("too many deployments wait; try again when some are over")]
+    Full,
+    /// There is no such version.
+    #[error("{0}")]
+    NoVersion(String),
+    /// The disk.
+    #[error(transparent)]
+    Content(#[from] ContentError),
+    /// The database.
+    #[error("cannot write deployments down")]
+    Store(#[from] StoreError),
+    /// The server is going down.
+    #[error("the server is stopping")]
+    Stopping,
+}
+
+// === impl CodeManager ===
+
+impl CodeManager {
+    /// Takes up what was not over when the server went down.
+    pub async fn start(
+        deployer: Deployer,
+        store: Store,
+        after: Vec<Arc<dyn After>>,
+    ) -> Result<Self, StoreError> {
+        let age = i64::try_from(KEEP_HISTORY.as_millis()).unwrap_or(i64::MAX);
+        store
+            .prune_code_deploys(now_ms().saturating_sub(age))
+            .await?;
+        let open = store.open_code_deploys().await?;
+        let tools = Tools { deployer, store };
+        let (to_actor, inbox) = mpsc::channel(REQUESTS);
+        let stop = CancellationToken::new();
+        let actor = Actor::new(tools.clone(), after, open);
+        let running = tokio::spawn(actor.run(inbox, stop.clone()));
+        Ok(Self {
+            inner: Arc::new(Inner {
+                tools,
+                to_actor,
+                stop,
+                running: Mutex::new(Some(running)),
+            }),
+        })
+    }
+
+    /// Ends; what is not over then goes on after the next start.
+    pub async fn shutdown(&self) {
+        self.inner.stop.cancel();
+        let running = {
+            let mut running = self.inner.running.lock();
+            running.as_mut().map_or_else(
+                |poisoned| poisoned.get_mut().take(),
+                |running| running.take(),
+            )
+        };
+        if let Some(running) = running {
+            // A panic was told when it happened.
+            drop(running.await);
+        }
+    }
+
+    /// Does these things, as soon as they have their turn.
+    pub async fn submit(
+        &self,
+        wanted: Vec<(EnvironmentName, Action)>,
+        by: By,
+    ) -> Result<Submitted, SubmitError> {
+        let (reply, answer) = oneshot::channel();
+        let message = Message::Submit { wanted, by, reply };
+        let sent = self.inner.to_actor.send(message).await;
+        sent.map_err(|_| SubmitError::Stopping)?;
+        answer.await.map_err(|_| SubmitError::Stopping)?
+    }
+
+    /// What makes all environments what their branches are: those that the sources have are deployed, those
+    /// that no source has any more are taken away.
+    pub async fn all(&self, dry_run: bool) -> Result<Vec<(EnvironmentName, Action)>, SubmitError> {
+        let deployer = &self.inner.tools.deployer;
+        let found = deployer.environments(&deployer.round()).await?.found;
+        let mut wanted: Vec<_> = found
+            .keys()
+            .map(|name| (name.clone(), Action::Deploy { dry_run }))
+            .collect();
+        if !dry_run {
+            let live = self.versions().environments()?;
+            let gone = live
+                .into_iter()
+                .filter(|(name, _)| !found.contains_key(name));
+            wanted.extend(gone.map(|(name, _)| (name, Action::Remove)));
+        }
+        Ok(wanted)
+    }
+
+    /// The environments that a branch of the sources with this prefix is; all sources if it is `None`.
+    pub fn environments_of(&self, branch: &str, prefix: Option<&str>) -> Vec<EnvironmentName> {
+        self.inner.tools.deployer.environments_of(branch, prefix)
+    }
+
+    /// One deployment.
+    pub async fn deployment(&self, id: i64) -> Result<Option<Deployment>, StoreError> {
+        let row = self.inner.tools.store.code_deploy(id).await?;
+        Ok(row.map(Into::into))
+    }
+
+    /// Those that are not over, oldest first.
+    pub async fn open(&self) -> Result<Vec<Deployment>, StoreError> {
+        let rows = self.inner.tools.store.open_code_deploys().await?;
+        Ok(rows.into_iter().map(Into::into).collect())
+    }
+
+    /// The last deployments of environments of which they failed.
+    pub async fn failed(&self) -> Result<Vec<Deployment>, StoreError> {
+        let rows = self.inner.tools.store.failed_code_deploys().await?;
+        Ok(rows.into_iter().map(Into::into).collect())
+    }
+
+    /// The last deployments that made something live, by environment.
+    pub async fn live(&self) -> Result<Vec<Deployment>, StoreError> {
+        let rows = self.inner.tools.store.live_code_deploys().await?;
+        Ok(rows.into_iter().map(Into::into).collect())
+    }
+
+    /// Deployments before this number, newest first.
+    pub async fn history(
+        &self,
+        environment: Option<&EnvironmentName>,
+        before: Option<i64>,
+        limit: i64,
+    ) -> Result<Vec<Deployment>, StoreError> {
+        let environment = environment.map(EnvironmentName::as_str);
+        let rows = self
+            .inner
+            .tools
+            .store
+            .code_deploys(environment, before, limit);
+        Ok(rows.await?.into_iter().map(Into::into).collect())
+    }
+
+    /// The versions that are here, by environment.
+    pub async fn stored(&self) -> Result<Vec<Stored>, SubmitError> {
+        let versions = self.versions().clone();
+        blocking(move || {
+            let all = versions
+                .all()?
+                .into_iter()
+                .map(|(environment, signature)| Stored {
+                    is_live: versions.live(&environment).as_ref() == Some(&signature),
+                    lock: versions.lock(&environment, &signature),
+                    environment,
+                    signature,
+                });
+            Ok(all.collect())
+        })
+        .await
+    }
+
+    /// The one version of an environment that begins with these digits.
+    pub async fn version(
+        &self,
+        environment: &EnvironmentName,
+        digits: &str,
+    ) -> Result<Signature, SubmitError> {
+        let versions = self.versions().clone();
+        let (environment, digits) = (environment.clone(), digits.to_owned());
+        blocking(move || {
+            let mut fitting: Vec<Signature> = versions
+                .all()?
+                .into_iter()
+                .filter(|(of, signature)| {
+                    *of == environment && signature.as_str().starts_with(&digits)
+                })
+                .map(|(_, signature)| signature)
+                .collect();
+            match (fitting.pop(), fitting.len()) {
+                (Some(signature), 0) => Ok(signature),
+                (None, _) => Err(SubmitError::NoVersion(format!(
+                    "no version of {environment} begins with {digits:?}"
+                ))),
+                (Some(_), others) => Err(SubmitError::NoVersion(format!(
+                    "{} versions of {environment} begin with {digits:?}; name more digits",
+                    others + 1
+                ))),
+            }
+        })
+        .await
+    }
+
+    /// What is different between two versions, by module and by file.
+    pub async fn diff(
+        &self,
+        from: (EnvironmentName, Signature),
+        to: (EnvironmentName, Signature),
+    ) -> Result<(Changes, FileChanges), SubmitError> {
+        let versions = self.versions().clone();
+        blocking(move || {
+            let lock = |(environment, signature): &(EnvironmentName, Signature)| {
+                versions.lock(environment, signature).ok_or_else(|| {
+                    SubmitError::NoVersion(format!(
+                        "there is no version {signature} of {environment}"
+                    ))
+                })
+            };
+            let changes = Changes::between(Some(&lock(&from)?), &lock(&to)?);
+            let path = |(environment, signature): &(EnvironmentName, Signature)| {
+                versions.path(environment, signature)
+            };
+            Ok((changes, FileChanges::between(&path(&from), &path(&to))?))
+        })
+        .await
+    }
+
+    /// From now on, the environment stays with the version that is live.
+    pub async fn pin(
+        &self,
+        environment: &EnvironmentName,
+        by: By,
+    ) -> Result<CodePinRow, SubmitError> {
+        let live = self.versions().live(environment);
+        let signature = live.ok_or_else(|| {
+            SubmitError::NoVersion(format!("no version of {environment} is live"))
+        })?;
+        let pin = CodePinRow {
+            environment: environment.to_string(),
+            signature: signature.to_string(),
+            owner: by.owner,
+            reason: cut(&by.reason, REASON_BYTES).to_owned(),
+            pinned_ms: now_ms(),
+        };
+        self.inner.tools.store.pin_code(&pin).await?;
+        Ok(pin)
+    }
+
+    /// `false`: it was not pinned.
+    pub async fn unpin(&self, environment: &EnvironmentName) -> Result<bool, StoreError> {
+        self.inner
+            .tools
+            .store
+            .unpin_code(environment.as_str())
+            .await
+    }
+
+    /// The environments that stay with a version.
+    pub async fn pins(&self) -> Result<Vec<CodePinRow>, StoreError> {
+        self.inner.tools.store.code_pins().await
+    }
+
+    /// Makes room on the disk; `used` are versions that something works with.
+    pub async fn collect(
+        &self,
+        used: HashSet<(EnvironmentName, Signature)>,
+        dry_run: bool,
+    ) -> Result<Collected, SubmitError> {
+        let mut kept = Kept {
+            used,
+            dry_run,
+            ..Kept::default()
+        };
+        for pin in self.pins().await? {
+            if let (Ok(environment), Ok(signature)) =
+                (pin.environment.parse(), pin.signature.parse())
+            {
+                kept.used.insert((environment, signature));
+            }
+        }
+        let (reply, answer) = oneshot::channel();
+        let message = Message::Collect { kept, reply };
+        let sent = self.inner.to_actor.send(message).await;
+        sent.map_err(|_| SubmitError::Stopping)?;
+        Ok(answer.await.map_err(|_| SubmitError::Stopping)??)
+    }
+
+    /// The versions on the disk.
+    pub fn versions(&self) -> &Versions {
+        self.inner.tools.deployer.versions()
+    }
+}
+
+impl fmt::Debug for CodeManager {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CodeManager").finish_non_exhaustive()
+    }
+}
+
+// === impl SubmitError ===
+
+impl SubmitError {
+    /// With its causes.
+    pub fn said(&self) -> String {
+        said(self)
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, SubmitError> + Send + 'static,
+) -> Result<T, SubmitError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or(Err(SubmitError::Stopping))
+}

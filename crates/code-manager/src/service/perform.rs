@@ -1,0 +1,247 @@
+//! One piece of work, from its beginning to its end: [`perform`].
+//!
+//! The rule that must hold: whatever goes wrong, what was live still is, and the outcome says why.
+
+use std::error::Error;
+use std::sync::Arc;
+
+use deploy::EnvironmentName;
+use store::{CodePinRow, Store, StoreError};
+
+use super::queue::Work;
+use super::record::{Action, Fault, Outcome, State, cut};
+use super::{Changes, kinds};
+use crate::defaults::ERROR_BYTES;
+use crate::deployer::Deployer;
+use crate::error::{DeployError, SourcesError};
+use crate::resolve::Round;
+use crate::source::Found;
+use crate::version::{Signature, VersionError};
+
+/// What became of a piece of work.
+#[derive(Debug, Default)]
+pub(super) struct Performed {
+    pub(super) signature: Option<Signature>,
+    pub(super) before: Option<Signature>,
+    pub(super) outcome: Outcome,
+}
+
+/// Why a piece of work failed.
+#[derive(Debug, thiserror::Error)]
+enum PerformError {
+    #[error(transparent)]
+    Sources(#[from] SourcesError),
+    #[error("no branch of any source is the environment {0}")]
+    NoBranch(EnvironmentName),
+    #[error(transparent)]
+    Deploy(#[from] DeployError),
+    #[error(transparent)]
+    Version(#[from] VersionError),
+    #[error(
+        "{} stays with the version {} since {} pinned it{}; unpin it first",
+        .0.environment, .0.signature, .0.owner, because(&.0.reason)
+    )]
+    Pinned(CodePinRow),
+    #[error("the server's database")]
+    Store(#[from] StoreError),
+}
+
+/// What is worked with.
+#[derive(Clone, Debug)]
+pub(super) struct Tools {
+    pub(super) deployer: Deployer,
+    pub(super) store: Store,
+}
+
+/// Does what is asked for.
+pub(super) async fn perform(tools: &Tools, round: Arc<Round>, work: &Work) -> Performed {
+    let mut performed = Performed {
+        before: tools.deployer.versions().live(&work.environment),
+        ..Performed::default()
+    };
+    let done = match &work.action {
+        Action::Deploy { dry_run } => deploy(tools, &round, work, *dry_run, &mut performed).await,
+        Action::Remove => remove(tools, &round, work, &mut performed).await,
+        Action::Rollback { signature } => switch(tools, work, signature, &mut performed).await,
+        Action::Promote { from, signature } => {
+            promote(tools, work, from, signature, &mut performed).await
+        }
+    };
+    if let Err(error) = done {
+        let msg = said(&error);
+        tracing::warn!(environment = %work.environment, %msg, "not deployed");
+        performed.outcome.error = Some(Fault {
+            kind: error.kind().to_owned(),
+            msg: cut(&msg, ERROR_BYTES).to_owned(),
+        });
+    }
+    performed
+}
+
+async fn deploy(
+    tools: &Tools,
+    round: &Round,
+    work: &Work,
+    dry_run: bool,
+    performed: &mut Performed,
+) -> Result<(), PerformError> {
+    let found = find(tools, round, &work.environment).await?;
+    let found = found.ok_or_else(|| PerformError::NoBranch(work.environment.clone()))?;
+    performed.outcome.control_commit = Some(found.commit.as_str().to_owned());
+    let built = tools.deployer.build(&found, round).await?;
+    performed.outcome.notes = built
+        .given_way
+        .iter()
+        .map(|path| {
+            format!("{path} of the control repository is left out: a module of the Puppetfile stands there")
+        })
+        .collect();
+    match dry_run {
+        true => tell(tools, work, &built.signature, performed),
+        false => switch(tools, work, &built.signature, performed).await?,
+    }
+    Ok(())
+}
+
+/// The environment, if a source has it. Asks all sources: two of them may want the same name.
+async fn find(
+    tools: &Tools,
+    round: &Round,
+    environment: &EnvironmentName,
+) -> Result<Option<Found>, PerformError> {
+    let mut environments = tools.deployer.environments(round).await?;
+    Ok(environments.found.remove(environment))
+}
+
+/// Fills in what a version is made of and what is different from what is live.
+fn tell(tools: &Tools, work: &Work, signature: &Signature, performed: &mut Performed) {
+    let versions = tools.deployer.versions();
+    performed.signature = Some(signature.clone());
+    let Some(lock) = versions.lock(&work.environment, signature) else {
+        return;
+    };
+    let before = performed.before.as_ref();
+    let before = before.and_then(|before| versions.lock(&work.environment, before));
+    performed.outcome.control_commit = Some(lock.control.commit.clone());
+    performed.outcome.modules = lock.modules.len();
+    performed.outcome.changes = Some(Changes::between(before.as_ref(), &lock));
+}
+
+async fn switch(
+    tools: &Tools,
+    work: &Work,
+    signature: &Signature,
+    performed: &mut Performed,
+) -> Result<(), PerformError> {
+    tell(tools, work, signature, performed);
+    if performed.before.as_ref() == Some(signature) {
+        return Ok(());
+    }
+    unpinned(tools, &work.environment).await?;
+    let switched = tools.deployer.switch(&work.environment, signature).await?;
+    performed.before = switched.before;
+    performed.outcome.notes.extend(
+        switched
+            .moved_aside
+            .map(|path| format!("what stood there before is in {}", path.display())),
+    );
+    Ok(())
+}
+
+async fn promote(
+    tools: &Tools,
+    work: &Work,
+    from: &EnvironmentName,
+    signature: &Signature,
+    performed: &mut Performed,
+) -> Result<(), PerformError> {
+    let (copied, to) = (signature.clone(), work.environment.clone());
+    tools.deployer.copy(from, &copied, &to).await?;
+    switch(tools, work, signature, performed).await
+}
+
+async fn remove(
+    tools: &Tools,
+    round: &Round,
+    work: &Work,
+    performed: &mut Performed,
+) -> Result<(), PerformError> {
+    if let Some(found) = find(tools, round, &work.environment).await? {
+        let note = format!(
+            "it stays: {} has the branch {}",
+            found.source.name, found.branch
+        );
+        performed.outcome.notes.push(note);
+        performed.signature.clone_from(&performed.before);
+        return Ok(());
+    }
+    unpinned(tools, &work.environment).await?;
+    tools.deployer.remove(&work.environment).await?;
+    Ok(())
+}
+
+async fn unpinned(tools: &Tools, environment: &EnvironmentName) -> Result<(), PerformError> {
+    match tools.store.code_pin(environment.as_str()).await? {
+        Some(pin) => Err(PerformError::Pinned(pin)),
+        None => Ok(()),
+    }
+}
+
+fn because(reason: &str) -> String {
+    match reason.is_empty() {
+        true => String::new(),
+        false => format!(" ({reason})"),
+    }
+}
+
+/// An error with its causes, each once.
+pub(super) fn said(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !text.ends_with(&more) {
+            text = format!("{text}: {more}");
+        }
+        cause = error.source();
+    }
+    text
+}
+
+// === impl Performed ===
+
+impl Performed {
+    /// Of work that met a bug.
+    pub(super) fn broken() -> Self {
+        let mut performed = Self::default();
+        performed.outcome.error = Some(Fault {
+            kind: kinds::DEPLOY_FAILURE.to_owned(),
+            msg: DeployError::Broken.to_string(),
+        });
+        performed
+    }
+
+    /// Whether another version is live now than before, or none.
+    pub(super) fn has_switched(&self, work: &Work) -> bool {
+        let is_dry = matches!(work.action, Action::Deploy { dry_run: true });
+        self.outcome.error.is_none() && !is_dry && self.signature != self.before
+    }
+
+    pub(super) fn state(&self) -> State {
+        match self.outcome.error {
+            None => State::Synced,
+            Some(_) => State::Failed,
+        }
+    }
+}
+
+// === impl PerformError ===
+
+impl PerformError {
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Pinned(_) => kinds::PINNED,
+            _ => kinds::DEPLOY_FAILURE,
+        }
+    }
+}

@@ -132,6 +132,8 @@ pub(crate) struct Store {
 pub(crate) struct Code {
     /// The directory that holds `environments/`.
     pub codedir: PathBuf,
+    /// The `hiera.yaml` of the global layer.
+    pub hiera_config: Option<PathBuf>,
 }
 
 /// How jobs run.
@@ -351,6 +353,7 @@ impl Config {
 
     fn resolve(&mut self, base: &Path) {
         let mut paths = vec![&mut self.data_dir, &mut self.code.codedir];
+        paths.extend(self.code.hiera_config.as_mut());
         paths.extend(self.ca.dir.as_mut());
         paths.extend(self.broker.authorization.as_mut());
         if let Some(tls) = &mut self.tls {
@@ -416,10 +419,27 @@ impl Default for Broker {
     }
 }
 
+impl Code {
+    /// Where the global layer of Hiera is configured, as Puppet finds it.
+    pub(crate) fn hiera_config(&self) -> PathBuf {
+        if let Some(configured) = &self.hiera_config {
+            return configured.clone();
+        }
+        let beside = self.codedir.join("hiera.yaml");
+        match self.codedir.to_str() {
+            _ if beside.exists() => beside,
+            Some("/etc/puppetlabs/code") => PathBuf::from("/etc/puppetlabs/puppet/hiera.yaml"),
+            Some("/etc/puppet/code") => PathBuf::from("/etc/puppet/hiera.yaml"),
+            _ => beside,
+        }
+    }
+}
+
 impl Default for Code {
     fn default() -> Self {
         Self {
             codedir: PathBuf::from("/etc/puppetlabs/code"),
+            hiera_config: None,
         }
     }
 }
@@ -452,6 +472,25 @@ mod tests {
         let config = read("certname = 'server.example'").unwrap();
         assert_eq!(config.api.listen.port(), 8143);
         assert_eq!(config.store_url(), "sqlite:/var/lib/tutti/tutti.db");
+    }
+
+    #[test]
+    fn the_global_layer_of_hiera_is_where_puppet_has_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |codedir: &Path, hiera_config: Option<&str>| {
+            let code = Code {
+                codedir: codedir.to_owned(),
+                hiera_config: hiera_config.map(PathBuf::from),
+            };
+            code.hiera_config()
+        };
+        let own = directory.path().join("hiera.yaml");
+        assert_eq!(at(directory.path(), None), own);
+        assert_eq!(at(directory.path(), Some("/x.yaml")), Path::new("/x.yaml"));
+        let (debian, nowhere) = (Path::new("/etc/puppet/code"), "/etc/puppet/hiera.yaml");
+        if !debian.join("hiera.yaml").exists() {
+            assert_eq!(at(debian, None), Path::new(nowhere));
+        }
     }
 
     #[test]

@@ -20,6 +20,14 @@ pub(crate) fn glob(host: &mut dyn Host, pattern: &str) -> Vec<PathBuf> {
     found
 }
 
+/// The directory that all files which match are below.
+pub(crate) fn fixed_part(pattern: &str) -> PathBuf {
+    let is_fixed = |part: &&str| !part.contains(['*', '?', '[', '{', '\\']);
+    let (directory, _) = pattern.rsplit_once('/').unwrap_or_default();
+    let parts = directory.split('/').filter(|part| !part.is_empty());
+    Path::new("/").join(parts.take_while(is_fixed).collect::<PathBuf>())
+}
+
 /// What is left of a pattern behind a directory.
 type Rest<'p> = &'p [&'p str];
 

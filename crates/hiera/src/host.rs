@@ -44,6 +44,12 @@ pub trait Host {
     /// What a directory holds, in any order; nothing if there is no such directory.
     fn entries(&mut self, directory: &Path) -> Vec<DirectoryEntry>;
 
+    /// The global layer names a file, or a directory of files. A host that shows only what is in the
+    /// environment and its modules shows this, too: who writes that layer owns the server.
+    fn named_globally(&mut self, path: &Path) {
+        let _ = path;
+    }
+
     /// Something that is no mistake but should be seen.
     fn warn(&mut self, message: &str);
 

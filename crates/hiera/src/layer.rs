@@ -135,9 +135,9 @@ impl Session {
         };
         let outer = run.depends_on.replace(Vec::new());
         let resolved = run.untold(|run| {
-            let main = self.resolve(run, &config, main)?;
+            let main = self.resolve(run, (layer.owner, &config), main)?;
             let default = config.default_hierarchy.as_deref().unwrap_or_default();
-            Ok((main, self.resolve(run, &config, default)?))
+            Ok((main, self.resolve(run, (layer.owner, &config), default)?))
         });
         let depends_on = std::mem::replace(&mut run.depends_on, outer).unwrap_or_default();
         let (main, default) = resolved?;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use pcore::Value;
 
-use crate::config::{Config, Entry, Locations};
+use crate::config::{Config, Entry, Locations, Owner};
 use crate::explain::plain;
 use crate::run::Run;
 use crate::{Error, Session};
@@ -36,14 +36,14 @@ impl Session {
     pub(crate) fn resolve(
         &self,
         run: &mut Run<'_>,
-        config: &Config,
+        (owner, config): (Owner, &Config),
         entries: &[Entry],
     ) -> Result<Vec<Resolved>, Error> {
         let mut resolved = Vec::new();
         for entry in entries {
             let datadir = config.root.join(&entry.datadir);
             let datadir = self.interpolate_config(run, &datadir.to_string_lossy())?;
-            let mut places = self.places(run, Path::new(&datadir), &entry.locations)?;
+            let mut places = self.places(run, (owner, Path::new(&datadir)), &entry.locations)?;
             if let (None, Some(places)) = (&config.path, &mut places) {
                 places.retain(|place| matches!(place.at, At::Path { exists: true, .. }));
                 if places.is_empty() {
@@ -66,7 +66,7 @@ impl Session {
     fn places(
         &self,
         run: &mut Run<'_>,
-        datadir: &Path,
+        (owner, datadir): (Owner, &Path),
         locations: &Locations,
     ) -> Result<Option<Vec<Place>>, Error> {
         let mut places = Vec::new();
@@ -80,13 +80,16 @@ impl Session {
                     {
                         path.push_str(extension);
                     }
-                    places.push(path_place(run, datadir, original, &path));
+                    places.push(path_place(run, (owner, datadir), original, &path));
                 }
             }
             Locations::Globs(globs) => {
                 for glob in globs {
                     let glob = self.interpolate_config(run, glob)?;
                     let glob = datadir.join(glob).to_string_lossy().into_owned();
+                    if owner == Owner::Global {
+                        run.host.named_globally(&crate::glob::fixed_part(&glob));
+                    }
                     for path in crate::glob::glob(run.host, &glob) {
                         let original = glob.clone();
                         let at = At::Path { path, exists: true };
@@ -108,7 +111,7 @@ impl Session {
                     let outer = run.mapped.replace((name.clone(), value));
                     let path = self.interpolate_config(run, template);
                     run.mapped = outer;
-                    places.push(path_place(run, datadir, template, &path?));
+                    places.push(path_place(run, (owner, datadir), template, &path?));
                 }
             }
         }
@@ -116,8 +119,16 @@ impl Session {
     }
 }
 
-fn path_place(run: &mut Run<'_>, datadir: &Path, original: &str, path: &str) -> Place {
+fn path_place(
+    run: &mut Run<'_>,
+    (owner, datadir): (Owner, &Path),
+    original: &str,
+    path: &str,
+) -> Place {
     let path = datadir.join(path);
+    if owner == Owner::Global {
+        run.host.named_globally(&path);
+    }
     let exists = run.host.identity(&path).is_some();
     let original = original.to_owned();
     let at = At::Path { path, exists };

@@ -305,6 +305,9 @@ impl Session {
             }
         };
         let Some(path) = path else { return Ok(None) };
+        if owner == Owner::Global {
+            run.host.named_globally(&path);
+        }
         if run.host.identity(&path).is_none() {
             let root = path.parent().unwrap_or(Path::new("/"));
             let standard =

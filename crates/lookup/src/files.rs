@@ -16,6 +16,12 @@ pub trait Files {
     /// What a directory holds, in any order; nothing if there is no such directory.
     fn entries(&self, directory: &Path) -> Vec<DirectoryEntry>;
 
+    /// The global layer names a file, or a directory of files: it counts even for who shows only files of
+    /// the environment and its modules.
+    fn named_globally(&self, path: &Path) {
+        let _ = path;
+    }
+
     /// The directory of a module of the environment.
     fn module_root(&self, module: &str) -> Option<PathBuf>;
 

@@ -142,6 +142,10 @@ impl Host for World<'_, '_> {
         self.files.entries(directory)
     }
 
+    fn named_globally(&mut self, path: &Path) {
+        self.files.named_globally(path);
+    }
+
     fn warn(&mut self, message: &str) {
         let host = self.evaluator.host();
         host.log(Level::Warning, message, &Place::default());

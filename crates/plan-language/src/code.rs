@@ -4,7 +4,7 @@
 //! hold: a plan that is evaluated again reads what it read, whatever was deployed meanwhile.
 
 use std::io::Read as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use deploy::{Blobs, CodeVersion, EnvironmentName, Sha256};
@@ -14,6 +14,7 @@ use plans::{Branch, Outcome};
 use pxp::task::{TaskMetadata, TaskName};
 use serde_json::{Value as Json, json};
 
+use crate::global;
 use crate::preview::task_name;
 use crate::run::Run;
 use crate::world::World;
@@ -22,6 +23,26 @@ use crate::world::World;
 pub(crate) struct PinnedCode<'b> {
     branch: &'b Branch<'b>,
     run: &'b Run,
+}
+
+/// Where data are, as the plan saw it first.
+#[derive(Debug, Default)]
+pub(crate) struct Roots {
+    /// The directory of the environment.
+    pub(crate) environment: Option<PathBuf>,
+    /// The configuration of Hiera's global layer.
+    pub(crate) hiera_config: Option<PathBuf>,
+}
+
+impl Roots {
+    /// As journals have them. Those of before the global layer have the environment's directory alone.
+    fn of(told: &Json) -> Self {
+        let directory = told.as_str().or_else(|| told["directory"].as_str());
+        Self {
+            environment: directory.map(PathBuf::from),
+            hiera_config: told["hiera_config"].as_str().map(PathBuf::from),
+        }
+    }
 }
 
 impl<'b> PinnedCode<'b> {
@@ -58,12 +79,40 @@ impl<'b> PinnedCode<'b> {
         }
     }
 
-    /// The directory of the environment.
-    pub(crate) fn environment_root(&self) -> Option<PathBuf> {
-        let told = self.step("environment", Json::Null, |version, _| {
-            Ok(json!(version.directory()))
+    /// Where data are.
+    pub(crate) fn roots(&self) -> Roots {
+        let global = self.run.world.hiera_config.clone();
+        let told = self.step("environment", Json::Null, move |version, _| {
+            Ok(json!({"directory": version.directory(), "hiera_config": global}))
         });
-        told.ok()?.as_str().map(PathBuf::from)
+        Roots::of(&told.unwrap_or_default())
+    }
+
+    /// A file of Hiera's global layer.
+    pub(crate) fn read_global(&self, path: &Path) -> Result<Option<Arc<[u8]>>, String> {
+        let wanted = path.to_owned();
+        let told = self.step(
+            "global_data",
+            json!(path),
+            move |_, blobs| match global::read(&wanted)? {
+                Some(content) => {
+                    let kept = blobs.keep_content(&content, &wanted.display().to_string());
+                    Ok(json!(kept.map_err(|error| error.to_string())?.to_string()))
+                }
+                None => Ok(Json::Null),
+            },
+        )?;
+        let bytes = told.as_str().map(|it| content(&self.run.world.blobs, it));
+        Ok(bytes.transpose()?.map(Into::into))
+    }
+
+    /// What a directory of Hiera's global layer holds.
+    pub(crate) fn global_entries(&self, directory: &Path) -> Vec<(String, bool)> {
+        let wanted = directory.to_owned();
+        let told = self.step("global_directory", json!(directory), move |_, _| {
+            Ok(json!(global::entries(&wanted)))
+        });
+        pairs(&told.unwrap_or_default())
     }
 
     /// What a directory holds: names, and whether they are directories.
@@ -78,11 +127,7 @@ impl<'b> PinnedCode<'b> {
                 .map(|it| json!([it.name, it.is_directory]));
             Ok(pairs.collect())
         });
-        let told = told.unwrap_or_default();
-        let pairs = told.as_array().into_iter().flatten();
-        pairs
-            .filter_map(|pair| Some((pair[0].as_str()?.to_owned(), pair[1].as_bool()?)))
-            .collect()
+        pairs(&told.unwrap_or_default())
     }
 
     /// What is said of a task with its metadata, in JSON; or the error of a task that is not there.
@@ -127,6 +172,14 @@ impl<'b> PinnedCode<'b> {
             bytes: bytes.into(),
         }))
     }
+}
+
+/// Names, and whether they are directories.
+fn pairs(told: &Json) -> Vec<(String, bool)> {
+    let pairs = told.as_array().into_iter().flatten();
+    pairs
+        .filter_map(|pair| Some((pair[0].as_str()?.to_owned(), pair[1].as_bool()?)))
+        .collect()
 }
 
 fn module_of(owner: Owner<'_>) -> Option<&str> {
@@ -202,5 +255,24 @@ impl CodeSource for PinnedCode<'_> {
         })?;
         self.run.files.borrow_mut().insert(key, file.clone());
         Ok(file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use serde_json::json;
+
+    use super::Roots;
+
+    #[test]
+    fn a_journal_of_before_the_global_layer_has_none() {
+        let before = Roots::of(&json!("/env"));
+        assert_eq!(before.environment.as_deref(), Some(Path::new("/env")));
+        assert_eq!(before.hiera_config, None);
+        let now = Roots::of(&json!({"directory": "/env", "hiera_config": "/h.yaml"}));
+        assert_eq!(now.environment.as_deref(), Some(Path::new("/env")));
+        assert_eq!(now.hiera_config.as_deref(), Some(Path::new("/h.yaml")));
     }
 }

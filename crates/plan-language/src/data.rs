@@ -10,10 +10,11 @@ use lookup::{DirectoryEntry, FileIdentity, Files, HostError, Lookup, Options, Se
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
-use crate::code::PinnedCode;
+use crate::code::{PinnedCode, Roots};
 use crate::run::Run;
 
-/// Files below the environment and its modules, through the branch that asks for them.
+/// Files below the environment and its modules, and those that the global layer names, through the branch
+/// that asks for them.
 pub(crate) struct PinnedData<'b> {
     code: &'b PinnedCode<'b>,
     run: &'b Run,
@@ -23,6 +24,7 @@ pub(crate) struct PinnedData<'b> {
 enum Place {
     Environment(String),
     Module(String, String),
+    Global,
 }
 
 impl<'b> PinnedData<'b> {
@@ -34,8 +36,8 @@ impl<'b> PinnedData<'b> {
     pub(crate) fn lookup(&self) -> &'b Lookup {
         self.run.lookup.get_or_init(|| {
             let settings = Settings {
-                global_config: None,
-                environment_root: self.root(),
+                global_config: self.roots().hiera_config.clone(),
+                environment_root: self.roots().environment.clone(),
                 plan: true,
                 strict: true,
             };
@@ -48,27 +50,23 @@ impl<'b> PinnedData<'b> {
         })
     }
 
-    fn root(&self) -> Option<PathBuf> {
-        let root = self
-            .run
-            .environment_root
-            .get_or_init(|| self.code.environment_root());
-        root.clone()
+    fn roots(&self) -> &'b Roots {
+        self.run.roots.get_or_init(|| self.code.roots())
     }
 
     fn place(&self, path: &Path) -> Option<Place> {
         let text = |path: &Path| path.to_str().map(str::to_owned);
-        if let Some(below) = self
-            .root()
-            .and_then(|root| Some(path.strip_prefix(root).ok()?.to_owned()))
-        {
-            return text(&below).map(Place::Environment);
+        let environment = self.roots().environment.as_deref();
+        if let Some(below) = environment.and_then(|root| path.strip_prefix(root).ok()) {
+            return text(below).map(Place::Environment);
         }
         let modules = self.run.modules.borrow();
-        modules.iter().find_map(|(name, module)| {
+        let of_module = modules.iter().find_map(|(name, module)| {
             let below = path.strip_prefix(&*module.as_ref()?.path).ok()?;
             text(below).map(|below| Place::Module(name.to_string(), below))
-        })
+        });
+        let is_global = || self.run.named_globally.borrow().has(path);
+        of_module.or_else(|| is_global().then_some(Place::Global))
     }
 
     fn bytes(&self, path: &Path) -> Result<Option<std::sync::Arc<[u8]>>, HostError> {
@@ -76,6 +74,7 @@ impl<'b> PinnedData<'b> {
             return Ok(None);
         };
         let file = match &place {
+            Place::Global => return self.code.read_global(path).map_err(HostError::text),
             Place::Environment(below) => self.code.read(Owner::Environment, below),
             Place::Module(module, below) => self.code.read(Owner::Module(module), below),
         };
@@ -127,10 +126,18 @@ impl Files for PinnedData<'_> {
         let entries = match self.place(directory) {
             Some(Place::Environment(below)) => self.code.entries(Owner::Environment, &below),
             Some(Place::Module(module, below)) => self.code.entries(Owner::Module(&module), &below),
+            Some(Place::Global) => self.code.global_entries(directory),
             None => Vec::new(),
         };
         let entry = |(name, is_directory)| DirectoryEntry { name, is_directory };
         entries.into_iter().map(entry).collect()
+    }
+
+    fn named_globally(&self, path: &Path) {
+        self.run.named_globally.borrow_mut().add(path);
+        // Who asked for it before it was named was told that it is not there.
+        let mut known = self.run.identities.borrow_mut();
+        known.retain(|asked, identity| identity.is_some() || !asked.starts_with(path));
     }
 
     fn module_root(&self, module: &str) -> Option<PathBuf> {

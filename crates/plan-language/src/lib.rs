@@ -14,6 +14,7 @@ mod data;
 pub mod defaults;
 mod failure;
 mod functions;
+mod global;
 mod host;
 mod json;
 mod objects;

@@ -15,6 +15,8 @@ use lookup::{FileIdentity, Lookup};
 use pcore::{Hash, Value};
 use plans::{BranchId, Launch};
 
+use crate::code::Roots;
+use crate::global::Named;
 use crate::objects::{Steps, Target};
 use crate::preview::Tally;
 use crate::world::World;
@@ -30,7 +32,8 @@ pub(crate) struct Run {
     pub(crate) modules: RefCell<HashMap<Arc<str>, Option<Module>>>,
     pub(crate) files: RefCell<HashMap<FileKey, Option<CodeFile>>>,
     pub(crate) identities: RefCell<HashMap<PathBuf, Option<FileIdentity>>>,
-    pub(crate) environment_root: OnceCell<Option<PathBuf>>,
+    pub(crate) roots: OnceCell<Roots>,
+    pub(crate) named_globally: RefCell<Named>,
     pub(crate) lookup: OnceCell<Lookup>,
     /// Plans that began so far, this one and those that it ran.
     begun: Cell<u64>,
@@ -76,7 +79,8 @@ impl Run {
             modules: RefCell::default(),
             files: RefCell::default(),
             identities: RefCell::default(),
-            environment_root: OnceCell::new(),
+            roots: OnceCell::new(),
+            named_globally: RefCell::default(),
             lookup: OnceCell::new(),
             begun: Cell::new(0),
             tally: Tally::default(),

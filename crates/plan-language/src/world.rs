@@ -2,6 +2,7 @@
 //!
 //! The rule that must hold: what is here is only asked from within a step.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -20,6 +21,8 @@ pub struct World {
     pub parsed: Arc<Parsed>,
     /// Files of data, parsed once for all plans.
     pub data: Arc<lookup::Cache>,
+    /// The `hiera.yaml` of the global layer, whether it exists or not; `None` for no such layer.
+    pub hiera_config: Option<PathBuf>,
 }
 
 /// Those who know nodes.

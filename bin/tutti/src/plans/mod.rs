@@ -53,6 +53,7 @@ pub(crate) async fn start(config: &Config, reach: Reach<'_>) -> Result<Plans> {
         }),
         parsed: Parsed::new(),
         data: Arc::default(),
+        hiera_config: Some(config.code.hiera_config()),
     });
     let plans = Plans::start(
         PlansConfig::default(),

@@ -71,3 +71,104 @@ async fn data_stay_what_they_were_when_the_plan_goes_on() {
         json!([[1, 2], "hello you", [1, 2]])
     );
 }
+
+const GLOBAL: &str = "version: 5\nhierarchy:\n  - name: first\n    path: first.yaml\n  - name: rest\n    \
+                      glob: 'more/*.yaml'\n";
+
+#[tokio::test]
+async fn the_global_layer_counts_first_and_merges_with_the_others() {
+    let world = world(
+        "return [lookup('greeting'), lookup('list', merge => unique), lookup('only'), lookup('m::own')]",
+    )
+    .await;
+    let global = [
+        ("global/hiera.yaml", GLOBAL),
+        ("global/data/first.yaml", "greeting: \"first, %{who}\"\n"),
+        ("global/data/more/a.yaml", "list: [0]\n"),
+        ("global/data/more/b.yaml", "only: here\nlist: [1, 3]\n"),
+    ];
+    for (path, content) in global {
+        write(&world.file(path), content);
+    }
+    let expected = json!(["first, you", [0, 1, 3, 2], "here", 7]);
+    assert_eq!(value(world.run("m::p", json!({})).await), expected);
+}
+
+#[tokio::test]
+async fn without_its_configuration_the_global_layer_has_common_yaml() {
+    let world = world("return lookup('greeting')").await;
+    write(
+        &world.file("global/data/common.yaml"),
+        "greeting: \"of all, %{who}\"\n",
+    );
+    assert_eq!(
+        value(world.run("m::p", json!({})).await),
+        json!("of all, you")
+    );
+}
+
+/// A plan that looks up `greeting`, with an environment whose hierarchy names this path.
+async fn world_with_path(path: impl Fn(&World) -> String) -> World {
+    let world = world("return lookup('greeting', default_value => 'none')").await;
+    let hiera = format!(
+        "version: 5\nhierarchy:\n  - name: elsewhere\n    path: {}\n",
+        path(&world)
+    );
+    write(&world.module_file("../hiera.yaml"), &hiera);
+    write(&world.file("elsewhere.yaml"), "greeting: elsewhere\n");
+    world
+}
+
+#[tokio::test]
+async fn an_environment_reads_no_files_elsewhere_and_the_global_layer_does() {
+    let elsewhere = |world: &World| world.file("elsewhere.yaml").display().to_string();
+    let world = world_with_path(elsewhere).await;
+    assert_eq!(value(world.run("m::p", json!({})).await), json!("none"));
+    let path = elsewhere(&world);
+    let global = format!("version: 5\nhierarchy:\n  - name: elsewhere\n    path: {path}\n");
+    write(&world.file("global/hiera.yaml"), &global);
+    assert_eq!(
+        value(world.run("m::p", json!({})).await),
+        json!("elsewhere")
+    );
+}
+
+#[tokio::test]
+async fn an_environment_does_not_leave_what_the_global_layer_names_through_its_parent() {
+    let upwards = |world: &World| {
+        world
+            .file("global/data/../../elsewhere.yaml")
+            .display()
+            .to_string()
+    };
+    let world = world_with_path(upwards).await;
+    let global = "version: 5\nhierarchy:\n  - name: all\n    glob: '*.yaml'\n";
+    write(&world.file("global/hiera.yaml"), global);
+    write(&world.file("global/data/other.yaml"), "other: 1\n");
+    assert_eq!(value(world.run("m::p", json!({})).await), json!("none"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn data_of_the_global_layer_stay_what_they_were_when_the_plan_goes_on() {
+    let mut world = world(
+        "$first = lookup('greeting') run_task('m::hold', 'a') return [$first, lookup('greeting')]",
+    )
+    .await;
+    let data = world.file("global/data/common.yaml");
+    write(&data, "greeting: before\n");
+    let plan = world.launch("m::p", json!({})).await;
+    world
+        .until("the task is held", async || {
+            world
+                .nodes
+                .ran()
+                .contains(&"a m::hold".to_owned())
+                .then_some(())
+        })
+        .await;
+    world.stop().await;
+    write(&data, "greeting: after\n");
+    world.nodes.let_go();
+    world.start().await;
+    assert_eq!(value(world.over(plan).await), json!(["before", "before"]));
+}

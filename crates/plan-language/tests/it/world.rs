@@ -87,6 +87,7 @@ impl World {
             nodes: Arc::new(Known(Arc::clone(&self.names))),
             parsed: Parsed::new(),
             data: Arc::default(),
+            hiera_config: Some(self.directory.path().join("global/hiera.yaml")),
         });
         let config = PlansConfig {
             workers: 2,
@@ -112,6 +113,11 @@ impl World {
 
     pub(crate) fn plans(&self) -> &Plans {
         self.plans.as_ref().unwrap()
+    }
+
+    /// Where a file beside the code is.
+    pub(crate) fn file(&self, path: &str) -> PathBuf {
+        self.directory.path().join(path)
     }
 
     /// Where a file of a module is.

@@ -38,6 +38,8 @@ pub enum TimeError {
     TwoZones,
     #[error("argument out of range")]
     OutOfRange,
+    #[error("{0} out of range")]
+    PartOutOfRange(&'static str),
     #[error("the format asks for {0} characters, more than the limit")]
     TooWide(usize),
 }

@@ -8,6 +8,9 @@ use super::civil::{self, MONTHS, WEEKDAYS};
 use super::zone;
 use crate::value::Timestamp;
 
+/// More than a timestamp can hold, and little enough to count its seconds.
+const YEARS_MAX: u64 = 1_000_000_000;
+
 /// What was read.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Parsed {
@@ -35,11 +38,18 @@ impl Parsed {
             }
             (None, None) => 0,
         };
-        let year = self.year.ok_or(TimeError::OutOfRange)?;
+        let is_far = |year: &i64| year.unsigned_abs() > YEARS_MAX;
+        let year = self.year.filter(|year| !is_far(year));
+        let year = year.ok_or(TimeError::OutOfRange)?;
         let (month, day) = (self.month.unwrap_or(1), self.day.unwrap_or(1));
         let hour = self.hour.unwrap_or(0);
         if !(1..=12).contains(&month) || !(1..=31).contains(&day) || hour > 24 {
             return Err(TimeError::OutOfRange);
+        }
+        for (part, name) in [(self.minute, "min"), (self.second, "sec")] {
+            if hour == 24 && part.is_some_and(|part| part > 0) {
+                return Err(TimeError::PartOutOfRange(name));
+            }
         }
         // a day behind the month's last is in the next month, as Ruby's Time has it
         let days = civil::days_of(year, month, 1) + day - 1;
@@ -66,7 +76,8 @@ pub(super) fn parse(text: &str, format: &str) -> Option<Parsed> {
         parsed.hour = Some(hour % 12 + if afternoon { 12 } else { 0 });
     }
     if let (Some(century), Some(year)) = (parsed.century, parsed.year) {
-        parsed.year = Some(century * 100 + year.rem_euclid(100));
+        let years = century.checked_mul(100)?;
+        parsed.year = Some(years.checked_add(year)?);
     }
     Some(parsed)
 }
@@ -90,12 +101,16 @@ impl Reader<'_> {
                 self.rest = self.rest.strip_prefix(c)?;
                 continue;
             }
-            let mut letter = chars.next()?;
-            while matches!(letter, 'E' | 'O' | ':') {
-                letter = chars.next()?;
+            if chars.as_str().starts_with(':') && field(chars.as_str()).is_none() {
+                return None;
             }
+            let Some((letter, behind)) = field(chars.as_str()) else {
+                self.rest = self.rest.strip_prefix('%')?;
+                continue;
+            };
+            chars = behind.chars();
             // a field behind takes digits of its own
-            let followed = followed_by_number(chars.as_str());
+            let followed = followed_by_number(behind);
             self.directive(letter, followed)?;
         }
         Some(())
@@ -109,28 +124,20 @@ impl Reader<'_> {
             }
             'C' => {
                 let most = if followed { 2 } else { usize::MAX };
-                self.parsed.century = Some(self.signed(most)?);
+                self.parsed.century = Some(self.digits(most)?);
             }
             'y' => {
                 let year = self.digits(2)?;
-                self.parsed.year = Some(year + if year >= 69 { 1900 } else { 2000 });
+                self.parsed.year = Some(year);
+                self.guess_century(year);
             }
             'm' => self.parsed.month = Some(self.within(2, 1, 12)?),
-            'd' | 'e' => {
-                self.skip_blank();
-                self.parsed.day = Some(self.within(2, 1, 31)?);
-            }
+            'd' | 'e' => self.parsed.day = Some(self.padded(1, 31)?),
             'j' => {
                 self.within(3, 1, 366)?;
             }
-            'H' | 'k' => {
-                self.skip_blank();
-                self.parsed.hour = Some(self.within(2, 0, 24)?);
-            }
-            'I' | 'l' => {
-                self.skip_blank();
-                self.parsed.hour = Some(self.within(2, 1, 12)?);
-            }
+            'H' | 'k' => self.parsed.hour = Some(self.padded(0, 24)?),
+            'I' | 'l' => self.parsed.hour = Some(self.padded(1, 12)?),
             'M' => self.parsed.minute = Some(self.within(2, 0, 59)?),
             'S' => self.parsed.second = Some(self.within(2, 0, 60)?),
             'L' => self.fraction(if followed { 3 } else { usize::MAX })?,
@@ -149,8 +156,19 @@ impl Reader<'_> {
             'G' => {
                 self.signed(if followed { 4 } else { usize::MAX })?;
             }
-            'g' | 'V' | 'U' | 'W' => {
-                self.within(2, 0, 99)?;
+            'g' => {
+                let year = self.digits(2)?;
+                self.guess_century(year);
+            }
+            'V' => {
+                self.within(2, 1, 53)?;
+            }
+            'U' | 'W' => {
+                self.within(2, 0, 53)?;
+            }
+            // seconds since 1970 count for nothing where a year is wanted
+            's' | 'Q' => {
+                self.signed(usize::MAX)?;
             }
             'z' | 'Z' => {
                 let (length, offset) = zone::scan(self.rest)?;
@@ -177,6 +195,23 @@ impl Reader<'_> {
             '+' => "%a %b %e %H:%M:%S %Z %Y",
             _ => return None,
         })
+    }
+
+    /// Two digits, or a blank and one.
+    fn padded(&mut self, low: i64, high: i64) -> Option<i64> {
+        match self.rest.strip_prefix(' ') {
+            Some(rest) => {
+                self.rest = rest;
+                self.within(1, low, high)
+            }
+            None => self.within(2, low, high),
+        }
+    }
+
+    /// The century of a year of two digits, if none was read before.
+    fn guess_century(&mut self, year: i64) {
+        let guessed = if year >= 69 { 19 } else { 20 };
+        self.parsed.century.get_or_insert(guessed);
     }
 
     fn skip_blank(&mut self) {
@@ -257,13 +292,34 @@ impl Reader<'_> {
     }
 }
 
+/// The letter of the field that a format has behind `%`, and what is behind it; `None` where it is none, so that
+/// the `%` stands for itself. Ruby reads no flags and no widths here, and takes `E`, `O` and colons before
+/// some letters only.
+fn field(format: &str) -> Option<(char, &str)> {
+    const FIELDS: &str = "ABCDFGHILMNPQRSTUVWXYZabcdeghjklmnprstuvwxyz%+";
+    let colons = format.bytes().take_while(|b| *b == b':').count();
+    let (allowed, letter) = match format.as_bytes().first() {
+        Some(b'E') => ("cCxXyY", &format[1..]),
+        Some(b'O') => ("deHImMSuUVwWy", &format[1..]),
+        _ if (1..=3).contains(&colons) => ("z", &format[colons..]),
+        _ => (FIELDS, format),
+    };
+    let mut chars = letter.chars();
+    let letter = chars.next().filter(|letter| allowed.contains(*letter))?;
+    Some((letter, chars.as_str()))
+}
+
 /// Whether a format goes on with a digit or a field of digits.
 fn followed_by_number(format: &str) -> bool {
     let mut chars = format.chars();
     match chars.next() {
         Some(c) if c.is_ascii_digit() => true,
         Some('%') => {
-            let letter = chars.find(|c| !matches!(c, 'E' | 'O'));
+            let letter = chars.next();
+            let letter = match letter {
+                Some('E' | 'O') => chars.next(),
+                letter => letter,
+            };
             letter.is_some_and(|c| {
                 c.is_ascii_digit() || "CDdeFGgHIjkLlMmNQRrSsTUuVvWwXxYy".contains(c)
             })

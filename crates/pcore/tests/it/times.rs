@@ -1,6 +1,6 @@
 //! Formats of times, as Ruby 3.1 and Puppet write them.
 
-use pcore::{Timespan, Timestamp};
+use pcore::{TimeError, Timespan, Timestamp};
 
 const MOMENT_NANOS: i128 = 1_476_101_594_050_000_000;
 
@@ -68,4 +68,37 @@ fn timespans_in_formats() {
         span.format("%x").unwrap_err().to_string(),
         "Bad format specifier '%' in '%x', at position 1"
     );
+}
+
+#[test]
+fn formats_of_times_have_no_flags_and_no_widths() {
+    let read = |text: &str, format: &str| {
+        Timestamp::parse_as(text, format, None).map(|time| time.to_string()[..10].to_owned())
+    };
+    for (text, format, expected) in [
+        ("2016-%-m", "%Y-%-m", "2016-01-01"),
+        ("2016 05", "%Y %Om", "2016-05-01"),
+        ("2016-%Em", "%Y-%Em", "2016-01-01"),
+        ("20 16", "%C %y", "2016-01-01"),
+        ("16", "%Ey", "2016-01-01"),
+        ("2016- 5", "%Y-%d", "2016-01-05"),
+        ("1456789012 2016", "%s %Y", "2016-01-01"),
+        ("2016%", "%Y%", "2016-01-01"),
+    ] {
+        let read = read(text, format);
+        assert_eq!(read.as_deref(), Ok(expected), "{text} as {format}");
+    }
+    for (text, format) in [
+        ("2016-5", "%Y-%-m"),
+        ("2016-005", "%Y-%3m"),
+        ("2016-5", "%Y-%Em"),
+        ("2016-  5", "%Y-%e"),
+        ("2016:", "%Y%:"),
+    ] {
+        assert!(read(text, format).is_err(), "{text} as {format}");
+    }
+    let far = Timestamp::parse_as("999999999999999", "%Y", None);
+    assert_eq!(far, Err(TimeError::OutOfRange));
+    let late = Timestamp::parse_as("2016 24:01", "%Y %R", None);
+    assert_eq!(late.unwrap_err().to_string(), "min out of range");
 }

@@ -4,6 +4,7 @@
 const BIGNUM: &str = "Puppet makes a number of more than 64 bits, which nothing else can use";
 const CRASH: &str = "Puppet breaks with an error of Ruby's";
 const OTHER_WORDS: &str = "Ruby's own words for what its classes are not";
+const ZONE_WORDS: &str = "zones are offsets in hours and minutes, or one word";
 const ADDRESS: &str = "Puppet shows where in memory Ruby has the object";
 
 pub(super) const CONVERSIONS: &[(&str, &str)] = &[
@@ -18,6 +19,13 @@ pub(super) const CONVERSIONS: &[(&str, &str)] = &[
     ("Numeric('1.0e400', true)", CRASH),
     ("Hash[String,Integer,'x']", CRASH),
     ("Timestamp('10','%d')", OTHER_WORDS),
+    ("Timestamp('99999999999999999999','%Y')", BIGNUM),
+    (
+        "Timestamp('2016 Pacific Standard Time','%Y %Z')",
+        ZONE_WORDS,
+    ),
+    ("Timestamp('2016 EST DST','%Y %Z')", ZONE_WORDS),
+    ("Timestamp('2016 utc+01.5','%Y %Z')", ZONE_WORDS),
     ("String(Sensitive(1),'%c')", OTHER_WORDS),
     ("String(SemVer('1.2.3'),'%c')", OTHER_WORDS),
     ("String(SemVerRange('1.x'),'%c')", OTHER_WORDS),

@@ -90,6 +90,8 @@ pub struct Entry {
     pub name: String,
     /// Whether it is a directory, or a link to one.
     pub is_directory: bool,
+    /// Whether it is a file that its owner may execute.
+    pub is_executable: bool,
 }
 
 /// A task in a list.

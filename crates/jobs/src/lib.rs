@@ -52,7 +52,7 @@ pub use follow::NotFollowed;
 pub use handle::{EngineLost, Jobs, StartError, StopError};
 pub use live::{LiveEvent, LiveSubscription};
 pub use metrics::Metrics;
-pub use native::{Content, Native};
+pub use native::{Content, Native, TreeItem};
 pub use outcome::{KIND_TASK, REDACTED, SENSITIVE};
 pub use over_ssh::OverSsh;
 pub use ping::Ping;

@@ -19,6 +19,8 @@ use crate::kind::{Action, Kind};
 
 /// The mode of a file that was not there before, as `cp` would give it.
 const NEW_FILE_MODE: u32 = 0o644;
+/// That of a directory, and of a file that may be executed.
+const EXECUTABLE_MODE: u32 = 0o755;
 
 /// What is done.
 #[derive(Clone)]
@@ -44,6 +46,26 @@ pub enum Native {
         /// Where it goes.
         destination: String,
     },
+    /// A directory that is put in place with all that is in it.
+    UploadTree {
+        /// What the plan calls it.
+        name: String,
+        /// Directories before what is in them; the contents are in the blobs already.
+        items: Vec<TreeItem>,
+        /// Where it goes.
+        destination: String,
+    },
+}
+
+/// Something in a directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TreeItem {
+    /// Relative to the directory.
+    pub path: String,
+    /// A file's; `None`: it is a directory.
+    pub sha256: Option<Sha256>,
+    /// Whether the file may be executed.
+    pub is_executable: bool,
 }
 
 /// A file's content, which nodes fetch under its hash.
@@ -62,8 +84,18 @@ impl Native {
         match self {
             Self::Command { .. } => Kind::Command,
             Self::Script { .. } => Kind::Script,
-            Self::Upload { .. } => Kind::Upload,
+            Self::Upload { .. } | Self::UploadTree { .. } => Kind::Upload,
         }
+    }
+
+    /// Whether the task does the same; it has no directories.
+    pub(crate) fn has_task(&self) -> bool {
+        !matches!(self, Self::UploadTree { .. })
+    }
+
+    /// Whether agents do it as any user of theirs.
+    pub(crate) fn has_users(&self) -> bool {
+        !matches!(self, Self::Upload { .. } | Self::UploadTree { .. })
     }
 
     /// What is shown in the place of the task's parameters.
@@ -78,6 +110,9 @@ impl Native {
             Self::Upload { file, destination } => {
                 json!({"source": file.name, "destination": destination})
             }
+            Self::UploadTree {
+                name, destination, ..
+            } => json!({"source": name, "destination": destination}),
         }
     }
 
@@ -97,57 +132,86 @@ impl Native {
                 arguments,
                 env,
             } => {
-                let (sha256, uri) = file.keep(environment, blobs)?;
+                let sha256 = blobs.keep_content(&file.bytes, &file.name)?;
                 let params = ScriptParams {
                     script: FileSpec {
                         filename: file.file_name(),
                         sha256,
-                        uri,
+                        uri: uri(environment, sha256),
                     },
                     arguments: arguments.clone(),
                 };
                 Action::new("script", "run", action::encode(&params)).with(None, env.clone())
             }
             Self::Upload { file, destination } => {
-                let (sha256, uri) = file.keep(environment, blobs)?;
-                let entry = FileEntry {
-                    destination: destination.clone(),
-                    link_source: String::new(),
-                    uri,
-                    sha256: Some(sha256),
-                    kind: FileKind::File,
+                let sha256 = blobs.keep_content(&file.bytes, &file.name)?;
+                let entry = entry(environment, destination.clone(), Some(sha256), None);
+                placed(vec![entry])
+            }
+            Self::UploadTree {
+                items, destination, ..
+            } => {
+                let root = destination.trim_end_matches('/');
+                let of = |item: &TreeItem| {
+                    let mode = item.is_executable.then_some(EXECUTABLE_MODE);
+                    let destination = format!("{root}/{}", item.path);
+                    entry(environment, destination, item.sha256, mode)
                 };
-                let params = FileParams {
-                    files: vec![entry],
-                    mode: Some(NEW_FILE_MODE),
-                };
-                Action::new("file", "download", action::encode(&params))
+                let top = entry(environment, root.to_owned(), None, None);
+                placed(std::iter::once(top).chain(items.iter().map(of)).collect())
             }
         })
+    }
+}
+
+/// A file, or without a hash a directory.
+fn entry(
+    environment: &EnvironmentName,
+    destination: String,
+    sha256: Option<Sha256>,
+    mode: Option<u32>,
+) -> FileEntry {
+    let nothing = || FileUri {
+        path: String::new(),
+        params: Map::new(),
+    };
+    FileEntry {
+        destination,
+        link_source: String::new(),
+        uri: sha256.map_or_else(nothing, |sha256| uri(environment, sha256)),
+        sha256,
+        kind: match sha256 {
+            Some(_) => FileKind::File,
+            None => FileKind::Directory,
+        },
+        mode: mode.or(sha256.is_none().then_some(EXECUTABLE_MODE)),
+    }
+}
+
+fn placed(files: Vec<FileEntry>) -> Action {
+    let mode = Some(NEW_FILE_MODE);
+    Action::new(
+        "file",
+        "download",
+        action::encode(&FileParams { files, mode }),
+    )
+}
+
+/// Where nodes fetch a blob. It is found by its hash; the path is what the servers' logs show.
+fn uri(environment: &EnvironmentName, sha256: Sha256) -> FileUri {
+    let environment = Value::from(environment.to_string());
+    FileUri {
+        path: format!("/puppet/v3/file_content/modules/plan/{sha256}"),
+        params: Map::from_iter([
+            ("environment".to_owned(), environment),
+            ("sha256".to_owned(), Value::from(sha256.to_string())),
+        ]),
     }
 }
 
 // === impl Content ===
 
 impl Content {
-    fn keep(
-        &self,
-        environment: &EnvironmentName,
-        blobs: &Blobs,
-    ) -> Result<(Sha256, FileUri), BlobError> {
-        let sha256 = blobs.keep_content(&self.bytes, &self.name)?;
-        // It is found by its hash; the path is what the servers' logs show.
-        let path = format!("/puppet/v3/file_content/modules/plan/{sha256}");
-        let params = Map::from_iter([
-            (
-                "environment".to_owned(),
-                Value::from(environment.to_string()),
-            ),
-            ("sha256".to_owned(), Value::from(sha256.to_string())),
-        ]);
-        Ok((sha256, FileUri { path, params }))
-    }
-
     /// The last part of its name, where that can be a file's on every node.
     fn file_name(&self) -> FilePath {
         let last = self.name.rsplit('/').next().unwrap_or_default();

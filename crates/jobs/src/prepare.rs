@@ -65,12 +65,13 @@ impl Preparation {
         let trace = JobTrace::begin(&self.tracer, name_of_kind, nodes.len());
         JobTrace::note(trace.as_ref(), &mut options);
         let keeps_secrets = request.mark.is_some();
+        let has_task = request.native.as_ref().is_none_or(Native::has_task);
         let native = self.native(&request, &environment).await?;
         let params = task_params(&environment, name, task, valid, request.noop);
         let params = action::encode(&params);
         // Who cannot run it as somebody else must not run it at all.
         let action = match (native, request.run_as.clone()) {
-            (Some(native), None) => native.or_task(&request.task, params),
+            (Some(native), None) if has_task => native.or_task(&request.task, params),
             (Some(native), user) => native.with(user, BTreeMap::new()),
             (None, user) => Action::new("task", "run", params).with(user, BTreeMap::new()),
         };
@@ -185,8 +186,8 @@ fn check_user(request: &TaskRequest) -> Result<(), RunTaskError> {
         return Ok(());
     };
     let why = match user.as_str() {
-        _ if matches!(request.native, Some(Native::Upload { .. })) => {
-            "files are put in place by the agent's own user"
+        _ if request.native.as_ref().is_some_and(|it| !it.has_users()) => {
+            "directories are put in place by the agent's own user"
         }
         "" => "the name is empty",
         name if name.len() > USER_BYTES => "the name is too long",

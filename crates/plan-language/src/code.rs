@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use deploy::{Blobs, CodeVersion, EnvironmentName, Sha256};
 use evaluator::{CodeError, CodeFile, CodeSource, Module, Owner};
-use jobs::RunTaskError;
+use jobs::{RunTaskError, TreeItem};
 use plans::{Branch, Outcome};
 use pxp::task::{TaskMetadata, TaskName};
 use serde_json::{Value as Json, json};
@@ -17,6 +17,7 @@ use serde_json::{Value as Json, json};
 use crate::global;
 use crate::preview::task_name;
 use crate::run::Run;
+use crate::tree;
 use crate::world::World;
 
 /// The environment of a plan, through the branch that asks for it.
@@ -147,6 +148,18 @@ impl<'b> PinnedCode<'b> {
                 Err(error) => json!({"error": plans::refused_task(&error)}),
             })
         })
+    }
+
+    /// All that is below a directory, directories before what is in them, with the contents in the blobs.
+    /// `None`: it is no directory.
+    pub(crate) fn tree(&self, module: &str, path: &str) -> Result<Option<Vec<TreeItem>>, String> {
+        let (of, wanted) = (module.to_owned(), path.to_owned());
+        let arguments = json!({"module": module, "path": path});
+        let told = self.step("tree", arguments, move |version, blobs| {
+            let items = tree::read(version, blobs, &of, &wanted)?;
+            Ok(items.map_or(Json::Null, |items| tree::told(&items)))
+        })?;
+        tree::of_told(&told)
     }
 
     fn read_pinned(&self, module: Option<&str>, path: &str) -> Result<Option<CodeFile>, String> {

@@ -15,6 +15,13 @@ pub const MESSAGE_BYTES: usize = 64 << 10;
 /// longer in Base64.
 pub const UPLOAD_BYTES: u64 = 16 << 20;
 
+/// Files and directories of a directory that a plan uploads: at 400 bytes each, 400 KB of one message, and over
+/// SSH some 10 s.
+pub const UPLOAD_ITEMS: usize = 1_000;
+
+/// Bytes of such a directory. Nodes fetch its files one by one, each of the size of any file of code.
+pub const UPLOAD_TREE_BYTES: u64 = 64 << 20;
+
 /// How often `wait_until_available` looks, if the plan does not say.
 pub const AVAILABLE_RETRY: Duration = Duration::from_secs(1);
 

@@ -21,6 +21,7 @@ mod objects;
 mod preview;
 mod program;
 mod run;
+mod tree;
 mod types;
 mod world;
 mod yaml;

@@ -22,7 +22,8 @@ use crate::defaults::{
 use crate::dial::{Session, dial};
 use crate::exec::{ExecError, Exit, Input, Line, execute, within};
 use crate::host_keys::HostKeys;
-use crate::script::{INPUT, NOTHING_TO_END, Scripts, VARIABLES};
+use crate::place;
+use crate::script::{INPUT, NOTHING_TO_END, PLACEMENT, Scripts, VARIABLES};
 use crate::sudo::Dialog;
 use crate::voice::Voice;
 use crate::work::{Program, Work};
@@ -124,6 +125,10 @@ impl Run {
             let path = file.path.as_str();
             let input = Input::File(content);
             host.upload(directory, path, true, input, size).await?;
+        }
+        if let Program::Place(items) = &self.work.program {
+            let script = place::script(directory, items).into_bytes();
+            host.upload_bytes(directory, PLACEMENT, script).await?;
         }
         let rendered = self.work.render(directory);
         let mut ready = Ready::default();

@@ -16,6 +16,7 @@ mod dial;
 mod exec;
 mod host_keys;
 mod key;
+mod place;
 mod quote;
 mod rsa;
 mod runner;

@@ -13,6 +13,8 @@ use crate::work::Program;
 pub(crate) const VARIABLES: &str = ".variables";
 /// Standard input, where there is a terminal in its place.
 pub(crate) const INPUT: &str = ".input";
+/// What puts files in place.
+pub(crate) const PLACEMENT: &str = ".placement";
 /// The number of the process group.
 const GROUP: &str = ".group";
 
@@ -102,11 +104,7 @@ impl<'a> Scripts<'a> {
                     script.push_str(&quote(argument));
                 }
             }
-            Program::Place {
-                path,
-                destination,
-                mode,
-            } => script.push_str(&place(&file(path.as_str()), &quote(destination), *mode)),
+            Program::Place(_) => script.extend(["sh ", &file(PLACEMENT)]),
         }
         if input {
             script.extend([" < ", &file(INPUT)]);
@@ -152,18 +150,4 @@ impl<'a> Scripts<'a> {
             Some(_) => format!("sudo -S -H -p {} -u {user} {script}", quote(&self.prompt)),
         }
     }
-}
-
-/// Puts `from` in the place of `to`, whole or not at all: a file beside it is renamed. What was there
-/// keeps its mode; a link is not followed.
-fn place(from: &str, to: &str, mode: u32) -> String {
-    let said = "echo \"$d exists and is not a file\" >&2; exit 1";
-    sh(&format!(
-        "d={to}; p=${{d%/*}}; p=${{p:-/}}; t=; \
-         trap '[ -z \"$t\" ] || rm -f -- \"$t\"' EXIT; \
-         if [ -h \"$d\" ] || {{ [ -e \"$d\" ] && [ ! -f \"$d\" ]; }}; then {said}; fi; \
-         mkdir -p -- \"$p\" && t=$(mktemp \"$p/.tutti-XXXXXXXXXX\") || exit 1; \
-         if [ -f \"$d\" ]; then cp -p -- \"$d\" \"$t\" || exit 1; else chmod {mode:o} \"$t\" || exit 1; fi; \
-         cat {from} > \"$t\" && mv -f -- \"$t\" \"$d\" && t= && printf downloaded"
-    ))
 }

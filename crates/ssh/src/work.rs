@@ -6,21 +6,18 @@
 use std::collections::BTreeMap;
 
 use pxp::action::{
-    self, CommandParams, FileKind, FileParams, FilePath, FileSpec, RunWithParams, ScriptParams,
-    Sha256, TaskParams,
+    self, CommandParams, FileParams, FilePath, FileSpec, RunWithParams, ScriptParams, Sha256,
+    TaskParams,
 };
 use pxp::task::choose_implementation;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use crate::place::{self, Placement};
+
 /// Features of a node without an agent, as Bolt sees one: whoever needs Puppet's libraries there
 /// needs an agent.
 const FEATURES: [&str; 1] = ["shell"];
-
-/// The mode of a new file, if the request names none.
-const NEW_FILE_MODE: u32 = 0o644;
-/// What of a mode a request may set: no set-user-id and the like.
-const PERMISSIONS: u32 = 0o777;
 
 /// What is to be done, less where.
 #[derive(Debug, PartialEq)]
@@ -50,13 +47,8 @@ pub(crate) enum Program {
     },
     /// A line for the node's `sh`.
     Line(String),
-    /// One of the files takes the place of another.
-    Place {
-        path: FilePath,
-        destination: String,
-        /// Of a file that is not there yet.
-        mode: u32,
-    },
+    /// The files are put in place.
+    Place(Vec<Placement>),
 }
 
 /// A task's parameters and how it takes them.
@@ -101,7 +93,7 @@ impl Work {
             }
             _ => Err(format!(
                 "`{module} {action}` needs an agent on the node; over SSH there are tasks, commands, \
-                 scripts and single files"
+                 scripts and files"
             )),
         }
     }
@@ -176,33 +168,16 @@ fn of_script(params: ScriptParams) -> Result<Work, String> {
     Ok(Work::of(vec![upload], Program::File { path, arguments }))
 }
 
-/// One file, since each request is one program.
 fn of_file(params: FileParams) -> Result<Work, String> {
-    let mode = params.mode.unwrap_or(NEW_FILE_MODE) & PERMISSIONS;
-    let [file] = <[_; 1]>::try_from(params.files)
-        .map_err(|_| "over SSH, files are put in place one at a time".to_owned())?;
-    let sha256 = file.sha256.filter(|_| file.kind == FileKind::File);
-    let sha256 = sha256.ok_or("over SSH, only files are put in place")?;
-    without_nul("the destination", &file.destination)?;
-    let is_sound = file.destination.starts_with('/') && !file.destination.ends_with('/');
-    if !is_sound {
-        return Err(format!(
-            "{:?} is no absolute path of a file",
-            file.destination
-        ));
+    let mut files = Vec::new();
+    let mut placements = Vec::new();
+    for (placement, sha256) in place::read(params)? {
+        if let (Some(path), Some(sha256)) = (placement.content.clone(), sha256) {
+            files.push(Upload { path, sha256 });
+        }
+        placements.push(placement);
     }
-    let path: FilePath = "content".parse().expect("a plain word is a path");
-    let upload = Upload {
-        path: path.clone(),
-        sha256,
-    };
-    let destination = file.destination;
-    let program = Program::Place {
-        path,
-        destination,
-        mode,
-    };
-    Ok(Work::of(vec![upload], program))
+    Ok(Work::of(files, Program::Place(placements)))
 }
 
 /// A variable that a shell can hold.
@@ -339,7 +314,7 @@ fn check_variables(values: &Map<String, Value>) -> Result<(), String> {
     Ok(())
 }
 
-fn without_nul(what: &str, text: &str) -> Result<(), String> {
+pub(crate) fn without_nul(what: &str, text: &str) -> Result<(), String> {
     if text.contains('\0') {
         return Err(format!("{what} contains a NUL character"));
     }

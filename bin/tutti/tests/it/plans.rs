@@ -70,7 +70,14 @@ impl World {
             .join("environments/production/modules");
         let path = modules.join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, content).unwrap();
+        std::fs::write(&path, content).unwrap();
+        let mode = if content.starts_with("#!") {
+            0o755
+        } else {
+            0o644
+        };
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        std::fs::set_permissions(path, mode).unwrap();
     }
 
     async fn run_plan(&self, plan: &str, params: &Value) -> anyhow::Result<u64> {
@@ -144,11 +151,14 @@ plan site(TargetSpec $nodes, Sensitive[String] $pw) {
     'cat /tmp/tutti-plan-wrote /tmp/tutti-plan-hid; stat -c %a /tmp/tutti-plan-wrote; rm /tmp/tutti-plan-wrote /tmp/tutti-plan-hid',
     'node0.test'
   )
+  upload_file('site/app', '/tmp/tutti-plan-app', 'node0.test')
+  $app = run_command('cd /tmp/tutti-plan-app && ./bin/run && stat -c %a bin etc/conf; rm -r /tmp/tutti-plan-app', 'node0.test')
   $as_nobody = run_command('id -un', 'node0.test', _run_as => 'nobody', _catch_errors => true)
   $script_as = run_script('site/who.sh', 'node0.test', _run_as => 'nobody', _catch_errors => true)
   $no_one = run_command('id -un', 'node0.test', _run_as => 'no-such-user', _catch_errors => true)
   return({
     'files' => $files.first['stdout'],
+    'app' => $app.first['merged_output'],
     'wrote' => $wrote.first.message,
     'as_nobody' => [$as_nobody.first['stdout'], $script_as.first['stdout']],
     'no_one' => $no_one.first.error.message =~ /there is no user "no-such-user"/,
@@ -165,6 +175,11 @@ plan site(TargetSpec $nodes, Sensitive[String] $pw) {
 }"#;
     world.plan_file("site/plans/init.pp", plan);
     world.plan_file("site/files/motd", "welcome\n");
+    world.plan_file(
+        "site/files/app/bin/run",
+        "#!/bin/sh\necho \"run of $(cat etc/conf)\"\n",
+    );
+    world.plan_file("site/files/app/etc/conf", "app");
     world.plan_file("site/files/who.sh", "#!/bin/sh\nid -un\n");
     world.plan_file("site/files/say.sh", "#!/bin/sh\necho \"$WHO said $1\"\n");
     let params = json!({"nodes": NODES, "pw": "s3cret"});
@@ -181,7 +196,7 @@ plan site(TargetSpec $nodes, Sensitive[String] $pw) {
     let expected = json!({
         "greeted": ["you", "you"], "said": "me\n", "code": 3, "read": "welcome\n", "ran": "me said a b\n",
         "known": 2, "there": true, "globbed": 2, "pw": 6,
-        "files": "a secret\nhidden644\n", "wrote": "Uploaded 'content' to 'node0.test:/tmp/tutti-plan-wrote'",
+        "files": "a secret\nhidden644\n", "app": "run of app\n755\n644\n", "wrote": "Uploaded 'content' to 'node0.test:/tmp/tutti-plan-wrote'",
         "as_nobody": as_nobody, "no_one": true,
     });
     assert_eq!(job["result"], expected);

@@ -30,7 +30,7 @@ pub(crate) struct FilePlan {
 #[derive(Debug)]
 pub(crate) struct FileItem {
     pub(crate) destination: PathBuf,
-    /// Of a file that is not there yet.
+    /// Of a file or directory that is not there yet.
     pub(crate) mode: u32,
     pub(crate) kind: ItemKind,
 }
@@ -61,7 +61,7 @@ pub(crate) enum PlaceError {
 
 pub(super) fn plan(params: &RawValue) -> Result<Planned, Refusal> {
     let params: FileParams = parse(params)?;
-    let mode = params.mode.unwrap_or(STOCK_MODE) & PERMISSIONS;
+    let mode = params.mode.unwrap_or(STOCK_MODE);
     let items = params
         .files
         .into_iter()
@@ -95,9 +95,13 @@ fn item(file: FileEntry, mode: u32) -> Result<FileItem, Refusal> {
             uri: file.uri,
         }),
     };
+    let of_kind = match kind {
+        ItemKind::File(_) => mode,
+        ItemKind::Directory | ItemKind::Symlink { .. } => STOCK_MODE,
+    };
     Ok(FileItem {
         destination,
-        mode,
+        mode: file.mode.unwrap_or(of_kind) & PERMISSIONS,
         kind,
     })
 }
@@ -113,7 +117,7 @@ fn basename(path: &Path) -> String {
 pub(crate) fn place(item: &FileItem, cached: Option<(&Path, Sha256)>) -> Result<(), PlaceError> {
     let destination = &item.destination;
     let placed = match (&item.kind, cached) {
-        (ItemKind::Directory, _) => directory(destination),
+        (ItemKind::Directory, _) => directory(destination, item.mode),
         (ItemKind::Symlink { target }, _) => symlink(destination, target),
         (ItemKind::File(_), Some((cached, sha256))) => match file(item, cached, sha256) {
             Ok(None) => Ok(true),
@@ -165,12 +169,15 @@ fn parent(path: &Path) -> io::Result<&Path> {
 }
 
 /// False where something else is in the way.
-fn directory(path: &Path) -> io::Result<bool> {
+fn directory(path: &Path, mode: u32) -> io::Result<bool> {
     // A link to a directory counts as one: nothing is changed through it.
     if kind_of(path)?.is_some() {
         return Ok(path.is_dir());
     }
-    DirBuilder::new().recursive(true).mode(0o750).create(path)?;
+    parent(path)?;
+    DirBuilder::new().mode(mode).create(path)?;
+    // Whatever the agent's umask is.
+    std::fs::set_permissions(path, Permissions::from_mode(mode))?;
     Ok(true)
 }
 
@@ -297,6 +304,43 @@ mod tests {
             };
             place(&plan.items[0], Some((&cached, ABC.parse().unwrap()))).unwrap();
             assert_eq!(mode(&destination), given);
+        }
+    }
+
+    #[test]
+    fn each_item_of_a_tree_has_its_own_mode() {
+        let dir = tempfile::tempdir().unwrap();
+        let cached = cached(dir.path(), "abc");
+        let entry = |name: &str, kind: &str, mode: Option<u32>| {
+            serde_json::json!({
+                "destination": dir.path().join(name), "link_source": "", "kind": kind, "mode": mode,
+                "sha256": if kind == "file" { ABC } else { "" },
+                "uri": {"path": "/x", "params": {}},
+            })
+        };
+        let params = serde_json::json!({
+            "files": [
+                entry("new/top", "directory", Some(0o755)),
+                entry("new/stock", "directory", None),
+                entry("new/top/plain", "file", None),
+                entry("new/top/run", "file", Some(0o755)),
+            ],
+            "mode": 0o644,
+        });
+        let planned = plan(&serde_json::value::to_raw_value(&params).unwrap());
+        let Ok(Planned::Work(Work::Files(plan))) = planned else {
+            panic!("no files: {planned:?}");
+        };
+        for item in &plan.items {
+            place(item, Some((&cached, ABC.parse().unwrap()))).unwrap();
+        }
+        for (name, expected) in [
+            ("new/top", 0o755),
+            ("new/stock", 0o750),
+            ("new/top/plain", 0o644),
+            ("new/top/run", 0o755),
+        ] {
+            assert_eq!(mode(&dir.path().join(name)), expected, "{name}");
         }
     }
 

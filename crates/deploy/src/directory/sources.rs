@@ -2,7 +2,9 @@
 //!
 //! The rule: a file is read whole or refused, and never from outside of its module or environment.
 
+use std::fs::Metadata;
 use std::io::Read as _;
+use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::Value;
 
@@ -12,6 +14,8 @@ use crate::CodeError;
 use crate::defaults::{METADATA_BYTES, SOURCE_BYTES};
 
 const METADATA: &str = "metadata.json";
+
+const OWNER_EXECUTES: u32 = 0o100;
 
 // === impl Version ===
 
@@ -49,9 +53,15 @@ impl Version {
         }
         let names = names_in(&directory)?.into_iter();
         Ok(names
-            .map(|name| Entry {
-                is_directory: directory.join(&name).is_dir(),
-                name,
+            .map(|name| {
+                let metadata = directory.join(&name).metadata().ok();
+                let is_directory = metadata.as_ref().is_some_and(Metadata::is_dir);
+                let mode = metadata.map_or(0, |metadata| metadata.permissions().mode());
+                Entry {
+                    name,
+                    is_directory,
+                    is_executable: !is_directory && mode & OWNER_EXECUTES != 0,
+                }
             })
             .collect())
     }

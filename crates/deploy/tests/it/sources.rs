@@ -54,6 +54,12 @@ fn files_and_directories_are_read_and_nothing_outside() {
         .map(|it| (it.name.as_str(), it.is_directory))
         .collect();
     assert_eq!(shown, [("common.yaml", false), ("nodes", true)]);
+    assert!(entries.iter().all(|it| !it.is_executable));
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    let file = tree.path("data/common.yaml");
+    std::fs::set_permissions(file, executable).unwrap();
+    let entries = version.entries(None, "data").unwrap();
+    assert!(entries[0].is_executable && !entries[1].is_executable);
     assert_eq!(version.entries(None, "nothing").unwrap(), []);
     tree.link("data/link.yaml", tree.path("/secret"));
     assert!(read(None, "data/link.yaml").is_err());

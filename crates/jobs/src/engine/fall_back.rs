@@ -76,16 +76,15 @@ impl Engine {
     }
 }
 
-/// An agent that cannot run things as another user says only that it does not know the action.
+/// An agent that cannot do something, with no task that could, says only that it does not know the action.
 pub(super) fn explained(action: Option<&Action>, words: &str) -> String {
-    let wants_more = action.is_some_and(|action| action.action == RUN_WITH);
-    match wants_more && names_no_module(words) {
-        true => format!(
-            "it cannot run anything as another user, which takes a current tutti-agent there; nothing \
-             was run ({words})"
-        ),
-        false => words.to_owned(),
-    }
+    let asked = action.map(|action| (&*action.module, &*action.action));
+    let what = match asked.filter(|_| names_no_module(words)) {
+        Some((_, RUN_WITH)) => "run anything as another user",
+        Some(("file", _)) => "handle files so",
+        _ => return words.to_owned(),
+    };
+    format!("it cannot {what}, which takes a current tutti-agent there; nothing was run ({words})")
 }
 
 /// How agents say that they do not know what they are asked for, pxp-agent's words.

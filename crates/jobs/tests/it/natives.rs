@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use jobs::{Content, Native, RunTaskError, TaskRequest};
+use jobs::{Content, Native, RunTaskError, TaskRequest, TreeItem};
 use pcp::Certname;
 use pxp::action::ActionResult;
 use serde_json::{Value, json};
@@ -119,6 +119,68 @@ async fn scripts_and_files_are_served_by_their_hash() {
     assert_eq!(world.sim.seen_actions(), expected);
     let kept = world.dir.path().join("blobs/ba").join(sha256);
     assert_eq!(std::fs::read(kept).unwrap(), b"abc");
+}
+
+#[tokio::test]
+async fn a_directory_is_one_request_with_modes_and_no_task_stands_in_for_it() {
+    let world = World::new().await;
+    let nodes = world.agents(1, &ends_with(0, "downloaded"));
+    let sha256: deploy::Sha256 = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        .parse()
+        .unwrap();
+    let item = |path: &str, sha256, is_executable| TreeItem {
+        path: path.to_owned(),
+        sha256,
+        is_executable,
+    };
+    let asked = |nodes: &[Certname]| TaskRequest {
+        task: "test::script".to_owned(),
+        params: params(json!({"content": ""})),
+        native: Some(Native::UploadTree {
+            name: "m/app".to_owned(),
+            items: vec![item("bin", None, false), item("bin/x", Some(sha256), true)],
+            destination: "/opt/app/".to_owned(),
+        }),
+        ..request(nodes)
+    };
+    let job = world.run(asked(&nodes)).await;
+    world.over(job).await;
+    assert_eq!(world.state(job).await, "finished");
+    let actions = world.sim.seen_actions();
+    assert_eq!(actions[0].0, "file download");
+    let files = actions[0].1["files"].as_array().unwrap();
+    let told: Vec<Value> = files
+        .iter()
+        .map(|file| json!([file["destination"], file["kind"], file["mode"]]))
+        .collect();
+    let expected = json!([
+        ["/opt/app", "directory", 0o755],
+        ["/opt/app/bin", "directory", 0o755],
+        ["/opt/app/bin/x", "file", 0o755],
+    ]);
+    assert_eq!(json!(told), expected);
+    assert_eq!(files[2]["sha256"], sha256.to_string());
+
+    let lacks: Certname = "old.example.com".parse().unwrap();
+    let old = Manner {
+        stock: true,
+        lacks: Some("file"),
+        ..Manner::default()
+    };
+    world.sim.add(&lacks, old);
+    let job = world.run(asked(&[lacks])).await;
+    world.over(job).await;
+    let (state, result) = world.only_run(job).await;
+    let words = result["_error"]["msg"].as_str().unwrap();
+    assert_eq!(state, "errored");
+    assert!(words.contains("takes a current tutti-agent"), "{words}");
+
+    let refused = TaskRequest {
+        run_as: Some("web".to_owned()),
+        ..asked(&nodes)
+    };
+    let refused = world.jobs().run_task(refused).await;
+    assert!(matches!(refused, Err(RunTaskError::RunAs { .. })));
 }
 
 #[tokio::test]

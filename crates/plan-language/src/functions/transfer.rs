@@ -8,10 +8,10 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use evaluator::function::{Call, Form, Function, one, optional};
-use evaluator::{CodeFile, Eval, Evaluator, Host as _, Owner, Place};
-use jobs::{Content, Native};
+use evaluator::{CodeFile, Eval, Evaluator, Host as _, Owner, Place, Unwind};
+use jobs::{Content, Native, TreeItem};
 use pcore::Value;
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 use sha2::{Digest as _, Sha256};
 
 use super::action::Action;
@@ -21,6 +21,7 @@ use crate::defaults::UPLOAD_BYTES;
 use crate::failure;
 use crate::host::PlanHost;
 use crate::objects::Target;
+use crate::tree;
 
 const SPEC: &str = "Boltlib::TargetSpec";
 const DATA: &str = "Hash[String[1], Any]";
@@ -91,12 +92,18 @@ impl Local {
 
 /// The file `module/path` of one of these folders of the module.
 pub(super) fn local(host: &PlanHost<'_>, _: &Place, name: &str, folders: &[&str]) -> Eval<Local> {
-    let file = find(host, name, folders)?.ok_or_else(|| {
-        failure::invalid(format!(
-            "No such file or directory: {name}; files are named module/path and stand in the module's {}/",
-            folders.join("/ or ")
-        ))
-    })?;
+    let file = find(host, name, folders)?.ok_or_else(|| absent(name, folders))?;
+    sized(file, name)
+}
+
+fn absent(name: &str, folders: &[&str]) -> Box<Unwind> {
+    failure::invalid(format!(
+        "No such file or directory: {name}; files are named module/path and stand in the module's {}/",
+        folders.join("/ or ")
+    ))
+}
+
+fn sized(file: CodeFile, name: &str) -> Eval<Local> {
     if file.bytes.len() as u64 > UPLOAD_BYTES {
         let msg =
             format!("{name} has more than {UPLOAD_BYTES} bytes, which is too much to be sent");
@@ -104,12 +111,55 @@ pub(super) fn local(host: &PlanHost<'_>, _: &Place, name: &str, folders: &[&str]
     }
     Ok(Local {
         sha256: sha256(&file.bytes),
-        bytes: file.bytes.clone(),
+        bytes: file.bytes,
     })
 }
 
 /// A file of a module, by `module/path`; also where the folder itself is named, `module/files/path`.
 pub(super) fn find(host: &PlanHost<'_>, name: &str, folders: &[&str]) -> Eval<Option<CodeFile>> {
+    let (module, paths) = places(name, folders)?;
+    for path in paths {
+        match host.code().read(Owner::Module(module), &path) {
+            Ok(Some(file)) => return Ok(Some(file)),
+            Ok(None) => {}
+            Err(error) => return Err(failure::invalid(error.to_string())),
+        }
+    }
+    Ok(None)
+}
+
+enum Found {
+    File(Local),
+    Tree(Vec<TreeItem>),
+}
+
+/// A file or a directory. The file comes first: so it stands in the journals of plans that began before there
+/// were directories.
+fn found(host: &PlanHost<'_>, name: &str) -> Eval<Found> {
+    let plain = name.trim_end_matches('/');
+    if let Some(file) = find(host, plain, FILE_FOLDERS)? {
+        return Ok(Found::File(sized(file, name)?));
+    }
+    let items = directory(host, plain)?;
+    items
+        .map(Found::Tree)
+        .ok_or_else(|| absent(name, FILE_FOLDERS))
+}
+
+/// A directory of a module, named as a file is.
+fn directory(host: &PlanHost<'_>, name: &str) -> Eval<Option<Vec<TreeItem>>> {
+    let (module, paths) = places(name, FILE_FOLDERS)?;
+    for path in paths {
+        let found = host.code.tree(module, &path).map_err(failure::invalid)?;
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
+}
+
+/// The module, and where in it that may be.
+fn places<'n>(name: &'n str, folders: &[&str]) -> Eval<(&'n str, Vec<String>)> {
     let Some((module, path)) = name
         .split_once('/')
         .filter(|(module, _)| !module.is_empty())
@@ -129,27 +179,35 @@ pub(super) fn find(host: &PlanHost<'_>, name: &str, folders: &[&str]) -> Eval<Op
         .any(|folder| path.starts_with(&format!("{folder}/")));
     let direct = inner.then(|| path.to_owned());
     let below = folders.iter().map(|folder| format!("{folder}/{path}"));
-    for path in direct.into_iter().chain(below) {
-        match host.code().read(Owner::Module(module), &path) {
-            Ok(Some(file)) => return Ok(Some(file)),
-            Ok(None) => {}
-            Err(error) => return Err(failure::invalid(error.to_string())),
-        }
-    }
-    Ok(None)
+    Ok((module, direct.into_iter().chain(below).collect()))
 }
 
 fn upload_file(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let (source, destination, place) = (call.text(0), call.text(1), call.place());
     let targets = targets::of(host, &place, call.get(2))?;
     let options = Options::of(host, &call, 3)?;
-    let file = local(host, &place, &source, FILE_FOLDERS)?;
-    let shown = json!({"from": &*source, "sha256": file.sha256, "to": &*destination});
+    let mut shown = json!({"from": &*source, "to": &*destination});
+    let payload = match found(host, &source)? {
+        Found::Tree(items) => {
+            if options.run_as.is_some() {
+                return Err(failure::invalid(format!(
+                    "{source} is a directory, which agents put in place as themselves only; _run_as is for single files"
+                )));
+            }
+            let files = items.iter().filter(|item| item.sha256.is_some()).count();
+            shown["files"] = json!(files);
+            shown["sha256"] = Json::from(sha256(tree::told(&items).to_string().as_bytes()));
+            Payload::Tree(items)
+        }
+        Found::File(file) => {
+            shown["sha256"] = Json::from(file.sha256);
+            Payload::File(file.bytes)
+        }
+    };
     let upload = Upload {
         source: &source,
         destination: &destination,
-        content: file.base64(),
-        native: Some(file.content(&source)),
+        payload,
         shown,
     };
     upload.run(host, &place, targets, &options)
@@ -163,19 +221,15 @@ fn write_file(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eva
         Value::Sensitive(inner) => (inner.to_string(), true),
         content => (content.to_string(), false),
     };
-    let told = match is_secret {
-        true => Json::from(pcore::REDACTED),
-        false => Json::from(sha256(content.as_bytes())),
+    let bytes: Arc<[u8]> = content.as_bytes().into();
+    let (told, payload) = match is_secret {
+        true => (Json::from(pcore::REDACTED), Payload::Secret(bytes)),
+        false => (Json::from(sha256(&bytes)), Payload::File(bytes)),
     };
     let upload = Upload {
         source: "content",
         destination: &destination,
-        content: STANDARD.encode(content.as_bytes()),
-        // A secret does not lie on the server's disk for nodes to fetch: the task has it in its parameters.
-        native: (!is_secret).then(|| Content {
-            name: "content".to_owned(),
-            bytes: content.as_bytes().into(),
-        }),
+        payload,
         shown: json!({"sha256": told, "to": &*destination}),
     };
     upload.run(host, &place, targets, &options)
@@ -184,11 +238,16 @@ fn write_file(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eva
 struct Upload<'a> {
     source: &'a str,
     destination: &'a str,
-    /// In Base64.
-    content: String,
-    /// The same for agents; a secret has none.
-    native: Option<Content>,
+    payload: Payload,
     shown: Json,
+}
+
+/// What is put in place.
+enum Payload {
+    File(Arc<[u8]>),
+    /// A file that does not lie on the server's disk for nodes to fetch.
+    Secret(Arc<[u8]>),
+    Tree(Vec<TreeItem>),
 }
 
 impl Upload<'_> {
@@ -200,25 +259,24 @@ impl Upload<'_> {
         options: &Options,
     ) -> Eval {
         let (source, destination) = (self.source, self.destination);
-        let is_secret = self.native.is_none();
-        let params = [
-            ("path".to_owned(), json!(destination)),
-            ("content".to_owned(), Json::from(self.content)),
-        ];
+        let is_secret = matches!(self.payload, Payload::Secret(_));
+        let (content, is_directory) = match &self.payload {
+            Payload::File(bytes) | Payload::Secret(bytes) => (STANDARD.encode(bytes), false),
+            Payload::Tree(_) => (String::new(), true),
+        };
+        let mut params = Map::new();
+        params.insert("path".to_owned(), json!(destination));
+        params.insert("content".to_owned(), Json::from(content));
+        if is_directory {
+            params.insert("directory".to_owned(), json!(true));
+        }
         let action = Action {
             name: "upload",
             function: "upload_file",
             object: source,
-            // Agents put files in place as themselves; the task does it as whoever runs it.
-            native: self
-                .native
-                .filter(|_| options.run_as.is_none())
-                .map(|file| Native::Upload {
-                    file,
-                    destination: destination.to_owned(),
-                }),
+            native: self.payload.native(source, destination, options),
             task: "bolt_shim::upload",
-            params: params.into_iter().collect(),
+            params,
             sensitive: is_secret
                 .then(|| "content".to_owned())
                 .into_iter()
@@ -227,6 +285,26 @@ impl Upload<'_> {
             convert: &|target, value| uploaded(target, source, destination, value),
         };
         action.run(host, place, targets, options)
+    }
+}
+
+impl Payload {
+    fn native(self, source: &str, destination: &str, options: &Options) -> Option<Native> {
+        let destination = destination.to_owned();
+        Some(match self {
+            Self::File(bytes) if options.run_as.is_none() => {
+                let name = source.to_owned();
+                let file = Content { name, bytes };
+                Native::Upload { file, destination }
+            }
+            Self::Tree(items) => Native::UploadTree {
+                name: source.to_owned(),
+                items,
+                destination,
+            },
+            // The task does it: a secret is in its parameters, and it runs as any user.
+            Self::File(_) | Self::Secret(_) => return None,
+        })
     }
 }
 

@@ -24,6 +24,8 @@ struct Inner {
     port: Mutex<Option<Arc<BrokerPort>>>,
     /// What ran where, once for each transaction.
     ran: Mutex<HashMap<String, String>>,
+    /// What they were asked beside tasks, and with which parameters.
+    asked: Mutex<Vec<(String, Value)>>,
     /// Tasks whose name ends in `hold` wait for it.
     go: watch::Sender<bool>,
     /// Tasks whose name ends in `moody` fail as long as it is true.
@@ -37,6 +39,7 @@ impl Nodes {
         let nodes = Self(Arc::new(Inner {
             port: Mutex::default(),
             ran: Mutex::default(),
+            asked: Mutex::default(),
             go: watch::Sender::new(false),
             is_broken: watch::Sender::new(true),
         }));
@@ -72,6 +75,13 @@ impl Nodes {
         ran
     }
 
+    /// The parameters of all that was asked for by this name, `MODULE ACTION`.
+    pub(crate) fn asked(&self, what: &str) -> Vec<Value> {
+        let asked = self.0.asked.lock().unwrap();
+        let of_name = asked.iter().filter(|(name, _)| name == what);
+        of_name.map(|(_, params)| params.clone()).collect()
+    }
+
     async fn run(self, certname: Certname, request: Request) {
         let transaction_id = request.transaction_id;
         let params: Value = serde_json::from_str(request.params.get()).unwrap();
@@ -89,6 +99,11 @@ impl Nodes {
             };
             return self.say(&certname, Body::Error(error)).await;
         }
+        self.0
+            .asked
+            .lock()
+            .unwrap()
+            .push((what.clone(), params.clone()));
         let task = match is_task {
             true => params["task"].as_str().unwrap().to_owned(),
             false => what.clone(),

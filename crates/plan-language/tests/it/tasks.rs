@@ -172,6 +172,95 @@ async fn commands_scripts_and_files_are_what_agents_do_themselves() {
 }
 
 #[tokio::test]
+async fn a_directory_is_sent_whole_as_it_was_when_it_was_read() {
+    let plan = "plan m::p() {\n\
+                $u = upload_file('m/app', '/opt/app', 'a')\n\
+                $again = upload_file('m/files/app/', '/opt/app', 'a')\n\
+                $no = catch_errors() || { upload_file('m/apps', '/opt/app', 'a') }\n\
+                $as = catch_errors() || { upload_file('m/app', '/x', 'a', _run_as => 'web') }\n\
+                run_task('m::hold', 'a')\n\
+                return [$u.first.value, $again.first.message, $no.message, $as.message]\n}";
+    let files = [
+        ("m/files/app/bin/run", "#!/bin/sh\n"),
+        ("m/files/app/etc/deep/conf", "x = 1\n"),
+        ("m/plans/p.pp", plan),
+    ];
+    let mut world = World::new(&files).await;
+    let run = world.module_file("m/files/app/bin/run");
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&run, executable).unwrap();
+    let job = world.launch("m::p", json!({})).await;
+    let held = async || {
+        world
+            .nodes
+            .ran()
+            .contains(&"a m::hold".to_owned())
+            .then_some(())
+    };
+    world.until("the task to run", held).await;
+    // It goes on with what it has sent, whatever there is now.
+    world.stop().await;
+    std::fs::remove_dir_all(world.module_file("m/files/app")).unwrap();
+    world.start().await;
+    world.nodes.let_go();
+    let given = value(world.over(job).await);
+    let uploaded = json!({"_output": "Uploaded 'm/app' to 'a:/opt/app'"});
+    assert_eq!(given[0], uploaded);
+    assert_eq!(given[1], "Uploaded 'm/files/app/' to 'a:/opt/app'");
+    let words = given[2].as_str().unwrap();
+    assert!(
+        words.starts_with("No such file or directory: m/apps"),
+        "{words}"
+    );
+    let words = given[3].as_str().unwrap();
+    assert!(words.contains("is a directory"), "{words}");
+    let asked = world.nodes.asked("file download");
+    let told = |item: &Value| json!([item["destination"], item["mode"]]);
+    let told: Vec<Value> = asked[0]["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(told)
+        .collect();
+    let expected = json!([
+        ["/opt/app", 0o755],
+        ["/opt/app/bin", 0o755],
+        ["/opt/app/etc", 0o755],
+        ["/opt/app/bin/run", 0o755],
+        ["/opt/app/etc/deep", 0o755],
+        ["/opt/app/etc/deep/conf", null],
+    ]);
+    assert_eq!(json!(told), expected);
+    assert_eq!(asked.len(), 2);
+}
+
+#[tokio::test]
+async fn a_directory_that_leads_out_of_its_module_or_is_too_large_is_not_sent() {
+    let plan = "plan m::p(String $what) {\n\
+                return catch_errors() || { upload_file($what, '/opt/app', 'a') }.message\n}";
+    let world = World::new(&[("m/files/out/a", "x"), ("m/plans/p.pp", plan)]).await;
+    let link = |to: &std::path::Path, at: &str| {
+        std::os::unix::fs::symlink(to, world.module_file(at)).unwrap();
+    };
+    link(std::path::Path::new("/etc/passwd"), "m/files/out/passwd");
+    write(&world.module_file("m/files/round/a"), "x");
+    link(&world.module_file("m/files/round"), "m/files/round/again");
+    for number in 0..=1000 {
+        write(&world.module_file(&format!("m/files/many/{number}")), "x");
+    }
+    for (what, why) in [
+        ("m/out", "a link to outside of its module"),
+        ("m/round", "cannot read"),
+        ("m/many", "more than 1000 files and directories"),
+    ] {
+        let words = value(world.run("m::p", json!({"what": what})).await);
+        let words = words.as_str().unwrap();
+        assert!(words.contains(why), "{words}");
+    }
+    assert!(world.nodes.ran().is_empty());
+}
+
+#[tokio::test]
 async fn a_node_that_has_tasks_alone_gets_them_and_gives_the_same() {
     let plan = "plan m::p() {\n\
                 $c = run_command('exit 3', ['a', 'old'], _catch_errors => true)\n\

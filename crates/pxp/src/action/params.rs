@@ -106,6 +106,9 @@ pub struct FileEntry {
     pub sha256: Option<Sha256>,
     /// What it is.
     pub kind: FileKind,
+    /// The mode of this one, if it is not there yet; a stock agent does not know it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<u32>,
 }
 
 /// The kinds of [`FileEntry`].

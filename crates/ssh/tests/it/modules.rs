@@ -93,6 +93,57 @@ async fn what_is_no_file_is_left_alone() {
 }
 
 #[tokio::test]
+async fn a_directory_is_put_in_place_with_its_modes() {
+    let mut world = World::new().await;
+    let top = world.sshd.tmp().join("it's an app");
+    let put = |text: &str| {
+        let kept = world.blobs.put(&mut text.as_bytes(), "a test").unwrap();
+        kept.to_string()
+    };
+    let uri = json!({"path": "/x", "params": {}});
+    let item = |path: &str, sha256: &str, mode: Option<u32>| {
+        let kind = if sha256.is_empty() {
+            "directory"
+        } else {
+            "file"
+        };
+        json!({
+            "destination": top.join(path), "link_source": "", "kind": kind, "sha256": sha256,
+            "uri": uri, "mode": mode,
+        })
+    };
+    let files = [
+        item("conf", "", Some(0o700)),
+        item("conf/deep", "", None),
+        item("conf/deep/a", &put("a"), None),
+        item("run me", &put("#!/bin/sh\necho ran\n"), Some(0o4755)),
+    ];
+    let params = json!({"files": files, "mode": 0o644});
+    for _ in 0..2 {
+        let result = place(&mut world, params.clone()).await.result();
+        assert_eq!(result.stdout.as_deref(), Some("downloaded"), "{result:?}");
+    }
+    for (path, expected) in [
+        ("conf", 0o700),
+        ("conf/deep", 0o755),
+        ("conf/deep/a", 0o644),
+        ("run me", 0o755),
+    ] {
+        assert_eq!(mode(&top.join(path)), expected, "{path}");
+    }
+    let read = |path| std::fs::read_to_string(top.join(path)).unwrap();
+    assert_eq!(
+        (read("conf/deep/a"), read("run me").len()),
+        ("a".to_owned(), 19)
+    );
+
+    let over_file = json!({"files": [item("run me", "", None)]});
+    let result = place(&mut world, over_file).await.result();
+    let words = result.stderr.unwrap();
+    assert!(words.contains("exists and is not a directory"), "{words}");
+}
+
+#[tokio::test]
 async fn run_with_is_another_user_with_variables() {
     let mut world = World::new().await;
     let connection = world.connection(json!({

@@ -88,3 +88,44 @@ pub const REASON_BYTES: usize = 1_024;
 
 /// Longest error that is kept of a deployment, in bytes: some hundred modules, each with its line.
 pub const ERROR_BYTES: usize = 32_768;
+
+/// Bytes of one archive, packed: modules with installers in `files/` are seen with some hundred MB.
+pub const ARCHIVE_BYTES: u64 = 512 << 20;
+
+/// Bytes of one archive, unpacked: four times of what it may have packed, as texts pack.
+pub const ARCHIVE_UNPACKED_BYTES: u64 = 2 << 30;
+
+/// Entries of one archive: each file may have a directory and an extension for its name.
+pub const ARCHIVE_ENTRIES: usize = 3 * TREE_FILES;
+
+/// Directories above a file in an archive: people stay below 20.
+pub const ARCHIVE_DEPTH: usize = 64;
+
+/// A long name, or other things that are said of an entry: path and target of a link, and what a pax record
+/// has around them.
+pub const ARCHIVE_EXTENSION_BYTES: u64 = 64 << 10;
+
+/// What a Forge says of a module: all of its releases are named, some 100 bytes each, and the newest comes
+/// with its README and CHANGELOG.
+pub const FORGE_ANSWER_BYTES: u64 = 16 << 20;
+
+/// Requests at once to a Forge and for archives: as many as for git.
+pub const HTTP_FETCHES: usize = FETCHES;
+
+/// How long a connection may take.
+pub const HTTP_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long nothing may come.
+pub const HTTP_READ_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How long a whole answer may take: as git's fetch.
+pub const HTTP_TIMEOUT: Duration = FETCH_TIMEOUT;
+
+/// How often the same is asked for: with [`HTTP_BACKOFF`] within 4 s.
+pub const HTTP_ATTEMPTS: u32 = 4;
+
+/// How long is waited before it is asked for again; each time twice as long.
+pub const HTTP_BACKOFF: Duration = Duration::from_millis(500);
+
+/// The longest wait that a server may ask for.
+pub const HTTP_RETRY_AFTER: Duration = Duration::from_secs(30);

@@ -4,24 +4,23 @@
 //! must hold: until the switch, which is one rename, the live version is as it was; whatever fails before
 //! it leaves nothing but content that the next deployment finds.
 
-use std::collections::{BTreeMap, HashMap};
-use std::path::{Path, PathBuf};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use deploy::EnvironmentName;
 use puppetfile::Puppetfile;
-use tokio::task::JoinSet;
 
-use crate::content::{Content, ContentError, Manifest, TreeId, TreePath};
+use crate::archive::Archives;
+use crate::content::{Content, TreePath};
 use crate::defaults::PUPPETFILES;
 use crate::error::{DeployError, OpenError, SourcesError};
-use crate::git::{Commit, Git, Mirror, Mirrors, read_file, take_in};
+use crate::git::{Commit, Git, Mirrors, read_file};
 use crate::hold::{Hold, Holder};
 use crate::lock::{LOCK_FILE, Lock, Origin};
-use crate::resolve::{ResolveError, Round};
+use crate::resolve::{ResolveError, Round, Wish};
 use crate::settings::Settings;
 use crate::source::{Environments, Found};
-use crate::verify::verify;
+use crate::trees::{CONTROL, Tree, Trees, Wanted};
 use crate::version::{Layout, Part, Signature, Switched, Versions};
 
 /// Makes versions of environments and switches to them. Cheap to clone.
@@ -34,6 +33,8 @@ pub struct Deployer {
 struct Shared {
     settings: Settings,
     mirrors: Mirrors,
+    archives: Archives,
+    trees: Trees,
     versions: Versions,
     /// Those that were read, by commits and names: a commit's file never changes.
     puppetfiles: Mutex<HashMap<(Commit, String), Arc<Puppetfile>>>,
@@ -52,10 +53,9 @@ pub struct Built {
     pub was_there: bool,
     /// Directories of the control repository that are not in it.
     pub given_way: Vec<String>,
+    /// What of modules' archives is not in it, for people; only said when they are taken in.
+    pub notes: Vec<String>,
 }
-
-/// A tree, and where it comes from.
-type Tree = (TreeId, Manifest);
 
 // === impl Deployer ===
 
@@ -80,10 +80,14 @@ impl Deployer {
         let versions = directory.join("versions");
         let versions = Versions::open(content, &versions, &settings.environments)?;
         let mirrors = Mirrors::new(directory.join("repositories"), git, hold);
+        let archives = Archives::new(&settings, versions.content().clone());
+        let trees = Trees::new(&mirrors, &archives, versions.content());
         Ok(Self {
             shared: Arc::new(Shared {
                 settings,
                 mirrors,
+                archives,
+                trees,
                 versions,
                 puppetfiles: Mutex::default(),
             }),
@@ -92,7 +96,7 @@ impl Deployer {
 
     /// Begins a look at all sources.
     pub fn round(&self) -> Round {
-        Round::new(self.shared.mirrors.clone())
+        Round::new(self.shared.mirrors.clone(), self.shared.archives.clone())
     }
 
     /// The environments that the sources have. One source that cannot be asked fails all: else its
@@ -130,7 +134,15 @@ impl Deployer {
         let settings = &self.shared.settings;
         let empty = Puppetfile::default();
         let named = file.as_deref().unwrap_or(&empty);
-        let lock = round.lock(found, named, settings).await?;
+        let live = self.shared.versions.live(&found.environment);
+        let live = live.and_then(|live| self.shared.versions.lock(&found.environment, &live));
+        let wish = Wish {
+            found,
+            file: named,
+            settings,
+            live: live.as_ref(),
+        };
+        let lock = round.lock(wish).await?;
         let signature = lock.signature();
         let mut built = Built {
             environment: found.environment.clone(),
@@ -138,6 +150,7 @@ impl Deployer {
             lock,
             was_there: true,
             given_way: Vec::new(),
+            notes: Vec::new(),
         };
         if self
             .shared
@@ -147,7 +160,8 @@ impl Deployer {
             return Ok(built);
         }
         built.was_there = false;
-        let layout = self.layout(found, &built.lock, named).await?;
+        let (layout, notes) = self.layout(found, &built.lock, named).await?;
+        built.notes = notes;
         built.given_way = layout.given_way().to_vec();
         let (versions, made) = (self.shared.versions.clone(), built.clone());
         blocking(move || {
@@ -197,11 +211,16 @@ impl Deployer {
         found: &Found,
         lock: &Lock,
         file: &Puppetfile,
-    ) -> Result<Layout, DeployError> {
-        let trees = self.trees(found, lock, file).await?;
-        let Some((_, control)) = trees.get(CONTROL) else {
-            return Err(DeployError::Broken);
+    ) -> Result<(Layout, Vec<String>), DeployError> {
+        let wanted = Wanted {
+            found,
+            lock,
+            file,
+            settings: &self.shared.settings,
         };
+        let trees = self.shared.trees.all(wanted).await?;
+        let control = trees.get(CONTROL).ok_or(DeployError::Broken)?;
+        let control = &control.manifest;
         let mut parts = Vec::with_capacity(lock.modules.len());
         for module in &lock.modules {
             match (&module.origin, trees.get(&module.directory)) {
@@ -214,9 +233,9 @@ impl Deployer {
                         });
                     }
                 }
-                (_, Some((_, manifest))) => parts.push(Part {
+                (_, Some(tree)) => parts.push(Part {
                     directory: module.directory.clone(),
-                    manifest,
+                    manifest: &tree.manifest,
                     exclude_spec: module.exclude_spec,
                 }),
                 (_, None) => return Err(DeployError::Broken),
@@ -226,126 +245,9 @@ impl Deployer {
         let text = serde_json::to_vec_pretty(lock).map_err(|_| DeployError::Broken)?;
         let path = TreePath::new(LOCK_FILE.as_bytes()).map_err(|_| DeployError::Broken)?;
         layout.write(path, text);
-        Ok(layout)
-    }
-
-    /// The trees of a version by their directories, all of them here.
-    async fn trees(
-        &self,
-        found: &Found,
-        lock: &Lock,
-        file: &Puppetfile,
-    ) -> Result<BTreeMap<String, Tree>, DeployError> {
-        let mut taking = JoinSet::new();
-        let control = self.shared.mirrors.mirror(&found.source.remote)?;
-        self.take(
-            &mut taking,
-            CONTROL,
-            "the control repository",
-            control,
-            &found.commit,
-        );
-        let remotes: HashMap<String, &str> = file
-            .mods
-            .iter()
-            .filter_map(|module| match &module.source {
-                puppetfile::Source::Git { remote, .. } => {
-                    Some((file.directory(module), remote.as_str()))
-                }
-                _ => None,
-            })
-            .collect();
-        for module in &lock.modules {
-            let Origin::Git { commit, .. } = &module.origin else {
-                continue;
-            };
-            let (Some(remote), Ok(commit)) = (remotes.get(&module.directory), commit.parse())
-            else {
-                return Err(DeployError::Broken);
-            };
-            let mirror = self.shared.mirrors.mirror(remote)?;
-            self.take(
-                &mut taking,
-                &module.directory,
-                &module.name,
-                mirror,
-                &commit,
-            );
-        }
-        let mut trees = BTreeMap::new();
-        let mut failed = Vec::new();
-        while let Some(taken) = taking.join_next().await {
-            match taken.map_err(|_| DeployError::Broken)? {
-                (directory, _, Ok(tree)) => drop(trees.insert(directory, tree)),
-                (_, name, Err(error)) => failed.push((name, error)),
-            }
-        }
-        failed.sort_by(|(one, _), (other, _)| one.cmp(other));
-        match failed.is_empty() {
-            true => Ok(trees),
-            false => Err(DeployError::Trees(failed)),
-        }
-    }
-
-    fn take(
-        &self,
-        taking: &mut JoinSet<(String, String, Result<Tree, TakeError>)>,
-        directory: &str,
-        name: &str,
-        mirror: Arc<Mirror>,
-        commit: &Commit,
-    ) {
-        let deployer = self.clone();
-        let (directory, name, commit) = (directory.to_owned(), name.to_owned(), commit.clone());
-        taking.spawn(async move {
-            let tree = deployer.tree_here(&mirror, &commit).await;
-            (directory, name, tree)
-        });
-    }
-
-    /// The tree of a commit. A copy of the repository that cannot be read is made anew, once.
-    async fn tree_here(&self, mirror: &Arc<Mirror>, commit: &Commit) -> Result<Tree, TakeError> {
-        let tree = || {
-            let (deployer, mirror, commit) = (self.clone(), Arc::clone(mirror), commit.clone());
-            tokio::task::spawn_blocking(move || deployer.tree(&mirror, &commit))
-        };
-        match tree().await.map_err(|_| TakeError::Broken)? {
-            Err(TakeError::Tree(error)) if error.is_of_the_copy() => {
-                let renewed = self.shared.mirrors.renew(mirror, commit).await;
-                renewed.map_err(crate::git::TreeError::from)?;
-                tree().await.map_err(|_| TakeError::Broken)?
-            }
-            tree => tree,
-        }
-    }
-
-    /// The tree of a commit, which is taken in and looked at if it is not here. Blocks.
-    fn tree(&self, mirror: &Mirror, commit: &Commit) -> Result<Tree, TakeError> {
-        let content = self.shared.versions.content();
-        let note = self.note(mirror, commit);
-        let known = std::fs::read_to_string(&note).ok();
-        if let Some(id) = known.and_then(|text| text.trim().parse().ok())
-            && let Some(manifest) = content.tree(id)?
-            && content.is_whole(&manifest)
-        {
-            return Ok((id, manifest));
-        }
-        let git = self.shared.mirrors.git();
-        let (id, manifest) = take_in(git, mirror, commit, content)?;
-        if let Some(unparsed) = verify(content, &manifest)? {
-            return Err(TakeError::Unparsed(unparsed));
-        }
-        // Without it the tree is only taken in once more.
-        if let Err(error) = write_note(&note, &id) {
-            tracing::warn!(path = %note.display(), %error, "cannot note a tree");
-        }
-        Ok((id, manifest))
-    }
-
-    /// Where it is noted which tree a commit is.
-    fn note(&self, mirror: &Mirror, commit: &Commit) -> PathBuf {
-        let directory = mirror.directory().with_extension("trees");
-        directory.join(commit.as_str())
+        let mut notes: Vec<String> = trees.values().flat_map(Tree::notes).collect();
+        notes.sort();
+        Ok((layout, notes))
     }
 
     /// The Puppetfile of a branch; `None`: it has none.
@@ -399,33 +301,6 @@ impl Deployer {
         puppetfiles.insert(key, Arc::clone(&parsed));
         Ok(Some(parsed))
     }
-}
-
-/// The control repository's place among the trees; no module has it.
-const CONTROL: &str = "";
-
-/// Why a tree is not here.
-#[derive(Debug, thiserror::Error)]
-pub enum TakeError {
-    /// It cannot be taken in.
-    #[error(transparent)]
-    Tree(#[from] crate::git::TreeError),
-    /// The store.
-    #[error(transparent)]
-    Content(#[from] ContentError),
-    /// Puppet would not read it.
-    #[error("manifests that do not parse: {0}")]
-    Unparsed(crate::verify::Unparsed),
-    /// A bug.
-    #[error("something that cannot happen did (a bug; please report it)")]
-    Broken,
-}
-
-fn write_note(path: &Path, id: &TreeId) -> std::io::Result<()> {
-    if let Some(parent) = path.parent() {
-        std::fs::create_dir_all(parent)?;
-    }
-    std::fs::write(path, id.to_string())
 }
 
 async fn blocking<T: Send + 'static>(

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::content::ContentError;
-use crate::deployer::TakeError;
 use crate::git::{GitError, TreeError};
 use crate::resolve::{ModuleError, ResolveError};
+use crate::trees::TakeError;
 use crate::version::{LayoutError, VersionError};
 
 /// The directories cannot be used.

@@ -2,6 +2,7 @@
 //!
 //! The rule that must hold: every reader of an environment sees one whole version of it, always.
 
+mod archive;
 pub mod content;
 pub mod defaults;
 pub mod deployer;
@@ -15,9 +16,11 @@ pub mod resolve;
 pub mod service;
 mod settings;
 pub mod source;
+mod trees;
 pub mod verify;
 pub mod version;
 
+pub use archive::{ArchiveError, HttpError, UnpackError};
 pub use deploy::EnvironmentName;
 pub use deployer::{Built, Deployer};
 pub use error::{DeployError, OpenError, SourcesError};
@@ -26,5 +29,6 @@ pub use hold::Holder;
 pub use lock::Lock;
 pub use resolve::Round;
 pub use service::CodeManager;
-pub use settings::{R10k, R10kError, Settings};
+pub use settings::{ForgeSettings, R10k, R10kError, Settings};
+pub use trees::TakeError;
 pub use version::Signature;

@@ -60,6 +60,22 @@ pub enum Origin {
         /// What it came to.
         commit: String,
     },
+    /// A release of a Forge.
+    Forge {
+        /// The Forge's address.
+        forge: String,
+        /// The release's.
+        version: String,
+        /// Of its archive.
+        sha256: String,
+    },
+    /// An archive from an address.
+    Tarball {
+        /// The address, without credentials.
+        source: String,
+        /// Of the archive.
+        sha256: String,
+    },
     /// It stands in the control repository.
     Local,
 }
@@ -67,10 +83,12 @@ pub enum Origin {
 // === impl Origin ===
 
 impl Origin {
-    /// What people know it by: a commit, or `local`.
+    /// What people know it by: a commit, a release's version, an archive's checksum, or `local`.
     pub fn version(&self) -> &str {
         match self {
             Self::Git { commit, .. } => commit,
+            Self::Forge { version, .. } => version,
+            Self::Tarball { sha256, .. } => sha256,
             Self::Local => "local",
         }
     }
@@ -90,6 +108,10 @@ impl Lock {
             } = module;
             let origin = match &module.origin {
                 Origin::Git { commit, .. } => format!("git {commit}"),
+                Origin::Forge {
+                    version, sha256, ..
+                } => format!("forge {} {version} {sha256}", module.name),
+                Origin::Tarball { sha256, .. } => format!("tarball {sha256}"),
                 Origin::Local => "local".to_owned(),
             };
             text.extend([

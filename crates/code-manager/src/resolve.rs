@@ -8,9 +8,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future;
-use puppetfile::{GitRef, Mod, Puppetfile, Source};
+use puppetfile::{ForgeVersion, GitRef, Mod, Puppetfile, Source};
 use tokio::sync::OnceCell;
 
+use crate::archive::{ArchiveError, Archives, Forge, Slug};
 use crate::git::{Commit, GitError, Mirror, Mirrors, Refs, Wanted};
 use crate::lock::{Control, Lock, LockedModule, Origin};
 use crate::settings::Settings;
@@ -23,7 +24,23 @@ type Asked = Arc<OnceCell<Result<Arc<Refs>, Arc<GitError>>>>;
 #[derive(Debug)]
 pub struct Round {
     mirrors: Mirrors,
+    archives: Archives,
     asked: Mutex<HashMap<String, Asked>>,
+    /// The newest releases, by Forges and modules.
+    latest: Mutex<HashMap<(String, String), Latest>>,
+}
+
+/// What a Forge answered.
+type Latest = Arc<OnceCell<Result<String, Arc<ArchiveError>>>>;
+
+/// What an environment is resolved with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wish<'a> {
+    pub(crate) found: &'a Found,
+    pub(crate) file: &'a Puppetfile,
+    pub(crate) settings: &'a Settings,
+    /// What is live: releases that nobody names stay.
+    pub(crate) live: Option<&'a Lock>,
 }
 
 /// Why an environment cannot be resolved.
@@ -79,6 +96,12 @@ pub enum ModuleError {
         /// In the Puppetfile.
         line: u32,
     },
+    /// Its archive.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    /// Its Forge, which was asked for another environment too.
+    #[error("{0}")]
+    AskedForge(Arc<ArchiveError>),
     /// A source of another kind.
     #[error("modules from {0} are not supported yet; name a git repository")]
     Unsupported(&'static str),
@@ -88,10 +111,12 @@ pub enum ModuleError {
 
 impl Round {
     /// A round over these copies.
-    pub fn new(mirrors: Mirrors) -> Self {
+    pub(crate) fn new(mirrors: Mirrors, archives: Archives) -> Self {
         Self {
             mirrors,
+            archives,
             asked: Mutex::default(),
+            latest: Mutex::default(),
         }
     }
 
@@ -108,14 +133,15 @@ impl Round {
     }
 
     /// What an environment is made of.
-    pub(crate) async fn lock(
-        &self,
-        found: &Found,
-        file: &Puppetfile,
-        settings: &Settings,
-    ) -> Result<Lock, ResolveError> {
+    pub(crate) async fn lock(&self, wish: Wish<'_>) -> Result<Lock, ResolveError> {
+        let Wish {
+            found,
+            file,
+            settings,
+            ..
+        } = wish;
         let modules = file.mods.iter().map(|module| async move {
-            let origin = self.origin(module, &found.branch, settings).await;
+            let origin = self.origin(module, wish).await;
             let name = module.name.to_string();
             match origin {
                 Ok(origin) => Ok(LockedModule {
@@ -150,19 +176,14 @@ impl Round {
         })
     }
 
-    async fn origin(
-        &self,
-        module: &Mod,
-        branch: &str,
-        settings: &Settings,
-    ) -> Result<Origin, ModuleError> {
+    async fn origin(&self, module: &Mod, wish: Wish<'_>) -> Result<Origin, ModuleError> {
         match &module.source {
             Source::Git {
                 remote,
                 reference,
                 default_branch,
             } => {
-                let wanted = wanted(reference, branch, settings);
+                let wanted = wanted(reference, &wish.found.branch, wish.settings);
                 let wanted = wanted.ok_or(ModuleError::Unnamed {
                     line: module.at.line,
                 })?;
@@ -176,10 +197,57 @@ impl Round {
                 })
             }
             Source::Local => Ok(Origin::Local),
-            Source::Forge(_) => Err(ModuleError::Unsupported("a Forge")),
+            Source::Forge(version) => self.release(module, version, wish).await,
             Source::Svn { .. } => Err(ModuleError::Unsupported("Subversion")),
-            Source::Tarball { .. } => Err(ModuleError::Unsupported("archives")),
+            Source::Tarball { location, sha256 } => {
+                let sha256 = self.archives.archive(location, sha256.as_deref());
+                Ok(Origin::Tarball {
+                    source: crate::git::shown(location),
+                    sha256: sha256.await?,
+                })
+            }
         }
+    }
+
+    async fn release(
+        &self,
+        module: &Mod,
+        version: &ForgeVersion,
+        wish: Wish<'_>,
+    ) -> Result<Origin, ModuleError> {
+        let named = wish.file.forge.as_deref();
+        let forge = self.archives.forge(wish.settings, named)?;
+        let name = slug(&module.name);
+        let version = match version {
+            ForgeVersion::Exact(version) => version.clone(),
+            ForgeVersion::Latest => self.latest(&forge, &name).await?,
+            ForgeVersion::Unpinned => match deployed(module, wish) {
+                Some(version) => version,
+                None => self.latest(&forge, &name).await?,
+            },
+        };
+        let slug = Slug {
+            module: name,
+            version,
+        };
+        Ok(Origin::Forge {
+            sha256: self.archives.release(&forge, &slug).await?,
+            forge: forge.shown(),
+            version: slug.version,
+        })
+    }
+
+    async fn latest(&self, forge: &Forge, module: &str) -> Result<String, ModuleError> {
+        let asked = {
+            let mut all = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+            let key = (forge.shown(), module.to_owned());
+            Arc::clone(all.entry(key).or_default())
+        };
+        let answer = asked.get_or_init(|| async {
+            let latest = self.archives.latest(forge, module).await;
+            latest.map_err(Arc::new)
+        });
+        answer.await.clone().map_err(ModuleError::AskedForge)
     }
 
     async fn commit(
@@ -231,6 +299,25 @@ impl Round {
         let commit: Commit = name.parse().ok()?;
         let fetched = self.mirrors.fetch_commit(mirror, &commit).await;
         fetched.is_ok().then_some(commit)
+    }
+}
+
+/// `owner-name`.
+pub(crate) fn slug(name: &puppetfile::ModName) -> String {
+    let owner = name.owner.as_deref().unwrap_or_default();
+    format!("{owner}-{}", name.name)
+}
+
+/// The release of a module that is live.
+fn deployed(module: &Mod, wish: Wish<'_>) -> Option<String> {
+    let directory = wish.file.directory(module);
+    let mut modules = wish.live?.modules.iter();
+    let live = modules.find(|live| live.directory == directory)?;
+    match &live.origin {
+        Origin::Forge { version, .. } if live.name == module.name.to_string() => {
+            Some(version.clone())
+        }
+        _ => None,
     }
 }
 

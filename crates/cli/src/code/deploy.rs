@@ -139,6 +139,7 @@ async fn deploy(
         .map(|path| {
             format!("{path} of the control repository is left out: a module of the Puppetfile stands there")
         })
+        .chain(built.notes.iter().cloned())
         .collect();
     if !was_live && !options.dry_run {
         let switched = deployer.switch(&built.environment, &built.signature).await;

@@ -134,7 +134,8 @@ impl Content {
         self.root.join("trees")
     }
 
-    fn incoming(&self) -> PathBuf {
+    /// Where nothing has its name yet; what is left there is removed at the next start.
+    pub(crate) fn incoming(&self) -> PathBuf {
         self.root.join("incoming")
     }
 }

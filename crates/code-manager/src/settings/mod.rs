@@ -1,4 +1,6 @@
 //! What is deployed from where: [`Settings`].
+//!
+//! The rule that must hold: a setting stands in one place, whoever named it.
 
 mod r10k;
 
@@ -6,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use r10k::{R10k, R10kError};
+use secrecy::SecretString;
 
 use crate::source::Source;
 
@@ -22,6 +25,34 @@ pub struct Settings {
     pub default_ref: Option<String>,
     /// Whether modules come without their `spec` directories.
     pub exclude_spec: bool,
+    /// Where modules come from that name no source.
+    pub forge: ForgeSettings,
+    /// For archives, and the Forge if it has no other; `None`: as the environment says.
+    pub proxy: Option<String>,
+}
+
+/// The Forge.
+#[derive(Clone, Debug)]
+pub struct ForgeSettings {
+    /// Its address.
+    pub baseurl: String,
+    /// The whole header: `Bearer …`.
+    pub authorization_token: Option<SecretString>,
+    /// `http://proxy:3128`.
+    pub proxy: Option<String>,
+    /// Whether `forge` in a Puppetfile counts.
+    pub allow_puppetfile_override: bool,
+}
+
+impl Default for ForgeSettings {
+    fn default() -> Self {
+        Self {
+            baseurl: "https://forgeapi.puppet.com".to_owned(),
+            authorization_token: None,
+            proxy: None,
+            allow_puppetfile_override: false,
+        }
+    }
 }
 
 impl Settings {
@@ -33,6 +64,8 @@ impl Settings {
             environments: environments.into(),
             default_ref: None,
             exclude_spec: true,
+            forge: ForgeSettings::default(),
+            proxy: None,
         }
     }
 }

@@ -65,12 +65,16 @@ impl R10k {
                 "sources" => r10k.sources(value)?,
                 "git" => r10k.git(value)?,
                 "deploy" => r10k.deploy(value)?,
-                "proxy" => r10k.git.proxy = Some(text_of(value)?),
+                "proxy" => r10k.settings.proxy = Some(text_of(value)?),
+                "forge" => r10k.forge(value)?,
                 key if NO_MATTER.contains(&key) => {}
-                "postrun" | "forge" => r10k.ignored.push(key),
+                "postrun" => r10k.ignored.push(key),
                 _ => return Err(wrong(value.line, format!("r10k has no setting {key}"))),
             }
         }
+        // One proxy for all, but where another is named.
+        let proxy = &r10k.settings.proxy;
+        r10k.git.proxy = r10k.git.proxy.or_else(|| proxy.clone());
         if r10k.settings.sources.is_empty() {
             return Err(wrong(root.line, "there are no sources"));
         }
@@ -137,6 +141,25 @@ impl R10k {
                         "git.{key} is not supported yet; git's own settings and credentials are used"
                     );
                     return Err(wrong(value.line, what));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn forge(&mut self, node: &Node) -> Result<(), R10kError> {
+        let forge = &mut self.settings.forge;
+        for (key, value) in pairs(node)? {
+            match key.as_str() {
+                "baseurl" => forge.baseurl = text_of(value)?,
+                "proxy" => forge.proxy = Some(text_of(value)?),
+                "authorization_token" => forge.authorization_token = Some(text_of(value)?.into()),
+                "allow_puppetfile_override" => forge.allow_puppetfile_override = flag(value)?,
+                _ => {
+                    return Err(wrong(
+                        value.line,
+                        format!("r10k has no setting forge.{key}"),
+                    ));
                 }
             }
         }
@@ -257,6 +280,10 @@ git:
 deploy:
   purge_levels: ['deployment']
   generate_types: true
+forge:
+  baseurl: https://forge.example.com
+  authorization_token: Bearer secret
+proxy: http://proxy:3128
 postrun: ['/bin/true']
 ",
         )
@@ -272,6 +299,9 @@ postrun: ['/bin/true']
             PathBuf::from("/etc/puppetlabs/code/environments")
         );
         assert_eq!(settings.default_ref.as_deref(), Some("main"));
+        assert_eq!(settings.forge.baseurl, "https://forge.example.com");
+        assert_eq!(read.git.proxy.as_deref(), Some("http://proxy:3128"));
+        assert!(!format!("{settings:?}").contains("secret"));
         assert_eq!(read.ignored, ["deploy.generate_types", "postrun"]);
     }
 

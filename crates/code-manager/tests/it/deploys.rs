@@ -6,11 +6,6 @@ use code_manager::lock::Origin;
 
 use crate::world::{World, name};
 
-fn puppetfile(world: &World, text: &str) {
-    let text = text.replace("DIR", &world.path().display().to_string());
-    world.control().write("Puppetfile", &text).commit();
-}
-
 #[tokio::test]
 async fn an_environment_is_its_branch_and_its_modules() {
     let world = World::new();
@@ -23,7 +18,7 @@ async fn an_environment_is_its_branch_and_its_modules() {
     control
         .write("site/manifests/site.pp", "node default {}\n")
         .write("hiera.yaml", "version: 5\n");
-    puppetfile(&world, "mod 'apt', git: 'DIR/apt', branch: 'production'");
+    world.puppetfile("mod 'apt', git: 'DIR/apt', branch: 'production'");
     let built = world.deploy("production").await.unwrap();
     assert!(!built.was_there);
     let files = world.files("production");
@@ -57,7 +52,7 @@ async fn nothing_new_is_nothing_to_do_and_a_new_commit_is_a_new_version() {
     let mut world = World::new();
     let module = world.module("apt");
     module.write("VERSION", "1").commit();
-    puppetfile(&world, "mod 'apt', git: 'DIR/apt', branch: 'production'");
+    world.puppetfile("mod 'apt', git: 'DIR/apt', branch: 'production'");
     let first = world.deploy("production").await.unwrap();
     let again = world.deploy("production").await.unwrap();
     assert!(again.was_there);
@@ -81,7 +76,7 @@ async fn nothing_new_is_nothing_to_do_and_a_new_commit_is_a_new_version() {
 async fn versions_share_their_files_and_nobody_may_write_to_them() {
     let world = World::new();
     world.module("apt").write("files/big", "the same").commit();
-    puppetfile(&world, "mod 'apt', git: 'DIR/apt', ref: 'production'");
+    world.puppetfile("mod 'apt', git: 'DIR/apt', ref: 'production'");
     world.control().git(&["branch", "other"]);
     let run = world.control().path.join("run.sh");
     std::fs::write(&run, "#!/bin/sh\n").unwrap();
@@ -120,7 +115,7 @@ async fn all_ways_to_name_a_commit() {
         (&format!("commit: '{first}'"), "1"),
         (&format!("ref: '{short}'"), "1"),
     ] {
-        puppetfile(&world, &format!("mod 'm', git: 'DIR/m', {options}"));
+        world.puppetfile(&format!("mod 'm', git: 'DIR/m', {options}"));
         world.deploy("production").await.unwrap();
         assert_eq!(
             world.files("production")["modules/m/VERSION"],
@@ -136,16 +131,10 @@ async fn a_commit_that_is_here_needs_no_repository() {
     let module = world.module("m");
     let commit = module.write("VERSION", "1").commit();
     module.git(&["tag", "v1"]);
-    puppetfile(
-        &world,
-        &format!("mod 'm', git: 'DIR/m', commit: '{commit}'"),
-    );
+    world.puppetfile(&format!("mod 'm', git: 'DIR/m', commit: '{commit}'"));
     world.deploy("production").await.unwrap();
     std::fs::rename(&module.path, world.path().join("away")).unwrap();
-    puppetfile(
-        &world,
-        "mod 'm', git: 'DIR/m', tag: 'v1', exclude_spec: false",
-    );
+    world.puppetfile("mod 'm', git: 'DIR/m', tag: 'v1', exclude_spec: false");
     let built = world.deploy("production").await.unwrap();
     assert!(!built.was_there);
 }
@@ -159,10 +148,7 @@ async fn a_module_has_its_directory_for_itself_and_nothing_else_goes() {
         .write("modules/apt/OLD", "x")
         .write("modules/mine/x", "x")
         .write("modules/kept/x", "x");
-    puppetfile(
-        &world,
-        "mod 'apt', git: 'DIR/apt', ref: 'production'\nmod 'kept', local: true",
-    );
+    world.puppetfile("mod 'apt', git: 'DIR/apt', ref: 'production'\nmod 'kept', local: true");
     let built = world.deploy("production").await.unwrap();
     let files = world.files("production");
     let paths: Vec<&str> = files.keys().map(String::as_str).collect();
@@ -177,7 +163,7 @@ async fn a_module_has_its_directory_for_itself_and_nothing_else_goes() {
     );
     assert_eq!(built.given_way, ["modules/apt"]);
     // What the Puppetfile does not name any more is gone.
-    puppetfile(&world, "mod 'kept', local: true");
+    world.puppetfile("mod 'kept', local: true");
     std::fs::remove_dir_all(control.path.join("modules/apt")).unwrap();
     control.commit();
     world.deploy("production").await.unwrap();

@@ -1,8 +1,11 @@
 //! Deployments from real git repositories.
 #![cfg(test)]
 
+mod archives;
 mod deploys;
 mod failures;
+mod forge;
+mod forge_server;
 mod hostile;
 mod kills;
 mod readers;

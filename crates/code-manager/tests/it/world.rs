@@ -12,6 +12,7 @@ use deploy::EnvironmentName;
 pub(crate) struct World {
     directory: tempfile::TempDir,
     deployer: Option<Deployer>,
+    change: Box<dyn Fn(&mut Settings)>,
 }
 
 /// A repository with a work tree, which is also what is deployed from.
@@ -27,13 +28,14 @@ impl World {
         Self::with(|_| {})
     }
 
-    pub(crate) fn with(change: impl Fn(&mut Settings)) -> Self {
+    pub(crate) fn with(change: impl Fn(&mut Settings) + 'static) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let control = Repository::init(&directory.path().join("control"));
         let deployer = open(directory.path(), &control, &change);
         Self {
             directory,
             deployer: Some(deployer),
+            change: Box::new(change),
         }
     }
 
@@ -41,7 +43,7 @@ impl World {
     pub(crate) fn restart(&mut self) {
         // One at a time has the directory.
         self.stop();
-        self.deployer = Some(open(self.path(), &self.control(), &|_| {}));
+        self.deployer = Some(open(self.path(), &self.control(), &self.change));
     }
 
     /// Another process may deploy then.
@@ -88,6 +90,12 @@ impl World {
         self.deployer()
             .build(&environments.found[&name(environment)], &round)
             .await
+    }
+
+    /// What the Puppetfile of the control repository says from now on.
+    pub(crate) fn puppetfile(&self, text: &str) {
+        let text = text.replace("DIR", &self.path().display().to_string());
+        self.control().write("Puppetfile", &text).commit();
     }
 
     /// Builds and switches.

@@ -1,0 +1,30 @@
+//! Small texts that save asking once more: [`read_note`], [`write_note`].
+//!
+//! The rule that must hold: a note that is not there, or is damaged, costs time and nothing else.
+
+use std::io::Write as _;
+use std::path::Path;
+
+/// What it says; `None`: there is none.
+pub(crate) fn read_note(path: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    Some(text.trim().to_owned())
+}
+
+/// Writes it whole or not at all.
+pub(crate) fn write_note(path: &Path, text: &str) {
+    if let Err(error) = write(path, text) {
+        tracing::warn!(path = %path.display(), %error, "cannot write a note");
+    }
+}
+
+fn write(path: &Path, text: &str) -> std::io::Result<()> {
+    let directory = path.parent().unwrap_or(path);
+    std::fs::create_dir_all(directory)?;
+    let mut file = tempfile::Builder::new()
+        .prefix(".incoming-")
+        .tempfile_in(directory)?;
+    file.write_all(text.as_bytes())?;
+    file.persist(path)?;
+    Ok(())
+}

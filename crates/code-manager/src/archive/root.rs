@@ -1,0 +1,110 @@
+//! Which directory of an archive is the module: [`root`].
+//!
+//! The rule that must hold: every path of the archive was looked at before, those outside of the root too.
+
+use super::entries::Kind;
+use super::unpack::{Form, UnpackError};
+use crate::content::TreePath;
+
+/// The directory, with a slash behind it; empty: the archive itself.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Root(Vec<u8>);
+
+const METADATA: &[u8] = b"metadata.json";
+
+pub(super) fn root(paths: &[(Vec<u8>, Kind)], form: Form) -> Result<Root, UnpackError> {
+    for (path, _) in paths.iter().filter(|(path, _)| !path.is_empty()) {
+        // `.git` is skipped later.
+        let plain = String::from_utf8_lossy(path).to_ascii_lowercase();
+        if !plain.split('/').any(|part| part == ".git") {
+            TreePath::new(path)?;
+        }
+    }
+    let files = paths
+        .iter()
+        .filter(|(_, kind)| matches!(kind, Kind::File { .. }));
+    let metadata = files.filter_map(|(path, _)| {
+        let before = path.strip_suffix(METADATA)?;
+        (before.is_empty() || before.ends_with(b"/")).then_some(before)
+    });
+    let nearest = metadata.min_by_key(|before| (before.len(), *before));
+    match (form, nearest) {
+        (Form::Release, Some(nearest)) => Ok(Root(nearest.to_vec())),
+        (Form::Release, None) => Err(UnpackError::NoMetadata),
+        (Form::Any, Some(nearest)) if is_the_only(paths, nearest) => Ok(Root(nearest.to_vec())),
+        (Form::Any, _) => Ok(Root(Vec::new())),
+    }
+}
+
+/// Whether all is in this one directory of the first level.
+fn is_the_only(paths: &[(Vec<u8>, Kind)], directory: &[u8]) -> bool {
+    let slashes = directory.iter().filter(|b| **b == b'/').count();
+    let itself = directory.strip_suffix(b"/").unwrap_or_default();
+    slashes == 1
+        && paths
+            .iter()
+            .all(|(path, _)| path.is_empty() || path == itself || path.starts_with(directory))
+}
+
+// === impl Root ===
+
+impl Root {
+    /// A path from the root on; `None`: it is the root, or outside.
+    pub(super) fn inner<'p>(&self, path: &'p [u8]) -> Option<&'p [u8]> {
+        let inner = path.strip_prefix(self.0.as_slice())?;
+        (!inner.is_empty()).then_some(inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(paths: &[&str], form: Form) -> Option<String> {
+        let file = Kind::File { executable: false };
+        let paths: Vec<(Vec<u8>, Kind)> = paths
+            .iter()
+            .map(|path| (path.as_bytes().to_vec(), file))
+            .collect();
+        let root = root(&paths, form).ok()?;
+        Some(String::from_utf8(root.0).unwrap())
+    }
+
+    #[test]
+    fn a_release_is_where_its_metadata_is() {
+        for (paths, expected) in [
+            (
+                vec!["a-b-1/metadata.json", "a-b-1/x/metadata.json", "y"],
+                Some("a-b-1/"),
+            ),
+            (vec!["metadata.json", "a/metadata.json"], Some("")),
+            (vec!["deep/er/metadata.json"], Some("deep/er/")),
+            (vec!["x/notmetadata.json"], None),
+            (vec!["a/metadata.json", "../x"], None),
+            (vec!["a/metadata.json", "/etc/x"], None),
+        ] {
+            assert_eq!(
+                found(&paths, Form::Release).as_deref(),
+                expected,
+                "{paths:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn any_archive_is_taken_as_it_is_unless_it_is_a_release() {
+        for (paths, expected) in [
+            (vec!["a/metadata.json", "a/x"], "a/"),
+            (vec!["a/metadata.json", "b"], ""),
+            (vec!["a/b/metadata.json"], ""),
+            (vec!["metadata.json", "x"], ""),
+            (vec!["a/x"], ""),
+        ] {
+            assert_eq!(
+                found(&paths, Form::Any).as_deref(),
+                Some(expected),
+                "{paths:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! What an archive (`tar.gz`) holds, taken into the store. Main function: [`unpack`].
+//!
+//! It is read twice: first only looked at, so that nothing of an archive that is refused is ever written.
+//! The rules that must hold: no path leaves the module; whatever is no file, directory or link is refused;
+//! and size, count, depth and names are bounded while they are read.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use flate2::bufread::MultiGzDecoder;
+
+use super::entries::{Entries, Kind, Member};
+use super::root::root;
+use crate::content::{
+    Content, ContentError, IntakeError, Manifest, TreeId, TreePath, TreePathError,
+};
+use crate::defaults::{ARCHIVE_UNPACKED_BYTES, FILE_BYTES};
+
+/// Whose rules an archive follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// A release of a Forge: what is beside its `metadata.json`, without links, as `puppet_forge` does it.
+    Release,
+    /// Any: as it is, or what its one directory holds if that is a release's.
+    Any,
+}
+
+/// Why an archive cannot be taken in.
+#[derive(Debug, thiserror::Error)]
+pub enum UnpackError {
+    /// It is damaged, or is no `tar.gz`.
+    #[error("it cannot be unpacked as a tar.gz")]
+    Damaged(#[from] io::Error),
+    /// Nothing is in it.
+    #[error("it holds nothing")]
+    Empty,
+    /// It unpacks to too much.
+    #[error("it unpacks to more than {ARCHIVE_UNPACKED_BYTES} bytes")]
+    Bomb,
+    /// A path that cannot be.
+    #[error(transparent)]
+    Path(#[from] TreePathError),
+    /// Too many.
+    #[error("it has more than {} entries", crate::defaults::ARCHIVE_ENTRIES)]
+    Entries,
+    /// Too deep.
+    #[error(
+        "{path:?} stands in more than {} directories",
+        crate::defaults::ARCHIVE_DEPTH
+    )]
+    Depth {
+        /// What.
+        path: String,
+    },
+    /// A device, a pipe, a hard link.
+    #[error("{path:?} is {kind}, which no module needs")]
+    Kind {
+        /// Where.
+        path: String,
+        /// What.
+        kind: &'static str,
+    },
+    /// A release without what makes it one.
+    #[error("it has no metadata.json, so it is no release of a module")]
+    NoMetadata,
+    /// What is in it, or where it goes.
+    #[error(transparent)]
+    Intake(#[from] IntakeError),
+}
+
+impl From<ContentError> for UnpackError {
+    fn from(error: ContentError) -> Self {
+        Self::Intake(error.into())
+    }
+}
+
+/// A tree that came out of an archive, and what of the archive is not in it.
+pub(crate) struct Unpacked {
+    pub(crate) id: TreeId,
+    pub(crate) manifest: Manifest,
+    pub(crate) skipped: Vec<String>,
+}
+
+/// Takes an archive in. Blocks.
+pub(crate) fn unpack(
+    archive: &Path,
+    form: Form,
+    content: &Content,
+) -> Result<Unpacked, UnpackError> {
+    let mut paths = Vec::new();
+    read(archive, |member, _| {
+        paths.push((member.path.clone(), member.kind));
+        Ok(())
+    })?;
+    if paths.is_empty() {
+        return Err(UnpackError::Empty);
+    }
+    let root = root(&paths, form)?;
+    let mut intake = content.intake()?;
+    let mut skipped = Vec::new();
+    read(archive, |member, data| {
+        let Some(path) = root.inner(&member.path) else {
+            return Ok(());
+        };
+        if is_gits_own(path) {
+            skipped.push(String::from_utf8_lossy(path).into_owned());
+            return Ok(());
+        }
+        let path = TreePath::new(path)?;
+        match member.kind {
+            Kind::Directory => {}
+            Kind::Link if form == Form::Release => skipped.push(path.to_string()),
+            Kind::Link => intake.link(path, &member.target)?,
+            Kind::File { executable } => {
+                if member.size_bytes > FILE_BYTES {
+                    return Err(IntakeError::TooLarge(path).into());
+                }
+                let mut bytes = Vec::new();
+                data.read_to_end(&mut bytes)?;
+                intake.file(path, &bytes, executable)?;
+            }
+        }
+        Ok(())
+    })?;
+    let (id, manifest) = intake.finish()?;
+    Ok(Unpacked {
+        id,
+        manifest,
+        skipped,
+    })
+}
+
+/// What no tree may have; whoever packed it forgot it there.
+fn is_gits_own(path: &[u8]) -> bool {
+    path.split(|b| *b == b'/')
+        .any(|part| part.eq_ignore_ascii_case(b".git"))
+}
+
+fn read(
+    archive: &Path,
+    each: impl FnMut(&Member, &mut dyn Read) -> Result<(), UnpackError>,
+) -> Result<(), UnpackError> {
+    let file = BufReader::new(File::open(archive)?);
+    read_at_most(ARCHIVE_UNPACKED_BYTES, file, each)
+}
+
+fn read_at_most(
+    most_bytes: u64,
+    packed: impl BufRead,
+    each: impl FnMut(&Member, &mut dyn Read) -> Result<(), UnpackError>,
+) -> Result<(), UnpackError> {
+    let plain = MultiGzDecoder::new(packed).take(most_bytes + 1);
+    let mut tar = tar::Archive::new(plain);
+    let ended = read_all(&mut tar, each);
+    // The wrapping has its checksum behind the tar's end.
+    let mut plain = tar.into_inner();
+    let ended = ended.and_then(|()| Ok(io::copy(&mut plain, &mut io::sink())?));
+    // What was cut off looks damaged, or like an end.
+    match plain.limit() {
+        0 => Err(UnpackError::Bomb),
+        _ => ended.map(drop),
+    }
+}
+
+fn read_all(
+    tar: &mut tar::Archive<impl Read>,
+    mut each: impl FnMut(&Member, &mut dyn Read) -> Result<(), UnpackError>,
+) -> Result<(), UnpackError> {
+    let mut entries = Entries::of(tar)?;
+    while let Some((member, mut data)) = entries.next()? {
+        each(&member, &mut data)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    /// Some KB that unpack to a MB.
+    fn bomb() -> Vec<u8> {
+        let mut tar = tar::Builder::new(Vec::new());
+        let mut header = tar::Header::new_gnu();
+        header.set_size(1 << 20);
+        header.set_mode(0o644);
+        let data = vec![0; 1 << 20];
+        tar.append_data(&mut header, "x", data.as_slice()).unwrap();
+        let level = flate2::Compression::fast();
+        let mut gz = flate2::write::GzEncoder::new(Vec::new(), level);
+        gz.write_all(&tar.into_inner().unwrap()).unwrap();
+        gz.finish().unwrap()
+    }
+
+    #[test]
+    fn what_unpacks_to_too_much_is_refused_before_it_did() {
+        let bomb = bomb();
+        assert!(bomb.len() < 20_000);
+        let mut seen = 0;
+        let mut look = |most_bytes| {
+            read_at_most(most_bytes, bomb.as_slice(), |member, data| {
+                seen += io::copy(data, &mut io::sink())?;
+                assert_eq!(member.size_bytes, 1 << 20);
+                Ok(())
+            })
+        };
+        look(2 << 20).unwrap();
+        let error = look(1 << 19).unwrap_err();
+        assert!(matches!(error, UnpackError::Bomb), "{error}");
+        // Where only what stands behind the last file is too much.
+        let error = look((1 << 20) + 600).unwrap_err();
+        assert!(matches!(error, UnpackError::Bomb), "{error}");
+        assert!(seen < 3 << 20);
+    }
+}

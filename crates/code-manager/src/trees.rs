@@ -1,0 +1,258 @@
+//! The trees that a version is made of. Main type: [`Trees`].
+//!
+//! The rule that must hold: a tree that is handed out is here as a whole, and its manifests parse.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use puppetfile::{Mod, Puppetfile, Source};
+use tokio::task::JoinSet;
+
+use crate::archive::{ArchiveError, Archives, Slug, Taken, read_note, write_note};
+use crate::content::{Content, ContentError, Manifest, TreeId};
+use crate::error::DeployError;
+use crate::git::{Commit, Mirror, Mirrors, TreeError, take_in};
+use crate::lock::{Lock, LockedModule, Origin};
+use crate::resolve::slug;
+use crate::settings::Settings;
+use crate::source::Found;
+use crate::verify::{Unparsed, verify};
+
+/// Brings trees here. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct Trees {
+    mirrors: Mirrors,
+    archives: Archives,
+    content: Content,
+}
+
+/// A tree of a version.
+#[derive(Clone, Debug)]
+pub(crate) struct Tree {
+    /// Whose it is.
+    name: String,
+    pub(crate) manifest: Manifest,
+    /// What of its archive is not in it.
+    skipped: Vec<String>,
+}
+
+/// What a version is to be made of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) found: &'a Found,
+    pub(crate) lock: &'a Lock,
+    pub(crate) file: &'a Puppetfile,
+    pub(crate) settings: &'a Settings,
+}
+
+/// The control repository's place among the trees; no module has it.
+pub(crate) const CONTROL: &str = "";
+
+/// Why a tree is not here.
+#[derive(Debug, thiserror::Error)]
+pub enum TakeError {
+    /// It cannot be taken in.
+    #[error(transparent)]
+    Tree(#[from] TreeError),
+    /// Its archive.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    /// The store.
+    #[error(transparent)]
+    Content(#[from] ContentError),
+    /// Puppet would not read it.
+    #[error("manifests that do not parse: {0}")]
+    Unparsed(Unparsed),
+    /// A bug.
+    #[error("something that cannot happen did (a bug; please report it)")]
+    Broken,
+}
+
+/// Trees on their way, with their directories and names.
+type Taking = JoinSet<(String, String, Result<Tree, TakeError>)>;
+
+// === impl Tree ===
+
+impl Tree {
+    /// What is not in it, for people.
+    pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
+        let name = &self.name;
+        let note = move |path| format!("{name}: {path} of its archive is left out");
+        self.skipped.iter().map(note)
+    }
+}
+
+// === impl Trees ===
+
+impl Trees {
+    pub(crate) fn new(mirrors: &Mirrors, archives: &Archives, content: &Content) -> Self {
+        Self {
+            mirrors: mirrors.clone(),
+            archives: archives.clone(),
+            content: content.clone(),
+        }
+    }
+
+    /// The trees of a version by their directories, all of them here.
+    pub(crate) async fn all(
+        &self,
+        wanted: Wanted<'_>,
+    ) -> Result<BTreeMap<String, Tree>, DeployError> {
+        let mut taking = Taking::new();
+        let found = wanted.found;
+        let control = self.mirrors.mirror(&found.source.remote)?;
+        let name = "the control repository";
+        self.take_commit(&mut taking, CONTROL, name, control, &found.commit);
+        let file = wanted.file;
+        let mods = file.mods.iter();
+        let mods: HashMap<String, &Mod> = mods.map(|it| (file.directory(it), it)).collect();
+        for module in &wanted.lock.modules {
+            let named = mods.get(&module.directory).ok_or(DeployError::Broken)?;
+            self.take(&mut taking, module, named, wanted)?;
+        }
+        let mut trees = BTreeMap::new();
+        let mut failed = Vec::new();
+        while let Some(taken) = taking.join_next().await {
+            match taken.map_err(|_| DeployError::Broken)? {
+                (directory, _, Ok(tree)) => drop(trees.insert(directory, tree)),
+                (_, name, Err(error)) => failed.push((name, error)),
+            }
+        }
+        failed.sort_by(|(one, _), (other, _)| one.cmp(other));
+        match failed.is_empty() {
+            true => Ok(trees),
+            false => Err(DeployError::Trees(failed)),
+        }
+    }
+
+    fn take(
+        &self,
+        taking: &mut Taking,
+        module: &LockedModule,
+        named: &Mod,
+        wanted: Wanted<'_>,
+    ) -> Result<(), DeployError> {
+        let (directory, name) = (&module.directory, &module.name);
+        match (&module.origin, &named.source) {
+            (Origin::Git { commit, .. }, Source::Git { remote, .. }) => {
+                let commit = commit.parse().map_err(|()| DeployError::Broken)?;
+                let mirror = self.mirrors.mirror(remote)?;
+                self.take_commit(taking, directory, name, mirror, &commit);
+            }
+            (
+                Origin::Forge {
+                    version, sha256, ..
+                },
+                Source::Forge(_),
+            ) => {
+                let forge = self
+                    .archives
+                    .forge(wanted.settings, wanted.file.forge.as_deref());
+                let slug = Slug {
+                    module: slug(&named.name),
+                    version: version.clone(),
+                };
+                let (archives, sha256) = (self.archives.clone(), sha256.clone());
+                take_archive(taking, module, async move {
+                    archives.release_tree(&forge?, &slug, &sha256).await
+                });
+            }
+            (Origin::Tarball { sha256, .. }, Source::Tarball { location, .. }) => {
+                let (archives, sha256) = (self.archives.clone(), sha256.clone());
+                let location = location.clone();
+                take_archive(taking, module, async move {
+                    archives.archive_tree(&location, &sha256).await
+                });
+            }
+            (Origin::Local, _) => {}
+            _ => return Err(DeployError::Broken),
+        }
+        Ok(())
+    }
+
+    fn take_commit(
+        &self,
+        taking: &mut Taking,
+        directory: &str,
+        name: &str,
+        mirror: Arc<Mirror>,
+        commit: &Commit,
+    ) {
+        let trees = self.clone();
+        let (directory, name, commit) = (directory.to_owned(), name.to_owned(), commit.clone());
+        taking.spawn(async move {
+            let manifest = trees.tree_here(&mirror, &commit).await;
+            let tree = manifest.map(|manifest| Tree {
+                name: name.clone(),
+                manifest,
+                skipped: Vec::new(),
+            });
+            (directory, name, tree)
+        });
+    }
+
+    /// The tree of a commit. A copy of the repository that cannot be read is made anew, once.
+    async fn tree_here(
+        &self,
+        mirror: &Arc<Mirror>,
+        commit: &Commit,
+    ) -> Result<Manifest, TakeError> {
+        let tree = || {
+            let (trees, mirror, commit) = (self.clone(), Arc::clone(mirror), commit.clone());
+            tokio::task::spawn_blocking(move || trees.tree(&mirror, &commit))
+        };
+        match tree().await.map_err(|_| TakeError::Broken)? {
+            Err(TakeError::Tree(error)) if error.is_of_the_copy() => {
+                let renewed = self.mirrors.renew(mirror, commit).await;
+                renewed.map_err(TreeError::from)?;
+                tree().await.map_err(|_| TakeError::Broken)?
+            }
+            tree => tree,
+        }
+    }
+
+    /// The tree of a commit, which is taken in and looked at if it is not here. Blocks.
+    fn tree(&self, mirror: &Mirror, commit: &Commit) -> Result<Manifest, TakeError> {
+        let content = &self.content;
+        let note = note(mirror, commit);
+        let known: Option<TreeId> = read_note(&note).and_then(|text| text.parse().ok());
+        if let Some(id) = known
+            && let Some(manifest) = content.tree(id)?
+            && content.is_whole(&manifest)
+        {
+            return Ok(manifest);
+        }
+        let (id, manifest) = take_in(self.mirrors.git(), mirror, commit, content)?;
+        if let Some(unparsed) = verify(content, &manifest)? {
+            return Err(TakeError::Unparsed(unparsed));
+        }
+        write_note(&note, &id.to_string());
+        Ok(manifest)
+    }
+}
+
+/// Where it is noted which tree a commit is.
+fn note(mirror: &Mirror, commit: &Commit) -> PathBuf {
+    let directory = mirror.directory().with_extension("trees");
+    directory.join(commit.as_str())
+}
+
+fn take_archive(
+    taking: &mut Taking,
+    module: &LockedModule,
+    taken: impl Future<Output = Result<Taken, ArchiveError>> + Send + 'static,
+) {
+    let (directory, name) = (module.directory.clone(), module.name.clone());
+    taking.spawn(async move {
+        let tree = match taken.await {
+            Ok(taken) => Ok(Tree {
+                name: name.clone(),
+                manifest: taken.manifest,
+                skipped: taken.skipped,
+            }),
+            Err(error) => Err(error.into()),
+        };
+        (directory, name, tree)
+    });
+}

@@ -1,0 +1,188 @@
+//! A server like a Forge, on a free port: [`ForgeServer`]; and archives: [`Tar`].
+
+use std::collections::HashMap;
+use std::io::Write as _;
+use std::sync::{Arc, Mutex};
+
+use axum::body::Body;
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::response::Response;
+use code_manager::content::ContentHash;
+use md5::Digest as _;
+use tar::{EntryType, Header};
+
+pub(crate) struct ForgeServer {
+    pub(crate) address: String,
+    state: Arc<Mutex<State>>,
+    task: tokio::task::JoinHandle<()>,
+}
+
+#[derive(Default)]
+struct State {
+    answers: HashMap<String, Vec<u8>>,
+    /// How often an address fails before it answers, and how.
+    failures: HashMap<String, (u32, u16)>,
+    asked: Vec<String>,
+    headers: HashMap<String, HeaderMap>,
+}
+
+/// A `tar.gz`.
+pub(crate) struct Tar {
+    builder: tar::Builder<Vec<u8>>,
+}
+
+// === impl ForgeServer ===
+
+impl ForgeServer {
+    pub(crate) async fn start() -> Self {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let state: Arc<Mutex<State>> = Arc::default();
+        let shared = Arc::clone(&state);
+        let app = axum::Router::new().fallback(move |uri: Uri, headers: HeaderMap| async move {
+            shared.lock().unwrap().answer(uri.path(), headers)
+        });
+        let task = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+        Self {
+            address,
+            state,
+            task,
+        }
+    }
+
+    pub(crate) fn answer(&self, path: &str, body: impl Into<Vec<u8>>) {
+        let mut state = self.state.lock().unwrap();
+        state.answers.insert(path.to_owned(), body.into());
+    }
+
+    pub(crate) fn fail(&self, path: &str, times: u32, status: u16) {
+        let mut state = self.state.lock().unwrap();
+        state.failures.insert(path.to_owned(), (times, status));
+    }
+
+    /// Publishes a release as the newest.
+    pub(crate) fn publish(&self, slug: &str, version: &str, archive: &[u8]) {
+        let sha256 = sha256(archive);
+        self.publish_with(
+            slug,
+            version,
+            archive,
+            &format!(r#""file_sha256": "{sha256}""#),
+        );
+    }
+
+    pub(crate) fn publish_with(&self, slug: &str, version: &str, archive: &[u8], checksum: &str) {
+        let file = format!("/v3/files/{slug}-{version}.tar.gz");
+        self.answer(&file, archive);
+        let release = format!(
+            r#"{{"slug": "{slug}-{version}", "version": "{version}", "file_uri": "{file}",
+            "deleted_at": null, "more": {{}}, {checksum}}}"#
+        );
+        self.answer(&format!("/v3/releases/{slug}-{version}"), release.clone());
+        let module = format!(r#"{{"slug": "{slug}", "current_release": {release}}}"#);
+        self.answer(&format!("/v3/modules/{slug}"), module);
+    }
+
+    /// What was asked for since the last time.
+    pub(crate) fn asked(&self) -> Vec<String> {
+        std::mem::take(&mut self.state.lock().unwrap().asked)
+    }
+
+    pub(crate) fn header(&self, path: &str, name: &str) -> Option<String> {
+        let state = self.state.lock().unwrap();
+        let value = state.headers.get(path)?.get(name)?;
+        Some(value.to_str().unwrap().to_owned())
+    }
+}
+
+impl Drop for ForgeServer {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl State {
+    fn answer(&mut self, path: &str, headers: HeaderMap) -> Response {
+        self.asked.push(path.to_owned());
+        self.headers.insert(path.to_owned(), headers);
+        let respond = |status: u16, body: Vec<u8>| {
+            let mut response = Response::new(Body::from(body));
+            *response.status_mut() = StatusCode::from_u16(status).unwrap();
+            response
+        };
+        if let Some((times, status)) = self.failures.get_mut(path)
+            && *times > 0
+        {
+            *times -= 1;
+            return respond(*status, br#"{"message": "not now"}"#.to_vec());
+        }
+        match self.answers.get(path) {
+            Some(body) => respond(200, body.clone()),
+            None => respond(404, br#"{"message": "404 Not Found"}"#.to_vec()),
+        }
+    }
+}
+
+pub(crate) fn sha256(bytes: &[u8]) -> String {
+    let digest: [u8; 32] = sha2::Sha256::digest(bytes).into();
+    ContentHash::from(digest).to_string()
+}
+
+pub(crate) fn md5(bytes: &[u8]) -> String {
+    let digest: [u8; 16] = md5::Md5::digest(bytes).into();
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+// === impl Tar ===
+
+impl Tar {
+    pub(crate) fn new() -> Self {
+        let builder = tar::Builder::new(Vec::new());
+        Self { builder }
+    }
+
+    /// A module as the Forge packs it.
+    pub(crate) fn module(slug: &str, version: &str) -> Self {
+        let metadata = format!(r#"{{"name": "{slug}", "version": "{version}"}}"#);
+        let root = format!("{slug}-{version}");
+        Self::new()
+            .file(&format!("{root}/metadata.json"), &metadata)
+            .file(&format!("{root}/VERSION"), version)
+    }
+
+    pub(crate) fn file(self, path: &str, content: &str) -> Self {
+        self.raw(path, EntryType::Regular, 0o644, "", content.as_bytes())
+    }
+
+    pub(crate) fn entry(self, path: &str, kind: EntryType, target: &str) -> Self {
+        self.raw(path, kind, 0o644, target, b"")
+    }
+
+    /// Whatever the `tar` crate itself would refuse to write too.
+    pub(crate) fn raw(
+        mut self,
+        path: &str,
+        kind: EntryType,
+        mode: u32,
+        target: &str,
+        content: &[u8],
+    ) -> Self {
+        let mut header = Header::new_gnu();
+        let gnu = header.as_gnu_mut().unwrap();
+        gnu.name[..path.len()].copy_from_slice(path.as_bytes());
+        gnu.linkname[..target.len()].copy_from_slice(target.as_bytes());
+        header.set_entry_type(kind);
+        header.set_mode(mode);
+        header.set_size(content.len() as u64);
+        header.set_cksum();
+        self.builder.append(&header, content).unwrap();
+        self
+    }
+
+    pub(crate) fn gz(self) -> Vec<u8> {
+        let plain = self.builder.into_inner().unwrap();
+        let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gz.write_all(&plain).unwrap();
+        gz.finish().unwrap()
+    }
+}

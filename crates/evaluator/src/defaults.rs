@@ -36,3 +36,6 @@ pub const PARSED_FILES_MAX: usize = 4_096;
 
 /// Patterns that are kept compiled. One is some KiB.
 pub const PATTERNS_MAX: usize = 1_024;
+
+/// Keys of warnings that are given once: as Puppet, where more of them are not given at all.
+pub const WARNED_ONCE_MAX: usize = 100;

@@ -19,7 +19,7 @@ use crate::code::{Defined, Unit};
 use crate::error::{Eval, EvalError, raise};
 use crate::frame::{Frame, Globals};
 use crate::function;
-use crate::host::{Host, Owner};
+use crate::host::Host;
 use crate::loader::Loader;
 use crate::matches::Match;
 use crate::mismatch;
@@ -145,6 +145,7 @@ impl<'h> Evaluator<'h> {
                 loader: Loader::new(parsed),
                 patterns: ruby_regex::Cache::new(crate::defaults::PATTERNS_MAX),
                 signatures: RefCell::new(HashMap::new()),
+                said_once: RefCell::default(),
             }),
             budget: Budget::new(limits),
             calls: 0,
@@ -371,27 +372,5 @@ impl Evaluator<'_> {
         }
         let result = caught(self.eval(cx, code.body), true)?;
         checked_return(code, &signature, result)
-    }
-
-    /// A file of `templates/` or `files/`, named `module/path`.
-    pub(crate) fn module_file(
-        &self,
-        name: &str,
-        folder: &str,
-    ) -> Eval<Option<crate::host::CodeFile>> {
-        let Some((module, path)) = name.split_once('/') else {
-            return Ok(None);
-        };
-        let is_inside =
-            !module.is_empty() && path.split('/').all(|part| !matches!(part, "" | "." | ".."));
-        if !is_inside {
-            return Ok(None);
-        }
-        let path = format!("{folder}/{path}");
-        let code = self.host.code();
-        match code.read(Owner::Module(module), &path) {
-            Ok(file) => Ok(file),
-            Err(error) => raise(error.to_string()),
-        }
     }
 }

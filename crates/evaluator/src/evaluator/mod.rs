@@ -24,7 +24,7 @@ mod unknown;
 mod variables;
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -70,6 +70,8 @@ pub(crate) struct Shared {
     /// The types of the code that was called, by the unit's address. Types depend on the environment, so
     /// they are not kept in units, which environments may share.
     pub(crate) signatures: RefCell<HashMap<(usize, u32), Known>>,
+    /// The keys of what is logged only once.
+    pub(crate) said_once: RefCell<HashSet<String>>,
 }
 
 /// The types of some code. The unit is held, so that its address stays its own.

@@ -7,7 +7,7 @@ use pcore::{Binary, Value};
 use crate::Evaluator;
 use crate::error::{Eval, raise};
 use crate::function::{Call, Form, Function, any, one, some};
-use crate::host::CodeFile;
+use crate::host::{CodeFile, Owner};
 
 pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("file", &[Form::new(&[some("Any", "names")], file)]),
@@ -37,6 +37,40 @@ pub(super) static FUNCTIONS: &[Function] = &[
         ],
     ),
 ];
+
+impl Evaluator<'_> {
+    /// A file of `templates/` or `files/`, named `module/path`, or by its path as `find_file` tells it.
+    pub(crate) fn module_file(&self, name: &str, folder: &str) -> Eval<Option<CodeFile>> {
+        let of_path = name.starts_with('/').then(|| self.of_path(name, folder));
+        let (module, path) = match of_path {
+            Some(Some((module, path))) => (module, path),
+            Some(None) => return Ok(None),
+            None => match name.split_once('/') {
+                Some((module, path)) => (module, path),
+                None => return Ok(None),
+            },
+        };
+        let is_inside =
+            !module.is_empty() && path.split('/').all(|part| !matches!(part, "" | "." | ".."));
+        if !is_inside {
+            return Ok(None);
+        }
+        let code = self.host().code();
+        let file = code.read(Owner::Module(module), &format!("{folder}/{path}"));
+        file.or_else(|error| raise(error.to_string()))
+    }
+
+    /// The module that a path leads into, and the path below its folder.
+    fn of_path<'p>(&self, path: &'p str, folder: &str) -> Option<(&'p str, &'p str)> {
+        let middle = format!("/{folder}/");
+        path.match_indices(&middle).find_map(|(at, _)| {
+            let directory = &path[..at];
+            let (_, module) = directory.rsplit_once('/')?;
+            let found = self.host().code().module(module)?;
+            (*found.path == *directory).then(|| (module, &path[at + middle.len()..]))
+        })
+    }
+}
 
 /// The names of a call, lists opened.
 fn names(call: &Call<'_>) -> Vec<Arc<str>> {

@@ -3,7 +3,8 @@
 use pcore::Value;
 
 use crate::Evaluator;
-use crate::error::Eval;
+use crate::defaults::WARNED_ONCE_MAX;
+use crate::error::{Eval, Place};
 use crate::function::{Call, Form, Function, any};
 use crate::host::Level;
 use crate::ruby;
@@ -59,6 +60,20 @@ pub(super) static FUNCTIONS: &[Function] = &[
         &[Form::new(&[any("Any", "values")], crit).returning("Undef")],
     ),
 ];
+
+impl Evaluator<'_> {
+    /// Warns, if nothing was warned of under this key before in this evaluation. As in Puppet, the first
+    /// hundred keys count.
+    pub fn warn_once(&self, key: &str, message: &str, place: &Place) {
+        let first = {
+            let mut said = self.shared.said_once.borrow_mut();
+            said.len() < WARNED_ONCE_MAX && said.insert(key.to_owned())
+        };
+        if first {
+            self.host().log(Level::Warning, message, place);
+        }
+    }
+}
 
 fn log(evaluator: &mut Evaluator<'_>, call: &Call<'_>, level: Level) -> Eval {
     let mut words = Vec::with_capacity(call.len());

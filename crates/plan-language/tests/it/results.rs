@@ -100,3 +100,22 @@ async fn stdlib_is_there_without_its_module() {
     let expected = json!(["[\"a\",\"b\"]", true, {"a": 1}]);
     assert_eq!(value(body(text).await), expected);
 }
+
+#[tokio::test]
+async fn a_file_is_read_by_its_name_and_by_the_path_that_find_file_tells() {
+    let plan = "plan m::p() { return [file('m/x.txt'), file(find_file('m/no', 'm/d/x.txt'))] }";
+    let world = World::new(&[
+        ("m/plans/p.pp", plan),
+        ("m/files/x.txt", "one"),
+        ("m/files/d/x.txt", "two"),
+    ])
+    .await;
+    let given = value(world.run("m::p", json!({})).await);
+    assert_eq!(given, json!(["one", "two"]));
+    for path in ["/etc/hostname", "/m/files/x.txt", "/nowhere/m/files/../x"] {
+        let program = format!("plan m::p() {{ return file('{path}') }}");
+        let world = World::new(&[("m/plans/p.pp", &program), ("m/files/x.txt", "one")]).await;
+        let (_, msg) = failure(world.run("m::p", json!({})).await);
+        assert!(msg.contains("Could not find any files"), "{msg}");
+    }
+}

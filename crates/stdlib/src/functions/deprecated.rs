@@ -4,7 +4,7 @@
 //! They work, and each call leaves a warning. (Puppet with `strict=error` refuses them.)
 
 use evaluator::function::{Call, Form, Function, any, one, optional};
-use evaluator::{Eval, Evaluator, Level, raise};
+use evaluator::{Eval, Evaluator, raise};
 use pcore::{Value, ruby_float};
 
 use super::random::is_integer;
@@ -67,7 +67,7 @@ pub(super) static OTHERS: &[Function] = &[
 
 fn warn(evaluator: &Evaluator<'_>, call: &Call<'_>, name: &str, instead: &str) {
     let text = format!("the function '{name}' is deprecated: match with `=~ {instead}`");
-    evaluator.host().log(Level::Warning, &text, &call.place());
+    evaluator.warn_once(name, &text, &call.place());
 }
 
 fn predicate(old: &Old, name: &str, wrong: &str, is: Is) -> Eval {
@@ -167,14 +167,12 @@ pub(super) fn is_ipv6(value: &Value) -> bool {
 }
 
 fn deprecation(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
-    evaluator
-        .host()
-        .log(Level::Warning, &call.text(1), &call.place());
+    evaluator.warn_once(&call.text(0), &call.text(1), &call.place());
     Ok(Value::Undef)
 }
 
 fn sprintf_hash(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let text = "the function 'sprintf_hash' is deprecated: sprintf takes a hash";
-    evaluator.host().log(Level::Warning, text, &call.place());
+    evaluator.warn_once("sprintf_hash", text, &call.place());
     evaluator.call_function("sprintf", call.arguments, None)
 }

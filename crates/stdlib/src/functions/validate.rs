@@ -40,7 +40,7 @@ macro_rules! validators {
                 let text = concat!(
                     "the function '", $name, "' is deprecated: give the parameter the type ", $instead
                 );
-                evaluator.host().log(Level::Warning, text, &call.place());
+                evaluator.warn_once($name, text, &call.place());
                 let old = if $raw { Old::raw(call) } else { Old::of(evaluator, call)? };
                 $run(evaluator, &old).map(|()| Value::Undef)
             }

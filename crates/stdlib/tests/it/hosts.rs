@@ -147,6 +147,20 @@ fn deprecated_functions_work_and_warn() {
 }
 
 #[test]
+fn what_is_deprecated_is_said_once_in_an_evaluation() {
+    let world = World::default();
+    let program = "[1, 2].each |$x| { is_array($x) validate_string('a') deprecation('k', \"${x}\") } \
+                   deprecation('l', 'x')";
+    assert!(run(&world, program).is_ok());
+    let logged = world.logged.take();
+    let texts: Vec<&str> = logged.iter().map(|(_, text)| &**text).collect();
+    assert_eq!(texts.len(), 4, "{texts:?}");
+    assert_eq!(texts[2..], ["1", "x"]);
+    assert!(run(&world, "is_array(1)").is_ok());
+    assert_eq!(world.logged.take().len(), 1);
+}
+
+#[test]
 fn limits_hold_inside_functions() {
     // 2^40 elements asked for: a million are made
     assert_eq!(value("range(0, 1099511627776).length"), "1000000");

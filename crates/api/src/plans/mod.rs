@@ -11,7 +11,7 @@ pub(crate) mod run;
 pub(crate) mod running;
 pub(crate) mod steps;
 
-use ::jobs::PlanJobError;
+use ::jobs::{PlanJobError, REDACTED};
 use access::Permission;
 use api_types::plans::{PlanDetail, PlanList, PlanListItem, check_plan_name};
 use api_types::tasks::TasksQuery;
@@ -105,7 +105,12 @@ fn parameter(parameter: &PlanParameter) -> Object {
     let mut shown = Object::new();
     shown.insert("type".to_owned(), json!(parameter.kind));
     if let Some(default) = &parameter.default {
-        shown.insert("default_value".to_owned(), default.clone());
+        // That there is one is no secret: it need not be given.
+        let default = match parameter.sensitive {
+            true => json!(REDACTED),
+            false => default.clone(),
+        };
+        shown.insert("default_value".to_owned(), default);
     }
     if let Some(description) = &parameter.description {
         shown.insert("description".to_owned(), json!(description));
@@ -128,4 +133,24 @@ pub(crate) fn refusal(error: PlanJobError) -> Failure {
     };
     let refused = ApiError::new(kind, text);
     Failure(refused.with("plan_job", json!(number.to_string())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_of_a_secret_is_not_shown() {
+        let shown = |sensitive| {
+            parameter(&PlanParameter {
+                name: "password".to_owned(),
+                kind: "Any".to_owned(),
+                default: Some(json!("Sensitive('abc')")),
+                description: None,
+                sensitive,
+            })
+        };
+        assert_eq!(shown(true)["default_value"], REDACTED);
+        assert_eq!(shown(false)["default_value"], "Sensitive('abc')");
+    }
 }

@@ -1,13 +1,13 @@
 //! Plans in YAML. Main type: [`YamlPlan`]; [`find`] reads one, `run` carries it out.
 //!
-//! The rule that must hold: a plan with an unknown key, a key twice or a step that is not one action is
-//! refused before its first step.
+//! The rule that must hold: a plan with an unknown key or a step that is not one action is refused before its
+//! first step. Of a key that is written twice the last counts, as in Bolt, and the plan is told so.
 
 mod run;
 mod step;
 mod text;
 
-use evaluator::{CodeFile, Eval, Evaluator, Host as _, Owner, Unwind};
+use evaluator::{CodeFile, Eval, Evaluator, Host as _, Level, Owner, Place, Unwind};
 use pcore::Type;
 use psych::Node;
 
@@ -52,13 +52,17 @@ pub(crate) fn find(
     let path = format!("plans/{}.yaml", rest.replace("::", "/"));
     let file = host.code().read(Owner::Module(module), &path);
     match file {
-        Ok(Some(file)) => read(evaluator, name, &file).map(Some),
+        Ok(Some(file)) => read(host, evaluator, (name, &file)).map(Some),
         Ok(None) => Ok(None),
         Err(error) => Err(failure::plain("bolt/invalid-plan", error.to_string())),
     }
 }
 
-fn read(evaluator: &mut Evaluator<'_>, name: &str, file: &CodeFile) -> Eval<YamlPlan> {
+fn read(
+    host: &PlanHost<'_>,
+    evaluator: &mut Evaluator<'_>,
+    (name, file): (&str, &CodeFile),
+) -> Eval<YamlPlan> {
     let reading = Reading { file: &file.path };
     let text = std::str::from_utf8(&file.bytes);
     let text = text.map_err(|error| {
@@ -67,6 +71,18 @@ fn read(evaluator: &mut Evaluator<'_>, name: &str, file: &CodeFile) -> Eval<Yaml
     })?;
     let document = psych::load(text, psych::Options::PLAN);
     let document = document.map_err(|error| reading.refuse(None, &error.to_string()))?;
+    for twice in &document.warnings {
+        let place = Place {
+            file: Some(file.path.clone()),
+            line: twice.line,
+            column: twice.column,
+        };
+        let psych::Warning {
+            key, first_line, ..
+        } = twice;
+        let what = format!("the key `{key}` stands in line {first_line} too; the last one counts");
+        host.log(Level::Warning, &what, &place);
+    }
     let Some(root) = document.root else {
         return Err(reading.refuse(None, "it is empty; a plan is a mapping with `steps`"));
     };

@@ -117,3 +117,16 @@ async fn a_failure_has_the_line_of_its_step() {
     let ended = run("steps:\n  - eval: |\n      nothing_such()\n", json!({})).await;
     assert_eq!(ended.1["details"]["line"], 2, "{}", ended.1);
 }
+
+#[tokio::test]
+async fn of_a_key_that_is_written_twice_the_last_counts_and_the_plan_is_told() {
+    let text = "steps:\n  - name: a\n    eval: 1\n    eval: 2\nreturn: $a\n";
+    let world = World::new(&[("m/plans/p.yaml", text)]).await;
+    let plan = world.launch("m::p", json!({})).await;
+    assert_eq!(value(world.over(plan).await), json!(2));
+    let told = world.told(plan, "log").await;
+    assert_eq!(
+        told,
+        ["the key `eval` stands in line 3 too; the last one counts"]
+    );
+}

@@ -1,5 +1,15 @@
 //! The entry functions that the fuzz targets share with the crates' property tests.
 
+#[path = "../../crates/evaluator/tests/it/entry.rs"]
+mod evaluator_entry;
+#[path = "../../crates/eyaml/tests/it/entry.rs"]
+mod eyaml_entry;
+#[path = "../../crates/hiera/tests/it/entry.rs"]
+mod hiera_entry;
+#[path = "../../crates/hocon/tests/it/entry.rs"]
+mod hocon_entry;
+#[path = "../../crates/pcore/tests/it/entry.rs"]
+mod pcore_entry;
 #[path = "../../crates/pcp/tests/it/entry.rs"]
 mod pcp_entry;
 #[path = "../../crates/psych/tests/it/entry.rs"]
@@ -71,4 +81,29 @@ pub fn psych_document(data: &[u8]) {
 /// Patterns of the Puppet language, each on a text.
 pub fn ruby_regex(data: &[u8]) {
     ruby_regex_entry::pattern_and_text(data);
+}
+
+/// Values of hiera-eyaml, envelopes and keys.
+pub fn eyaml_value(data: &[u8]) {
+    eyaml_entry::value(data);
+}
+
+/// Programs, evaluated with a small budget.
+pub fn program(data: &[u8]) {
+    evaluator_entry::program(data);
+}
+
+/// A `hiera.yaml`, a file of data, keys; NUL between them.
+pub fn hiera_site(data: &[u8]) {
+    hiera_entry::site(data);
+}
+
+/// HOCON documents.
+pub fn hocon_document(data: &[u8]) {
+    hocon_entry::document(data);
+}
+
+/// Two types and a value, a line each.
+pub fn pcore_types(data: &[u8]) {
+    pcore_entry::types(data);
 }

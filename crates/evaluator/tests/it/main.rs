@@ -1,7 +1,9 @@
 //! Programs in, values and errors out.
 #![cfg(test)]
 
+mod arbitrary;
 mod budget;
+mod entry;
 mod errors;
 mod functions;
 mod language;

@@ -2,6 +2,8 @@
 //! does it, for the keys below `keys`, which protect nothing.
 #![cfg(test)]
 
+mod entry;
+
 use eyaml::{Error, KeyError, Keys};
 use proptest::prelude::*;
 
@@ -88,6 +90,11 @@ fn keys_that_cannot_be_used() {
 }
 
 proptest! {
+    #[test]
+    fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        entry::value(&bytes);
+    }
+
     #[test]
     fn no_damage_makes_it_panic(at in 10usize..500, with in "[A-Za-z0-9+/]{1,4}") {
         let one = keys(&[ONE]);

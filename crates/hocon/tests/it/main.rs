@@ -2,6 +2,8 @@
 
 #![cfg(test)]
 
+mod arbitrary;
+mod entry;
 mod errors;
 mod files;
 mod meaning;

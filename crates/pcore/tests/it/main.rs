@@ -2,10 +2,12 @@
 //! comparison is in tests/oracles.
 #![cfg(test)]
 
+mod arbitrary;
 mod assignable;
 mod conversions;
 mod data;
 mod descriptions;
+mod entry;
 mod formats;
 mod generated;
 mod objects;

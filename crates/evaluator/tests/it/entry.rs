@@ -1,0 +1,50 @@
+//! What fuzzing and property tests do with arbitrary text: a program, evaluated with a small budget. The rule:
+//! no panic; an evaluation ends; twice it gives the same.
+
+use std::cell::RefCell;
+
+use evaluator::{CodeMap, CodeSource, Evaluator, Host, Level, Limits, Parsed, Place};
+
+/// Enough for some thousand iterations, little enough for some hundred programs a second.
+const LIMITS: Limits = Limits {
+    steps_max: 10_000,
+    bytes_max: 4 << 20,
+    value_bytes_max: 256 << 10,
+    calls_max: 40,
+    stack_bytes: 512 << 10,
+};
+
+#[derive(Default)]
+struct World {
+    code: CodeMap,
+    logged: RefCell<Vec<(Level, String)>>,
+}
+
+impl Host for World {
+    fn code(&self) -> &dyn CodeSource {
+        &self.code
+    }
+
+    fn log(&self, level: Level, message: &str, _: &Place) {
+        self.logged.borrow_mut().push((level, message.to_owned()));
+    }
+}
+
+pub(crate) fn program(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let first = evaluated(&text);
+    assert_eq!(first, evaluated(&text), "{text}");
+}
+
+fn evaluated(text: &str) -> (Result<String, String>, Vec<(Level, String)>) {
+    let world = World::default();
+    let mut evaluator = Evaluator::new(&world, LIMITS, Parsed::new());
+    let value = match evaluator.evaluate(text, Some("case.pp")) {
+        Ok(value) => Ok(value.to_program_string()),
+        Err(unwind) => Err(unwind
+            .into_error()
+            .map_or_else(|_| "interrupted".to_owned(), |error| error.to_string())),
+    };
+    drop(evaluator);
+    (value, world.logged.into_inner())
+}

@@ -1,0 +1,21 @@
+//! What fuzzing and property tests do with arbitrary bytes: a value, an envelope, a key. The rule: no panic.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use eyaml::Keys;
+
+const ONE: &str = include_str!("keys/one.pem");
+
+pub(crate) fn value(data: &[u8]) {
+    let mut keys = Keys::default();
+    keys.add_pem(ONE).expect("the key of the tests");
+    let text = String::from_utf8_lossy(data);
+    let _ = keys.clear(&text);
+    let _ = keys.clear(&format!("ENC[PKCS7,{}]", STANDARD.encode(data)));
+    let _ = Keys::default().add_pem(&text);
+    let pem = STANDARD.encode(data);
+    for kind in ["PRIVATE KEY", "RSA PRIVATE KEY", "ENCRYPTED PRIVATE KEY"] {
+        let pem = format!("-----BEGIN {kind}-----\n{pem}\n-----END {kind}-----\n");
+        let _ = Keys::default().add_pem(&pem);
+    }
+}

@@ -11,6 +11,7 @@ mod plans;
 mod sources;
 mod supporting;
 mod tasks;
+mod within;
 
 use std::fs;
 use std::io;

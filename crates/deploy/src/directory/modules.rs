@@ -1,13 +1,13 @@
 //! Modules on a modulepath, and files in them.
 //!
 //! [`Modules`] finds, as Puppet does, each module in the first directory that has it. The rule:
-//! a file is opened only after its real path has proved to be inside its module.
+//! a file is read only if it is inside its module, wherever links lead ([`within`]).
 
 use std::fs::File;
-use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{is_absent, names_in};
+use super::names_in;
+use super::within::{self, Kind};
 use crate::{CodeError, Mount};
 
 /// A modulepath.
@@ -87,47 +87,16 @@ impl Module {
     /// A regular file below the module, open; `None` if there is none. The path was checked.
     pub(super) fn open(&self, relative: &str) -> Result<Option<(PathBuf, File)>, CodeError> {
         let path = self.directory.join(relative);
-        let Some(real) = self.inside(&path)? else {
-            return Ok(None);
-        };
-        let file = File::open(&real).map_err(|error| CodeError::io(&path, error))?;
-        let metadata = file
-            .metadata()
-            .map_err(|error| CodeError::io(&path, error))?;
-        if metadata.is_dir() {
-            return Ok(None);
-        }
-        Ok(Some((path, file)))
+        let found = within::open(&self.directory, &path)?;
+        Ok(match found {
+            Some((file, Kind::File)) => Some((path, file)),
+            Some((_, Kind::Directory)) | None => None,
+        })
     }
 
-    /// The real path of something that is no device, pipe or socket, and in the module; `None` if
-    /// it does not exist.
-    pub(super) fn inside(&self, path: &Path) -> Result<Option<PathBuf>, CodeError> {
-        let real = match path.canonicalize() {
-            Ok(real) => real,
-            Err(error) if is_absent(&error) => return Ok(None),
-            Err(error) if error.kind() == io::ErrorKind::InvalidFilename => return Ok(None),
-            Err(error) => return Err(CodeError::io(path, error)),
-        };
-        let root = self.directory.canonicalize();
-        let root = root.map_err(|error| CodeError::io(&self.directory, error))?;
-        if !real.starts_with(&root) {
-            return Err(CodeError::refused(
-                path,
-                "it is a link to outside of its module",
-            ));
-        }
-        // Before it is opened: opening a pipe would wait for its other end.
-        let metadata = real
-            .metadata()
-            .map_err(|error| CodeError::io(path, error))?;
-        if !metadata.is_file() && !metadata.is_dir() {
-            return Err(CodeError::refused(
-                path,
-                "it is neither a file nor a directory",
-            ));
-        }
-        Ok(Some(real))
+    /// What stands at a path in the module, if it is no device, pipe or socket; `None` if it does not exist.
+    pub(super) fn inside(&self, path: &Path) -> Result<Option<Kind>, CodeError> {
+        within::kind(&self.directory, path)
     }
 }
 

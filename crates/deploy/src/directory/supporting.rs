@@ -10,6 +10,7 @@ use pxp::action::FilePath;
 use pxp::task::{TaskMetadata, TaskName};
 
 use super::modules::{Module, check_relative};
+use super::within::Kind;
 use super::{Version, names_in};
 use crate::defaults::{DIRECTORY_DEPTH, TASK_FILES};
 use crate::{CodeError, Mount, TaskFile};
@@ -57,11 +58,11 @@ impl Version {
         let below = parts.next().unwrap_or("");
         let is_directory = entry.ends_with('/');
         let path = module.directory.join(directory).join(below);
-        let real = module
+        let kind = module
             .inside(&path)?
             .ok_or_else(|| problem("there is no such file"))?;
-        match (real.is_dir(), is_directory) {
-            (true, true) => {
+        match (kind, is_directory) {
+            (Kind::Directory, true) => {
                 let before = files.len();
                 self.directory(task, &module, mount, below, 0, files)?;
                 if files.len() == before && !has_files(files, &module, directory, below) {
@@ -69,9 +70,9 @@ impl Version {
                 }
                 Ok(())
             }
-            (false, false) => self.supporting_file(task, &module, mount, below, files),
-            (true, false) => Err(problem("it is a directory; end the entry with `/`")),
-            (false, true) => Err(problem("it is a file; end the entry without `/`")),
+            (Kind::File, false) => self.supporting_file(task, &module, mount, below, files),
+            (Kind::Directory, false) => Err(problem("it is a directory; end the entry with `/`")),
+            (Kind::File, true) => Err(problem("it is a file; end the entry without `/`")),
         }
     }
 
@@ -97,10 +98,10 @@ impl Version {
             };
             let path = module.directory.join(mount.directory()).join(&below);
             match module.inside(&path)? {
-                Some(real) if real.is_dir() => {
+                Some(Kind::Directory) => {
                     self.directory(task, module, mount, &below, depth + 1, files)?;
                 }
-                Some(_) => self.supporting_file(task, module, mount, &below, files)?,
+                Some(Kind::File) => self.supporting_file(task, module, mount, &below, files)?,
                 None => return Err(CodeError::refused(path, "it is a link to nothing")),
             }
         }

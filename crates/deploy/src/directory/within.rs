@@ -1,0 +1,127 @@
+//! Files below a directory that must not be left, by links neither: [`open`], [`kind`].
+//!
+//! The kernel looks for them (`openat2` with `RESOLVE_BENEATH`), which takes three calls however deep a path is.
+//! Where it cannot say, real paths are compared: an absolute link into the same directory, and systems without
+//! `openat2`. The rule: what is opened is below the directory, and a file or a directory.
+
+use std::fs::{File, Metadata};
+use std::io;
+use std::path::Path;
+
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
+
+use super::is_absent;
+use crate::CodeError;
+
+/// What may stand at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    File,
+    Directory,
+}
+
+/// What stands at a path below a directory, open for reading; `None` if there is nothing.
+pub(super) fn open(root: &Path, path: &Path) -> Result<Option<(File, Kind)>, CodeError> {
+    // Opening a pipe must not wait for its other end.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
+    match beneath(root, path, flags) {
+        Beneath::Found(file) => kind_of(path, &file).map(|kind| Some((file, kind))),
+        Beneath::Absent => Ok(None),
+        Beneath::Unsure => compared(root, path, |real| File::open(real)),
+    }
+}
+
+/// What stands at a path below a directory, without opening it; `None` if there is nothing.
+pub(super) fn kind(root: &Path, path: &Path) -> Result<Option<Kind>, CodeError> {
+    match beneath(root, path, OFlags::PATH) {
+        Beneath::Found(file) => kind_of(path, &file).map(Some),
+        Beneath::Absent => Ok(None),
+        Beneath::Unsure => Ok(compared(root, path, |_| Ok(()))?.map(|((), kind)| kind)),
+    }
+}
+
+/// What the kernel says of a path.
+enum Beneath {
+    Found(File),
+    Absent,
+    /// It leads outside, or through a link that cannot be told from one that does.
+    Unsure,
+}
+
+fn beneath(root: &Path, path: &Path, flags: OFlags) -> Beneath {
+    let Ok(relative) = path.strip_prefix(root) else {
+        return Beneath::Unsure;
+    };
+    let relative = match relative.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => relative,
+    };
+    let found = openat(
+        CWD,
+        root,
+        OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
+        Mode::empty(),
+    )
+    .and_then(|root| {
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        openat2(
+            root,
+            relative,
+            flags | OFlags::CLOEXEC,
+            Mode::empty(),
+            resolve,
+        )
+    });
+    match found.map_err(io::Error::from) {
+        Ok(found) => Beneath::Found(File::from(found)),
+        Err(error) if is_absent(&error) => Beneath::Absent,
+        Err(_) => Beneath::Unsure,
+    }
+}
+
+fn kind_of(path: &Path, file: &File) -> Result<Kind, CodeError> {
+    let metadata = file.metadata();
+    let metadata = metadata.map_err(|error| CodeError::io(path, error))?;
+    sorted(path, &metadata)
+}
+
+fn sorted(path: &Path, metadata: &Metadata) -> Result<Kind, CodeError> {
+    match (metadata.is_file(), metadata.is_dir()) {
+        (true, _) => Ok(Kind::File),
+        (_, true) => Ok(Kind::Directory),
+        _ => Err(CodeError::refused(
+            path,
+            "it is neither a file nor a directory",
+        )),
+    }
+}
+
+/// By real paths.
+fn compared<T>(
+    root: &Path,
+    path: &Path,
+    open: impl FnOnce(&Path) -> io::Result<T>,
+) -> Result<Option<(T, Kind)>, CodeError> {
+    let real = match path.canonicalize() {
+        Ok(real) => real,
+        Err(error) if is_absent(&error) => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::InvalidFilename => return Ok(None),
+        Err(error) => return Err(CodeError::io(path, error)),
+    };
+    let root = root
+        .canonicalize()
+        .map_err(|error| CodeError::io(root, error))?;
+    if !real.starts_with(&root) {
+        return Err(CodeError::refused(
+            path,
+            "it is a link to outside of its module",
+        ));
+    }
+    // Before it is opened: opening a pipe would wait for its other end.
+    let metadata = real
+        .metadata()
+        .map_err(|error| CodeError::io(path, error))?;
+    let kind = sorted(path, &metadata)?;
+    let opened = open(&real).map_err(|error| CodeError::io(path, error))?;
+    Ok(Some((opened, kind)))
+}

@@ -57,6 +57,11 @@ pub(crate) const FOR_TESTS: &[Needed] = &[
         package: "git",
         beside: "",
     },
+    Needed {
+        program: "strace",
+        package: "strace",
+        beside: "",
+    },
 ];
 
 /// What `cargo xtask test --full` uses beside it: the real peers.

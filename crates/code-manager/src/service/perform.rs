@@ -95,6 +95,7 @@ async fn deploy(
         .map(|path| {
             format!("{path} of the control repository is left out: a module of the Puppetfile stands there")
         })
+        .chain(built.notes.iter().cloned())
         .collect();
     match dry_run {
         true => tell(tools, work, &built.signature, performed),

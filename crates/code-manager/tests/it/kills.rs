@@ -15,12 +15,12 @@ const MODULES: usize = 3;
 const KILLS: u64 = 20;
 /// A deployment takes about so long, so that kills meet all of its parts.
 const LONGEST_MS: u64 = 300;
-const DIRECTORY: &str = "TUTTI_TEST_DEPLOYS_IN";
+pub(crate) const DIRECTORY: &str = "TUTTI_TEST_DEPLOYS_IN";
 
-/// Not a test: the process that is killed. It deploys as often as it can.
+/// Not a test: the process that is killed, or watched.
 #[tokio::test]
 #[ignore = "the process that `killed_at_any_moment` kills"]
-async fn deploys_without_end() {
+async fn deploys_once() {
     let Some(directory) = std::env::var_os(DIRECTORY) else {
         return;
     };
@@ -39,9 +39,15 @@ async fn deploys_without_end() {
     switched.await.unwrap();
 }
 
+/// A process of its own that deploys, once it is told where.
+pub(crate) fn deployment() -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "kills::deploys_once", "--ignored"]);
+    command
+}
+
 fn begin(directory: &Path) -> std::process::Child {
-    Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "kills::deploys_without_end", "--ignored"])
+    deployment()
         .env(DIRECTORY, directory)
         .stdout(Stdio::null())
         .stderr(Stdio::null())

@@ -8,6 +8,7 @@ mod forge;
 mod forge_server;
 mod hostile;
 mod kills;
+mod power;
 mod readers;
 mod service;
 mod world;

@@ -18,6 +18,13 @@ pub trait Code: Debug + Send + Sync {
     /// The present version of an environment. Whoever needs several things that belong together
     /// takes this once.
     fn version(&self, environment: &EnvironmentName) -> Result<Arc<dyn CodeVersion>, CodeError>;
+
+    /// The version that this code id names, however old; the present one where nobody says.
+    fn version_of(
+        &self,
+        environment: &EnvironmentName,
+        code_id: Option<&str>,
+    ) -> Result<Arc<dyn CodeVersion>, CodeError>;
 }
 
 /// One environment.

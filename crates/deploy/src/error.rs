@@ -19,6 +19,16 @@ pub enum CodeError {
         /// Where it would be.
         path: PathBuf,
     },
+    /// The version was there, and is not any more, or the code id names none.
+    #[error(
+        "the version {code_id} of the environment `{environment}` is not on this server any more"
+    )]
+    UnknownVersion {
+        /// Of what.
+        environment: EnvironmentName,
+        /// Which.
+        code_id: String,
+    },
     /// `environment.conf` makes no sense.
     #[error("{}, line {line}: {problem}", path.display())]
     EnvironmentConf {
@@ -146,6 +156,7 @@ impl CodeError {
         matches!(
             self,
             Self::UnknownEnvironment { .. }
+                | Self::UnknownVersion { .. }
                 | Self::UnknownTask { .. }
                 | Self::UnknownPlan { .. }
                 | Self::UnknownFile { .. }

@@ -150,9 +150,11 @@ impl Preparation {
                     reason: error.to_string(),
                 })?;
         let (code, blobs) = (Arc::clone(&self.code), self.blobs.clone());
+        let code_id = request.code_id.clone();
         // Reading code blocks.
         tokio::task::spawn_blocking(move || {
-            let task = code.version(&environment)?.task(&name)?;
+            let version = code.version_of(&environment, code_id.as_deref())?;
+            let task = version.task(&name)?;
             for file in &task.files {
                 blobs.keep(file)?;
             }

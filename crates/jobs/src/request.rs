@@ -23,6 +23,8 @@ use crate::targets::{Scope, ScopeError};
 pub struct TaskRequest {
     /// The environment whose code is run.
     pub environment: String,
+    /// The version of it; the present one otherwise.
+    pub code_id: Option<String>,
     /// `module` or `module::task`.
     pub task: String,
     /// Parameters by name; may hold secrets.

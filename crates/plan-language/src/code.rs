@@ -1,7 +1,8 @@
 //! The code of a plan: read once, and the same for ever. Main type: [`PinnedCode`].
 //!
-//! What a plan reads is a step: the journal keeps the hash, the blobs keep the content. The rule that must
-//! hold: a plan that is evaluated again reads what it read, whatever was deployed meanwhile.
+//! A plan reads from the version that it was started with, if its environment has versions. And what it reads
+//! is a step: the journal keeps the hash, the blobs keep the content. The rule that must hold: a plan that is
+//! evaluated again reads what it read, whatever was deployed or removed meanwhile.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -60,11 +61,13 @@ impl<'b> PinnedCode<'b> {
     ) -> Result<Json, String> {
         let World { code, blobs, .. } = self.run.world.clone();
         let environment = self.run.launch.environment.clone();
+        let code_id = self.run.launch.code_id.clone();
         let compute = move || {
             let version = || -> Result<Json, String> {
                 let name: EnvironmentName =
                     environment.parse().map_err(|error| format!("{error}"))?;
-                let version = code.version(&name).map_err(|error| error.to_string())?;
+                let version = code.version_of(&name, code_id.as_deref());
+                let version = version.map_err(|error| error.to_string())?;
                 read(&*version, &blobs)
             };
             match version() {

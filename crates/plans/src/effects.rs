@@ -12,6 +12,7 @@ use crate::step::Outcome;
 
 /// A job that a plan wants. Whose it is and of which plan job, the engine adds.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "`Work` has it in a box")]
 pub enum Order {
     /// A task.
     Task(TaskRequest),
@@ -36,6 +37,8 @@ pub struct Actor {
     pub plan_job: i64,
     /// Where its jobs run, if they do not say.
     pub environment: String,
+    /// The version of its code that the plan stays with.
+    pub code_id: Option<String>,
     /// The login of the owner.
     pub owner: String,
     /// His id.

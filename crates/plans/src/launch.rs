@@ -21,6 +21,9 @@ pub struct Launch {
     pub plan: String,
     /// Whose code is run.
     pub environment: String,
+    /// The version of it that the plan stays with; `None`: what is live at each moment.
+    #[serde(default)]
+    pub code_id: Option<String>,
     /// Parameters by name; may hold secrets.
     pub params: Map<String, Value>,
     /// Names of parameters whose values are not shown.
@@ -101,6 +104,7 @@ impl Launch {
         let start = jobs::PlanStart {
             plan: self.plan.clone(),
             environment: self.environment.clone(),
+            code_id: self.code_id.clone(),
             params: self.params.clone(),
             sensitive: self.sensitive.clone(),
             description: self.description.clone(),

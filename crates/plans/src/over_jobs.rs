@@ -84,6 +84,9 @@ impl Effects for OverJobs {
         match order {
             Order::Task(mut request) => {
                 request.environment = or(request.environment, &actor.environment);
+                if request.environment == actor.environment {
+                    request.code_id.clone_from(&actor.code_id);
+                }
                 request.owner.clone_from(&actor.owner);
                 request.owner_id.clone_from(&actor.owner_id);
                 request.plan_job = Some(actor.plan_job);

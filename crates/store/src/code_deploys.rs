@@ -131,10 +131,7 @@ pub(crate) const STATEMENTS: &[&str] = &[
 
 impl Store {
     /// Writes deployments, all or none; gives their numbers.
-    pub async fn insert_code_deploys(
-        &self,
-        new: &[NewCodeDeploy],
-    ) -> Result<Vec<i64>, StoreError> {
+    pub async fn insert_code_deploys(&self, new: &[NewCodeDeploy]) -> Result<Vec<i64>, StoreError> {
         let insert = |new: &NewCodeDeploy| Step {
             sql: INSERT,
             values: vec![

@@ -178,10 +178,12 @@ const FORGET: [&str; 5] = [
 
 const PAGES: [(JobOrder, &str, &str); 5] = pages!(page);
 
+const RUNNING: &str = "SELECT options FROM plan_jobs WHERE state = 'running'";
+
 pub(crate) const STATEMENTS: &[&str] = &[
-    TAKE, INSERT, BY_REQUEST, FINISH, STEP, ONE, COUNT, STEPS, FORGET[0], FORGET[1], FORGET[2],
-    FORGET[3], FORGET[4], PAGES[0].1, PAGES[0].2, PAGES[1].1, PAGES[1].2, PAGES[2].1, PAGES[2].2,
-    PAGES[3].1, PAGES[3].2, PAGES[4].1, PAGES[4].2,
+    RUNNING, TAKE, INSERT, BY_REQUEST, FINISH, STEP, ONE, COUNT, STEPS, FORGET[0], FORGET[1],
+    FORGET[2], FORGET[3], FORGET[4], PAGES[0].1, PAGES[0].2, PAGES[1].1, PAGES[1].2, PAGES[2].1,
+    PAGES[2].2, PAGES[3].1, PAGES[3].2, PAGES[4].1, PAGES[4].2,
 ];
 
 /// What the events call the start of these tasks, which are how commands, scripts and files come to
@@ -279,6 +281,11 @@ pub(crate) fn finish(number: i64, outcome: &PlanOutcome) -> Vec<Step<'static>> {
 // === impl Store ===
 
 impl Store {
+    /// What was asked for with each plan that is not over: JSON, without secrets.
+    pub async fn running_plan_options(&self) -> Result<Vec<String>, StoreError> {
+        self.query(RUNNING, Vec::new()).await
+    }
+
     /// Writes a plan job that runs; gives its number.
     pub async fn insert_plan_job(&self, new: &NewPlanJob) -> Result<i64, StoreError> {
         self.execute_all(insert(new)).await?;

@@ -36,6 +36,7 @@ pub struct EnvironmentDir {
     codedir: PathBuf,
     basemodulepath: Vec<PathBuf>,
     shipped: Vec<PathBuf>,
+    versions: Option<PathBuf>,
     hashes: Arc<Hashes>,
 }
 
@@ -60,6 +61,7 @@ impl EnvironmentDir {
             codedir,
             basemodulepath,
             shipped: Vec::new(),
+            versions: None,
             hashes: Arc::default(),
         }
     }
@@ -72,18 +74,73 @@ impl EnvironmentDir {
         self
     }
 
+    /// Where versions are; beside the live one they are looked for anyhow, as long as there is one.
+    #[must_use]
+    pub fn with_versions(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.versions = Some(directory.into());
+        self
+    }
+
     fn environments_dir(&self) -> PathBuf {
         self.codedir.join("environments")
     }
+
+    /// Where the live version is: the link is followed one level, as Puppet does it.
+    fn live(&self, environment: &EnvironmentName) -> PathBuf {
+        let live = self.environments_dir().join(environment.as_str());
+        fs::read_link(&live).map_or(live, |target| self.environments_dir().join(target))
+    }
+
+    /// Where the version of a code id is; `None`: it is not there, or the id is of no version of this
+    /// environment.
+    fn place(&self, environment: &EnvironmentName, code_id: &str) -> Option<PathBuf> {
+        let (signature, of) = code_id.strip_prefix(CODE_ID)?.split_once(';')?;
+        if of != environment.as_str() || !is_signature(signature) {
+            return None;
+        }
+        let name = format!("{environment}_{signature}");
+        // Another tool may have its versions elsewhere, beside each other.
+        let beside = self.live(environment).parent().map(Path::to_owned);
+        let mut places = self.versions.iter().cloned().chain(beside);
+        places.find_map(|versions| Some(versions.join(&name)).filter(|version| version.is_dir()))
+    }
+
+    fn open(
+        &self,
+        environment: &EnvironmentName,
+        directory: PathBuf,
+    ) -> Result<Arc<dyn CodeVersion>, CodeError> {
+        let surroundings = conf::Surroundings {
+            codedir: &self.codedir,
+            environment,
+            directory: &directory,
+            basemodulepath: &self.basemodulepath,
+        };
+        let mut modulepath = conf::modulepath(&surroundings)?;
+        modulepath.extend_from_slice(&self.shipped);
+        Ok(Arc::new(Version {
+            environment: environment.clone(),
+            code_id: code_id(environment, &directory),
+            directory,
+            modules: Modules::new(modulepath),
+            hashes: Arc::clone(&self.hashes),
+        }))
+    }
+}
+
+/// What code ids begin with.
+const CODE_ID: &str = "urn:puppet:code-id:1:";
+
+fn is_signature(text: &str) -> bool {
+    let is_digit = |b: u8| matches!(b, b'0'..=b'9' | b'a'..=b'f');
+    text.len() == SIGNATURE_DIGITS && text.bytes().all(is_digit)
 }
 
 /// The code id of a directory that is a version: `<environment>_<40 hexadecimal digits>`.
 fn code_id(environment: &EnvironmentName, directory: &Path) -> Option<String> {
     let name = directory.file_name()?.to_str()?;
     let signature = name.strip_prefix(environment.as_str())?.strip_prefix('_')?;
-    let is_digit = |b: u8| matches!(b, b'0'..=b'9' | b'a'..=b'f');
-    let is_signature = signature.len() == SIGNATURE_DIGITS && signature.bytes().all(is_digit);
-    is_signature.then(|| format!("urn:puppet:code-id:1:{signature};{environment}"))
+    is_signature(signature).then(|| format!("{CODE_ID}{signature};{environment}"))
 }
 
 impl Code for EnvironmentDir {
@@ -100,10 +157,7 @@ impl Code for EnvironmentDir {
     }
 
     fn version(&self, environment: &EnvironmentName) -> Result<Arc<dyn CodeVersion>, CodeError> {
-        let live = self.environments_dir().join(environment.as_str());
-        // One level, as Puppet does it.
-        let directory =
-            fs::read_link(&live).map_or(live, |target| self.environments_dir().join(target));
+        let directory = self.live(environment);
         if !directory.is_dir() {
             let environment = environment.clone();
             return Err(CodeError::UnknownEnvironment {
@@ -111,21 +165,24 @@ impl Code for EnvironmentDir {
                 path: directory,
             });
         }
-        let surroundings = conf::Surroundings {
-            codedir: &self.codedir,
-            environment,
-            directory: &directory,
-            basemodulepath: &self.basemodulepath,
+        self.open(environment, directory)
+    }
+
+    fn version_of(
+        &self,
+        environment: &EnvironmentName,
+        code_id: Option<&str>,
+    ) -> Result<Arc<dyn CodeVersion>, CodeError> {
+        let Some(code_id) = code_id else {
+            return self.version(environment);
         };
-        let mut modulepath = conf::modulepath(&surroundings)?;
-        modulepath.extend_from_slice(&self.shipped);
-        Ok(Arc::new(Version {
-            environment: environment.clone(),
-            code_id: code_id(environment, &directory),
-            directory,
-            modules: Modules::new(modulepath),
-            hashes: Arc::clone(&self.hashes),
-        }))
+        match self.place(environment, code_id) {
+            Some(directory) => self.open(environment, directory),
+            None => Err(CodeError::UnknownVersion {
+                environment: environment.clone(),
+                code_id: code_id.to_owned(),
+            }),
+        }
     }
 }
 

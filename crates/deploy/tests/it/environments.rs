@@ -63,6 +63,33 @@ fn a_version_stays_what_it_was_when_the_link_is_switched() {
     }
     let plain = code.version(&"production".parse().unwrap()).unwrap();
     assert_eq!(plain.code_id(), None);
+
+    // By its name, as long as it is there; also when the environment is gone, if the place is known.
+    let id = |digit: &str, of: &str| format!("urn:puppet:code-id:1:{};{of}", digit.repeat(40));
+    let first = code.version_of(&name, Some(&id("1", "linked"))).unwrap();
+    assert_eq!(
+        first.directory(),
+        tree.path(&format!("/versions/{}", versions[0]))
+    );
+    let present = code.version_of(&name, None).unwrap();
+    assert_eq!(present.code_id(), Some(&*id("2", "linked")));
+    for unknown in [
+        id("3", "linked"),
+        id("1", "production"),
+        id("1", "../linked"),
+        id("g", "linked"),
+        format!("../{}", id("1", "linked")),
+        String::new(),
+    ] {
+        let refused = code.version_of(&name, Some(&unknown)).unwrap_err();
+        assert!(refused.is_not_found(), "{refused}");
+        assert!(refused.to_string().contains(&unknown), "{refused}");
+    }
+    std::fs::remove_file(tree.path("/environments/linked")).unwrap();
+    assert!(code.version_of(&name, Some(&id("1", "linked"))).is_err());
+    let code = code.with_versions(tree.path("/versions"));
+    let first = code.version_of(&name, Some(&id("1", "linked"))).unwrap();
+    assert_eq!(first.code_id(), Some(&*id("1", "linked")));
 }
 
 #[test]

@@ -15,6 +15,8 @@ pub struct PlanStart {
     pub plan: String,
     /// Empty: not known.
     pub environment: String,
+    /// The version of its code that the plan stays with.
+    pub code_id: Option<String>,
     /// Parameters by name; may hold secrets.
     pub params: Map<String, Value>,
     /// Names of parameters whose values are not kept.
@@ -73,6 +75,9 @@ impl PlanStart {
         });
         if let Some(noop) = &self.noop {
             options["noop"] = noop.clone();
+        }
+        if let Some(code_id) = &self.code_id {
+            options["code_id"] = Value::from(code_id.as_str());
         }
         if !self.environment.is_empty() {
             options["environment"] = Value::from(self.environment.as_str());

@@ -107,6 +107,7 @@ async fn load(parts: &Arc<Parts>, plan: i64, from_before: bool) -> Result<Loaded
     let actor = Actor {
         plan_job: plan,
         environment: launch.environment.clone(),
+        code_id: launch.code_id.clone(),
         owner: launch.owner.clone(),
         owner_id: launch.owner_id.clone(),
         from_before,

@@ -80,7 +80,10 @@ async fn a_deployment_goes_through_its_states_and_then_stays(mut bench: Bench) {
         .unwrap();
     bench.reopen().await;
     let row = bench.store.code_deploy(id).await.unwrap().unwrap();
-    assert_eq!((row.state.as_str(), row.finished_ms), ("synced", Some(4_000)));
+    assert_eq!(
+        (row.state.as_str(), row.finished_ms),
+        ("synced", Some(4_000))
+    );
     assert_eq!(row.signature, Some(format!("sig{id}")));
     assert!(bench.store.open_code_deploys().await.unwrap().is_empty());
     assert_eq!(bench.store.code_deploy(77).await.unwrap(), None);
@@ -97,7 +100,10 @@ async fn several_are_written_and_ended_together(bench: Bench) {
     assert_eq!(store.open_code_deploys().await.unwrap().len(), 3);
     let over = end("synced", 3, 2_000);
     store.end_code_deploys(&[1, 3], &over).await.unwrap();
-    assert_eq!(store.code_deploy(1).await.unwrap().unwrap().served_by, Some(3));
+    assert_eq!(
+        store.code_deploy(1).await.unwrap().unwrap().served_by,
+        Some(3)
+    );
     assert_eq!(ids(&store.open_code_deploys().await.unwrap()), [2]);
 }
 

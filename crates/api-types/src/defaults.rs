@@ -64,3 +64,13 @@ pub const LDAPS_PORT: u16 = 636;
 
 /// Days of `GET usage` in one reply: longer than jobs are kept by default.
 pub const USAGE_DAYS: i64 = 92;
+
+/// The largest body of a forge's webhook: GitHub cuts its own at 25 MB, and lists at most 2,048 commits of a
+/// push, of which some hundred bytes each are looked at by nobody here.
+pub const WEBHOOK_BODY_BYTES: usize = 25 * 1024 * 1024;
+
+/// Deployments of the history in one reply, unless asked otherwise.
+pub const CODE_DEPLOYS: u64 = 50;
+
+/// Deployments of the history in one reply at most: with some KB for each, some MB of JSON.
+pub const CODE_DEPLOYS_MAX: u64 = 1_000;

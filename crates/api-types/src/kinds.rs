@@ -168,6 +168,28 @@ kinds! {
     NOT_ASKED = 409 "tutti/not-asked";
     /// As many plans as may be are not over.
     TOO_MANY_PLANS = 503 "tutti/too-many-plans";
+    /// This server deploys no code.
+    NO_CODE_MANAGER = 404 "tutti/no-code-manager";
+    /// A control repository cannot be asked for its branches.
+    CODE_SOURCE = 502 "tutti/code-source";
+    /// No such deployment.
+    UNKNOWN_DEPLOY = 404 "puppetlabs.code-manager/unknown-deploy";
+    /// No such version of an environment, or more than one begins with these digits.
+    UNKNOWN_VERSION = 404 "tutti/unknown-version";
+    /// The environment stays with its version; details carry `environment`.
+    PINNED = 409 "tutti/environment-pinned";
+    /// The deployment did not do what was asked for.
+    DEPLOY_FAILURE = 409 "puppetlabs.code-manager/deploy-failure";
+    /// Deployments are not over in time; they go on.
+    DEPLOY_TIMEOUT = 504 "puppetlabs.code-manager/timeout-exceeded";
+    /// Nobody knows this type of webhook; details carry the types.
+    WEBHOOK_TYPE = 400 "puppetlabs.code-manager/unrecognized-webhook-type";
+    /// The body of a webhook is not what such a forge sends.
+    WEBHOOK_BODY = 400 "tutti/webhook-body";
+    /// The signature or secret of a webhook is wrong.
+    WEBHOOK_UNSIGNED = 401 "tutti/webhook-unsigned";
+    /// The same delivery was taken before.
+    WEBHOOK_REPLAYED = 409 "tutti/webhook-replayed";
     /// No such service.
     UNKNOWN_SERVICE = 404 "puppetlabs.orchestrator/unknown-service";
     /// No such route.

@@ -10,6 +10,8 @@ pub mod activity;
 pub mod audit;
 pub mod auth;
 pub mod classifier;
+pub mod code;
+pub mod code_manager;
 pub mod connections;
 pub mod decimal;
 pub mod defaults;
@@ -48,6 +50,17 @@ pub mod usage;
 pub mod webhooks;
 
 pub use auth::{LoginRequest, RevokeTokens, TokenReply, User};
+pub use code::{
+    CodeChange, CodeChanges, CodeCollected, CodeDeployment, CodeDiff, CodeDiffQuery,
+    CodeFileChange, CodeGcCommand, CodeGone, CodeHistory, CodeHistoryQuery, CodeModuleChange,
+    CodePin, CodePinCommand, CodePinned, CodePromoteCommand, CodeRollbackCommand, CodeUnpinCommand,
+    CodeVersion, CodeVersions,
+};
+pub use code_manager::{
+    CodeClientStatus, CodeDeploy, CodeDeployStatus, CodeDeployed, CodeDeploysCommand,
+    CodeDeploysStatus, CodeDeploysUnderWay, CodeStatusQuery, CodeStorageStatus, CodeWebhookQuery,
+    CodeWebhookReply, FileSyncCommits,
+};
 pub use connections::{
     ConnectionCreated, ConnectionItem, ConnectionList, ConnectionsQuery, CreateConnection,
     DeleteConnection,
@@ -66,8 +79,8 @@ pub use plan_jobs::{
 };
 pub use plan_noop::PlanNoop;
 pub use plans::{
-    EnvironmentPlanRunCommand, PlanAnswerCommand, PlanDetail, PlanFinishCommand, PlanList,
-    PlanName, PlanParam, PlanParamKind, PlanResumeCommand, PlanResumed, PlanRunCommand,
+    EnvironmentPlanRunCommand, PlanAnswerCommand, PlanCode, PlanDetail, PlanFinishCommand,
+    PlanList, PlanName, PlanParam, PlanParamKind, PlanResumeCommand, PlanResumed, PlanRunCommand,
     PlanStartCommand, PlanStatus, StopPlanCommand,
 };
 pub use puppetdb::PuppetDbQuery;

@@ -43,6 +43,10 @@ pub struct PlanRunCommand {
     )]
     #[schema(schema_with = plan_noop::schema)]
     pub noop: PlanNoop,
+    /// Which version of the code the plan reads: the one that is live at its start, or at each moment the
+    /// one that is live then; absent: as the server is configured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<PlanCode>,
 }
 
 /// `POST command/environment_plan_run`.
@@ -77,6 +81,20 @@ pub struct EnvironmentPlanRunCommand {
     )]
     #[schema(schema_with = plan_noop::schema)]
     pub noop: PlanNoop,
+    /// As in `plan_run`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<PlanCode>,
+}
+
+/// Which version of the code a plan reads, if its environment has versions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PlanCode {
+    /// The one that is live when it starts, throughout: functions, other plans, tasks, files.
+    #[default]
+    Pinned,
+    /// Each time that it reads something, the one that is live then.
+    Latest,
 }
 
 /// A parameter that is a value, or stands for nodes.

@@ -152,7 +152,8 @@ impl Route {
         self
     }
 
-    /// It changes nothing, whatever its method is: allowed requests leave no entry in the audit.
+    /// It changes nothing, whatever its method is, or its handler writes the entry: allowed requests leave
+    /// none in the audit.
     pub(crate) const fn asks_only(mut self) -> Self {
         self.trail = Trail::Nothing;
         self

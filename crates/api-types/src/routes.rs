@@ -17,6 +17,7 @@ use group;
 
 mod activity;
 mod classifier;
+mod code;
 mod connections;
 mod controllers;
 mod directories;
@@ -34,6 +35,7 @@ use crate::route::Route;
 
 pub use self::activity::*;
 pub use self::classifier::*;
+pub use self::code::*;
 pub use self::connections::*;
 pub use self::controllers::*;
 pub use self::directories::*;
@@ -53,6 +55,7 @@ pub const ALL: &[Route] = &joined::<{ count(GROUPS) }>(GROUPS);
 const GROUPS: &[&[Route]] = &[
     activity::GROUP,
     classifier::GROUP,
+    code::GROUP,
     connections::GROUP,
     controllers::GROUP,
     directories::GROUP,

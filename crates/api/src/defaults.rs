@@ -79,3 +79,6 @@ pub const PLAN_RESULTS_CHARS: u64 = 64 * 1024 * 1024;
 
 /// Bytes of a text that a plan printed, in a list of events; as Puppet Enterprise cuts them.
 pub const OUT_MESSAGE_BYTES: usize = 1_024;
+
+/// How long a request waits for deployments: Code Manager's `timeouts_wait`.
+pub const DEPLOY_WAIT: Duration = Duration::from_secs(700);

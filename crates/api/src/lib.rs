@@ -11,6 +11,7 @@ mod body;
 mod budget;
 mod classifier;
 mod code;
+mod code_manager;
 mod connections;
 mod controller;
 pub mod defaults;
@@ -52,9 +53,10 @@ use api_types::routes;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 
+pub use crate::code_manager::CodeService;
 pub use crate::rbac::Elsewhere;
 pub use crate::schedules::Clockwork;
-pub use state::{ApiState, Info, MetricsSource};
+pub use state::{ApiState, Info, MetricsSource, PlanCodes};
 
 pub(crate) use state::Shared;
 
@@ -246,6 +248,17 @@ pub fn router(state: ApiState) -> Router {
         .on(&routes::METRICS, metrics::metrics)
         .on(&routes::CONTROLLER, controller::connect)
         .on(&routes::CONTROLLER_SERVER, controller::connect)
+        .on(&routes::CODE_DEPLOYS, code_manager::deploy)
+        .on(&routes::CODE_STATUS, code_manager::status)
+        .on(&routes::CODE_WEBHOOK, code_manager::webhook)
+        .on(&routes::CODE_HISTORY, code_manager::history)
+        .on(&routes::CODE_VERSIONS, code_manager::list)
+        .on(&routes::CODE_DIFF, code_manager::diff)
+        .on(&routes::CODE_ROLLBACK, code_manager::rollback)
+        .on(&routes::CODE_PROMOTE, code_manager::promote)
+        .on(&routes::CODE_PIN, code_manager::pin)
+        .on(&routes::CODE_UNPIN, code_manager::unpin)
+        .on(&routes::CODE_GC, code_manager::collect)
         .on(&routes::WEBHOOKS, webhooks::list)
         .on(&routes::WEBHOOK_CREATE, webhooks::create)
         .on(&routes::WEBHOOK, webhooks::show)

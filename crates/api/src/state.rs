@@ -1,9 +1,11 @@
 //! What the handlers stand on: the engines, and a few facts about this server.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use access::Access;
+use api_types::PlanCode;
 use audit::Audit;
 use classifier::Classifier;
 use deploy::Code;
@@ -19,7 +21,7 @@ use webhooks::Webhooks;
 
 use crate::budget::{Bodies, Budget};
 use crate::defaults::{STREAMS, STREAMS_EACH};
-use crate::{Clockwork, Elsewhere};
+use crate::{Clockwork, CodeService, Elsewhere};
 
 /// The engines.
 #[derive(Clone)]
@@ -40,6 +42,8 @@ pub struct ApiState {
     pub connections: ssh::Connections,
     /// The tasks.
     pub code: Arc<dyn Code>,
+    /// Who deploys code; `None`: another program does.
+    pub code_manager: Option<CodeService>,
     /// Who may do what.
     pub access: Access,
     /// Users who are not of this server.
@@ -69,10 +73,28 @@ pub struct Info {
     pub brokers: Vec<Certname>,
     /// Certnames of programs that may do everything without a token, as `api_user`.
     pub allowed_certnames: Vec<Certname>,
+    /// Which code plans read that do not say.
+    pub plan_code: PlanCodes,
     /// Who is told what belongs to which request.
     pub tracer: telemetry::Tracer,
     /// Cancelled when the server begins to shut down: event streams end then.
     pub stopping: CancellationToken,
+}
+
+/// Which code plans read, by environment.
+#[derive(Clone, Debug, Default)]
+pub struct PlanCodes {
+    /// In environments of which nothing is said.
+    pub everywhere: PlanCode,
+    /// In these.
+    pub of: BTreeMap<String, PlanCode>,
+}
+
+impl PlanCodes {
+    pub(crate) fn of(&self, environment: &str) -> PlanCode {
+        let of = self.of.get(environment);
+        of.copied().unwrap_or(self.everywhere)
+    }
 }
 
 /// Somebody who has figures.
@@ -94,6 +116,7 @@ pub(crate) struct Inner {
     pub(crate) classifier: Classifier,
     pub(crate) connections: ssh::Connections,
     pub(crate) code: Arc<dyn Code>,
+    pub(crate) code_manager: Option<CodeService>,
     pub(crate) access: Access,
     pub(crate) elsewhere: Elsewhere,
     pub(crate) audit: Audit,
@@ -118,6 +141,7 @@ impl From<ApiState> for Inner {
             classifier,
             connections,
             code,
+            code_manager,
             access,
             elsewhere,
             audit,
@@ -136,6 +160,7 @@ impl From<ApiState> for Inner {
             classifier,
             connections,
             code,
+            code_manager,
             access,
             elsewhere,
             audit,

@@ -129,3 +129,15 @@ pub const HTTP_BACKOFF: Duration = Duration::from_millis(500);
 
 /// The longest wait that a server may ask for.
 pub const HTTP_RETRY_AFTER: Duration = Duration::from_secs(30);
+
+/// How long a puppetserver has to forget an environment: it only marks it.
+pub const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Branches that one message of a forge tells of: GitHub tells of one, others of up to some ten.
+pub const PUSHED_BRANCHES: usize = 1_000;
+
+/// Shortest secret of webhooks, in bytes: what GitLab makes has 20.
+pub const SECRET_BYTES: usize = 16;
+
+/// Deliveries of webhooks that are remembered, 40 bytes each: some days of a busy forge.
+pub const DELIVERIES: usize = 4_096;

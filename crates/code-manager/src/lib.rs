@@ -12,6 +12,8 @@ pub mod git;
 mod hold;
 pub mod lock;
 mod program;
+pub mod puppetserver;
+pub mod push;
 pub mod resolve;
 pub mod service;
 mod settings;

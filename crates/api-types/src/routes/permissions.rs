@@ -28,6 +28,9 @@ pub(super) const VIEW_CONFIGURATION: Policy = may("configuration", "view");
 /// Change settings of this service.
 pub(super) const EDIT_CONFIGURATION: Policy = may("configuration", "edit");
 
+/// Deploy code; of which environment, the handler asks.
+pub(super) const DEPLOY_CODE: Policy = may("environment", "deploy_code");
+
 /// At least one instance of this permission.
 pub(super) const fn may(object_type: &'static str, action: &'static str) -> Policy {
     Policy::Permission {

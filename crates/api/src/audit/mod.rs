@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use api_types::{ApiError, Policy, Route, Trail, kinds};
-use audit::{Act, Actor, ActorKind, AuditError};
+use audit::{Act, Actor, ActorKind, AuditError, Intent, Outcome};
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::Uri;
 use axum::middleware::Next;
@@ -42,7 +42,7 @@ struct Witness {
 }
 
 /// Where a request comes from.
-struct Origin {
+pub(crate) struct Origin {
     address: Option<IpAddr>,
     certname: Option<String>,
     uri: Uri,
@@ -148,6 +148,39 @@ async fn login(
     Ok(response)
 }
 
+/// Writes the entry of a webhook that is about to begin something in these environments. Its handler alone
+/// knows whether it may, so it is not written at the door.
+pub(crate) async fn by_hook(
+    api: &Shared,
+    route: &'static Route,
+    origin: &Origin,
+    caller: Option<&Caller>,
+    (forge, environments): (String, Vec<&str>),
+) -> Result<Intent, Failure> {
+    let mut act = act(route, origin, caller);
+    if caller.is_none() {
+        act.actor.name = forge;
+    }
+    act.details
+        .insert("environments".to_owned(), environments.into());
+    api.audit.intent(act).await.map_err(unwritable)
+}
+
+/// What came of a webhook.
+pub(crate) fn of_hook<T>(done: &Result<T, Failure>) -> Outcome {
+    match done {
+        Ok(_) => Outcome {
+            status: Some(200),
+            ..Outcome::default()
+        },
+        Err(Failure(error)) => Outcome {
+            status: Some(error.status),
+            error: Some(error.body.kind.clone()),
+            ..Outcome::default()
+        },
+    }
+}
+
 /// The request has its entries.
 fn tell(witness: Option<&Arc<Witness>>) {
     if let Some(witness) = witness {
@@ -183,7 +216,7 @@ fn act(route: &'static Route, origin: &Origin, caller: Option<&Caller>) -> Act {
 // === impl Origin ===
 
 impl Origin {
-    fn of(request: &Request) -> Self {
+    pub(crate) fn of(request: &Request) -> Self {
         let extensions = request.extensions();
         let peer = extensions.get::<ConnectInfo<SocketAddr>>();
         let certificate = extensions.get::<PeerCertificate>();

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use ::plans::{Launch, PlanError, Preview};
 use api_types::{
-    ApiError, EnvironmentPlanRunCommand, Object, PlanName, PlanNoop, PlanParam, PlanParamKind,
-    PlanRunCommand, ScopeKind, kinds,
+    ApiError, EnvironmentCode, EnvironmentPlanRunCommand, Object, PlanCode, PlanName, PlanNoop,
+    PlanParam, PlanParamKind, PlanRunCommand, ScopeKind, kinds,
 };
 use axum::Json;
 use axum::extract::State;
@@ -46,6 +46,7 @@ pub(crate) async fn run(
         userdata: command.userdata,
         timeout: command.timeout,
         noop: command.noop,
+        code: command.code,
     };
     started(&api, &base, &caller, asked).await
 }
@@ -58,7 +59,7 @@ pub(crate) async fn environment_run(
 ) -> Started {
     command.check()?;
     let plan = wanted(&api, &caller, &command.plan_name, &command.environment).await?;
-    let params = values(&api, &caller, command.params, &plan.environment).await?;
+    let params = values(&api, &caller, command.params, &plan.environment.name).await?;
     let asked = Asked {
         plan,
         params,
@@ -66,6 +67,7 @@ pub(crate) async fn environment_run(
         userdata: command.userdata,
         timeout: command.timeout,
         noop: command.noop,
+        code: command.code,
     };
     started(&api, &base, &caller, asked).await
 }
@@ -78,10 +80,14 @@ struct Asked {
     userdata: Object,
     timeout: Option<u64>,
     noop: PlanNoop,
+    code: Option<PlanCode>,
 }
 
 async fn started(api: &Shared, base: &Base, caller: &Caller, asked: Asked) -> Started {
-    let launch = launch(caller, asked)?;
+    let code = asked
+        .code
+        .unwrap_or_else(|| api.info.plan_code.of(&asked.plan.environment.name));
+    let launch = launch(caller, asked, code)?;
     let number = api.plans.run(&launch).await.map_err(refusal)?;
     let place = base.at(&format!("plan_jobs/{number}"));
     let (status, name) = named(number);
@@ -91,7 +97,7 @@ async fn started(api: &Shared, base: &Base, caller: &Caller, asked: Asked) -> St
 /// A plan that is there, and that the caller may run.
 struct Wanted {
     name: deploy::PlanName,
-    environment: String,
+    environment: EnvironmentCode,
     metadata: PlanMetadata,
 }
 
@@ -112,12 +118,12 @@ async fn wanted(
     }
     Ok(Wanted {
         name,
-        environment: environment.name,
+        environment,
         metadata: plan.metadata,
     })
 }
 
-fn launch(caller: &Caller, asked: Asked) -> Result<Launch, ApiError> {
+fn launch(caller: &Caller, asked: Asked, code: PlanCode) -> Result<Launch, ApiError> {
     let Wanted {
         name,
         environment,
@@ -127,7 +133,11 @@ fn launch(caller: &Caller, asked: Asked) -> Result<Launch, ApiError> {
     let timeout = asked.timeout.filter(|seconds| *seconds > 0);
     Ok(Launch {
         plan: name.to_string(),
-        environment,
+        environment: environment.name,
+        code_id: match code {
+            PlanCode::Pinned => environment.code_id,
+            PlanCode::Latest => None,
+        },
         params: asked.params,
         sensitive,
         description: asked.description,

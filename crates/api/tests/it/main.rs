@@ -13,6 +13,7 @@ mod brokers;
 mod classes;
 mod classifier;
 mod clients;
+mod code_manager;
 mod connections;
 mod decisions;
 mod deploys;

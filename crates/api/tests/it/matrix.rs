@@ -113,7 +113,7 @@ fn expected(route: &Route, role: i64) -> bool {
 
 #[tokio::test]
 async fn a3_every_route_lets_exactly_the_right_default_roles_through() {
-    let world = World::new().await;
+    let world = World::deploying().await;
     let nodes = world.nodes(1, &Manner::default());
     let job = world.run(&nodes).await;
     world.over(&job).await;

@@ -45,6 +45,15 @@ impl World {
         Box::pin(Self::with(Info::default())).await
     }
 
+    /// A server that deploys code.
+    pub(crate) async fn deploying() -> Self {
+        let mut world = Box::pin(Self::new()).await;
+        let service = crate::code_manager::start(&world).await;
+        world.state.code_manager = Some(service);
+        world.router = api::router(world.state.clone());
+        world
+    }
+
     pub(crate) async fn with(info: Info) -> Self {
         Box::pin(Self::knowing(info, Arc::new(jobs::Nobody))).await
     }
@@ -118,6 +127,7 @@ impl World {
             inventory,
             classifier,
             code,
+            code_manager: None,
             access,
             audit,
             clock,

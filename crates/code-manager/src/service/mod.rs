@@ -49,6 +49,13 @@ pub trait After: fmt::Debug + Send + Sync {
     async fn switched(&self, environment: &EnvironmentName) -> Result<(), String>;
 }
 
+/// Somebody who knows which versions are worked with, so that they are not removed.
+#[async_trait]
+pub trait InUse: fmt::Debug + Send + Sync {
+    /// All of them. An error keeps everything.
+    async fn versions(&self) -> Result<HashSet<(EnvironmentName, Signature)>, String>;
+}
+
 /// Deploys code, one environment after the other. Cheap to clone.
 #[derive(Clone)]
 pub struct CodeManager {
@@ -57,6 +64,7 @@ pub struct CodeManager {
 
 struct Inner {
     tools: Tools,
+    in_use: Arc<dyn InUse>,
     to_actor: mpsc::Sender<Message>,
     stop: CancellationToken,
     running: Mutex<Option<JoinHandle<()>>>,
@@ -96,6 +104,9 @@ pub enum SubmitError {
     /// There is no such version.
     #[error("{0}")]
     NoVersion(String),
+    /// Nobody can say what is in use.
+    #[error("nothing is removed, since it is not known what is in use: {0}")]
+    InUse(String),
     /// The disk.
     #[error(transparent)]
     Content(#[from] ContentError),
@@ -115,6 +126,7 @@ impl CodeManager {
         deployer: Deployer,
         store: Store,
         after: Vec<Arc<dyn After>>,
+        in_use: Arc<dyn InUse>,
     ) -> Result<Self, StoreError> {
         let age = i64::try_from(KEEP_HISTORY.as_millis()).unwrap_or(i64::MAX);
         store
@@ -129,6 +141,7 @@ impl CodeManager {
         Ok(Self {
             inner: Arc::new(Inner {
                 tools,
+                in_use,
                 to_actor,
                 stop,
                 running: Mutex::new(Some(running)),
@@ -337,14 +350,11 @@ impl CodeManager {
         self.inner.tools.store.code_pins().await
     }
 
-    /// Makes room on the disk; `used` are versions that something works with.
-    pub async fn collect(
-        &self,
-        used: HashSet<(EnvironmentName, Signature)>,
-        dry_run: bool,
-    ) -> Result<Collected, SubmitError> {
+    /// Makes room on the disk.
+    pub async fn collect(&self, dry_run: bool) -> Result<Collected, SubmitError> {
+        let used = self.inner.in_use.versions().await;
         let mut kept = Kept {
-            used,
+            used: used.map_err(SubmitError::InUse)?,
             dry_run,
             ..Kept::default()
         };

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use code_manager::service::{
-    Action, After, By, Deployment, FileChangeKind, State, SubmitError, kinds,
+    Action, After, By, Deployment, FileChangeKind, InUse, State, SubmitError, kinds,
 };
 use code_manager::{CodeManager, Signature};
 use deploy::EnvironmentName;
@@ -20,6 +20,18 @@ struct Service {
     store: Store,
     manager: CodeManager,
     told: Arc<Told>,
+    used: Arc<Used>,
+}
+
+/// What is in use.
+#[derive(Debug, Default)]
+struct Used(Mutex<HashSet<(EnvironmentName, Signature)>>);
+
+#[async_trait]
+impl InUse for Used {
+    async fn versions(&self) -> Result<HashSet<(EnvironmentName, Signature)>, String> {
+        Ok(self.0.lock().unwrap().clone())
+    }
 }
 
 /// Who is told of switches.
@@ -59,8 +71,10 @@ impl Service {
         let told = Arc::default();
         let store = StoreConfig::sqlite(world.path().join("tutti.db"));
         let store = Store::open(&store).await.unwrap();
-        let manager = start(&world, &store, &told).await;
+        let used = Arc::default();
+        let manager = start(&world, &store, &told, &used).await;
         Self {
+            used,
             store,
             world,
             manager,
@@ -94,10 +108,11 @@ impl Service {
     }
 }
 
-async fn start(world: &World, store: &Store, told: &Arc<Told>) -> CodeManager {
+async fn start(world: &World, store: &Store, told: &Arc<Told>, used: &Arc<Used>) -> CodeManager {
+    let used = Arc::clone(used);
     let told = Arc::clone(told);
     let deployer = world.deployer().clone();
-    CodeManager::start(deployer, store.clone(), vec![told])
+    CodeManager::start(deployer, store.clone(), vec![told], used)
         .await
         .unwrap()
 }
@@ -358,7 +373,7 @@ async fn what_was_written_down_is_done_after_a_restart() {
         queued_ms: 1,
     };
     let id = service.store.insert_code_deploys(&[row]).await.unwrap()[0];
-    service.manager = start(&service.world, &service.store, &service.told).await;
+    service.manager = start(&service.world, &service.store, &service.told, &service.used).await;
     // It is in the queue before anything newer.
     service.act("production", Action::Remove).await;
     let done = service.manager.deployment(id).await.unwrap().unwrap();
@@ -378,11 +393,7 @@ async fn room_is_made_by_what_nobody_needs() {
         let deployed = service.act("production", DEPLOY).await;
         signatures.push(deployed.signature.unwrap().parse().unwrap());
     }
-    let collected = service
-        .manager
-        .collect(HashSet::new(), false)
-        .await
-        .unwrap();
+    let collected = service.manager.collect(false).await.unwrap();
     assert_eq!(collected.versions, [], "they are new");
     // Ten days ago, each was live for an hour.
     let versions = service.manager.versions().clone();
@@ -395,8 +406,9 @@ async fn room_is_made_by_what_nobody_needs() {
             .set_modified(then)
             .unwrap();
     }
-    let used = HashSet::from([(name("production"), signatures[1].clone())]);
-    let dry = service.manager.collect(used.clone(), true).await.unwrap();
+    let used = (name("production"), signatures[1].clone());
+    service.used.0.lock().unwrap().insert(used);
+    let dry = service.manager.collect(true).await.unwrap();
     let gone = [0, 2, 3].map(|number: usize| (name("production"), signatures[number].clone()));
     assert_eq!(
         sorted(dry.versions),
@@ -408,7 +420,7 @@ async fn room_is_made_by_what_nobody_needs() {
         10,
         "a dry run removes nothing"
     );
-    let collected = service.manager.collect(used, false).await.unwrap();
+    let collected = service.manager.collect(false).await.unwrap();
     assert_eq!(collected.objects, 3, "the VERSION of each: {collected:?}");
     assert_eq!(sorted(collected.versions), sorted(gone.to_vec()));
     assert_eq!(versions.all().unwrap().len(), 7);

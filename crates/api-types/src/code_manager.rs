@@ -1,0 +1,202 @@
+//! Code Manager's API, `/code-manager/v1`.
+//!
+//! The shapes are Puppet Enterprise's, with more keys; keys have hyphens.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::code::CodeDeployment;
+use crate::parameters::Parameters;
+use crate::{ApiError, ErrorBody, Timestamp, strict};
+
+/// `POST code-manager/v1/deploys`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct CodeDeploysCommand {
+    /// Names of environments.
+    #[serde(default, deserialize_with = "strict::null_is_default")]
+    #[schema(value_type = Option<Vec<String>>)]
+    pub environments: Vec<String>,
+    /// All environments of all sources; those that no source has any more are taken away.
+    #[serde(default, deserialize_with = "strict::null_is_default")]
+    #[schema(value_type = Option<bool>)]
+    pub deploy_all: bool,
+    /// Answer when all is over.
+    #[serde(default, deserialize_with = "strict::null_is_default")]
+    #[schema(value_type = Option<bool>)]
+    pub wait: bool,
+    /// Make the versions and look at them, but switch to none.
+    #[serde(default, deserialize_with = "strict::null_is_default")]
+    #[schema(value_type = Option<bool>)]
+    pub dry_run: bool,
+    /// Free text, for the history.
+    #[serde(default, deserialize_with = "strict::null_is_default")]
+    #[schema(value_type = Option<String>)]
+    pub reason: String,
+}
+
+/// A deployment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct CodeDeploy {
+    /// The environment.
+    pub environment: String,
+    /// Its number; absent where nothing was begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<i64>,
+    /// `queued`, `deploying`, `syncing`, `complete` or `failed`.
+    #[schema(example = "complete")]
+    pub status: String,
+    /// The commit of the control repository.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deploy_signature: Option<String>,
+    /// Where the version is known by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_sync: Option<FileSyncCommits>,
+    /// Why it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorBody>,
+    /// More about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deployment: Option<CodeDeployment>,
+}
+
+/// The version of a deployment, where Puppet Enterprise has the commits of file sync.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct FileSyncCommits {
+    /// The version's signature.
+    pub environment_commit: String,
+    /// The version's signature.
+    pub code_commit: String,
+}
+
+/// `GET code-manager/v1/deploys/status`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct CodeDeploysStatus {
+    /// What is under way, and what failed last.
+    pub deploys_status: CodeDeploysUnderWay,
+    /// What is live.
+    pub file_sync_storage_status: CodeStorageStatus,
+    /// Whether others have it, too.
+    pub file_sync_client_status: CodeClientStatus,
+}
+
+/// Deployments by their states.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct CodeDeploysUnderWay {
+    /// Just written down; none is, for long.
+    pub new: Vec<CodeDeployStatus>,
+    /// Waiting for their turn.
+    pub queued: Vec<CodeDeployStatus>,
+    /// At work.
+    pub deploying: Vec<CodeDeployStatus>,
+    /// Environments of which the last deployment failed.
+    pub failed: Vec<CodeDeployStatus>,
+}
+
+/// One deployment: `GET code-manager/v1/deploys/status?id=`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct CodeDeployStatus {
+    /// Its number.
+    pub id: i64,
+    /// The environment.
+    pub environment: String,
+    /// `queued`, `deploying`, `syncing`, `synced` or `failed`.
+    #[schema(example = "synced")]
+    pub status: String,
+    /// When it was asked for.
+    pub queued_at: Timestamp,
+    /// Why it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorBody>,
+}
+
+/// What is live.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct CodeStorageStatus {
+    /// Each environment.
+    pub deployed: Vec<CodeDeployed>,
+}
+
+/// A live environment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct CodeDeployed {
+    /// Its name.
+    pub environment: String,
+    /// Since when.
+    pub date: Timestamp,
+    /// The commit of the control repository.
+    pub deploy_signature: String,
+    /// The version's signature.
+    pub version: String,
+}
+
+/// Who else has the code.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct CodeClientStatus {
+    /// Whether everybody who follows has what is live.
+    pub all_synced: bool,
+    /// Who follows, by name.
+    #[schema(value_type = Object)]
+    pub file_sync_clients: serde_json::Map<String, Value>,
+}
+
+/// One number of a deployment: `?id=`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CodeStatusQuery {
+    /// `None`: all.
+    pub id: Option<i64>,
+}
+
+/// `POST code-manager/v1/webhook`: the query. The body is the forge's.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CodeWebhookQuery {
+    /// `github`, `gitlab`, …; absent: as the headers say.
+    pub kind: Option<String>,
+    /// Of which sources; absent: of all.
+    pub prefix: Option<String>,
+}
+
+/// What a webhook is answered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct CodeWebhookReply {
+    /// Always `OK`.
+    #[schema(example = "OK")]
+    pub status: String,
+    /// What is deployed for it.
+    pub deploys: Vec<CodeDeploy>,
+}
+
+// === impl queries ===
+
+impl CodeStatusQuery {
+    /// Reads `id`.
+    ///
+    /// # Errors
+    /// A validation error for anything else.
+    pub fn read(mut given: Parameters) -> Result<Self, ApiError> {
+        let id = given
+            .number("id")?
+            .map(|id| i64::try_from(id).unwrap_or(i64::MAX));
+        given.finish()?;
+        Ok(Self { id })
+    }
+}
+
+impl CodeWebhookQuery {
+    /// Reads `type` and `prefix`.
+    ///
+    /// # Errors
+    /// A validation error for anything else.
+    pub fn read(mut given: Parameters) -> Result<Self, ApiError> {
+        let (kind, prefix) = (given.text("type"), given.text("prefix"));
+        given.finish()?;
+        Ok(Self { kind, prefix })
+    }
+}

@@ -1,0 +1,164 @@
+//! `POST deploys`, `GET deploys/status`.
+
+use api_types::{
+    ApiError, CodeClientStatus, CodeDeploy, CodeDeployed, CodeDeploysCommand, CodeDeploysStatus,
+    CodeDeploysUnderWay, CodeStatusQuery, CodeStorageStatus, Timestamp, kinds,
+};
+use axum::Json;
+use axum::extract::State;
+use code_manager::EnvironmentName;
+use code_manager::service::{self, Action, By, Deployment, Submitted};
+use serde_json::{Value, json};
+use tokio::time::{Instant, timeout_at};
+
+use super::{may_deploy, refusal, service, shown, unknown};
+use crate::Shared;
+use crate::body::Strict;
+use crate::defaults::DEPLOY_WAIT;
+use crate::failure::Failure;
+use crate::given::Given;
+use crate::guard::Caller;
+
+pub(crate) async fn deploy(
+    State(api): State<Shared>,
+    caller: Caller,
+    Strict(command): Strict<CodeDeploysCommand>,
+) -> Result<Json<Vec<CodeDeploy>>, Failure> {
+    let manager = &service(&api)?.manager;
+    let mut refused = Vec::new();
+    let wanted = match (command.deploy_all, command.environments.as_slice()) {
+        (true, []) => {
+            may_deploy(&api, &caller, "*")?;
+            manager.all(command.dry_run).await.map_err(refusal)?
+        }
+        (false, names @ [_, ..]) => named(&api, &caller, names, command.dry_run, &mut refused)?,
+        _ => {
+            let what = "either this or deploy-all is given";
+            return Err(ApiError::invalid("environments", what).into());
+        }
+    };
+    let by = By {
+        owner: caller.0.login.clone(),
+        reason: command.reason,
+    };
+    let submitted = manager.submit(wanted, by).await.map_err(refusal)?;
+    let mut all = match command.wait {
+        true => ended(submitted).await?,
+        false => submitted
+            .deployments
+            .into_iter()
+            .map(shown::queued)
+            .collect(),
+    };
+    all.extend(refused);
+    Ok(Json(all))
+}
+
+/// The environments that are named; one that can be none is told with the name that its branch has here.
+fn named(
+    api: &Shared,
+    caller: &Caller,
+    names: &[String],
+    dry_run: bool,
+    refused: &mut Vec<CodeDeploy>,
+) -> Result<Vec<(EnvironmentName, Action)>, Failure> {
+    let mut wanted = Vec::with_capacity(names.len());
+    for name in names {
+        may_deploy(api, caller, name)?;
+        match name.parse() {
+            Ok(name) => wanted.push((name, Action::Deploy { dry_run })),
+            Err(error) => {
+                let corrected = service(api)?.manager.environments_of(name, None);
+                let mut error = ApiError::invalid("environments", format!("{name:?}: {error}"));
+                if let Some(corrected) = corrected.first() {
+                    error = error.with("corrected-env-name", json!(corrected.as_str()));
+                }
+                refused.push(shown::refused(name, *error.body));
+            }
+        }
+    }
+    Ok(wanted)
+}
+
+/// Waits for the ends of deployments, in the order in which they were asked for.
+async fn ended(submitted: Submitted) -> Result<Vec<CodeDeploy>, Failure> {
+    let deadline = Instant::now() + DEPLOY_WAIT;
+    let mut all = Vec::with_capacity(submitted.ends.len());
+    let mut late = Vec::new();
+    for (end, (environment, id)) in submitted.ends.into_iter().zip(submitted.deployments) {
+        match timeout_at(deadline, end).await {
+            Ok(Ok(deployment)) => all.push(shown::deploy(deployment)),
+            // The server goes down, or it takes too long: either way it goes on.
+            Ok(Err(_)) | Err(_) => {
+                late.push(json!({"environment": environment.as_str(), "id": id}))
+            }
+        }
+    }
+    if late.is_empty() {
+        return Ok(all);
+    }
+    let msg = format!(
+        "{} deployments are not over yet; they go on, and deploys/status tells how they end",
+        late.len()
+    );
+    let error = ApiError::new(kinds::DEPLOY_TIMEOUT, msg).with("deploys", Value::from(late));
+    Err(error.into())
+}
+
+pub(crate) async fn status(
+    State(api): State<Shared>,
+    Given(given): Given,
+) -> Result<Json<Value>, Failure> {
+    let manager = &service(&api)?.manager;
+    let shown = match CodeStatusQuery::read(given)?.id {
+        Some(id) => {
+            let found = manager.deployment(id).await?;
+            json!(shown::status(found.ok_or_else(|| unknown(id))?))
+        }
+        None => json!(CodeDeploysStatus {
+            deploys_status: under_way(manager.open().await?, manager.failed().await?),
+            file_sync_storage_status: CodeStorageStatus {
+                deployed: deployed(manager.live().await?, manager.versions()),
+            },
+            // Nobody follows this server yet, so nobody lacks anything.
+            file_sync_client_status: CodeClientStatus {
+                all_synced: true,
+                file_sync_clients: serde_json::Map::new(),
+            },
+        }),
+    };
+    Ok(Json(shown))
+}
+
+fn under_way(open: Vec<Deployment>, failed: Vec<Deployment>) -> CodeDeploysUnderWay {
+    let mut all = CodeDeploysUnderWay::default();
+    for deployment in open {
+        let list = match deployment.state {
+            service::State::Queued => &mut all.queued,
+            _ => &mut all.deploying,
+        };
+        list.push(shown::status(deployment));
+    }
+    all.failed = failed.into_iter().map(shown::status).collect();
+    all
+}
+
+/// What the history says was made live last, where that is what is live.
+fn deployed(
+    last: Vec<Deployment>,
+    versions: &code_manager::version::Versions,
+) -> Vec<CodeDeployed> {
+    let live = |it: &Deployment| {
+        let live = versions.live(&it.environment.parse().ok()?)?;
+        (Some(live.as_str()) == it.signature.as_deref()).then(|| live.to_string())
+    };
+    let shown = last.into_iter().filter_map(|it| {
+        Some(CodeDeployed {
+            version: live(&it)?,
+            date: Timestamp::from_ms(it.finished_ms?),
+            deploy_signature: it.outcome?.control_commit.unwrap_or_default(),
+            environment: it.environment,
+        })
+    });
+    shown.collect()
+}

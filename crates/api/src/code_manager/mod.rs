@@ -1,0 +1,90 @@
+//! Code Manager: `/code-manager/v1` as Puppet Enterprise has it, `/tutti/v1/code` beside it.
+//!
+//! The rules: for each environment that is changed, the permission to deploy code is asked for by its
+//! name; and what fails is told inside the list of deployments, since others of it went well.
+
+mod deploys;
+mod shown;
+mod versions;
+mod webhook;
+
+use std::sync::{Arc, Mutex};
+
+use access::Permission;
+use api_types::{ApiError, kinds};
+use code_manager::service::SubmitError;
+use code_manager::{CodeManager, EnvironmentName};
+use serde_json::json;
+
+use crate::Shared;
+use crate::failure::Failure;
+use crate::guard::Caller;
+
+pub(crate) use deploys::{deploy, status};
+pub(crate) use versions::{collect, diff, history, list, pin, promote, rollback, unpin};
+pub(crate) use webhook::webhook;
+
+/// The server's own deployments of code.
+#[derive(Clone, Debug)]
+pub struct CodeService {
+    manager: CodeManager,
+    webhook_secret: Option<code_manager::push::Secret>,
+    deliveries: Arc<Mutex<code_manager::push::Deliveries>>,
+}
+
+// === impl CodeService ===
+
+impl CodeService {
+    /// Webhooks that show this secret need no token.
+    pub fn new(manager: CodeManager, webhook_secret: Option<code_manager::push::Secret>) -> Self {
+        Self {
+            manager,
+            webhook_secret,
+            deliveries: Arc::default(),
+        }
+    }
+
+    /// Ends; what is not over then goes on after the next start.
+    pub async fn shutdown(&self) {
+        self.manager.shutdown().await;
+    }
+}
+
+/// The service; an error where the server deploys no code.
+fn service(api: &Shared) -> Result<&CodeService, Failure> {
+    api.code_manager.as_ref().ok_or_else(|| {
+        let msg = "this server deploys no code; set code.r10k_config in its configuration";
+        ApiError::new(kinds::NO_CODE_MANAGER, msg).into()
+    })
+}
+
+/// The name of an environment, in this place of a request.
+fn environment(place: &str, text: &str) -> Result<EnvironmentName, ApiError> {
+    text.parse()
+        .map_err(|error| ApiError::invalid(place, error))
+}
+
+/// Whether somebody may deploy this environment; `*`: all of them.
+fn may_deploy(api: &Shared, caller: &Caller, environment: &str) -> Result<(), Failure> {
+    let permission = Permission::on("environment", "deploy_code", environment);
+    Ok(api.access.authorize(&caller.0, permission)?)
+}
+
+/// Why nothing was begun.
+fn refusal(error: SubmitError) -> Failure {
+    let said = error.said();
+    match error {
+        SubmitError::Sources(_) => ApiError::new(kinds::CODE_SOURCE, said).into(),
+        SubmitError::Full | SubmitError::Stopping => ApiError::new(kinds::UNAVAILABLE, said).into(),
+        SubmitError::NoVersion(_) => ApiError::new(kinds::UNKNOWN_VERSION, said).into(),
+        error @ (SubmitError::InUse(_) | SubmitError::Content(_) | SubmitError::Store(_)) => {
+            Failure::internal("deploy code", &error)
+        }
+    }
+}
+
+/// A deployment that there is not.
+fn unknown(id: i64) -> ApiError {
+    let msg = format!("there is no deployment {id}");
+    ApiError::new(kinds::UNKNOWN_DEPLOY, msg).with("id", json!(id))
+}

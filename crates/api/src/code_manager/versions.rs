@@ -1,0 +1,273 @@
+//! The history, the versions on the server, and what is done with them without asking a repository.
+
+use std::collections::HashMap;
+
+use api_types::defaults::{CODE_DEPLOYS, CODE_DEPLOYS_MAX};
+use api_types::{
+    ApiError, CodeCollected, CodeDeployment, CodeDiff, CodeDiffQuery, CodeFileChange,
+    CodeGcCommand, CodeGone, CodeHistory, CodeHistoryQuery, CodePin, CodePinCommand, CodePinned,
+    CodePromoteCommand, CodeRollbackCommand, CodeUnpinCommand, CodeVersion, CodeVersions,
+    Timestamp, kinds,
+};
+use axum::Json;
+use axum::extract::State;
+use code_manager::service::{Action, By, FileChangeKind};
+use code_manager::{CodeManager, EnvironmentName, Signature};
+use serde_json::json;
+
+use super::{environment, may_deploy, refusal, service, shown};
+use crate::Shared;
+use crate::body::Strict;
+use crate::failure::Failure;
+use crate::given::Given;
+use crate::guard::Caller;
+
+pub(crate) async fn history(
+    State(api): State<Shared>,
+    Given(given): Given,
+) -> Result<Json<CodeHistory>, Failure> {
+    let manager = &service(&api)?.manager;
+    let query = CodeHistoryQuery::read(given)?;
+    let of = query.environment.map(|it| environment("environment", &it));
+    let limit = query.limit.unwrap_or(CODE_DEPLOYS).min(CODE_DEPLOYS_MAX);
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let all = manager
+        .history(of.transpose()?.as_ref(), query.before, limit)
+        .await?;
+    Ok(Json(CodeHistory {
+        items: all.into_iter().map(shown::whole).collect(),
+    }))
+}
+
+pub(crate) async fn list(
+    State(api): State<Shared>,
+    Given(mut given): Given,
+) -> Result<Json<CodeVersions>, Failure> {
+    let manager = &service(&api)?.manager;
+    let of = given.text("environment");
+    given.finish()?;
+    let pins = manager.pins().await?.into_iter();
+    let mut pins: HashMap<_, _> = pins.map(|pin| (pin.environment.clone(), pin)).collect();
+    let stored = manager.stored().await.map_err(refusal)?.into_iter();
+    let fitting = stored.filter(|it| of.as_ref().is_none_or(|of| it.environment.as_str() == of));
+    let items = fitting.map(|it| {
+        let pin = match it.is_live {
+            true => pins.remove(it.environment.as_str()),
+            false => None,
+        };
+        let lock = it.lock.as_ref();
+        CodeVersion {
+            environment: it.environment.to_string(),
+            version: it.signature.to_string(),
+            live: it.is_live,
+            pinned: pin.map(|pin| CodePin {
+                owner: pin.owner,
+                reason: pin.reason,
+                timestamp: Timestamp::from_ms(pin.pinned_ms),
+            }),
+            branch: lock.map(|lock| lock.control.branch.clone()),
+            control_commit: lock.map(|lock| lock.control.commit.clone()),
+            modules: lock.map_or(0, |lock| lock.modules.len()),
+        }
+    });
+    Ok(Json(CodeVersions {
+        items: items.collect(),
+    }))
+}
+
+pub(crate) async fn diff(
+    State(api): State<Shared>,
+    Given(given): Given,
+) -> Result<Json<CodeDiff>, Failure> {
+    let manager = &service(&api)?.manager;
+    let query = CodeDiffQuery::read(given)?;
+    let of = environment("environment", &query.environment)?;
+    let other = query
+        .to_environment
+        .as_deref()
+        .unwrap_or(&query.environment);
+    let other = environment("to_environment", other)?;
+    let from = version(manager, &of, query.from.as_deref()).await?;
+    let to = version(manager, &other, query.to.as_deref()).await?;
+    let compared = manager.diff((of, from.clone()), (other, to.clone())).await;
+    let (changes, files) = compared.map_err(refusal)?;
+    Ok(Json(CodeDiff {
+        from: from.to_string(),
+        to: to.to_string(),
+        changes: shown::changes(changes),
+        cut: files.cut,
+        files: files
+            .files
+            .into_iter()
+            .map(|file| CodeFileChange {
+                path: file.path,
+                change: kind(file.kind).to_owned(),
+            })
+            .collect(),
+    }))
+}
+
+fn kind(kind: FileChangeKind) -> &'static str {
+    match kind {
+        FileChangeKind::Added => "added",
+        FileChangeKind::Removed => "removed",
+        FileChangeKind::Changed => "changed",
+    }
+}
+
+pub(crate) async fn rollback(
+    State(api): State<Shared>,
+    caller: Caller,
+    Strict(command): Strict<CodeRollbackCommand>,
+) -> Result<Json<CodeDeployment>, Failure> {
+    may_deploy(&api, &caller, &command.environment)?;
+    let manager = &service(&api)?.manager;
+    let of = environment("environment", &command.environment)?;
+    let signature = match &command.version {
+        Some(digits) => version(manager, &of, Some(digits)).await?,
+        None => before(manager, &of).await?,
+    };
+    let action = Action::Rollback { signature };
+    switched(manager, of, action, &caller, command.reason).await
+}
+
+pub(crate) async fn promote(
+    State(api): State<Shared>,
+    caller: Caller,
+    Strict(command): Strict<CodePromoteCommand>,
+) -> Result<Json<CodeDeployment>, Failure> {
+    may_deploy(&api, &caller, &command.to)?;
+    let manager = &service(&api)?.manager;
+    let from = environment("from", &command.from)?;
+    let to = environment("to", &command.to)?;
+    let signature = version(manager, &from, command.version.as_deref()).await?;
+    let action = Action::Promote { from, signature };
+    switched(manager, to, action, &caller, command.reason).await
+}
+
+/// Does what needs no repository, so that it is over at once, and tells how it went.
+async fn switched(
+    manager: &CodeManager,
+    of: EnvironmentName,
+    action: Action,
+    caller: &Caller,
+    reason: String,
+) -> Result<Json<CodeDeployment>, Failure> {
+    let by = By {
+        owner: caller.0.login.clone(),
+        reason,
+    };
+    let wanted = vec![(of.clone(), action)];
+    let submitted = manager.submit(wanted, by).await.map_err(refusal)?;
+    let mut ends = submitted.ends.into_iter();
+    let end = match ends.next() {
+        Some(end) => end.await.ok(),
+        None => None,
+    };
+    let Some(deployment) = end else {
+        let msg = "the server is stopping; it does this after its next start";
+        return Err(ApiError::new(kinds::UNAVAILABLE, msg).into());
+    };
+    let shown = shown::whole(deployment);
+    let Some(error) = shown.error else {
+        return Ok(Json(shown));
+    };
+    let kind = match error.kind.as_str() {
+        code_manager::service::kinds::PINNED => kinds::PINNED,
+        _ => kinds::DEPLOY_FAILURE,
+    };
+    let refused = ApiError::new(kind, error.msg);
+    let refused = refused.with("environment", json!(of.as_str()));
+    Err(refused.with("id", json!(shown.id)).into())
+}
+
+/// The version that begins so; the live one if nothing is said.
+async fn version(
+    manager: &CodeManager,
+    of: &EnvironmentName,
+    digits: Option<&str>,
+) -> Result<Signature, Failure> {
+    match digits {
+        Some(digits) => manager.version(of, digits).await.map_err(refusal),
+        None => manager.versions().live(of).ok_or_else(|| {
+            let msg = format!("no version of {of} is live");
+            ApiError::new(kinds::UNKNOWN_VERSION, msg).into()
+        }),
+    }
+}
+
+/// The version that was live before this one.
+async fn before(manager: &CodeManager, of: &EnvironmentName) -> Result<Signature, Failure> {
+    let live = manager.versions().live(of);
+    let live = live.as_ref().map(Signature::as_str);
+    let limit = i64::try_from(CODE_DEPLOYS_MAX).unwrap_or(i64::MAX);
+    let history = manager.history(Some(of), None, limit).await?;
+    let made_live = history
+        .iter()
+        .find(|it| !it.dry_run && it.signature.as_deref() == live && it.before.as_deref() != live);
+    let before = made_live.and_then(|it| it.before.as_deref()?.parse().ok());
+    before.ok_or_else(|| {
+        let msg = format!(
+            "nothing is known to have been live in {of} before; name a version of those that are here"
+        );
+        ApiError::new(kinds::UNKNOWN_VERSION, msg).into()
+    })
+}
+
+pub(crate) async fn pin(
+    State(api): State<Shared>,
+    caller: Caller,
+    Strict(command): Strict<CodePinCommand>,
+) -> Result<Json<CodePinned>, Failure> {
+    may_deploy(&api, &caller, &command.environment)?;
+    let manager = &service(&api)?.manager;
+    let of = environment("environment", &command.environment)?;
+    let by = By {
+        owner: caller.0.login.clone(),
+        reason: command.reason,
+    };
+    let pin = manager.pin(&of, by).await.map_err(refusal)?;
+    Ok(Json(CodePinned {
+        environment: pin.environment,
+        version: Some(pin.signature),
+    }))
+}
+
+pub(crate) async fn unpin(
+    State(api): State<Shared>,
+    caller: Caller,
+    Strict(command): Strict<CodeUnpinCommand>,
+) -> Result<Json<CodePinned>, Failure> {
+    may_deploy(&api, &caller, &command.environment)?;
+    let manager = &service(&api)?.manager;
+    let of = environment("environment", &command.environment)?;
+    // Whether it was pinned does not matter: it is not, now.
+    manager.unpin(&of).await?;
+    Ok(Json(CodePinned {
+        environment: command.environment,
+        version: None,
+    }))
+}
+
+pub(crate) async fn collect(
+    State(api): State<Shared>,
+    caller: Caller,
+    Strict(command): Strict<CodeGcCommand>,
+) -> Result<Json<CodeCollected>, Failure> {
+    may_deploy(&api, &caller, "*")?;
+    let manager = &service(&api)?.manager;
+    let collected = manager.collect(command.dry_run).await.map_err(refusal)?;
+    let gone = collected
+        .versions
+        .into_iter()
+        .map(|(environment, version)| CodeGone {
+            environment: environment.to_string(),
+            version: version.to_string(),
+        });
+    Ok(Json(CodeCollected {
+        versions: gone.collect(),
+        objects: collected.objects,
+        bytes: collected.bytes,
+        left_bytes: collected.left_bytes,
+    }))
+}

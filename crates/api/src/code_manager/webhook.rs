@@ -1,0 +1,164 @@
+//! `POST webhook`: forges tell of pushes.
+//!
+//! The rules: who shows neither the secret nor a token with the right for the environment begins nothing;
+//! and what is begun stands in the audit first, like any command.
+
+use api_types::{ApiError, CodeDeploy, CodeWebhookQuery, CodeWebhookReply, kinds, routes};
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, Uri};
+use code_manager::EnvironmentName;
+use code_manager::push::{Host, Proof, Push, PushError};
+use code_manager::service::{Action, By};
+use serde_json::json;
+
+use super::{CodeService, may_deploy, refusal, service, shown};
+use crate::Shared;
+use crate::audit::{self, Origin};
+use crate::body;
+use crate::failure::Failure;
+use crate::given::Given;
+use crate::guard::{Caller, token};
+
+/// Who a webhook is from.
+enum From {
+    /// Somebody with a token.
+    Caller(Caller),
+    /// A forge that knows the secret.
+    Forge,
+}
+
+pub(crate) async fn webhook(
+    State(api): State<Shared>,
+    Given(given): Given,
+    request: Request,
+) -> Result<Json<CodeWebhookReply>, Failure> {
+    let service = service(&api)?;
+    let query = CodeWebhookQuery::read(given)?;
+    let (headers, uri) = (request.headers().clone(), request.uri().clone());
+    let origin = Origin::of(&request);
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let host = Host::of(query.kind.as_deref(), &header).map_err(misread)?;
+    let (_, bytes) = body::buffered(request, &api).await?;
+    let proof = service
+        .webhook_secret
+        .as_ref()
+        .map_or(Proof::Absent, |secret| secret.check(host, &header, &bytes));
+    let from = sender(&api, proof, &headers, &uri).await?;
+    let pushes = host.read(&header, &bytes).map_err(misread)?;
+    let wanted = wanted(service, &pushes, query.prefix.as_deref());
+    if let From::Caller(caller) = &from {
+        for (environment, _) in &wanted {
+            may_deploy(&api, caller, environment.as_str())?;
+        }
+    }
+    if wanted.is_empty() {
+        return Ok(Json(reply(Vec::new())));
+    }
+    if let (From::Forge, Some(delivery)) = (&from, host.delivery(&header)) {
+        first_time(service, delivery)?;
+    }
+    let forge = format!("webhook of {host}");
+    let by = By {
+        owner: from
+            .caller()
+            .map_or(&forge, |caller| &caller.0.login)
+            .clone(),
+        reason: String::new(),
+    };
+    let names = wanted.iter().map(|(name, _)| name.as_str()).collect();
+    let route = &routes::CODE_WEBHOOK;
+    let intent = audit::by_hook(&api, route, &origin, from.caller(), (forge, names)).await?;
+    let submitted = service.manager.submit(wanted, by).await.map_err(refusal);
+    intent.finish(audit::of_hook(&submitted)).await;
+    let deploys = submitted?.deployments.into_iter().map(shown::queued);
+    Ok(Json(reply(deploys.collect())))
+}
+
+fn reply(deploys: Vec<CodeDeploy>) -> CodeWebhookReply {
+    CodeWebhookReply {
+        status: "OK".to_owned(),
+        deploys,
+    }
+}
+
+async fn sender(
+    api: &Shared,
+    proof: Proof,
+    headers: &HeaderMap,
+    uri: &Uri,
+) -> Result<From, Failure> {
+    let (kind, msg) = match (proof, token(headers, uri)) {
+        (Proof::Right, _) => return Ok(From::Forge),
+        (Proof::Absent, Some(token)) => {
+            return Ok(From::Caller(Caller(api.access.authenticate(&token).await?)));
+        }
+        (Proof::Wrong, _) => (
+            kinds::WEBHOOK_UNSIGNED,
+            "the signature or secret of the webhook is wrong: give the forge the secret that is in \
+             code.webhook_secret_file of the server",
+        ),
+        (Proof::Absent, None) => (
+            kinds::UNAUTHENTICATED,
+            "the webhook shows no signature that could be checked, and no token: set \
+             code.webhook_secret_file of the server and the same secret at the forge, or add ?token= \
+             to the webhook's address",
+        ),
+    };
+    Err(ApiError::new(kind, msg).into())
+}
+
+/// What to do: a branch that is said to be gone is taken away only if the sources say so, too.
+fn wanted(
+    service: &CodeService,
+    pushes: &[Push],
+    prefix: Option<&str>,
+) -> Vec<(EnvironmentName, Action)> {
+    let each = pushes.iter().flat_map(|push| {
+        let action = match push.is_gone {
+            true => Action::Remove,
+            false => Action::Deploy { dry_run: false },
+        };
+        let names = service.manager.environments_of(&push.branch, prefix);
+        names.into_iter().map(move |name| (name, action.clone()))
+    });
+    each.collect()
+}
+
+fn first_time(service: &CodeService, delivery: &str) -> Result<(), Failure> {
+    let is_first = {
+        let mut deliveries = service.deliveries.lock();
+        deliveries
+            .as_mut()
+            .map_or(true, |deliveries| deliveries.take(delivery))
+    };
+    match is_first {
+        true => Ok(()),
+        false => {
+            let msg = "this delivery was taken before; to deploy again, push, or ask for deploys";
+            let refused = ApiError::new(kinds::WEBHOOK_REPLAYED, msg);
+            Err(refused.with("delivery", json!(delivery)).into())
+        }
+    }
+}
+
+fn misread(error: PushError) -> Failure {
+    let said = error.to_string();
+    match error {
+        PushError::Host => ApiError::new(kinds::WEBHOOK_TYPE, said)
+            .with("types", json!(code_manager::push::TYPES))
+            .into(),
+        PushError::Body { .. } => ApiError::new(kinds::WEBHOOK_BODY, said).into(),
+    }
+}
+
+// === impl From ===
+
+impl From {
+    fn caller(&self) -> Option<&Caller> {
+        match self {
+            Self::Caller(caller) => Some(caller),
+            Self::Forge => None,
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! What forges tell of a push: [`Host`], [`Push`]; and whether it is they who tell: [`Proof`].
+//!
+//! Without I/O. The rules that must hold: nothing of a message is believed but which branches to look at;
+//! what they are at, and whether they are gone, the repository itself is asked.
+
+mod deliveries;
+mod payload;
+mod proof;
+
+use std::fmt;
+use std::str::FromStr;
+
+pub use deliveries::Deliveries;
+pub use proof::{Proof, Secret, SecretError};
+
+/// A kind of forge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Host {
+    /// GitHub, and Enterprise.
+    GitHub,
+    /// GitLab.
+    GitLab,
+    /// Gitea and Forgejo.
+    Gitea,
+    /// Bitbucket Cloud.
+    Bitbucket,
+    /// Bitbucket Server and Data Center.
+    BitbucketServer,
+    /// Azure DevOps and Team Foundation Server.
+    Azure,
+}
+
+/// A branch that was pushed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Push {
+    /// Its name.
+    pub branch: String,
+    /// Whether it is said to be gone.
+    pub is_gone: bool,
+}
+
+/// Why a message is not understood.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PushError {
+    /// Neither the type nor the headers say whose it is.
+    #[error(
+        "the type of the webhook is not known: it is {TYPES}, or left away where the headers say it"
+    )]
+    Host,
+    /// The body.
+    #[error("this is no message of {host}: {what}")]
+    Body {
+        /// Of whom.
+        host: Host,
+        /// What is wrong.
+        what: String,
+    },
+}
+
+/// What `type` may be.
+pub const TYPES: &str =
+    "github, gitlab, gitea, forgejo, bitbucket, bitbucket-server, stash, tfs-git or azure-devops";
+
+/// A header of a message, by its name in small letters.
+pub type Header<'a> = dyn Fn(&str) -> Option<&'a str> + 'a;
+
+// === impl Host ===
+
+impl Host {
+    /// As the type says, or else the headers.
+    pub fn of(kind: Option<&str>, header: &Header<'_>) -> Result<Self, PushError> {
+        if let Some(kind) = kind {
+            return kind.parse();
+        }
+        let has = |name: &str| header(name).is_some();
+        // Gitea and Forgejo send GitHub's headers, too.
+        if has("x-gitea-event") || has("x-forgejo-event") {
+            return Ok(Self::Gitea);
+        }
+        if has("x-github-event") {
+            return Ok(Self::GitHub);
+        }
+        if has("x-gitlab-event") {
+            return Ok(Self::GitLab);
+        }
+        match header("x-event-key") {
+            Some("repo:push") => Ok(Self::Bitbucket),
+            Some("repo:refs_changed" | "diagnostics:ping") => Ok(Self::BitbucketServer),
+            _ => Err(PushError::Host),
+        }
+    }
+
+    /// The branches that a message tells of; none: it tells of something else.
+    pub fn read(self, header: &Header<'_>, body: &[u8]) -> Result<Vec<Push>, PushError> {
+        payload::read(self, header, body)
+    }
+
+    /// What names this delivery, so that it is known when it comes again.
+    pub fn delivery<'a>(self, header: &Header<'a>) -> Option<&'a str> {
+        match self {
+            Self::GitHub => header("x-github-delivery"),
+            Self::Gitea => header("x-gitea-delivery").or_else(|| header("x-forgejo-delivery")),
+            Self::GitLab => header("x-gitlab-event-uuid"),
+            Self::Bitbucket => header("x-request-uuid"),
+            Self::BitbucketServer => header("x-request-id"),
+            Self::Azure => None,
+        }
+    }
+}
+
+impl FromStr for Host {
+    type Err = PushError;
+
+    fn from_str(text: &str) -> Result<Self, PushError> {
+        match text {
+            "github" => Ok(Self::GitHub),
+            "gitlab" => Ok(Self::GitLab),
+            "gitea" | "forgejo" => Ok(Self::Gitea),
+            "bitbucket" => Ok(Self::Bitbucket),
+            "bitbucket-server" | "stash" => Ok(Self::BitbucketServer),
+            "tfs-git" | "azure-devops" => Ok(Self::Azure),
+            _ => Err(PushError::Host),
+        }
+    }
+}
+
+impl fmt::Display for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::GitHub => "GitHub",
+            Self::GitLab => "GitLab",
+            Self::Gitea => "Gitea",
+            Self::Bitbucket => "Bitbucket",
+            Self::BitbucketServer => "Bitbucket Server",
+            Self::Azure => "Azure DevOps",
+        })
+    }
+}

@@ -1,0 +1,197 @@
+//! Whether a message comes from who knows the secret: [`Proof`].
+//!
+//! GitHub, Gitea, Forgejo and Bitbucket sign the body with HMAC-SHA-256; GitLab sends the secret in a
+//! header, Azure DevOps as the password of basic authentication. The rule that must hold: comparing takes
+//! as long for a wrong secret as for the right one.
+
+use aws_lc_rs::{constant_time, hmac};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use secrecy::{ExposeSecret as _, SecretString};
+
+use super::{Header, Host};
+use crate::defaults::SECRET_BYTES;
+
+/// What forges and this server know, and nobody else.
+#[derive(Clone, Debug)]
+pub struct Secret(SecretString);
+
+/// A secret that anybody could guess.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the secret of webhooks must have at least {SECRET_BYTES} characters")]
+pub struct SecretError;
+
+/// What a message shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// Who sent it knows the secret.
+    Right,
+    /// Who sent it does not.
+    Wrong,
+    /// It shows nothing.
+    Absent,
+}
+
+// === impl Secret ===
+
+impl Secret {
+    /// White space around it is none of it: files end in a newline.
+    pub fn new(text: &str) -> Result<Self, SecretError> {
+        let text = text.trim();
+        match text.len() >= SECRET_BYTES {
+            true => Ok(Self(text.to_owned().into())),
+            false => Err(SecretError),
+        }
+    }
+
+    /// Whether who sent this knows it.
+    pub fn check(&self, host: Host, header: &Header<'_>, body: &[u8]) -> Proof {
+        let shown = match host {
+            Host::GitHub => header("x-hub-signature-256").map(|it| self.signs(it, body)),
+            Host::Gitea => header("x-gitea-signature")
+                .or_else(|| header("x-forgejo-signature"))
+                .or_else(|| header("x-hub-signature-256"))
+                .map(|it| self.signs(it, body)),
+            Host::Bitbucket | Host::BitbucketServer => {
+                header("x-hub-signature").map(|it| self.signs(it, body))
+            }
+            Host::GitLab => header("x-gitlab-token").map(|it| self.is(it.as_bytes())),
+            Host::Azure => header("authorization").and_then(|it| self.is_password(it)),
+        };
+        match shown {
+            Some(true) => Proof::Right,
+            Some(false) => Proof::Wrong,
+            None => Proof::Absent,
+        }
+    }
+
+    /// `sha256=` and 64 hexadecimal digits, or the digits alone.
+    fn signs(&self, signature: &str, body: &[u8]) -> bool {
+        let digits = signature.strip_prefix("sha256=").unwrap_or(signature);
+        let Some(tag) = bytes_of(digits) else {
+            return false;
+        };
+        let key = hmac::Key::new(hmac::HMAC_SHA256, self.0.expose_secret().as_bytes());
+        hmac::verify(&key, body, &tag).is_ok()
+    }
+
+    /// Hashed first, so that not even the length is told by the time it takes.
+    fn is(&self, shown: &[u8]) -> bool {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, b"compare");
+        let [own, shown] =
+            [self.0.expose_secret().as_bytes(), shown].map(|it| hmac::sign(&key, it));
+        constant_time::verify_slices_are_equal(own.as_ref(), shown.as_ref()).is_ok()
+    }
+
+    /// Somebody else's `Authorization`, such as a token's, shows nothing.
+    fn is_password(&self, authorization: &str) -> Option<bool> {
+        let encoded = authorization.strip_prefix("Basic ")?;
+        let decoded = STANDARD.decode(encoded.trim()).ok()?;
+        let colon = decoded.iter().position(|b| *b == b':')?;
+        Some(self.is(&decoded[colon + 1..]))
+    }
+}
+
+fn bytes_of(digits: &str) -> Option<Vec<u8>> {
+    let digits = digits.as_bytes();
+    if !digits.len().is_multiple_of(2) || !digits.iter().all(u8::is_ascii_hexdigit) {
+        return None;
+    }
+    let value = |digit: u8| {
+        (digit as char)
+            .to_digit(16)
+            .and_then(|it| u8::try_from(it).ok())
+    };
+    let pairs = digits.chunks_exact(2);
+    pairs
+        .map(|pair| Some(value(pair[0])? * 16 + value(pair[1])?))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // GitHub's own example: "Validating webhook deliveries" of its documentation.
+    const SECRET: &str = "It's a Secret to Everybody";
+    const BODY: &[u8] = b"Hello, World!";
+    const SIGNATURE: &str =
+        "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
+
+    fn check(host: Host, name: &'static str, value: &str, body: &[u8]) -> Proof {
+        let secret = Secret::new(SECRET).unwrap();
+        secret.check(host, &|asked: &str| (asked == name).then_some(value), body)
+    }
+
+    #[test]
+    fn a_signature_is_of_this_secret_and_this_body() {
+        let name = "x-hub-signature-256";
+        assert_eq!(check(Host::GitHub, name, SIGNATURE, BODY), Proof::Right);
+        assert_eq!(
+            check(Host::GitHub, name, SIGNATURE, b"Hello, World?"),
+            Proof::Wrong
+        );
+        assert_eq!(
+            check(Host::GitHub, "x-other", SIGNATURE, BODY),
+            Proof::Absent
+        );
+        for wrong in [
+            "",
+            "sha256=",
+            "sha256=75",
+            "sha1=757107",
+            "zz",
+            &SIGNATURE[..70],
+            "sha256=é7",
+        ] {
+            assert_eq!(
+                check(Host::GitHub, name, wrong, BODY),
+                Proof::Wrong,
+                "{wrong}"
+            );
+        }
+        let digits = &SIGNATURE[7..];
+        assert_eq!(
+            check(Host::Gitea, "x-gitea-signature", digits, BODY),
+            Proof::Right
+        );
+        assert_eq!(
+            check(Host::Bitbucket, "x-hub-signature", SIGNATURE, BODY),
+            Proof::Right
+        );
+        // What GitHub signs proves nothing to others.
+        assert_eq!(check(Host::GitLab, name, SIGNATURE, BODY), Proof::Absent);
+    }
+
+    #[test]
+    fn others_send_the_secret_itself() {
+        assert_eq!(
+            check(Host::GitLab, "x-gitlab-token", SECRET, b""),
+            Proof::Right
+        );
+        assert_eq!(
+            check(Host::GitLab, "x-gitlab-token", "it's", b""),
+            Proof::Wrong
+        );
+        let basic = format!("Basic {}", STANDARD.encode(format!("any:{SECRET}")));
+        assert_eq!(
+            check(Host::Azure, "authorization", &basic, b""),
+            Proof::Right
+        );
+        let basic = format!("Basic {}", STANDARD.encode("any:thing"));
+        assert_eq!(
+            check(Host::Azure, "authorization", &basic, b""),
+            Proof::Wrong
+        );
+        assert_eq!(
+            check(Host::Azure, "authorization", "Bearer x", b""),
+            Proof::Absent
+        );
+    }
+
+    #[test]
+    fn a_secret_is_not_too_short() {
+        assert!(Secret::new("  0123456789abcde \n").is_err());
+        assert!(Secret::new("0123456789abcdef\n").is_ok());
+    }
+}

@@ -1,7 +1,6 @@
-//! `puppet code` and `puppet app`: tools of Puppet Enterprise that there is nothing behind yet.
-//! Main type: [`Rest`].
+//! `puppet app`: a tool of Puppet Enterprise that there is nothing behind yet. Main type: [`Rest`].
 //!
-//! The rule: a script that calls one of them is told so at once, with exit code 2, and nothing else.
+//! The rule: a script that calls it is told so at once, with exit code 2, and nothing else.
 
 use std::ffi::OsString;
 
@@ -12,15 +11,6 @@ use crate::Failure;
 pub struct Rest {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
     rest: Vec<OsString>,
-}
-
-/// `code deploy`, `status`, `print-config`.
-pub(crate) fn code() -> Failure {
-    Failure::Usage(
-        "the server does not deploy code yet: on the machine with the environments, `tutti code deploy` \
-         does it with the settings of r10k"
-            .to_owned(),
-    )
 }
 
 /// `app show`.

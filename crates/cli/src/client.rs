@@ -6,6 +6,7 @@
 use std::error::Error as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use reqwest::{Method, RequestBuilder, Response, Url};
 use rustls_pki_types::pem::PemObject as _;
@@ -108,6 +109,17 @@ impl Client {
         body: &impl Serialize,
     ) -> Result<T, Failure> {
         decode(self.with_body(Method::POST, path, body).await?).await
+    }
+
+    /// A command whose answer may take its time.
+    pub(crate) async fn post_within<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        body: &impl Serialize,
+        timeout: Duration,
+    ) -> Result<T, Failure> {
+        let request = self.request(Method::POST, path)?.json(body);
+        decode(self.send(request.timeout(timeout)).await?).await
     }
 
     /// A command that is its path and nothing else.

@@ -8,6 +8,9 @@ pub(crate) const SERVICE_URL: &str = "https://localhost:8143";
 /// A command's answer waits for one commit and, for large scopes, for their resolution.
 pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
+/// A server waits 700 s for deployments before it answers that they go on.
+pub(crate) const DEPLOY_TIMEOUT: Duration = Duration::from_secs(720);
+
 /// The server is on the next machine or not there.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 

@@ -107,12 +107,8 @@ pub enum Command {
     Token(Over<rbac::token::Verb>),
     /// See, import and forget groups of users
     Group(Over<rbac::group::Verb>),
-    /// Deploy environments on this machine from control repositories, and go back to what was
-    #[command(subcommand)]
-    Code(code::Verb),
-    /// Deploy code through a server: not there yet
-    #[command(name = names::PUPPET_CODE, hide = true, disable_help_flag = true)]
-    PuppetCode(absent::Rest),
+    /// Deploy code from control repositories, see who deployed what, and go back
+    Code(Over<code::Verb>),
     /// Show applications: not there yet
     #[command(hide = true, disable_help_flag = true)]
     App(absent::Rest),
@@ -212,8 +208,7 @@ async fn done(command: Command, name: Name) -> Result<u8, Failure> {
         Command::Group(over) => Box::pin(rbac::group::run(over.verb, &over.connection)).await,
         Command::Lookup(options) => lookup::run(&options),
         Command::Validate(options) => validate::run(&options),
-        Command::Code(verb) => Box::pin(code::run(verb)).await,
-        Command::PuppetCode(_) => Err(absent::code()),
+        Command::Code(over) => Box::pin(code::run(over.verb, &over.connection, name)).await,
         Command::App(_) => Err(absent::app()),
     }
 }

@@ -27,9 +27,6 @@ pub fn of_links() -> Vec<String> {
     TOOLS.iter().map(|tool| format!("{PREFIX}{tool}")).collect()
 }
 
-/// What stands for `puppet code`.
-pub(crate) const PUPPET_CODE: &str = "puppet-code";
-
 /// The word for all of them, as in `tutti puppet job run`.
 const PUPPET: &str = "puppet";
 
@@ -43,10 +40,6 @@ pub fn read(arguments: impl IntoIterator<Item = OsString>) -> (Name, Vec<OsStrin
         arguments.remove(0);
     } else {
         return (Name::Tutti, arguments);
-    }
-    // It talks to a server's code manager, which is not there yet; `tutti code` is another verb.
-    if let Some(tool) = arguments.get_mut(1).filter(|tool| *tool == "code") {
-        *tool = PUPPET_CODE.into();
     }
     // The version is that of the program, not of the tool.
     if arguments.get(2).is_some_and(|word| word == "--version") {
@@ -76,10 +69,9 @@ mod tests {
     fn every_tool_of_puppet_enterprise_has_its_name() {
         for tool in TOOLS {
             let program = format!("/opt/puppetlabs/bin/puppet-{tool}");
-            let verb = if tool == "code" { PUPPET_CODE } else { tool };
             let expected = (
                 Name::Puppet,
-                vec!["puppet".to_owned(), verb.to_owned(), "x".to_owned()],
+                vec!["puppet".to_owned(), tool.to_owned(), "x".to_owned()],
             );
             assert_eq!(called(&[&program, "x"]), expected);
             assert_eq!(called(&["tutti", "puppet", tool, "x"]), expected);

@@ -1,233 +1,140 @@
 //! `tutti code deploy`. Main function: [`run`].
 
-use std::time::Instant;
+use api_types::{CodeDeploy, CodeDeploysCommand};
 
-use code_manager::source::{Environments, Found};
-use code_manager::{Built, Deployer, Round};
-use serde_json::{Value, json};
-
-use super::settings::{Place, chain};
-use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, terminal};
+use super::CODE_MANAGER;
+use super::local::settings::Place;
+use super::shown::{changes, notes, short};
+use crate::client::Client;
+use crate::defaults::DEPLOY_TIMEOUT;
+use crate::shown::json;
+use crate::terminal::harmless;
+use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, Name, terminal};
 
 /// What is deployed.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
-  tutti code deploy production
+  tutti code deploy production --reason 'the new web tier'
   tutti code deploy --all
   tutti code deploy feature_x --dry-run
-  tutti code deploy --all --format json | jq -r '.[] | select(.status == \"failed\") | .error'
+  tutti code deploy --all --format json | jq -r '.[] | select(.status == \"failed\") | .error.msg'
+  tutti code deploy production --local --r10k-config /etc/puppetlabs/r10k/r10k.yaml
 
-Exit codes: 0 everything is live that was asked for; 1 something is not; 2 the settings cannot be used.")]
+Exit codes: 0 everything is live that was asked for, or is under way with --no-wait; 1 something is not;
+2 nothing was asked for, since the settings or the server's answer do not allow it.")]
 pub struct Options {
     /// Environments, as branches are called there
     #[arg(value_name = "ENVIRONMENT", required_unless_present = "all")]
-    environments: Vec<String>,
+    pub(super) environments: Vec<String>,
     /// All environments; those whose branches are gone go too
     #[arg(long, conflicts_with = "environments")]
-    all: bool,
+    pub(super) all: bool,
     /// Make the versions and look at them, but switch to none
     #[arg(long)]
-    dry_run: bool,
+    pub(super) dry_run: bool,
+    /// Do not wait until it is over
+    #[arg(long, conflicts_with = "local")]
+    no_wait: bool,
+    /// Wait until it is over: puppet-code does not without it, tutti does anyhow
+    #[arg(long, short, hide = true, conflicts_with = "no_wait")]
+    wait: bool,
+    /// Why, for the history
+    #[arg(
+        long,
+        default_value = "",
+        hide_default_value = true,
+        conflicts_with = "local"
+    )]
+    reason: String,
     /// How to print
     #[arg(long, value_enum, default_value = "human")]
-    format: Format,
+    pub(super) format: Format,
     #[command(flatten)]
-    place: Place,
+    pub(super) place: Place,
 }
 
-/// What became of an environment.
-struct Ended {
-    environment: String,
-    outcome: Result<Live, String>,
-    seconds: f64,
-}
+// === impl Options ===
 
-struct Live {
-    built: Built,
-    /// Whether it was live before.
-    was_live: bool,
-    notes: Vec<String>,
-}
-
-pub(super) async fn run(options: &Options) -> Result<u8, Failure> {
-    let deployer = options.place.open()?;
-    let round = deployer.round();
-    let environments = deployer
-        .environments(&round)
-        .await
-        .map_err(|error| Failure::Usage(chain(&error)))?;
-    for refused in &environments.refused {
-        anstream::eprintln!("{} {refused}", terminal::warn("warning:"));
+impl Options {
+    pub(super) fn is_local(&self) -> bool {
+        self.place.local
     }
-    let mut all = Vec::new();
-    for (name, found) in wanted(options, &environments) {
-        let began = Instant::now();
-        let outcome = match found {
-            Some(found) => deploy(options, &deployer, found, &round).await,
-            None => Err("no branch of any source has this name".to_owned()),
-        };
-        let ended = Ended {
-            environment: name,
-            outcome,
-            seconds: began.elapsed().as_secs_f64(),
-        };
-        if options.format == Format::Human {
-            ended.print(options.dry_run);
-        }
-        all.push(ended);
-    }
-    let removed = match options.all && !options.dry_run {
-        true => remove(&deployer, &environments)?,
-        false => Vec::new(),
+}
+
+pub(super) async fn run(options: &Options, client: &Client, name: Name) -> Result<u8, Failure> {
+    let command = CodeDeploysCommand {
+        environments: options.environments.clone(),
+        deploy_all: options.all,
+        wait: match name {
+            Name::Tutti => !options.no_wait,
+            Name::Puppet => options.wait,
+        },
+        dry_run: options.dry_run,
+        reason: options.reason.clone(),
     };
-    match options.format {
-        Format::Json => say!(
-            "{:#}",
-            json!(all.iter().map(Ended::json).collect::<Vec<_>>())
-        ),
-        Format::Human => {
-            for name in removed {
-                say!(
-                    "- {name}: its branch is gone, and so is the environment; its versions are kept"
-                );
-            }
-        }
+    let told = client.post_within(&CODE_MANAGER, &command, DEPLOY_TIMEOUT);
+    let deploys: Vec<CodeDeploy> = told.await?;
+    match (options.format, name) {
+        (Format::Human, Name::Tutti) => deploys.iter().for_each(|it| print(it, options.dry_run)),
+        _ => json(&deploys),
     }
-    let failed = all.iter().any(|ended| ended.outcome.is_err());
-    Ok(if failed {
-        EXIT_NODES_FAILED
-    } else {
-        EXIT_SUCCESS
+    let is_well = deploys.iter().all(|deploy| deploy.status != "failed");
+    Ok(match is_well {
+        true => EXIT_SUCCESS,
+        false => EXIT_NODES_FAILED,
     })
 }
 
-fn wanted<'f>(
-    options: &Options,
-    environments: &'f Environments,
-) -> Vec<(String, Option<&'f Found>)> {
-    let found = &environments.found;
-    if options.all {
-        return found
-            .iter()
-            .map(|(name, found)| (name.to_string(), Some(found)))
-            .collect();
+fn print(deploy: &CodeDeploy, is_dry: bool) {
+    let name = terminal::name(harmless(&deploy.environment));
+    match deploy.status.as_str() {
+        "complete" => complete(&name, deploy, is_dry),
+        "failed" => {
+            say!(
+                "{} {name}: not deployed, and as it was before",
+                terminal::bad("✗")
+            );
+            let said = deploy.error.as_ref().map_or("", |error| &error.msg);
+            said.lines().for_each(|line| say!("    {}", harmless(line)));
+        }
+        other => {
+            let id = deploy.id.map_or_else(String::new, |id| format!(" as {id}"));
+            say!(
+                "… {name}: {}{id}; `tutti code status` tells how it ends",
+                harmless(other)
+            );
+        }
     }
-    let by_name = |name: &String| name.parse().ok().and_then(|parsed| found.get(&parsed));
-    options
-        .environments
-        .iter()
-        .map(|name| (name.clone(), by_name(name)))
-        .collect()
 }
 
-async fn deploy(
-    options: &Options,
-    deployer: &Deployer,
-    found: &Found,
-    round: &Round,
-) -> Result<Live, String> {
-    let said = |error: &dyn std::error::Error| chain(error);
-    let built = deployer
-        .build(found, round)
-        .await
-        .map_err(|error| said(&error))?;
-    let before = deployer.versions().live(&found.environment);
-    let was_live = before.as_ref() == Some(&built.signature);
-    let mut notes: Vec<String> = built
-        .given_way
-        .iter()
-        .map(|path| {
-            format!("{path} of the control repository is left out: a module of the Puppetfile stands there")
-        })
-        .chain(built.notes.iter().cloned())
-        .collect();
-    if !was_live && !options.dry_run {
-        let switched = deployer.switch(&built.environment, &built.signature).await;
-        let switched = switched.map_err(|error| said(&error))?;
-        notes.extend(
-            switched
-                .moved_aside
-                .map(|path| format!("what stood there before is in {}", path.display())),
+fn complete(name: &str, deploy: &CodeDeploy, is_dry: bool) {
+    let Some(told) = &deploy.deployment else {
+        say!("{} {name}", terminal::good("✓"));
+        return;
+    };
+    let version = told.version.as_deref().map(short);
+    let version = version.filter(|_| told.action != "remove");
+    let Some(version) = version else {
+        say!(
+            "{} {name}: its branch is gone, and so is the environment; its versions are kept",
+            terminal::good("-")
         );
+        return notes(told);
+    };
+    let what = match (told.version == told.version_before, is_dry) {
+        (true, _) => "is live already",
+        (false, true) => "could go live",
+        (false, false) => "is live",
+    };
+    let commit = told.control_commit.as_deref().map_or("", short);
+    let modules = told.modules;
+    say!(
+        "{} {name}: {version} {what} (commit {commit}, {modules} modules)",
+        terminal::good("✓")
+    );
+    // Where there was nothing, all is new.
+    if told.version_before.is_some() {
+        changes(told.changes.as_ref());
     }
-    Ok(Live {
-        built,
-        was_live,
-        notes,
-    })
-}
-
-/// Takes away what has no branch any more. All sources were asked, else nobody would be here.
-fn remove(deployer: &Deployer, environments: &Environments) -> Result<Vec<String>, Failure> {
-    let versions = deployer.versions();
-    let failed = |error: &dyn std::error::Error| Failure::Usage(chain(error));
-    let live = versions.environments().map_err(|error| failed(&error))?;
-    let mut removed = Vec::new();
-    for (name, _) in live {
-        if !environments.found.contains_key(&name) {
-            versions.remove(&name).map_err(|error| failed(&error))?;
-            removed.push(name.to_string());
-        }
-    }
-    Ok(removed)
-}
-
-// === impl Ended ===
-
-impl Ended {
-    fn print(&self, is_dry: bool) {
-        let (name, seconds) = (&self.environment, self.seconds);
-        match &self.outcome {
-            Ok(live) => {
-                let what = match (live.was_live, is_dry) {
-                    (true, _) => "is live already",
-                    (false, true) => "could go live",
-                    (false, false) => "is live",
-                };
-                let modules = live.built.lock.modules.len();
-                say!(
-                    "{} {name}: {} {what} (commit {}, {modules} modules, {seconds:.2} s)",
-                    terminal::good("✓"),
-                    short(live.built.signature.as_str()),
-                    short(&live.built.lock.control.commit),
-                );
-                live.notes.iter().for_each(|note| say!("    {note}"));
-            }
-            Err(error) => {
-                say!(
-                    "{} {name}: not deployed, and as it was before",
-                    terminal::bad("✗")
-                );
-                error.lines().for_each(|line| say!("    {line}"));
-            }
-        }
-    }
-
-    fn json(&self) -> Value {
-        match &self.outcome {
-            Ok(live) => json!({
-                "environment": self.environment,
-                "status": if live.was_live { "unchanged" } else { "complete" },
-                "deploy-signature": live.built.signature.as_str(),
-                "lock": live.built.lock,
-                "notes": live.notes,
-                "seconds": self.seconds,
-            }),
-            Err(error) => json!({
-                "environment": self.environment,
-                "status": "failed",
-                "error": {
-                    "kind": "puppetlabs.code-manager/deploy-failure",
-                    "msg": error,
-                    "details": {},
-                },
-                "seconds": self.seconds,
-            }),
-        }
-    }
-}
-
-/// The first digits: enough for people.
-pub(super) fn short(digits: &str) -> &str {
-    digits.get(..10).unwrap_or(digits)
+    notes(told);
 }

@@ -1,141 +1,74 @@
-//! `tutti code versions`, `tutti code rollback`. Main functions: [`run`], [`rollback`].
+//! `tutti code versions`. Main function: [`run`].
 
-use code_manager::version::Versions;
-use code_manager::{EnvironmentName, Lock, Signature};
-use serde_json::json;
+use api_types::{CodeVersion, CodeVersions};
 
-use super::deploy::short;
-use super::settings::{Place, chain};
-use crate::{EXIT_SUCCESS, Failure, Format, table, terminal};
+use super::CODE;
+use super::local::settings::Place;
+use super::shown::short;
+use crate::client::Client;
+use crate::shown::json;
+use crate::terminal::{self, harmless};
+use crate::{EXIT_SUCCESS, Failure, Format, table};
 
 /// Which versions are listed.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   tutti code versions
-  tutti code versions production --format json | jq '.[] | select(.live)'")]
+  tutti code versions production --format json | jq '.items[] | select(.live)'
+  tutti code versions --local --r10k-config r10k.yaml")]
 pub struct Options {
     /// Only of this environment
     #[arg(value_name = "ENVIRONMENT")]
-    environment: Option<String>,
+    pub(super) environment: Option<String>,
     /// How to print
     #[arg(long, value_enum, default_value = "human")]
-    format: Format,
+    pub(super) format: Format,
     #[command(flatten)]
-    place: Place,
+    pub(super) place: Place,
 }
 
-/// Which version is made live.
-#[derive(Debug, clap::Args)]
-#[command(after_long_help = "Examples:
-  tutti code versions production
-  tutti code rollback production 3f2a9c
+// === impl Options ===
 
-It takes as long as one rename. The next `tutti code deploy` brings what the branch has.")]
-pub struct Rollback {
-    /// The environment
-    #[arg(value_name = "ENVIRONMENT")]
-    environment: String,
-    /// The version, or the first digits of it
-    #[arg(value_name = "VERSION")]
-    version: String,
-    #[command(flatten)]
-    place: Place,
-}
-
-/// A version that is here.
-struct Version {
-    environment: EnvironmentName,
-    signature: Signature,
-    is_live: bool,
-    lock: Option<Lock>,
-}
-
-pub(super) fn run(options: &Options) -> Result<u8, Failure> {
-    let mut all = all(&options.place.look()?)?;
-    if let Some(wanted) = &options.environment {
-        all.retain(|version| version.environment.as_str() == wanted);
+impl Options {
+    pub(super) fn is_local(&self) -> bool {
+        self.place.local
     }
-    match options.format {
-        Format::Json => {
-            let shown = all.iter().map(|version| {
-                json!({
-                    "environment": version.environment.as_str(),
-                    "deploy-signature": version.signature.as_str(),
-                    "live": version.is_live,
-                    "lock": version.lock,
-                })
-            });
-            say!("{:#}", json!(shown.collect::<Vec<_>>()));
-        }
-        Format::Human => {
-            let rows = all.iter().map(row).collect();
-            table::print(
-                &["ENVIRONMENT", "VERSION", "", "COMMIT", "BRANCH", "MODULES"],
-                rows,
-            );
-        }
-    }
-    Ok(EXIT_SUCCESS)
 }
 
-fn row(version: &Version) -> Vec<String> {
-    let control = version.lock.as_ref().map(|lock| &lock.control);
-    let modules = version
-        .lock
-        .as_ref()
-        .map(|lock| lock.modules.len().to_string());
-    vec![
-        version.environment.to_string(),
-        short(version.signature.as_str()).to_owned(),
-        if version.is_live {
-            "live".to_owned()
-        } else {
-            String::new()
-        },
-        control.map_or_else(String::new, |control| short(&control.commit).to_owned()),
-        control.map_or_else(String::new, |control| control.branch.clone()),
-        modules.unwrap_or_default(),
-    ]
-}
-
-fn all(versions: &Versions) -> Result<Vec<Version>, Failure> {
-    let all = versions
-        .all()
-        .map_err(|error| Failure::Usage(chain(&error)))?;
-    Ok(all
+pub(super) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
+    let path: Vec<&str> = CODE.into_iter().chain(["versions"]).collect();
+    let environment = options.environment.as_deref();
+    let query: Vec<_> = environment
+        .map(|it| ("environment", it))
         .into_iter()
-        .map(|(environment, signature)| Version {
-            is_live: versions.live(&environment).as_ref() == Some(&signature),
-            lock: versions.lock(&environment, &signature),
-            environment,
-            signature,
-        })
-        .collect())
+        .collect();
+    let versions: CodeVersions = client.get(&path, &query).await?;
+    match options.format {
+        Format::Json => json(&versions),
+        Format::Human => {
+            let heading = ["ENVIRONMENT", "VERSION", "", "COMMIT", "BRANCH", "MODULES"];
+            table::print(&heading, versions.items.iter().map(row).collect());
+        }
+    }
+    Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn rollback(options: &Rollback) -> Result<u8, Failure> {
-    let deployer = options.place.open()?;
-    let mut fitting = all(deployer.versions())?;
-    fitting.retain(|version| {
-        version.environment.as_str() == options.environment
-            && version.signature.as_str().starts_with(&options.version)
-    });
-    let [version] = fitting.as_slice() else {
-        let count = fitting.len();
-        return Err(Failure::Usage(format!(
-            "{count} versions of {} begin with {}; `tutti code versions {}` lists them",
-            options.environment, options.version, options.environment
-        )));
+fn row(version: &CodeVersion) -> Vec<String> {
+    let state = match (version.live, &version.pinned) {
+        (true, Some(pin)) => format!("live, pinned by {}", harmless(&pin.owner)),
+        (true, None) => "live".to_owned(),
+        (false, _) => String::new(),
     };
-    let switched = deployer
-        .switch(&version.environment, &version.signature)
-        .await;
-    switched.map_err(|error| Failure::Usage(chain(&error)))?;
-    say!(
-        "{} {}: {} is live",
-        terminal::good("✓"),
-        version.environment,
-        short(version.signature.as_str())
-    );
-    Ok(EXIT_SUCCESS)
+    vec![
+        terminal::name(harmless(&version.environment)),
+        short(&version.version).to_owned(),
+        state,
+        version
+            .control_commit
+            .as_deref()
+            .map_or("", short)
+            .to_owned(),
+        harmless(version.branch.as_deref().unwrap_or_default()),
+        version.modules.to_string(),
+    ]
 }

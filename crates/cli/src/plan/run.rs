@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use api_types::{
-    EnvironmentPlanRunCommand, Object, PlanDetail, PlanName, PlanNoop, PlanParam, PlanRunCommand,
+    EnvironmentPlanRunCommand, Object, PlanCode, PlanDetail, PlanName, PlanNoop, PlanParam,
+    PlanRunCommand,
 };
 
 use super::follow;
@@ -40,6 +41,10 @@ pub struct Options {
         default_missing_value = "show"
     )]
     noop: Option<Noop>,
+    /// Which code the plan reads: the version that is live when it starts, or always the one that is live
+    /// [default: as the server is configured]
+    #[arg(long, value_enum, value_name = "WHICH")]
+    code: Option<Code>,
     /// Why; kept with the plan job
     #[arg(long)]
     description: Option<String>,
@@ -58,6 +63,24 @@ enum Noop {
     Show,
     /// Tasks that support it run in noop mode
     Run,
+}
+
+/// Which code a plan reads.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Code {
+    /// What is live when it starts
+    Pinned,
+    /// What is live whenever it reads something
+    Latest,
+}
+
+impl From<Code> for PlanCode {
+    fn from(code: Code) -> Self {
+        match code {
+            Code::Pinned => Self::Pinned,
+            Code::Latest => Self::Latest,
+        }
+    }
 }
 
 impl Noop {
@@ -85,6 +108,7 @@ pub(super) async fn run(options: Options, client: &Client) -> Result<u8, Failure
         userdata: Object::new(),
         timeout: options.timeout,
         noop: Noop::asked(options.noop),
+        code: options.code.map(Into::into),
     };
     let number = started(client, command, nodes).await?.name;
     if options.no_wait {
@@ -140,6 +164,7 @@ async fn started(
         userdata: command.userdata,
         timeout: command.timeout,
         noop: command.noop,
+        code: command.code,
     };
     client.post(&path("environment_plan_run"), &command).await
 }

@@ -1,6 +1,7 @@
 //! Verbs against a server that says what the test wants.
 
 mod access;
+mod code;
 mod completions;
 mod fake;
 mod help;

@@ -89,12 +89,7 @@ fn wrong_usage_is_refused_under_the_name_that_was_called() {
 #[tokio::test]
 async fn what_is_not_there_yet_says_so_and_asks_nobody() {
     let fake = Fake::start(Vec::new()).await;
-    for line in [
-        "puppet-code deploy --all --wait",
-        "puppet-code status",
-        "puppet-app show",
-        "puppet-app --help",
-    ] {
+    for line in ["puppet-app show", "puppet-app --help"] {
         let ran = fake.run_alone(&words(line)).await;
         assert_eq!((ran.code, ran.printed.as_str()), (2, ""), "{line}");
         assert!(ran.error.contains("yet"), "{}", ran.error);

@@ -10,16 +10,25 @@ use crate::{Failure, terminal};
 /// r10k's settings, and what is kept.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Place {
-    /// The settings of r10k: sources, git, deploy
+    /// On this machine, without a server: for who has r10k and no Tutti server
+    #[arg(long)]
+    pub(in crate::code) local: bool,
+    /// With --local: the settings of r10k: sources, git, deploy
     #[arg(
         long,
         value_name = "FILE",
+        requires = "local",
         default_value = "/etc/puppetlabs/r10k/r10k.yaml"
     )]
     r10k_config: PathBuf,
-    /// Where copies of repositories, files and versions are kept; others must be able to read it, the
-    /// puppetserver among them
-    #[arg(long, value_name = "DIR", default_value = "/opt/puppetlabs/tutti/code")]
+    /// With --local: where copies of repositories, files and versions are kept; others must be able to read
+    /// it, the puppetserver among them
+    #[arg(
+        long,
+        value_name = "DIR",
+        requires = "local",
+        default_value = "/opt/puppetlabs/tutti/code"
+    )]
     directory: PathBuf,
 }
 

@@ -1,0 +1,59 @@
+//! `tutti code diff`. Main function: [`run`].
+
+use api_types::CodeDiff;
+
+use super::CODE;
+use super::shown::{changes, short};
+use crate::client::Client;
+use crate::shown::json;
+use crate::terminal::harmless;
+use crate::{EXIT_SUCCESS, Failure, Format};
+
+/// Of what.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "Examples:
+  tutti code diff production 3f2a9c
+  tutti code diff production 3f2a9c 77b01e
+  tutti code diff staging --with production")]
+pub struct Options {
+    /// The environment
+    #[arg(value_name = "ENVIRONMENT")]
+    environment: String,
+    /// The first digits of a version [default: the live one]
+    #[arg(value_name = "FROM")]
+    from: Option<String>,
+    /// The first digits of another version [default: the live one]
+    #[arg(value_name = "TO")]
+    to: Option<String>,
+    /// Compare with another environment
+    #[arg(long, value_name = "ENVIRONMENT")]
+    with: Option<String>,
+    /// How to print
+    #[arg(long, value_enum, default_value = "human")]
+    format: Format,
+}
+
+pub(super) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
+    let path: Vec<&str> = CODE.into_iter().chain(["diff"]).collect();
+    let mut query = vec![("environment", options.environment.as_str())];
+    query.extend(options.from.as_deref().map(|it| ("from", it)));
+    query.extend(options.to.as_deref().map(|it| ("to", it)));
+    query.extend(options.with.as_deref().map(|it| ("to_environment", it)));
+    let diff: CodeDiff = client.get(&path, &query).await?;
+    if options.format == Format::Json {
+        json(&diff);
+        return Ok(EXIT_SUCCESS);
+    }
+    say!("{} → {}", short(&diff.from), short(&diff.to));
+    changes(Some(&diff.changes));
+    for file in &diff.files {
+        say!("  {:<8} {}", harmless(&file.change), harmless(&file.path));
+    }
+    if diff.cut {
+        say!("  … and more files");
+    }
+    if diff.files.is_empty() {
+        say!("  The files are the same.");
+    }
+    Ok(EXIT_SUCCESS)
+}

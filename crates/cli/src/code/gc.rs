@@ -1,0 +1,67 @@
+//! `tutti code gc`. Main function: [`run`].
+
+use api_types::{CodeCollected, CodeGcCommand};
+
+use super::CODE;
+use super::shown::short;
+use crate::client::Client;
+use crate::defaults::DEPLOY_TIMEOUT;
+use crate::shown::json;
+use crate::terminal::{self, harmless};
+use crate::{EXIT_SUCCESS, Failure, Format};
+
+/// How.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "Examples:
+  tutti code gc --dry-run
+  tutti code gc
+
+What is live, pinned or in use by a plan stays, and of each environment the last five versions, and whatever
+was live in the last week. It waits for deployments that are under way.")]
+pub struct Options {
+    /// Say only what would go
+    #[arg(long)]
+    dry_run: bool,
+    /// How to print
+    #[arg(long, value_enum, default_value = "human")]
+    format: Format,
+}
+
+pub(super) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
+    let path: Vec<&str> = CODE.into_iter().chain(["gc"]).collect();
+    let command = CodeGcCommand {
+        dry_run: options.dry_run,
+    };
+    let told: CodeCollected = client.post_within(&path, &command, DEPLOY_TIMEOUT).await?;
+    if options.format == Format::Json {
+        json(&told);
+        return Ok(EXIT_SUCCESS);
+    }
+    for gone in &told.versions {
+        say!(
+            "- {} {}",
+            terminal::name(harmless(&gone.environment)),
+            short(&gone.version)
+        );
+    }
+    let what = match options.dry_run {
+        true => "would go",
+        false => "went",
+    };
+    say!(
+        "{} versions {what}, and {} contents that no version has: {:.1} MB; {:.1} MB are left",
+        told.versions.len(),
+        told.objects,
+        megabytes(told.bytes),
+        megabytes(told.left_bytes)
+    );
+    Ok(EXIT_SUCCESS)
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "it is shown with one digit behind the point"
+)]
+fn megabytes(bytes: u64) -> f64 {
+    bytes as f64 / 1e6
+}

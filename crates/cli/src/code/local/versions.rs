@@ -1,0 +1,110 @@
+//! `tutti code versions --local`, `tutti code rollback --local`. Main functions: [`run`], [`rollback`].
+
+use code_manager::version::Versions;
+use code_manager::{EnvironmentName, Lock, Signature};
+use serde_json::json;
+
+use super::settings::chain;
+use crate::code::rollback::Options as Rollback;
+use crate::code::shown::short;
+use crate::code::versions::Options;
+use crate::{EXIT_SUCCESS, Failure, Format, table, terminal};
+
+/// A version that is here.
+struct Version {
+    environment: EnvironmentName,
+    signature: Signature,
+    is_live: bool,
+    lock: Option<Lock>,
+}
+
+pub(in crate::code) fn run(options: &Options) -> Result<u8, Failure> {
+    let mut all = all(&options.place.look()?)?;
+    if let Some(wanted) = &options.environment {
+        all.retain(|version| version.environment.as_str() == wanted);
+    }
+    match options.format {
+        Format::Json => {
+            let shown = all.iter().map(|version| {
+                json!({
+                    "environment": version.environment.as_str(),
+                    "version": version.signature.as_str(),
+                    "live": version.is_live,
+                    "lock": version.lock,
+                })
+            });
+            say!("{:#}", json!(shown.collect::<Vec<_>>()));
+        }
+        Format::Human => {
+            let rows = all.iter().map(row).collect();
+            table::print(
+                &["ENVIRONMENT", "VERSION", "", "COMMIT", "BRANCH", "MODULES"],
+                rows,
+            );
+        }
+    }
+    Ok(EXIT_SUCCESS)
+}
+
+fn row(version: &Version) -> Vec<String> {
+    let control = version.lock.as_ref().map(|lock| &lock.control);
+    let modules = version
+        .lock
+        .as_ref()
+        .map(|lock| lock.modules.len().to_string());
+    vec![
+        version.environment.to_string(),
+        short(version.signature.as_str()).to_owned(),
+        if version.is_live {
+            "live".to_owned()
+        } else {
+            String::new()
+        },
+        control.map_or_else(String::new, |control| short(&control.commit).to_owned()),
+        control.map_or_else(String::new, |control| control.branch.clone()),
+        modules.unwrap_or_default(),
+    ]
+}
+
+fn all(versions: &Versions) -> Result<Vec<Version>, Failure> {
+    let all = versions
+        .all()
+        .map_err(|error| Failure::Usage(chain(&error)))?;
+    Ok(all
+        .into_iter()
+        .map(|(environment, signature)| Version {
+            is_live: versions.live(&environment).as_ref() == Some(&signature),
+            lock: versions.lock(&environment, &signature),
+            environment,
+            signature,
+        })
+        .collect())
+}
+
+pub(in crate::code) async fn rollback(options: &Rollback) -> Result<u8, Failure> {
+    let deployer = options.place.open()?;
+    let digits = options.version.as_deref().unwrap_or_default();
+    let mut fitting = all(deployer.versions())?;
+    fitting.retain(|version| {
+        version.environment.as_str() == options.environment
+            && version.signature.as_str().starts_with(digits)
+    });
+    let [version] = fitting.as_slice() else {
+        let count = fitting.len();
+        return Err(Failure::Usage(format!(
+            "{count} versions of {0} begin with {digits}; `tutti code versions {0} --local` lists them",
+            options.environment
+        )));
+    };
+    let switched = deployer
+        .switch(&version.environment, &version.signature)
+        .await;
+    switched.map_err(|error| Failure::Usage(chain(&error)))?;
+    say!(
+        "{} {}: {} is live",
+        terminal::good("✓"),
+        version.environment,
+        short(version.signature.as_str())
+    );
+    Ok(EXIT_SUCCESS)
+}

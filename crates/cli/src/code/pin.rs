@@ -1,0 +1,60 @@
+//! `tutti code pin`, `tutti code unpin`. Main functions: [`run`], [`unpin`].
+
+use api_types::{CodePinCommand, CodePinned, CodeUnpinCommand};
+
+use super::CODE;
+use super::shown::short;
+use crate::client::Client;
+use crate::terminal::{self, harmless};
+use crate::{EXIT_SUCCESS, Failure};
+
+/// What stays.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "Example:
+  tutti code pin production --reason 'the auditors are here until Friday'
+
+Deployments of the environment fail until it is unpinned, and say who pinned it and why.")]
+pub struct Options {
+    /// The environment; it stays with the version that is live
+    #[arg(value_name = "ENVIRONMENT")]
+    environment: String,
+    /// Why, for whoever is kept from deploying
+    #[arg(long, default_value = "", hide_default_value = true)]
+    reason: String,
+}
+
+/// One environment.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "Example:\n  tutti code unpin production")]
+pub struct One {
+    /// The environment
+    #[arg(value_name = "ENVIRONMENT")]
+    environment: String,
+}
+
+pub(super) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
+    let path: Vec<&str> = CODE.into_iter().chain(["pin"]).collect();
+    let command = CodePinCommand {
+        environment: options.environment.clone(),
+        reason: options.reason.clone(),
+    };
+    let pinned: CodePinned = client.post(&path, &command).await?;
+    say!(
+        "{} stays with {}",
+        terminal::name(harmless(&pinned.environment)),
+        pinned.version.as_deref().map_or("", short)
+    );
+    Ok(EXIT_SUCCESS)
+}
+
+pub(super) async fn unpin(one: &One, client: &Client) -> Result<u8, Failure> {
+    let path: Vec<&str> = CODE.into_iter().chain(["unpin"]).collect();
+    let environment = one.environment.clone();
+    let command = CodeUnpinCommand { environment };
+    let pinned: CodePinned = client.post(&path, &command).await?;
+    say!(
+        "{} can be deployed again",
+        terminal::name(harmless(&pinned.environment))
+    );
+    Ok(EXIT_SUCCESS)
+}

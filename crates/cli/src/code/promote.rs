@@ -1,0 +1,47 @@
+//! `tutti code promote`. Main function: [`run`].
+
+use api_types::{CodeDeployment, CodePromoteCommand};
+
+use super::CODE;
+use super::rollback::switched;
+use crate::client::Client;
+use crate::{EXIT_SUCCESS, Failure, Format};
+
+/// What goes where.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "Examples:
+  tutti code promote staging production --reason 'tested since Monday'
+  tutti code promote staging production --version 3f2a9c
+
+The other environment gets exactly these files, whatever its branch has. Its next deployment brings what its
+branch has; `tutti code pin` keeps it from that.")]
+pub struct Options {
+    /// The environment that has the version
+    #[arg(value_name = "FROM")]
+    from: String,
+    /// The environment that gets it
+    #[arg(value_name = "TO")]
+    to: String,
+    /// The first digits of the version [default: the live one]
+    #[arg(long)]
+    version: Option<String>,
+    /// Why, for the history
+    #[arg(long, default_value = "", hide_default_value = true)]
+    reason: String,
+    /// How to print
+    #[arg(long, value_enum, default_value = "human")]
+    format: Format,
+}
+
+pub(super) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
+    let path: Vec<&str> = CODE.into_iter().chain(["promote"]).collect();
+    let command = CodePromoteCommand {
+        from: options.from.clone(),
+        version: options.version.clone(),
+        to: options.to.clone(),
+        reason: options.reason.clone(),
+    };
+    let told: CodeDeployment = client.post(&path, &command).await?;
+    switched(&told, options.format);
+    Ok(EXIT_SUCCESS)
+}

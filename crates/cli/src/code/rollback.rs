@@ -1,0 +1,76 @@
+//! `tutti code rollback`. Main function: [`run`].
+
+use api_types::{CodeDeployment, CodeRollbackCommand};
+
+use super::CODE;
+use super::local::settings::Place;
+use super::shown::{changes, notes, short};
+use crate::client::Client;
+use crate::shown::json;
+use crate::terminal::harmless;
+use crate::{EXIT_SUCCESS, Failure, Format, terminal};
+
+/// Which version is made live.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "Examples:
+  tutti code rollback production
+  tutti code rollback production 3f2a9c --reason 'the web tier is down'
+
+It takes as long as one rename, and asks no repository. The next `tutti code deploy` brings what the branch
+has; `tutti code pin` keeps it from that.")]
+pub struct Options {
+    /// The environment
+    #[arg(value_name = "ENVIRONMENT")]
+    pub(super) environment: String,
+    /// The version, or the first digits of it [default: what was live before; with --local it must be given]
+    #[arg(value_name = "VERSION", required_if_eq("local", "true"))]
+    pub(super) version: Option<String>,
+    /// Why, for the history
+    #[arg(
+        long,
+        default_value = "",
+        hide_default_value = true,
+        conflicts_with = "local"
+    )]
+    reason: String,
+    /// How to print
+    #[arg(long, value_enum, default_value = "human")]
+    format: Format,
+    #[command(flatten)]
+    pub(super) place: Place,
+}
+
+// === impl Options ===
+
+impl Options {
+    pub(super) fn is_local(&self) -> bool {
+        self.place.local
+    }
+}
+
+pub(super) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
+    let path: Vec<&str> = CODE.into_iter().chain(["rollback"]).collect();
+    let command = CodeRollbackCommand {
+        environment: options.environment.clone(),
+        version: options.version.clone(),
+        reason: options.reason.clone(),
+    };
+    let told: CodeDeployment = client.post(&path, &command).await?;
+    switched(&told, options.format);
+    Ok(EXIT_SUCCESS)
+}
+
+/// Says what is live now.
+pub(super) fn switched(told: &CodeDeployment, format: Format) {
+    if format == Format::Json {
+        return json(told);
+    }
+    say!(
+        "{} {}: {} is live",
+        terminal::good("✓"),
+        terminal::name(harmless(&told.environment)),
+        told.version.as_deref().map_or("", short)
+    );
+    changes(told.changes.as_ref());
+    notes(told);
+}

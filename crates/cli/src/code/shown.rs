@@ -1,0 +1,52 @@
+//! Versions and what is different between them, for people.
+
+use api_types::{CodeChanges, CodeDeployment, Timestamp};
+
+use crate::terminal::harmless;
+
+/// The first digits: enough for people.
+pub(super) fn short(digits: &str) -> &str {
+    let is_digits = digits.bytes().all(|b| b.is_ascii_hexdigit());
+    match is_digits {
+        true => digits.get(..10).unwrap_or(digits),
+        false => digits,
+    }
+}
+
+/// A moment, to the second.
+pub(super) fn moment(time: &Timestamp) -> String {
+    format!("{:.0}", time.0)
+}
+
+/// What is different, by module, a line each.
+pub(super) fn changes(changes: Option<&CodeChanges>) {
+    let Some(changes) = changes else {
+        return;
+    };
+    let digits = |digits: &Option<String>| {
+        let digits = digits.as_deref().unwrap_or("nothing");
+        harmless(short(digits))
+    };
+    if let Some(control) = &changes.control {
+        say!(
+            "    the control repository: {} → {}",
+            digits(&control.from),
+            digits(&control.to)
+        );
+    }
+    for module in &changes.modules {
+        let directory = harmless(&module.directory);
+        say!(
+            "    {directory}: {} → {}",
+            digits(&module.from),
+            digits(&module.to)
+        );
+    }
+}
+
+/// What else there is to know.
+pub(super) fn notes(told: &CodeDeployment) {
+    told.notes
+        .iter()
+        .for_each(|note| say!("    {}", harmless(note)));
+}

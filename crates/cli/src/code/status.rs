@@ -1,0 +1,100 @@
+//! `tutti code status`. Main function: [`run`].
+
+use api_types::{CodeDeployStatus, CodeDeploysStatus};
+use serde_json::{Value, json as object};
+
+use super::CODE_MANAGER;
+use super::shown::{moment, short};
+use crate::client::Client;
+use crate::settings::Connection;
+use crate::shown::json;
+use crate::terminal::harmless;
+use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, Name, table, terminal};
+
+/// Of what.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "Examples:
+  tutti code status
+  tutti code status 17
+  tutti code status --format json | jq '.\"deploys-status\".failed'
+
+Exit codes: 0, and with a number 1 if that deployment failed.")]
+pub struct Options {
+    /// The number of a deployment
+    #[arg(value_name = "DEPLOYMENT")]
+    id: Option<i64>,
+    /// How to print
+    #[arg(long, value_enum, default_value = "human")]
+    format: Format,
+}
+
+pub(super) async fn run(options: &Options, client: &Client, name: Name) -> Result<u8, Failure> {
+    let is_human = (options.format, name) == (Format::Human, Name::Tutti);
+    let path: Vec<&str> = CODE_MANAGER.into_iter().chain(["status"]).collect();
+    let Some(id) = options.id else {
+        let status: Value = client.get(&path, &[]).await?;
+        match serde_json::from_value(status.clone()) {
+            Ok(status) if is_human => print(&status),
+            _ => json(&status),
+        }
+        return Ok(EXIT_SUCCESS);
+    };
+    let status: CodeDeployStatus = client.get(&path, &[("id", &id.to_string())]).await?;
+    match is_human {
+        true => one(&status),
+        false => json(&status),
+    }
+    Ok(match status.status.as_str() {
+        "failed" => EXIT_NODES_FAILED,
+        _ => EXIT_SUCCESS,
+    })
+}
+
+fn one(status: &CodeDeployStatus) {
+    say!(
+        "{} {}: {} since {}",
+        status.id,
+        terminal::name(harmless(&status.environment)),
+        harmless(&status.status),
+        moment(&status.queued_at)
+    );
+    let said = status.error.as_ref().map_or("", |error| &error.msg);
+    said.lines().for_each(|line| say!("    {}", harmless(line)));
+}
+
+fn print(status: &CodeDeploysStatus) {
+    let rows = status.file_sync_storage_status.deployed.iter().map(|live| {
+        vec![
+            terminal::name(harmless(&live.environment)),
+            short(&live.version).to_owned(),
+            short(&live.deploy_signature).to_owned(),
+            moment(&live.date),
+        ]
+    });
+    let rows: Vec<_> = rows.collect();
+    match rows.is_empty() {
+        true => {
+            say!("Nothing is live yet; `tutti code deploy --all` deploys what the sources have.")
+        }
+        false => table::print(&["ENVIRONMENT", "VERSION", "COMMIT", "SINCE"], rows),
+    }
+    let under_way = &status.deploys_status;
+    for list in [&under_way.new, &under_way.queued, &under_way.deploying] {
+        list.iter().for_each(one);
+    }
+    for failed in &under_way.failed {
+        say!("{} the last deployment failed:", terminal::bad("✗"));
+        one(failed);
+    }
+}
+
+/// As `puppet-code print-config` does.
+pub(super) fn print_config(connection: &Connection) -> Result<u8, Failure> {
+    let settings = connection.settings()?;
+    json(&object!({
+        "service-url": settings.service_url,
+        "cacert": settings.cacert,
+        "token-file": settings.token_file,
+    }));
+    Ok(EXIT_SUCCESS)
+}

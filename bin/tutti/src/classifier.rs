@@ -40,6 +40,13 @@ impl Puppetserver {
             .flatten()
     }
 
+    /// Where it is, and what it is shown.
+    pub(crate) fn place(&self, config: &Config) -> Result<(Url, pki::TlsFiles)> {
+        let url = self.parsed().map_err(anyhow::Error::msg)?;
+        let files = [&self.cacert, &self.cert, &self.key].map(|file| file.as_deref());
+        Ok((url, config.client_files(files[0], files[1], files[2])))
+    }
+
     fn parsed(&self) -> Result<Url, String> {
         match self.url.parse::<Url>() {
             Ok(url) if url.scheme() == "https" && url.has_host() => Ok(url),
@@ -56,12 +63,7 @@ pub(crate) fn read_classes(
     let Some(named) = &config.puppetserver else {
         return Ok(None);
     };
-    let url = named.parsed().map_err(anyhow::Error::msg)?;
-    let files = config.client_files(
-        named.cacert.as_deref(),
-        named.cert.as_deref(),
-        named.key.as_deref(),
-    );
+    let (url, files) = named.place(config)?;
     let source = ::classifier::Puppetserver::new(url, files);
     classifier.set_class_source(Arc::new(source));
     let refresh = ClassRefresh::start(classifier.clone(), CLASSES_INTERVAL);

@@ -3,9 +3,11 @@
 //! The rule: a key that nobody reads is an error that names its place, and every value has a
 //! default except those that only the site can know.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use api_types::plans::PlanCode;
 use serde::Deserialize;
 
 /// The whole file. All paths may be relative to the file's own directory.
@@ -134,6 +136,16 @@ pub(crate) struct Code {
     pub codedir: PathBuf,
     /// The `hiera.yaml` of the global layer.
     pub hiera_config: Option<PathBuf>,
+    /// r10k's settings: this server deploys code then.
+    pub r10k_config: Option<PathBuf>,
+    /// Where it keeps copies of repositories, contents and versions.
+    pub directory: PathBuf,
+    /// The secret that forges sign their webhooks with.
+    pub webhook_secret_file: Option<PathBuf>,
+    /// Which code plans read that do not say.
+    pub plans: PlanCode,
+    /// The same, for single environments.
+    pub plans_of: BTreeMap<String, PlanCode>,
 }
 
 /// How jobs run.
@@ -353,7 +365,10 @@ impl Config {
 
     fn resolve(&mut self, base: &Path) {
         let mut paths = vec![&mut self.data_dir, &mut self.code.codedir];
+        paths.push(&mut self.code.directory);
         paths.extend(self.code.hiera_config.as_mut());
+        paths.extend(self.code.r10k_config.as_mut());
+        paths.extend(self.code.webhook_secret_file.as_mut());
         paths.extend(self.ca.dir.as_mut());
         paths.extend(self.broker.authorization.as_mut());
         if let Some(tls) = &mut self.tls {
@@ -440,6 +455,11 @@ impl Default for Code {
         Self {
             codedir: PathBuf::from("/etc/puppetlabs/code"),
             hiera_config: None,
+            r10k_config: None,
+            directory: PathBuf::from("/opt/puppetlabs/tutti/code"),
+            webhook_secret_file: None,
+            plans: PlanCode::Pinned,
+            plans_of: BTreeMap::new(),
         }
     }
 }
@@ -481,6 +501,7 @@ mod tests {
             let code = Code {
                 codedir: codedir.to_owned(),
                 hiera_config: hiera_config.map(PathBuf::from),
+                ..Code::default()
             };
             code.hiera_config()
         };

@@ -8,6 +8,7 @@ mod audit;
 mod broker;
 mod ca;
 mod classifier;
+mod code_manager;
 mod config;
 mod directories;
 mod inventory;

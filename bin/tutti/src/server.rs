@@ -84,6 +84,9 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
     if let Some(classes) = classes {
         classes.shutdown().await;
     }
+    if let Some(code_manager) = &engines.code_manager {
+        code_manager.shutdown().await;
+    }
     // Before the jobs, which it makes.
     engines.plans.shutdown().await;
     engines.jobs.shutdown().await;
@@ -129,6 +132,7 @@ struct Engines {
     connections: ssh::Connections,
     ssh: ssh::SshRunner,
     webhooks: webhooks::Webhooks,
+    code_manager: Option<api::CodeService>,
 }
 
 // === impl Engines ===
@@ -140,7 +144,9 @@ impl Engines {
         let blobs = Blobs::open(config.data_dir.join("blobs"))?;
         let modules = config.data_dir.join("modules");
         crate::modules::write(&modules)?;
-        let code = EnvironmentDir::new(&config.code.codedir).with_modules(modules);
+        let code = EnvironmentDir::new(&config.code.codedir)
+            .with_modules(modules)
+            .with_versions(config.code.directory.join("versions"));
         let code: Arc<dyn Code> = Arc::new(code);
         let certname: Certname = config.certname.parse()?;
         let (fabric, inbox) = Fabric::new(PcpUri::server(&certname));
@@ -185,6 +191,7 @@ impl Engines {
         };
         let plans = Box::pin(crate::plans::start(config, reach)).await?;
         let webhooks = crate::webhooks::start(config, store.clone()).await?;
+        let code_manager = crate::code_manager::start(config, store.clone()).await?;
         let clock = crate::schedules::start(config, store.clone(), audit.clone())?;
         Ok(Self {
             store,
@@ -203,6 +210,7 @@ impl Engines {
             connections,
             ssh,
             webhooks,
+            code_manager,
         })
     }
 
@@ -222,6 +230,7 @@ impl Engines {
             classifier: self.classifier.clone(),
             connections: self.connections.clone(),
             code: Arc::clone(&self.code),
+            code_manager: self.code_manager.clone(),
             access: self.access.clone(),
             elsewhere: self.elsewhere.clone(),
             audit: self.audit.clone(),
@@ -232,6 +241,10 @@ impl Engines {
                 brokers,
                 allowed_certnames: crate::access::allowed_certnames(config)?,
                 metrics: vec![Arc::new(crate::ssh::Figures(self.ssh.clone()))],
+                plan_code: api::PlanCodes {
+                    everywhere: config.code.plans,
+                    of: config.code.plans_of.clone(),
+                },
                 tracer,
                 stopping: stopping.clone(),
                 ..api::Info::default()

@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod brokers;
+mod code;
 mod disk;
 mod facts;
 mod fleet;

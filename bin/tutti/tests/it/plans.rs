@@ -105,7 +105,7 @@ impl World {
     }
 
     /// A plan job when it is over. The server may be away at times.
-    async fn plan_over(&self, plan: u64) -> Value {
+    pub(crate) async fn plan_over(&self, plan: u64) -> Value {
         let path = format!("/orchestrator/v1/plan_jobs/{plan}");
         let over = async {
             loop {
@@ -120,7 +120,7 @@ impl World {
     }
 
     /// Answers what the plan asks, if it asks something now.
-    async fn answer(&self, plan: u64, answer: &str) -> anyhow::Result<()> {
+    pub(crate) async fn answer(&self, plan: u64, answer: &str) -> anyhow::Result<()> {
         let path = format!("/orchestrator/v1/plan_jobs/{plan}/steps?state=waiting");
         let steps = self.client.get(&path).await?;
         for step in steps["items"].as_array().into_iter().flatten() {

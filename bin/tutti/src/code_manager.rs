@@ -1,0 +1,82 @@
+//! Deployments of code by this server. Main function: [`start`].
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use ::code_manager::puppetserver::Puppetserver;
+use ::code_manager::push::Secret;
+use ::code_manager::service::{After, InUse};
+use ::code_manager::{CodeManager, Deployer, EnvironmentName, R10k, Signature};
+use anyhow::{Context as _, Result, bail};
+use async_trait::async_trait;
+use store::Store;
+
+use crate::config::Config;
+
+/// Takes up the deployments of before; `None`: the configuration names no sources.
+pub(crate) async fn start(config: &Config, store: Store) -> Result<Option<api::CodeService>> {
+    let Some(path) = &config.code.r10k_config else {
+        return Ok(None);
+    };
+    let shown = path.display();
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("cannot read code.r10k_config, {shown}"))?;
+    let r10k = R10k::parse(&text).with_context(|| format!("code.r10k_config, {shown}"))?;
+    for key in &r10k.ignored {
+        tracing::warn!(path = %shown, key, "this key is not used");
+    }
+    let environments = config.code.codedir.join("environments");
+    let settings = r10k.settings(&config.code.directory);
+    if settings.environments != environments {
+        bail!(
+            "{shown}: the basedir of the sources is {}, and the environments of this server are in {}: \
+             change the one, or code.codedir",
+            settings.environments.display(),
+            environments.display()
+        );
+    }
+    let git = r10k.git.clone();
+    let opened = tokio::task::spawn_blocking(move || Deployer::open(settings, git)).await?;
+    let deployer = opened.context("cannot open the directories of code")?;
+    let after: Vec<Arc<dyn After>> = match &config.puppetserver {
+        Some(named) => vec![Arc::new(puppetserver(config, named)?)],
+        None => Vec::new(),
+    };
+    let in_use = Arc::new(Plans(store.clone()));
+    let manager = CodeManager::start(deployer, store, after, in_use).await;
+    let manager = manager.context("cannot take up the deployments of before")?;
+    let secret = match &config.code.webhook_secret_file {
+        Some(path) => {
+            let text = std::fs::read_to_string(path).with_context(|| {
+                format!("cannot read code.webhook_secret_file, {}", path.display())
+            })?;
+            Some(Secret::new(&text).context("code.webhook_secret_file")?)
+        }
+        None => None,
+    };
+    Ok(Some(api::CodeService::new(manager, secret)))
+}
+
+fn puppetserver(config: &Config, named: &crate::classifier::Puppetserver) -> Result<Puppetserver> {
+    let (url, files) = named.place(config)?;
+    Ok(Puppetserver::new(url, files))
+}
+
+/// The plans that are not over stay with their versions.
+#[derive(Debug)]
+struct Plans(Store);
+
+#[async_trait]
+impl InUse for Plans {
+    async fn versions(&self) -> Result<HashSet<(EnvironmentName, Signature)>, String> {
+        let running = self.0.running_plan_options().await;
+        let running = running.map_err(|error| error.to_string())?;
+        let version = |options: &String| {
+            let options: serde_json::Value = serde_json::from_str(options).ok()?;
+            let code_id = options["code_id"].as_str()?;
+            let (signature, environment) = code_id.rsplit(':').next()?.split_once(';')?;
+            Some((environment.parse().ok()?, signature.parse().ok()?))
+        };
+        Ok(running.iter().filter_map(version).collect())
+    }
+}

@@ -1,0 +1,229 @@
+//! A server that deploys code: from the push to the task on a node, and plans beside deployments.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+use testkit::installation::Installation;
+
+use crate::world::World;
+
+const NODE: &str = "node0.test";
+const SECRET: &str = "a secret of webhooks";
+
+/// Everything that a plan can read, in two halves with a question between them. The halves read different
+/// files, so that nothing is answered from what was read before.
+const PLAN: &str = "
+plan site(TargetSpec $node) {
+  $first = [run_task('site::first', $node).first['version'], file::read('site/first'), site::first()]
+  prompt('go on?')
+  $second = [
+    run_task('site::second', $node).first['version'], file::read('site/second'), site::second(),
+    run_plan('site::sub'), run_script('site/third.sh', $node).first['stdout'],
+  ]
+  return [$first, $second]
+}
+";
+
+/// A control repository, and the server's settings for it.
+struct Control(PathBuf);
+
+impl Control {
+    fn new(installation: &Installation) -> Self {
+        let root = installation.root();
+        let control = Self(root.join("control"));
+        std::fs::create_dir(&control.0).unwrap();
+        control.git(&["init", "--quiet", "--initial-branch=production"]);
+        let r10k = json!({"sources": {"main": {
+            "remote": control.0, "basedir": installation.code_dir().join("environments"),
+        }}});
+        std::fs::write(root.join("r10k.yaml"), r10k.to_string()).unwrap();
+        std::fs::write(root.join("webhook-secret"), format!("{SECRET}\n")).unwrap();
+        control
+    }
+
+    fn git(&self, arguments: &[&str]) {
+        let ran = Command::new("git")
+            .current_dir(&self.0)
+            .args(["-c", "user.name=t", "-c", "user.email=t@example.com"])
+            .args(arguments)
+            .status();
+        assert!(ran.unwrap().success(), "git {arguments:?}");
+    }
+
+    fn write(&self, path: &str, content: &str) {
+        let path = self.0.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+
+    /// Commits code that says of itself which version it is, wherever it is looked at.
+    fn commit(&self, version: u32) {
+        let module = |path: &str| format!("modules/site/{path}");
+        for name in ["first", "second"] {
+            let task = format!("#!/bin/sh\necho '{{\"version\": {version}}}'\n");
+            self.write(&module(&format!("tasks/{name}.sh")), &task);
+            self.write(&module(&format!("files/{name}")), &version.to_string());
+            let function = format!("function site::{name}() {{ {version} }}\n");
+            self.write(&module(&format!("functions/{name}.pp")), &function);
+        }
+        let script = format!("#!/bin/sh\nprintf {version}\n");
+        self.write(&module("files/third.sh"), &script);
+        let sub = format!("plan site::sub() {{ return {version} }}\n");
+        self.write(&module("plans/sub.pp"), &sub);
+        self.write(&module("plans/init.pp"), PLAN);
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "--message=change"]);
+    }
+}
+
+async fn start(nodes: &[&str]) -> (World, Control) {
+    let installation = crate::installation("");
+    // Code comes from the repository only.
+    std::fs::remove_dir_all(installation.code_dir()).ok();
+    let control = Control::new(&installation);
+    control.commit(1);
+    let config = installation.root().join("tutti.toml");
+    let text = std::fs::read_to_string(&config).unwrap();
+    let code = "[code]\ndirectory = \"versions\"\nr10k_config = \"r10k.yaml\"\n\
+         webhook_secret_file = \"webhook-secret\"\n";
+    std::fs::write(config, text.replacen("[code]\n", code, 1)).unwrap();
+    (World::of(installation, nodes).await, control)
+}
+
+impl World {
+    async fn deploy(&self) -> Value {
+        let body = json!({"environments": ["production"], "wait": true});
+        let told = self
+            .client
+            .post("/code-manager/v1/deploys", &body)
+            .await
+            .unwrap();
+        assert_eq!(told[0]["status"], "complete", "{told:#}");
+        told[0]["deployment"].clone()
+    }
+
+    async fn plan(&self, code: &str) -> u64 {
+        let body = json!({"plan_name": "site", "params": {"node": NODE}, "code": code});
+        let path = "/orchestrator/v1/command/plan_run";
+        let told = self.client.post(path, &body).await.unwrap();
+        told["name"].as_str().unwrap().parse().unwrap()
+    }
+
+    /// Waits until the plan asks something.
+    async fn asked(&self, plan: u64) {
+        let path = format!("/orchestrator/v1/plan_jobs/{plan}/steps?state=waiting");
+        crate::world::until("the plan asks", || async {
+            let steps = self.client.get(&path).await.unwrap();
+            steps["items"].as_array().is_some_and(|it| !it.is_empty())
+        })
+        .await;
+    }
+
+    async fn went_on(&self, plan: u64) -> Value {
+        self.answer(plan, "yes").await.unwrap();
+        let job = self.plan_over(plan).await;
+        assert_eq!(job["state"], "success", "{job:#}");
+        job
+    }
+}
+
+fn all(first: u32, second: u32) -> Value {
+    let text = second.to_string();
+    json!([
+        [first, first.to_string(), first],
+        [second, text, second, second, text]
+    ])
+}
+
+#[tokio::test]
+async fn a_plan_stays_with_its_version_and_deployments_do_not_wait_for_it() {
+    let (mut world, control) = start(&[NODE]).await;
+    let first = world.deploy().await;
+    let pinned = world.plan("pinned").await;
+    let latest = world.plan("latest").await;
+    world.asked(pinned).await;
+    world.asked(latest).await;
+    control.commit(2);
+    let second = world.deploy().await;
+    assert_eq!(second["version_before"], first["version"]);
+    // Neither a restart nor a deployment while it is away changes anything.
+    world.kill_server().await;
+    world.start_server().await;
+    world.client.connected(1).await.unwrap();
+    let job = world.went_on(pinned).await;
+    assert_eq!(job["result"], all(1, 1), "{job:#}");
+    let code_id = format!(
+        "urn:puppet:code-id:1:{};production",
+        first["version"].as_str().unwrap()
+    );
+    assert_eq!(job["options"]["code_id"], code_id);
+    let job = world.went_on(latest).await;
+    assert_eq!(job["result"], all(1, 2), "{job:#}");
+    assert_eq!(job["options"]["code_id"], Value::Null);
+}
+
+#[tokio::test]
+async fn what_a_plan_works_with_is_not_removed() {
+    let (world, control) = start(&[NODE]).await;
+    let first = world.deploy().await;
+    let plan = world.plan("pinned").await;
+    world.asked(plan).await;
+    for version in 2..10 {
+        control.commit(version);
+        world.deploy().await;
+    }
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(30 * 86_400);
+    let versions = world.root().join("versions/versions");
+    let all_versions = |path: &Path| {
+        std::fs::read_dir(path)
+            .unwrap()
+            .map(|it| it.unwrap().path())
+    };
+    for version in all_versions(&versions) {
+        let directory = std::fs::File::open(version).unwrap();
+        directory.set_modified(long_ago).unwrap();
+    }
+    let gone = world
+        .client
+        .post("/tutti/v1/code/gc", &json!({}))
+        .await
+        .unwrap();
+    // Nine were made; the live one, five more and the plan's stay.
+    assert!(gone["versions"].as_array().unwrap().len() >= 2, "{gone:#}");
+    let kept = first["version"].as_str().unwrap();
+    let mut left = all_versions(&versions);
+    assert!(left.any(|path| path.ends_with(format!("production_{kept}"))));
+    let job = world.went_on(plan).await;
+    assert_eq!(job["result"], all(1, 1), "{job:#}");
+}
+
+#[tokio::test]
+async fn a_deployment_under_way_goes_on_after_a_kill() {
+    let (mut world, control) = start(&[]).await;
+    for version in 2..12 {
+        control.commit(version);
+        let body = json!({"environments": ["production"]});
+        let told = world
+            .client
+            .post("/code-manager/v1/deploys", &body)
+            .await
+            .unwrap();
+        let id = told[0]["id"].as_i64().unwrap();
+        world.kill_server().await;
+        world.start_server().await;
+        let path = format!("/code-manager/v1/deploys/status?id={id}");
+        crate::world::until("the deployment is over", || async {
+            let status = world.client.get(&path).await.unwrap();
+            assert_ne!(status["status"], "failed", "{status:#}");
+            status["status"] == "synced"
+        })
+        .await;
+        let live = world
+            .installation
+            .code_dir()
+            .join("environments/production");
+        let told = std::fs::read_to_string(live.join("modules/site/files/first")).unwrap();
+        assert_eq!(told, version.to_string());
+    }
+}

@@ -1,6 +1,7 @@
 //! Deployments of code by this server. Main function: [`start`].
 
 use std::collections::HashSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use ::code_manager::puppetserver::Puppetserver;
@@ -27,7 +28,7 @@ pub(crate) async fn start(config: &Config, store: Store) -> Result<Option<api::C
     }
     let environments = config.code.codedir.join("environments");
     let settings = r10k.settings(&config.code.directory);
-    if settings.environments != environments {
+    if !is_same(&settings.environments, &environments)? {
         bail!(
             "{shown}: the basedir of the sources is {}, and the environments of this server are in {}: \
              change the one, or code.codedir",
@@ -57,6 +58,16 @@ pub(crate) async fn start(config: &Config, store: Store) -> Result<Option<api::C
     Ok(Some(api::CodeService::new(manager, secret)))
 }
 
+/// Whether two paths lead to the same directory, which need not be there yet.
+fn is_same(one: &Path, other: &Path) -> Result<bool> {
+    let real = |path: &Path| {
+        path.canonicalize()
+            .or_else(|_| std::path::absolute(path))
+            .with_context(|| format!("cannot find {}", path.display()))
+    };
+    Ok(real(one)? == real(other)?)
+}
+
 fn puppetserver(config: &Config, named: &crate::classifier::Puppetserver) -> Result<Puppetserver> {
     let (url, files) = named.place(config)?;
     Ok(Puppetserver::new(url, files))
@@ -78,5 +89,18 @@ impl InUse for Plans {
             Some((environment.parse().ok()?, signature.parse().ok()?))
         };
         Ok(running.iter().filter_map(version).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_relative_path_is_the_same_as_its_absolute_one() {
+        let here = std::env::current_dir().unwrap();
+        assert!(is_same(Path::new("."), &here).unwrap());
+        assert!(is_same(Path::new("nowhere/yet"), &here.join("nowhere/yet")).unwrap());
+        assert!(!is_same(Path::new("src"), &here).unwrap());
     }
 }

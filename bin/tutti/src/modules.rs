@@ -17,6 +17,8 @@ const FILES: &[(&str, &[u8])] = shipped![
     "bolt_shim/files/shim.py",
     "bolt_shim/tasks/command.json",
     "bolt_shim/tasks/command.py",
+    "bolt_shim/tasks/download.json",
+    "bolt_shim/tasks/download.py",
     "bolt_shim/tasks/script.json",
     "bolt_shim/tasks/script.py",
     "bolt_shim/tasks/upload.json",

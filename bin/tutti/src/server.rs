@@ -295,6 +295,7 @@ fn jobs_config(config: &Config, fleet: jobs::Fleet) -> JobsConfig {
         run_timeout: Duration::from_secs(config.jobs.node_timeout_s),
         prune_after: Some(day * config.jobs.keep_days),
         withdrawals: Some(config.data_dir.join("withdrawn")),
+        downloads: Some(config.data_dir.join("downloads")),
         ..JobsConfig::default()
     }
 }

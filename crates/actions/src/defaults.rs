@@ -199,6 +199,9 @@ pub const PUPPET_ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 /// What `puppet config print` may print: four paths.
 pub const PUPPET_ANSWER_BYTES: u64 = 64 * 1024;
 
+/// Directories inside each other that a download looks into; each is an open file.
+pub const COLLECT_DEPTH: usize = 64;
+
 /// Largest order for a run: 128 words of 4 KiB, in JSON.
 pub const RUNNER_ORDER_BYTES: u64 = 1024 * 1024;
 

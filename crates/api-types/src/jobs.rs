@@ -186,6 +186,7 @@ const KINDS: &[(&str, &str)] = &[
     ("plan_command", "plan_command"),
     ("plan_script", "plan_script"),
     ("plan_upload", "plan_upload"),
+    ("plan_download", "plan_download"),
 ];
 
 impl JobsOrder {

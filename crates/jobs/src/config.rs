@@ -48,6 +48,9 @@ pub struct JobsConfig {
     /// same (the store was lost at their very commit): they never start, not even after a
     /// restart. `None`: after a restart they do.
     pub withdrawals: Option<PathBuf>,
+    /// Where files of nodes are kept that plans download, for each plan job in a directory of its own;
+    /// `None`: plans download nothing.
+    pub downloads: Option<PathBuf>,
     /// Who is told what belongs to which request.
     pub tracer: Tracer,
     /// The time of day.
@@ -72,6 +75,7 @@ impl Default for JobsConfig {
             prune_after: Some(defaults::PRUNE_AFTER),
             prune_every: defaults::PRUNE_EVERY,
             withdrawals: None,
+            downloads: None,
             tracer: Tracer::default(),
             clock: Arc::new(SystemClock),
         }

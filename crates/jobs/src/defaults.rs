@@ -124,6 +124,11 @@ pub const PING_TIMEOUT: Duration = Duration::from_secs(10);
 /// Nodes of one job or ping: twice the largest fleet that one server is meant for.
 pub const SCOPE_NODES: usize = 100_000;
 
+/// Where a plan wants files of nodes to be kept, below its own directory: a path has 4,096 bytes at most.
+pub const DESTINATION_BYTES: usize = 1_024;
+/// One part of a path, on every file system of Linux.
+pub const FILE_NAME_BYTES: usize = 255;
+
 /// The name of a user of a node; Linux has 32 bytes, directories of users up to 256.
 pub const USER_BYTES: usize = 256;
 

@@ -173,6 +173,7 @@ impl Jobs {
                 after,
                 every: config.prune_every,
                 nudge: Arc::clone(&prune),
+                downloads: config.downloads.clone(),
                 stopped: stopped.clone(),
             };
             tasks.spawn(pruner.run());
@@ -185,6 +186,7 @@ impl Jobs {
             clock: Arc::clone(&config.clock),
             resolve: Arc::clone(&config.resolve),
             run_timeout: config.run_timeout,
+            downloads: config.downloads.clone(),
             tracer: config.tracer.clone(),
         };
         let shared = Shared {

@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use store::JobNumber;
 
+use crate::download::Place;
 use crate::outcome::{self, Circumstances, Shaped};
 use crate::over_ssh::OverSsh;
 use crate::program;
@@ -30,6 +31,8 @@ pub(crate) enum Kind {
     Script,
     /// A file of the server that is put in place.
     Upload,
+    /// A file of the node that is kept on the server.
+    Download,
     /// An on-demand Puppet run.
     Puppet,
 }
@@ -46,6 +49,9 @@ pub(crate) struct Action {
     /// What agents without the module get in its place.
     #[serde(default)]
     pub(crate) task: Option<Arc<AsTask>>,
+    /// Where the files of a download go.
+    #[serde(default)]
+    pub(crate) place: Option<Arc<Place>>,
 }
 
 /// A task that does what a module does.
@@ -87,6 +93,7 @@ impl Kind {
             "command" => Self::Command,
             "script" => Self::Script,
             "upload" => Self::Upload,
+            "download" => Self::Download,
             _ => Self::Task,
         }
     }
@@ -98,6 +105,7 @@ impl Kind {
             Self::Command => ("command", "plan_command"),
             Self::Script => ("script", "plan_script"),
             Self::Upload => ("upload", "plan_upload"),
+            Self::Download => ("download", "plan_download"),
             Self::Puppet => (DEPLOY, DEPLOY),
         }
     }
@@ -114,6 +122,8 @@ impl Kind {
             Self::Command | Self::Script if as_task => program::of_task(result, known),
             Self::Command | Self::Script => program::shape(result, known),
             Self::Task | Self::Upload | Self::Puppet => outcome::shape(result, known, keep),
+            // Without its place it is not kept anywhere, least of all in the result.
+            Self::Download => outcome::unreadable("where its files go is not known any more"),
         }
     }
 }
@@ -128,6 +138,7 @@ impl Action {
             params: Arc::from(params),
             over_ssh: Arc::default(),
             task: None,
+            place: None,
         }
     }
 
@@ -165,6 +176,12 @@ impl Action {
         let name = name.to_owned();
         let task = Some(Arc::new(AsTask { name, params }));
         Self { task, ..self }
+    }
+
+    /// Whose files are kept there.
+    pub(crate) fn at(self, place: Place) -> Self {
+        let place = Some(Arc::new(place));
+        Self { place, ..self }
     }
 
     /// With the job's number, where the node is told it: Puppet writes it into its report.
@@ -217,7 +234,13 @@ mod tests {
     #[test]
     fn a_deploy_runs_puppet_and_everything_else_is_read_as_a_task() {
         assert_eq!(Kind::of("deploy"), Kind::Puppet);
-        for kind in [Kind::Task, Kind::Command, Kind::Script, Kind::Upload] {
+        for kind in [
+            Kind::Task,
+            Kind::Command,
+            Kind::Script,
+            Kind::Upload,
+            Kind::Download,
+        ] {
             assert_eq!(Kind::of(kind.names().0), kind);
         }
         assert_eq!(Kind::of("anything"), Kind::Task);

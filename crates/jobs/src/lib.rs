@@ -11,6 +11,7 @@ mod ask;
 mod clock;
 mod config;
 pub mod defaults;
+mod download;
 mod engine;
 mod events;
 mod fleet;

@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use deploy::{BlobError, Blobs, EnvironmentName};
 use pxp::action::{
-    self, CommandParams, FileEntry, FileKind, FileParams, FilePath, FileSpec, FileUri,
-    ScriptParams, Sha256,
+    self, CollectParams, CommandParams, FileEntry, FileKind, FileParams, FilePath, FileSpec,
+    FileUri, ScriptParams, Sha256,
 };
 use serde_json::{Map, Value, json};
 
@@ -55,6 +55,13 @@ pub enum Native {
         /// Where it goes.
         destination: String,
     },
+    /// A file or directory of the node that is kept on the server.
+    Download {
+        /// Where it is.
+        source: String,
+        /// Below the directory of the plan job.
+        destination: String,
+    },
 }
 
 /// Something in a directory.
@@ -85,6 +92,7 @@ impl Native {
             Self::Command { .. } => Kind::Command,
             Self::Script { .. } => Kind::Script,
             Self::Upload { .. } | Self::UploadTree { .. } => Kind::Upload,
+            Self::Download { .. } => Kind::Download,
         }
     }
 
@@ -113,6 +121,10 @@ impl Native {
             Self::UploadTree {
                 name, destination, ..
             } => json!({"source": name, "destination": destination}),
+            Self::Download {
+                source,
+                destination,
+            } => json!({"source": source, "destination": destination}),
         }
     }
 
@@ -121,11 +133,14 @@ impl Native {
         &self,
         environment: &EnvironmentName,
         blobs: &Blobs,
+        run_as: Option<&str>,
     ) -> Result<Action, BlobError> {
+        let user = || run_as.map(str::to_owned);
         Ok(match self {
             Self::Command { line } => {
                 let command = line.clone();
                 Action::new("command", "run", action::encode(&CommandParams { command }))
+                    .with(user(), BTreeMap::new())
             }
             Self::Script {
                 file,
@@ -141,7 +156,7 @@ impl Native {
                     },
                     arguments: arguments.clone(),
                 };
-                Action::new("script", "run", action::encode(&params)).with(None, env.clone())
+                Action::new("script", "run", action::encode(&params)).with(user(), env.clone())
             }
             Self::Upload { file, destination } => {
                 let sha256 = blobs.keep_content(&file.bytes, &file.name)?;
@@ -159,6 +174,13 @@ impl Native {
                 };
                 let top = entry(environment, root.to_owned(), None, None);
                 placed(std::iter::once(top).chain(items.iter().map(of)).collect())
+            }
+            Self::Download { source, .. } => {
+                let params = CollectParams {
+                    path: source.clone(),
+                    run_as: user(),
+                };
+                Action::new("file", "collect", action::encode(&params))
             }
         })
     }

@@ -4,6 +4,7 @@
 //! past this point a secret stands only in the sealed part of the job and in memory.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +19,7 @@ use telemetry::Tracer;
 
 use crate::clock::Clock;
 use crate::defaults::{RUN_TIMEOUT_MAX, USER_BYTES};
+use crate::download::Place;
 use crate::engine::{Prepared, Target};
 use crate::kind::{Action, Kind};
 use crate::native::Native;
@@ -34,6 +36,8 @@ pub(crate) struct Preparation {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) resolve: Arc<dyn Resolve>,
     pub(crate) run_timeout: Duration,
+    /// As in [`JobsConfig`](crate::JobsConfig).
+    pub(crate) downloads: Option<PathBuf>,
     pub(crate) tracer: Tracer,
 }
 
@@ -47,6 +51,7 @@ impl Preparation {
         };
         check_limits(request.concurrency, request.timeout).map_err(RunTaskError::Limit)?;
         check_user(&request)?;
+        let place = self.place(&request).map_err(RunTaskError::Limit)?;
         let (environment, name, task) = self.read(&request).await?;
         if request.noop && !task.metadata.supports_noop {
             return Err(RunTaskError::NoopUnsupported(request.task));
@@ -72,8 +77,12 @@ impl Preparation {
         // Who cannot run it as somebody else must not run it at all.
         let action = match (native, request.run_as.clone()) {
             (Some(native), None) if has_task => native.or_task(&request.task, params),
-            (Some(native), user) => native.with(user, BTreeMap::new()),
+            (Some(native), _) => native,
             (None, user) => Action::new("task", "run", params).with(user, BTreeMap::new()),
+        };
+        let action = match place {
+            Some(place) => action.at(place),
+            None => action,
         };
         let row = NewJob {
             command: command.to_owned(),
@@ -108,6 +117,21 @@ impl Preparation {
         Ok(job.sealed(&self.seal))
     }
 
+    /// Where the files of a download go.
+    fn place(&self, request: &TaskRequest) -> Result<Option<Place>, &'static str> {
+        let Some(Native::Download {
+            source,
+            destination,
+        }) = &request.native
+        else {
+            return Ok(None);
+        };
+        let root = self.downloads.as_ref();
+        let root = root.ok_or("this server keeps no files of nodes")?;
+        let plan_job = request.plan_job.ok_or("only plans download files")?;
+        Place::new(root, plan_job, destination, source).map(Some)
+    }
+
     /// What agents do by a module of their own, with its files kept for them.
     async fn native(
         &self,
@@ -118,8 +142,11 @@ impl Preparation {
             return Ok(None);
         };
         let (environment, blobs) = (environment.clone(), self.blobs.clone());
+        let run_as = request.run_as.clone();
         // Keeping files blocks.
-        let kept = tokio::task::spawn_blocking(move || native.action(&environment, &blobs));
+        let kept = tokio::task::spawn_blocking(move || {
+            native.action(&environment, &blobs, run_as.as_deref())
+        });
         kept.await
             .expect("keeping files does not panic, and blocking tasks are not aborted")
             .map(Some)

@@ -3,6 +3,7 @@
 //! The rule: only jobs that are over and older than the threshold go; a failure is logged and the
 //! next round tries again.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
+use crate::download;
 
 pub(crate) struct Pruner {
     pub(crate) store: Store,
@@ -18,6 +20,8 @@ pub(crate) struct Pruner {
     pub(crate) after: Duration,
     pub(crate) every: Duration,
     pub(crate) nudge: Arc<Notify>,
+    /// What plans have downloaded goes with their plan jobs.
+    pub(crate) downloads: Option<PathBuf>,
     pub(crate) stopped: CancellationToken,
 }
 
@@ -49,5 +53,22 @@ impl Pruner {
             Ok(plan_jobs) => tracing::info!(plan_jobs, "old plan jobs pruned"),
             Err(error) => tracing::warn!(%error, "cannot prune old plan jobs; tried again later"),
         }
+        if let Some(root) = &self.downloads
+            && let Err(error) = self.downloads(root).await
+        {
+            tracing::warn!(%error, "cannot remove old downloads; tried again later");
+        }
+    }
+
+    async fn downloads(&self, root: &Path) -> Result<(), Box<dyn std::error::Error>> {
+        let place = root.to_owned();
+        let found = tokio::task::spawn_blocking(move || download::plan_jobs(&place)).await??;
+        for number in found {
+            if self.store.plan_job(number).await?.is_none() {
+                let place = root.to_owned();
+                tokio::task::spawn_blocking(move || download::remove(&place, number)).await??;
+            }
+        }
+        Ok(())
     }
 }

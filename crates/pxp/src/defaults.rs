@@ -11,6 +11,13 @@ pub const MAX_TASK_NAME_BYTES: usize = 500;
 /// put below a directory of the agent's.
 pub const MAX_FILE_PATH_BYTES: usize = 1_024;
 
+/// Bytes of the files of a node that one download brings: 7.0 MB in Base64, of the 8 MiB of output that agents
+/// put into a result.
+pub const COLLECT_BYTES: u64 = 5 << 20;
+
+/// Files and directories of one download: with 500 bytes each for names and the words around them, 0.5 MB.
+pub const COLLECT_ITEMS: usize = 1_000;
+
 /// Longest capabilities header in bytes; today's has some 110.
 pub const MAX_CAPABILITIES_BYTES: usize = 1_024;
 

@@ -192,6 +192,7 @@ const STARTS: &[(&str, &str, &str)] = &[
     ("bolt_shim::command", "command_start", "a command"),
     ("bolt_shim::script", "script_start", "a script"),
     ("bolt_shim::upload", "upload_start", "an upload"),
+    ("bolt_shim::download", "download_start", "a download"),
     (
         "apply_helpers::apply_catalog",
         "apply_start",

@@ -153,11 +153,17 @@ plan site(TargetSpec $nodes, Sensitive[String] $pw) {
   )
   upload_file('site/app', '/tmp/tutti-plan-app', 'node0.test')
   $app = run_command('cd /tmp/tutti-plan-app && ./bin/run && stat -c %a bin etc/conf; rm -r /tmp/tutti-plan-app', 'node0.test')
+  run_command('mkdir -p /tmp/tutti-plan-logs/a && echo one > /tmp/tutti-plan-logs/a/log', 'node0.test')
+  $down = download_file('/tmp/tutti-plan-logs', 'logs', 'node0.test')
+  run_command('rm -r /tmp/tutti-plan-logs', 'node0.test')
+  $hidden = download_file('/etc/shadow', 'hidden', 'node0.test', _run_as => 'nobody', _catch_errors => true)
   $as_nobody = run_command('id -un', 'node0.test', _run_as => 'nobody', _catch_errors => true)
   $script_as = run_script('site/who.sh', 'node0.test', _run_as => 'nobody', _catch_errors => true)
   $no_one = run_command('id -un', 'node0.test', _run_as => 'no-such-user', _catch_errors => true)
   return({
     'files' => $files.first['stdout'],
+    'down' => $down.first['path'],
+    'hidden' => $hidden.first.ok,
     'app' => $app.first['merged_output'],
     'wrote' => $wrote.first.message,
     'as_nobody' => [$as_nobody.first['stdout'], $script_as.first['stdout']],
@@ -193,7 +199,17 @@ plan site(TargetSpec $nodes, Sensitive[String] $pw) {
     } else {
         json!([null, null])
     };
+    let downloaded = job["result"]["down"].as_str().unwrap_or_default();
+    assert!(
+        downloaded.ends_with(&format!(
+            "/downloads/{number}/logs/node0.test/tutti-plan-logs"
+        )),
+        "{job:#}"
+    );
+    let log = std::path::Path::new(downloaded).join("a/log");
+    assert_eq!(std::fs::read_to_string(log).unwrap(), "one\n");
     let expected = json!({
+        "down": downloaded, "hidden": false,
         "greeted": ["you", "you"], "said": "me\n", "code": 3, "read": "welcome\n", "ran": "me said a b\n",
         "known": 2, "there": true, "globbed": 2, "pw": 6,
         "files": "a secret\nhidden644\n", "app": "run of app\n755\n644\n", "wrote": "Uploaded 'content' to 'node0.test:/tmp/tutti-plan-wrote'",

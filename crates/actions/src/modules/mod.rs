@@ -4,6 +4,7 @@
 //! The rule: a request that cannot be carried out is refused here, with the
 //! place that is wrong, before anything is promised, written or started.
 
+mod collect;
 mod command;
 mod echo;
 mod environment;
@@ -26,6 +27,7 @@ use serde_json::value::RawValue;
 
 use crate::spool::ResultKind;
 
+pub(crate) use collect::{COLLECTOR, collect_main};
 pub(crate) use environment::Environment;
 pub(crate) use external::ExternalModules;
 pub(crate) use facts::collect as collect_facts;
@@ -155,6 +157,7 @@ pub(crate) fn plan(
         ("script", "run") => script::plan(params),
         ("task", "run") => task::plan(params),
         ("file", "download") => file::plan(params),
+        ("file", "collect") => collect::plan(params),
         (module, "run") if puppet::MODULES.contains(&module) => puppet::plan(params),
         ("echo" | "facts" | "ping" | "status" | "command" | "script" | "task" | "file", _) => {
             Err(Refusal::UnknownAction {

@@ -108,3 +108,30 @@ async fn variables_alone_need_no_other_user() {
     let result = told(&node).await.unwrap();
     assert_eq!(result.stdout.as_deref(), Some("b c\n"));
 }
+
+#[tokio::test]
+async fn files_are_collected_also_as_another_user() {
+    let node = Node::start().await;
+    let open = node.dir.path().join("open");
+    std::fs::write(&open, "for all").unwrap();
+    node.blocking("file", "collect", &json!({"path": open}));
+    let result = told(&node).await.unwrap();
+    let told_of: Value = serde_json::from_str(result.stdout.as_deref().unwrap()).unwrap();
+    let item = json!({"path": "", "content": "Zm9yIGFsbA=="});
+    let expected = json!({"is_directory": false, "items": [item], "left_out": 0});
+    assert_eq!((result.exitcode, told_of), (0, expected));
+
+    node.blocking("file", "collect", &json!({"path": "relative"}));
+    assert!(told(&node).await.unwrap_err().contains("no absolute path"));
+    let params = json!({"path": "/etc/shadow", "run_as": "nobody"});
+    node.blocking("file", "collect", &params);
+    match told(&node).await {
+        Ok(result) => {
+            assert!(is_root());
+            assert_eq!(result.exitcode, 1);
+            let words = result.stdout.unwrap();
+            assert!(words.contains("cannot read /etc/shadow"), "{words}");
+        }
+        Err(why) => assert!(!is_root() && why.contains("only root"), "{why}"),
+    }
+}

@@ -17,6 +17,7 @@ use super::fall_back::explained;
 use super::late_outcomes::Said;
 use super::state::{Engine, ShapedOutcome};
 use crate::defaults::INLINE_RESULT_BYTES;
+use crate::download::Landing;
 use crate::flight::{Next, Status, WhyUnknown};
 use crate::keys::RunKey;
 use crate::kind::Kind;
@@ -174,7 +175,9 @@ impl Engine {
             Report::Outcome(raw) => raw.get().len(),
             Report::Status(result) => result.stdout.as_ref().map_or(0, String::len),
         };
-        if size <= INLINE_RESULT_BYTES {
+        let landing = self.landing(key);
+        // Files are written by somebody who may wait for the disk.
+        if size <= INLINE_RESULT_BYTES && landing.is_none() {
             let acknowledge = self.acknowledges(key);
             let shaped = shape((kind, as_task), &report, known, keep.as_deref());
             return self.record(key, shaped, acknowledge);
@@ -184,8 +187,19 @@ impl Engine {
         }
         self.shaping.spawn_blocking(move || ShapedOutcome {
             run: key,
-            shaped: shape((kind, as_task), &report, known, keep.as_deref()),
+            shaped: match landing {
+                Some(landing) => landed(&landing, &report, known),
+                None => shape((kind, as_task), &report, known, keep.as_deref()),
+            },
         });
+    }
+
+    /// Where a download goes.
+    fn landing(&self, key: RunKey) -> Option<Landing> {
+        let action = self.book.jobs.get(&key.job)?.action.as_ref()?;
+        let place = Arc::clone(action.place.as_ref()?);
+        let certname = self.book.run(key)?.certname.clone();
+        Some(Landing { place, certname })
     }
 
     pub(super) fn shaped(&mut self, outcome: ShapedOutcome) {
@@ -271,6 +285,16 @@ impl Engine {
             Verdict::Refused(words)
         };
         self.give_up(key, &verdict);
+    }
+}
+
+fn landed(landing: &Landing, report: &Report, known: Circumstances) -> Shaped {
+    match report {
+        Report::Status(result) => landing.shape(result, known),
+        Report::Outcome(raw) => match action::decode::<ActionResult>(raw) {
+            Ok(result) => landing.shape(&result, known),
+            Err(error) => outcome::unreadable(&error.to_string()),
+        },
     }
 }
 

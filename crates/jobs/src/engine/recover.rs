@@ -63,7 +63,7 @@ impl Engine {
                 .iter()
                 .find_map(|run| withdrawn.take(run.transaction_id.as_str()));
             let fallen_back = match Kind::of(&job.job.command) {
-                Kind::Command | Kind::Script | Kind::Upload => {
+                Kind::Command | Kind::Script | Kind::Upload | Kind::Download => {
                     self.fallen_back(job.job.number).await?
                 }
                 Kind::Task | Kind::Puppet => HashSet::new(),

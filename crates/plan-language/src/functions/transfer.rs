@@ -1,4 +1,4 @@
-//! `upload_file`, `write_file`; and files of modules that are sent to nodes.
+//! `upload_file`, `write_file`, `download_file`; and files of modules that are sent to nodes.
 //!
 //! The rule that must hold: a file that a plan sends is a file of a module, read once and pinned like the
 //! plan's code.
@@ -66,6 +66,29 @@ pub(super) const FUNCTIONS: &[(Function, Run)] = &[
             .returning("ResultSet")],
         ),
         write_file,
+    ),
+    (
+        Function::new(
+            "download_file",
+            &[
+                Form::host(&[
+                    one("String[1]", "source"),
+                    one("String[1]", "destination"),
+                    one(SPEC, "targets"),
+                    optional(DATA, "options"),
+                ])
+                .returning("ResultSet"),
+                Form::host(&[
+                    one("String[1]", "source"),
+                    one("String[1]", "destination"),
+                    one(SPEC, "targets"),
+                    one("String", "description"),
+                    optional(DATA, "options"),
+                ])
+                .returning("ResultSet"),
+            ],
+        ),
+        download_file,
     ),
 ];
 
@@ -306,6 +329,39 @@ impl Payload {
             Self::File(_) | Self::Secret(_) => return None,
         })
     }
+}
+
+/// Where it goes and what it may be called is the job engine's to check.
+fn download_file(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    let (source, destination, place) = (call.text(0), call.text(1), call.place());
+    let targets = targets::of(host, &place, call.get(2))?;
+    let options = Options::of(host, &call, 3)?;
+    let action = Action {
+        name: "download",
+        function: "download_file",
+        object: &source,
+        native: Some(Native::Download {
+            source: source.to_string(),
+            destination: destination.to_string(),
+        }),
+        task: "bolt_shim::download",
+        params: Map::from_iter([("path".to_owned(), json!(&*source))]),
+        sensitive: Vec::new(),
+        shown: json!({"from": &*source, "to": &*destination}),
+        convert: &|target, value| downloaded(target, &source, value),
+    };
+    action.run(host, &place, targets, &options)
+}
+
+/// Bolt's words for what came from a node.
+fn downloaded(target: &Target, source: &str, mut value: Json) -> Json {
+    let path = value["path"].as_str().map(std::path::Path::new);
+    let Some(directory) = path.and_then(std::path::Path::parent) else {
+        return value;
+    };
+    let (host, directory) = (target.safe_name(), directory.display());
+    value["_output"] = json!(format!("Downloaded '{host}:{source}' to '{directory}'"));
+    value
 }
 
 /// Bolt's words for what was put in place.

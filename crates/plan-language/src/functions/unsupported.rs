@@ -16,7 +16,6 @@ pub(super) const FUNCTIONS: &[(Function, Run)] = &[
     (Function::new("set_resources", ANYTHING), no_catalogs),
     (Function::new("get_resources", ANYTHING), no_catalogs),
     (Function::new("resource", ANYTHING), no_catalogs),
-    (Function::new("download_file", ANYTHING), no_download),
     (Function::new("run_container", ANYTHING), no_containers),
     (Function::new("resolve_references", ANYTHING), no_plugins),
     (Function::new("puppetdb_command", ANYTHING), no_commands),
@@ -30,11 +29,6 @@ pub(super) fn because(name: &str, why: &str) -> Box<Unwind> {
 fn no_catalogs(_: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let why = "this server compiles no catalogs yet; put the resources into a class and run Puppet on the \
                targets instead";
-    Err(because(call.name, why))
-}
-
-fn no_download(_: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
-    let why = "files of nodes are not kept on the server; give their content by a task instead";
     Err(because(call.name, why))
 }
 

@@ -6,6 +6,7 @@ mod control;
 mod data;
 mod decisions;
 mod durable;
+mod files;
 mod mistakes;
 mod nodes;
 mod preview;

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use base64::Engine as _;
 use deploy::{Blobs, Code};
 use fabric::{BrokerLink, BrokerPort, Fabric, SendError};
 use jobs::{Jobs, JobsConfig};
@@ -158,7 +159,18 @@ impl BrokerLink for Link {
 fn program(what: &str, params: &Value) -> ActionResult {
     let command = params["command"].as_str();
     let code = command.and_then(|it| it.strip_prefix("exit "));
+    let path = params["path"].as_str();
+    if what == "file collect" && path == Some("/gone") {
+        let error =
+            json!({"kind": "tutti/download-error", "msg": "cannot read /gone", "details": {}});
+        return ActionResult {
+            exitcode: 1,
+            stdout: Some(json!({"_error": error}).to_string()),
+            ..ActionResult::default()
+        };
+    }
     let stdout = match (what, command) {
+        ("file collect", _) => collected(path.unwrap()).to_string(),
         ("file download", _) => "downloaded".to_owned(),
         (_, Some(command)) => format!("{command}\n"),
         _ => params.to_string(),
@@ -167,6 +179,17 @@ fn program(what: &str, params: &Value) -> ActionResult {
         exitcode: code.map_or(0, |code| code.parse().unwrap()),
         stdout: Some(stdout),
         ..ActionResult::default()
+    }
+}
+
+/// Every path has its own name as content; `/hostile` is what no node should say.
+fn collected(path: &str) -> Value {
+    let content = base64::engine::general_purpose::STANDARD.encode(path);
+    let item = |path: &str| json!({"path": path, "content": content});
+    match path {
+        "/hostile" => json!({"is_directory": true, "items": [item("../../escaped")]}),
+        "/etc/app/" => json!({"is_directory": true, "items": [{"path": "d"}, item("d/f")]}),
+        _ => json!({"is_directory": false, "items": [item("")]}),
     }
 }
 
@@ -204,6 +227,7 @@ fn answer(certname: &Certname, task: &str, input: &Value, is_broken: bool) -> Ac
             json!({"stdout": input["content"], "stderr": "", "exit_code": 0}),
         ),
         "bolt_shim::upload" => (0, json!({"path": input["path"]})),
+        "bolt_shim::download" => (0, collected(input["path"].as_str().unwrap())),
         _ => (0, json!({"node": certname, "input": own})),
     };
     ActionResult {
@@ -226,6 +250,7 @@ pub(crate) async fn engine(
     let seal = SealKey::open_or_create(&directory.join("seal")).unwrap();
     let config = JobsConfig {
         prune_after: None,
+        downloads: Some(directory.join("downloads")),
         ..JobsConfig::default()
     };
     let nodes = Nodes::attach(&fabric, names);

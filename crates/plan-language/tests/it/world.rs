@@ -126,6 +126,11 @@ impl World {
         self.directory.path().join(modules).join(path)
     }
 
+    /// Where files of nodes are kept.
+    pub(crate) fn downloads(&self) -> PathBuf {
+        self.directory.path().join("downloads")
+    }
+
     /// Files of the server with this text in them: the database, what is kept of code.
     pub(crate) fn files_with(&self, text: &str) -> Vec<PathBuf> {
         files_with(self.directory.path(), text)

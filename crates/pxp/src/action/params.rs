@@ -92,6 +92,43 @@ pub struct FileParams {
     pub mode: Option<u32>,
 }
 
+/// `file` / `collect`, an extension of ours: a file or directory of the node is told as [`Collected`]. Closed:
+/// what an agent does not understand it must refuse.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CollectParams {
+    /// An absolute path.
+    pub path: String,
+    /// The user who reads it; the agent's own otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_as: Option<String>,
+}
+
+/// A file or a directory of a node, on standard output.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Collected {
+    /// Otherwise it is the only item, without a path.
+    pub is_directory: bool,
+    /// Directories before what is in them.
+    pub items: Vec<CollectedItem>,
+    /// How much in the directory is neither file nor directory, or has no name in UTF-8.
+    #[serde(default)]
+    pub left_out: u64,
+}
+
+/// An item of [`Collected`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CollectedItem {
+    /// Relative to the directory. A node wrote it: not to be used unlooked at.
+    pub path: String,
+    /// In Base64; `None`: it is a directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
+    /// Whether its owner may execute the file.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_executable: bool,
+}
+
 /// One thing to put on the node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileEntry {

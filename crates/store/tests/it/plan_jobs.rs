@@ -70,6 +70,7 @@ async fn numbers_are_contiguous_and_steps_are_seen(mut bench: Bench) {
         ("package", "task_start", "task package"),
         ("bolt_shim::command", "command_start", "a command"),
         ("bolt_shim::upload", "upload_start", "an upload"),
+        ("bolt_shim::download", "download_start", "a download"),
         (
             "apply_helpers::apply_catalog",
             "apply_start",

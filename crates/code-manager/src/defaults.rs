@@ -30,6 +30,18 @@ pub const LIST_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a repository has for its content.
 pub const FETCH_TIMEOUT: Duration = Duration::from_secs(600);
 
+/// How long a source's `filter_command` has for a branch.
+pub const FILTER_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// What a source's `filter_command` may print for a branch.
+pub const FILTER_BYTES: usize = 1 << 20;
+
+/// How long `puppet generate types` has: it starts in a second, and reads each type once.
+pub const TYPES_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// What `puppet generate types` may print: a line of 200 bytes for each of 5,000 types.
+pub const TYPES_BYTES: usize = 1 << 20;
+
 /// What is shown of what git says when it fails.
 pub const GIT_MESSAGE_BYTES: usize = 2_048;
 

@@ -5,6 +5,7 @@
 //! it leaves nothing but content that the next deployment finds.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use deploy::EnvironmentName;
@@ -21,6 +22,7 @@ use crate::resolve::{ResolveError, Round, Wish};
 use crate::settings::Settings;
 use crate::source::{Environments, Found};
 use crate::trees::{CONTROL, Tree, Trees, Wanted};
+use crate::types::generate;
 use crate::version::{Layout, Part, Signature, Switched, Versions};
 
 /// Makes versions of environments and switches to them. Cheap to clone.
@@ -104,12 +106,13 @@ impl Deployer {
     pub async fn environments(&self, round: &Round) -> Result<Environments, SourcesError> {
         let mut environments = Environments::default();
         for source in &self.shared.settings.sources {
-            let refs = round.refs(&source.remote).await;
-            let refs = refs.map_err(|error| SourcesError {
+            let failed = |error| SourcesError {
                 source_name: source.name.clone(),
                 error: Arc::new(error),
-            })?;
-            environments.add(source, &refs);
+            };
+            let refs = round.refs(&source.remote).await.map_err(failed)?;
+            let dropped = round.dropped(source, &refs).await.map_err(failed)?;
+            environments.add(source, &refs, &dropped);
         }
         Ok(environments)
     }
@@ -164,8 +167,15 @@ impl Deployer {
         built.notes = notes;
         built.given_way = layout.given_way().to_vec();
         let (versions, made) = (self.shared.versions.clone(), built.clone());
+        let types = self.shared.settings.generate_types.clone();
+        let runtime = tokio::runtime::Handle::current();
         blocking(move || {
-            versions.build(&made.environment, &made.signature, &layout)?;
+            let environment = &made.environment;
+            let more = |root: &Path| match &types {
+                Some(types) => Ok(runtime.block_on(generate(types, environment, root))?),
+                None => Ok::<(), DeployError>(()),
+            };
+            versions.build_with(environment, &made.signature, &layout, more)?;
             Ok(())
         })
         .await?;

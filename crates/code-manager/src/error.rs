@@ -6,6 +6,7 @@ use crate::content::ContentError;
 use crate::git::{GitError, TreeError};
 use crate::resolve::{ModuleError, ResolveError};
 use crate::trees::TakeError;
+use crate::types::TypesError;
 use crate::version::{LayoutError, VersionError};
 
 /// The directories cannot be used.
@@ -48,6 +49,9 @@ pub enum DeployError {
         /// Where it would be.
         directory: String,
     },
+    /// Puppet cannot make the types of it.
+    #[error(transparent)]
+    Types(#[from] TypesError),
     /// What does not fit together.
     #[error(transparent)]
     Layout(#[from] LayoutError),

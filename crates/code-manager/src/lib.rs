@@ -19,6 +19,7 @@ pub mod service;
 mod settings;
 pub mod source;
 mod trees;
+mod types;
 pub mod verify;
 pub mod version;
 
@@ -33,4 +34,5 @@ pub use resolve::Round;
 pub use service::CodeManager;
 pub use settings::{ForgeSettings, R10k, R10kError, Settings};
 pub use trees::TakeError;
+pub use types::{GenerateTypes, TypesError};
 pub use version::Signature;

@@ -19,6 +19,9 @@ pub struct Lock {
     pub control: Control,
     /// The modules, by their directories.
     pub modules: Vec<LockedModule>,
+    /// Whether `puppet generate types` made its types.
+    #[serde(default)]
+    pub generated_types: bool,
 }
 
 /// The control repository of a version.
@@ -120,6 +123,9 @@ impl Lock {
                 origin.as_str(),
                 if *exclude_spec { " -\n" } else { "\n" },
             ]);
+        }
+        if self.generated_types {
+            text.push_str("types\n");
         }
         Signature::of(text.as_bytes())
     }

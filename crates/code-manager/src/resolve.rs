@@ -15,7 +15,7 @@ use crate::archive::{ArchiveError, Archives, Forge, Slug};
 use crate::git::{Commit, GitError, Mirror, Mirrors, Refs, Wanted};
 use crate::lock::{Control, Lock, LockedModule, Origin};
 use crate::settings::Settings;
-use crate::source::Found;
+use crate::source::{self, FilterError, Found, filter};
 
 /// What repositories answered.
 type Asked = Arc<OnceCell<Result<Arc<Refs>, Arc<GitError>>>>;
@@ -96,6 +96,9 @@ pub enum ModuleError {
         /// In the Puppetfile.
         line: u32,
     },
+    /// A source's filter.
+    #[error(transparent)]
+    Filter(#[from] FilterError),
     /// Its archive.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
@@ -130,6 +133,27 @@ impl Round {
         let answer =
             asked.get_or_init(|| async { self.mirrors.refresh(&mirror).await.map_err(Arc::new) });
         answer.await.clone().map_err(ModuleError::Asked)
+    }
+
+    /// The branches of a source that its filter drops.
+    pub(crate) async fn dropped(
+        &self,
+        source: &source::Source,
+        refs: &Refs,
+    ) -> Result<BTreeSet<String>, ModuleError> {
+        let mut dropped = BTreeSet::new();
+        let Some(command) = &source.filter_command else {
+            return Ok(dropped);
+        };
+        let mirror = self.mirrors.mirror(&source.remote)?;
+        for (branch, _) in refs.branches().filter(|(it, _)| !source.is_ignored(it)) {
+            let keeps = filter::keeps(command, &source.name, branch, mirror.directory());
+            if !keeps.await? {
+                tracing::info!(branch, source = source.name, "the filter_command drops it");
+                dropped.insert(branch.to_owned());
+            }
+        }
+        Ok(dropped)
     }
 
     /// What an environment is made of.
@@ -173,6 +197,7 @@ impl Round {
                 commit: found.commit.to_string(),
             },
             modules: locked,
+            generated_types: settings.generate_types.is_some(),
         })
     }
 

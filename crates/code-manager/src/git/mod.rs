@@ -11,7 +11,7 @@ mod refs;
 mod tree;
 
 pub use mirror::{Mirror, Mirrors};
-pub(crate) use program::shown;
 pub use program::{Git, GitError};
+pub(crate) use program::{one_line, shown};
 pub use refs::{Commit, Refs, Wanted};
 pub use tree::{TreeError, read_file, take_in};

@@ -234,7 +234,16 @@ pub(crate) fn shown(remote: &str) -> String {
 /// What git said, in one line, without the address' credentials.
 pub(crate) fn message(stderr: &[u8], remote: &str) -> String {
     // First without the credentials, then short: half of an address would not be found.
-    let text = String::from_utf8_lossy(stderr).replace(remote, &shown(remote));
+    one_line(
+        String::from_utf8_lossy(stderr)
+            .replace(remote, &shown(remote))
+            .as_bytes(),
+    )
+}
+
+/// What a program said, in one line.
+pub(crate) fn one_line(said: &[u8]) -> String {
+    let text = String::from_utf8_lossy(said);
     let lines: Vec<&str> = text
         .lines()
         .map(str::trim)

@@ -11,6 +11,7 @@ pub use r10k::{R10k, R10kError};
 use secrecy::SecretString;
 
 use crate::source::Source;
+use crate::types::GenerateTypes;
 
 /// All settings of deployments.
 #[derive(Clone, Debug)]
@@ -25,6 +26,8 @@ pub struct Settings {
     pub default_ref: Option<String>,
     /// Whether modules come without their `spec` directories.
     pub exclude_spec: bool,
+    /// Whether `puppet generate types` runs in a version before it is live, and how.
+    pub generate_types: Option<GenerateTypes>,
     /// Where modules come from that name no source.
     pub forge: ForgeSettings,
     /// For archives, and the Forge if it has no other; `None`: as the environment says.
@@ -64,6 +67,7 @@ impl Settings {
             environments: environments.into(),
             default_ref: None,
             exclude_spec: true,
+            generate_types: None,
             forge: ForgeSettings::default(),
             proxy: None,
         }

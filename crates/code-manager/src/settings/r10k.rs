@@ -11,6 +11,7 @@ use psych::{Mapping, Node, Options, Value};
 use super::Settings;
 use crate::git::Git;
 use crate::source::{InvalidBranches, Source};
+use crate::types::GenerateTypes;
 
 /// What an `r10k.yaml` says.
 #[derive(Clone, Debug)]
@@ -102,6 +103,7 @@ impl R10k {
                     "ignore_branch_prefixes" => source.ignore_branch_prefixes = texts(value)?,
                     "puppetfile_name" => source.puppetfile = file_name(value)?,
                     "invalid_branches" => source.invalid_branches = invalid_branches(value)?,
+                    "filter_command" => source.filter_command = Some(text_of(value)?),
                     "type" if text_of(value)? == "git" => {}
                     _ => {
                         let what = format!("the source {name}: {key} is not supported yet");
@@ -167,14 +169,22 @@ impl R10k {
     }
 
     fn deploy(&mut self, node: &Node) -> Result<(), R10kError> {
+        let mut types = GenerateTypes::default();
         for (key, value) in pairs(node)? {
             match key.as_str() {
+                "generate_types" if flag(value)? => {
+                    self.settings.generate_types = Some(types.clone());
+                }
+                "generate_types" => {}
+                "puppet_path" => types.puppet = text_of(value)?.into(),
+                "puppet_conf" => types.conf = text_of(value)?.into(),
                 "exclude_spec" => self.settings.exclude_spec = flag(value)?,
                 // A version has nothing that could be purged, but for environments without a branch, which
                 // a deployment of all takes away.
                 "purge_levels" => drop(texts(value)?),
-                "purge_allowlist" | "purge_whitelist" | "write_lock" | "generate_types"
-                | "puppet_path" | "puppet_conf" => self.ignored.push(format!("deploy.{key}")),
+                "purge_allowlist" | "purge_whitelist" | "write_lock" => {
+                    self.ignored.push(format!("deploy.{key}"))
+                }
                 _ => {
                     return Err(wrong(
                         value.line,
@@ -182,6 +192,10 @@ impl R10k {
                     ));
                 }
             }
+        }
+        // The keys may stand in any order.
+        if let Some(settings) = &mut self.settings.generate_types {
+            *settings = types;
         }
         Ok(())
     }
@@ -280,6 +294,7 @@ git:
 deploy:
   purge_levels: ['deployment']
   generate_types: true
+  puppet_path: /usr/bin/puppet
 forge:
   baseurl: https://forge.example.com
   authorization_token: Bearer secret
@@ -302,7 +317,10 @@ postrun: ['/bin/true']
         assert_eq!(settings.forge.baseurl, "https://forge.example.com");
         assert_eq!(read.git.proxy.as_deref(), Some("http://proxy:3128"));
         assert!(!format!("{settings:?}").contains("secret"));
-        assert_eq!(read.ignored, ["deploy.generate_types", "postrun"]);
+        let types = settings.generate_types.unwrap();
+        assert_eq!(types.puppet, PathBuf::from("/usr/bin/puppet"));
+        assert_eq!(types.conf, GenerateTypes::default().conf);
+        assert_eq!(read.ignored, ["postrun"]);
     }
 
     #[test]
@@ -321,8 +339,8 @@ postrun: ['/bin/true']
                 "line 4: the source a: type is not supported",
             ),
             (
-                "sources:\n  a:\n    filter_command: x",
-                "filter_command is not supported",
+                "sources:\n  a:\n    filter_commands: x",
+                "filter_commands is not supported",
             ),
             ("sauces: {}", "no setting sauces"),
             (

@@ -3,13 +3,15 @@
 //! The rules that must hold: a branch has one name everywhere, r10k's; and two branches that would get the
 //! same name are a fault that is told, not a race.
 
+pub(crate) mod filter;
 mod name;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use deploy::EnvironmentName;
 
+pub use filter::FilterError;
 pub use name::{InvalidBranches, NameError};
 
 use crate::git::{Commit, Refs};
@@ -31,6 +33,8 @@ pub struct Source {
     pub invalid_branches: InvalidBranches,
     /// `Puppetfile`.
     pub puppetfile: String,
+    /// For the shell: which branches are environments.
+    pub filter_command: Option<String>,
 }
 
 /// An environment that a source has.
@@ -68,6 +72,7 @@ impl Source {
             ignore_branch_prefixes: Vec::new(),
             invalid_branches: InvalidBranches::CorrectAndWarn,
             puppetfile: "Puppetfile".to_owned(),
+            filter_command: None,
         }
     }
 
@@ -79,7 +84,7 @@ impl Source {
         }
     }
 
-    fn is_ignored(&self, branch: &str) -> bool {
+    pub(crate) fn is_ignored(&self, branch: &str) -> bool {
         let mut prefixes = self.ignore_branch_prefixes.iter();
         prefixes.any(|prefix| branch.starts_with(prefix.as_str()))
     }
@@ -88,10 +93,10 @@ impl Source {
 // === impl Environments ===
 
 impl Environments {
-    /// Adds what a source has.
-    pub fn add(&mut self, source: &Arc<Source>, refs: &Refs) {
+    /// Adds what a source has, but for branches that its filter dropped.
+    pub(crate) fn add(&mut self, source: &Arc<Source>, refs: &Refs, dropped: &BTreeSet<String>) {
         for (branch, commit) in refs.branches() {
-            if source.is_ignored(branch) {
+            if source.is_ignored(branch) || dropped.contains(branch) {
                 continue;
             }
             match name::environment(source, branch) {

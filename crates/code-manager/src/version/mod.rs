@@ -135,26 +135,44 @@ impl Versions {
         signature: &Signature,
         layout: &Layout,
     ) -> Result<PathBuf, VersionError> {
+        self.build_with(environment, signature, layout, |_| Ok(()))
+    }
+
+    /// The same; `more` may add to the directory before it gets its name.
+    pub(crate) fn build_with<E: From<VersionError>>(
+        &self,
+        environment: &EnvironmentName,
+        signature: &Signature,
+        layout: &Layout,
+        more: impl FnOnce(&Path) -> Result<(), E>,
+    ) -> Result<PathBuf, E> {
         let path = self.path(environment, signature);
         if path.is_dir() {
             return Ok(path);
         }
-        self.put(&path, |root| self.fill(root, layout))?;
+        self.put(&path, |root| {
+            self.fill(root, layout)?;
+            more(root)
+        })?;
         Ok(path)
     }
 
     /// Fills a directory that gets its name when all of it is on the disk.
-    fn put(
+    fn put<E: From<VersionError>>(
         &self,
         path: &Path,
-        fill: impl FnOnce(&Path) -> Result<(), VersionError>,
-    ) -> Result<(), VersionError> {
-        let incoming = self.incoming()?;
+        fill: impl FnOnce(&Path) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let incoming = self.incoming().map_err(VersionError::from)?;
         let root = incoming.path().join("tree");
-        make_directory(&root)?;
+        make_directory(&root).map_err(VersionError::from)?;
         fill(&root)?;
-        sync(&root)?;
-        match fs::rename(&root, path) {
+        Ok(self.name(&root, path)?)
+    }
+
+    fn name(&self, root: &Path, path: &Path) -> Result<(), VersionError> {
+        sync(root)?;
+        match fs::rename(root, path) {
             Ok(()) => {}
             // Another deployment built the same.
             Err(_) if path.is_dir() => {}

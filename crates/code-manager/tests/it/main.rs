@@ -9,6 +9,7 @@ mod forge_server;
 mod hostile;
 mod kills;
 mod power;
+mod programs;
 mod readers;
 mod service;
 mod world;

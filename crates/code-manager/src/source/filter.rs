@@ -1,0 +1,52 @@
+//! `filter_command`: which branches of a source are environments, as a program says. Main function:
+//! [`keeps`].
+//!
+//! As r10k does it: it is given the branch in `R10K_BRANCH`, the source in `R10K_NAME` and our copy of the
+//! repository in `GIT_DIR`; exit code 0 keeps the branch. The rule that must hold: a program that does not
+//! run says nothing of any branch, so the source counts as one that cannot be asked.
+
+use std::path::Path;
+use std::process::Stdio;
+
+use tokio::process::Command;
+
+use crate::defaults::{FILTER_BYTES, FILTER_TIMEOUT};
+use crate::git::one_line;
+use crate::program;
+
+/// The program said nothing of a branch.
+#[derive(Debug, thiserror::Error)]
+#[error("the filter_command does not say whether the branch {branch} is an environment: {why}")]
+pub struct FilterError {
+    branch: String,
+    why: String,
+}
+
+/// How a shell says that it cannot run something.
+const CANNOT_RUN: &[i32] = &[126, 127];
+
+/// Whether a branch is an environment.
+pub(crate) async fn keeps(
+    command: &str,
+    source: &str,
+    branch: &str,
+    repository: &Path,
+) -> Result<bool, FilterError> {
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", command])
+        .env("GIT_DIR", repository)
+        .env("R10K_BRANCH", branch)
+        .env("R10K_NAME", source)
+        .stdin(Stdio::null());
+    let failed = |why: String| FilterError {
+        branch: branch.to_owned(),
+        why,
+    };
+    let ran = program::run(shell, FILTER_TIMEOUT, FILTER_BYTES).await;
+    let ran = ran.map_err(|error| failed(error.to_string()))?;
+    match ran.status.code() {
+        Some(code) if !CANNOT_RUN.contains(&code) => Ok(code == 0),
+        _ => Err(failed(format!("{}: {}", ran.status, one_line(&ran.stderr)))),
+    }
+}

@@ -8,8 +8,8 @@ use crate::{packages, run};
 /// Which figures.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// one-node, agent, fleet, api, lists, broker, store, scope, audit, syntax, language or plans; all without
-    /// any.
+    /// one-node, agent, fleet, api, lists, broker, store, scope, audit, syntax, language, plans or code; all
+    /// without any.
     /// Besides, lists-postgres, where PostgreSQL is installed, and puppet-run, where the real Puppet
     /// peers are
     names: Vec<String>,
@@ -46,6 +46,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         "evaluator",
         "plans",
         "plan-language",
+        "code-manager",
     ];
     let packages = packages.iter().flat_map(|package| ["--package", package]);
     run::visible(run::cargo(&build).args(packages))?;
@@ -101,6 +102,16 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if wanted("language") {
         example("evaluator", "iterate", &[])?;
     }
+    if wanted("code") {
+        packages::ensure(packages::MODULES)?;
+        packages::ensure(packages::DEPLOYERS)?;
+        let tutti = release_program("tutti")?;
+        example(
+            "code-manager",
+            "deploy_speed",
+            &[&tutti, packages::MODULES_DIRECTORY],
+        )?;
+    }
     if options.names.iter().any(|name| name == PUPPET_RUN) {
         packages::ensure(packages::FOR_FULL_TESTS)?;
         let program = [
@@ -114,6 +125,15 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         run::visible(run::cargo(&["test", "--release", "--locked"]).args(program))?;
     }
     Ok(())
+}
+
+/// A program that was built for release.
+fn release_program(name: &str) -> Result<String> {
+    let metadata = MetadataCommand::new()
+        .current_dir(run::root())
+        .no_deps()
+        .exec()?;
+    Ok(metadata.target_directory.join("release").join(name).into())
 }
 
 /// The agent as packages ship it: most of its memory is its own code.

@@ -118,6 +118,20 @@ pub(crate) const FOR_FULL_TESTS: &[Needed] = &[
     },
 ];
 
+/// What deployments are measured beside.
+pub(crate) const DEPLOYERS: &[Needed] = &[
+    Needed {
+        program: "r10k",
+        package: "r10k",
+        beside: "",
+    },
+    Needed {
+        program: "g10k",
+        package: "g10k",
+        beside: "",
+    },
+];
+
 /// Where Debian's packages put modules.
 pub(crate) const MODULES_DIRECTORY: &str = "/usr/share/puppet/modules.available";
 

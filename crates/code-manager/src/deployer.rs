@@ -18,6 +18,7 @@ use crate::error::{DeployError, OpenError, SourcesError};
 use crate::git::{Commit, Git, Mirrors, read_file};
 use crate::hold::{Hold, Holder};
 use crate::lock::{LOCK_FILE, Lock, Origin};
+use crate::r10k_deploy::{self, R10K_FILE};
 use crate::resolve::{ResolveError, Round, Wish};
 use crate::settings::Settings;
 use crate::source::{Environments, Found};
@@ -222,6 +223,7 @@ impl Deployer {
         lock: &Lock,
         file: &Puppetfile,
     ) -> Result<(Layout, Vec<String>), DeployError> {
+        let began = jiff::Timestamp::now();
         let wanted = Wanted {
             found,
             lock,
@@ -255,6 +257,8 @@ impl Deployer {
         let text = serde_json::to_vec_pretty(lock).map_err(|_| DeployError::Broken)?;
         let path = TreePath::new(LOCK_FILE.as_bytes()).map_err(|_| DeployError::Broken)?;
         layout.write(path, text);
+        let path = TreePath::new(R10K_FILE.as_bytes()).map_err(|_| DeployError::Broken)?;
+        layout.write(path, r10k_deploy::note(lock, began));
         let mut notes: Vec<String> = trees.values().flat_map(Tree::notes).collect();
         notes.sort();
         Ok((layout, notes))

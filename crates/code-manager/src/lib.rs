@@ -14,6 +14,7 @@ pub mod lock;
 mod program;
 pub mod puppetserver;
 pub mod push;
+mod r10k_deploy;
 pub mod resolve;
 pub mod service;
 mod settings;

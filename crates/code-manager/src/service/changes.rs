@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::content::{ContentError, failed};
 use crate::defaults::DIFF_FILES;
 use crate::lock::{LOCK_FILE, Lock};
+use crate::r10k_deploy::R10K_FILE;
 
 /// What is different between two versions, by module.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -159,7 +160,7 @@ fn files(root: &Path) -> Result<BTreeMap<PathBuf, Is>, ContentError> {
                 false => Is::File(metadata.ino()),
             };
             let relative = path.strip_prefix(root).unwrap_or(&path);
-            if relative != Path::new(LOCK_FILE) {
+            if ![LOCK_FILE, R10K_FILE].map(Path::new).contains(&relative) {
                 found.insert(relative.to_owned(), is);
             }
         }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
+use code_manager::lock::LOCK_FILE;
 use code_manager::source::{Found, Source};
 use code_manager::{Built, DeployError, Deployer, Git, Settings};
 use deploy::EnvironmentName;
@@ -111,7 +112,7 @@ impl World {
     pub(crate) fn files(&self, environment: &str) -> BTreeMap<String, String> {
         let mut files = BTreeMap::new();
         read(&self.live(environment), "", &mut files);
-        files.retain(|path, _| path != code_manager::lock::LOCK_FILE);
+        files.retain(|path, _| ![".r10k-deploy.json", LOCK_FILE].contains(&path.as_str()));
         files
     }
 }

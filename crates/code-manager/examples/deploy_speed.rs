@@ -1,0 +1,222 @@
+//! What deployments cost, beside r10k and g10k where they are installed:
+//! `cargo run --release -p code-manager --example deploy_speed -- TUTTI MODULES`.
+//!
+//! Ten environments with the same modules of Debian's, each in a repository of its own. Each tool is a
+//! process, as people call it. Prints JSON: seconds of the clock and of processor time, with git's.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a program that measures stops where something is wrong, and prints what it found"
+)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use code_manager::{Deployer, EnvironmentName, R10k, Signature};
+use serde_json::{Value, json};
+
+const ENVIRONMENTS: usize = 10;
+const MODULES: usize = 20;
+/// Runs that find nothing to do, runs with one module changed, and switches; the median is told.
+const REPEATS: usize = 9;
+const CHANGES: usize = 3;
+const SWITCHES: usize = 1_001;
+
+/// A call of a tool with its settings.
+type Call<'c> = dyn Fn(&Path) -> Command + 'c;
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let (tutti, modules) = (arguments.next().unwrap(), arguments.next().unwrap());
+    let root = tempfile::tempdir().unwrap();
+    let files = repositories(root.path(), Path::new(&modules));
+    let ours = |config: &Path| {
+        let mut command = Command::new(&tutti);
+        command.args(["code", "deploy", "--all", "--local", "--r10k-config"]);
+        let directory = config.with_extension("d");
+        command.arg(config).arg("--directory").arg(directory);
+        command
+    };
+    let r10k = |config: &Path| {
+        let mut command = Command::new("r10k");
+        command.args(["deploy", "environment", "-p", "-c"]);
+        command.arg(config);
+        command
+    };
+    let g10k = |config: &Path| {
+        let mut command = Command::new("g10k");
+        command.arg("-config").arg(config);
+        command
+    };
+    let mut told = json!({
+        "environments": ENVIRONMENTS, "modules": MODULES, "files_of_one": files,
+        "tutti": tool(root.path(), "tutti", &ours),
+        "switch_us": switch(root.path()),
+    });
+    let others: [(&str, &Call<'_>); 2] = [("r10k", &r10k), ("g10k", &g10k)];
+    for (name, call) in others {
+        let silent = Command::new(name)
+            .arg("version")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        if silent.is_ok() {
+            told[name] = tool(root.path(), name, call);
+        }
+    }
+    println!("{told:#}");
+}
+
+/// The modules and a control repository with a branch for each environment; gives the files of one.
+fn repositories(root: &Path, modules: &Path) -> usize {
+    let mut names: Vec<PathBuf> = std::fs::read_dir(modules)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.join("metadata.json").exists())
+        .collect();
+    names.sort();
+    names.truncate(MODULES);
+    let control = root.join("control");
+    let mut puppetfile = String::new();
+    for from in &names {
+        let name = from.file_name().unwrap().to_str().unwrap();
+        let repository = root.join("repositories").join(name);
+        std::fs::create_dir_all(&repository).unwrap();
+        let from = format!("{}/.", from.display());
+        output(root, "cp", &["-rL", &from, repository.to_str().unwrap()]);
+        commit(&repository, "main");
+        let place = repository.display();
+        puppetfile.push_str(&["mod '", name, "', git: '", &place.to_string()].concat());
+        puppetfile.push_str("', branch: 'main'\n");
+    }
+    std::fs::create_dir_all(control.join("manifests")).unwrap();
+    std::fs::write(control.join("Puppetfile"), puppetfile).unwrap();
+    std::fs::write(control.join("manifests/site.pp"), "node default { }\n").unwrap();
+    commit(&control, "production");
+    for number in 1..ENVIRONMENTS {
+        git(&control, &["branch", &format!("env_{number}")]);
+    }
+    let files = ["repositories", "-type", "f", "-not", "-path", "*/.git/*"];
+    output(root, "find", &files).lines().count() + 2
+}
+
+fn tool(root: &Path, name: &str, call: &Call<'_>) -> Value {
+    let config = root.join(format!("{name}.yaml"));
+    let (control, basedir) = (root.join("control"), root.join(name));
+    let cache = root.join(format!("{name}-cache"));
+    let text = format!(
+        "---\ncachedir: {}\nsources:\n  main:\n    remote: {}\n    basedir: {}\n",
+        cache.display(),
+        control.display(),
+        basedir.display()
+    );
+    std::fs::write(&config, text).unwrap();
+    let measured = || {
+        let (began, cpu) = (Instant::now(), children_seconds());
+        let ran = call(&config).stdout(Stdio::null()).status();
+        assert!(ran.unwrap().success(), "{name}");
+        (began.elapsed().as_secs_f64(), children_seconds() - cpu)
+    };
+    let cold = measured();
+    let nothing = median((0..REPEATS).map(|_| measured()).collect());
+    let module = first_module(root);
+    let changed = (0..CHANGES).map(|number| {
+        std::fs::write(module.join("CHANGED"), format!("{name} {number}")).unwrap();
+        commit(&module, "main");
+        measured()
+    });
+    let changed = median(changed.collect());
+    let shown = |(wall, cpu): (f64, f64)| json!({"wall_s": wall, "cpu_s": cpu});
+    json!({
+        "cold": shown(cold),
+        "nothing_changed": shown(nothing),
+        "one_module_changed": shown(changed),
+        "disk_mb": disk_bytes(root, &[basedir, cache, config.with_extension("d")]) / 1_000_000,
+    })
+}
+
+fn disk_bytes(root: &Path, places: &[PathBuf]) -> u64 {
+    let there = places.iter().filter(|path| path.exists());
+    let mut arguments = vec!["-s", "-c", "--block-size=1"];
+    arguments.extend(there.map(|path| path.to_str().unwrap()));
+    let told = output(root, "du", &arguments);
+    let total = told.lines().last().unwrap();
+    total.split('\t').next().unwrap().parse().unwrap()
+}
+
+/// Microseconds of one switch, with its name on the disk: the median, and the 99th of 100.
+fn switch(root: &Path) -> Value {
+    let config = root.join("tutti.yaml");
+    let read = R10k::parse(&std::fs::read_to_string(&config).unwrap()).unwrap();
+    let settings = read.settings(config.with_extension("d"));
+    let deployer = Deployer::open(settings, read.git.clone()).unwrap();
+    let versions = deployer.versions();
+    let production: EnvironmentName = "production".parse().unwrap();
+    let all = versions.all().unwrap().into_iter();
+    let of: Vec<Signature> = all
+        .filter(|(name, _)| *name == production)
+        .map(|(_, signature)| signature)
+        .collect();
+    assert!(of.len() > 1, "there is nothing to switch between");
+    let mut times: Vec<u128> = (0..SWITCHES)
+        .map(|number| {
+            let began = Instant::now();
+            versions.switch(&production, &of[number % 2]).unwrap();
+            began.elapsed().as_micros()
+        })
+        .collect();
+    times.sort_unstable();
+    let at = |part: usize| u64::try_from(times[times.len() * part / 100]).unwrap();
+    json!({"median": at(50), "p99": at(99)})
+}
+
+fn median(mut times: Vec<(f64, f64)>) -> (f64, f64) {
+    times.sort_by(|one, other| one.0.total_cmp(&other.0));
+    times[times.len() / 2]
+}
+
+/// Processor time of children that are over, with their children.
+fn children_seconds() -> f64 {
+    const TICKS_OF_A_SECOND: f64 = 100.0;
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+    let fields = stat.rsplit(')').next().unwrap();
+    let ticks = fields.split_whitespace().skip(13).take(2);
+    let ticks: f64 = ticks.map(|it| it.parse::<f64>().unwrap()).sum();
+    ticks / TICKS_OF_A_SECOND
+}
+
+fn first_module(root: &Path) -> PathBuf {
+    let mut names: Vec<PathBuf> = std::fs::read_dir(root.join("repositories"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    names.sort();
+    names.remove(0)
+}
+
+fn commit(repository: &Path, branch: &str) {
+    if !repository.join(".git").exists() {
+        let branch = format!("--initial-branch={branch}");
+        git(repository, &["init", "--quiet", &branch]);
+    }
+    git(repository, &["add", "--all", "--force"]);
+    git(repository, &["commit", "--quiet", "--message=change"]);
+}
+
+fn git(repository: &Path, arguments: &[&str]) {
+    let own = ["-c", "user.name=t", "-c", "user.email=t@example.com"];
+    output(repository, "git", &[&own, arguments].concat());
+}
+
+fn output(directory: &Path, program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program)
+        .current_dir(directory)
+        .args(arguments)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{program} {arguments:?}: {said}");
+    String::from_utf8(output.stdout).unwrap()
+}

@@ -1,0 +1,75 @@
+//! `.r10k-deploy.json`, as r10k leaves it in an environment: people's `config_version` scripts read it.
+//! Main function: [`note`].
+
+use jiff::Timestamp;
+use serde_json::json;
+
+use crate::lock::{Lock, Origin};
+
+/// Its name.
+pub(crate) const R10K_FILE: &str = ".r10k-deploy.json";
+
+/// How Ruby writes a moment.
+const RUBY: &str = "%Y-%m-%d %H:%M:%S +0000";
+
+/// The file of a version that was begun then and is whole now.
+pub(crate) fn note(lock: &Lock, began: Timestamp) -> Vec<u8> {
+    let modules = lock.modules.iter().map(|module| {
+        let sha = match &module.origin {
+            Origin::Git { commit, .. } => Some(commit),
+            _ => None,
+        };
+        let name = module.name.rsplit('/').next();
+        json!({"name": name, "version": module.origin.version(), "sha": sha})
+    });
+    let file = json!({
+        "name": lock.environment,
+        "signature": lock.control.commit,
+        "started_at": began.strftime(RUBY).to_string(),
+        "finished_at": Timestamp::now().strftime(RUBY).to_string(),
+        "deploy_success": true,
+        "module_deploys": modules.collect::<Vec<_>>(),
+    });
+    format!("{file:#}\n").into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lock::{Control, LockedModule};
+
+    #[test]
+    fn it_says_what_r10k_says() {
+        let git = Origin::Git {
+            remote: "https://git.example.com/apt.git".to_owned(),
+            wanted: "main".to_owned(),
+            commit: "1f".repeat(20),
+        };
+        let module = |name: &str, origin: Origin| LockedModule {
+            name: name.to_owned(),
+            directory: format!("modules/{name}"),
+            origin,
+            exclude_spec: true,
+        };
+        let lock = Lock {
+            environment: "production".to_owned(),
+            control: Control {
+                remote: String::new(),
+                branch: "production".to_owned(),
+                commit: "2e".repeat(20),
+            },
+            modules: vec![module("puppetlabs/apt", git), module("own", Origin::Local)],
+            generated_types: false,
+        };
+        let began = Timestamp::from_second(1_795_000_000).unwrap();
+        let text = note(&lock, began);
+        let file: serde_json::Value = serde_json::from_slice(&text).unwrap();
+        assert_eq!(file["name"], "production");
+        assert_eq!(file["signature"], "2e".repeat(20));
+        assert_eq!(file["started_at"], "2026-11-18 11:06:40 +0000");
+        assert_eq!(file["deploy_success"], true);
+        assert_eq!(file["module_deploys"][0]["name"], "apt");
+        assert_eq!(file["module_deploys"][0]["sha"], "1f".repeat(20));
+        assert_eq!(file["module_deploys"][1]["sha"], json!(null));
+    }
+}

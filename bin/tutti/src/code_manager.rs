@@ -10,12 +10,18 @@ use ::code_manager::service::{After, InUse};
 use ::code_manager::{CodeManager, Deployer, EnvironmentName, R10k, Signature};
 use anyhow::{Context as _, Result, bail};
 use async_trait::async_trait;
+use serde_json::Value;
 use store::Store;
+use tokio::sync::{Mutex, watch};
 
 use crate::config::Config;
 
 /// Takes up the deployments of before; `None`: the configuration names no sources.
-pub(crate) async fn start(config: &Config, store: Store) -> Result<Option<api::CodeService>> {
+pub(crate) async fn start(
+    config: &Config,
+    store: Store,
+    plans: &::plans::Plans,
+) -> Result<Option<api::CodeService>> {
     let Some(path) = &config.code.r10k_config else {
         return Ok(None);
     };
@@ -43,7 +49,10 @@ pub(crate) async fn start(config: &Config, store: Store) -> Result<Option<api::C
         Some(named) => vec![Arc::new(puppetserver(config, named)?)],
         None => Vec::new(),
     };
-    let in_use = Arc::new(Plans(store.clone()));
+    let in_use = Arc::new(Running {
+        store: store.clone(),
+        over: Mutex::new(plans.over()),
+    });
     let manager = CodeManager::start(deployer, store, after, in_use).await;
     let manager = manager.context("cannot take up the deployments of before")?;
     let secret = match &config.code.webhook_secret_file {
@@ -75,20 +84,51 @@ fn puppetserver(config: &Config, named: &crate::classifier::Puppetserver) -> Res
 
 /// The plans that are not over stay with their versions.
 #[derive(Debug)]
-struct Plans(Store);
+struct Running {
+    store: Store,
+    over: Mutex<watch::Receiver<u64>>,
+}
 
 #[async_trait]
-impl InUse for Plans {
+impl InUse for Running {
     async fn versions(&self) -> Result<HashSet<(EnvironmentName, Signature)>, String> {
-        let running = self.0.running_plan_options().await;
-        let running = running.map_err(|error| error.to_string())?;
-        let version = |options: &String| {
-            let options: serde_json::Value = serde_json::from_str(options).ok()?;
+        let running = self.running().await?;
+        let version = |(_, options): &(i64, Value)| {
             let code_id = options["code_id"].as_str()?;
             let (signature, environment) = code_id.rsplit(':').next()?.split_once(';')?;
             Some((environment.parse().ok()?, signature.parse().ok()?))
         };
         Ok(running.iter().filter_map(version).collect())
+    }
+
+    async fn holding(&self) -> Result<Vec<(i64, EnvironmentName)>, String> {
+        let running = self.running().await?;
+        let held = |(number, options): &(i64, Value)| {
+            let environment = options["environment"].as_str()?.parse().ok()?;
+            (options["code"] == "lock").then_some((*number, environment))
+        };
+        Ok(running.iter().filter_map(held).collect())
+    }
+
+    async fn plan_over(&self) {
+        let mut over = self.over.lock().await;
+        if over.changed().await.is_err() {
+            // The plan engine has ended, and no plan ends any more.
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+impl Running {
+    /// The plans that are not over, with what was asked for.
+    async fn running(&self) -> Result<Vec<(i64, Value)>, String> {
+        let running = self.store.running_plans().await;
+        let running = running.map_err(|error| error.to_string())?.into_iter();
+        let read = |row: store::RunningPlanRow| {
+            let options = serde_json::from_str(&row.options).unwrap_or_default();
+            (row.number, options)
+        };
+        Ok(running.map(read).collect())
     }
 }
 

@@ -191,7 +191,7 @@ impl Engines {
         };
         let plans = Box::pin(crate::plans::start(config, reach)).await?;
         let webhooks = crate::webhooks::start(config, store.clone()).await?;
-        let code_manager = crate::code_manager::start(config, store.clone()).await?;
+        let code_manager = crate::code_manager::start(config, store.clone(), &plans).await?;
         let clock = crate::schedules::start(config, store.clone(), audit.clone())?;
         Ok(Self {
             store,

@@ -110,9 +110,21 @@ pub struct CodeDeployStatus {
     pub status: String,
     /// When it was asked for.
     pub queued_at: Timestamp,
+    /// Whom it waits for, if it waits to switch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting_for: Option<CodeBlockers>,
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorBody>,
+}
+
+/// Whom a deployment waits for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct CodeBlockers {
+    /// Plan jobs that want the environment to stay.
+    pub plans: Vec<i64>,
+    /// Deployments that were there before.
+    pub deployments: Vec<i64>,
 }
 
 /// What is live.

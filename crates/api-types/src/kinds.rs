@@ -178,6 +178,9 @@ kinds! {
     UNKNOWN_VERSION = 404 "tutti/unknown-version";
     /// The environment stays with its version; details carry `environment`.
     PINNED = 409 "tutti/environment-pinned";
+    /// Plans work with the environment, and want it to stay; or a deployment waits for such plans, and the plan
+    /// for the deployment. Details carry `plans` and `deployments`.
+    HELD = 409 "tutti/environment-held";
     /// The deployment did not do what was asked for.
     DEPLOY_FAILURE = 409 "puppetlabs.code-manager/deploy-failure";
     /// Deployments are not over in time; they go on.

@@ -57,7 +57,7 @@ pub use code::{
     CodeVersion, CodeVersions,
 };
 pub use code_manager::{
-    CodeClientStatus, CodeDeploy, CodeDeployStatus, CodeDeployed, CodeDeploysCommand,
+    CodeBlockers, CodeClientStatus, CodeDeploy, CodeDeployStatus, CodeDeployed, CodeDeploysCommand,
     CodeDeploysStatus, CodeDeploysUnderWay, CodeStatusQuery, CodeStorageStatus, CodeWebhookQuery,
     CodeWebhookReply, FileSyncCommits,
 };

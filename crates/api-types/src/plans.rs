@@ -93,6 +93,8 @@ pub enum PlanCode {
     /// The one that is live when it starts, throughout: functions, other plans, tasks, files.
     #[default]
     Pinned,
+    /// The same, and nothing else becomes live in the environment until it is over: deployments wait.
+    Lock,
     /// Each time that it reads something, the one that is live then.
     Latest,
 }

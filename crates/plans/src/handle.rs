@@ -40,6 +40,7 @@ struct Shared {
     commands: mpsc::Sender<Command>,
     stopped: CancellationToken,
     lost: watch::Receiver<Option<PlansLost>>,
+    over: watch::Receiver<u64>,
     tasks: TaskTracker,
 }
 
@@ -64,6 +65,7 @@ impl Plans {
             .map(|index| Worker::start(index, reporter.clone(), Arc::clone(&clock)))
             .collect::<Result<Vec<_>, _>>()?;
         let stopped = CancellationToken::new();
+        let (over_sender, over) = watch::channel(0);
         let parts = Parts {
             config: config.clone(),
             store: store.clone(),
@@ -72,6 +74,7 @@ impl Plans {
             seal: Arc::clone(&seal),
             clock: Arc::clone(&clock),
             stopped: stopped.clone(),
+            over: over_sender,
         };
         let mut engine = Engine::new(parts, workers, reports);
         engine.recover().await?;
@@ -105,9 +108,15 @@ impl Plans {
                 commands,
                 stopped,
                 lost,
+                over,
                 tasks,
             }),
         })
+    }
+
+    /// Changes whenever a plan is over, after that is written down.
+    pub fn over(&self) -> watch::Receiver<u64> {
+        self.shared.over.clone()
     }
 
     /// Runs a plan; gives the number of its plan job. Whatever is wrong with the plan itself is how it

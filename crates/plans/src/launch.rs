@@ -24,6 +24,9 @@ pub struct Launch {
     /// The version of it that the plan stays with; `None`: what is live at each moment.
     #[serde(default)]
     pub code_id: Option<String>,
+    /// How it was said which version that is, for people: `pinned`, `lock` or `latest`.
+    #[serde(default)]
+    pub code: Option<String>,
     /// Parameters by name; may hold secrets.
     pub params: Map<String, Value>,
     /// Names of parameters whose values are not shown.
@@ -105,6 +108,7 @@ impl Launch {
             plan: self.plan.clone(),
             environment: self.environment.clone(),
             code_id: self.code_id.clone(),
+            code: self.code.clone(),
             params: self.params.clone(),
             sensitive: self.sensitive.clone(),
             description: self.description.clone(),

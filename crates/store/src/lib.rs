@@ -78,7 +78,9 @@ pub use node_groups::NodeGroupRow;
 pub use number::{InvalidJobNumber, JobNumber};
 pub use page::Page;
 pub use plan_events::{NewPlanEvent, PlanEventRow};
-pub use plan_jobs::{NewPlanJob, PlanJobFilter, PlanJobRow, PlanOutcome, PlanStepState};
+pub use plan_jobs::{
+    NewPlanJob, PlanJobFilter, PlanJobRow, PlanOutcome, PlanStepState, RunningPlanRow,
+};
 pub use plan_journal::{
     Asks, NewPlanStep, PlanAnswer, PlanChange, PlanMark, PlanStepEnd, PlanStepKey, PlanStepRow,
 };

@@ -178,7 +178,7 @@ const FORGET: [&str; 5] = [
 
 const PAGES: [(JobOrder, &str, &str); 5] = pages!(page);
 
-const RUNNING: &str = "SELECT options FROM plan_jobs WHERE state = 'running'";
+const RUNNING: &str = "SELECT number, options FROM plan_jobs WHERE state = 'running'";
 
 pub(crate) const STATEMENTS: &[&str] = &[
     RUNNING, TAKE, INSERT, BY_REQUEST, FINISH, STEP, ONE, COUNT, STEPS, FORGET[0], FORGET[1],
@@ -279,11 +279,20 @@ pub(crate) fn finish(number: i64, outcome: &PlanOutcome) -> Vec<Step<'static>> {
     steps
 }
 
+/// A plan that is not over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunningPlanRow {
+    /// Its number.
+    pub number: i64,
+    /// JSON: what was asked for, without secrets.
+    pub options: String,
+}
+
 // === impl Store ===
 
 impl Store {
-    /// What was asked for with each plan that is not over: JSON, without secrets.
-    pub async fn running_plan_options(&self) -> Result<Vec<String>, StoreError> {
+    /// What was asked for with each plan that is not over.
+    pub async fn running_plans(&self) -> Result<Vec<RunningPlanRow>, StoreError> {
         self.query(RUNNING, Vec::new()).await
     }
 
@@ -377,6 +386,15 @@ impl FromRow for PlanJobRow {
             finished_ms: row.opt_int(9)?,
             changed_ms: row.int(10)?,
             owner_id: row.text(12)?,
+        })
+    }
+}
+
+impl FromRow for RunningPlanRow {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        Ok(Self {
+            number: row.int(0)?,
+            options: row.text(1)?,
         })
     }
 }

@@ -164,6 +164,103 @@ async fn a_plan_stays_with_its_version_and_deployments_do_not_wait_for_it() {
 }
 
 #[tokio::test]
+async fn a_plan_that_locks_keeps_deployments_waiting_also_over_a_kill() {
+    let (mut world, control) = start(&[NODE]).await;
+    let first = world.deploy().await;
+    let plan = world.plan("lock").await;
+    world.asked(plan).await;
+    control.commit(2);
+    let body = json!({"environments": ["production"]});
+    let path = "/code-manager/v1/deploys";
+    let told = world.client.post(path, &body).await.unwrap();
+    let id = told[0]["id"].as_i64().unwrap();
+    let status = format!("/code-manager/v1/deploys/status?id={id}");
+    let waits = async |world: &World| {
+        crate::world::until("the deployment waits for the plan", || async {
+            let status = world.client.get(&status).await.unwrap();
+            assert_ne!(status["status"], "synced", "{status:#}");
+            status["waiting-for"]["plans"] == json!([plan])
+        })
+        .await;
+    };
+    waits(&world).await;
+    world.kill_server().await;
+    world.start_server().await;
+    world.client.connected(1).await.unwrap();
+    waits(&world).await;
+    let job = world.went_on(plan).await;
+    assert_eq!(job["result"], all(1, 1), "{job:#}");
+    assert_eq!(job["options"]["code"], "lock");
+    let code_id = job["options"]["code_id"].as_str().unwrap();
+    assert!(code_id.contains(first["version"].as_str().unwrap()));
+    crate::world::until("the deployment is done", || async {
+        world.client.get(&status).await.unwrap()["status"] == "synced"
+    })
+    .await;
+}
+
+/// Plans run in all ways while one deployment follows the other, and each says what it saw.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn plans_beside_a_loop_of_deployments_see_what_they_are_promised() {
+    const PLANS: usize = 12;
+    let plan = "
+plan site::look(TargetSpec $node) {
+  $before = run_task('site::first', $node).first['version']
+  $function = site::first()
+  ctrl::sleep(0.05)
+  $after = run_task('site::second', $node).first['version']
+  return [$before, $function, site::second(), run_plan('site::sub'), $after]
+}
+";
+    let (world, control) = start(&[NODE]).await;
+    control.write("modules/site/plans/look.pp", plan);
+    control.commit(2);
+    world.deploy().await;
+    let run = async |code: &str| {
+        let body = json!({"plan_name": "site::look", "params": {"node": NODE}, "code": code});
+        let path = "/orchestrator/v1/command/plan_run";
+        let told = world.client.post(path, &body).await.unwrap();
+        let number = told["name"].as_str().unwrap().parse().unwrap();
+        let job = world.plan_over(number).await;
+        assert_eq!(job["state"], "success", "{job:#}");
+        let seen = job["result"].as_array().unwrap().iter();
+        let seen: Vec<u64> = seen.map(|it| it.as_u64().unwrap()).collect();
+        (job["options"]["code_id"].as_str().map(str::to_owned), seen)
+    };
+    let deploys = async {
+        let mut versions = std::collections::BTreeMap::new();
+        for version in 3..25 {
+            control.commit(version);
+            let told = world.deploy().await;
+            let signature = told["version"].as_str().unwrap().to_owned();
+            versions.insert(signature, u64::from(version));
+        }
+        versions
+    };
+    let plans = async {
+        let mut all = Vec::new();
+        for number in 0..PLANS {
+            let code = ["pinned", "lock", "latest"][number % 3];
+            all.push((code, run(code).await));
+        }
+        all
+    };
+    let (versions, plans) = tokio::join!(deploys, plans);
+    for (code, (code_id, seen)) in plans {
+        assert!(seen.is_sorted(), "{code}: {seen:?}");
+        if code == "latest" {
+            continue;
+        }
+        assert!(seen.iter().all(|it| *it == seen[0]), "{code}: {seen:?}");
+        let id = code_id.unwrap();
+        let signature = id.rsplit(':').next().unwrap().split(';').next().unwrap();
+        // The one from before the loop is not listed.
+        let expected = versions.get(signature).copied().unwrap_or(2);
+        assert_eq!(seen[0], expected, "{code}");
+    }
+}
+
+#[tokio::test]
 async fn what_a_plan_works_with_is_not_removed() {
     let (world, control) = start(&[NODE]).await;
     let first = world.deploy().await;

@@ -6,8 +6,8 @@ use api_types::{
 };
 use axum::Json;
 use axum::extract::State;
-use code_manager::EnvironmentName;
 use code_manager::service::{self, Action, By, Deployment, Submitted};
+use code_manager::{CodeManager, EnvironmentName};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
@@ -113,10 +113,13 @@ pub(crate) async fn status(
     let shown = match CodeStatusQuery::read(given)?.id {
         Some(id) => {
             let found = manager.deployment(id).await?;
-            json!(shown::status(found.ok_or_else(|| unknown(id))?))
+            json!(shown::status(
+                found.ok_or_else(|| unknown(id))?,
+                &manager.waiting()
+            ))
         }
         None => json!(CodeDeploysStatus {
-            deploys_status: under_way(manager.open().await?, manager.failed().await?),
+            deploys_status: under_way(manager).await?,
             file_sync_storage_status: CodeStorageStatus {
                 deployed: deployed(manager.live().await?, manager.versions()),
             },
@@ -130,17 +133,20 @@ pub(crate) async fn status(
     Ok(Json(shown))
 }
 
-fn under_way(open: Vec<Deployment>, failed: Vec<Deployment>) -> CodeDeploysUnderWay {
+async fn under_way(manager: &CodeManager) -> Result<CodeDeploysUnderWay, Failure> {
+    let (open, failed) = (manager.open().await?, manager.failed().await?);
+    let waiting = manager.waiting();
     let mut all = CodeDeploysUnderWay::default();
     for deployment in open {
         let list = match deployment.state {
             service::State::Queued => &mut all.queued,
             _ => &mut all.deploying,
         };
-        list.push(shown::status(deployment));
+        list.push(shown::status(deployment, &waiting));
     }
-    all.failed = failed.into_iter().map(shown::status).collect();
-    all
+    let failed = failed.into_iter();
+    all.failed = failed.map(|it| shown::status(it, &waiting)).collect();
+    Ok(all)
 }
 
 /// What the history says was made live last, where that is what is live.

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 
 use access::Permission;
 use api_types::{ApiError, kinds};
-use code_manager::service::SubmitError;
+use code_manager::service::{Hold, SubmitError};
 use code_manager::{CodeManager, EnvironmentName};
 use serde_json::json;
 
@@ -56,6 +56,26 @@ fn service(api: &Shared) -> Result<&CodeService, Failure> {
         let msg = "this server deploys no code; set code.r10k_config in its configuration";
         ApiError::new(kinds::NO_CODE_MANAGER, msg).into()
     })
+}
+
+/// Keeps deployments from an environment, for a plan.
+pub(crate) async fn hold(api: &Shared, name: &str) -> Result<Hold, Failure> {
+    let manager = &service(api)?.manager;
+    let name = environment("environment", name)?;
+    manager.hold(&name).await.map_err(|blockers| {
+        let msg = format!(
+            "a deployment of {name} waits for plans that work with it, and this plan would wait behind it; \
+             try again later, or run it with another version of the code (--code pinned)"
+        );
+        let held = ApiError::new(kinds::HELD, msg).with("plans", json!(blockers.plans));
+        held.with("deployments", json!(blockers.deployments)).into()
+    })
+}
+
+/// The plan has it until it is over.
+pub(crate) async fn keep(api: &Shared, plan: i64, hold: Hold) -> Result<(), Failure> {
+    service(api)?.manager.keep(plan, hold).await;
+    Ok(())
 }
 
 /// The name of an environment, in this place of a request.

@@ -1,11 +1,13 @@
 //! Deployments as clients see them.
 
+use std::collections::HashMap;
+
 use api_types::{
-    CodeChange, CodeChanges, CodeDeploy, CodeDeployStatus, CodeDeployment, CodeModuleChange,
-    ErrorBody, FileSyncCommits, Object, Timestamp,
+    CodeBlockers, CodeChange, CodeChanges, CodeDeploy, CodeDeployStatus, CodeDeployment,
+    CodeModuleChange, ErrorBody, FileSyncCommits, Object, Timestamp,
 };
 use code_manager::EnvironmentName;
-use code_manager::service::{Changes, Deployment, Fault, State};
+use code_manager::service::{Blockers, Changes, Deployment, Fault, State};
 
 /// As `deploys` shows it; a dry run is complete when it is over, too.
 pub(super) fn deploy(deployment: Deployment) -> CodeDeploy {
@@ -60,8 +62,12 @@ fn begun(environment: &str, status: &str) -> CodeDeploy {
 }
 
 /// As `deploys/status` shows it.
-pub(super) fn status(deployment: Deployment) -> CodeDeployStatus {
+pub(super) fn status(deployment: Deployment, waiting: &HashMap<i64, Blockers>) -> CodeDeployStatus {
     CodeDeployStatus {
+        waiting_for: waiting.get(&deployment.id).map(|blockers| CodeBlockers {
+            plans: blockers.plans.clone(),
+            deployments: blockers.deployments.clone(),
+        }),
         id: deployment.id,
         environment: deployment.environment,
         status: deployment.state.to_string(),

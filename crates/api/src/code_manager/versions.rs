@@ -174,6 +174,7 @@ async fn switched(
     };
     let kind = match error.kind.as_str() {
         code_manager::service::kinds::PINNED => kinds::PINNED,
+        code_manager::service::kinds::HELD => kinds::HELD,
         _ => kinds::DEPLOY_FAILURE,
     };
     let refused = ApiError::new(kind, error.msg);

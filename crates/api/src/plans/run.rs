@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use ::code_manager::service::Hold;
 use ::plans::{Launch, PlanError, Preview};
 use api_types::{
     ApiError, EnvironmentCode, EnvironmentPlanRunCommand, Object, PlanCode, PlanName, PlanNoop,
@@ -24,10 +25,14 @@ use crate::Shared;
 use crate::base::Base;
 use crate::body::Strict;
 use crate::code;
+use crate::code_manager;
 use crate::failure::Failure;
 use crate::guard::Caller;
 use crate::refusals::scope_refusal;
 use crate::scope::engine_scope;
+
+/// Of a plan that keeps deployments from its environment.
+pub(super) const LOCK: &str = "lock";
 
 /// The number of the plan job, and where it is.
 type Started = Result<(StatusCode, [(HeaderName, String); 1], Json<PlanName>), Failure>;
@@ -83,15 +88,30 @@ struct Asked {
     code: Option<PlanCode>,
 }
 
-async fn started(api: &Shared, base: &Base, caller: &Caller, asked: Asked) -> Started {
+async fn started(api: &Shared, base: &Base, caller: &Caller, mut asked: Asked) -> Started {
     let code = asked
         .code
         .unwrap_or_else(|| api.info.plan_code.of(&asked.plan.environment.name));
+    let hold = match code {
+        PlanCode::Lock => Some(hold(api, &mut asked.plan.environment).await?),
+        PlanCode::Pinned | PlanCode::Latest => None,
+    };
     let launch = launch(caller, asked, code)?;
     let number = api.plans.run(&launch).await.map_err(refusal)?;
+    if let Some(hold) = hold {
+        code_manager::keep(api, number, hold).await?;
+    }
     let place = base.at(&format!("plan_jobs/{number}"));
     let (status, name) = named(number);
     Ok((status, [(header::LOCATION, place)], name))
+}
+
+/// Keeps deployments from the environment. What is live may have changed while that was waited for.
+async fn hold(api: &Shared, environment: &mut EnvironmentCode) -> Result<Hold, Failure> {
+    let hold = code_manager::hold(api, &environment.name).await?;
+    let (now, ()) = code::read(api, &environment.name, |_| Ok(())).await?;
+    *environment = now;
+    Ok(hold)
 }
 
 /// A plan that is there, and that the caller may run.
@@ -135,9 +155,10 @@ fn launch(caller: &Caller, asked: Asked, code: PlanCode) -> Result<Launch, ApiEr
         plan: name.to_string(),
         environment: environment.name,
         code_id: match code {
-            PlanCode::Pinned => environment.code_id,
+            PlanCode::Pinned | PlanCode::Lock => environment.code_id,
             PlanCode::Latest => None,
         },
+        code: Some(said(code).to_owned()),
         params: asked.params,
         sensitive,
         description: asked.description,
@@ -151,6 +172,15 @@ fn launch(caller: &Caller, asked: Asked, code: PlanCode) -> Result<Launch, ApiEr
         owner: caller.0.login.clone(),
         owner_id: caller.0.user_id.clone(),
     })
+}
+
+/// As the plan job shows it.
+fn said(code: PlanCode) -> &'static str {
+    match code {
+        PlanCode::Pinned => "pinned",
+        PlanCode::Lock => LOCK,
+        PlanCode::Latest => "latest",
+    }
 }
 
 /// Parameters as the plan gets them: what stands for nodes becomes their certnames.

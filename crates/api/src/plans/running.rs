@@ -3,6 +3,7 @@
 //! The rule: whoever lets a plan go on, or answers it, decides what it does next, so he needs the right
 //! to run that very plan; stopping needs what stopping a job needs.
 
+use ::code_manager::service::Hold;
 use ::plans::{PlanError, StepId};
 use api_types::{
     ApiError, PlanAnswerCommand, PlanResumeCommand, PlanResumed, StopPlanCommand, kinds,
@@ -10,11 +11,13 @@ use api_types::{
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::commands::{Named, named, number};
+use super::run::LOCK;
 use crate::Shared;
 use crate::body::Strict;
+use crate::code_manager;
 use crate::failure::Failure;
 use crate::guard::Caller;
 use crate::stop;
@@ -63,13 +66,29 @@ pub(crate) async fn resume(
     let from = command.from_step.as_deref();
     let from = from.map(|text| step("from_step", text)).transpose()?;
     may_run(&api, &caller, number).await?;
+    let hold = hold(&api, number).await?;
     let step = api.plans.resume(number, &caller.0.login, from).await;
     let step = step.map_err(refusal)?;
+    if let Some(hold) = hold {
+        code_manager::keep(&api, number, hold).await?;
+    }
     let resumed = PlanResumed {
         name: number.to_string(),
         step: step.map(|step| step.to_string()),
     };
     Ok((StatusCode::ACCEPTED, Json(resumed)))
+}
+
+/// What a plan held before it failed, it holds again.
+async fn hold(api: &Shared, number: i64) -> Result<Option<Hold>, Failure> {
+    let Some(row) = api.store.plan_job(number).await? else {
+        return Ok(None);
+    };
+    let options: Value = serde_json::from_str(&row.options).unwrap_or_default();
+    match options["code"] == LOCK {
+        true => Ok(Some(code_manager::hold(api, &row.environment).await?)),
+        false => Ok(None),
+    }
 }
 
 pub(crate) async fn answer(

@@ -72,6 +72,14 @@ impl InUse for Nothing {
     async fn versions(&self) -> Result<HashSet<(EnvironmentName, Signature)>, String> {
         Ok(HashSet::new())
     }
+
+    async fn holding(&self) -> Result<Vec<(i64, EnvironmentName)>, String> {
+        Ok(Vec::new())
+    }
+
+    async fn plan_over(&self) {
+        std::future::pending().await
+    }
 }
 
 /// A service over a repository with the branch `production`, of which two versions are there and

@@ -58,6 +58,21 @@ fn one(status: &CodeDeployStatus) {
         harmless(&status.status),
         moment(&status.queued_at)
     );
+    if let Some(blockers) = &status.waiting_for {
+        let named = |numbers: &[i64]| {
+            let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+            numbers.join(", ")
+        };
+        if !blockers.plans.is_empty() {
+            say!("    it waits for plan jobs {}", named(&blockers.plans));
+        }
+        if !blockers.deployments.is_empty() {
+            say!(
+                "    it waits for deployments {}",
+                named(&blockers.deployments)
+            );
+        }
+    }
     let said = status.error.as_ref().map_or("", |error| &error.msg);
     said.lines().for_each(|line| say!("    {}", harmless(line)));
 }

@@ -70,6 +70,8 @@ enum Noop {
 enum Code {
     /// What is live when it starts
     Pinned,
+    /// The same, and deployments of the environment wait until the plan is over
+    Lock,
     /// What is live whenever it reads something
     Latest,
 }
@@ -78,6 +80,7 @@ impl From<Code> for PlanCode {
     fn from(code: Code) -> Self {
         match code {
             Code::Pinned => Self::Pinned,
+            Code::Lock => Self::Lock,
             Code::Latest => Self::Latest,
         }
     }

@@ -5,13 +5,15 @@
 
 mod actor;
 mod changes;
+mod holds;
+mod locks;
 mod perform;
 mod queue;
 mod record;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use deploy::EnvironmentName;
@@ -21,13 +23,17 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 pub use changes::{Change, Changes, FileChange, FileChangeKind, FileChanges, ModuleChange};
+pub use holds::Blockers;
+pub use locks::Hold;
 pub use record::{Action, By, Deployment, Fault, Outcome, State};
 
 use self::actor::{Actor, Message, now_ms};
+use self::holds::Who;
+use self::locks::Locks;
 use self::perform::{Tools, said};
 use self::record::cut;
 use crate::content::ContentError;
-use crate::defaults::{KEEP_HISTORY, REASON_BYTES, REQUESTS};
+use crate::defaults::{KEEP_HISTORY, PLAN_WAIT, REASON_BYTES, REQUESTS};
 use crate::deployer::Deployer;
 use crate::error::SourcesError;
 use crate::gc::{Collected, Kept};
@@ -40,6 +46,8 @@ pub mod kinds {
     pub const DEPLOY_FAILURE: &str = "puppetlabs.code-manager/deploy-failure";
     /// The environment stays with a version.
     pub const PINNED: &str = "tutti/environment-pinned";
+    /// Plans work with the environment, and want it to stay.
+    pub const HELD: &str = "tutti/environment-held";
 }
 
 /// Somebody who has to know that another version is live: a puppetserver's cache, a hook.
@@ -54,6 +62,12 @@ pub trait After: fmt::Debug + Send + Sync {
 pub trait InUse: fmt::Debug + Send + Sync {
     /// All of them. An error keeps everything.
     async fn versions(&self) -> Result<HashSet<(EnvironmentName, Signature)>, String>;
+
+    /// The plans that run and want their environment to stay.
+    async fn holding(&self) -> Result<Vec<(i64, EnvironmentName)>, String>;
+
+    /// Comes back when a plan is over.
+    async fn plan_over(&self);
 }
 
 /// Deploys code, one environment after the other. Cheap to clone.
@@ -67,7 +81,7 @@ struct Inner {
     in_use: Arc<dyn InUse>,
     to_actor: mpsc::Sender<Message>,
     stop: CancellationToken,
-    running: Mutex<Option<JoinHandle<()>>>,
+    running: Mutex<Vec<JoinHandle<()>>>,
 }
 
 /// Deployments that were written down.
@@ -118,6 +132,17 @@ pub enum SubmitError {
     Stopping,
 }
 
+/// Why the service does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The database.
+    #[error("cannot read the deployments of before")]
+    Store(#[from] StoreError),
+    /// Nobody can say which plans want their environment to stay.
+    #[error("cannot see which plans run: {0}")]
+    InUse(String),
+}
+
 // === impl CodeManager ===
 
 impl CodeManager {
@@ -127,24 +152,41 @@ impl CodeManager {
         store: Store,
         after: Vec<Arc<dyn After>>,
         in_use: Arc<dyn InUse>,
-    ) -> Result<Self, StoreError> {
+    ) -> Result<Self, StartError> {
         let age = i64::try_from(KEEP_HISTORY.as_millis()).unwrap_or(i64::MAX);
         store
             .prune_code_deploys(now_ms().saturating_sub(age))
             .await?;
         let open = store.open_code_deploys().await?;
-        let tools = Tools { deployer, store };
+        let locks = Locks::default();
+        // Before anything is switched.
+        for (plan, environment) in in_use.holding().await.map_err(StartError::InUse)? {
+            locks.restore(plan, &environment);
+        }
+        let tools = Tools {
+            deployer,
+            store,
+            locks,
+        };
         let (to_actor, inbox) = mpsc::channel(REQUESTS);
         let stop = CancellationToken::new();
         let actor = Actor::new(tools.clone(), after, open);
-        let running = tokio::spawn(actor.run(inbox, stop.clone()));
+        let keeper = keep(tools.locks.clone(), Arc::clone(&in_use));
+        let keeper = stop.clone().run_until_cancelled_owned(keeper);
+        let running = vec![
+            tokio::spawn(actor.run(inbox, stop.clone())),
+            tokio::spawn(async move {
+                // It has no end of its own.
+                let _: Option<()> = keeper.await;
+            }),
+        ];
         Ok(Self {
             inner: Arc::new(Inner {
                 tools,
                 in_use,
                 to_actor,
                 stop,
-                running: Mutex::new(Some(running)),
+                running: Mutex::new(running),
             }),
         })
     }
@@ -152,17 +194,36 @@ impl CodeManager {
     /// Ends; what is not over then goes on after the next start.
     pub async fn shutdown(&self) {
         self.inner.stop.cancel();
-        let running = {
-            let mut running = self.inner.running.lock();
-            running.as_mut().map_or_else(
-                |poisoned| poisoned.get_mut().take(),
-                |running| running.take(),
-            )
+        let running: Vec<_> = {
+            let running = self.inner.running.lock();
+            running
+                .unwrap_or_else(PoisonError::into_inner)
+                .drain(..)
+                .collect()
         };
-        if let Some(running) = running {
+        for running in running {
             // A panic was told when it happened.
             drop(running.await);
         }
+    }
+
+    /// Waits until no deployment switches the environment, and keeps any from it; whom for, if it takes too
+    /// long.
+    pub async fn hold(&self, environment: &EnvironmentName) -> Result<Hold, Blockers> {
+        let locks = &self.inner.tools.locks;
+        locks.take(environment, Who::Plan(None), PLAN_WAIT).await
+    }
+
+    /// A plan runs with what it holds, until it is over.
+    pub async fn keep(&self, plan: i64, hold: Hold) {
+        self.inner.tools.locks.keep(plan, hold);
+        // It may be over already.
+        release(&self.inner.tools.locks, &*self.inner.in_use).await;
+    }
+
+    /// Whom deployments wait for, by their numbers.
+    pub fn waiting(&self) -> HashMap<i64, Blockers> {
+        self.inner.tools.locks.waiting()
     }
 
     /// Does these things, as soon as they have their turn.
@@ -390,6 +451,25 @@ impl SubmitError {
     /// With its causes.
     pub fn said(&self) -> String {
         said(self)
+    }
+}
+
+/// Gives back what plans held that are over, whenever one is.
+async fn keep(locks: Locks, in_use: Arc<dyn InUse>) {
+    loop {
+        in_use.plan_over().await;
+        release(&locks, &*in_use).await;
+    }
+}
+
+async fn release(locks: &Locks, in_use: &dyn InUse) {
+    if !locks.has_plans() {
+        return;
+    }
+    match in_use.holding().await {
+        Ok(holding) => locks.keep_only(&holding.into_iter().map(|(plan, _)| plan).collect()),
+        // The next plan that is over looks again.
+        Err(error) => tracing::warn!(%error, "cannot see which plans are over"),
     }
 }
 

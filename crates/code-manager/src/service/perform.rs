@@ -8,10 +8,12 @@ use std::sync::Arc;
 use deploy::EnvironmentName;
 use store::{CodePinRow, Store, StoreError};
 
+use super::holds::{Blockers, Who};
+use super::locks::{Hold, Locks};
 use super::queue::Work;
 use super::record::{Action, Fault, Outcome, State, cut};
 use super::{Changes, kinds};
-use crate::defaults::ERROR_BYTES;
+use crate::defaults::{ERROR_BYTES, SWITCH_WAIT};
 use crate::deployer::Deployer;
 use crate::error::{DeployError, SourcesError};
 use crate::resolve::Round;
@@ -42,6 +44,16 @@ enum PerformError {
         .0.environment, .0.signature, .0.owner, because(&.0.reason)
     )]
     Pinned(CodePinRow),
+    #[error(
+        "{environment} was not switched within {} s, since plans work with it that want it to stay: {}; the \
+         version is ready, so deploy again or `tutti code rollback {environment} {signature}`",
+        SWITCH_WAIT.as_secs(), named(.blockers)
+    )]
+    Held {
+        environment: EnvironmentName,
+        signature: Signature,
+        blockers: Blockers,
+    },
     #[error("the server's database")]
     Store(#[from] StoreError),
 }
@@ -51,6 +63,7 @@ enum PerformError {
 pub(super) struct Tools {
     pub(super) deployer: Deployer,
     pub(super) store: Store,
+    pub(super) locks: Locks,
 }
 
 /// Does what is asked for.
@@ -138,6 +151,8 @@ async fn switch(
     if performed.before.as_ref() == Some(signature) {
         return Ok(());
     }
+    let _hold = held(tools, work, signature).await?;
+    // Only now: it may have been pinned while the plans went on.
     unpinned(tools, &work.environment).await?;
     let switched = tools.deployer.switch(&work.environment, signature).await?;
     performed.before = switched.before;
@@ -176,15 +191,40 @@ async fn remove(
         performed.signature.clone_from(&performed.before);
         return Ok(());
     }
+    let gone = performed.before.clone();
+    let _hold = match &gone {
+        Some(signature) => Some(held(tools, work, signature).await?),
+        None => None,
+    };
     unpinned(tools, &work.environment).await?;
     tools.deployer.remove(&work.environment).await?;
     Ok(())
+}
+
+/// Waits until no plan wants the environment to stay.
+async fn held(tools: &Tools, work: &Work, signature: &Signature) -> Result<Hold, PerformError> {
+    let who = Who::Deployment(work.ids.last().copied().unwrap_or_default());
+    let hold = tools.locks.take(&work.environment, who, SWITCH_WAIT).await;
+    hold.map_err(|blockers| PerformError::Held {
+        environment: work.environment.clone(),
+        signature: signature.clone(),
+        blockers,
+    })
 }
 
 async fn unpinned(tools: &Tools, environment: &EnvironmentName) -> Result<(), PerformError> {
     match tools.store.code_pin(environment.as_str()).await? {
         Some(pin) => Err(PerformError::Pinned(pin)),
         None => Ok(()),
+    }
+}
+
+/// Plans by their numbers.
+fn named(blockers: &Blockers) -> String {
+    let plans: Vec<String> = blockers.plans.iter().map(ToString::to_string).collect();
+    match plans.is_empty() {
+        true => "one that is just starting".to_owned(),
+        false => format!("plan jobs {}", plans.join(", ")),
     }
 }
 
@@ -242,6 +282,7 @@ impl PerformError {
     fn kind(&self) -> &'static str {
         match self {
             Self::Pinned(_) => kinds::PINNED,
+            Self::Held { .. } => kinds::HELD,
             _ => kinds::DEPLOY_FAILURE,
         }
     }

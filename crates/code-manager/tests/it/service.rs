@@ -10,6 +10,7 @@ use code_manager::service::{
 use code_manager::{CodeManager, Signature};
 use deploy::EnvironmentName;
 use store::{Store, StoreConfig};
+use tokio::sync::Notify;
 
 use crate::world::{World, name};
 
@@ -25,12 +26,25 @@ struct Service {
 
 /// What is in use.
 #[derive(Debug, Default)]
-struct Used(Mutex<HashSet<(EnvironmentName, Signature)>>);
+struct Used {
+    versions: Mutex<HashSet<(EnvironmentName, Signature)>>,
+    /// Plans that want their environment to stay.
+    holding: Mutex<Vec<(i64, EnvironmentName)>>,
+    over: Notify,
+}
 
 #[async_trait]
 impl InUse for Used {
     async fn versions(&self) -> Result<HashSet<(EnvironmentName, Signature)>, String> {
-        Ok(self.0.lock().unwrap().clone())
+        Ok(self.versions.lock().unwrap().clone())
+    }
+
+    async fn holding(&self) -> Result<Vec<(i64, EnvironmentName)>, String> {
+        Ok(self.holding.lock().unwrap().clone())
+    }
+
+    async fn plan_over(&self) {
+        self.over.notified().await;
     }
 }
 
@@ -337,6 +351,46 @@ async fn a_pinned_environment_stays() {
 }
 
 #[tokio::test]
+async fn a_plan_that_holds_keeps_deployments_off_until_it_is_over() {
+    let mut service = Service::new().await;
+    let first = service.act("production", DEPLOY).await;
+    let hold = service.manager.hold(&name("production")).await.unwrap();
+    let plan = (3, name("production"));
+    service.used.holding.lock().unwrap().push(plan.clone());
+    service.manager.keep(3, hold).await;
+    service.commit("2");
+    let wanted = vec![(name("production"), DEPLOY), (name("staging"), DEPLOY)];
+    service.world.control().git(&["branch", "staging"]);
+    let mut submitted = service.manager.submit(wanted, by("anna")).await.unwrap();
+    // Others do not wait.
+    let other = submitted.ends.remove(1).await.unwrap();
+    assert_eq!(other.state, State::Synced);
+    let waiting = async {
+        loop {
+            let waiting = service.manager.waiting();
+            if let Some((_, blockers)) = waiting.into_iter().next() {
+                return blockers;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let blockers = waiting.await;
+    assert_eq!((blockers.plans, blockers.deployments), (vec![3], vec![]));
+    assert_eq!(service.apt("production"), "1");
+    // A restart changes nothing: the plan holds what it held.
+    service.manager.shutdown().await;
+    service.manager = start(&service.world, &service.store, &service.told, &service.used).await;
+    let live = service.manager.versions().live(&name("production"));
+    assert_eq!(live.map(|it| it.to_string()), first.signature);
+    service.used.holding.lock().unwrap().clear();
+    service.used.over.notify_one();
+    // What waited is done, and then this.
+    let after = service.act("production", Action::Remove).await;
+    assert_eq!(after.state, State::Synced);
+    assert_eq!(service.apt("production"), "2");
+}
+
+#[tokio::test]
 async fn requests_for_one_environment_join_and_each_has_its_own_end() {
     let service = Service::new().await;
     let wanted = vec![(name("production"), DEPLOY); 50];
@@ -407,7 +461,7 @@ async fn room_is_made_by_what_nobody_needs() {
             .unwrap();
     }
     let used = (name("production"), signatures[1].clone());
-    service.used.0.lock().unwrap().insert(used);
+    service.used.versions.lock().unwrap().insert(used);
     let dry = service.manager.collect(true).await.unwrap();
     let gone = [0, 2, 3].map(|number: usize| (name("production"), signatures[number].clone()));
     assert_eq!(

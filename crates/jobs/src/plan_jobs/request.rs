@@ -17,6 +17,8 @@ pub struct PlanStart {
     pub environment: String,
     /// The version of its code that the plan stays with.
     pub code_id: Option<String>,
+    /// How it was said which that is.
+    pub code: Option<String>,
     /// Parameters by name; may hold secrets.
     pub params: Map<String, Value>,
     /// Names of parameters whose values are not kept.
@@ -78,6 +80,9 @@ impl PlanStart {
         }
         if let Some(code_id) = &self.code_id {
             options["code_id"] = Value::from(code_id.as_str());
+        }
+        if let Some(code) = &self.code {
+            options["code"] = Value::from(code.as_str());
         }
         if !self.environment.is_empty() {
             options["environment"] = Value::from(self.environment.as_str());

@@ -211,6 +211,7 @@ impl Engine {
     /// The plan is over.
     pub(super) fn forget(&mut self, plan: i64) {
         self.unload(plan, Where::Ending);
+        self.parts.over.send_modify(|over| *over += 1);
         if let Some(mut entry) = self.plans.remove(&plan) {
             entry.stop_waiting();
             if let Some(until_ms) = entry.again {

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use jobs::Clock;
 use pki::seal::SealKey;
 use store::{Store, StoreError};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
@@ -44,6 +44,8 @@ pub(crate) struct Parts {
     pub(crate) seal: Arc<SealKey>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) stopped: CancellationToken,
+    /// Counts plans that are over.
+    pub(crate) over: watch::Sender<u64>,
 }
 
 /// What the handle asks of the engine.

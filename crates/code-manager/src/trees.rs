@@ -227,7 +227,7 @@ impl Trees {
         if let Some(unparsed) = verify(content, &manifest)? {
             return Err(TakeError::Unparsed(unparsed));
         }
-        write_note(&note, &id.to_string());
+        write_note(content, &note, &id.to_string());
         Ok(manifest)
     }
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::ArchiveError;
 use super::http::{Http, HttpError, Wish};
 use super::notes::{read_note, write_note};
-use crate::content::ContentHash;
+use crate::content::{Content, ContentHash};
 use crate::defaults::FORGE_ANSWER_BYTES;
 use crate::git::shown;
 use crate::settings::ForgeSettings;
@@ -107,7 +107,12 @@ impl Forge {
     }
 
     /// What is known of a release, from here or from the Forge.
-    pub(crate) async fn release(&self, http: &Http, slug: &Slug) -> Result<Release, ArchiveError> {
+    pub(crate) async fn release(
+        &self,
+        http: &Http,
+        content: &Content,
+        slug: &Slug,
+    ) -> Result<Release, ArchiveError> {
         let note = self.notes.join(slug.to_string());
         let known = read_note(&note).and_then(|text| serde_json::from_str(&text).ok());
         if let Some(release) = known {
@@ -118,7 +123,7 @@ impl Forge {
             tracing::warn!(%slug, when, "its owner took this release back");
         }
         if let Ok(text) = serde_json::to_string(&release) {
-            write_note(&note, &text);
+            write_note(content, &note, &text);
         }
         Ok(release)
     }

@@ -163,7 +163,9 @@ impl Archives {
 
     /// The SHA-256 of a release's archive. Where the Forge has only an MD5, the archive is brought for it.
     pub(crate) async fn release(&self, forge: &Forge, slug: &Slug) -> Result<String, ArchiveError> {
-        let release = forge.release(&self.shared.forge, slug).await?;
+        let release = forge
+            .release(&self.shared.forge, &self.shared.content, slug)
+            .await?;
         if let Some(sha256) = release.file_sha256.filter(|it| !it.is_empty()) {
             return Ok(sha256.to_ascii_lowercase());
         }
@@ -172,7 +174,7 @@ impl Archives {
             return Ok(sha256);
         }
         let (sha256, _) = self.bring_release(forge, slug).await?;
-        write_note(&note, &sha256);
+        write_note(&self.shared.content, &note, &sha256);
         Ok(sha256)
     }
 
@@ -211,7 +213,7 @@ impl Archives {
             return Ok(sha256);
         }
         let (sha256, _) = self.bring(location, &Checksum::None).await?;
-        write_note(&note, &sha256);
+        write_note(&self.shared.content, &note, &sha256);
         Ok(sha256)
     }
 
@@ -249,7 +251,9 @@ impl Archives {
         forge: &Forge,
         slug: &Slug,
     ) -> Result<(String, Taken), ArchiveError> {
-        let release = forge.release(&self.shared.forge, slug).await?;
+        let release = forge
+            .release(&self.shared.forge, &self.shared.content, slug)
+            .await?;
         let (url, token) = forge.archive(&release)?;
         let sha256 = release.file_sha256.clone().filter(|it| !it.is_empty());
         let md5 = release.file_md5.clone().filter(|it| !it.is_empty());
@@ -324,7 +328,7 @@ impl Archives {
             if let Some(unparsed) = verify(&content, &unpacked.manifest)? {
                 return Err(ArchiveError::Unparsed(unparsed));
             }
-            write_note(&note, &unpacked.id.to_string());
+            write_note(&content, &note, &unpacked.id.to_string());
             Ok(Taken {
                 manifest: unpacked.manifest,
                 skipped: unpacked.skipped,

@@ -5,25 +5,26 @@
 use std::io::Write as _;
 use std::path::Path;
 
+use crate::content::Content;
+
 /// What it says; `None`: there is none.
 pub(crate) fn read_note(path: &Path) -> Option<String> {
     let text = std::fs::read_to_string(path).ok()?;
     Some(text.trim().to_owned())
 }
 
-/// Writes it whole or not at all.
-pub(crate) fn write_note(path: &Path, text: &str) {
-    if let Err(error) = write(path, text) {
+/// Writes it whole or not at all. What a kill leaves of it is where unfinished contents are, and goes with
+/// them.
+pub(crate) fn write_note(content: &Content, path: &Path, text: &str) {
+    if let Err(error) = write(content, path, text) {
         tracing::warn!(path = %path.display(), %error, "cannot write a note");
     }
 }
 
-fn write(path: &Path, text: &str) -> std::io::Result<()> {
+fn write(content: &Content, path: &Path, text: &str) -> std::io::Result<()> {
     let directory = path.parent().unwrap_or(path);
     std::fs::create_dir_all(directory)?;
-    let mut file = tempfile::Builder::new()
-        .prefix(".incoming-")
-        .tempfile_in(directory)?;
+    let mut file = tempfile::NamedTempFile::new_in(content.incoming())?;
     file.write_all(text.as_bytes())?;
     file.persist(path)?;
     Ok(())

@@ -52,7 +52,7 @@ async fn a_plan_runs_and_its_plan_job_tells_what_came_of_it() {
     assert_eq!(over["userdata"], json!({"t": 7}));
     let options = json!({"description": "ticket 7", "plan_name": "test::rollout",
         "parameters": {"targets": ["a"]}, "sensitive": [], "scheduled_job_id": null,
-        "environment": "production"});
+        "environment": "production", "code": "pinned"});
     assert_eq!(over["options"], options);
     let events = world.ok(&format!("{V1}/plan_jobs/{number}/events")).await;
     let events = events["items"].as_array().expect("items");

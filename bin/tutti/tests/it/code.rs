@@ -209,7 +209,7 @@ plan site::look(TargetSpec $node) {
   $function = site::first()
   ctrl::sleep(0.05)
   $after = run_task('site::second', $node).first['version']
-  return [$before, $function, site::second(), run_plan('site::sub'), $after]
+  return [$before, $function, $after, site::second(), run_plan('site::sub')]
 }
 ";
     let (world, control) = start(&[NODE]).await;

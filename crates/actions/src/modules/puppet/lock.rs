@@ -23,6 +23,7 @@ pub(crate) struct WaitingFor {
 
 impl WaitingFor {
     const FILE: &'static str = "waiting.json";
+    const TEMPORARY: &'static str = "waiting.json.tmp";
 
     /// What an action waits for now.
     pub(crate) fn read(entry: &Path) -> Option<Self> {
@@ -31,8 +32,11 @@ impl WaitingFor {
 
     pub(super) fn write(&self, entry: &Path) {
         let bytes = serde_json::to_vec(self).expect("a number and a time");
-        // Only told; nothing depends on it.
-        let _ = std::fs::write(entry.join(Self::FILE), bytes);
+        let temporary = entry.join(Self::TEMPORARY);
+        // Who asks meanwhile reads it whole or not at all. Only told; nothing
+        // depends on it.
+        let _ = std::fs::write(&temporary, bytes)
+            .and_then(|()| std::fs::rename(&temporary, entry.join(Self::FILE)));
     }
 
     pub(super) fn clear(entry: &Path) {

@@ -31,6 +31,7 @@ pub fn wrapper_main(mut args: impl Iterator<Item = OsString>) -> ExitCode {
     match args.next() {
         Some(word) if word == process::BECOME => process::become_main(args),
         Some(word) if word == modules::COLLECTOR => modules::collect_main(),
+        Some(word) if word == modules::PLACER => modules::place_main(),
         Some(word) if word == modules::RUNNER => modules::runner_main(args.next()),
         first => process::wrapper_main(first.into_iter()),
     }

@@ -8,10 +8,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use deploy::{BlobError, Blobs, EnvironmentName};
 use pxp::action::{
     self, CollectParams, CommandParams, FileEntry, FileKind, FileParams, FilePath, FileSpec,
-    FileUri, ScriptParams, Sha256,
+    FileUri, PlaceParams, ScriptParams, Sha256,
 };
 use serde_json::{Map, Value, json};
 
@@ -19,6 +21,8 @@ use crate::kind::{Action, Kind};
 
 /// The mode of a file that was not there before, as `cp` would give it.
 const NEW_FILE_MODE: u32 = 0o644;
+/// That of one whose content is secret: its owner's alone.
+const SECRET_FILE_MODE: u32 = 0o600;
 /// That of a directory, and of a file that may be executed.
 const EXECUTABLE_MODE: u32 = 0o755;
 
@@ -41,6 +45,13 @@ pub enum Native {
     },
     /// A file that is put in place.
     Upload {
+        /// What is put there.
+        file: Content,
+        /// Where it goes.
+        destination: String,
+    },
+    /// A file that is put in place and whose content is kept nowhere on the way.
+    Secret {
         /// What is put there.
         file: Content,
         /// Where it goes.
@@ -80,7 +91,7 @@ pub struct TreeItem {
 pub struct Content {
     /// What the plan calls it.
     pub name: String,
-    /// The content; nothing secret, since it is kept as it is.
+    /// The content; nothing secret but in a [`Native::Secret`], since it is kept as it is.
     pub bytes: Arc<[u8]>,
 }
 
@@ -91,7 +102,7 @@ impl Native {
         match self {
             Self::Command { .. } => Kind::Command,
             Self::Script { .. } => Kind::Script,
-            Self::Upload { .. } | Self::UploadTree { .. } => Kind::Upload,
+            Self::Upload { .. } | Self::Secret { .. } | Self::UploadTree { .. } => Kind::Upload,
             Self::Download { .. } => Kind::Download,
         }
     }
@@ -103,7 +114,7 @@ impl Native {
 
     /// Whether agents do it as any user of theirs.
     pub(crate) fn has_users(&self) -> bool {
-        !matches!(self, Self::Upload { .. } | Self::UploadTree { .. })
+        !matches!(self, Self::UploadTree { .. })
     }
 
     /// What is shown in the place of the task's parameters.
@@ -115,7 +126,7 @@ impl Native {
                 arguments,
                 env,
             } => json!({"script": file.name, "arguments": arguments, "env_vars": env}),
-            Self::Upload { file, destination } => {
+            Self::Upload { file, destination } | Self::Secret { file, destination } => {
                 json!({"source": file.name, "destination": destination})
             }
             Self::UploadTree {
@@ -157,6 +168,13 @@ impl Native {
                     arguments: arguments.clone(),
                 };
                 Action::new("script", "run", action::encode(&params)).with(user(), env.clone())
+            }
+            Self::Secret { file, destination } => {
+                file.written(destination, SECRET_FILE_MODE, user())
+            }
+            // Who fetches files from the server is the agent's own user.
+            Self::Upload { file, destination } if run_as.is_some() => {
+                file.written(destination, NEW_FILE_MODE, user())
             }
             Self::Upload { file, destination } => {
                 let sha256 = blobs.keep_content(&file.bytes, &file.name)?;
@@ -234,6 +252,17 @@ fn uri(environment: &EnvironmentName, sha256: Sha256) -> FileUri {
 // === impl Content ===
 
 impl Content {
+    /// A request that has the content in itself.
+    fn written(&self, destination: &str, mode: u32, run_as: Option<String>) -> Action {
+        let params = PlaceParams {
+            path: destination.to_owned(),
+            content: STANDARD.encode(&self.bytes),
+            mode,
+            run_as,
+        };
+        Action::new("file", "place", action::encode(&params))
+    }
+
     /// The last part of its name, where that can be a file's on every node.
     fn file_name(&self) -> FilePath {
         let last = self.name.rsplit('/').next().unwrap_or_default();

@@ -26,7 +26,7 @@ use crate::place;
 use crate::script::{INPUT, NOTHING_TO_END, PLACEMENT, Scripts, VARIABLES};
 use crate::sudo::Dialog;
 use crate::voice::Voice;
-use crate::work::{Program, Work};
+use crate::work::{Content, Program, Work};
 
 /// How a run ended.
 #[derive(Debug)]
@@ -120,11 +120,15 @@ impl Run {
         let directory = host.make_directory().await?;
         let directory = made.insert(directory);
         for file in &self.work.files {
-            let blobs = self.blobs.clone();
-            let (content, size) = open(blobs, file.sha256).await?;
             let path = file.path.as_str();
-            let input = Input::File(content);
-            host.upload(directory, path, true, input, size).await?;
+            match &file.content {
+                Content::Kept(sha256) => {
+                    let (content, size) = open(self.blobs.clone(), *sha256).await?;
+                    let input = Input::File(content);
+                    host.upload(directory, path, true, input, size).await?;
+                }
+                Content::Sent(bytes) => host.upload_bytes(directory, path, bytes.to_vec()).await?,
+            }
         }
         if let Program::Place(items) = &self.work.program {
             let script = place::script(directory, items).into_bytes();

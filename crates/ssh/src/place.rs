@@ -75,27 +75,45 @@ pub(crate) fn read(params: FileParams) -> Result<Vec<(Placement, Option<Sha256>)
         .collect()
 }
 
+/// One file whose content came with the request, and where that goes in the run's directory.
+pub(crate) fn sent(destination: String, mode: u32) -> Result<(FilePath, Placement), String> {
+    check(&destination)?;
+    let content = content(0);
+    let placement = Placement {
+        content: Some(content.clone()),
+        destination,
+        mode: mode & PERMISSIONS,
+    };
+    Ok((content, placement))
+}
+
+fn check(destination: &str) -> Result<(), String> {
+    without_nul("the destination", destination)?;
+    if !destination.starts_with('/') || destination.ends_with('/') {
+        return Err(format!("{destination:?} is no absolute path of a file"));
+    }
+    Ok(())
+}
+
+fn content(index: usize) -> FilePath {
+    let name = format!("content/{index}");
+    name.parse::<FilePath>()
+        .expect("two plain words are a path")
+}
+
 fn placement(
     entry: FileEntry,
     index: usize,
     new_file: u32,
 ) -> Result<(Placement, Option<Sha256>), String> {
     let destination = entry.destination;
-    without_nul("the destination", &destination)?;
-    if !destination.starts_with('/') || destination.ends_with('/') {
-        return Err(format!("{destination:?} is no absolute path of a file"));
-    }
-    let content = || {
-        let name = format!("content/{index}");
-        name.parse::<FilePath>()
-            .expect("two plain words are a path")
-    };
+    check(&destination)?;
     let (content, sha256, mode) = match entry.kind {
         FileKind::File => {
             let sha256 = entry
                 .sha256
                 .ok_or_else(|| format!("{destination:?} has no `sha256`"))?;
-            (Some(content()), Some(sha256), new_file)
+            (Some(content(index)), Some(sha256), new_file)
         }
         FileKind::Directory => (None, None, NEW_DIRECTORY_MODE),
         FileKind::Symlink => {

@@ -4,10 +4,14 @@
 //! [`FilePath`], and parameters become variables only when a shell can hold them.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use pxp::action::{
-    self, CommandParams, FileParams, FilePath, FileSpec, RunWithParams, ScriptParams, Sha256,
-    TaskParams,
+    self, CommandParams, FileParams, FilePath, FileSpec, PlaceParams, RunWithParams, ScriptParams,
+    Sha256, TaskParams,
 };
 use pxp::task::choose_implementation;
 use serde_json::value::RawValue;
@@ -35,7 +39,26 @@ pub(crate) struct Work {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Upload {
     pub(crate) path: FilePath,
-    pub(crate) sha256: Sha256,
+    pub(crate) content: Content,
+}
+
+/// What is in it.
+#[derive(PartialEq, Eq)]
+pub(crate) enum Content {
+    /// The server keeps it under its hash.
+    Kept(Sha256),
+    /// It came with the request, since nobody may keep it, or it is another user's to write.
+    Sent(Arc<[u8]>),
+}
+
+/// Never what is in it.
+impl fmt::Debug for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Kept(sha256) => write!(f, "Kept({sha256})"),
+            Self::Sent(_) => f.write_str("Sent"),
+        }
+    }
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -81,6 +104,7 @@ impl Work {
             }
             ("script", "run") => of_script(parse(params)?),
             ("file", "download") => of_file(parse(params)?),
+            ("file", "place") => of_content(parse(params)?),
             ("task" | "command" | "script", "run_with") => {
                 let RunWithParams { run, run_as, env } = parse(params)?;
                 let mut work = Self::read(module, "run", &run)?;
@@ -162,7 +186,7 @@ fn of_script(params: ScriptParams) -> Result<Work, String> {
     }
     let upload = Upload {
         path: path.clone(),
-        sha256: params.script.sha256,
+        content: Content::Kept(params.script.sha256),
     };
     let arguments = params.arguments;
     Ok(Work::of(vec![upload], Program::File { path, arguments }))
@@ -173,11 +197,23 @@ fn of_file(params: FileParams) -> Result<Work, String> {
     let mut placements = Vec::new();
     for (placement, sha256) in place::read(params)? {
         if let (Some(path), Some(sha256)) = (placement.content.clone(), sha256) {
-            files.push(Upload { path, sha256 });
+            let content = Content::Kept(sha256);
+            files.push(Upload { path, content });
         }
         placements.push(placement);
     }
     Ok(Work::of(files, Program::Place(placements)))
+}
+
+fn of_content(params: PlaceParams) -> Result<Work, String> {
+    let bytes = STANDARD.decode(&params.content);
+    let content = bytes.map_err(|_| "the file's content is no Base64")?;
+    let (path, placement) = place::sent(params.path, params.mode)?;
+    let content = Content::Sent(content.into());
+    let upload = Upload { path, content };
+    let mut work = Work::of(vec![upload], Program::Place(vec![placement]));
+    work.run_as = params.run_as;
+    Ok(work)
 }
 
 /// A variable that a shell can hold.
@@ -228,7 +264,7 @@ fn of_task(params: TaskParams) -> Result<Work, String> {
     files.retain(|file| file.path != path);
     files.push(Upload {
         path: path.clone(),
-        sha256: executable.sha256,
+        content: Content::Kept(executable.sha256),
     });
     let mut values = params.input;
     values.insert("_task".to_owned(), Value::from(params.task.as_str()));
@@ -276,7 +312,7 @@ fn extra_files(names: &[String], files: &[FileSpec]) -> Result<Vec<Upload>, Stri
             if !found.iter().any(|upload| upload.path == file.filename) {
                 found.push(Upload {
                     path: file.filename.clone(),
-                    sha256: file.sha256,
+                    content: Content::Kept(file.sha256),
                 });
             }
         }

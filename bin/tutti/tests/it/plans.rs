@@ -147,8 +147,10 @@ plan site(TargetSpec $nodes, Sensitive[String] $pw) {
   $ran = run_script('site/say.sh', 'node1.test', arguments => ['a b'], _env_vars => { 'WHO' => 'me' })
   $wrote = write_file("a secret\n", '/tmp/tutti-plan-wrote', 'node0.test')
   $hid = write_file(Sensitive('hidden'), '/tmp/tutti-plan-hid', 'node0.test')
+  $put_as = upload_file('site/motd', '/tmp/tutti-plan-theirs', 'node0.test', _run_as => 'nobody', _catch_errors => true)
+  $theirs = run_command('stat -c %U /tmp/tutti-plan-theirs && rm /tmp/tutti-plan-theirs', 'node0.test', _catch_errors => true)
   $files = run_command(
-    'cat /tmp/tutti-plan-wrote /tmp/tutti-plan-hid; stat -c %a /tmp/tutti-plan-wrote; rm /tmp/tutti-plan-wrote /tmp/tutti-plan-hid',
+    'cat /tmp/tutti-plan-wrote /tmp/tutti-plan-hid; stat -c %a /tmp/tutti-plan-wrote /tmp/tutti-plan-hid; rm /tmp/tutti-plan-wrote /tmp/tutti-plan-hid',
     'node0.test'
   )
   upload_file('site/app', '/tmp/tutti-plan-app', 'node0.test')
@@ -166,7 +168,7 @@ plan site(TargetSpec $nodes, Sensitive[String] $pw) {
     'hidden' => $hidden.first.ok,
     'app' => $app.first['merged_output'],
     'wrote' => $wrote.first.message,
-    'as_nobody' => [$as_nobody.first['stdout'], $script_as.first['stdout']],
+    'as_nobody' => [$as_nobody.first['stdout'], $script_as.first['stdout'], $theirs.first['stdout']],
     'no_one' => $no_one.first.error.message =~ /there is no user "no-such-user"/,
     'greeted' => $greeted.map |$r| { $r['hello'] },
     'said' => $said.first['stdout'],
@@ -195,9 +197,9 @@ plan site(TargetSpec $nodes, Sensitive[String] $pw) {
     // An agent that is not root becomes nobody else, and says so.
     let is_root = rustix::process::geteuid().is_root();
     let as_nobody = if is_root {
-        json!(["nobody\n", "nobody\n"])
+        json!(["nobody\n", "nobody\n", "nobody\n"])
     } else {
-        json!([null, null])
+        json!([null, null, ""])
     };
     let downloaded = job["result"]["down"].as_str().unwrap_or_default();
     assert!(
@@ -212,7 +214,7 @@ plan site(TargetSpec $nodes, Sensitive[String] $pw) {
         "down": downloaded, "hidden": false,
         "greeted": ["you", "you"], "said": "me\n", "code": 3, "read": "welcome\n", "ran": "me said a b\n",
         "known": 2, "there": true, "globbed": 2, "pw": 6,
-        "files": "a secret\nhidden644\n", "app": "run of app\n755\n644\n", "wrote": "Uploaded 'content' to 'node0.test:/tmp/tutti-plan-wrote'",
+        "files": "a secret\nhidden644\n600\n", "app": "run of app\n755\n644\n", "wrote": "Uploaded 'content' to 'node0.test:/tmp/tutti-plan-wrote'",
         "as_nobody": as_nobody, "no_one": true,
     });
     assert_eq!(job["result"], expected);

@@ -6,12 +6,13 @@
 //! everything), and a new one gets the mode that the request names; nothing is ever changed through a symbolic link.
 
 use std::fs::{DirBuilder, File, Permissions};
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use pxp::action::{FileEntry, FileKind, FileParams, FileSpec, Sha256};
 use serde_json::value::RawValue;
+use tempfile::NamedTempFile;
 
 use super::{Planned, Refusal, Work, parse, without_nul};
 use crate::process::copy_hashed;
@@ -210,25 +211,64 @@ impl From<io::Error> for FileError {
 
 /// The digest of what was found, where that is not `sha256`.
 fn file(item: &FileItem, cached: &Path, sha256: Sha256) -> Result<Option<Sha256>, FileError> {
-    let path = &item.destination;
-    let mode = match kind_of(path)? {
-        Some(existing) if !existing.is_file() => return Err(FileError::OtherKind),
-        Some(existing) => existing.permissions().mode() & 0o7777,
-        None => item.mode,
-    };
-    let mut temporary = tempfile::Builder::new()
-        .prefix(".tutti-")
-        .tempfile_in(parent(path)?)?;
-    let found = copy_hashed(&mut File::open(cached)?, &mut temporary)?;
+    let new = Replacement::of(&item.destination, item.mode)?;
+    let found = copy_hashed(&mut File::open(cached)?, &mut &new.beside)?;
     if found != sha256 {
         return Ok(Some(found));
     }
-    temporary
-        .as_file()
-        .set_permissions(Permissions::from_mode(mode))?;
-    temporary.as_file().sync_all()?;
-    temporary.persist(path).map_err(|error| error.error)?;
+    new.persist()?;
     Ok(None)
+}
+
+/// A whole file of these bytes; it has `mode` if it was not there.
+pub(super) fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), PlaceError> {
+    let written = Replacement::of(path, mode & PERMISSIONS).and_then(|new| {
+        (&new.beside).write_all(bytes)?;
+        Ok(new.persist()?)
+    });
+    let destination = path.to_owned();
+    written.map_err(|error| match error {
+        FileError::OtherKind => PlaceError::OtherKind {
+            destination,
+            wanted: "file",
+        },
+        FileError::Io(source) => PlaceError::Io {
+            destination,
+            source,
+        },
+    })
+}
+
+/// A file beside the one whose place it takes.
+struct Replacement<'a> {
+    path: &'a Path,
+    beside: NamedTempFile,
+    mode: u32,
+}
+
+impl<'a> Replacement<'a> {
+    /// `mode`: that of a file that is not there yet.
+    fn of(path: &'a Path, mode: u32) -> Result<Self, FileError> {
+        let mode = match kind_of(path)? {
+            Some(existing) if !existing.is_file() => return Err(FileError::OtherKind),
+            Some(existing) => existing.permissions().mode() & 0o7777,
+            None => mode,
+        };
+        let beside = tempfile::Builder::new()
+            .prefix(".tutti-")
+            .tempfile_in(parent(path)?)?;
+        Ok(Self { path, beside, mode })
+    }
+
+    fn persist(self) -> io::Result<()> {
+        let file = self.beside.as_file();
+        file.set_permissions(Permissions::from_mode(self.mode))?;
+        file.sync_all()?;
+        self.beside
+            .persist(self.path)
+            .map_err(|error| error.error)?;
+        Ok(())
+    }
 }
 
 #[cfg(test)]

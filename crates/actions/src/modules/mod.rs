@@ -12,6 +12,7 @@ mod external;
 mod facts;
 mod file;
 mod ping;
+mod place;
 mod puppet;
 mod run_with;
 mod schema;
@@ -32,6 +33,7 @@ pub(crate) use environment::Environment;
 pub(crate) use external::ExternalModules;
 pub(crate) use facts::collect as collect_facts;
 pub(crate) use file::{FilePlan, ItemKind, place};
+pub(crate) use place::{PLACER, place_main};
 pub(crate) use puppet::{PuppetInput, RUNNER, WaitingFor, result_of, runner_main, status_text};
 pub(crate) use task::TaskInput;
 
@@ -158,6 +160,7 @@ pub(crate) fn plan(
         ("task", "run") => task::plan(params),
         ("file", "download") => file::plan(params),
         ("file", "collect") => collect::plan(params),
+        ("file", "place") => place::plan(params),
         (module, "run") if puppet::MODULES.contains(&module) => puppet::plan(params),
         ("echo" | "facts" | "ping" | "status" | "command" | "script" | "task" | "file", _) => {
             Err(Refusal::UnknownAction {

@@ -1,5 +1,9 @@
 //! Actions as another user, and with variables of their own.
 
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use pxp::Body;
 use pxp::action::ActionResult;
 use serde_json::{Value, json};
@@ -134,4 +138,81 @@ async fn files_are_collected_also_as_another_user() {
         }
         Err(why) => assert!(!is_root() && why.contains("only root"), "{why}"),
     }
+}
+
+#[tokio::test]
+async fn a_file_in_a_request_is_written_also_as_another_user_and_kept_out_of_the_spool() {
+    let node = Node::start().await;
+    let (path, canary) = (node.dir.path().join("new/file"), "canary-81c2");
+    let content = BASE64.encode(canary);
+    let params = json!({"path": path, "content": content, "mode": 0o600});
+    node.blocking("file", "place", &params);
+    let result = told(&node).await.unwrap();
+    assert_eq!((result.exitcode, result.stdout.as_deref()), (0, Some("{}")));
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), canary);
+    assert_eq!(mode(&path), 0o600);
+    for searched in [canary, &content] {
+        let mut grep = std::process::Command::new("grep");
+        let found = grep.args(["-r", searched]).arg(&node.config.spool_dir);
+        assert_eq!(found.output().unwrap().stdout, b"");
+    }
+    // What is there keeps its mode.
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o640)).unwrap();
+    node.blocking("file", "place", &params);
+    assert_eq!(told(&node).await.unwrap().exitcode, 0);
+    assert_eq!(mode(&path), 0o640);
+
+    let place = tempfile::tempdir_in("/tmp").unwrap();
+    std::fs::set_permissions(place.path(), PermissionsExt::from_mode(0o1777)).unwrap();
+    let theirs = place.path().join("theirs");
+    let params = json!({"path": theirs, "content": content, "mode": 0o644, "run_as": "nobody"});
+    node.blocking("file", "place", &params);
+    match told(&node).await {
+        Ok(result) => {
+            assert!(is_root() && result.exitcode == 0, "{result:?}");
+            let owner = std::fs::metadata(&theirs).unwrap().uid();
+            let nobody = nix::unistd::User::from_name("nobody").unwrap().unwrap();
+            assert_eq!(owner, nobody.uid.as_raw());
+        }
+        Err(why) => assert!(!is_root() && why.contains("only root"), "{why}"),
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_written_is_said_and_nothing_is_changed() {
+    let node = Node::start().await;
+    let at = |name: &str| node.dir.path().join(name);
+    std::fs::write(at("file"), "before").unwrap();
+    std::os::unix::fs::symlink(at("file"), at("link")).unwrap();
+    std::fs::create_dir(at("directory")).unwrap();
+    for (name, why) in [
+        ("link", "is not a file"),
+        ("directory", "is not a file"),
+        ("file/below", "cannot create"),
+    ] {
+        let params = json!({"path": at(name), "content": "eA==", "mode": 0o644});
+        node.blocking("file", "place", &params);
+        let result = told(&node).await.unwrap();
+        assert_eq!(result.exitcode, 1);
+        let words = result.stdout.unwrap();
+        assert!(words.contains(why), "{words}");
+    }
+    assert_eq!(std::fs::read_to_string(at("file")).unwrap(), "before");
+    for (path, content, why) in [
+        (json!("relative"), "eA==", "no absolute path"),
+        (json!("/tmp/"), "eA==", "no absolute path"),
+        (json!("/tmp/.."), "eA==", "no absolute path"),
+        (json!("/tmp/a\u{0}"), "eA==", "NUL"),
+        (json!(at("new")), "no base64", "no Base64"),
+    ] {
+        let params = json!({"path": path, "content": content, "mode": 0o644});
+        node.blocking("file", "place", &params);
+        let words = told(&node).await.unwrap_err();
+        assert!(words.contains(why), "{words}");
+    }
+    assert!(!at("new").exists());
+}
+
+fn mode(path: &std::path::Path) -> u32 {
+    std::fs::metadata(path).unwrap().permissions().mode() & 0o7777
 }

@@ -26,6 +26,9 @@ use crate::tree;
 const SPEC: &str = "Boltlib::TargetSpec";
 const DATA: &str = "Hash[String[1], Any]";
 
+/// What agents with a module for it give a file of secret content, by the task too.
+const SECRET_FILE_MODE: u32 = 0o600;
+
 /// Where `module/path` is looked for.
 pub(super) const FILE_FOLDERS: &[&str] = &["files"];
 pub(super) const SCRIPT_FOLDERS: &[&str] = &["files", "scripts"];
@@ -290,6 +293,9 @@ impl Upload<'_> {
         let mut params = Map::new();
         params.insert("path".to_owned(), json!(destination));
         params.insert("content".to_owned(), Json::from(content));
+        if is_secret {
+            params.insert("mode".to_owned(), json!(SECRET_FILE_MODE));
+        }
         if is_directory {
             params.insert("directory".to_owned(), json!(true));
         }
@@ -297,7 +303,7 @@ impl Upload<'_> {
             name: "upload",
             function: "upload_file",
             object: source,
-            native: self.payload.native(source, destination, options),
+            native: Some(self.payload.native(source, destination)),
             task: "bolt_shim::upload",
             params,
             sensitive: is_secret
@@ -312,22 +318,23 @@ impl Upload<'_> {
 }
 
 impl Payload {
-    fn native(self, source: &str, destination: &str, options: &Options) -> Option<Native> {
-        let destination = destination.to_owned();
-        Some(match self {
-            Self::File(bytes) if options.run_as.is_none() => {
-                let name = source.to_owned();
+    fn native(self, source: &str, destination: &str) -> Native {
+        let (name, destination) = (source.to_owned(), destination.to_owned());
+        match self {
+            Self::File(bytes) => {
                 let file = Content { name, bytes };
                 Native::Upload { file, destination }
             }
+            Self::Secret(bytes) => {
+                let file = Content { name, bytes };
+                Native::Secret { file, destination }
+            }
             Self::Tree(items) => Native::UploadTree {
-                name: source.to_owned(),
+                name,
                 items,
                 destination,
             },
-            // The task does it: a secret is in its parameters, and it runs as any user.
-            Self::File(_) | Self::Secret(_) => return None,
-        })
+        }
     }
 }
 

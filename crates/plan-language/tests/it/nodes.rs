@@ -172,6 +172,7 @@ fn program(what: &str, params: &Value) -> ActionResult {
     let stdout = match (what, command) {
         ("file collect", _) => collected(path.unwrap()).to_string(),
         ("file download", _) => "downloaded".to_owned(),
+        ("file place", _) => "{}".to_owned(),
         (_, Some(command)) => format!("{command}\n"),
         _ => params.to_string(),
     };

@@ -1,5 +1,7 @@
 //! `run_task` and its kin.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use crate::world::{World, body, failure, value, write};
@@ -187,14 +189,23 @@ async fn a_node_that_has_tasks_alone_gets_them_and_gives_the_same() {
 }
 
 #[tokio::test]
-async fn a_secret_is_written_by_the_task_and_kept_nowhere() {
+async fn a_secret_is_written_for_its_owner_alone_and_kept_nowhere() {
     // Not in one piece in the code, which is kept.
     let plan = "plan m::p() {\n\
-                return write_file(Sensitive(\"s3${'cret'}\"), '/tmp/t', 'a').first.message\n}";
+                $w = write_file(Sensitive(\"s3${'cret'}\"), '/tmp/t', ['a', 'old'])\n\
+                return $w.map |$r| { $r.message }\n}";
     let world = World::new(&[("m/plans/p.pp", plan)]).await;
     let given = value(world.run("m::p", json!({})).await);
-    assert_eq!(given, "Uploaded 'content' to 'a:/tmp/t'");
-    assert_eq!(world.nodes.ran(), ["a bolt_shim::upload"]);
+    let said = |node: &str| format!("Uploaded 'content' to '{node}:/tmp/t'");
+    assert_eq!(given, json!([said("a"), said("old")]));
+    assert_eq!(world.nodes.ran(), ["a file place", "old bolt_shim::upload"]);
+    let file = json!({"path": "/tmp/t", "content": "czNjcmV0", "mode": 0o600});
+    assert_eq!(world.nodes.asked("file place"), [file]);
+    let task = &world.nodes.asked("task run")[0]["input"];
+    assert_eq!(
+        (&task["content"], &task["mode"]),
+        (&json!("czNjcmV0"), &json!(0o600))
+    );
     for text in ["s3cret", "czNjcmV0"] {
         assert_eq!(
             world.files_with(text),
@@ -226,6 +237,24 @@ async fn whoever_runs_it_is_the_calls_the_plans_or_the_agents_user() {
 }
 
 #[tokio::test]
+async fn a_file_is_put_in_place_by_the_user_who_is_named() {
+    let plan = "plan m::p() {\n\
+                upload_file('m/s.sh', '/tmp/s.sh', 'a', _run_as => 'web')\n\
+                write_file('text', '/tmp/t', 'a', _run_as => 'db')\n}";
+    let world = World::new(&[SCRIPT, ("m/plans/p.pp", plan)]).await;
+    value(world.run("m::p", json!({})).await);
+    let place = |path: &str, content: &str, user: &str| {
+        let content = STANDARD.encode(content);
+        json!({"path": path, "content": content, "mode": 0o644, "run_as": user})
+    };
+    let expected = [
+        place("/tmp/s.sh", SCRIPT.1, "web"),
+        place("/tmp/t", "text", "db"),
+    ];
+    assert_eq!(world.nodes.asked("file place"), expected);
+}
+
+#[tokio::test]
 async fn nobody_runs_it_as_somebody_else_than_asked() {
     for (call, said) in [
         (
@@ -235,6 +264,10 @@ async fn nobody_runs_it_as_somebody_else_than_asked() {
         (
             "run_task('m::echo', 'old', _run_as => 'web')",
             "cannot run anything as another user",
+        ),
+        (
+            "write_file('text', '/tmp/t', 'old', _run_as => 'web')",
+            "cannot handle files so",
         ),
     ] {
         let plan = format!(

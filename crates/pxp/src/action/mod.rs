@@ -15,7 +15,8 @@ use serde_json::value::RawValue;
 pub use file::{FilePath, FilePathError, FileSpec, FileUri, Sha256, Sha256Error};
 pub use params::{
     CollectParams, Collected, CollectedItem, CommandParams, EchoParams, FileEntry, FileKind,
-    FileParams, PingParams, RunMetadata, RunWithParams, ScriptParams, StatusParams, TaskParams,
+    FileParams, PingParams, PlaceParams, RunMetadata, RunWithParams, ScriptParams, StatusParams,
+    TaskParams,
 };
 pub use puppet::{
     PuppetCause, PuppetErrorType, PuppetParams, PuppetResource, PuppetResourceStatus, PuppetResult,

@@ -104,6 +104,32 @@ pub struct CollectParams {
     pub run_as: Option<String>,
 }
 
+/// `file` / `place`, an extension of ours: a file whose content is in the request, since it is secret or another
+/// user's to write. Closed: what an agent does not understand it must refuse.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlaceParams {
+    /// An absolute path.
+    pub path: String,
+    /// In Base64.
+    pub content: String,
+    /// Of a file that is not there yet.
+    pub mode: u32,
+    /// The user who writes it; the agent's own otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_as: Option<String>,
+}
+
+/// Never what is in it.
+impl std::fmt::Debug for PlaceParams {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PlaceParams")
+            .field("path", &self.path)
+            .field("run_as", &self.run_as)
+            .finish_non_exhaustive()
+    }
+}
+
 /// A file or a directory of a node, on standard output.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Collected {

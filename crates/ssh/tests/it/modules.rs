@@ -68,6 +68,31 @@ async fn a_file_that_is_there_is_replaced_and_keeps_its_mode() {
 }
 
 #[tokio::test]
+async fn a_file_whose_content_is_in_the_request_is_put_in_place() {
+    let mut world = World::new().await;
+    let destination = world.sshd.tmp().join("secret");
+    let params = json!({"path": destination, "content": "czNjcmV0", "mode": 0o600});
+    let connection = world.connection(json!({}));
+    let what = ("file", "place");
+    let transaction = world.ask_for(&connection, what, params).await;
+    let result = world.outcome(&transaction).await.result();
+    assert_eq!(result.exitcode, 0, "{result:?}");
+    assert_eq!(std::fs::read(&destination).unwrap(), b"s3cret");
+    assert_eq!(mode(&destination), 0o600);
+    world.runner.idle().await;
+    assert_eq!(world.left_behind(), ["secret"]);
+    for (path, content) in [("relative", "eA=="), ("/tmp/", "eA=="), ("/tmp/x", "?")] {
+        let params = json!({"path": path, "content": content, "mode": 0o600});
+        let transaction = world.ask_for(&connection, what, params).await;
+        let error = world.outcome(&transaction).await.error();
+        assert!(
+            error.contains("absolute path") || error.contains("Base64"),
+            "{error}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn what_is_no_file_is_left_alone() {
     let mut world = World::new().await;
     let target = world.sshd.tmp().join("target");

@@ -10,7 +10,7 @@ use std::fmt;
 use async_trait::async_trait;
 use jobs::{DeployError, Jobs, PlanJobError, RunTaskError, SENSITIVE, Secret, SubmitError};
 use serde_json::{Value, json};
-use store::{JobNumber, JobRow, Page, PlanMark, RunFilter, RunRow, Store, StoreError};
+use store::{JobNumber, JobRow, PlanMark, RunRow, Store, StoreError};
 
 use crate::defaults::RESULTS_PAGE;
 use crate::effects::{Actor, Effects, NotKnown, NotStarted, Order};
@@ -45,15 +45,14 @@ impl OverJobs {
     }
 
     async fn results(&self, row: &JobRow) -> Result<Vec<Value>, StoreError> {
-        let filter = RunFilter::default();
-        let mut results = Vec::new();
+        let (mut results, mut after) = (Vec::new(), String::new());
         loop {
-            let page = Page {
-                limit: Some(RESULTS_PAGE as u64),
-                offset: results.len() as u64,
-            };
-            let (runs, _) = self.store.runs(row.number, &filter, page).await?;
+            let page = self.store.runs_after(row.number, &after, RESULTS_PAGE);
+            let runs = page.await?;
             let last = runs.len() < RESULTS_PAGE;
+            if let Some(run) = runs.last() {
+                after.clone_from(&run.certname);
+            }
             let mut secrets = self.secrets(row, &runs).await?;
             results.extend(runs.into_iter().map(|run| {
                 let secret = secrets.remove(&run.certname);

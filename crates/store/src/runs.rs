@@ -58,6 +58,12 @@ const ONE: &str = concat!(
     " FROM runs WHERE job = $1 AND certname = $2"
 );
 
+const AFTER: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM runs WHERE job = $1 AND certname > $2 ORDER BY certname LIMIT $3"
+);
+
 /// 3 is `RUN_OVER`; written out so that the partial index is used.
 const UNFINISHED: &str = concat!(
     "SELECT ",
@@ -72,7 +78,15 @@ const STATES: &str = "SELECT job, state, COUNT(*) FROM runs WHERE job >= $1 AND 
 const SUMMED_UP: &str = "SELECT number, run_states FROM jobs WHERE number >= $1 AND number <= $2 \
      AND run_states IS NOT NULL";
 
-pub(crate) const STATEMENTS: &[&str] = &[SUMMED_UP, NAMED, BY_TRANSACTION, ONE, UNFINISHED, STATES];
+pub(crate) const STATEMENTS: &[&str] = &[
+    SUMMED_UP,
+    NAMED,
+    BY_TRANSACTION,
+    ONE,
+    AFTER,
+    UNFINISHED,
+    STATES,
+];
 
 // === impl Store ===
 
@@ -91,6 +105,20 @@ impl Store {
         let mut rows: Vec<RunRow> = self.query(NAMED, values).await?;
         rows.sort_by_key(|row| names.iter().position(|name| *name == row.certname));
         Ok(rows)
+    }
+
+    /// The first `limit` runs on nodes whose names come after this one, by name and whole: for those who read
+    /// all of them.
+    pub async fn runs_after(
+        &self,
+        job: JobNumber,
+        certname: &str,
+        limit: usize,
+    ) -> Result<Vec<RunRow>, StoreError> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let after = Value::owned(certname);
+        self.query(AFTER, vec![Value::Int(job.get()), after, Value::Int(limit)])
+            .await
     }
 
     /// One run.

@@ -3,6 +3,7 @@
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, ffi};
 
 use crate::OpenStoreError;
@@ -50,6 +51,9 @@ pub(crate) fn open_reader(path: &Path) -> Result<Connection, OpenStoreError> {
 fn configure(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_prepared_statement_cache_capacity(PREPARED_STATEMENTS);
     connection.busy_timeout(SQLITE_BUSY)?;
+    // Otherwise a statement with `LIMIT $n` is compiled anew whenever the number is bound: a seventh of the
+    // processor time of a plan's step, measured. What is asked for does not depend on the values here.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.pragma_update(None, "cache_size", -SQLITE_CACHE_KIB)
 }
 

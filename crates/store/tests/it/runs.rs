@@ -198,6 +198,18 @@ async fn runs_are_read_some_at_a_time_in_any_order(bench: Bench) {
         }
         assert_eq!(pieces, whole);
     }
+    let (whole, _) = store
+        .runs(number, &RunFilter::default(), Page::default())
+        .await
+        .unwrap();
+    let (mut pieces, mut after) = (Vec::new(), String::new());
+    loop {
+        let page = store.runs_after(number, &after, 7).await.unwrap();
+        let Some(run) = page.last() else { break };
+        after.clone_from(&run.certname);
+        pieces.extend(page);
+    }
+    assert_eq!(pieces, whole);
     let nobody = store.runs_named(number, &["nobody".to_owned()]).await;
     assert!(nobody.unwrap().is_empty());
 }

@@ -1,4 +1,5 @@
-//! `cargo xtask soak`: the kill tests of `bin/tutti`, of plans and of deployments, for long. Main function: [`run`].
+//! `cargo xtask soak`: the kill tests of `bin/tutti`, of plans and of deployments, and readers and plans beside
+//! deployments, for long. Main function: [`run`].
 
 use anyhow::Result;
 
@@ -6,6 +7,9 @@ use crate::run;
 
 /// Nodes under the plans that are killed.
 const PLANS_NODES: &str = "8";
+
+/// Deployments beside a reader, and plans beside deployments.
+const DEPLOYS: &str = "1000";
 
 /// How long.
 #[derive(Debug, clap::Args)]
@@ -50,5 +54,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let deploys = ["test", "-p", "code-manager", "--test", "it", "--", "kill"];
     let mut test = run::cargo(&deploys);
     test.env("TUTTI_CODE_KILLS", options.kills.to_string());
-    run::visible(&mut test)
+    run::visible(&mut test)?;
+    let readers = ["test", "-p", "code-manager", "--test", "it", "readers"];
+    run::visible(run::cargo(&readers).env("TUTTI_CODE_DEPLOYS", DEPLOYS))?;
+    let beside = ["test", "-p", "tutti", "--test", "it", "plans_beside_a_loop"];
+    run::visible(run::cargo(&beside).env("TUTTI_CODE_PLANS", DEPLOYS))
 }

@@ -15,6 +15,7 @@ mod change;
 mod check_ins;
 mod classifier_environments;
 mod code_deploys;
+mod code_followers;
 mod code_pins;
 mod config;
 mod connections;
@@ -64,6 +65,7 @@ pub use audit::{AuditFilter, AuditRow};
 pub use change::{Applied, Change, EventChange, JobChange, RunChange};
 pub use check_ins::CheckInRow;
 pub use code_deploys::{CodeDeployEnd, CodeDeployRow, NewCodeDeploy};
+pub use code_followers::{CodeFollowerRow, CodeGenerationRow};
 pub use code_pins::CodePinRow;
 pub use config::StoreConfig;
 pub use connections::ConnectionRow;
@@ -124,6 +126,7 @@ pub fn every_statement() -> Vec<&'static str> {
         check_ins::STATEMENTS,
         classifier_environments::STATEMENTS,
         code_deploys::STATEMENTS,
+        code_followers::STATEMENTS,
         code_pins::STATEMENTS,
         connections::STATEMENTS,
         passwords::STATEMENTS,

@@ -79,6 +79,7 @@ pub(crate) const SQLITE: &[Migration] = migrations!("sqlite":
     18 "0018_plan_questions",
     19 "0019_run_secrets",
     20 "0020_code_deploys",
+    21 "0021_code_followers",
 );
 
 pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
@@ -102,6 +103,7 @@ pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
     18 "0018_plan_questions",
     19 "0019_run_secrets",
     20 "0020_code_deploys",
+    21 "0021_code_followers",
 );
 
 /// What is still to be applied, given what was.

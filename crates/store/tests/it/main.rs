@@ -8,6 +8,7 @@
 
 mod agents;
 mod code_deploys;
+mod code_followers;
 mod disk;
 mod engine;
 mod events;

@@ -1,0 +1,104 @@
+//! What followers are told of environments, and who follows: [`CodeGenerationRow`], [`CodeFollowerRow`].
+
+use crate::StoreError;
+use crate::step::Step;
+use crate::store::Store;
+use crate::value::{ColumnError, Columns, FromRow, Value};
+
+/// The last switch of an environment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodeGenerationRow {
+    /// Which.
+    pub environment: String,
+    /// Its number among the switches of all environments.
+    pub generation: i64,
+    /// To which version; `None`: it was taken away.
+    pub signature: Option<String>,
+}
+
+/// Somebody who follows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodeFollowerRow {
+    /// The certname.
+    pub name: String,
+    /// When it told what it has.
+    pub seen_ms: i64,
+    /// JSON: what it has.
+    pub report: String,
+}
+
+const SWITCHED: &str = "INSERT INTO code_generations (environment, generation, signature) \
+     VALUES ($1, $2, $3) ON CONFLICT (environment) DO UPDATE SET \
+     generation = excluded.generation, signature = excluded.signature";
+const GENERATIONS: &str =
+    "SELECT environment, generation, signature FROM code_generations ORDER BY environment";
+const SEEN: &str = "INSERT INTO code_followers (name, seen_ms, report) VALUES ($1, $2, $3) \
+     ON CONFLICT (name) DO UPDATE SET seen_ms = excluded.seen_ms, report = excluded.report";
+const FOLLOWERS: &str = "SELECT name, seen_ms, report FROM code_followers ORDER BY name";
+const FORGET: &str = "DELETE FROM code_followers WHERE name = $1";
+
+pub(crate) const STATEMENTS: &[&str] = &[SWITCHED, GENERATIONS, SEEN, FOLLOWERS, FORGET];
+
+// === impl Store ===
+
+impl Store {
+    /// An environment was switched.
+    pub async fn set_code_generation(&self, row: &CodeGenerationRow) -> Result<(), StoreError> {
+        let values = vec![
+            Value::owned(&row.environment),
+            Value::Int(row.generation),
+            Value::opt_owned(row.signature.as_deref()),
+        ];
+        let sql = SWITCHED;
+        self.execute(Step { sql, values }).await.map(|_| ())
+    }
+
+    /// The last switches, by environment.
+    pub async fn code_generations(&self) -> Result<Vec<CodeGenerationRow>, StoreError> {
+        self.query(GENERATIONS, Vec::new()).await
+    }
+
+    /// A follower told what it has.
+    pub async fn set_code_follower(&self, row: &CodeFollowerRow) -> Result<(), StoreError> {
+        let values = vec![
+            Value::owned(&row.name),
+            Value::Int(row.seen_ms),
+            Value::owned(&row.report),
+        ];
+        let sql = SEEN;
+        self.execute(Step { sql, values }).await.map(|_| ())
+    }
+
+    /// Who follows, by name.
+    pub async fn code_followers(&self) -> Result<Vec<CodeFollowerRow>, StoreError> {
+        self.query(FOLLOWERS, Vec::new()).await
+    }
+
+    /// Somebody follows no more.
+    pub async fn forget_code_follower(&self, name: &str) -> Result<(), StoreError> {
+        let (sql, values) = (FORGET, vec![Value::owned(name)]);
+        self.execute(Step { sql, values }).await.map(|_| ())
+    }
+}
+
+// === impl rows ===
+
+impl FromRow for CodeGenerationRow {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        Ok(Self {
+            environment: row.text(0)?,
+            generation: row.int(1)?,
+            signature: row.opt_text(2)?,
+        })
+    }
+}
+
+impl FromRow for CodeFollowerRow {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        Ok(Self {
+            name: row.text(0)?,
+            seen_ms: row.int(1)?,
+            report: row.text(2)?,
+        })
+    }
+}

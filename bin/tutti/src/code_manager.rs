@@ -3,11 +3,13 @@
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
+use ::code_manager::file_sync::{FileSync, FileSyncSettings};
 use ::code_manager::puppetserver::Puppetserver;
 use ::code_manager::push::Secret;
 use ::code_manager::service::{After, InUse};
-use ::code_manager::{CodeManager, Deployer, EnvironmentName, R10k, Signature};
+use ::code_manager::{CodeManager, Deployer, EnvironmentName, Git, R10k, Settings, Signature};
 use anyhow::{Context as _, Result, bail};
 use async_trait::async_trait;
 use serde_json::Value;
@@ -16,33 +18,18 @@ use tokio::sync::{Mutex, watch};
 
 use crate::config::Config;
 
-/// Takes up the deployments of before; `None`: the configuration names no sources.
+/// Takes up the deployments of before; `None`: the configuration names neither sources nor a staging
+/// directory.
 pub(crate) async fn start(
     config: &Config,
     store: Store,
     plans: &::plans::Plans,
 ) -> Result<Option<api::CodeService>> {
-    let Some(path) = &config.code.r10k_config else {
+    if config.code.r10k_config.is_none() && config.code.staging_directory.is_none() {
         return Ok(None);
-    };
-    let shown = path.display();
-    let text = std::fs::read_to_string(path)
-        .with_context(|| format!("cannot read code.r10k_config, {shown}"))?;
-    let r10k = R10k::parse(&text).with_context(|| format!("code.r10k_config, {shown}"))?;
-    for key in &r10k.ignored {
-        tracing::warn!(path = %shown, key, "this key is not used");
     }
-    let environments = config.code.codedir.join("environments");
-    let settings = r10k.settings(&config.code.directory);
-    if !is_same(&settings.environments, &environments)? {
-        bail!(
-            "{shown}: the basedir of the sources is {}, and the environments of this server are in {}: \
-             change the one, or code.codedir",
-            settings.environments.display(),
-            environments.display()
-        );
-    }
-    let git = r10k.git.clone();
+    let (mut settings, git) = sources(config)?;
+    settings.staging.clone_from(&config.code.staging_directory);
     let opened = tokio::task::spawn_blocking(move || Deployer::open(settings, git)).await?;
     let deployer = opened.context("cannot open the directories of code")?;
     let after: Vec<Arc<dyn After>> = match &config.puppetserver {
@@ -53,7 +40,13 @@ pub(crate) async fn start(
         store: store.clone(),
         over: Mutex::new(plans.over()),
     });
-    let manager = CodeManager::start(deployer, store, after, in_use).await;
+    let followed = FileSyncSettings {
+        lease: Duration::from_secs(config.code.followers_lease_s),
+        timeout: Duration::from_secs(config.code.followers_timeout_s),
+    };
+    let file_sync = FileSync::start(followed, store.clone(), deployer.versions().clone()).await;
+    let file_sync = Some(file_sync.context("cannot take up what followers were told")?);
+    let manager = CodeManager::start_followed(deployer, store, after, in_use, file_sync).await;
     let manager = manager.context("cannot take up the deployments of before")?;
     let secret = match &config.code.webhook_secret_file {
         Some(path) => {
@@ -67,6 +60,32 @@ pub(crate) async fn start(
     Ok(Some(api::CodeService::new(manager, secret)))
 }
 
+/// The control repositories, and git; none where only other tools publish.
+fn sources(config: &Config) -> Result<(Settings, Git)> {
+    let environments = config.code.codedir.join("environments");
+    let Some(path) = &config.code.r10k_config else {
+        let settings = Settings::new(&config.code.directory, environments);
+        return Ok((settings, Git::default()));
+    };
+    let shown = path.display();
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("cannot read code.r10k_config, {shown}"))?;
+    let r10k = R10k::parse(&text).with_context(|| format!("code.r10k_config, {shown}"))?;
+    for key in &r10k.ignored {
+        tracing::warn!(path = %shown, key, "this key is not used");
+    }
+    let settings = r10k.settings(&config.code.directory);
+    if !is_same(&settings.environments, &environments)? {
+        bail!(
+            "{shown}: the basedir of the sources is {}, and the environments of this server are in {}: \
+             change the one, or code.codedir",
+            settings.environments.display(),
+            environments.display()
+        );
+    }
+    Ok((settings, r10k.git.clone()))
+}
+
 /// Whether two paths lead to the same directory, which need not be there yet.
 fn is_same(one: &Path, other: &Path) -> Result<bool> {
     let real = |path: &Path| {
@@ -77,7 +96,10 @@ fn is_same(one: &Path, other: &Path) -> Result<bool> {
     Ok(real(one)? == real(other)?)
 }
 
-fn puppetserver(config: &Config, named: &crate::classifier::Puppetserver) -> Result<Puppetserver> {
+pub(crate) fn puppetserver(
+    config: &Config,
+    named: &crate::classifier::Puppetserver,
+) -> Result<Puppetserver> {
     let (url, files) = named.place(config)?;
     Ok(Puppetserver::new(url, files))
 }

@@ -55,6 +55,9 @@ pub(crate) struct Config {
     pub inventory: crate::inventory::Embedded,
     #[serde(default)]
     pub ssh: crate::ssh::Ssh,
+    /// For `tutti follow`: which server.
+    #[serde(default)]
+    pub follow: Option<crate::follow::Follow>,
 }
 
 /// Certificate files, as Puppet lays them out.
@@ -142,6 +145,14 @@ pub(crate) struct Code {
     pub directory: PathBuf,
     /// The secret that forges sign their webhooks with.
     pub webhook_secret_file: Option<PathBuf>,
+    /// Where other tools write environments, below `environments`, that are then published.
+    pub staging_directory: Option<PathBuf>,
+    /// Certnames of servers that may follow this one, or domains such as `*.compilers.example`.
+    pub followers: Vec<String>,
+    /// How long a deployment waits for them.
+    pub followers_timeout_s: u64,
+    /// How long a follower counts as there after it was heard.
+    pub followers_lease_s: u64,
     /// Which code plans read that do not say.
     pub plans: PlanCode,
     /// The same, for single environments.
@@ -201,6 +212,9 @@ pub(crate) struct NoRevocation;
 
 /// The longest time that the API takes for a job as well: 30 days.
 const NODE_TIMEOUT_MAX_S: u64 = 30 * 24 * 60 * 60;
+
+/// An hour: whoever waits for a deployment does so for less.
+const FOLLOWERS_MAX_S: u64 = 60 * 60;
 
 fn default_data_dir() -> PathBuf {
     PathBuf::from("/var/lib/tutti")
@@ -333,6 +347,10 @@ impl Config {
         if let Some(puppetserver) = &self.puppetserver {
             puppetserver.check()?;
         }
+        if let Some(follow) = &self.follow {
+            follow.check()?;
+        }
+        self.code.check()?;
         self.inventory.check()?;
         self.ssh.check()?;
         self.directories.check()?;
@@ -369,6 +387,7 @@ impl Config {
         paths.extend(self.code.hiera_config.as_mut());
         paths.extend(self.code.r10k_config.as_mut());
         paths.extend(self.code.webhook_secret_file.as_mut());
+        paths.extend(self.code.staging_directory.as_mut());
         paths.extend(self.ca.dir.as_mut());
         paths.extend(self.broker.authorization.as_mut());
         if let Some(tls) = &mut self.tls {
@@ -386,6 +405,21 @@ impl Config {
         for path in paths {
             *path = base.join(&path);
         }
+    }
+}
+
+// === impl Code ===
+
+impl Code {
+    fn check(&self) -> Result<(), String> {
+        if !(1..=FOLLOWERS_MAX_S).contains(&self.followers_timeout_s) {
+            return Err("code.followers_timeout_s must be from 1 to 3600".to_owned());
+        }
+        // A follower is heard every 20 s when all is well.
+        if !(30..=FOLLOWERS_MAX_S).contains(&self.followers_lease_s) {
+            return Err("code.followers_lease_s must be from 30 to 3600".to_owned());
+        }
+        Ok(())
     }
 }
 
@@ -458,6 +492,10 @@ impl Default for Code {
             r10k_config: None,
             directory: PathBuf::from("/opt/puppetlabs/tutti/code"),
             webhook_secret_file: None,
+            staging_directory: None,
+            followers: Vec::new(),
+            followers_timeout_s: code_manager::defaults::FOLLOWERS_TIMEOUT.as_secs(),
+            followers_lease_s: code_manager::defaults::FOLLOWER_LEASE.as_secs(),
             plans: PlanCode::Pinned,
             plans_of: BTreeMap::new(),
         }

@@ -11,6 +11,7 @@ mod classifier;
 mod code_manager;
 mod config;
 mod directories;
+mod follow;
 mod inventory;
 mod modules;
 mod plans;
@@ -57,6 +58,8 @@ enum Command {
     Server(services::Options),
     /// Serve a broker of its own, which connects to orchestrators elsewhere, until SIGTERM or Ctrl-C
     Broker(services::Options),
+    /// Have the code that a server deploys on this machine, too, until SIGTERM or Ctrl-C
+    Follow(services::Options),
     Ca(ca::Options),
     /// Print a completion script for a shell
     Completions {
@@ -86,6 +89,9 @@ fn main() -> ExitCode {
         })),
         Command::Broker(options) => starting(services::run(&options, |config, stop| {
             broker::run(config, stop)
+        })),
+        Command::Follow(options) => starting(services::run(&options, |config, stop| {
+            follow::run(config, stop)
         })),
         Command::Ca(options) => match ca::run(options) {
             Ok(()) => ExitCode::SUCCESS,

@@ -241,6 +241,7 @@ impl Engines {
                 brokers,
                 allowed_certnames: crate::access::allowed_certnames(config)?,
                 metrics: vec![Arc::new(crate::ssh::Figures(self.ssh.clone()))],
+                followers: followers(config)?,
                 plan_code: api::PlanCodes {
                     everywhere: config.code.plans,
                     of: config.code.plans_of.clone(),
@@ -275,6 +276,14 @@ impl Engines {
             }),
         })
     }
+}
+
+fn followers(config: &Config) -> Result<api::Followers> {
+    api::Followers::new(config.code.followers.clone()).map_err(|api::BadFollower(bad)| {
+        anyhow::anyhow!(
+            "code.followers: {bad:?} is neither a certname nor a domain such as *.compilers.example"
+        )
+    })
 }
 
 fn remote_brokers(config: &Config) -> Result<Vec<Certname>> {

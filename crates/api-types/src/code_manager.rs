@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use crate::code::CodeDeployment;
 use crate::parameters::Parameters;
-use crate::{ApiError, ErrorBody, Timestamp, strict};
+use crate::{ApiError, ErrorBody, LateFollower, Timestamp, strict};
 
 /// `POST code-manager/v1/deploys`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -54,6 +54,9 @@ pub struct CodeDeploy {
     /// Where the version is known by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_sync: Option<FileSyncCommits>,
+    /// Followers that do not have it yet. It is `syncing` as long as there are any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub late_followers: Vec<LateFollower>,
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorBody>,
@@ -68,7 +71,7 @@ pub struct CodeDeploy {
 pub struct FileSyncCommits {
     /// The version's signature.
     pub environment_commit: String,
-    /// The version's signature.
+    /// Names all environments with their versions, where others follow this server; else as above.
     pub code_commit: String,
 }
 

@@ -193,6 +193,12 @@ kinds! {
     WEBHOOK_UNSIGNED = 401 "tutti/webhook-unsigned";
     /// The same delivery was taken before.
     WEBHOOK_REPLAYED = 409 "tutti/webhook-replayed";
+    /// This server has no staging directory.
+    NO_STAGING = 404 "tutti/no-staging-directory";
+    /// No version that is live or about to be has this content.
+    UNKNOWN_CONTENT = 404 "tutti/unknown-content";
+    /// The content is shorter than where the range begins; details carry `size_bytes`.
+    RANGE = 416 "tutti/range-not-satisfiable";
     /// No such service.
     UNKNOWN_SERVICE = 404 "puppetlabs.orchestrator/unknown-service";
     /// No such route.

@@ -19,6 +19,7 @@ pub mod deploy;
 pub mod environments;
 mod error;
 pub mod events;
+pub mod file_sync;
 pub mod inventory;
 pub mod jobs;
 pub mod kinds;
@@ -68,6 +69,10 @@ pub use connections::{
 pub use deploy::DeployCommand;
 pub use error::{ApiError, ErrorBody};
 pub use events::{Event, Events, EventsQuery, LiveOutput, NextEvents, StreamQuery};
+pub use file_sync::{
+    CheckInCommand, CheckedIn, FileSyncAuthor, FileSyncCommitCommand, FileSyncCommitsReply,
+    FileSyncRepository, FileSyncSubmodule, FollowedEnvironment, ForceSyncCommand, LateFollower,
+};
 pub use inventory::{InventoryItem, InventoryList, InventoryQuery};
 pub use jobs::{EnvironmentRef, Job, JobList, JobStatus, JobsOrder, JobsQuery, Owner};
 pub use nodes::{JobNode, JobNodes, NodesOrder, NodesQuery, Report, ReportItem};

@@ -120,6 +120,9 @@ fn who(policy: Policy) -> String {
             format!("Needs a token and the permission {object_type}:{action}.")
         }
         Policy::Broker => "Needs the client certificate of a broker on the server's list.".into(),
+        Policy::Follower => {
+            "Needs the client certificate of a server that may follow this one's code.".into()
+        }
     }
 }
 

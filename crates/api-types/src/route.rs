@@ -38,6 +38,8 @@ pub enum Policy {
     },
     /// A broker, by its verified client certificate.
     Broker,
+    /// A server that follows this one's code, by its verified client certificate.
+    Follower,
 }
 
 /// One route. There is no way to make one without a policy.

@@ -22,6 +22,7 @@ mod connections;
 mod controllers;
 mod directories;
 mod environments;
+mod file_sync;
 mod orchestrator;
 mod permissions;
 mod plans;
@@ -40,6 +41,7 @@ pub use self::connections::*;
 pub use self::controllers::*;
 pub use self::directories::*;
 pub use self::environments::*;
+pub use self::file_sync::*;
 pub use self::orchestrator::*;
 pub use self::plans::*;
 pub use self::puppetdb::*;
@@ -60,6 +62,7 @@ const GROUPS: &[&[Route]] = &[
     controllers::GROUP,
     directories::GROUP,
     environments::GROUP,
+    file_sync::GROUP,
     orchestrator::GROUP,
     plans::GROUP,
     puppetdb::GROUP,

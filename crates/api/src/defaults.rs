@@ -82,3 +82,6 @@ pub const OUT_MESSAGE_BYTES: usize = 1_024;
 
 /// How long a request waits for deployments: Code Manager's `timeouts_wait`.
 pub const DEPLOY_WAIT: Duration = Duration::from_secs(700);
+
+/// What is read of a content at once, for a follower: two of its TLS records.
+pub const BLOB_CHUNK_BYTES: usize = 32 * 1024;

@@ -169,6 +169,10 @@ impl Pass {
                 crate::controller::admit(api, self.shown.peer.as_ref())?;
                 false
             }
+            Policy::Follower => {
+                crate::file_sync::admit(api, self.shown.peer.as_ref())?;
+                false
+            }
         };
         match asked {
             true => Ok(Some(authenticate(api, &self.shown).await?)),

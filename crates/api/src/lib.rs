@@ -19,6 +19,7 @@ mod deploys;
 mod environments;
 mod events;
 mod failure;
+mod file_sync;
 mod given;
 mod guard;
 mod inventory;
@@ -54,6 +55,7 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 
 pub use crate::code_manager::CodeService;
+pub use crate::file_sync::{BadFollower, Followers};
 pub use crate::rbac::Elsewhere;
 pub use crate::schedules::Clockwork;
 pub use state::{ApiState, Info, MetricsSource, PlanCodes};
@@ -259,6 +261,13 @@ pub fn router(state: ApiState) -> Router {
         .on(&routes::CODE_PIN, code_manager::pin)
         .on(&routes::CODE_UNPIN, code_manager::unpin)
         .on(&routes::CODE_GC, code_manager::collect)
+        .on(&routes::FILE_SYNC_COMMIT, file_sync::publish)
+        .on(&routes::FILE_SYNC_PUBLISH, file_sync::publish)
+        .on(&routes::FILE_SYNC_FORCE, file_sync::force)
+        .on(&routes::FILE_SYNC_LATEST, file_sync::latest)
+        .on(&routes::FILE_SYNC_CHECK_IN, file_sync::check_in)
+        .on(&routes::FILE_SYNC_MANIFEST, file_sync::manifest)
+        .on(&routes::FILE_SYNC_BLOB, file_sync::blob)
         .on(&routes::WEBHOOKS, webhooks::list)
         .on(&routes::WEBHOOK_CREATE, webhooks::create)
         .on(&routes::WEBHOOK, webhooks::show)

@@ -21,7 +21,7 @@ use webhooks::Webhooks;
 
 use crate::budget::{Bodies, Budget};
 use crate::defaults::{STREAMS, STREAMS_EACH};
-use crate::{Clockwork, CodeService, Elsewhere};
+use crate::{Clockwork, CodeService, Elsewhere, Followers};
 
 /// The engines.
 #[derive(Clone)]
@@ -73,6 +73,8 @@ pub struct Info {
     pub brokers: Vec<Certname>,
     /// Certnames of programs that may do everything without a token, as `api_user`.
     pub allowed_certnames: Vec<Certname>,
+    /// Certnames of servers that may follow this one's code.
+    pub followers: Followers,
     /// Which code plans read that do not say.
     pub plan_code: PlanCodes,
     /// Who is told what belongs to which request.

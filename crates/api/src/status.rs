@@ -16,6 +16,8 @@ use crate::given::{Given, Variables};
 const ORCHESTRATOR: &str = "orchestrator-service";
 const BROKER: &str = "broker-service";
 const STATUS: &str = "status-service";
+const FILE_SYNC_STORAGE: &str = "file-sync-storage-service";
+const FILE_SYNC_CLIENT: &str = "file-sync-client-service";
 
 pub(crate) async fn orchestrator(
     State(api): State<Shared>,
@@ -64,7 +66,7 @@ pub(crate) async fn simple_service(
 
 async fn all(api: &Shared, query: &StatusQuery) -> Services {
     let broker = json!({"nodes_connected": api.fabric.connected().len()});
-    Services::from([
+    let mut services = Services::from([
         (
             ORCHESTRATOR.to_owned(),
             orchestrator_service(api, query).await,
@@ -77,7 +79,17 @@ async fn all(api: &Shared, query: &StatusQuery) -> Services {
             STATUS.to_owned(),
             report(api, query, ServiceState::Running, json!({})),
         ),
-    ])
+    ]);
+    let manager = crate::code_manager::manager(api).ok();
+    let file_sync = manager.and_then(|it| crate::file_sync::services(it, query.level));
+    if let Some((storage, client)) = file_sync {
+        let shown = [(FILE_SYNC_STORAGE, storage), (FILE_SYNC_CLIENT, client)];
+        services.extend(shown.map(|(name, status)| {
+            let status = report(api, query, ServiceState::Running, status);
+            (name.to_owned(), status)
+        }));
+    }
+    services
 }
 
 async fn orchestrator_service(api: &Shared, query: &StatusQuery) -> ServiceStatus {

@@ -160,3 +160,65 @@ pub const SECRET_BYTES: usize = 16;
 
 /// Deliveries of webhooks that are remembered, 40 bytes each: some days of a busy forge.
 pub const DELIVERIES: usize = 4_096;
+
+/// How long a follower's question waits for something new. Proxies cut connections that say nothing after
+/// 30 s and more.
+pub const FOLLOWER_POLL: Duration = Duration::from_secs(20);
+
+/// How long a follower counts as there after it was heard: three questions, so that two may be lost.
+pub const FOLLOWER_LEASE: Duration = Duration::from_secs(60);
+
+/// How long a deployment waits for followers, once until they are ready and once until they have switched:
+/// Code Manager's `timeouts_sync` is 300 s, of which most is its lock. Here a follower that can be reached
+/// needs seconds, and one that was just lost holds deployments up for [`FOLLOWER_LEASE`] at the most.
+pub const FOLLOWERS_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Followers that were not heard for so long are forgotten.
+pub const FOLLOWER_FORGET: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// Followers of one server, some 100 bytes each, and as much for each of their environments.
+pub const FOLLOWERS: usize = 1_000;
+
+/// How often it is written down, at least, that a follower was heard.
+pub const FOLLOWER_NOTED: Duration = Duration::from_secs(60);
+
+/// Highest number of a switch that is believed: a thousand a second for 285,000 years.
+pub const GENERATION_MAX: i64 = 1 << 53;
+
+/// Longest error of a follower that is kept, in bytes.
+pub const FOLLOWER_ERROR_BYTES: usize = 1_024;
+
+/// How long a follower's server has for an answer that does not wait, and beyond [`FOLLOWER_POLL`] for one
+/// that does.
+pub const FOLLOWER_ANSWER: Duration = Duration::from_secs(15);
+
+/// How long a follower waits after its server could not be asked: then twice as long each time.
+pub const FOLLOWER_BACKOFF: Duration = Duration::from_millis(250);
+
+/// And how long at the most, so that a server that is back is found within its [`FOLLOWER_LEASE`].
+pub const FOLLOWER_BACKOFF_MAX: Duration = Duration::from_secs(5);
+
+/// How long a follower waits before it tries a version again that it could not get.
+pub const FOLLOWER_RETRY: Duration = Duration::from_secs(10);
+
+/// Versions that a follower gets at once.
+pub const FOLLOWER_STAGES: usize = 4;
+
+/// Contents that a follower gets at once for a version: a compiler and its server have as many cores.
+pub const FOLLOWER_FETCHES: usize = 8;
+
+/// The list of a version's files: [`TREE_FILES`] of 300 bytes are 60 MB.
+pub const MANIFEST_BYTES: u64 = 64 << 20;
+
+/// Versions that a follower keeps of an environment beside the live one: those that still compile read it.
+pub const FOLLOWER_VERSIONS: usize = 1;
+
+/// And others for so long: longer than a catalog is compiled.
+pub const FOLLOWER_KEEP: Duration = Duration::from_secs(10 * 60);
+
+/// How often a staging directory is read that changes meanwhile.
+pub const STAGING_ATTEMPTS: u32 = 5;
+
+/// How long is waited before it is read again. A change within the same tick of the kernel's clock, 10 ms at
+/// the most, cannot be seen, so what changed within this time counts as changing.
+pub const STAGING_PAUSE: Duration = Duration::from_millis(50);

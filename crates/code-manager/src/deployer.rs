@@ -4,7 +4,7 @@
 //! must hold: until the switch, which is one rename, the live version is as it was; whatever fails before
 //! it leaves nothing but content that the next deployment finds.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,9 +12,10 @@ use deploy::EnvironmentName;
 use puppetfile::Puppetfile;
 
 use crate::archive::Archives;
-use crate::content::{Content, TreePath};
+use crate::content::{Content, ContentError, TreePath, failed};
 use crate::defaults::PUPPETFILES;
 use crate::error::{DeployError, OpenError, SourcesError};
+use crate::file_sync;
 use crate::git::{Commit, Git, Mirrors, read_file};
 use crate::hold::{Hold, Holder};
 use crate::lock::{LOCK_FILE, Lock, Origin};
@@ -24,6 +25,7 @@ use crate::settings::Settings;
 use crate::source::{Environments, Found};
 use crate::trees::{CONTROL, Tree, Trees, Wanted};
 use crate::types::generate;
+use crate::verify::verify_environment;
 use crate::version::{Layout, Part, Signature, Switched, Versions};
 
 /// Makes versions of environments and switches to them. Cheap to clone.
@@ -210,6 +212,53 @@ impl Deployer {
     pub async fn remove(&self, environment: &EnvironmentName) -> Result<bool, DeployError> {
         let (versions, environment) = (self.shared.versions.clone(), environment.clone());
         blocking(move || Ok(versions.remove(&environment)?)).await
+    }
+
+    /// Makes a version of what another tool wrote into the staging directory; with the commit that r10k left
+    /// there, if it did.
+    pub async fn publish(
+        &self,
+        environment: &EnvironmentName,
+    ) -> Result<(Signature, Option<String>), DeployError> {
+        let staging = self.shared.settings.staging.as_ref();
+        let staging = staging.ok_or(DeployError::NoStaging)?;
+        let root = staging.join("environments").join(environment.as_str());
+        let (versions, environment) = (self.shared.versions.clone(), environment.clone());
+        blocking(move || {
+            let content = versions.content();
+            let manifest = file_sync::read(content, &root)?;
+            if let Some(unparsed) = verify_environment(content, &manifest)? {
+                return Err(DeployError::Unparsed(unparsed));
+            }
+            let lock = file_sync::signature_of(environment.as_str(), &manifest);
+            let signature = lock.signature();
+            let mut layout = Layout::new(&manifest, &[])?;
+            let text = serde_json::to_vec_pretty(&lock).map_err(|_| DeployError::Broken)?;
+            let path = TreePath::new(LOCK_FILE.as_bytes()).map_err(|_| DeployError::Broken)?;
+            layout.write(path, text);
+            versions.build(&environment, &signature, &layout)?;
+            let commit = r10k_deploy::commit(content, &manifest);
+            Ok((signature, commit))
+        })
+        .await
+    }
+
+    /// The environments of the staging directory.
+    pub(crate) fn staged(&self) -> Result<BTreeSet<EnvironmentName>, ContentError> {
+        let Some(staging) = &self.shared.settings.staging else {
+            return Ok(BTreeSet::new());
+        };
+        let directory = staging.join("environments");
+        let read = failed("read", &directory);
+        let entries = std::fs::read_dir(&directory).map_err(read)?;
+        let names = entries.flatten().filter(|it| it.path().is_dir());
+        let names = names.filter_map(|it| it.file_name().to_str()?.parse().ok());
+        Ok(names.collect())
+    }
+
+    /// Whether there is a staging directory.
+    pub(crate) fn has_staging(&self) -> bool {
+        self.shared.settings.staging.is_some()
     }
 
     /// The versions that are here.

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use crate::content::ContentError;
+use crate::file_sync::StagingError;
 use crate::git::{GitError, TreeError};
 use crate::resolve::{ModuleError, ResolveError};
 use crate::trees::TakeError;
 use crate::types::TypesError;
+use crate::verify::Unparsed;
 use crate::version::{LayoutError, VersionError};
 
 /// The directories cannot be used.
@@ -49,6 +51,17 @@ pub enum DeployError {
         /// Where it would be.
         directory: String,
     },
+    /// The staging directory.
+    #[error(transparent)]
+    Staging(#[from] StagingError),
+    /// There is none.
+    #[error(
+        "this server has no staging directory; set code.staging_directory in its configuration"
+    )]
+    NoStaging,
+    /// Puppet would not read it.
+    #[error("manifests that do not parse: {0}")]
+    Unparsed(Unparsed),
     /// Puppet cannot make the types of it.
     #[error(transparent)]
     Types(#[from] TypesError),

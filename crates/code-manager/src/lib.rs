@@ -7,6 +7,7 @@ pub mod content;
 pub mod defaults;
 pub mod deployer;
 mod error;
+pub mod file_sync;
 pub mod gc;
 pub mod git;
 mod hold;

@@ -71,7 +71,7 @@ impl After for Puppetserver {
 }
 
 /// An error with its causes, which reqwest keeps apart.
-fn chain(error: &dyn Error) -> String {
+pub(crate) fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -4,10 +4,14 @@
 use jiff::Timestamp;
 use serde_json::json;
 
+use crate::content::{Content, Entry, Manifest};
 use crate::lock::{Lock, Origin};
 
 /// Its name.
 pub(crate) const R10K_FILE: &str = ".r10k-deploy.json";
+
+/// Digits of a commit of the longer kind.
+const COMMIT_DIGITS: usize = 64;
 
 /// How Ruby writes a moment.
 const RUBY: &str = "%Y-%m-%d %H:%M:%S +0000";
@@ -31,6 +35,21 @@ pub(crate) fn note(lock: &Lock, began: Timestamp) -> Vec<u8> {
         "module_deploys": modules.collect::<Vec<_>>(),
     });
     format!("{file:#}\n").into_bytes()
+}
+
+/// The commit that r10k left in an environment.
+pub(crate) fn commit(content: &Content, manifest: &Manifest) -> Option<String> {
+    let Entry::File {
+        sha256, executable, ..
+    } = manifest.get(R10K_FILE.as_bytes())?
+    else {
+        return None;
+    };
+    let text = content.read(*sha256, *executable).ok()?;
+    let file: serde_json::Value = serde_json::from_slice(&text).ok()?;
+    let commit = file["signature"].as_str()?;
+    let is_commit = commit.len() <= COMMIT_DIGITS && commit.bytes().all(|b| b.is_ascii_hexdigit());
+    is_commit.then(|| commit.to_owned())
 }
 
 #[cfg(test)]

@@ -26,6 +26,26 @@ pub(crate) fn verify(
     content: &Content,
     manifest: &Manifest,
 ) -> Result<Option<Unparsed>, ContentError> {
+    mistakes(content, manifest, is_manifest)
+}
+
+/// Parses every manifest of an environment with its modules, which are two directories down.
+pub(crate) fn verify_environment(
+    content: &Content,
+    manifest: &Manifest,
+) -> Result<Option<Unparsed>, ContentError> {
+    mistakes(content, manifest, |path| {
+        let parts = path.as_bytes().splitn(3, |b| *b == b'/');
+        let within = parts.last().and_then(|rest| TreePath::new(rest).ok());
+        is_manifest(path) || within.is_some_and(|within| is_manifest(&within))
+    })
+}
+
+fn mistakes(
+    content: &Content,
+    manifest: &Manifest,
+    is_wanted: impl Fn(&TreePath) -> bool,
+) -> Result<Option<Unparsed>, ContentError> {
     let mut found = Vec::new();
     for (path, entry) in manifest.entries() {
         let Entry::File {
@@ -34,7 +54,7 @@ pub(crate) fn verify(
         else {
             continue;
         };
-        if !is_manifest(path) {
+        if !is_wanted(path) {
             continue;
         }
         let bytes = content.read(*sha256, *executable)?;
@@ -53,11 +73,17 @@ fn is_manifest(path: &TreePath) -> bool {
             .any(|directory| path.is_below(directory.as_bytes()))
 }
 
+/// Of a module, of an environment, or of a module in an environment.
+fn is_plan(path: &TreePath) -> bool {
+    let mut parts = path.as_bytes().split(|b| *b == b'/');
+    path.is_below(b"plans") || parts.nth(2) == Some(b"plans")
+}
+
 fn mistake(path: &TreePath, bytes: &[u8]) -> Option<String> {
     let (source, wrong) = Source::decode(Some(&path.to_string()), bytes);
     let source = Arc::new(source);
     let options = Options {
-        tasks: path.is_below(b"plans"),
+        tasks: is_plan(path),
         ..Options::default()
     };
     let parsed = syntax::parse(&source, options);

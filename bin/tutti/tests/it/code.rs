@@ -26,10 +26,10 @@ plan site(TargetSpec $node) {
 ";
 
 /// A control repository, and the server's settings for it.
-struct Control(PathBuf);
+pub(crate) struct Control(PathBuf);
 
 impl Control {
-    fn new(installation: &Installation) -> Self {
+    pub(crate) fn new(installation: &Installation) -> Self {
         let root = installation.root();
         let control = Self(root.join("control"));
         std::fs::create_dir(&control.0).unwrap();
@@ -42,7 +42,7 @@ impl Control {
         control
     }
 
-    fn git(&self, arguments: &[&str]) {
+    pub(crate) fn git(&self, arguments: &[&str]) {
         let ran = Command::new("git")
             .current_dir(&self.0)
             .args(["-c", "user.name=t", "-c", "user.email=t@example.com"])
@@ -51,14 +51,14 @@ impl Control {
         assert!(ran.unwrap().success(), "git {arguments:?}");
     }
 
-    fn write(&self, path: &str, content: &str) {
+    pub(crate) fn write(&self, path: &str, content: &str) {
         let path = self.0.join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, content).unwrap();
     }
 
     /// Commits code that says of itself which version it is, wherever it is looked at.
-    fn commit(&self, version: u32) {
+    pub(crate) fn commit(&self, version: u32) {
         let module = |path: &str| format!("modules/site/{path}");
         for name in ["first", "second"] {
             let task = format!("#!/bin/sh\necho '{{\"version\": {version}}}'\n");
@@ -78,6 +78,11 @@ impl Control {
 }
 
 async fn start(nodes: &[&str]) -> (World, Control) {
+    start_with(nodes, "").await
+}
+
+/// The same with more settings of code.
+pub(crate) async fn start_with(nodes: &[&str], settings: &str) -> (World, Control) {
     let installation = crate::installation("");
     // Code comes from the repository only.
     std::fs::remove_dir_all(installation.code_dir()).ok();
@@ -85,14 +90,16 @@ async fn start(nodes: &[&str]) -> (World, Control) {
     control.commit(1);
     let config = installation.root().join("tutti.toml");
     let text = std::fs::read_to_string(&config).unwrap();
-    let code = "[code]\ndirectory = \"versions\"\nr10k_config = \"r10k.yaml\"\n\
-         webhook_secret_file = \"webhook-secret\"\n";
-    std::fs::write(config, text.replacen("[code]\n", code, 1)).unwrap();
+    let code = format!(
+        "[code]\ndirectory = \"versions\"\nr10k_config = \"r10k.yaml\"\n\
+         webhook_secret_file = \"webhook-secret\"\n{settings}"
+    );
+    std::fs::write(config, text.replacen("[code]\n", &code, 1)).unwrap();
     (World::of(installation, nodes).await, control)
 }
 
 impl World {
-    async fn deploy(&self) -> Value {
+    pub(crate) async fn deploy(&self) -> Value {
         let body = json!({"environments": ["production"], "wait": true});
         let told = self
             .client

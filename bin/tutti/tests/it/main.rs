@@ -6,6 +6,7 @@ mod code;
 mod disk;
 mod facts;
 mod fleet;
+mod follow;
 mod hostile;
 mod identity;
 mod kill;

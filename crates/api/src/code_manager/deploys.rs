@@ -1,8 +1,8 @@
 //! `POST deploys`, `GET deploys/status`.
 
 use api_types::{
-    ApiError, CodeClientStatus, CodeDeploy, CodeDeployed, CodeDeploysCommand, CodeDeploysStatus,
-    CodeDeploysUnderWay, CodeStatusQuery, CodeStorageStatus, Timestamp, kinds,
+    ApiError, CodeDeploy, CodeDeployed, CodeDeploysCommand, CodeDeploysStatus, CodeDeploysUnderWay,
+    CodeStatusQuery, CodeStorageStatus, Timestamp, kinds,
 };
 use axum::Json;
 use axum::extract::State;
@@ -42,8 +42,11 @@ pub(crate) async fn deploy(
         reason: command.reason,
     };
     let submitted = manager.submit(wanted, by).await.map_err(refusal)?;
-    let mut all = match command.wait {
-        true => ended(submitted).await?,
+    let mut all: Vec<CodeDeploy> = match command.wait {
+        true => {
+            let ended = ended_all(submitted).await?.into_iter();
+            ended.map(|it| shown::deploy(manager, it)).collect()
+        }
         false => submitted
             .deployments
             .into_iter()
@@ -81,13 +84,13 @@ fn named(
 }
 
 /// Waits for the ends of deployments, in the order in which they were asked for.
-async fn ended(submitted: Submitted) -> Result<Vec<CodeDeploy>, Failure> {
+pub(crate) async fn ended_all(submitted: Submitted) -> Result<Vec<Deployment>, Failure> {
     let deadline = Instant::now() + DEPLOY_WAIT;
     let mut all = Vec::with_capacity(submitted.ends.len());
     let mut late = Vec::new();
     for (end, (environment, id)) in submitted.ends.into_iter().zip(submitted.deployments) {
         match timeout_at(deadline, end).await {
-            Ok(Ok(deployment)) => all.push(shown::deploy(deployment)),
+            Ok(Ok(deployment)) => all.push(deployment),
             // The server goes down, or it takes too long: either way it goes on.
             Ok(Err(_)) | Err(_) => {
                 late.push(json!({"environment": environment.as_str(), "id": id}))
@@ -113,21 +116,15 @@ pub(crate) async fn status(
     let shown = match CodeStatusQuery::read(given)?.id {
         Some(id) => {
             let found = manager.deployment(id).await?;
-            json!(shown::status(
-                found.ok_or_else(|| unknown(id))?,
-                &manager.waiting()
-            ))
+            let found = found.ok_or_else(|| unknown(id))?;
+            json!(shown::status(manager, found, &manager.waiting()))
         }
         None => json!(CodeDeploysStatus {
             deploys_status: under_way(manager).await?,
             file_sync_storage_status: CodeStorageStatus {
                 deployed: deployed(manager.live().await?, manager.versions()),
             },
-            // Nobody follows this server yet, so nobody lacks anything.
-            file_sync_client_status: CodeClientStatus {
-                all_synced: true,
-                file_sync_clients: serde_json::Map::new(),
-            },
+            file_sync_client_status: crate::file_sync::clients(manager),
         }),
     };
     Ok(Json(shown))
@@ -142,10 +139,12 @@ async fn under_way(manager: &CodeManager) -> Result<CodeDeploysUnderWay, Failure
             service::State::Queued => &mut all.queued,
             _ => &mut all.deploying,
         };
-        list.push(shown::status(deployment, &waiting));
+        list.push(shown::status(manager, deployment, &waiting));
     }
     let failed = failed.into_iter();
-    all.failed = failed.map(|it| shown::status(it, &waiting)).collect();
+    all.failed = failed
+        .map(|it| shown::status(manager, it, &waiting))
+        .collect();
     Ok(all)
 }
 

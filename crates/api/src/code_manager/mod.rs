@@ -20,7 +20,7 @@ use crate::Shared;
 use crate::failure::Failure;
 use crate::guard::Caller;
 
-pub(crate) use deploys::{deploy, status};
+pub(crate) use deploys::{deploy, ended_all, status};
 pub(crate) use versions::{collect, diff, history, list, pin, promote, rollback, unpin};
 pub(crate) use webhook::webhook;
 
@@ -58,6 +58,11 @@ fn service(api: &Shared) -> Result<&CodeService, Failure> {
     })
 }
 
+/// Who deploys; an error where nobody does.
+pub(crate) fn manager(api: &Shared) -> Result<&CodeManager, Failure> {
+    Ok(&service(api)?.manager)
+}
+
 /// Keeps deployments from an environment, for a plan.
 pub(crate) async fn hold(api: &Shared, name: &str) -> Result<Hold, Failure> {
     let manager = &service(api)?.manager;
@@ -79,19 +84,19 @@ pub(crate) async fn keep(api: &Shared, plan: i64, hold: Hold) -> Result<(), Fail
 }
 
 /// The name of an environment, in this place of a request.
-fn environment(place: &str, text: &str) -> Result<EnvironmentName, ApiError> {
+pub(crate) fn environment(place: &str, text: &str) -> Result<EnvironmentName, ApiError> {
     text.parse()
         .map_err(|error| ApiError::invalid(place, error))
 }
 
 /// Whether somebody may deploy this environment; `*`: all of them.
-fn may_deploy(api: &Shared, caller: &Caller, environment: &str) -> Result<(), Failure> {
+pub(crate) fn may_deploy(api: &Shared, caller: &Caller, environment: &str) -> Result<(), Failure> {
     let permission = Permission::on("environment", "deploy_code", environment);
     Ok(api.access.authorize(&caller.0, permission)?)
 }
 
 /// Why nothing was begun.
-fn refusal(error: SubmitError) -> Failure {
+pub(crate) fn refusal(error: SubmitError) -> Failure {
     let said = error.said();
     match error {
         SubmitError::Sources(_) => ApiError::new(kinds::CODE_SOURCE, said).into(),

@@ -4,14 +4,17 @@ use std::collections::HashMap;
 
 use api_types::{
     CodeBlockers, CodeChange, CodeChanges, CodeDeploy, CodeDeployStatus, CodeDeployment,
-    CodeModuleChange, ErrorBody, FileSyncCommits, Object, Timestamp,
+    CodeModuleChange, ErrorBody, FileSyncCommits, LateFollower, Object, Timestamp, kinds,
 };
-use code_manager::EnvironmentName;
 use code_manager::service::{Blockers, Changes, Deployment, Fault, State};
+use code_manager::{CodeManager, EnvironmentName};
 
-/// As `deploys` shows it; a dry run is complete when it is over, too.
-pub(super) fn deploy(deployment: Deployment) -> CodeDeploy {
+/// As `deploys` shows it; a dry run is complete when it is over, too. It is still syncing where followers do
+/// not have it.
+pub(super) fn deploy(manager: &CodeManager, deployment: Deployment) -> CodeDeploy {
+    let late_followers = manager.late(&deployment);
     let status = match deployment.state {
+        State::Synced if !late_followers.is_empty() => State::Syncing.to_string(),
         State::Synced => "complete".to_owned(),
         other => other.to_string(),
     };
@@ -25,12 +28,33 @@ pub(super) fn deploy(deployment: Deployment) -> CodeDeploy {
             .filter(|_| deployment.state == State::Synced)
             .map(|version| FileSyncCommits {
                 environment_commit: version.clone(),
-                code_commit: version.clone(),
+                code_commit: outcome
+                    .and_then(|it| it.code_commit.as_ref())
+                    .unwrap_or(version)
+                    .clone(),
             }),
-        error: outcome.and_then(|it| it.error.as_ref()).map(error),
+        error: outcome
+            .and_then(|it| it.error.as_ref())
+            .map(error)
+            .or_else(|| not_synced(&late_followers)),
+        late_followers,
         status,
         deployment: Some(whole(deployment)),
     }
+}
+
+/// Who does not have it, as Code Manager says that its sync took too long.
+fn not_synced(late: &[LateFollower]) -> Option<ErrorBody> {
+    let named = late.iter().map(|it| format!("{} ({})", it.name, it.why));
+    let named: Vec<String> = named.collect();
+    (!late.is_empty()).then(|| ErrorBody {
+        kind: kinds::DEPLOY_TIMEOUT.name.to_owned(),
+        msg: format!(
+            "it is live on this server, and not yet on {}; they switch when they can",
+            named.join(", ")
+        ),
+        details: Object::new(),
+    })
 }
 
 /// One that was only just written down.
@@ -56,13 +80,23 @@ fn begun(environment: &str, status: &str) -> CodeDeploy {
         status: status.to_owned(),
         deploy_signature: None,
         file_sync: None,
+        late_followers: Vec::new(),
         error: None,
         deployment: None,
     }
 }
 
 /// As `deploys/status` shows it.
-pub(super) fn status(deployment: Deployment, waiting: &HashMap<i64, Blockers>) -> CodeDeployStatus {
+pub(super) fn status(
+    manager: &CodeManager,
+    deployment: Deployment,
+    waiting: &HashMap<i64, Blockers>,
+) -> CodeDeployStatus {
+    let late = manager.late(&deployment);
+    let state = match deployment.state {
+        State::Synced if !late.is_empty() => State::Syncing,
+        state => state,
+    };
     CodeDeployStatus {
         waiting_for: waiting.get(&deployment.id).map(|blockers| CodeBlockers {
             plans: blockers.plans.clone(),
@@ -70,13 +104,14 @@ pub(super) fn status(deployment: Deployment, waiting: &HashMap<i64, Blockers>) -
         }),
         id: deployment.id,
         environment: deployment.environment,
-        status: deployment.state.to_string(),
+        status: state.to_string(),
         queued_at: Timestamp::from_ms(deployment.queued_ms),
         error: deployment
             .outcome
             .and_then(|it| it.error)
             .as_ref()
-            .map(error),
+            .map(error)
+            .or_else(|| not_synced(&late)),
     }
 }
 

@@ -4,12 +4,14 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
+use std::time::Duration;
 
 use access::{Grant, RoleSpec, TokenRequest, UserSpec};
 use api::CodeService;
 use api_types::Route;
 use async_trait::async_trait;
 use aws_lc_rs::hmac;
+use code_manager::file_sync::{FileSync, FileSyncSettings};
 use code_manager::push::Secret;
 use code_manager::service::InUse;
 use code_manager::source::Source;
@@ -60,8 +62,19 @@ pub(crate) fn sample(route: &Route) -> Option<(&'static str, String)> {
             json!({"environment": "staging"}).to_string(),
         ),
         "code_gc" => ("/tutti/v1/code/gc", json!({"dry_run": true}).to_string()),
+        "file_sync_commit" => ("/file-sync/v1/commit", staged()),
+        "file_sync_publish" => ("/file-sync/v1/publish", staged()),
+        "file_sync_force" => ("/file-sync/v1/force-sync", json!({}).to_string()),
+        "file_sync_latest" => ("/file-sync/v1/latest-commits", none()),
+        "file_sync_check_in" => ("/file-sync/v1/check-in", json!({}).to_string()),
+        "file_sync_manifest" => ("/file-sync/v1/manifests/production/0", none()),
+        "file_sync_blob" => ("/file-sync/v1/blobs/sha256/0", none()),
         _ => return None,
     })
+}
+
+fn staged() -> String {
+    json!({"repo-id": "puppet-code", "submodule-id": "staged"}).to_string()
 }
 
 #[derive(Debug)]
@@ -93,8 +106,20 @@ pub(crate) async fn start(world: &World) -> CodeService {
     let mut settings = Settings::new(root.join("deploys"), root.join("live"));
     let remote = control(world).display().to_string();
     settings.sources = vec![Arc::new(Source::new("main", remote))];
+    settings.staging = Some(root.join("staging"));
+    let staged = root.join("staging/environments/staged/manifests");
+    std::fs::create_dir_all(&staged).expect("made");
+    std::fs::write(staged.join("site.pp"), "notify { 'hello': }\n").expect("written");
     let deployer = Deployer::open(settings, Git::default()).expect("opened");
-    let manager = CodeManager::start(deployer, world.store.clone(), vec![], Arc::new(Nothing));
+    let (store, versions) = (world.store.clone(), deployer.versions().clone());
+    let followed = FileSyncSettings {
+        lease: Duration::from_secs(60),
+        timeout: Duration::from_secs(2),
+    };
+    let file_sync = FileSync::start(followed, store.clone(), versions).await;
+    let file_sync = Some(file_sync.expect("started"));
+    let in_use = Arc::new(Nothing);
+    let manager = CodeManager::start_followed(deployer, store, vec![], in_use, file_sync);
     let manager = manager.await.expect("started");
     for version in ["1", "2"] {
         commit(world, version);

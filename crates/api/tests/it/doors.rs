@@ -188,7 +188,7 @@ fn asks_for_a_token(route: &Route) -> bool {
 
 /// Asks for a certificate, which no token replaces.
 pub(crate) fn asks_for_a_certificate(route: &Route) -> bool {
-    matches!(route.policy, Policy::Broker)
+    matches!(route.policy, Policy::Broker | Policy::Follower)
 }
 
 #[tokio::test]

@@ -19,6 +19,7 @@ mod decisions;
 mod deploys;
 mod directories;
 mod doors;
+mod file_sync;
 mod golden;
 mod hostile;
 mod kinds;

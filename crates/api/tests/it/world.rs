@@ -50,6 +50,8 @@ impl World {
         let mut world = Box::pin(Self::new()).await;
         let service = crate::code_manager::start(&world).await;
         world.state.code_manager = Some(service);
+        let followers = vec!["compiler.example.com".to_owned()];
+        world.state.info.followers = api::Followers::new(followers).expect("names");
         world.router = api::router(world.state.clone());
         world
     }

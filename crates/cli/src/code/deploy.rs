@@ -20,7 +20,8 @@ use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, Name, terminal};
   tutti code deploy --all --format json | jq -r '.[] | select(.status == \"failed\") | .error.msg'
   tutti code deploy production --local --r10k-config /etc/puppetlabs/r10k/r10k.yaml
 
-Exit codes: 0 everything is live that was asked for, or is under way with --no-wait; 1 something is not;
+Exit codes: 0 everything is live that was asked for, or is under way with --no-wait; 1 something is not,
+or not yet on a server that follows;
 2 nothing was asked for, since the settings or the server's answer do not allow it.")]
 pub struct Options {
     /// Environments, as branches are called there
@@ -78,7 +79,8 @@ pub(super) async fn run(options: &Options, client: &Client, name: Name) -> Resul
         (Format::Human, Name::Tutti) => deploys.iter().for_each(|it| print(it, options.dry_run)),
         _ => json(&deploys),
     }
-    let is_well = deploys.iter().all(|deploy| deploy.status != "failed");
+    let is_well = |it: &CodeDeploy| it.status != "failed" && it.late_followers.is_empty();
+    let is_well = deploys.iter().all(is_well);
     Ok(match is_well {
         true => EXIT_SUCCESS,
         false => EXIT_NODES_FAILED,
@@ -96,6 +98,16 @@ fn print(deploy: &CodeDeploy, is_dry: bool) {
             );
             let said = deploy.error.as_ref().map_or("", |error| &error.msg);
             said.lines().for_each(|line| say!("    {}", harmless(line)));
+        }
+        "syncing" if !deploy.late_followers.is_empty() => {
+            complete(&name, deploy, is_dry);
+            for late in &deploy.late_followers {
+                let (name, why) = (harmless(&late.name), harmless(&late.why));
+                say!(
+                    "    {} {name} does not have it yet: {why}",
+                    terminal::bad("✗")
+                );
+            }
         }
         other => {
             let id = deploy.id.map_or_else(String::new, |id| format!(" as {id}"));

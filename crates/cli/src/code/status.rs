@@ -93,6 +93,19 @@ fn print(status: &CodeDeploysStatus) {
         }
         false => table::print(&["ENVIRONMENT", "VERSION", "COMMIT", "SINCE"], rows),
     }
+    for (name, follower) in &status.file_sync_client_status.file_sync_clients {
+        let is = |key: &str| follower[key].as_bool().unwrap_or_default();
+        let state = match (is("is-away"), is("synced-with-file-sync-storage")) {
+            (true, _) => "is away",
+            (false, true) => "has what is live",
+            (false, false) => "does not have what is live yet",
+        };
+        say!("The follower {} {state}.", terminal::name(harmless(name)));
+        for (environment, why) in follower["errors"].as_object().into_iter().flatten() {
+            let why = why.as_str().unwrap_or_default();
+            say!("    {}: {}", harmless(environment), harmless(why));
+        }
+    }
     let under_way = &status.deploys_status;
     for list in [&under_way.new, &under_way.queued, &under_way.deploying] {
         list.iter().for_each(one);

@@ -9,8 +9,8 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
 use super::{
-    Content, ContentError, ContentHash, Entry, MODE, MODE_EXECUTABLE, Manifest, ManifestError,
-    TreeId, TreePath, failed, sync,
+    Content, ContentError, ContentHash, Entry, Manifest, ManifestError, TreeId, TreePath, failed,
+    sync,
 };
 use crate::defaults::FILE_BYTES;
 
@@ -81,7 +81,7 @@ impl Intake {
         if object.exists() || staged.exists() {
             return Ok(());
         }
-        let mode = if executable { MODE_EXECUTABLE } else { MODE };
+        let mode = Content::mode(executable);
         let mut file = OpenOptions::new()
             .write(true)
             .create_new(true)
@@ -115,12 +115,7 @@ impl Intake {
                 Err(source) => return Err(failed("write to", object)(source).into()),
             }
         }
-        let (id, text) = self.manifest.encode();
-        let kept = self.content.trees().join(id.to_string());
-        let staged = self.staged.path().join("manifest");
-        fs::write(&staged, text).map_err(failed("write to", &staged))?;
-        sync(self.staged.path())?;
-        fs::rename(&staged, &kept).map_err(failed("write to", &kept))?;
+        let id = self.content.keep_tree(&self.manifest)?;
         Ok((id, self.manifest))
     }
 }

@@ -101,6 +101,25 @@ impl Content {
         fs::read(&path).map_err(failed("read", &path))
     }
 
+    /// The content of a file, whether it can be run or not, and its size.
+    pub(crate) fn open_object(
+        &self,
+        sha256: ContentHash,
+    ) -> Result<Option<(File, u64)>, ContentError> {
+        for executable in [false, true] {
+            let path = self.object(sha256, executable);
+            match File::open(&path) {
+                Ok(file) => {
+                    let size_bytes = file.metadata().map_err(failed("read", &path))?.len();
+                    return Ok(Some((file, size_bytes)));
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(source) => return Err(failed("read", &path)(source)),
+            }
+        }
+        Ok(None)
+    }
+
     /// Where the content of a file is.
     pub(crate) fn object(&self, sha256: ContentHash, executable: bool) -> PathBuf {
         let mut name = sha256.to_string();
@@ -109,6 +128,29 @@ impl Content {
             name.push_str("-x");
         }
         directory.join(name)
+    }
+
+    /// What files of the store may be used for.
+    pub(crate) fn mode(executable: bool) -> u32 {
+        match executable {
+            true => MODE_EXECUTABLE,
+            false => MODE,
+        }
+    }
+
+    /// Keeps a manifest of which all files are here. After it that is so whatever happens to the machine.
+    pub(crate) fn keep_tree(&self, manifest: &Manifest) -> Result<TreeId, ContentError> {
+        let (id, text) = manifest.encode();
+        let kept = self.trees().join(id.to_string());
+        let staged = tempfile::Builder::new()
+            .prefix("manifest-")
+            .tempdir_in(self.incoming())
+            .map_err(failed("write to", &self.incoming()))?;
+        let path = staged.path().join("manifest");
+        fs::write(&path, text).map_err(failed("write to", &path))?;
+        sync(staged.path())?;
+        fs::rename(&path, &kept).map_err(failed("write to", &kept))?;
+        Ok(id)
     }
 
     /// Whether all files of a tree are here.

@@ -87,7 +87,7 @@ impl Actor {
             tokio::select! {
                 () = stop.cancelled() => break,
                 message = inbox.recv() => match message {
-                    Some(message) => self.take(message).await,
+                    Some(message) => Box::pin(self.take(message)).await,
                     None => break,
                 },
                 Some(done) = self.working.join_next() => self.end(done).await,
@@ -247,6 +247,9 @@ async fn perform_and_tell(
     {
         tracing::warn!(%error, "cannot write down that a version is live");
     }
+    if let (Some(sync), Some(announced)) = (&tools.file_sync, &performed.announced) {
+        performed.outcome.late = sync.settle(&work.environment, announced).await;
+    }
     for after in after {
         let told = after.switched(&work.environment).await;
         performed.outcome.notes.extend(told.err());
@@ -255,7 +258,7 @@ async fn perform_and_tell(
 }
 
 /// Milliseconds since 1970.
-pub(super) fn now_ms() -> i64 {
+pub(crate) fn now_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| {
         i64::try_from(since.as_millis()).unwrap_or(i64::MAX)

@@ -15,6 +15,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use api_types::LateFollower;
 use async_trait::async_trait;
 use deploy::EnvironmentName;
 use store::{CodePinRow, Store, StoreError};
@@ -27,15 +28,19 @@ pub use holds::Blockers;
 pub use locks::Hold;
 pub use record::{Action, By, Deployment, Fault, Outcome, State};
 
-use self::actor::{Actor, Message, now_ms};
+pub(crate) use self::actor::now_ms;
+pub(crate) use self::perform::said;
+pub(crate) use self::record::cut;
+
+use self::actor::{Actor, Message};
 use self::holds::Who;
 use self::locks::Locks;
-use self::perform::{Tools, said};
-use self::record::cut;
+use self::perform::Tools;
 use crate::content::ContentError;
 use crate::defaults::{KEEP_HISTORY, PLAN_WAIT, REASON_BYTES, REQUESTS};
 use crate::deployer::Deployer;
 use crate::error::SourcesError;
+use crate::file_sync::{Announced, FileSync, STAGED};
 use crate::gc::{Collected, Kept};
 use crate::lock::Lock;
 use crate::version::{Signature, Versions};
@@ -153,6 +158,17 @@ impl CodeManager {
         after: Vec<Arc<dyn After>>,
         in_use: Arc<dyn InUse>,
     ) -> Result<Self, StartError> {
+        Self::start_followed(deployer, store, after, in_use, None).await
+    }
+
+    /// The same; others follow what is deployed.
+    pub async fn start_followed(
+        deployer: Deployer,
+        store: Store,
+        after: Vec<Arc<dyn After>>,
+        in_use: Arc<dyn InUse>,
+        file_sync: Option<FileSync>,
+    ) -> Result<Self, StartError> {
         let age = i64::try_from(KEEP_HISTORY.as_millis()).unwrap_or(i64::MAX);
         store
             .prune_code_deploys(now_ms().saturating_sub(age))
@@ -167,6 +183,7 @@ impl CodeManager {
             deployer,
             store,
             locks,
+            file_sync,
         };
         let (to_actor, inbox) = mpsc::channel(REQUESTS);
         let stop = CancellationToken::new();
@@ -250,12 +267,66 @@ impl CodeManager {
             .collect();
         if !dry_run {
             let live = self.versions().environments()?;
+            // What came from the staging directory is another tool's.
             let gone = live
                 .into_iter()
-                .filter(|(name, _)| !found.contains_key(name));
+                .filter(|(name, live)| !found.contains_key(name) && !self.is_staged(name, live));
             wanted.extend(gone.map(|(name, _)| (name, Action::Remove)));
         }
         Ok(wanted)
+    }
+
+    /// What makes all environments what the staging directory has: its environments are published, those
+    /// that came from there and are not there any more are taken away.
+    pub async fn all_staged(&self) -> Result<Vec<(EnvironmentName, Action)>, SubmitError> {
+        let manager = self.clone();
+        blocking(move || {
+            let staged = manager.inner.tools.deployer.staged()?;
+            let publish = staged.iter().map(|name| (name.clone(), Action::Publish));
+            let mut wanted: Vec<_> = publish.collect();
+            for (name, live) in manager.versions().environments()? {
+                if !staged.contains(&name) && manager.is_staged(&name, &live) {
+                    wanted.push((name, Action::Remove));
+                }
+            }
+            Ok(wanted)
+        })
+        .await
+    }
+
+    /// Whether a version came from the staging directory.
+    fn is_staged(&self, environment: &EnvironmentName, signature: &Signature) -> bool {
+        let lock = self.versions().lock(environment, signature);
+        lock.is_some_and(|lock| lock.control.remote == STAGED)
+    }
+
+    /// Whether another tool may publish environments.
+    pub fn has_staging(&self) -> bool {
+        self.inner.tools.deployer.has_staging()
+    }
+
+    /// Who follows; `None`: nobody may.
+    pub fn file_sync(&self) -> Option<&FileSync> {
+        self.inner.tools.file_sync.as_ref()
+    }
+
+    /// Followers that do not have what a deployment made live, or something newer.
+    pub fn late(&self, deployment: &Deployment) -> Vec<LateFollower> {
+        let outcome = deployment.outcome.as_ref();
+        let (Some(sync), Some(generation)) =
+            (self.file_sync(), outcome.and_then(|it| it.generation))
+        else {
+            return Vec::new();
+        };
+        let Ok(environment) = deployment.environment.parse() else {
+            return Vec::new();
+        };
+        let signature = deployment.signature.as_ref();
+        let announced = Announced {
+            generation,
+            signature: signature.and_then(|it| it.parse().ok()),
+        };
+        sync.behind(&environment, &announced)
     }
 
     /// The environments that a branch of the sources with this prefix is; all sources if it is `None`.

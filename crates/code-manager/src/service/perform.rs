@@ -5,6 +5,7 @@
 use std::error::Error;
 use std::sync::Arc;
 
+use api_types::LateFollower;
 use deploy::EnvironmentName;
 use store::{CodePinRow, Store, StoreError};
 
@@ -16,15 +17,18 @@ use super::{Changes, kinds};
 use crate::defaults::{ERROR_BYTES, SWITCH_WAIT};
 use crate::deployer::Deployer;
 use crate::error::{DeployError, SourcesError};
+use crate::file_sync::{Announced, FileSync};
 use crate::resolve::Round;
 use crate::source::Found;
-use crate::version::{Signature, VersionError};
+use crate::version::{Signature, Switched, VersionError};
 
 /// What became of a piece of work.
 #[derive(Debug, Default)]
 pub(super) struct Performed {
     pub(super) signature: Option<Signature>,
     pub(super) before: Option<Signature>,
+    /// What followers were told.
+    pub(super) announced: Option<Announced>,
     pub(super) outcome: Outcome,
 }
 
@@ -64,6 +68,7 @@ pub(super) struct Tools {
     pub(super) deployer: Deployer,
     pub(super) store: Store,
     pub(super) locks: Locks,
+    pub(super) file_sync: Option<FileSync>,
 }
 
 /// Does what is asked for.
@@ -79,6 +84,7 @@ pub(super) async fn perform(tools: &Tools, round: Arc<Round>, work: &Work) -> Pe
         Action::Promote { from, signature } => {
             promote(tools, work, from, signature, &mut performed).await
         }
+        Action::Publish => publish(tools, work, &mut performed).await,
     };
     if let Err(error) = done {
         let msg = said(&error);
@@ -151,16 +157,77 @@ async fn switch(
     if performed.before.as_ref() == Some(signature) {
         return Ok(());
     }
-    let _hold = held(tools, work, signature).await?;
-    // Only now: it may have been pinned while the plans went on.
-    unpinned(tools, &work.environment).await?;
-    let switched = tools.deployer.switch(&work.environment, signature).await?;
+    if let Some(sync) = &tools.file_sync {
+        let unready = sync.offer(&work.environment, signature).await;
+        let note = |it: LateFollower| {
+            let LateFollower { name, why } = it;
+            format!("{name} was not ready to switch with the others: {why}")
+        };
+        performed
+            .outcome
+            .notes
+            .extend(unready.into_iter().map(note));
+    }
+    let switched = switch_here(tools, work, signature).await;
+    if let (Some(sync), Err(_)) = (&tools.file_sync, &switched) {
+        sync.withdraw(&work.environment);
+    }
+    let switched = switched?;
+    announce(tools, work, Some(signature), performed).await;
     performed.before = switched.before;
     performed.outcome.notes.extend(
         switched
             .moved_aside
             .map(|path| format!("what stood there before is in {}", path.display())),
     );
+    Ok(())
+}
+
+/// Waits for plans and switches.
+async fn switch_here(
+    tools: &Tools,
+    work: &Work,
+    signature: &Signature,
+) -> Result<Switched, PerformError> {
+    let _hold = held(tools, work, signature).await?;
+    // Only now: it may have been pinned while the plans went on.
+    unpinned(tools, &work.environment).await?;
+    Ok(tools.deployer.switch(&work.environment, signature).await?)
+}
+
+/// Tells followers. If it cannot be written down, they learn it after the next start.
+async fn announce(
+    tools: &Tools,
+    work: &Work,
+    signature: Option<&Signature>,
+    performed: &mut Performed,
+) {
+    let Some(sync) = &tools.file_sync else {
+        return;
+    };
+    match sync.announce(&work.environment, signature).await {
+        Ok(announced) => {
+            performed.outcome.generation = Some(announced.generation);
+            performed.outcome.code_commit = Some(sync.latest().commit);
+            performed.announced = Some(announced);
+        }
+        Err(error) => {
+            let note = format!("followers cannot be told: {}", said(&error));
+            performed.outcome.notes.push(note);
+        }
+    }
+}
+
+async fn publish(
+    tools: &Tools,
+    work: &Work,
+    performed: &mut Performed,
+) -> Result<(), PerformError> {
+    let (signature, commit) = tools.deployer.publish(&work.environment).await?;
+    switch(tools, work, &signature, performed).await?;
+    if commit.is_some() {
+        performed.outcome.control_commit = commit;
+    }
     Ok(())
 }
 
@@ -197,7 +264,9 @@ async fn remove(
         None => None,
     };
     unpinned(tools, &work.environment).await?;
-    tools.deployer.remove(&work.environment).await?;
+    if tools.deployer.remove(&work.environment).await? {
+        announce(tools, work, None, performed).await;
+    }
     Ok(())
 }
 
@@ -236,7 +305,7 @@ fn because(reason: &str) -> String {
 }
 
 /// An error with its causes, each once.
-pub(super) fn said(error: &dyn Error) -> String {
+pub(crate) fn said(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use api_types::LateFollower;
 use deploy::EnvironmentName;
 use serde::{Deserialize, Serialize};
 use store::{CodeDeployRow, NewCodeDeploy};
@@ -33,6 +34,8 @@ pub enum Action {
         /// Which.
         signature: Signature,
     },
+    /// What another tool wrote into the staging directory becomes live.
+    Publish,
 }
 
 /// Who wants it, and why.
@@ -106,6 +109,15 @@ pub struct Outcome {
     /// What else people should know.
     #[serde(default)]
     pub notes: Vec<String>,
+    /// The number of the switch that followers were told of.
+    #[serde(default)]
+    pub generation: Option<i64>,
+    /// Names all environments with their versions, as they were then.
+    #[serde(default)]
+    pub code_commit: Option<String>,
+    /// Followers that had not switched when it was over.
+    #[serde(default)]
+    pub late: Vec<LateFollower>,
     /// Why it failed.
     #[serde(default)]
     pub error: Option<Fault>,
@@ -140,6 +152,7 @@ impl Action {
             Self::Remove => "remove",
             Self::Rollback { .. } => "rollback",
             Self::Promote { .. } => "promote",
+            Self::Publish => "publish",
         }
     }
 
@@ -149,7 +162,7 @@ impl Action {
                 dry_run: *dry_run,
                 ..Options::default()
             },
-            Self::Remove => Options::default(),
+            Self::Remove | Self::Publish => Options::default(),
             Self::Rollback { signature } => Options {
                 signature: Some(signature.to_string()),
                 ..Options::default()
@@ -171,6 +184,7 @@ impl Action {
                 dry_run: options.dry_run,
             }),
             "remove" => Some(Self::Remove),
+            "publish" => Some(Self::Publish),
             "rollback" => Some(Self::Rollback {
                 signature: signature()?,
             }),
@@ -203,7 +217,7 @@ impl Action {
 }
 
 /// The begin of a text, at the border of a character.
-pub(super) fn cut(text: &str, bytes: usize) -> &str {
+pub(crate) fn cut(text: &str, bytes: usize) -> &str {
     &text[..text.floor_char_boundary(bytes)]
 }
 

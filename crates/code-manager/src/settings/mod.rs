@@ -30,6 +30,8 @@ pub struct Settings {
     pub generate_types: Option<GenerateTypes>,
     /// Where modules come from that name no source.
     pub forge: ForgeSettings,
+    /// Where other tools write environments that are to be published; they are in `environments` below.
+    pub staging: Option<PathBuf>,
     /// For archives, and the Forge if it has no other; `None`: as the environment says.
     pub proxy: Option<String>,
 }
@@ -69,6 +71,7 @@ impl Settings {
             exclude_spec: true,
             generate_types: None,
             forge: ForgeSettings::default(),
+            staging: None,
             proxy: None,
         }
     }

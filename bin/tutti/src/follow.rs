@@ -1,0 +1,89 @@
+//! `tutti follow`: a server, most of all a compiler, has the environments of another. Main function: [`run`].
+//!
+//! The rule: it needs nothing but a certificate of the CA, and a name on the other server's list.
+
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+use code_manager::file_sync::{Follower, FollowerSettings, Stale};
+use code_manager::service::After;
+use reqwest::Url;
+use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
+
+use crate::config::Config;
+use crate::services;
+
+/// Which server is followed.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Follow {
+    /// `https://tutti.example.com:8143`
+    server: String,
+    /// What to do when the server is silent for longer than its lease.
+    #[serde(default)]
+    stale: WhenStale,
+}
+
+/// What is done with environments of which it is not known whether they are still live.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum WhenStale {
+    /// They stay.
+    #[default]
+    Keep,
+    /// They are taken away until it is known.
+    Withdraw,
+}
+
+// === impl Follow ===
+
+impl Follow {
+    pub(crate) fn check(&self) -> Result<(), String> {
+        self.url().map(drop)
+    }
+
+    fn url(&self) -> Result<Url, String> {
+        match self.server.parse::<Url>() {
+            Ok(url) if url.scheme() == "https" && url.has_host() && url.path() == "/" => Ok(url),
+            _ => Err("follow.server must be like https://tutti.example.com:8143".to_owned()),
+        }
+    }
+}
+
+/// Follows until `stop`.
+pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
+    let follow = config
+        .follow
+        .as_ref()
+        .context("the section [follow] is missing: server = \"https://tutti.example.com:8143\"")?;
+    anyhow::ensure!(
+        config.tls.is_some(),
+        "the section [tls] is missing; who follows has a certificate from the CA of the server: a \
+         compiler has that of its agent"
+    );
+    config.require_revocation()?;
+    config.warn_without_revocation();
+    let server = follow.url().map_err(anyhow::Error::msg)?;
+    let mut after: Vec<Arc<dyn After>> = Vec::new();
+    if let Some(named) = &config.puppetserver {
+        after.push(Arc::new(crate::code_manager::puppetserver(&config, named)?));
+    }
+    let settings = FollowerSettings {
+        server: server.clone(),
+        tls: config.tls_files(),
+        directory: config.code.directory.clone(),
+        environments: config.code.codedir.join("environments"),
+        stale: match follow.stale {
+            WhenStale::Keep => Stale::Keep,
+            WhenStale::Withdraw => Stale::Withdraw,
+        },
+        after,
+    };
+    let opened = tokio::task::spawn_blocking(move || Follower::open(settings)).await?;
+    let follower = opened.context("cannot open the directories of code")?;
+    services::ready(&format!("following {server}"));
+    follower.run(stop).await;
+    services::stopping();
+    Ok(())
+}

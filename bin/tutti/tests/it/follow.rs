@@ -1,0 +1,303 @@
+//! Servers that follow another one's deployments, as programs of their own.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use serde_json::{Value, json};
+use testkit::service::{Service, ServiceSpec};
+
+use crate::code::{Control, start_with};
+use crate::world::{World, logged, until};
+
+const NAMES: [&str; 2] = ["one.follow.test", "two.follow.test"];
+const SETTINGS: &str =
+    "staging_directory = \"staging\"\nfollowers = [\"*.follow.test\"]\nfollowers_timeout_s = 5\n";
+
+/// Where a follower has its code.
+fn home(world: &World, name: &str) -> PathBuf {
+    world.root().join("followers").join(name)
+}
+
+fn environment(world: &World, name: &str, environment: &str) -> PathBuf {
+    home(world, name)
+        .join("code/environments")
+        .join(environment)
+}
+
+fn spec(world: &World, name: &str) -> ServiceSpec {
+    let home = home(world, name);
+    std::fs::create_dir_all(&home).unwrap();
+    let (cert, key) = world.installation.certificate(name).unwrap();
+    let ca = world.installation.ca_dir();
+    let text = format!(
+        "certname = {name:?}\n\n[tls]\ncert = {cert:?}\nkey = {key:?}\nca = {:?}\ncrl = {:?}\n\n\
+         [code]\ncodedir = \"code\"\ndirectory = \"versions\"\n\n[follow]\nserver = \
+         \"https://localhost:{}\"\n",
+        ca.join("ca_crt.pem"),
+        ca.join("ca_crl.pem"),
+        world.installation.api_port(),
+    );
+    let config = home.join("follow.toml");
+    std::fs::write(&config, text).unwrap();
+    let arguments = ["follow".into(), "--config".into(), config.into_os_string()];
+    let program = world.installation.tutti();
+    ServiceSpec::new(name, program, arguments, &home.join("log"))
+}
+
+async fn follow(world: &World, name: &str) -> Service {
+    spec(world, name).start().await.unwrap()
+}
+
+/// The version that is live there, as its files say.
+fn version(environment: &Path) -> Option<String> {
+    std::fs::read_to_string(environment.join("modules/site/files/first")).ok()
+}
+
+async fn until_version(world: &World, name: &str, wanted: u32) {
+    let live = environment(world, name, "production");
+    until(&format!("{name} has {wanted}"), || async {
+        version(&live) == Some(wanted.to_string())
+    })
+    .await;
+}
+
+/// Reads an environment again and again, as a compiler does that has opened it: all files of one version.
+fn reader(environment: PathBuf, stop: &Arc<AtomicBool>) -> JoinHandle<u64> {
+    let stop = Arc::clone(stop);
+    std::thread::spawn(move || {
+        let mut looks = 0;
+        while !stop.load(Ordering::Relaxed) {
+            let Ok(root) = std::fs::read_link(&environment) else {
+                assert_eq!(looks, 0, "{} is gone", environment.display());
+                continue;
+            };
+            let read = |path: &str| {
+                let path = root.join("modules/site").join(path);
+                std::fs::read_to_string(&path)
+                    .unwrap_or_else(|it| panic!("{}: {it}", path.display()))
+            };
+            let version = read("files/first");
+            assert_eq!(read("files/second"), version);
+            assert_eq!(
+                read("files/third.sh"),
+                format!("#!/bin/sh\nprintf {version}\n")
+            );
+            let function = format!("function site::first() {{ {version} }}\n");
+            assert_eq!(read("functions/first.pp"), function);
+            looks += 1;
+        }
+        looks
+    })
+}
+
+async fn deploy(world: &World, body: &Value) -> Value {
+    world
+        .client
+        .post("/code-manager/v1/deploys", body)
+        .await
+        .unwrap()
+}
+
+async fn clients(world: &World) -> Value {
+    let status = world
+        .client
+        .get("/code-manager/v1/deploys/status")
+        .await
+        .unwrap();
+    status["file-sync-client-status"].clone()
+}
+
+async fn start() -> (World, Control, Vec<Service>) {
+    let (world, control) = start_with(&[], SETTINGS).await;
+    world.deploy().await;
+    let mut followers = Vec::new();
+    for name in NAMES {
+        followers.push(follow(&world, name).await);
+        until_version(&world, name, 1).await;
+    }
+    until("both are known to have it", || async {
+        let clients = clients(&world).await;
+        let all = clients["file-sync-clients"].as_object().unwrap().len();
+        all == NAMES.len() && clients["all-synced"] == true
+    })
+    .await;
+    (world, control, followers)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn followers_have_a_deployment_when_it_is_over_and_never_show_a_mixture() {
+    let (world, control, followers) = start().await;
+    let stop = Arc::new(AtomicBool::new(false));
+    let readers: Vec<_> = NAMES
+        .iter()
+        .map(|name| reader(environment(&world, name, "production"), &stop))
+        .collect();
+    for number in 2..22 {
+        control.commit(number);
+        let told = deploy(
+            &world,
+            &json!({"environments": ["production"], "wait": true}),
+        )
+        .await;
+        assert_eq!(told[0]["status"], "complete", "{told:#}");
+        assert!(told[0]["file-sync"]["code-commit"].is_string(), "{told:#}");
+        for name in NAMES {
+            let live = environment(&world, name, "production");
+            assert_eq!(
+                version(&live),
+                Some(number.to_string()),
+                "{name}: the answer is true"
+            );
+            let commit = told[0]["file-sync"]["environment-commit"].as_str().unwrap();
+            let link = std::fs::read_link(&live).unwrap();
+            assert!(
+                link.ends_with(format!("production_{commit}")),
+                "{}",
+                link.display()
+            );
+        }
+    }
+    stop.store(true, Ordering::Relaxed);
+    for reader in readers {
+        assert!(reader.join().unwrap() > 100);
+    }
+    // Another environment comes and goes, and what another tool publishes comes, too.
+    control.git(&["branch", "feature_x"]);
+    deploy(&world, &json!({"deploy-all": true, "wait": true})).await;
+    let staged = world.root().join("staging/environments/staged/manifests");
+    std::fs::create_dir_all(&staged).unwrap();
+    std::fs::write(staged.join("site.pp"), "notify { 'hello': }\n").unwrap();
+    let body = json!({"repo-id": "puppet-code", "submodule-id": "staged"});
+    world
+        .client
+        .post("/file-sync/v1/commit", &body)
+        .await
+        .unwrap();
+    for name in NAMES {
+        assert!(environment(&world, name, "feature_x").exists());
+        assert!(
+            environment(&world, name, "staged")
+                .join("manifests/site.pp")
+                .exists()
+        );
+    }
+    control.git(&["branch", "--delete", "--force", "feature_x"]);
+    deploy(&world, &json!({"deploy-all": true, "wait": true})).await;
+    for name in NAMES {
+        assert!(std::fs::symlink_metadata(environment(&world, name, "feature_x")).is_err());
+        assert!(
+            environment(&world, name, "staged").exists(),
+            "another tool's stays"
+        );
+    }
+    for follower in followers {
+        assert!(follower.stop().await.unwrap().success());
+    }
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn a_follower_that_is_away_is_named_and_catches_up_and_so_is_a_server() {
+    let (mut world, control, mut followers) = start().await;
+    followers.pop().unwrap().kill().await.unwrap();
+    control.commit(2);
+    let told = deploy(
+        &world,
+        &json!({"environments": ["production"], "wait": true}),
+    )
+    .await;
+    assert_eq!(told[0]["status"], "syncing", "{told:#}");
+    assert_eq!(told[0]["late-followers"][0]["name"], NAMES[1], "{told:#}");
+    assert_eq!(
+        told[0]["late-followers"].as_array().unwrap().len(),
+        1,
+        "{told:#}"
+    );
+    let kind = &told[0]["error"]["kind"];
+    assert_eq!(kind, "puppetlabs.code-manager/timeout-exceeded");
+    until_version(&world, NAMES[0], 2).await;
+    let away = environment(&world, NAMES[1], "production");
+    assert_eq!(version(&away).as_deref(), Some("1"), "what it had, whole");
+    followers.push(follow(&world, NAMES[1]).await);
+    until_version(&world, NAMES[1], 2).await;
+    let id = told[0]["id"].as_i64().unwrap();
+    let status = format!("/code-manager/v1/deploys/status?id={id}");
+    until("the deployment is everywhere", || async {
+        world.client.get(&status).await.unwrap()["status"] == "synced"
+    })
+    .await;
+
+    // The server is killed, also in the middle of a deployment; nobody loses anything, and all go on.
+    for number in 3..6 {
+        control.commit(number);
+        deploy(&world, &json!({"environments": ["production"]})).await;
+        world.kill_server().await;
+        for name in NAMES {
+            assert!(version(&environment(&world, name, "production")).is_some());
+        }
+        world.start_server().await;
+        for name in NAMES {
+            until_version(&world, name, number).await;
+        }
+    }
+    // Followers are killed at any moment and have it in the end.
+    for number in 6..10 {
+        let victim = usize::from(number % 2 == 0);
+        control.commit(number);
+        deploy(&world, &json!({"environments": ["production"]})).await;
+        followers.remove(victim).kill().await.unwrap();
+        followers.insert(victim, follow(&world, NAMES[victim]).await);
+        for name in NAMES {
+            until_version(&world, name, number).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_content_with_another_hash_is_refused_and_what_is_live_stays() {
+    let (world, control, mut followers) = start().await;
+    followers.pop().unwrap().kill().await.unwrap();
+    control.commit(77);
+    deploy(
+        &world,
+        &json!({"environments": ["production"], "wait": true}),
+    )
+    .await;
+    // The first follower has had the list of files, so the server knows the hash of what it was.
+    let objects = world.root().join("versions/content/objects");
+    let object = crate::world::files_with(&objects, "printf 77").remove(0);
+    let text = std::fs::read(&object).unwrap();
+    let forged = String::from_utf8(text.clone())
+        .unwrap()
+        .replace("printf 77", "printf 66");
+    let overwrite = |text: &[u8]| {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::set_permissions(&object, std::fs::Permissions::from_mode(0o644)).unwrap();
+        std::fs::write(&object, text).unwrap();
+    };
+    overwrite(forged.as_bytes());
+    let follower = follow(&world, NAMES[1]).await;
+    logged(&follower, "came with the hash").await;
+    let live = environment(&world, NAMES[1], "production");
+    assert_eq!(version(&live).as_deref(), Some("1"));
+    until("the server knows why", || async {
+        let clients = clients(&world).await;
+        let error = clients["file-sync-clients"][NAMES[1]]["errors"]["production"].to_string();
+        error.contains("came with the hash")
+    })
+    .await;
+    overwrite(&text);
+    until_version(&world, NAMES[1], 77).await;
+}
+
+#[tokio::test]
+async fn who_is_not_on_the_list_gets_nothing_and_is_told_why() {
+    let (world, _control) = start_with(&[], SETTINGS).await;
+    world.deploy().await;
+    let stranger = follow(&world, "stranger.test").await;
+    logged(&stranger, "not on this server's list of followers").await;
+    assert!(!environment(&world, "stranger.test", "production").exists());
+    assert!(stranger.stop().await.unwrap().success());
+}

@@ -1,0 +1,157 @@
+//! File sync, `/file-sync/v1`: other tools publish, other servers follow.
+//!
+//! The rules: who follows is known by the verified client certificate, whose name must be on the list; and
+//! what a request names is parsed before it is looked for.
+
+mod contents;
+mod publish;
+mod shown;
+
+use api_types::{
+    ApiError, CheckInCommand, CheckedIn, CodeClientStatus, FileSyncCommitsReply, ForceSyncCommand,
+    file_sync::REPOSITORY, kinds,
+};
+use axum::extract::State;
+use axum::{Extension, Json};
+use code_manager::file_sync::{CheckInError, FileSync};
+use https::PeerCertificate;
+use serde_json::json;
+
+use crate::Shared;
+use crate::body::Strict;
+use crate::failure::Failure;
+
+pub(crate) use contents::{blob, manifest};
+pub(crate) use publish::publish;
+pub(crate) use shown::{clients, services};
+
+/// Lets a server through that may follow this one.
+pub(crate) fn admit(api: &Shared, peer: Option<&PeerCertificate>) -> Result<(), ApiError> {
+    let Some(certname) = peer.and_then(PeerCertificate::certname) else {
+        let msg =
+            "this is for servers that follow this one, which show a client certificate of its CA";
+        return Err(ApiError::new(kinds::UNAUTHENTICATED, msg));
+    };
+    let allowed = &api.info.allowed_certnames;
+    let is_allowed = allowed.iter().any(|name| name.as_str() == certname);
+    if is_allowed || api.info.followers.permit(certname) {
+        return Ok(());
+    }
+    tracing::warn!(
+        certname,
+        "refused as a follower; if it is one, name it in code.followers"
+    );
+    let msg = format!("{certname} is not on this server's list of followers");
+    Err(ApiError::new(kinds::NOT_PERMITTED, msg).with("certname", json!(certname)))
+}
+
+/// Certnames that may follow: whole names, and domains such as `*.compilers.example`.
+#[derive(Clone, Debug, Default)]
+pub struct Followers(Vec<String>);
+
+/// What is no such name.
+#[derive(Debug)]
+pub struct BadFollower(pub String);
+
+// === impl Followers ===
+
+impl Followers {
+    /// From the configuration.
+    ///
+    /// # Errors
+    /// A pattern that is neither a name nor a domain; `*` alone would let every agent read all code.
+    pub fn new(patterns: Vec<String>) -> Result<Self, BadFollower> {
+        let is_bad = |pattern: &&String| {
+            let name = pattern.strip_prefix("*.").unwrap_or(pattern);
+            name.is_empty() || name.contains(['*', '/'])
+        };
+        match patterns.iter().find(is_bad) {
+            Some(bad) => Err(BadFollower(bad.clone())),
+            None => Ok(Self(patterns)),
+        }
+    }
+
+    fn permit(&self, certname: &str) -> bool {
+        let permits = |pattern: &String| match pattern.strip_prefix('*') {
+            // The dot stays in the suffix, so that `*.x` is not `evilx`.
+            Some(suffix) => certname.len() > suffix.len() && certname.ends_with(suffix),
+            None => certname == pattern,
+        };
+        self.0.iter().any(permits)
+    }
+}
+
+/// Those who follow; an error where the server deploys no code.
+fn sync(api: &Shared) -> Result<&FileSync, Failure> {
+    let sync = crate::code_manager::manager(api)?.file_sync();
+    sync.ok_or_else(|| {
+        let msg = "nobody can follow this server";
+        ApiError::new(kinds::NO_CODE_MANAGER, msg).into()
+    })
+}
+
+pub(crate) async fn latest(
+    State(api): State<Shared>,
+) -> Result<Json<FileSyncCommitsReply>, Failure> {
+    let latest = sync(&api)?.latest();
+    Ok(Json([(REPOSITORY.to_owned(), latest)].into()))
+}
+
+pub(crate) async fn check_in(
+    State(api): State<Shared>,
+    Extension(peer): Extension<PeerCertificate>,
+    Strict(command): Strict<CheckInCommand>,
+) -> Result<Json<CheckedIn>, Failure> {
+    let sync = sync(&api)?;
+    let name = peer.certname().unwrap_or_default();
+    let stopping = api.info.stopping.clone();
+    tokio::select! {
+        told = sync.check_in(name, command) => Ok(Json(told.map_err(refusal)?)),
+        () = stopping.cancelled() => {
+            Err(ApiError::new(kinds::UNAVAILABLE, "the server is stopping").into())
+        }
+    }
+}
+
+pub(crate) async fn force(
+    State(api): State<Shared>,
+    Strict(ForceSyncCommand {}): Strict<ForceSyncCommand>,
+) -> Result<Json<CodeClientStatus>, Failure> {
+    sync(&api)?.force().await;
+    Ok(Json(clients(crate::code_manager::manager(&api)?)))
+}
+
+fn refusal(error: CheckInError) -> Failure {
+    match &error {
+        CheckInError::Invalid(place, what) => ApiError::invalid(place, what).into(),
+        CheckInError::Full => ApiError::new(kinds::UNAVAILABLE, error.to_string()).into(),
+        _ => Failure::internal("serve a follower", &error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_domains_may_follow_and_a_star_is_neither() {
+        let named =
+            |patterns: &[&str]| Followers::new(patterns.iter().map(|&it| it.to_owned()).collect());
+        let some = named(&["compiler1", "*.compilers.example"]).unwrap();
+        for good in ["compiler1", "a.compilers.example"] {
+            assert!(some.permit(good), "{good}");
+        }
+        for bad in [
+            "compiler2",
+            "compilers.example",
+            "evilcompilers.example",
+            ".compilers.example",
+        ] {
+            assert!(!some.permit(bad), "{bad}");
+        }
+        for bad in ["*", "", "*.", "a*", "*.*"] {
+            assert!(named(&[bad]).is_err(), "{bad}");
+        }
+        assert!(!named(&[]).unwrap().permit(""));
+    }
+}

@@ -1,0 +1,178 @@
+//! What a follower decides.
+
+use api_types::FileSyncSubmodule;
+
+use super::*;
+
+fn environment() -> EnvironmentName {
+    "production".parse().unwrap()
+}
+
+fn signature(digit: char) -> Signature {
+    digit.to_string().repeat(40).parse().unwrap()
+}
+
+fn told(live: Option<(i64, Option<char>)>, offered: Option<char>) -> CheckedIn {
+    let live = live.map(|(generation, digit)| {
+        let commit = digit.map(|digit| signature(digit).to_string());
+        (
+            "production".to_owned(),
+            FileSyncSubmodule { commit, generation },
+        )
+    });
+    let offered = offered.map(|it| ("production".to_owned(), signature(it).to_string()));
+    CheckedIn {
+        environments: live.into_iter().collect(),
+        staging: offered.into_iter().collect(),
+        ..CheckedIn::default()
+    }
+}
+
+fn at(generation: i64, digit: char) -> Core {
+    Core::new(vec![(environment(), signature(digit), generation)])
+}
+
+#[test]
+fn what_is_offered_is_got_and_switched_to_only_when_it_is_announced() {
+    let mut core = at(1, 'a');
+    core.told(told(Some((1, Some('a'))), Some('b')));
+    assert_eq!(core.steps(), [Step::Stage(environment(), signature('b'))]);
+    assert_eq!(core.steps(), [], "it is on its way");
+    core.staged(&environment(), &signature('b'));
+    assert_eq!(core.steps(), []);
+    assert_eq!(
+        core.report()["production"].staged,
+        Some(signature('b').to_string())
+    );
+    core.told(told(Some((2, Some('b'))), None));
+    let switch = Step::Switch(environment(), signature('b'), 2);
+    assert_eq!(core.steps(), [switch]);
+    core.switched(&environment(), &signature('b'), 2);
+    assert_eq!(core.steps(), []);
+    let report = core.report();
+    assert_eq!(
+        (
+            report["production"].generation,
+            &report["production"].staged
+        ),
+        (2, &None)
+    );
+}
+
+#[test]
+fn what_is_announced_and_not_here_is_got_first() {
+    let mut core = Core::default();
+    core.told(told(Some((7, Some('a'))), None));
+    assert_eq!(core.steps(), [Step::Stage(environment(), signature('a'))]);
+    core.failed(&environment(), &signature('a'), "no".to_owned());
+    assert_eq!(core.steps(), [], "not at once again");
+    assert_eq!(core.report()["production"].error.as_deref(), Some("no"));
+    core.retry();
+    assert_eq!(core.steps(), [Step::Stage(environment(), signature('a'))]);
+    core.staged(&environment(), &signature('a'));
+    assert_eq!(
+        core.steps(),
+        [Step::Switch(environment(), signature('a'), 7)]
+    );
+}
+
+#[test]
+fn it_never_goes_back_to_a_lower_generation() {
+    let mut core = at(9, 'b');
+    core.told(told(Some((8, Some('a'))), None));
+    assert_eq!(core.steps(), []);
+    core.told(told(Some((3, None)), None));
+    assert_eq!(core.steps(), []);
+    core.told(told(Some((10, Some('b'))), None));
+    assert_eq!(
+        core.steps(),
+        [Step::Switch(environment(), signature('b'), 10)]
+    );
+}
+
+#[test]
+fn only_what_was_taken_away_by_name_goes() {
+    let mut core = at(4, 'a');
+    core.told(told(None, None));
+    assert_eq!(
+        core.steps(),
+        [],
+        "a storage that knows nothing takes nothing"
+    );
+    core.told(told(Some((5, None)), None));
+    assert_eq!(core.steps(), [Step::Remove(environment(), 5)]);
+    core.removed(&environment(), 5);
+    assert_eq!(core.steps(), []);
+    assert_eq!(core.live().count(), 0);
+    core.found(&[(environment(), signature('a'))]);
+    assert_eq!(
+        core.steps(),
+        [Step::Remove(environment(), 5)],
+        "nobody brings it back"
+    );
+}
+
+#[test]
+fn what_was_withdrawn_comes_back_only_when_it_is_told_again() {
+    let mut core = at(4, 'a');
+    core.told(told(Some((4, Some('a'))), Some('b')));
+    core.forget_told();
+    core.found(&[]);
+    assert_eq!(core.steps(), []);
+    assert_eq!(core.report()["production"].version, None);
+    core.told(told(Some((4, Some('a'))), None));
+    assert_eq!(core.steps(), [Step::Stage(environment(), signature('a'))]);
+    core.staged(&environment(), &signature('a'));
+    assert_eq!(
+        core.steps(),
+        [Step::Switch(environment(), signature('a'), 4)]
+    );
+}
+
+#[test]
+fn what_somebody_changed_is_put_right() {
+    let mut core = at(4, 'b');
+    core.told(told(Some((4, Some('a'))), None));
+    assert_eq!(core.steps(), [Step::Stage(environment(), signature('a'))]);
+}
+
+/// Whatever is told in whatever order, generations grow and switches are to what is announced.
+#[test]
+fn any_order_of_events_keeps_the_rules() {
+    let mut seed = 7_u64;
+    let mut random = |below: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (seed >> 33) % below
+    };
+    let digit = |number: u64| char::from(b'a' + u8::try_from(number).unwrap());
+    for _ in 0..500 {
+        let mut core = Core::default();
+        let mut highest = 0;
+        for _ in 0..40 {
+            let generation = i64::try_from(random(12)).unwrap();
+            let live = (random(5) > 0).then(|| digit(random(4)));
+            let offered = (random(2) > 0).then(|| digit(random(4)));
+            core.told(told(Some((generation, live)), offered));
+            for step in core.steps() {
+                match step {
+                    Step::Stage(of, it) if random(3) == 0 => core.failed(&of, &it, String::new()),
+                    Step::Stage(of, it) => core.staged(&of, &it),
+                    Step::Switch(of, it, number) => {
+                        assert!(number >= highest && Some(it.clone()) == live.map(signature));
+                        assert_eq!(number, generation);
+                        highest = number;
+                        core.switched(&of, &it, number);
+                    }
+                    Step::Remove(of, number) => {
+                        assert!(number >= highest && live.is_none());
+                        highest = number;
+                        core.removed(&of, number);
+                    }
+                }
+            }
+            if random(4) == 0 {
+                core.retry();
+            }
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! The server that is followed: [`Remote`].
+//!
+//! The rules that must hold: the server shows a certificate of the CA, and is shown one; every answer is
+//! bounded in size and time; certificates are read anew after whatever went wrong.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use api_types::{CheckInCommand, CheckedIn};
+use deploy::EnvironmentName;
+use pki::{ClientTls, TlsFiles};
+use reqwest::{Client, Response, StatusCode, Url};
+use sha2::Digest as _;
+use tokio::io::AsyncWriteExt as _;
+
+use crate::content::ContentHash;
+use crate::defaults::{
+    FOLLOWER_ANSWER, FOLLOWER_POLL, HTTP_CONNECT_TIMEOUT, HTTP_READ_TIMEOUT, MANIFEST_BYTES,
+};
+use crate::puppetserver::chain;
+use crate::version::Signature;
+
+/// The server. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(super) struct Remote {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    url: Url,
+    tls: TlsFiles,
+    client: Mutex<Option<Client>>,
+}
+
+/// Why something cannot be had from the server.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum RemoteError {
+    #[error("the certificates cannot be used: {0}")]
+    Tls(String),
+    #[error("{url} cannot be asked: {why}")]
+    Unreachable { url: Url, why: String },
+    #[error("{url} answers {status}: {said}")]
+    Refused {
+        url: Url,
+        status: StatusCode,
+        said: String,
+    },
+    #[error("{url} answers something else than was asked for: {why}")]
+    Unexpected { url: Url, why: String },
+    #[error("the content {wanted} came with the hash {came}")]
+    Forged {
+        wanted: ContentHash,
+        came: ContentHash,
+    },
+    #[error("cannot write to {path}")]
+    Write {
+        path: String,
+        source: std::io::Error,
+    },
+}
+
+/// What is read of an error.
+const SAID_BYTES: u64 = 16 << 10;
+/// And shown.
+const SAID_CHARS: usize = 300;
+
+// === impl Remote ===
+
+impl Remote {
+    pub(super) fn new(url: Url, tls: TlsFiles) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                url,
+                tls,
+                client: Mutex::default(),
+            }),
+        }
+    }
+
+    async fn client(&self) -> Result<Client, RemoteError> {
+        let known = {
+            let client = self.inner.client.lock();
+            client.unwrap_or_else(PoisonError::into_inner).clone()
+        };
+        if let Some(client) = known {
+            return Ok(client);
+        }
+        let tls = self.inner.tls.clone();
+        let loaded = tokio::task::spawn_blocking(move || ClientTls::load(&tls)).await;
+        let tls = loaded.map_err(|error| RemoteError::Tls(error.to_string()))?;
+        let tls = tls.map_err(|error| RemoteError::Tls(chain(&error)))?;
+        let client = Client::builder()
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
+            .connect_timeout(HTTP_CONNECT_TIMEOUT)
+            .read_timeout(HTTP_READ_TIMEOUT)
+            .tls_backend_preconfigured((*tls).clone())
+            .build()
+            .map_err(|error| RemoteError::Tls(chain(&error)))?;
+        let mut known = self
+            .inner
+            .client
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *known = Some(client.clone());
+        Ok(client)
+    }
+
+    /// The next request reads the certificates anew.
+    fn forget_client(&self) {
+        let mut known = self
+            .inner
+            .client
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *known = None;
+    }
+
+    fn url(&self, path: &str) -> Url {
+        let mut url = self.inner.url.clone();
+        url.set_path(path);
+        url
+    }
+
+    /// Tells what is here, and waits for what should be.
+    pub(super) async fn check_in(
+        &self,
+        command: &CheckInCommand,
+    ) -> Result<CheckedIn, RemoteError> {
+        let url = self.url("/file-sync/v1/check-in");
+        let request = self.client().await?.post(url.clone()).json(command);
+        let answer = request
+            .timeout(FOLLOWER_POLL + FOLLOWER_ANSWER)
+            .send()
+            .await;
+        let body = self.body(&url, answer, MANIFEST_BYTES).await?;
+        serde_json::from_slice(&body).map_err(|error| RemoteError::Unexpected {
+            url,
+            why: error.to_string(),
+        })
+    }
+
+    /// The list of a version's files.
+    pub(super) async fn manifest(
+        &self,
+        environment: &EnvironmentName,
+        signature: &Signature,
+    ) -> Result<Vec<u8>, RemoteError> {
+        let url = self.url(&format!(
+            "/file-sync/v1/manifests/{environment}/{signature}"
+        ));
+        let answer = self.client().await?.get(url.clone()).send().await;
+        self.body(&url, answer, MANIFEST_BYTES).await
+    }
+
+    /// Writes a content to a file that is not there yet. Nothing that has another hash is taken for it.
+    pub(super) async fn blob(
+        &self,
+        hash: ContentHash,
+        size_bytes: u64,
+        path: &Path,
+    ) -> Result<(), RemoteError> {
+        let url = self.url(&format!("/file-sync/v1/blobs/sha256/{hash}"));
+        let answer = self.client().await?.get(url.clone()).send().await;
+        let mut answer = self.checked(&url, answer).await?;
+        let written = |source| RemoteError::Write {
+            path: path.display().to_string(),
+            source,
+        };
+        let mut file = tokio::fs::File::create_new(path).await.map_err(written)?;
+        let mut sha256 = sha2::Sha256::new();
+        let mut left = size_bytes;
+        while let Some(chunk) = self.chunk(&url, &mut answer).await? {
+            left = left.checked_sub(chunk.len() as u64).ok_or_else(|| {
+                let why = format!("more than {size_bytes} bytes");
+                RemoteError::Unexpected {
+                    url: url.clone(),
+                    why,
+                }
+            })?;
+            sha256.update(&chunk);
+            file.write_all(&chunk).await.map_err(written)?;
+        }
+        file.flush().await.map_err(written)?;
+        let digest: [u8; 32] = sha256.finalize().into();
+        let came = ContentHash::from(digest);
+        match came == hash {
+            true => Ok(()),
+            false => Err(RemoteError::Forged { wanted: hash, came }),
+        }
+    }
+
+    async fn checked(
+        &self,
+        url: &Url,
+        answer: reqwest::Result<Response>,
+    ) -> Result<Response, RemoteError> {
+        let mut answer = answer.map_err(|error| self.unreachable(url, error))?;
+        let status = answer.status();
+        if status == StatusCode::OK {
+            return Ok(answer);
+        }
+        self.forget_client();
+        let mut body = Vec::new();
+        while let Ok(Some(chunk)) = answer.chunk().await {
+            body.extend_from_slice(&chunk);
+            if body.len() as u64 > SAID_BYTES {
+                break;
+            }
+        }
+        let said: serde_json::Value = serde_json::from_slice(&body).unwrap_or_default();
+        let said = said["msg"].as_str().unwrap_or_default();
+        Err(RemoteError::Refused {
+            url: url.clone(),
+            status,
+            said: said.chars().take(SAID_CHARS).collect(),
+        })
+    }
+
+    async fn body(
+        &self,
+        url: &Url,
+        answer: reqwest::Result<Response>,
+        most_bytes: u64,
+    ) -> Result<Vec<u8>, RemoteError> {
+        let mut answer = self.checked(url, answer).await?;
+        let mut body = Vec::new();
+        while let Some(chunk) = self.chunk(url, &mut answer).await? {
+            body.extend_from_slice(&chunk);
+            if body.len() as u64 > most_bytes {
+                return Err(RemoteError::Unexpected {
+                    url: url.clone(),
+                    why: format!("more than {most_bytes} bytes"),
+                });
+            }
+        }
+        Ok(body)
+    }
+
+    async fn chunk(
+        &self,
+        url: &Url,
+        answer: &mut Response,
+    ) -> Result<Option<impl AsRef<[u8]> + std::ops::Deref<Target = [u8]>>, RemoteError> {
+        let chunk = answer.chunk().await;
+        chunk.map_err(|error| self.unreachable(url, error))
+    }
+
+    fn unreachable(&self, url: &Url, error: reqwest::Error) -> RemoteError {
+        self.forget_client();
+        RemoteError::Unreachable {
+            url: url.clone(),
+            why: chain(&error.without_url()),
+        }
+    }
+}

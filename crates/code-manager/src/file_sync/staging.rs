@@ -1,0 +1,309 @@
+//! Environments that another tool wrote into a staging directory: [`read`].
+//!
+//! The rules that must hold: what is taken in is what was there at one moment, or it is refused; nothing but
+//! files, directories and links that stay in the tree is taken. Git's own directories are left out.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, Metadata};
+use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crate::content::{
+    Content, ContentError, Intake, IntakeError, Manifest, TreePath, TreePathError, failed,
+};
+use crate::defaults::{FILE_BYTES, STAGING_ATTEMPTS, STAGING_PAUSE};
+use crate::lock::{Control, Lock};
+use crate::r10k_deploy::R10K_FILE;
+
+/// What a lock says of the control repository of such an environment.
+pub const STAGED: &str = "the staging directory";
+
+/// Why an environment of the staging directory cannot be taken in.
+#[derive(Debug, thiserror::Error)]
+pub enum StagingError {
+    /// It is not there.
+    #[error("there is no directory {}", .0.display())]
+    Missing(PathBuf),
+    /// Somebody writes.
+    #[error(
+        "{} changes while it is read; publish it when whoever writes it is done",
+        .0.display()
+    )]
+    Changing(PathBuf),
+    /// A device, a socket, a pipe.
+    #[error("{} is neither a file, a directory nor a link", .0.display())]
+    Special(PathBuf),
+    /// Too large.
+    #[error("{} has more than {FILE_BYTES} bytes", .0.display())]
+    TooLarge(PathBuf),
+    /// A name.
+    #[error(transparent)]
+    Path(#[from] TreePathError),
+    /// What is in it.
+    #[error(transparent)]
+    Intake(#[from] IntakeError),
+    /// The disk.
+    #[error(transparent)]
+    Content(#[from] ContentError),
+}
+
+/// What changes of a file when it does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Stamp {
+    inode: (u64, u64),
+    mode: u32,
+    size: u64,
+    changed: (i64, i64),
+}
+
+type Stamps = BTreeMap<PathBuf, Stamp>;
+
+/// Takes an environment in. Blocks, and waits a little while somebody writes there.
+pub(crate) fn read(content: &Content, root: &Path) -> Result<Manifest, StagingError> {
+    for attempt in 1.. {
+        let began = SystemTime::now();
+        let before = stamps(root)?;
+        let taken = match newest(&before, began) {
+            Some(path) => Err(StagingError::Changing(path)),
+            None => take(content, root, &before),
+        };
+        let error = match taken {
+            Ok(manifest) => return Ok(manifest),
+            Err(error) => error,
+        };
+        if attempt == STAGING_ATTEMPTS || !error.may_pass() {
+            return Err(error);
+        }
+        std::thread::sleep(STAGING_PAUSE);
+    }
+    Err(StagingError::Changing(root.to_owned()))
+}
+
+fn take(content: &Content, root: &Path, before: &Stamps) -> Result<Manifest, StagingError> {
+    let mut intake = content.intake()?;
+    for (path, stamp) in before {
+        let relative = path.strip_prefix(root).unwrap_or(path);
+        add(&mut intake, path, relative, stamp)?;
+    }
+    let after = stamps(root)?;
+    if let Some(path) = difference(before, &after) {
+        return Err(StagingError::Changing(path));
+    }
+    Ok(intake.finish()?.1)
+}
+
+fn add(
+    intake: &mut Intake,
+    path: &Path,
+    relative: &Path,
+    stamp: &Stamp,
+) -> Result<(), StagingError> {
+    let kind = rustix::fs::FileType::from_raw_mode(stamp.mode);
+    if kind.is_dir() {
+        return Ok(());
+    }
+    let name = TreePath::new(relative.as_os_str().as_bytes())?;
+    if kind.is_symlink() {
+        let target = fs::read_link(path).map_err(failed("read", path))?;
+        return Ok(intake.link(name, target.as_os_str().as_bytes())?);
+    }
+    if !kind.is_file() {
+        return Err(StagingError::Special(path.to_owned()));
+    }
+    if stamp.size > FILE_BYTES {
+        return Err(StagingError::TooLarge(path.to_owned()));
+    }
+    // A link or a pipe that took its place is not followed, and not waited for.
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let flags = flags | rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC;
+    let opened = rustix::fs::open(path, flags, rustix::fs::Mode::empty());
+    let opened = opened.map_err(|error| failed("read", path)(error.into()))?;
+    let mut bytes = Vec::with_capacity(usize::try_from(stamp.size).unwrap_or_default());
+    let read = File::from(opened)
+        .take(stamp.size + 1)
+        .read_to_end(&mut bytes);
+    read.map_err(failed("read", path))?;
+    Ok(intake.file(name, &bytes, stamp.mode & 0o111 != 0)?)
+}
+
+/// Everything below a directory but git's own.
+fn stamps(root: &Path) -> Result<Stamps, StagingError> {
+    let metadata = fs::metadata(root).map_err(|_| StagingError::Missing(root.to_owned()))?;
+    if !metadata.is_dir() {
+        return Err(StagingError::Missing(root.to_owned()));
+    }
+    // Its link may lead elsewhere meanwhile.
+    let root_stamp = Stamp::of(&metadata);
+    let mut stamps = Stamps::from([(root.to_owned(), root_stamp)]);
+    let mut left = vec![root.to_owned()];
+    while let Some(directory) = left.pop() {
+        for entry in fs::read_dir(&directory).map_err(failed("read", &directory))? {
+            let entry = entry.map_err(failed("read", &directory))?;
+            if entry.file_name().eq_ignore_ascii_case(".git") {
+                continue;
+            }
+            let path = entry.path();
+            let metadata = fs::symlink_metadata(&path).map_err(failed("read", &path))?;
+            if metadata.is_dir() {
+                left.push(path.clone());
+            }
+            stamps.insert(path, Stamp::of(&metadata));
+        }
+    }
+    Ok(stamps)
+}
+
+/// What changed just now, if anything did.
+fn newest(stamps: &Stamps, now: SystemTime) -> Option<PathBuf> {
+    let border = now.checked_sub(STAGING_PAUSE)?;
+    let border = border.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let is_new = |stamp: &Stamp| {
+        let (seconds, nanoseconds) = stamp.changed;
+        let seconds = u64::try_from(seconds).unwrap_or_default();
+        let nanoseconds = u32::try_from(nanoseconds).unwrap_or_default();
+        Duration::new(seconds, nanoseconds) > border
+    };
+    let found = stamps.iter().find(|(_, stamp)| is_new(stamp));
+    found.map(|(path, _)| path.clone())
+}
+
+fn difference(before: &Stamps, after: &Stamps) -> Option<PathBuf> {
+    let changed = before
+        .iter()
+        .find(|(path, stamp)| after.get(*path) != Some(stamp));
+    let new = after.keys().find(|path| !before.contains_key(*path));
+    changed.map(|(path, _)| path).or(new).cloned()
+}
+
+/// The lock of an environment that was taken in. What r10k says of when it was done does not count: the same
+/// code is the same version.
+pub(crate) fn signature_of(environment: &str, manifest: &Manifest) -> Lock {
+    let mut counted = Manifest::default();
+    for (path, entry) in manifest.entries() {
+        if path.as_bytes() != R10K_FILE.as_bytes() {
+            // It was in a tree before.
+            drop(counted.add(path.clone(), entry.clone()));
+        }
+    }
+    let mut commit = counted.encode().0.to_string();
+    commit.truncate(40);
+    Lock {
+        environment: environment.to_owned(),
+        control: Control {
+            remote: STAGED.to_owned(),
+            branch: environment.to_owned(),
+            commit,
+        },
+        modules: Vec::new(),
+        generated_types: false,
+    }
+}
+
+// === impl Stamp ===
+
+impl Stamp {
+    fn of(metadata: &Metadata) -> Self {
+        Self {
+            inode: (metadata.dev(), metadata.ino()),
+            mode: metadata.mode(),
+            size: metadata.size(),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
+}
+
+// === impl StagingError ===
+
+impl StagingError {
+    /// Whether it may be otherwise in a moment.
+    fn may_pass(&self) -> bool {
+        // A file that was there a moment ago is gone: somebody writes.
+        matches!(self, Self::Changing(_) | Self::Content(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn staged(files: &[&str]) -> (tempfile::TempDir, Content) {
+        let root = tempfile::tempdir().unwrap();
+        let content = Content::open(root.path().join("content")).unwrap();
+        for file in files {
+            let path = root.path().join("staged").join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, file).unwrap();
+        }
+        (root, content)
+    }
+
+    #[test]
+    fn files_and_links_are_taken_and_git_is_not() {
+        let (root, content) = staged(&["manifests/site.pp", ".git/HEAD", "modules/a/.git", "a"]);
+        let staged = root.path().join("staged");
+        symlink("../a", staged.join("modules/link")).unwrap();
+        let manifest = read(&content, &staged).unwrap();
+        let paths: Vec<String> = manifest
+            .entries()
+            .map(|(path, _)| path.to_string())
+            .collect();
+        assert_eq!(paths, ["a", "manifests/site.pp", "modules/link"]);
+    }
+
+    #[test]
+    fn links_out_and_special_files_are_refused() {
+        let (root, content) = staged(&["a"]);
+        let staged = root.path().join("staged");
+        symlink("/etc/passwd", staged.join("out")).unwrap();
+        let error = read(&content, &staged).unwrap_err().to_string();
+        assert!(error.contains("leaves its tree: /etc/passwd"), "{error}");
+        fs::remove_file(staged.join("out")).unwrap();
+        let socket = staged.join("socket");
+        std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        let error = read(&content, &staged).unwrap_err();
+        assert!(matches!(error, StagingError::Special(path) if path == socket));
+        let error = read(&content, &root.path().join("nowhere")).unwrap_err();
+        assert!(matches!(error, StagingError::Missing(_)));
+    }
+
+    #[test]
+    fn what_changes_all_the_time_is_refused() {
+        let (root, content) = staged(&["a", "b"]);
+        let path = root.path().join("staged/b");
+        let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let is_over = std::sync::Arc::clone(&stop);
+        let writer = std::thread::spawn(move || {
+            for number in 0_u64.. {
+                if is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                    break;
+                }
+                fs::write(&path, number.to_string()).unwrap();
+            }
+        });
+        let error = read(&content, &root.path().join("staged")).unwrap_err();
+        assert!(matches!(error, StagingError::Changing(_)), "{error}");
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        writer.join().unwrap();
+        read(&content, &root.path().join("staged")).unwrap();
+    }
+
+    #[test]
+    fn the_same_code_is_the_same_version_whenever_r10k_was_done() {
+        let (root, content) = staged(&["a", R10K_FILE]);
+        let staged = root.path().join("staged");
+        let commit = |content: &Content| {
+            let manifest = read(content, &staged).unwrap();
+            signature_of("production", &manifest).control.commit
+        };
+        let first = commit(&content);
+        fs::write(staged.join(R10K_FILE), "{}").unwrap();
+        assert_eq!(commit(&content), first);
+        fs::write(staged.join("a"), "other").unwrap();
+        assert_ne!(commit(&content), first);
+    }
+}

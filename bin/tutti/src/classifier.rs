@@ -27,6 +27,9 @@ pub(crate) struct Puppetserver {
     pub cacert: Option<PathBuf>,
     pub cert: Option<PathBuf>,
     pub key: Option<PathBuf>,
+    /// It is on this machine, and its code ids are Tutti's.
+    #[serde(default)]
+    pub code_ids: bool,
 }
 
 impl Puppetserver {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::code_manager::file_sync::{FileSync, FileSyncSettings};
+use ::code_manager::gate::Gate;
 use ::code_manager::puppetserver::Puppetserver;
 use ::code_manager::push::Secret;
 use ::code_manager::service::{After, InUse};
@@ -101,7 +102,11 @@ pub(crate) fn puppetserver(
     named: &crate::classifier::Puppetserver,
 ) -> Result<Puppetserver> {
     let (url, files) = named.place(config)?;
-    Ok(Puppetserver::new(url, files))
+    let puppetserver = Puppetserver::new(url, files);
+    Ok(match named.code_ids {
+        true => puppetserver.with_gate(Gate::new(&config.code.directory)),
+        false => puppetserver,
+    })
 }
 
 /// The plans that are not over stay with their versions.

@@ -149,8 +149,28 @@ pub const HTTP_BACKOFF: Duration = Duration::from_millis(500);
 /// The longest wait that a server may ask for.
 pub const HTTP_RETRY_AFTER: Duration = Duration::from_secs(30);
 
-/// How long a puppetserver has to forget an environment: it only marks it.
-pub const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a puppetserver has to forget an environment, which it only marks, or to say what it compiles.
+pub const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How often a puppetserver is told that does not answer: with [`FLUSH_BACKOFF`] within 17 s.
+pub const FLUSH_ATTEMPTS: u32 = 3;
+
+/// How long is waited before it is told again; the second time twice as long.
+pub const FLUSH_BACKOFF: Duration = Duration::from_millis(500);
+
+/// How long a switch waits for compiles that began before it: long ones take some ten seconds.
+pub const COMPILES_WAIT: Duration = Duration::from_secs(30);
+
+/// How often a puppetserver is asked what it compiles: an answer takes it some 5 ms.
+pub const COMPILES_LOOK: Duration = Duration::from_millis(50);
+
+/// What a puppetserver says of its instances of JRuby, 300 bytes for each and some for each kind of request: of
+/// 1,000 instances.
+pub const STATUS_BYTES: usize = 1 << 20;
+
+/// How long a compile waits for a deployment that switches: [`COMPILES_WAIT`], 17 s to tell the puppetserver,
+/// and some for the disk.
+pub const GATE_WAIT: Duration = Duration::from_secs(60);
 
 /// Branches that one message of a forge tells of: GitHub tells of one, others of up to some ten.
 pub const PUSHED_BRANCHES: usize = 1_000;

@@ -8,6 +8,7 @@ pub mod defaults;
 pub mod deployer;
 mod error;
 pub mod file_sync;
+pub mod gate;
 pub mod gc;
 pub mod git;
 mod hold;
@@ -24,6 +25,7 @@ mod trees;
 mod types;
 pub mod verify;
 pub mod version;
+pub mod versioned_code;
 
 pub use archive::{ArchiveError, HttpError, UnpackError};
 pub use deploy::EnvironmentName;

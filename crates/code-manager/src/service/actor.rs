@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::perform::{Performed, Tools, perform};
 use super::queue::{Queue, Work};
 use super::record::{Action, By, Deployment, State};
-use super::{After, SubmitError, Submitted};
+use super::{SubmitError, Submitted};
 use crate::defaults::{DEPLOYS_AT_ONCE, DEPLOYS_WAITING, DRAIN};
 use crate::gc::{Collected, collect};
 use crate::resolve::Round;
@@ -40,7 +40,6 @@ pub(super) enum Message {
 
 pub(super) struct Actor {
     tools: Tools,
-    after: Vec<Arc<dyn After>>,
     queue: Queue,
     /// A look at the sources, and when it began: good for whatever was asked for before.
     round: Option<(Arc<Round>, Instant)>,
@@ -56,10 +55,9 @@ struct Done {
 }
 
 impl Actor {
-    pub(super) fn new(tools: Tools, after: Vec<Arc<dyn After>>, open: Vec<CodeDeployRow>) -> Self {
+    pub(super) fn new(tools: Tools, open: Vec<CodeDeployRow>) -> Self {
         let mut actor = Self {
             tools,
-            after,
             queue: Queue::new(DEPLOYS_AT_ONCE, DEPLOYS_WAITING),
             round: None,
             asked: HashMap::new(),
@@ -163,9 +161,9 @@ impl Actor {
                 tracing::warn!(%error, "cannot write down that a deployment begins");
             }
             let round = self.round(&work.environment);
-            let (tools, after) = (self.tools.clone(), self.after.clone());
+            let tools = self.tools.clone();
             self.working.spawn(async move {
-                let performing = AssertUnwindSafe(perform_and_tell(&tools, &after, round, &work));
+                let performing = AssertUnwindSafe(perform_and_tell(&tools, round, &work));
                 let performed = performing.catch_unwind().await;
                 Done {
                     performed: performed.unwrap_or_else(|_| Performed::broken()),
@@ -229,16 +227,17 @@ impl Actor {
 }
 
 /// Does the work, and tells those who have to know of a new version.
-async fn perform_and_tell(
-    tools: &Tools,
-    after: &[Arc<dyn After>],
-    round: Arc<Round>,
-    work: &Work,
-) -> Performed {
+async fn perform_and_tell(tools: &Tools, round: Arc<Round>, work: &Work) -> Performed {
     let mut performed = perform(tools, round, work).await;
-    if !performed.has_switched(work) {
-        return performed;
+    if performed.has_switched(work) {
+        tell(tools, work, &mut performed).await;
     }
+    // What was held back for it goes on.
+    performed.pauses.clear();
+    performed
+}
+
+async fn tell(tools: &Tools, work: &Work, performed: &mut Performed) {
     let syncing = State::Syncing.to_string();
     if let Err(error) = tools
         .store
@@ -247,14 +246,15 @@ async fn perform_and_tell(
     {
         tracing::warn!(%error, "cannot write down that a version is live");
     }
-    if let (Some(sync), Some(announced)) = (&tools.file_sync, &performed.announced) {
-        performed.outcome.late = sync.settle(&work.environment, announced).await;
-    }
-    for after in after {
+    for after in &tools.after {
         let told = after.switched(&work.environment).await;
         performed.outcome.notes.extend(told.err());
     }
-    performed
+    // Nothing here waits for followers.
+    performed.pauses.clear();
+    if let (Some(sync), Some(announced)) = (&tools.file_sync, &performed.announced) {
+        performed.outcome.late = sync.settle(&work.environment, announced).await;
+    }
 }
 
 /// Milliseconds since 1970.

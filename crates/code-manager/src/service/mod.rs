@@ -55,9 +55,27 @@ pub mod kinds {
     pub const HELD: &str = "tutti/environment-held";
 }
 
+/// Something that is held back while another version becomes live, and goes on when this is dropped.
+pub trait Pause: fmt::Debug + Send + Sync {}
+
+/// What is held back.
+#[derive(Debug, Default)]
+pub struct Paused {
+    /// `None`: nothing.
+    pub pause: Option<Box<dyn Pause>>,
+    /// What did not work, for the deployment's record.
+    pub note: Option<String>,
+}
+
 /// Somebody who has to know that another version is live: a puppetserver's cache, a hook.
 #[async_trait]
 pub trait After: fmt::Debug + Send + Sync {
+    /// Another version of an environment is about to be live, or none. What pauses does so until everybody is told
+    /// [`switched`](Self::switched), or nothing was switched.
+    async fn switching(&self, _environment: &EnvironmentName) -> Paused {
+        Paused::default()
+    }
+
     /// Another version of an environment is live, or none. An error is noted, and changes nothing.
     async fn switched(&self, environment: &EnvironmentName) -> Result<(), String>;
 }
@@ -184,10 +202,11 @@ impl CodeManager {
             store,
             locks,
             file_sync,
+            after,
         };
         let (to_actor, inbox) = mpsc::channel(REQUESTS);
         let stop = CancellationToken::new();
-        let actor = Actor::new(tools.clone(), after, open);
+        let actor = Actor::new(tools.clone(), open);
         let keeper = keep(tools.locks.clone(), Arc::clone(&in_use));
         let keeper = stop.clone().run_until_cancelled_owned(keeper);
         let running = vec![

@@ -13,7 +13,7 @@ use super::holds::{Blockers, Who};
 use super::locks::{Hold, Locks};
 use super::queue::Work;
 use super::record::{Action, Fault, Outcome, State, cut};
-use super::{Changes, kinds};
+use super::{After, Changes, Pause, kinds};
 use crate::defaults::{ERROR_BYTES, SWITCH_WAIT};
 use crate::deployer::Deployer;
 use crate::error::{DeployError, SourcesError};
@@ -30,6 +30,8 @@ pub(super) struct Performed {
     /// What followers were told.
     pub(super) announced: Option<Announced>,
     pub(super) outcome: Outcome,
+    /// What is held back until everybody is told.
+    pub(super) pauses: Vec<Box<dyn Pause>>,
 }
 
 /// Why a piece of work failed.
@@ -69,6 +71,7 @@ pub(super) struct Tools {
     pub(super) store: Store,
     pub(super) locks: Locks,
     pub(super) file_sync: Option<FileSync>,
+    pub(super) after: Vec<Arc<dyn After>>,
 }
 
 /// Does what is asked for.
@@ -168,7 +171,7 @@ async fn switch(
             .notes
             .extend(unready.into_iter().map(note));
     }
-    let switched = switch_here(tools, work, signature).await;
+    let switched = switch_here(tools, work, signature, performed).await;
     if let (Some(sync), Err(_)) = (&tools.file_sync, &switched) {
         sync.withdraw(&work.environment);
     }
@@ -188,10 +191,12 @@ async fn switch_here(
     tools: &Tools,
     work: &Work,
     signature: &Signature,
+    performed: &mut Performed,
 ) -> Result<Switched, PerformError> {
     let _hold = held(tools, work, signature).await?;
     // Only now: it may have been pinned while the plans went on.
     unpinned(tools, &work.environment).await?;
+    pause(tools, work, performed).await;
     Ok(tools.deployer.switch(&work.environment, signature).await?)
 }
 
@@ -264,10 +269,20 @@ async fn remove(
         None => None,
     };
     unpinned(tools, &work.environment).await?;
+    pause(tools, work, performed).await;
     if tools.deployer.remove(&work.environment).await? {
         announce(tools, work, None, performed).await;
     }
     Ok(())
+}
+
+/// Holds back what must not meet the switch.
+async fn pause(tools: &Tools, work: &Work, performed: &mut Performed) {
+    for after in &tools.after {
+        let paused = after.switching(&work.environment).await;
+        performed.pauses.extend(paused.pause);
+        performed.outcome.notes.extend(paused.note);
+    }
 }
 
 /// Waits until no plan wants the environment to stay.

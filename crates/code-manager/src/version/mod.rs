@@ -97,11 +97,15 @@ impl Versions {
 
     /// The same only to look at, beside a process that deploys; nothing is made or removed.
     pub fn look(settings: &Settings) -> Self {
-        let (versions, environments) =
-            (settings.directory.join("versions"), &settings.environments);
+        Self::look_at(&settings.directory, &settings.environments)
+    }
+
+    /// The same, by the directory of deployments and Puppet's `environments`.
+    pub fn look_at(directory: &Path, environments: &Path) -> Self {
+        let versions = directory.join("versions");
         let absolute = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         Self {
-            content: Content::look(settings.directory.join("content")),
+            content: Content::look(directory.join("content")),
             versions: absolute(&versions).into(),
             environments: absolute(environments).into(),
         }
@@ -119,13 +123,18 @@ impl Versions {
 
     /// The live version; `None`: the environment is not there, or is none of ours.
     pub fn live(&self, environment: &EnvironmentName) -> Option<Signature> {
-        let target = fs::read_link(self.environments.join(environment.as_str())).ok()?;
+        let target = fs::read_link(self.link(environment)).ok()?;
         if target.parent()? != &*self.versions {
             return None;
         }
         let name = target.file_name()?.to_str()?;
         let signature = name.strip_prefix(environment.as_str())?.strip_prefix('_')?;
         signature.parse().ok()
+    }
+
+    /// Puppet's name for the live version.
+    pub(crate) fn link(&self, environment: &EnvironmentName) -> PathBuf {
+        self.environments.join(environment.as_str())
     }
 
     /// Builds a version beside the live one. One that is here already is left as it is.
@@ -290,7 +299,7 @@ impl Versions {
         if let Some(before) = &before {
             self.note_use(environment, before);
         }
-        let link = self.environments.join(environment.as_str());
+        let link = self.link(environment);
         let staged = tempfile::Builder::new()
             .prefix(INCOMING)
             .tempdir_in(&self.environments)
@@ -355,7 +364,7 @@ impl Versions {
             return Ok(false);
         };
         self.note_use(environment, &live);
-        let link = self.environments.join(environment.as_str());
+        let link = self.link(environment);
         fs::remove_file(&link).map_err(failed("remove", &link))?;
         sync_directory(&self.environments)?;
         Ok(true)

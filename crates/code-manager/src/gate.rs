@@ -1,0 +1,203 @@
+//! Holds a puppetserver's compiles back while another version becomes live. Main types: [`Gate`], [`Closed`].
+//!
+//! A puppetserver asks for a code id as the first thing of each compile, with a process that it waits for. While the
+//! gate is closed it is a socket that these processes connect to, and its end lets them go on. The rule that must
+//! hold: who is counted as waiting has not looked yet which version is live; nobody waits for a server that is gone.
+
+use std::fs;
+use std::io::{self, Read as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::sync::{Mutex, OwnedMutexGuard};
+
+use crate::defaults::GATE_WAIT;
+
+/// One gate for all environments: a puppetserver does not tell whose its compiles are. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Gate {
+    directory: PathBuf,
+    turn: Arc<Mutex<()>>,
+}
+
+/// The gate while it is closed; it opens when this is dropped.
+#[derive(Debug)]
+pub struct Closed {
+    path: PathBuf,
+    listener: UnixListener,
+    waiting: Vec<UnixStream>,
+    _turn: OwnedMutexGuard<()>,
+}
+
+/// Its name in the directory of deployments.
+const NAME: &str = "gate";
+/// A puppetserver runs as a user of its own.
+const MODE: u32 = 0o666;
+
+impl Gate {
+    /// In a directory of deployments.
+    pub fn new(directory: &Path) -> Self {
+        Self {
+            directory: directory.to_owned(),
+            turn: Arc::default(),
+        }
+    }
+
+    /// Closes it, as soon as nobody else has it closed.
+    pub async fn close(&self) -> io::Result<Closed> {
+        let turn = Arc::clone(&self.turn).lock_owned().await;
+        let path = self.directory.join(NAME);
+        // Nobody finds it before everybody may use it.
+        let new = self.directory.join(".gate-new");
+        match fs::remove_file(&new) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let listener = UnixListener::bind(&new)?;
+        listener.set_nonblocking(true)?;
+        fs::set_permissions(&new, fs::Permissions::from_mode(MODE))?;
+        fs::rename(&new, &path)?;
+        Ok(Closed {
+            path,
+            listener,
+            waiting: Vec::new(),
+            _turn: turn,
+        })
+    }
+}
+
+impl Closed {
+    /// How many wait before it.
+    pub fn waiting(&mut self) -> io::Result<usize> {
+        loop {
+            match self.listener.accept() {
+                Ok((stream, _)) => {
+                    stream.set_nonblocking(true)?;
+                    self.waiting.push(stream);
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        // They say nothing: whatever can be read is their end.
+        self.waiting.retain(|stream| {
+            let read = (&mut &*stream).read(&mut [0]);
+            read.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+        });
+        Ok(self.waiting.len())
+    }
+}
+
+impl Drop for Closed {
+    fn drop(&mut self) {
+        // Should it stay, it refuses whoever connects, and they go on.
+        drop(fs::remove_file(&self.path));
+    }
+}
+
+/// Comes back when the gate of a directory of deployments is open.
+pub fn pass(directory: &Path) -> io::Result<()> {
+    let mut stream = match UnixStream::connect(directory.join(NAME)) {
+        Ok(stream) => stream,
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused
+            ) =>
+        {
+            return Ok(());
+        }
+        Err(error) => return Err(error),
+    };
+    stream.set_read_timeout(Some(GATE_WAIT))?;
+    loop {
+        match stream.read(&mut [0]) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                return Err(io::Error::new(
+                    io::ErrorKind::TimedOut,
+                    "a deployment takes too long to tell the puppetserver of it",
+                ));
+            }
+            // Its end, in whatever way.
+            _ => return Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn count(closed: &mut Closed, expected: usize) {
+        // The kernel tells nobody that somebody connects to a listener that is not polled.
+        while closed.waiting().unwrap() != expected {
+            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn who_comes_while_it_is_closed_waits_and_is_counted() {
+        let directory = tempfile::tempdir().unwrap();
+        let gate = Gate::new(directory.path());
+        pass(directory.path()).unwrap();
+        let mut closed = gate.close().await.unwrap();
+        assert_eq!(closed.waiting().unwrap(), 0);
+        let passing: Vec<_> = (0..3)
+            .map(|_| {
+                let directory = directory.path().to_owned();
+                tokio::task::spawn_blocking(move || pass(&directory))
+            })
+            .collect();
+        count(&mut closed, 3).await;
+        assert!(passing.iter().all(|passing| !passing.is_finished()));
+        drop(closed);
+        for passing in passing {
+            passing.await.unwrap().unwrap();
+        }
+        pass(directory.path()).unwrap();
+    }
+
+    #[tokio::test]
+    async fn who_gives_up_is_not_counted_any_more() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut closed = Gate::new(directory.path()).close().await.unwrap();
+        let path = directory.path().join(NAME);
+        let (stays, goes) = (
+            UnixStream::connect(&path).unwrap(),
+            UnixStream::connect(&path).unwrap(),
+        );
+        assert_eq!(closed.waiting().unwrap(), 2);
+        drop(goes);
+        count(&mut closed, 1).await;
+        drop(stays);
+    }
+
+    #[tokio::test]
+    async fn one_closes_it_at_a_time() {
+        let directory = tempfile::tempdir().unwrap();
+        let gate = Gate::new(directory.path());
+        let first = gate.close().await.unwrap();
+        let second = tokio::spawn({
+            let gate = gate.clone();
+            async move { gate.close().await.unwrap() }
+        });
+        tokio::task::yield_now().await;
+        assert!(!second.is_finished());
+        drop(first);
+        let mut second = second.await.unwrap();
+        let _waits = UnixStream::connect(directory.path().join(NAME)).unwrap();
+        assert_eq!(second.waiting().unwrap(), 1);
+    }
+
+    #[test]
+    fn a_gate_that_a_killed_server_left_holds_nobody() {
+        let directory = tempfile::tempdir().unwrap();
+        drop(UnixListener::bind(directory.path().join(NAME)).unwrap());
+        assert!(directory.path().join(NAME).exists());
+        pass(directory.path()).unwrap();
+    }
+}

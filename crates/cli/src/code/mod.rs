@@ -11,6 +11,7 @@ mod history;
 mod local;
 mod pin;
 mod promote;
+mod puppetserver;
 mod rollback;
 mod shown;
 mod status;
@@ -43,6 +44,12 @@ pub enum Verb {
     Unpin(pin::One),
     /// Remove versions that nobody needs
     Gc(gc::Options),
+    /// Print the code id of what is live, as the code-id-command of a puppetserver
+    Id(puppetserver::Id),
+    /// Print a file of a version, as the code-content-command of a puppetserver
+    Content(puppetserver::Content),
+    /// Print what to configure where for a puppetserver on this machine
+    PuppetserverSetup(puppetserver::Setup),
     /// Print where requests go
     #[command(hide = true)]
     PrintConfig,
@@ -72,6 +79,9 @@ pub(crate) async fn run(verb: Verb, connection: &Connection, name: Name) -> Resu
         Verb::Pin(options) => pin::run(&options, &client()?).await,
         Verb::Unpin(options) => pin::unpin(&options, &client()?).await,
         Verb::Gc(options) => gc::run(&options, &client()?).await,
+        Verb::Id(options) => puppetserver::id(&options),
+        Verb::Content(options) => puppetserver::content(&options),
+        Verb::PuppetserverSetup(options) => puppetserver::setup(&options),
         Verb::PrintConfig => status::print_config(connection),
     }
 }

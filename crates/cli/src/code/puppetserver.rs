@@ -25,6 +25,11 @@ pub(crate) struct Place {
 
 /// `code id`.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = "Examples:
+  tutti code id production
+  tutti code id --wait production
+
+The id is of the version that the environment's link leads to. It is read from the disk; no server is asked.")]
 pub struct Id {
     /// Of what
     environment: String,
@@ -37,6 +42,11 @@ pub struct Id {
 
 /// `code content`.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = "Example:
+  tutti code content production 'urn:puppet:code-id:1:b4ed19a7ba0f72713aa68cf4481cc2292b73d424;production' modules/web/files/motd
+
+The id is what `tutti code id` printed. Versions that are not live any more are answered as long as they are kept. Only what puppetserver may give out is \
+printed: files below a module's files, tasks, scripts and lib.")]
 pub struct Content {
     /// Of what
     environment: String,
@@ -50,6 +60,10 @@ pub struct Content {
 
 /// `code puppetserver-setup`.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = "Example:
+  tutti code puppetserver-setup --certname puppet.example.com
+
+Nothing is written: it is for you to look at and to put where it belongs.")]
 pub struct Setup {
     /// The certname that this machine's Tutti server shows to the puppetserver
     #[arg(long, value_name = "CERTNAME")]

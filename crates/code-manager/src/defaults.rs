@@ -67,7 +67,10 @@ pub const LOCK_LOOK: Duration = Duration::from_millis(200);
 /// Puppetfiles remembered, some 50 KB each: 25 MB at the most. Then all are forgotten.
 pub const PUPPETFILES: usize = 512;
 
-/// Environments that a server works on at once: Code Manager's `deploy_pool_size` is 2, since each of its
+/// Trees that are shared before those are forgotten that nobody works with any more: 100 bytes each.
+pub const TREES: usize = 4_096;
+
+/// Environments that are worked on at once: Code Manager's `deploy_pool_size` is 2, since each of its
 /// has a copy of everything; here they share all, and [`FETCHES`] bounds the network.
 /// One that waits for plans takes a place, too.
 pub const DEPLOYS_AT_ONCE: usize = 16;

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use deploy::EnvironmentName;
 use puppetfile::Puppetfile;
+use tokio::sync::OnceCell;
 
 use crate::archive::Archives;
 use crate::content::{Content, ContentError, TreePath, failed};
@@ -42,8 +43,11 @@ struct Shared {
     trees: Trees,
     versions: Versions,
     /// Those that were read, by commits and names: a commit's file never changes.
-    puppetfiles: Mutex<HashMap<(Commit, String), Arc<Puppetfile>>>,
+    puppetfiles: Mutex<HashMap<(Commit, String), Read>>,
 }
+
+/// A Puppetfile; `None`: the branch has none. Environments of one commit share it.
+type Read = Arc<OnceCell<Option<Arc<Puppetfile>>>>;
 
 /// A version that is ready.
 #[derive(Clone, Debug)]
@@ -97,6 +101,11 @@ impl Deployer {
                 puppetfiles: Mutex::default(),
             }),
         })
+    }
+
+    /// How many environments are to be worked on at once.
+    pub fn at_once(&self) -> usize {
+        self.shared.settings.at_once
     }
 
     /// Begins a look at all sources.
@@ -281,7 +290,7 @@ impl Deployer {
         };
         let trees = self.shared.trees.all(wanted).await?;
         let control = trees.get(CONTROL).ok_or(DeployError::Broken)?;
-        let control = &control.manifest;
+        let control = control.manifest().ok_or(DeployError::Broken)?;
         let mut parts = Vec::with_capacity(lock.modules.len());
         for module in &lock.modules {
             match (&module.origin, trees.get(&module.directory)) {
@@ -296,7 +305,7 @@ impl Deployer {
                 }
                 (_, Some(tree)) => parts.push(Part {
                     directory: module.directory.clone(),
-                    manifest: &tree.manifest,
+                    manifest: tree.manifest().ok_or(DeployError::Broken)?,
                     exclude_spec: module.exclude_spec,
                 }),
                 (_, None) => return Err(DeployError::Broken),
@@ -315,23 +324,30 @@ impl Deployer {
 
     /// The Puppetfile of a branch; `None`: it has none.
     async fn puppetfile(&self, found: &Found) -> Result<Option<Arc<Puppetfile>>, DeployError> {
-        let name = found.source.puppetfile.clone();
-        let key = (found.commit.clone(), name.clone());
-        let known = {
+        let key = (found.commit.clone(), found.source.puppetfile.clone());
+        let read = {
             let puppetfiles = self.shared.puppetfiles.lock();
-            puppetfiles
-                .unwrap_or_else(PoisonError::into_inner)
-                .get(&key)
-                .cloned()
+            let mut puppetfiles = puppetfiles.unwrap_or_else(PoisonError::into_inner);
+            if puppetfiles.len() >= PUPPETFILES {
+                puppetfiles.clear();
+            }
+            Arc::clone(puppetfiles.entry(key).or_default())
         };
-        if known.is_some() {
-            return Ok(known);
-        }
+        let read = read.get_or_try_init(|| self.read_puppetfile(found));
+        Ok(read.await?.clone())
+    }
+
+    async fn read_puppetfile(&self, found: &Found) -> Result<Option<Arc<Puppetfile>>, DeployError> {
+        let name = found.source.puppetfile.clone();
         let mirror = self.shared.mirrors.mirror(&found.source.remote)?;
         let read = || {
             let (git, file) = (self.shared.mirrors.git().clone(), name.clone());
             let (mirror, commit) = (Arc::clone(&mirror), found.commit.clone());
-            blocking(move || Ok(read_file(&git, &mirror, &commit, &file)?))
+            let trees = self.shared.trees.clone();
+            blocking(move || match trees.file(&mirror, &commit, &file) {
+                Some(bytes) => Ok(Some(bytes)),
+                None => Ok(read_file(&git, &mirror, &commit, &file)?),
+            })
         };
         let bytes = match read().await {
             Err(DeployError::Tree(error)) if error.is_of_the_copy() => {
@@ -352,17 +368,7 @@ impl Deployer {
             branch: found.branch.clone(),
             mistakes,
         })?;
-        let parsed = Arc::new(parsed);
-        let mut puppetfiles = self
-            .shared
-            .puppetfiles
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if puppetfiles.len() >= PUPPETFILES {
-            puppetfiles.clear();
-        }
-        puppetfiles.insert(key, Arc::clone(&parsed));
-        Ok(Some(parsed))
+        Ok(Some(Arc::new(parsed)))
     }
 }
 

@@ -26,12 +26,23 @@ pub struct Round {
     mirrors: Mirrors,
     archives: Archives,
     asked: Mutex<HashMap<String, Asked>>,
-    /// The newest releases, by Forges and modules.
-    latest: Mutex<HashMap<(String, String), Latest>>,
+    /// What Forges said, and checksums of archives, by what was asked for.
+    answers: Mutex<HashMap<Question, Answer>>,
 }
 
-/// What a Forge answered.
-type Latest = Arc<OnceCell<Result<String, Arc<ArchiveError>>>>;
+/// What is asked for once in a round.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Question {
+    /// The newest release of a module.
+    Latest { forge: String, module: String },
+    /// The checksum of a release.
+    Release { forge: String, slug: String },
+    /// The checksum of an archive.
+    Archive { location: String },
+}
+
+/// What was answered.
+type Answer = Arc<OnceCell<Result<String, Arc<ArchiveError>>>>;
 
 /// What an environment is resolved with.
 #[derive(Debug, Clone, Copy)]
@@ -99,10 +110,10 @@ pub enum ModuleError {
     /// A source's filter.
     #[error(transparent)]
     Filter(#[from] FilterError),
-    /// Its archive.
+    /// The address of its Forge.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
-    /// Its Forge, which was asked for another environment too.
+    /// Its Forge or archive, which was asked for another environment too.
     #[error("{0}")]
     AskedForge(Arc<ArchiveError>),
     /// A source of another kind.
@@ -119,7 +130,7 @@ impl Round {
             mirrors,
             archives,
             asked: Mutex::default(),
-            latest: Mutex::default(),
+            answers: Mutex::default(),
         }
     }
 
@@ -225,10 +236,16 @@ impl Round {
             Source::Forge(version) => self.release(module, version, wish).await,
             Source::Svn { .. } => Err(ModuleError::Unsupported("Subversion")),
             Source::Tarball { location, sha256 } => {
-                let sha256 = self.archives.archive(location, sha256.as_deref());
+                let question = Question::Archive {
+                    location: location.clone(),
+                };
+                let sha256 = match sha256 {
+                    Some(sha256) => sha256.clone(),
+                    None => Box::pin(self.once(question, self.archives.archive(location))).await?,
+                };
                 Ok(Origin::Tarball {
                     source: crate::git::shown(location),
-                    sha256: sha256.await?,
+                    sha256,
                 })
             }
         }
@@ -255,23 +272,38 @@ impl Round {
             module: name,
             version,
         };
+        let question = Question::Release {
+            forge: forge.shown(),
+            slug: slug.to_string(),
+        };
+        let sha256 = Box::pin(self.once(question, self.archives.release(&forge, &slug)));
         Ok(Origin::Forge {
-            sha256: self.archives.release(&forge, &slug).await?,
+            sha256: sha256.await?,
             forge: forge.shown(),
             version: slug.version,
         })
     }
 
     async fn latest(&self, forge: &Forge, module: &str) -> Result<String, ModuleError> {
-        let asked = {
-            let mut all = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
-            let key = (forge.shown(), module.to_owned());
-            Arc::clone(all.entry(key).or_default())
+        let question = Question::Latest {
+            forge: forge.shown(),
+            module: module.to_owned(),
         };
-        let answer = asked.get_or_init(|| async {
-            let latest = self.archives.latest(forge, module).await;
-            latest.map_err(Arc::new)
-        });
+        Box::pin(self.once(question, self.archives.latest(forge, module))).await
+    }
+
+    /// Asks, unless it was asked in this round.
+    async fn once(
+        &self,
+        question: Question,
+        ask: impl Future<Output = Result<String, ArchiveError>>,
+    ) -> Result<String, ModuleError> {
+        let asked = {
+            let answers = self.answers.lock();
+            let mut answers = answers.unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(answers.entry(question).or_default())
+        };
+        let answer = asked.get_or_init(|| async { ask.await.map_err(Arc::new) });
         answer.await.clone().map_err(ModuleError::AskedForge)
     }
 

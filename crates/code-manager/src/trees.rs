@@ -4,13 +4,15 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use puppetfile::{Mod, Puppetfile, Source};
+use tokio::sync::OnceCell;
 use tokio::task::JoinSet;
 
 use crate::archive::{ArchiveError, Archives, Slug, Taken, read_note, write_note};
-use crate::content::{Content, ContentError, Manifest, TreeId};
+use crate::content::{Content, ContentError, ContentHash, Entry, Manifest, TreeId};
+use crate::defaults::TREES;
 use crate::error::DeployError;
 use crate::git::{Commit, Mirror, Mirrors, TreeError, take_in};
 use crate::lock::{Lock, LockedModule, Origin};
@@ -25,16 +27,19 @@ pub(crate) struct Trees {
     mirrors: Mirrors,
     archives: Archives,
     content: Content,
+    shared: Shared,
 }
+
+/// Trees that somebody takes in or works with, by what they are of: environments share most of theirs.
+type Shared = Arc<Mutex<HashMap<String, Weak<OnceCell<Taken>>>>>;
 
 /// A tree of a version.
 #[derive(Clone, Debug)]
 pub(crate) struct Tree {
     /// Whose it is.
     name: String,
-    pub(crate) manifest: Manifest,
-    /// What of its archive is not in it.
-    skipped: Vec<String>,
+    /// It is known to others as long as this lives.
+    taken: Arc<OnceCell<Taken>>,
 }
 
 /// What a version is to be made of.
@@ -75,11 +80,17 @@ type Taking = JoinSet<(String, String, Result<Tree, TakeError>)>;
 // === impl Tree ===
 
 impl Tree {
+    /// What it holds; `None`: it was never taken in, which cannot be.
+    pub(crate) fn manifest(&self) -> Option<&Manifest> {
+        self.taken.get().map(|taken| &taken.manifest)
+    }
+
     /// What is not in it, for people.
     pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
         let name = &self.name;
         let note = move |path| format!("{name}: {path} of its archive is left out");
-        self.skipped.iter().map(note)
+        let taken = self.taken.get().into_iter();
+        taken.flat_map(|taken| taken.skipped.iter()).map(note)
     }
 }
 
@@ -91,6 +102,7 @@ impl Trees {
             mirrors: mirrors.clone(),
             archives: archives.clone(),
             content: content.clone(),
+            shared: Shared::default(),
         }
     }
 
@@ -154,15 +166,17 @@ impl Trees {
                     version: version.clone(),
                 };
                 let (archives, sha256) = (self.archives.clone(), sha256.clone());
-                take_archive(taking, module, async move {
-                    archives.release_tree(&forge?, &slug, &sha256).await
+                let of = format!("release {sha256}");
+                self.share(taking, directory, name, of, async move {
+                    Ok(archives.release_tree(&forge?, &slug, &sha256).await?)
                 });
             }
             (Origin::Tarball { sha256, .. }, Source::Tarball { location, .. }) => {
                 let (archives, sha256) = (self.archives.clone(), sha256.clone());
                 let location = location.clone();
-                take_archive(taking, module, async move {
-                    archives.archive_tree(&location, &sha256).await
+                let of = format!("archive {sha256}");
+                self.share(taking, directory, name, of, async move {
+                    Ok(archives.archive_tree(&location, &sha256).await?)
                 });
             }
             (Origin::Local, _) => {}
@@ -179,17 +193,50 @@ impl Trees {
         mirror: Arc<Mirror>,
         commit: &Commit,
     ) {
-        let trees = self.clone();
-        let (directory, name, commit) = (directory.to_owned(), name.to_owned(), commit.clone());
-        taking.spawn(async move {
-            let manifest = trees.tree_here(&mirror, &commit).await;
-            let tree = manifest.map(|manifest| Tree {
-                name: name.clone(),
-                manifest,
+        let (trees, commit) = (self.clone(), commit.clone());
+        let of = note(&mirror, &commit).display().to_string();
+        self.share(taking, directory, name, of, async move {
+            Ok(Taken {
+                manifest: trees.tree_here(&mirror, &commit).await?,
                 skipped: Vec::new(),
-            });
+            })
+        });
+    }
+
+    /// Takes a tree in, unless somebody else does or did it who still works with it.
+    fn share(
+        &self,
+        taking: &mut Taking,
+        directory: &str,
+        name: &str,
+        of: String,
+        take: impl Future<Output = Result<Taken, TakeError>> + Send + 'static,
+    ) {
+        let (directory, name) = (directory.to_owned(), name.to_owned());
+        let taken = self.shared_of(of);
+        taking.spawn(async move {
+            let tree = match taken.get_or_try_init(|| take).await {
+                Ok(_) => Ok(Tree {
+                    name: name.clone(),
+                    taken,
+                }),
+                Err(error) => Err(error),
+            };
             (directory, name, tree)
         });
+    }
+
+    fn shared_of(&self, of: String) -> Arc<OnceCell<Taken>> {
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(taken) = shared.get(&of).and_then(Weak::upgrade) {
+            return taken;
+        }
+        if shared.len() >= TREES {
+            shared.retain(|_, taken| taken.strong_count() > 0);
+        }
+        let taken = Arc::default();
+        shared.insert(of, Arc::downgrade(&taken));
+        taken
     }
 
     /// The tree of a commit. A copy of the repository that cannot be read is made anew, once.
@@ -216,9 +263,7 @@ impl Trees {
     fn tree(&self, mirror: &Mirror, commit: &Commit) -> Result<Manifest, TakeError> {
         let content = &self.content;
         let note = note(mirror, commit);
-        let known: Option<TreeId> = read_note(&note).and_then(|text| text.parse().ok());
-        if let Some(id) = known
-            && let Some(manifest) = content.tree(id)?
+        if let Some(manifest) = self.noted(mirror, commit)?
             && content.is_whole(&manifest)
         {
             return Ok(manifest);
@@ -230,29 +275,29 @@ impl Trees {
         write_note(content, &note, &id.to_string());
         Ok(manifest)
     }
+
+    /// The tree of a commit that was taken in before. Its files may be gone.
+    fn noted(&self, mirror: &Mirror, commit: &Commit) -> Result<Option<Manifest>, ContentError> {
+        let known = read_note(&note(mirror, commit)).and_then(|text| text.parse::<TreeId>().ok());
+        known.map_or(Ok(None), |id| self.content.tree(id))
+    }
+
+    /// One file of a commit, without asking git; `None`: it must be asked. May block.
+    pub(crate) fn file(&self, mirror: &Mirror, commit: &Commit, path: &str) -> Option<Vec<u8>> {
+        let manifest = self.noted(mirror, commit).ok()??;
+        let Entry::File {
+            sha256, executable, ..
+        } = manifest.get(path.as_bytes())?
+        else {
+            return None;
+        };
+        let bytes = self.content.read(*sha256, *executable).ok()?;
+        (ContentHash::of(&bytes) == *sha256).then_some(bytes)
+    }
 }
 
 /// Where it is noted which tree a commit is.
 fn note(mirror: &Mirror, commit: &Commit) -> PathBuf {
     let directory = mirror.directory().with_extension("trees");
     directory.join(commit.as_str())
-}
-
-fn take_archive(
-    taking: &mut Taking,
-    module: &LockedModule,
-    taken: impl Future<Output = Result<Taken, ArchiveError>> + Send + 'static,
-) {
-    let (directory, name) = (module.directory.clone(), module.name.clone());
-    taking.spawn(async move {
-        let tree = match taken.await {
-            Ok(taken) => Ok(Tree {
-                name: name.clone(),
-                manifest: taken.manifest,
-                skipped: taken.skipped,
-            }),
-            Err(error) => Err(error.into()),
-        };
-        (directory, name, tree)
-    });
 }

@@ -199,15 +199,8 @@ impl Archives {
         }
     }
 
-    /// The SHA-256 of an archive at an address: the one that is named, or the one that it once had.
-    pub(crate) async fn archive(
-        &self,
-        location: &str,
-        sha256: Option<&str>,
-    ) -> Result<String, ArchiveError> {
-        if let Some(sha256) = sha256 {
-            return Ok(sha256.to_owned());
-        }
+    /// The SHA-256 that an archive at an address once had.
+    pub(crate) async fn archive(&self, location: &str) -> Result<String, ArchiveError> {
         let note = self.note("locations", location, &None);
         if let Some(sha256) = read_note(&note) {
             return Ok(sha256);

@@ -57,12 +57,16 @@ impl Content {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(source) => return Err(failed("remove", &incoming)(source)),
         }
-        for directory in [content.objects(), content.trees(), incoming] {
-            make_directory(&directory)?;
+        make_directory(&incoming)?;
+        // The last one of them is made last.
+        if content.trees().is_dir() {
+            return Ok(content);
         }
         for first in 0..=u8::MAX {
             make_directory(&content.objects().join(format!("{first:02x}")))?;
         }
+        sync(&root)?;
+        make_directory(&content.trees())?;
         sync(&root)?;
         Ok(content)
     }

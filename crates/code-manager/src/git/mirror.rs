@@ -44,6 +44,12 @@ pub struct Mirror {
     refs: tokio::sync::Mutex<Option<Arc<Refs>>>,
 }
 
+/// What a bare repository has in its `HEAD`.
+const HEAD: &str = "ref: refs/heads/main\n";
+
+/// What a bare repository has in its `config`.
+const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n";
+
 /// All branches and tags.
 const ALL: &[&str] = &["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
 
@@ -81,16 +87,15 @@ impl Mirrors {
     /// Asks the repository what it has, and fetches it if that changed.
     pub async fn refresh(&self, mirror: &Mirror) -> Result<Arc<Refs>, GitError> {
         let mut known = mirror.refs.lock().await;
-        let arguments = ["--heads", "--tags", "--", mirror.remote.as_str()];
-        let listed = {
-            let _place = self.place().await;
-            self.list(mirror, &arguments).await?
-        };
-        if known.is_none() && mirror.directory.is_dir() {
-            *known = self.own(mirror).await.ok().map(Arc::new);
-        }
-        if let Some(known) = known.as_ref().filter(|known| ***known == listed) {
-            return Ok(Arc::clone(known));
+        // What is not here yet is fetched anyhow.
+        if mirror.directory.is_dir() {
+            let listed = self.list(mirror).await?;
+            if known.is_none() {
+                *known = self.own(mirror).await.ok().map(Arc::new);
+            }
+            if let Some(known) = known.as_ref().filter(|known| ***known == listed) {
+                return Ok(Arc::clone(known));
+            }
         }
         let refs = Arc::new(self.update(mirror).await?);
         *known = Some(Arc::clone(&refs));
@@ -174,28 +179,36 @@ impl Mirrors {
             Ok(()) => self.own(mirror).await,
             Err(error) => Err(error),
         };
-        match updated {
+        let refs = match updated {
             Err(GitError::Failed { .. }) if self.is_damaged(mirror).await => {
                 self.clone_anew(mirror).await?;
                 self.own(mirror).await
             }
             updated => updated,
-        }
+        }?;
+        mirror.note(&refs);
+        Ok(refs)
     }
 
     async fn fetch(&self, mirror: &Mirror, what: &[&str]) -> Result<(), GitError> {
         let own = &mirror.directory;
-        if !own.is_dir() {
-            let fresh = self.init(mirror).await?;
-            // Only a whole repository gets the name.
-            std::fs::rename(&fresh, own).map_err(directory(own))?;
+        if own.is_dir() {
+            return self.fetch_into(own, mirror, what).await;
         }
-        self.fetch_into(own, mirror, what).await
+        // Only a whole repository gets the name.
+        let fresh = self.init(mirror)?;
+        let fetched = self.fetch_into(&fresh, mirror, what).await;
+        if fetched.is_err() {
+            remove(&fresh)?;
+        }
+        fetched?;
+        std::fs::rename(&fresh, own).map_err(directory(own))
     }
 
     async fn fetch_into(&self, own: &Path, mirror: &Mirror, what: &[&str]) -> Result<(), GitError> {
         let _place = self.place().await;
         clear(own).map_err(directory(own))?;
+        mirror.forget()?;
         let mut arguments = vec![
             "--quiet",
             "--force",
@@ -207,30 +220,33 @@ impl Mirrors {
             mirror.remote.as_str(),
         ];
         arguments.extend_from_slice(what);
-        self.write(Some(own), "fetch", mirror, &arguments).await
+        self.write(own, "fetch", mirror, &arguments).await
     }
 
-    /// An empty repository beside the copy's place.
-    async fn init(&self, mirror: &Mirror) -> Result<PathBuf, GitError> {
-        make(&self.shared.directory)?;
+    /// An empty repository beside the copy's place, as `git init --bare` makes it.
+    fn init(&self, mirror: &Mirror) -> Result<PathBuf, GitError> {
         let fresh = mirror.directory.with_extension("new");
         remove(&fresh)?;
-        let path = fresh.to_string_lossy();
-        let arguments = ["--quiet", "--bare", "--template=", &path];
-        self.write(None, "init", mirror, &arguments).await?;
+        for part in ["objects/info", "objects/pack", "refs/heads", "refs/tags"] {
+            make(&fresh.join(part))?;
+        }
+        for (name, text) in [("HEAD", HEAD), ("config", CONFIG)] {
+            let path = fresh.join(name);
+            std::fs::write(&path, text).map_err(directory(&path))?;
+        }
         Ok(fresh)
     }
 
     /// Runs git where it writes: if we are killed, it keeps the lock of the directory.
     async fn write(
         &self,
-        directory: Option<&Path>,
+        directory: &Path,
         verb: &'static str,
         mirror: &Mirror,
         arguments: &[&str],
     ) -> Result<(), GitError> {
         let call = Call {
-            directory,
+            directory: Some(directory),
             verb,
             arguments,
             remote: &mirror.remote,
@@ -259,7 +275,7 @@ impl Mirrors {
     async fn clone_anew(&self, mirror: &Mirror) -> Result<(), GitError> {
         let own = &mirror.directory;
         tracing::warn!(path = %own.display(), "a damaged copy of a repository is made anew");
-        let fresh = self.init(mirror).await?;
+        let fresh = self.init(mirror)?;
         self.fetch_into(&fresh, mirror, ALL).await?;
         if own.exists() {
             let exchanged = rustix::fs::renameat_with(CWD, &fresh, CWD, own, RenameFlags::EXCHANGE);
@@ -269,32 +285,43 @@ impl Mirrors {
         std::fs::rename(&fresh, own).map_err(directory(own))
     }
 
-    /// What the copy itself has.
+    /// What the copy itself has: as it was noted, or as git says.
     async fn own(&self, mirror: &Mirror) -> Result<Refs, GitError> {
-        let path = mirror.directory.to_string_lossy();
-        self.list(mirror, &["--heads", "--tags", "--", &path]).await
+        if let Some(refs) = mirror.noted() {
+            return Ok(refs);
+        }
+        let call = Call {
+            directory: Some(&mirror.directory),
+            verb: "show-ref",
+            arguments: &["--heads", "--tags", "--dereference"],
+            remote: &mirror.remote,
+            limit: LIST_TIMEOUT,
+            most_bytes: REFS_BYTES,
+            stdin: Stdio::null(),
+        };
+        match self.shared.git.run(call).await {
+            // So it says that there are none.
+            Err(GitError::Failed {
+                status, message, ..
+            }) if status.code() == Some(1) && message.is_empty() => Ok(Refs::default()),
+            printed => read(&printed?, "show-ref", mirror),
+        }
     }
 
-    async fn list(&self, mirror: &Mirror, arguments: &[&str]) -> Result<Refs, GitError> {
+    /// What the repository has.
+    async fn list(&self, mirror: &Mirror) -> Result<Refs, GitError> {
+        let _place = self.place().await;
         let call = Call {
             directory: None,
             verb: "ls-remote",
-            arguments,
+            arguments: &["--heads", "--tags", "--", mirror.remote.as_str()],
             remote: &mirror.remote,
             limit: LIST_TIMEOUT,
             most_bytes: REFS_BYTES,
             stdin: Stdio::null(),
         };
         let printed = self.shared.git.run(call).await?;
-        Refs::parse(&printed).map_err(|error| match error {
-            RefsError::Unexpected => GitError::Unexpected {
-                verb: "ls-remote",
-                remote: mirror.shown(),
-            },
-            RefsError::TooMany => GitError::Refs {
-                remote: mirror.shown(),
-            },
-        })
+        read(&printed, "ls-remote", mirror)
     }
 
     async fn place(&self) -> Option<tokio::sync::SemaphorePermit<'_>> {
@@ -319,6 +346,19 @@ impl Mirror {
     pub fn directory(&self) -> &Path {
         &self.directory
     }
+}
+
+/// Branches and tags as git printed them.
+fn read(printed: &[u8], verb: &'static str, mirror: &Mirror) -> Result<Refs, GitError> {
+    Refs::parse(printed).map_err(|error| match error {
+        RefsError::Unexpected => GitError::Unexpected {
+            verb,
+            remote: mirror.shown(),
+        },
+        RefsError::TooMany => GitError::Refs {
+            remote: mirror.shown(),
+        },
+    })
 }
 
 /// A name that no other address has, for people to find too.

@@ -6,6 +6,7 @@
 
 mod leftovers;
 mod mirror;
+mod noted;
 mod program;
 mod refs;
 mod tree;

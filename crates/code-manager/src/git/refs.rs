@@ -99,6 +99,16 @@ impl Refs {
         Ok(refs)
     }
 
+    /// What [`Refs::parse`] reads as the same.
+    pub(crate) fn encode(&self) -> String {
+        let heads = self.branches.iter().map(|it| ("heads", it));
+        let tags = self.tags.iter().map(|it| ("tags", it));
+        let lines = heads.chain(tags);
+        lines
+            .map(|(kind, (name, commit))| format!("{commit} refs/{kind}/{name}\n"))
+            .collect()
+    }
+
     /// The branches, by name.
     pub fn branches(&self) -> impl Iterator<Item = (&str, &Commit)> {
         self.branches
@@ -143,6 +153,7 @@ mod tests {
         assert_eq!(refs.branch("main").unwrap().as_str(), one);
         assert_eq!(refs.tag("v1").unwrap().as_str(), other);
         assert_eq!(refs.branches().count(), 1);
+        assert_eq!(Refs::parse(refs.encode().as_bytes()), Ok(refs));
         let unexpected = Err(RefsError::Unexpected);
         assert_eq!(Refs::parse(b"garbage\n"), unexpected);
         assert_eq!(Refs::parse(b"xyz\trefs/heads/main\n"), unexpected);

@@ -19,7 +19,7 @@ use super::perform::{Performed, Tools, perform};
 use super::queue::{Queue, Work};
 use super::record::{Action, By, Deployment, State};
 use super::{SubmitError, Submitted};
-use crate::defaults::{DEPLOYS_AT_ONCE, DEPLOYS_WAITING, DRAIN};
+use crate::defaults::{DEPLOYS_WAITING, DRAIN};
 use crate::gc::{Collected, collect};
 use crate::resolve::Round;
 
@@ -56,9 +56,10 @@ struct Done {
 
 impl Actor {
     pub(super) fn new(tools: Tools, open: Vec<CodeDeployRow>) -> Self {
+        let queue = Queue::new(tools.deployer.at_once(), DEPLOYS_WAITING);
         let mut actor = Self {
             tools,
-            queue: Queue::new(DEPLOYS_AT_ONCE, DEPLOYS_WAITING),
+            queue,
             round: None,
             asked: HashMap::new(),
             waiting: HashMap::new(),

@@ -10,6 +10,7 @@ use std::sync::Arc;
 pub use r10k::{R10k, R10kError};
 use secrecy::SecretString;
 
+use crate::defaults::DEPLOYS_AT_ONCE;
 use crate::source::Source;
 use crate::types::GenerateTypes;
 
@@ -32,6 +33,8 @@ pub struct Settings {
     pub forge: ForgeSettings,
     /// Where other tools write environments that are to be published; they are in `environments` below.
     pub staging: Option<PathBuf>,
+    /// Environments that are worked on at once.
+    pub at_once: usize,
     /// For archives, and the Forge if it has no other; `None`: as the environment says.
     pub proxy: Option<String>,
 }
@@ -72,6 +75,7 @@ impl Settings {
             generate_types: None,
             forge: ForgeSettings::default(),
             staging: None,
+            at_once: DEPLOYS_AT_ONCE,
             proxy: None,
         }
     }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use psych::{Mapping, Node, Options, Value};
 
 use super::Settings;
+use crate::defaults::DEPLOYS_AT_ONCE;
 use crate::git::Git;
 use crate::source::{InvalidBranches, Source};
 use crate::types::GenerateTypes;
@@ -47,7 +48,7 @@ const OPTIONS: Options = Options {
 };
 
 /// Keys that change how r10k works, not what it brings.
-const NO_MATTER: &[&str] = &["cachedir", "pool_size", "logging"];
+const NO_MATTER: &[&str] = &["cachedir", "logging"];
 
 // === impl R10k ===
 
@@ -68,6 +69,7 @@ impl R10k {
                 "deploy" => r10k.deploy(value)?,
                 "proxy" => r10k.settings.proxy = Some(text_of(value)?),
                 "forge" => r10k.forge(value)?,
+                "pool_size" => r10k.settings.at_once = pool_size(value)?,
                 key if NO_MATTER.contains(&key) => {}
                 "postrun" => r10k.ignored.push(key),
                 _ => return Err(wrong(value.line, format!("r10k has no setting {key}"))),
@@ -240,6 +242,16 @@ fn flag(node: &Node) -> Result<bool, R10kError> {
     }
 }
 
+/// Threads to r10k, environments here.
+fn pool_size(node: &Node) -> Result<usize, R10kError> {
+    let size = match node.value {
+        Value::Integer(size) if size >= 1 => usize::try_from(size).ok(),
+        _ => None,
+    };
+    let size = size.ok_or_else(|| wrong(node.line, "pool_size is a number from 1 on"))?;
+    Ok(size.min(DEPLOYS_AT_ONCE))
+}
+
 /// `true` is the source's own name.
 fn prefix(name: &str, node: &Node) -> Result<Option<String>, R10kError> {
     match node.value {
@@ -299,6 +311,7 @@ forge:
   baseurl: https://forge.example.com
   authorization_token: Bearer secret
 proxy: http://proxy:3128
+pool_size: 3
 postrun: ['/bin/true']
 ",
         )
@@ -320,6 +333,7 @@ postrun: ['/bin/true']
         let types = settings.generate_types.unwrap();
         assert_eq!(types.puppet, PathBuf::from("/usr/bin/puppet"));
         assert_eq!(types.conf, GenerateTypes::default().conf);
+        assert_eq!(settings.at_once, 3);
         assert_eq!(read.ignored, ["postrun"]);
     }
 
@@ -343,6 +357,7 @@ postrun: ['/bin/true']
                 "filter_commands is not supported",
             ),
             ("sauces: {}", "no setting sauces"),
+            ("pool_size: 0", "line 1: pool_size is a number"),
             (
                 "sources:\n  a: {remote: u, basedir: /x}\n  b: {remote: u, basedir: /y}",
                 "the same basedir",

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use code_manager::source::{Environments, Found};
 use code_manager::{Built, Deployer, Round};
+use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
 use super::settings::chain;
@@ -36,17 +37,12 @@ pub(in crate::code) async fn run(options: &Options) -> Result<u8, Failure> {
         anstream::eprintln!("{} {refused}", terminal::warn("warning:"));
     }
     let mut all = Vec::new();
-    for (name, found) in wanted(options, &environments) {
-        let began = Instant::now();
-        let outcome = match found {
-            Some(found) => deploy(options, &deployer, found, &round).await,
-            None => Err("no branch of any source has this name".to_owned()),
-        };
-        let ended = Ended {
-            environment: name,
-            outcome,
-            seconds: began.elapsed().as_secs_f64(),
-        };
+    let (tools, at_once) = (&deployer, deployer.at_once());
+    let each = wanted(options, &environments).into_iter();
+    let each = each.map(|(name, found)| one(options, tools, &round, name, found));
+    // Many at once, and told in their order.
+    let mut ended = stream::iter(each).buffered(at_once);
+    while let Some(ended) = ended.next().await {
         if options.format == Format::Human {
             ended.print(options.dry_run);
         }
@@ -94,6 +90,25 @@ fn wanted<'f>(
         .iter()
         .map(|name| (name.clone(), by_name(name)))
         .collect()
+}
+
+async fn one(
+    options: &Options,
+    deployer: &Deployer,
+    round: &Round,
+    environment: String,
+    found: Option<&Found>,
+) -> Ended {
+    let began = Instant::now();
+    let outcome = match found {
+        Some(found) => deploy(options, deployer, found, round).await,
+        None => Err("no branch of any source has this name".to_owned()),
+    };
+    Ended {
+        environment,
+        outcome,
+        seconds: began.elapsed().as_secs_f64(),
+    }
 }
 
 async fn deploy(

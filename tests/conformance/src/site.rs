@@ -63,6 +63,7 @@ impl Site {
         let with_both = PuppetserverOptions {
             puppetdb: Some(puppetdb.url()),
             external_nodes: Some(enc.program()),
+            ..PuppetserverOptions::default()
         };
         let puppetserver = Puppetserver::start(&installation, &with_both);
         let (puppetserver, ()) = tokio::try_join!(puppetserver, puppetdb.resume())?;

@@ -288,6 +288,15 @@ impl Installation {
 
     /// A certificate of the installation's CA, good for localhost, and its key.
     pub fn certificate(&self, certname: &str) -> Result<(PathBuf, PathBuf)> {
+        self.certificate_with(certname, &["localhost", "127.0.0.1"])
+    }
+
+    /// One that is good for nothing but its name.
+    pub fn client_certificate(&self, certname: &str) -> Result<(PathBuf, PathBuf)> {
+        self.certificate_with(certname, &[])
+    }
+
+    fn certificate_with(&self, certname: &str, names: &[&str]) -> Result<(PathBuf, PathBuf)> {
         let home = self.root().join("certificates");
         std::fs::create_dir_all(&home)?;
         let (cert, key) = (
@@ -297,7 +306,10 @@ impl Installation {
         if !cert.exists() {
             let ca = CertificateAuthority::open(&self.ca_dir())?;
             let options = GenerateOptions {
-                alt_names: vec!["localhost".parse()?, "127.0.0.1".parse()?],
+                alt_names: names
+                    .iter()
+                    .map(|it| it.parse())
+                    .collect::<Result<_, _>>()?,
                 ..GenerateOptions::default()
             };
             let made = ca.generate(certname, &options)?;

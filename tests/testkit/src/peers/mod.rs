@@ -22,6 +22,6 @@ pub mod sshd;
 
 pub use self::puppet_agent::PuppetAgent;
 pub use self::puppetdb::PuppetDb;
-pub use self::puppetserver::{Puppetserver, PuppetserverOptions};
+pub use self::puppetserver::{Puppetserver, PuppetserverOptions, Versioned};
 pub use self::slapd::Slapd;
 pub use self::sshd::Sshd;

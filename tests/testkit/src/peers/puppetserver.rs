@@ -22,7 +22,23 @@ pub struct PuppetserverOptions {
     pub puppetdb: Option<String>,
     /// An executable that is asked for each node's classes and environment.
     pub external_nodes: Option<PathBuf>,
+    /// Its code is of versions.
+    pub versioned: Option<Versioned>,
 }
+
+/// Code of versions, and who switches them.
+#[derive(Clone, Debug)]
+pub struct Versioned {
+    /// Is asked for code ids.
+    pub code_id: PathBuf,
+    /// Is asked for files.
+    pub code_content: PathBuf,
+    /// Who may tell it to forget environments.
+    pub certname: String,
+}
+
+/// So that one compile goes on while another begins.
+const INSTANCES_VERSIONED: u8 = 2;
 
 /// A running puppetserver.
 #[derive(Debug)]
@@ -37,14 +53,20 @@ pub struct Puppetserver {
 impl Puppetserver {
     /// Starts one, with the certificate `puppet.test`.
     pub async fn start(installation: &Installation, options: &PuppetserverOptions) -> Result<Self> {
+        let mut server = Self::new(installation, options)?;
+        server.resume().await?;
+        Ok(server)
+    }
+
+    /// The same, not started yet.
+    pub fn new(installation: &Installation, options: &PuppetserverOptions) -> Result<Self> {
         let home = installation.root().join("puppetserver");
-        let mut server = Self {
+        let server = Self {
             service: None,
             home,
             port: free_port()?,
         };
         server.lay_out(installation, options)?;
-        server.resume().await?;
         Ok(server)
     }
 
@@ -95,17 +117,26 @@ impl Puppetserver {
             std::fs::create_dir_all(self.home.join(directory))?;
         }
         installation.ssl_dir("puppet.test", &self.home.join("ssl"))?;
-        self.services()?;
-        self.settings(installation)?;
+        self.services(options)?;
+        self.settings(installation, options)?;
         self.puppet_conf(installation, options)
     }
 
     /// The services of the package, but for the CA.
-    fn services(&self) -> Result<()> {
+    fn services(&self, options: &PuppetserverOptions) -> Result<()> {
         let shipped = Path::new(SHIPPED);
         let (conf, services) = (self.home.join("conf.d"), self.home.join("services.d"));
-        std::fs::copy(shipped.join("conf.d/auth.conf"), conf.join("auth.conf"))
+        let mut rules = std::fs::read_to_string(shipped.join("conf.d/auth.conf"))
             .context("puppetserver is not installed")?;
+        if let Some(versioned) = &options.versioned {
+            let rule = format!(
+                "rules: [\n{{ match-request: {{ path: \"/puppet-admin-api/v1/environment-cache\", type: \
+                 path, method: delete }}, allow: [{:?}], sort-order: 500, name: \"flush\" }},",
+                versioned.certname
+            );
+            rules = rules.replacen("rules: [", &rule, 1);
+        }
+        std::fs::write(conf.join("auth.conf"), rules)?;
         std::fs::copy(
             shipped.join("services.d/bootstrap.cfg"),
             services.join("bootstrap.cfg"),
@@ -122,7 +153,17 @@ impl Puppetserver {
         Ok(())
     }
 
-    fn settings(&self, installation: &Installation) -> Result<()> {
+    fn settings(&self, installation: &Installation, options: &PuppetserverOptions) -> Result<()> {
+        let (instances, commands) = match &options.versioned {
+            Some(versioned) => (
+                INSTANCES_VERSIONED,
+                format!(
+                    "versioned-code: {{ code-id-command: {:?}, code-content-command: {:?} }}\n",
+                    versioned.code_id, versioned.code_content
+                ),
+            ),
+            None => (1, String::new()),
+        };
         let home = self.home.display();
         let ssl = format!("{home}/ssl");
         let settings = format!(
@@ -133,11 +174,11 @@ impl Puppetserver {
              \"/usr/lib/puppetserver/vendored-jruby-gems\"]\n  server-conf-dir: \
              \"{home}/puppet\"\n  server-code-dir: {code:?}\n  server-var-dir: \"{home}/var\"\n  \
              server-run-dir: \"{home}/run\"\n  server-log-dir: \"{home}/logs\"\n  \
-             max-active-instances: 1\n}}\nhttp-client: {{}}\nprofiler: {{}}\n\
+             max-active-instances: {instances}\n}}\nhttp-client: {{}}\nprofiler: {{}}\n\
              metrics: {{ server-id: localhost }}\n\
              webserver: {{ client-auth: want, ssl-host: 127.0.0.1, ssl-port: {port}, ssl-cert: \
              \"{ssl}/certs/puppet.test.pem\", ssl-key: \"{ssl}/private_keys/puppet.test.pem\", \
-             ssl-ca-cert: \"{ssl}/certs/ca.pem\", ssl-crl-path: \"{ssl}/crl.pem\" }}\n",
+             ssl-ca-cert: \"{ssl}/certs/ca.pem\", ssl-crl-path: \"{ssl}/crl.pem\" }}\n{commands}",
             logging = jvm::logging(&self.home)?,
             code = installation.code_dir(),
             port = self.port,
@@ -152,11 +193,15 @@ impl Puppetserver {
         options: &PuppetserverOptions,
     ) -> Result<()> {
         let puppet = self.home.join("puppet");
+        let timeout = match options.versioned {
+            Some(_) => "unlimited\nversioned_environment_dirs = true",
+            None => "0",
+        };
         // Without the machine's own modules, whose facts every agent would fetch and run: that of `apt`
         // takes seconds.
         let mut text = format!(
             "[main]\ncertname = puppet.test\nssldir = {home}/ssl\nvardir = {home}/var\ncodedir = \
-             {code}\nbasemodulepath = {code}/modules\n\n[server]\nenvironment_timeout = 0\n",
+             {code}\nbasemodulepath = {code}/modules\n\n[server]\nenvironment_timeout = {timeout}\n",
             home = self.home.display(),
             code = installation.code_dir().display(),
         );

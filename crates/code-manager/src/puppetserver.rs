@@ -107,20 +107,24 @@ impl Puppetserver {
         loop {
             // First these: who waits is certainly among the compiles that are counted then.
             let waiting = closed.waiting()?;
-            let compiling = match compiling(&http, &url).await {
+            let pool = match pool(&http, &url).await {
                 // It is not there, and compiles nothing.
                 Err(error) if error.is_connect() => return Ok(()),
-                counted => counted.map_err(reqwest::Error::without_url)?,
+                told => told.map_err(reqwest::Error::without_url)?,
             };
-            let compiling = compiling.ok_or("its status names no instances of JRuby")?;
-            if compiling <= waiting {
+            let pool = pool.ok_or("its status names no instances of JRuby")?;
+            if pool.compiling <= waiting && pool.is_whole {
                 return Ok(());
             }
             if began.elapsed() >= COMPILES_WAIT {
-                let many = compiling.saturating_sub(waiting);
+                let many = pool.compiling.saturating_sub(waiting);
                 let seconds = COMPILES_WAIT.as_secs();
+                let what = match many {
+                    0 => "an instance of JRuby was still being made".to_owned(),
+                    many => format!("{many} went on"),
+                };
                 return Err(format!(
-                    "{many} went on after {seconds} s; their catalogs may mix two versions"
+                    "{what} after {seconds} s; their catalogs may mix two versions"
                 )
                 .into());
             }
@@ -134,8 +138,18 @@ impl Puppetserver {
     }
 }
 
-/// How many requests hold an instance that asks for code ids; `None`: it does not say.
-async fn compiling(http: &Client, url: &Url) -> Result<Option<usize>, reqwest::Error> {
+/// Its instances of JRuby.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Pool {
+    /// How many are held by requests that ask for code ids.
+    compiling: usize,
+    /// Whether all are there. One that is being made has looked at the environments already, and cannot be told
+    /// to forget them yet (observed with puppetserver 7.9).
+    is_whole: bool,
+}
+
+/// `None`: it does not say.
+async fn pool(http: &Client, url: &Url) -> Result<Option<Pool>, reqwest::Error> {
     let answer = http.get(url.clone()).send().await?;
     let mut answer = answer.error_for_status()?;
     let mut body = Vec::new();
@@ -147,18 +161,23 @@ async fn compiling(http: &Client, url: &Url) -> Result<Option<usize>, reqwest::E
     }
     Ok(serde_json::from_slice(&body)
         .ok()
-        .and_then(|status| count(&status)))
+        .and_then(|status| read(&status)))
 }
 
-fn count(status: &Value) -> Option<usize> {
+fn read(status: &Value) -> Option<Pool> {
     let metrics = &status["status"]["experimental"]["metrics"];
+    let count = |name: &str| metrics[name].as_u64();
     let borrowed = metrics["borrowed-instances"].as_array()?;
     let compiles = |instance: &&Value| {
         // What is no request is a deployment's business neither: a pool that is made anew.
         let uri = instance["reason"]["request"]["uri"].as_str();
         uri.is_some_and(|uri| COMPILES.iter().any(|begin| uri.starts_with(begin)))
     };
-    Some(borrowed.iter().filter(compiles).count())
+    let there = count("num-free-jrubies")? + borrowed.len() as u64;
+    Some(Pool {
+        compiling: borrowed.iter().filter(compiles).count(),
+        is_whole: there >= count("num-jrubies")?,
+    })
 }
 
 impl Pause for Closed {}
@@ -234,7 +253,17 @@ mod tests {
     #[test]
     fn compiles_are_told_from_other_requests() {
         let of = |uri: &str| json!({"time": 1, "reason": {"request": {"uri": uri}}});
-        let status = |borrowed: Value| json!({"status": {"experimental": {"metrics": {"borrowed-instances": borrowed}}}});
+        let status = |borrowed: Value, free: u64| {
+            let metrics =
+                json!({"borrowed-instances": borrowed, "num-free-jrubies": free, "num-jrubies": 6});
+            read(&json!({"status": {"experimental": {"metrics": metrics}}}))
+        };
+        let pool = |compiling, is_whole| {
+            Some(Pool {
+                compiling,
+                is_whole,
+            })
+        };
         let some = [
             "/puppet/v3/catalog/node1.example.com",
             "/puppet/v3/file_metadatas/plugins",
@@ -243,11 +272,10 @@ mod tests {
             "/puppet/v3/tasks/package/init",
         ]
         .map(of);
-        assert_eq!(count(&status(json!(some))), Some(3));
-        assert_eq!(
-            count(&status(json!([{"time": 1, "reason": "init"}]))),
-            Some(0)
-        );
-        assert_eq!(count(&json!({"status": {}})), None);
+        assert_eq!(status(json!(some), 1), pool(3, true));
+        assert_eq!(status(json!(some), 0), pool(3, false));
+        let init = json!([{"time": 1, "reason": "init"}]);
+        assert_eq!(status(init, 5), pool(0, true));
+        assert_eq!(read(&json!({"status": {}})), None);
     }
 }

@@ -68,7 +68,7 @@ async fn all_modules_that_fail_are_told() {
         "mod 'a', git: 'DIR/a', ref: 'x'\nmod 'b', git: 'DIR/b', ref: 'x'\n",
     )
     .await;
-    assert!(said.contains("module a: git ls-remote of"), "{said}");
+    assert!(said.contains("module a: git fetch of"), "{said}");
     assert!(said.contains("module b: "), "{said}");
 }
 

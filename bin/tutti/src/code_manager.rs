@@ -9,7 +9,7 @@ use ::code_manager::file_sync::{FileSync, FileSyncSettings};
 use ::code_manager::gate::Gate;
 use ::code_manager::puppetserver::Puppetserver;
 use ::code_manager::push::Secret;
-use ::code_manager::service::{After, InUse};
+use ::code_manager::service::{After, InUse, Others};
 use ::code_manager::{CodeManager, Deployer, EnvironmentName, Git, R10k, Settings, Signature};
 use anyhow::{Context as _, Result, bail};
 use async_trait::async_trait;
@@ -31,6 +31,9 @@ pub(crate) async fn start(
     }
     let (mut settings, git) = sources(config)?;
     settings.staging.clone_from(&config.code.staging_directory);
+    let sources = settings.sources.iter();
+    let remotes = sources.map(|it| (it.name.clone(), it.remote.clone()));
+    let observers = crate::observers::observers(config, &remotes.collect())?;
     let opened = tokio::task::spawn_blocking(move || Deployer::open(settings, git)).await?;
     let deployer = opened.context("cannot open the directories of code")?;
     let after: Vec<Arc<dyn After>> = match &config.puppetserver {
@@ -46,8 +49,12 @@ pub(crate) async fn start(
         timeout: Duration::from_secs(config.code.followers_timeout_s),
     };
     let file_sync = FileSync::start(followed, store.clone(), deployer.versions().clone()).await;
-    let file_sync = Some(file_sync.context("cannot take up what followers were told")?);
-    let manager = CodeManager::start_followed(deployer, store, after, in_use, file_sync).await;
+    let others = Others {
+        after,
+        observers,
+        file_sync: Some(file_sync.context("cannot take up what followers were told")?),
+    };
+    let manager = CodeManager::start(deployer, store, in_use, others).await;
     let manager = manager.context("cannot take up the deployments of before")?;
     let secret = match &config.code.webhook_secret_file {
         Some(path) => {

@@ -145,6 +145,10 @@ pub(crate) struct Code {
     pub directory: PathBuf,
     /// The secret that forges sign their webhooks with.
     pub webhook_secret_file: Option<PathBuf>,
+    /// Programs that are told how deployments ended.
+    pub post_environment_hooks: Vec<crate::observers::Hook>,
+    /// Forges that show it at the commits, by the names of the sources.
+    pub commit_statuses: BTreeMap<String, crate::observers::CommitStatus>,
     /// Where other tools write environments, below `environments`, that are then published.
     pub staging_directory: Option<PathBuf>,
     /// Certnames of servers that may follow this one, or domains such as `*.compilers.example`.
@@ -388,6 +392,8 @@ impl Config {
         paths.extend(self.code.r10k_config.as_mut());
         paths.extend(self.code.webhook_secret_file.as_mut());
         paths.extend(self.code.staging_directory.as_mut());
+        let statuses = self.code.commit_statuses.values_mut();
+        paths.extend(statuses.map(|it| &mut it.token_file));
         paths.extend(self.ca.dir.as_mut());
         paths.extend(self.broker.authorization.as_mut());
         if let Some(tls) = &mut self.tls {
@@ -492,6 +498,8 @@ impl Default for Code {
             r10k_config: None,
             directory: PathBuf::from("/opt/puppetlabs/tutti/code"),
             webhook_secret_file: None,
+            post_environment_hooks: Vec::new(),
+            commit_statuses: BTreeMap::new(),
             staging_directory: None,
             followers: Vec::new(),
             followers_timeout_s: code_manager::defaults::FOLLOWERS_TIMEOUT.as_secs(),

@@ -14,6 +14,7 @@ mod directories;
 mod follow;
 mod inventory;
 mod modules;
+mod observers;
 mod plans;
 mod quickstart;
 mod schedules;

@@ -175,6 +175,15 @@ pub const STATUS_BYTES: usize = 1 << 20;
 /// and some for the disk.
 pub const GATE_WAIT: Duration = Duration::from_secs(60);
 
+/// How long somebody outside has who is told of a deployment: Code Manager's `timeouts_hook` is 30 s.
+pub const TELL_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How often somebody is told who does not answer: with [`TELL_BACKOFF`] within 32 s.
+pub const TELL_ATTEMPTS: u32 = 3;
+
+/// How long is waited before somebody is told again; the second time twice as long.
+pub const TELL_BACKOFF: Duration = Duration::from_millis(500);
+
 /// Branches that one message of a forge tells of: GitHub tells of one, others of up to some ten.
 pub const PUSHED_BRANCHES: usize = 1_000;
 

@@ -12,7 +12,7 @@ use std::time::Instant;
 use async_trait::async_trait;
 use deploy::EnvironmentName;
 use pki::{ClientTls, TlsFiles};
-use reqwest::{Client, StatusCode, Url};
+use reqwest::{Client, ClientBuilder, StatusCode, Url};
 use serde_json::Value;
 
 use crate::defaults::{
@@ -30,7 +30,7 @@ pub struct Puppetserver {
 }
 
 /// Why one cannot be asked.
-type Failed = Box<dyn Error + Send + Sync>;
+pub(crate) type Failed = Box<dyn Error + Send + Sync>;
 
 /// What asks for a code id while it has an instance of JRuby.
 const COMPILES: [&str; 4] = [
@@ -60,16 +60,8 @@ impl Puppetserver {
     }
 
     async fn client(&self) -> Result<Client, Failed> {
-        let tls = self.tls.clone();
-        // Read anew each time: certificates are renewed.
-        let tls = tokio::task::spawn_blocking(move || ClientTls::load(&tls)).await??;
-        let client = Client::builder()
-            .no_proxy()
-            .redirect(reqwest::redirect::Policy::none())
-            .timeout(FLUSH_TIMEOUT)
-            .tls_backend_preconfigured((*tls).clone())
-            .build()?;
-        Ok(client)
+        let builder = with_certificate(self.tls.clone()).await?;
+        Ok(builder.no_proxy().timeout(FLUSH_TIMEOUT).build()?)
     }
 
     fn place(&self, path: &str, key: &str, value: &str) -> Url {
@@ -136,6 +128,15 @@ impl Puppetserver {
     fn host(&self) -> &str {
         self.url.host_str().unwrap_or_default()
     }
+}
+
+/// A client that shows a certificate and follows no redirect with it.
+pub(crate) async fn with_certificate(tls: TlsFiles) -> Result<ClientBuilder, Failed> {
+    // Read anew each time: certificates are renewed.
+    let tls = tokio::task::spawn_blocking(move || ClientTls::load(&tls)).await??;
+    Ok(Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .tls_backend_preconfigured((*tls).clone()))
 }
 
 /// Its instances of JRuby.

@@ -15,7 +15,7 @@ use code_manager::service::{Action, By, FileChangeKind};
 use code_manager::{CodeManager, EnvironmentName, Signature};
 use serde_json::json;
 
-use super::{environment, may_deploy, refusal, service, shown};
+use super::{environment, may_deploy, refusal, service};
 use crate::Shared;
 use crate::body::Strict;
 use crate::failure::Failure;
@@ -35,7 +35,7 @@ pub(crate) async fn history(
         .history(of.transpose()?.as_ref(), query.before, limit)
         .await?;
     Ok(Json(CodeHistory {
-        items: all.into_iter().map(shown::whole).collect(),
+        items: all.into_iter().map(Into::into).collect(),
     }))
 }
 
@@ -94,7 +94,7 @@ pub(crate) async fn diff(
     Ok(Json(CodeDiff {
         from: from.to_string(),
         to: to.to_string(),
-        changes: shown::changes(changes),
+        changes: changes.into(),
         cut: files.cut,
         files: files
             .files
@@ -168,7 +168,7 @@ async fn switched(
         let msg = "the server is stopping; it does this after its next start";
         return Err(ApiError::new(kinds::UNAVAILABLE, msg).into());
     };
-    let shown = shown::whole(deployment);
+    let shown: CodeDeployment = deployment.into();
     let Some(error) = shown.error else {
         return Ok(Json(shown));
     };

@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use aws_lc_rs::hmac;
 use code_manager::file_sync::{FileSync, FileSyncSettings};
 use code_manager::push::Secret;
-use code_manager::service::InUse;
+use code_manager::service::{InUse, Others};
 use code_manager::source::Source;
 use code_manager::{CodeManager, Deployer, EnvironmentName, Git, Settings, Signature};
 use http::{Request, StatusCode};
@@ -117,9 +117,11 @@ pub(crate) async fn start(world: &World) -> CodeService {
         timeout: Duration::from_secs(2),
     };
     let file_sync = FileSync::start(followed, store.clone(), versions).await;
-    let file_sync = Some(file_sync.expect("started"));
-    let in_use = Arc::new(Nothing);
-    let manager = CodeManager::start_followed(deployer, store, vec![], in_use, file_sync);
+    let others = Others {
+        file_sync: Some(file_sync.expect("started")),
+        ..Others::default()
+    };
+    let manager = CodeManager::start(deployer, store, Arc::new(Nothing), others);
     let manager = manager.await.expect("started");
     for version in ["1", "2"] {
         commit(world, version);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::{AUTHORIZATION, HeaderValue, RETRY_AFTER};
-use reqwest::{Client, NoProxy, Proxy, Response, StatusCode, Url};
+use reqwest::{Client, ClientBuilder, NoProxy, Proxy, Response, StatusCode, Url};
 use rustls_platform_verifier::BuilderVerifierExt as _;
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::sync::{OnceCell, Semaphore};
@@ -232,18 +232,23 @@ fn said(body: &[u8]) -> String {
     }
 }
 
-fn client(proxy: Option<&str>) -> Result<Client, String> {
+/// A client that trusts the authorities of the machine.
+pub(crate) fn builder() -> Result<ClientBuilder, String> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let tls = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .and_then(|builder| builder.with_platform_verifier());
     let tls = tls.map_err(|error| error.to_string())?;
-    let mut builder = Client::builder()
+    Ok(Client::builder()
         .tls_backend_preconfigured(tls.with_no_client_auth())
         .connect_timeout(HTTP_CONNECT_TIMEOUT)
+        .user_agent(concat!("tutti/", env!("CARGO_PKG_VERSION"))))
+}
+
+fn client(proxy: Option<&str>) -> Result<Client, String> {
+    let mut builder = builder()?
         .read_timeout(HTTP_READ_TIMEOUT)
-        .timeout(HTTP_TIMEOUT)
-        .user_agent(concat!("tutti/", env!("CARGO_PKG_VERSION")));
+        .timeout(HTTP_TIMEOUT);
     if let Some(proxy) = proxy {
         let proxy = Proxy::all(proxy).map_err(|_| format!("{:?} is no proxy", shown(proxy)))?;
         builder = builder.proxy(proxy.no_proxy(NoProxy::from_env()));

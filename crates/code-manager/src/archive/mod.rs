@@ -6,7 +6,7 @@
 mod download;
 mod entries;
 mod forge;
-mod http;
+pub(crate) mod http;
 mod notes;
 mod root;
 mod unpack;

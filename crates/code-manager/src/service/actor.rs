@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use deploy::EnvironmentName;
-use futures_util::FutureExt as _;
+use futures_util::{FutureExt as _, future};
 use store::{CodeDeployEnd, CodeDeployRow};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::perform::{Performed, Tools, perform};
 use super::queue::{Queue, Work};
 use super::record::{Action, By, Deployment, State};
-use super::{SubmitError, Submitted};
+use super::{Over, SubmitError, Submitted};
 use crate::defaults::{DEPLOYS_WAITING, DRAIN};
 use crate::gc::{Collected, collect};
 use crate::resolve::Round;
@@ -92,11 +92,11 @@ impl Actor {
                 Some(done) = self.working.join_next() => self.end(done).await,
             }
         }
-        let drain = async {
+        let drain = Box::pin(async {
             while let Some(done) = self.working.join_next().await {
                 self.end(done).await;
             }
-        };
+        });
         if tokio::time::timeout(DRAIN, drain).await.is_err() {
             tracing::warn!("deployments are cut off; they go on after the next start");
         }
@@ -164,7 +164,7 @@ impl Actor {
             let round = self.round(&work.environment);
             let tools = self.tools.clone();
             self.working.spawn(async move {
-                let performing = AssertUnwindSafe(perform_and_tell(&tools, round, &work));
+                let performing = AssertUnwindSafe(Box::pin(perform_and_tell(&tools, round, &work)));
                 let performed = performing.catch_unwind().await;
                 Done {
                     performed: performed.unwrap_or_else(|_| Performed::broken()),
@@ -235,7 +235,32 @@ async fn perform_and_tell(tools: &Tools, round: Arc<Round>, work: &Work) -> Perf
     }
     // What was held back for it goes on.
     performed.pauses.clear();
+    Box::pin(observed(tools, work, &mut performed)).await;
     performed
+}
+
+/// Tells those outside, at once: each waits for answers.
+async fn observed(tools: &Tools, work: &Work, performed: &mut Performed) {
+    let observers = &tools.others.observers;
+    let (Some(id), false) = (work.ids.last(), observers.is_empty()) else {
+        return;
+    };
+    let row = match tools.store.code_deploy(*id).await {
+        Ok(Some(row)) => row,
+        Ok(None) => return,
+        Err(error) => {
+            tracing::warn!(%error, "cannot read of what others are to be told");
+            return;
+        }
+    };
+    let deployment = performed.deployment(row.into());
+    let over = Over {
+        is_dry: deployment.dry_run,
+        deploy: deployment.shown(performed.outcome.late.clone()),
+        made_of: performed.made_of.clone(),
+    };
+    let told = future::join_all(observers.iter().map(|it| it.over(&over))).await;
+    performed.outcome.notes.extend(told.into_iter().flatten());
 }
 
 async fn tell(tools: &Tools, work: &Work, performed: &mut Performed) {
@@ -247,13 +272,13 @@ async fn tell(tools: &Tools, work: &Work, performed: &mut Performed) {
     {
         tracing::warn!(%error, "cannot write down that a version is live");
     }
-    for after in &tools.after {
+    for after in &tools.others.after {
         let told = after.switched(&work.environment).await;
         performed.outcome.notes.extend(told.err());
     }
     // Nothing here waits for followers.
     performed.pauses.clear();
-    if let (Some(sync), Some(announced)) = (&tools.file_sync, &performed.announced) {
+    if let (Some(sync), Some(announced)) = (&tools.others.file_sync, &performed.announced) {
         performed.outcome.late = sync.settle(&work.environment, announced).await;
     }
 }

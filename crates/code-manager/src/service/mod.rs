@@ -7,9 +7,11 @@ mod actor;
 mod changes;
 mod holds;
 mod locks;
+mod observer;
 mod perform;
 mod queue;
 mod record;
+mod shown;
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -26,6 +28,7 @@ use tokio_util::sync::CancellationToken;
 pub use changes::{Change, Changes, FileChange, FileChangeKind, FileChanges, ModuleChange};
 pub use holds::Blockers;
 pub use locks::Hold;
+pub use observer::{MadeOf, Observer, Over};
 pub use record::{Action, By, Deployment, Fault, Outcome, State};
 
 pub(crate) use self::actor::now_ms;
@@ -67,7 +70,7 @@ pub struct Paused {
     pub note: Option<String>,
 }
 
-/// Somebody who has to know that another version is live: a puppetserver's cache, a hook.
+/// Who on this machine has to know that another version is live: a puppetserver's cache.
 #[async_trait]
 pub trait After: fmt::Debug + Send + Sync {
     /// Another version of an environment is about to be live, or none. What pauses does so until everybody is told
@@ -78,6 +81,17 @@ pub trait After: fmt::Debug + Send + Sync {
 
     /// Another version of an environment is live, or none. An error is noted, and changes nothing.
     async fn switched(&self, environment: &EnvironmentName) -> Result<(), String>;
+}
+
+/// Who is told of deployments.
+#[derive(Clone, Debug, Default)]
+pub struct Others {
+    /// Those who compile with the code.
+    pub after: Vec<Arc<dyn After>>,
+    /// Those outside.
+    pub observers: Vec<Arc<dyn Observer>>,
+    /// The servers that follow this one; `None`: nobody may.
+    pub file_sync: Option<FileSync>,
 }
 
 /// Somebody who knows which versions are worked with, so that they are not removed.
@@ -173,19 +187,8 @@ impl CodeManager {
     pub async fn start(
         deployer: Deployer,
         store: Store,
-        after: Vec<Arc<dyn After>>,
         in_use: Arc<dyn InUse>,
-    ) -> Result<Self, StartError> {
-        Self::start_followed(deployer, store, after, in_use, None).await
-    }
-
-    /// The same; others follow what is deployed.
-    pub async fn start_followed(
-        deployer: Deployer,
-        store: Store,
-        after: Vec<Arc<dyn After>>,
-        in_use: Arc<dyn InUse>,
-        file_sync: Option<FileSync>,
+        others: Others,
     ) -> Result<Self, StartError> {
         let age = i64::try_from(KEEP_HISTORY.as_millis()).unwrap_or(i64::MAX);
         store
@@ -201,8 +204,7 @@ impl CodeManager {
             deployer,
             store,
             locks,
-            file_sync,
-            after,
+            others,
         };
         let (to_actor, inbox) = mpsc::channel(REQUESTS);
         let stop = CancellationToken::new();
@@ -326,7 +328,7 @@ impl CodeManager {
 
     /// Who follows; `None`: nobody may.
     pub fn file_sync(&self) -> Option<&FileSync> {
-        self.inner.tools.file_sync.as_ref()
+        self.inner.tools.others.file_sync.as_ref()
     }
 
     /// Followers that do not have what a deployment made live, or something newer.

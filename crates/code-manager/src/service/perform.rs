@@ -7,17 +7,18 @@ use std::sync::Arc;
 
 use api_types::LateFollower;
 use deploy::EnvironmentName;
+use futures_util::future;
 use store::{CodePinRow, Store, StoreError};
 
 use super::holds::{Blockers, Who};
 use super::locks::{Hold, Locks};
 use super::queue::Work;
-use super::record::{Action, Fault, Outcome, State, cut};
-use super::{After, Changes, Pause, kinds};
+use super::record::{Action, Deployment, Fault, Outcome, State, cut};
+use super::{Changes, MadeOf, Others, Pause, kinds, now_ms};
 use crate::defaults::{ERROR_BYTES, SWITCH_WAIT};
 use crate::deployer::Deployer;
 use crate::error::{DeployError, SourcesError};
-use crate::file_sync::{Announced, FileSync};
+use crate::file_sync::Announced;
 use crate::resolve::Round;
 use crate::source::Found;
 use crate::version::{Signature, Switched, VersionError};
@@ -30,6 +31,8 @@ pub(super) struct Performed {
     /// What followers were told.
     pub(super) announced: Option<Announced>,
     pub(super) outcome: Outcome,
+    /// What it was made of, if it came to that.
+    pub(super) made_of: Option<MadeOf>,
     /// What is held back until everybody is told.
     pub(super) pauses: Vec<Box<dyn Pause>>,
 }
@@ -70,8 +73,7 @@ pub(super) struct Tools {
     pub(super) deployer: Deployer,
     pub(super) store: Store,
     pub(super) locks: Locks,
-    pub(super) file_sync: Option<FileSync>,
-    pub(super) after: Vec<Arc<dyn After>>,
+    pub(super) others: Others,
 }
 
 /// Does what is asked for.
@@ -110,7 +112,14 @@ async fn deploy(
     let found = find(tools, round, &work.environment).await?;
     let found = found.ok_or_else(|| PerformError::NoBranch(work.environment.clone()))?;
     performed.outcome.control_commit = Some(found.commit.as_str().to_owned());
-    let built = tools.deployer.build(&found, round).await?;
+    let made_of = &*performed.made_of.insert(made_of(&found));
+    let begun = async {
+        if !dry_run {
+            begun(tools, work, made_of).await;
+        }
+    };
+    let (built, ()) = futures_util::join!(tools.deployer.build(&found, round), begun);
+    let built = built?;
     performed.outcome.notes = built
         .given_way
         .iter()
@@ -124,6 +133,19 @@ async fn deploy(
         false => switch(tools, work, &built.signature, performed).await?,
     }
     Ok(())
+}
+
+fn made_of(found: &Found) -> MadeOf {
+    MadeOf {
+        source: found.source.name.clone(),
+        remote: found.source.remote.clone(),
+        commit: found.commit.to_string(),
+    }
+}
+
+async fn begun(tools: &Tools, work: &Work, made_of: &MadeOf) {
+    let observers = tools.others.observers.iter();
+    future::join_all(observers.map(|it| it.begun(&work.environment, made_of))).await;
 }
 
 /// The environment, if a source has it. Asks all sources: two of them may want the same name.
@@ -160,7 +182,7 @@ async fn switch(
     if performed.before.as_ref() == Some(signature) {
         return Ok(());
     }
-    if let Some(sync) = &tools.file_sync {
+    if let Some(sync) = &tools.others.file_sync {
         let unready = sync.offer(&work.environment, signature).await;
         let note = |it: LateFollower| {
             let LateFollower { name, why } = it;
@@ -172,7 +194,7 @@ async fn switch(
             .extend(unready.into_iter().map(note));
     }
     let switched = switch_here(tools, work, signature, performed).await;
-    if let (Some(sync), Err(_)) = (&tools.file_sync, &switched) {
+    if let (Some(sync), Err(_)) = (&tools.others.file_sync, &switched) {
         sync.withdraw(&work.environment);
     }
     let switched = switched?;
@@ -207,7 +229,7 @@ async fn announce(
     signature: Option<&Signature>,
     performed: &mut Performed,
 ) {
-    let Some(sync) = &tools.file_sync else {
+    let Some(sync) = &tools.others.file_sync else {
         return;
     };
     match sync.announce(&work.environment, signature).await {
@@ -278,7 +300,7 @@ async fn remove(
 
 /// Holds back what must not meet the switch.
 async fn pause(tools: &Tools, work: &Work, performed: &mut Performed) {
-    for after in &tools.after {
+    for after in &tools.others.after {
         let paused = after.switching(&work.environment).await;
         performed.pauses.extend(paused.pause);
         performed.outcome.notes.extend(paused.note);
@@ -350,6 +372,19 @@ impl Performed {
     pub(super) fn has_switched(&self, work: &Work) -> bool {
         let is_dry = matches!(work.action, Action::Deploy { dry_run: true });
         self.outcome.error.is_none() && !is_dry && self.signature != self.before
+    }
+
+    /// A deployment as it will be written down.
+    pub(super) fn deployment(&self, begun: Deployment) -> Deployment {
+        Deployment {
+            state: self.state(),
+            finished_ms: Some(now_ms()),
+            served_by: Some(begun.id),
+            signature: self.signature.as_ref().map(ToString::to_string),
+            before: self.before.as_ref().map(ToString::to_string),
+            outcome: Some(self.outcome.clone()),
+            ..begun
+        }
     }
 
     pub(super) fn state(&self) -> State {

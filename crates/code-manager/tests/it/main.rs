@@ -8,6 +8,7 @@ mod forge;
 mod forge_server;
 mod hostile;
 mod kills;
+mod observers;
 mod power;
 mod programs;
 mod readers;

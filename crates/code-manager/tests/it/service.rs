@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use code_manager::service::{
-    Action, After, By, Deployment, FileChangeKind, InUse, State, SubmitError, kinds,
+    Action, After, By, Deployment, FileChangeKind, InUse, Others, State, SubmitError, kinds,
 };
 use code_manager::{CodeManager, Signature};
 use deploy::EnvironmentName;
@@ -14,10 +14,10 @@ use tokio::sync::Notify;
 
 use crate::world::{World, name};
 
-const DEPLOY: Action = Action::Deploy { dry_run: false };
+pub(crate) const DEPLOY: Action = Action::Deploy { dry_run: false };
 
-struct Service {
-    world: World,
+pub(crate) struct Service {
+    pub(crate) world: World,
     store: Store,
     manager: CodeManager,
     told: Arc<Told>,
@@ -73,6 +73,10 @@ fn by(owner: &str) -> By {
 
 impl Service {
     async fn new() -> Self {
+        Self::with(Others::default()).await
+    }
+
+    pub(crate) async fn with(others: Others) -> Self {
         let world = World::new();
         world.module("apt").write("VERSION", "1").commit();
         let path = world.path().display();
@@ -82,11 +86,11 @@ impl Service {
             .write("Puppetfile", &puppetfile)
             .write("site.pp", "")
             .commit();
-        let told = Arc::default();
+        let told: Arc<Told> = Arc::default();
         let store = StoreConfig::sqlite(world.path().join("tutti.db"));
         let store = Store::open(&store).await.unwrap();
         let used = Arc::default();
-        let manager = start(&world, &store, &told, &used).await;
+        let manager = start_with(&world, &store, &told, &used, others).await;
         Self {
             used,
             store,
@@ -96,7 +100,7 @@ impl Service {
         }
     }
 
-    async fn act(&self, environment: &str, action: Action) -> Deployment {
+    pub(crate) async fn act(&self, environment: &str, action: Action) -> Deployment {
         let wanted = vec![(name(environment), action)];
         let mut submitted = self.manager.submit(wanted, by("anna")).await.unwrap();
         submitted.ends.remove(0).await.unwrap()
@@ -123,10 +127,23 @@ impl Service {
 }
 
 async fn start(world: &World, store: &Store, told: &Arc<Told>, used: &Arc<Used>) -> CodeManager {
+    start_with(world, store, told, used, Others::default()).await
+}
+
+async fn start_with(
+    world: &World,
+    store: &Store,
+    told: &Arc<Told>,
+    used: &Arc<Used>,
+    others: Others,
+) -> CodeManager {
     let used = Arc::clone(used);
-    let told = Arc::clone(told);
     let deployer = world.deployer().clone();
-    CodeManager::start(deployer, store.clone(), vec![told], used)
+    let others = Others {
+        after: vec![Arc::clone(told) as Arc<dyn After>],
+        ..others
+    };
+    CodeManager::start(deployer, store.clone(), used, others)
         .await
         .unwrap()
 }

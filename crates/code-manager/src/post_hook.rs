@@ -1,0 +1,82 @@
+//! Code Manager's `post_environment_hooks`: [`PostHook`] tells a program how each deployment ended.
+//!
+//! It gets what `POST deploys` with `wait` answers for the environment. The rule that must hold: it is told at
+//! least once of each deployment that is over, unless it takes nothing; what it answers changes nothing.
+
+use async_trait::async_trait;
+use pki::TlsFiles;
+use reqwest::Url;
+
+use crate::sender::Sender;
+use crate::service::{Observer, Over};
+
+/// Where deployments are told.
+#[derive(Debug)]
+pub struct PostHook {
+    url: Url,
+    sender: Sender,
+}
+
+/// Why nobody can be told there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the address of a hook must be like https://chat.example.com/deployed, without user and password"
+)]
+pub struct PostHookError;
+
+// === impl PostHook ===
+
+impl PostHook {
+    /// `tls`: what is shown there, and whose authority must have signed its certificate; `None`: nothing, and the
+    /// authorities of the machine.
+    ///
+    /// # Errors
+    /// If the address is none of HTTP, or has credentials.
+    pub fn new(url: &str, tls: Option<TlsFiles>) -> Result<Self, PostHookError> {
+        let url: Url = url.parse().map_err(|_| PostHookError)?;
+        let is_open = url.username().is_empty() && url.password().is_none();
+        if !matches!(url.scheme(), "http" | "https") || !is_open {
+            return Err(PostHookError);
+        }
+        Ok(Self {
+            url,
+            sender: tls.map_or_else(Sender::default, Sender::with_tls),
+        })
+    }
+}
+
+#[async_trait]
+impl Observer for PostHook {
+    async fn over(&self, over: &Over) -> Vec<String> {
+        if over.is_dry {
+            return Vec::new();
+        }
+        let request = |http: &reqwest::Client| http.post(self.url.clone()).json(&over.deploy);
+        let told = self.sender.send(request).await;
+        let note = |error| {
+            // Its path and query may be its secret.
+            let host = self.url.host_str().unwrap_or_default();
+            format!("the hook at {host} was not told: {error}")
+        };
+        told.map_err(note).err().into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_looked_at_at_the_start() {
+        assert!(PostHook::new("https://chat.example.com/x?y=z", None).is_ok());
+        for wrong in [
+            "",
+            "chat.example.com",
+            "ftp://chat.example.com/",
+            "https://anna:secret@chat.example.com/",
+            "file:///etc/passwd",
+        ] {
+            assert_eq!(PostHook::new(wrong, None).unwrap_err(), PostHookError);
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Deployments as clients and hooks are told of them, in Code Manager's form.
+
+use api_types::{
+    CodeChange, CodeChanges, CodeDeploy, CodeDeployment, CodeModuleChange, ErrorBody,
+    FileSyncCommits, LateFollower, Object, Timestamp, kinds,
+};
+
+use super::{Changes, Deployment, Fault, State};
+
+impl Deployment {
+    /// As `deploys` shows it. It is still syncing where followers do not have it; a dry run is complete when it is
+    /// over, too.
+    pub fn shown(self, late_followers: Vec<LateFollower>) -> CodeDeploy {
+        let status = match self.state {
+            State::Synced if !late_followers.is_empty() => State::Syncing.to_string(),
+            State::Synced => "complete".to_owned(),
+            other => other.to_string(),
+        };
+        let outcome = self.outcome.as_ref();
+        let version = self.signature.as_ref();
+        CodeDeploy {
+            environment: self.environment.clone(),
+            id: Some(self.id),
+            deploy_signature: outcome.and_then(|it| it.control_commit.clone()),
+            file_sync: version
+                .filter(|_| self.state == State::Synced)
+                .map(|version| FileSyncCommits {
+                    environment_commit: version.clone(),
+                    code_commit: outcome
+                        .and_then(|it| it.code_commit.as_ref())
+                        .unwrap_or(version)
+                        .clone(),
+                }),
+            error: self.error(&late_followers),
+            late_followers,
+            status,
+            deployment: Some(self.into()),
+        }
+    }
+
+    /// Why it failed, or who does not have it: as Code Manager says that its sync took too long.
+    pub fn error(&self, late: &[LateFollower]) -> Option<ErrorBody> {
+        let outcome = self.outcome.as_ref();
+        let error = outcome.and_then(|it| it.error.clone());
+        error.map(Into::into).or_else(|| not_synced(late))
+    }
+}
+
+fn not_synced(late: &[LateFollower]) -> Option<ErrorBody> {
+    let named = late.iter().map(|it| format!("{} ({})", it.name, it.why));
+    let named: Vec<String> = named.collect();
+    (!late.is_empty()).then(|| ErrorBody {
+        kind: kinds::DEPLOY_TIMEOUT.name.to_owned(),
+        msg: format!(
+            "it is live on this server, and not yet on {}; they switch when they can",
+            named.join(", ")
+        ),
+        details: Object::new(),
+    })
+}
+
+/// As the history shows it.
+impl From<Deployment> for CodeDeployment {
+    fn from(deployment: Deployment) -> Self {
+        let outcome = deployment.outcome.unwrap_or_default();
+        Self {
+            id: deployment.id,
+            environment: deployment.environment,
+            action: deployment.action,
+            dry_run: deployment.dry_run,
+            state: deployment.state.to_string(),
+            owner: deployment.by.owner,
+            reason: deployment.by.reason,
+            queued_timestamp: Timestamp::from_ms(deployment.queued_ms),
+            started_timestamp: deployment.started_ms.map(Timestamp::from_ms),
+            finished_timestamp: deployment.finished_ms.map(Timestamp::from_ms),
+            served_by: deployment.served_by,
+            version: deployment.signature,
+            version_before: deployment.before,
+            control_commit: outcome.control_commit,
+            modules: outcome.modules,
+            changes: outcome.changes.map(Into::into),
+            notes: outcome.notes,
+            error: outcome.error.map(Into::into),
+        }
+    }
+}
+
+impl From<Changes> for CodeChanges {
+    fn from(changes: Changes) -> Self {
+        let modules = changes.modules.into_iter().map(|module| CodeModuleChange {
+            directory: module.directory,
+            from: module.version.from,
+            to: module.version.to,
+        });
+        Self {
+            control: changes.control.map(|change| CodeChange {
+                from: change.from,
+                to: change.to,
+            }),
+            modules: modules.collect(),
+        }
+    }
+}
+
+impl From<Fault> for ErrorBody {
+    fn from(fault: Fault) -> Self {
+        Self {
+            kind: fault.kind,
+            msg: fault.msg,
+            details: Object::new(),
+        }
+    }
+}

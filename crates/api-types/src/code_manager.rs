@@ -178,6 +178,17 @@ pub struct CodeWebhookQuery {
     pub prefix: Option<String>,
 }
 
+/// `POST api/v1/r10k/module`, as webhook-go has it: the query. The body is the forge's.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CodeModuleWebhookQuery {
+    /// `github`, `gitlab`, …; absent: as the headers say.
+    pub kind: Option<String>,
+    /// The module; absent: as the repository says.
+    pub module_name: Option<String>,
+    /// Whether only the environment of the branch is deployed.
+    pub branch_only: bool,
+}
+
 /// What a webhook is answered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct CodeWebhookReply {
@@ -213,5 +224,22 @@ impl CodeWebhookQuery {
         let (kind, prefix) = (given.text("type"), given.text("prefix"));
         given.finish()?;
         Ok(Self { kind, prefix })
+    }
+}
+
+impl CodeModuleWebhookQuery {
+    /// Reads `type`, `module_name` and `branch_only`, which anything switches on, as in webhook-go.
+    ///
+    /// # Errors
+    /// A validation error for anything else.
+    pub fn read(mut given: Parameters) -> Result<Self, ApiError> {
+        let (kind, module_name) = (given.text("type"), given.text("module_name"));
+        let branch_only = given.text("branch_only").is_some_and(|it| !it.is_empty());
+        given.finish()?;
+        Ok(Self {
+            kind,
+            module_name,
+            branch_only,
+        })
     }
 }

@@ -59,8 +59,8 @@ pub use code::{
 };
 pub use code_manager::{
     CodeBlockers, CodeClientStatus, CodeDeploy, CodeDeployStatus, CodeDeployed, CodeDeploysCommand,
-    CodeDeploysStatus, CodeDeploysUnderWay, CodeStatusQuery, CodeStorageStatus, CodeWebhookQuery,
-    CodeWebhookReply, FileSyncCommits,
+    CodeDeploysStatus, CodeDeploysUnderWay, CodeModuleWebhookQuery, CodeStatusQuery,
+    CodeStorageStatus, CodeWebhookQuery, CodeWebhookReply, FileSyncCommits,
 };
 pub use connections::{
     ConnectionCreated, ConnectionItem, ConnectionList, ConnectionsQuery, CreateConnection,

@@ -253,6 +253,8 @@ pub fn router(state: ApiState) -> Router {
         .on(&routes::CODE_DEPLOYS, code_manager::deploy)
         .on(&routes::CODE_STATUS, code_manager::status)
         .on(&routes::CODE_WEBHOOK, code_manager::webhook)
+        .on(&routes::CODE_WEBHOOK_R10K, code_manager::webhook_r10k)
+        .on(&routes::CODE_WEBHOOK_MODULE, code_manager::webhook_module)
         .on(&routes::CODE_HISTORY, code_manager::history)
         .on(&routes::CODE_VERSIONS, code_manager::list)
         .on(&routes::CODE_DIFF, code_manager::diff)

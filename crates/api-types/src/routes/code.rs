@@ -20,6 +20,13 @@ super::group! {
         "Deploy what was pushed: for GitHub, GitLab, Bitbucket, Azure DevOps, Gitea, Forgejo")
         .reply::<CodeWebhookReply>(200).query(&["type", "prefix", "token"])
         .max_body_bytes(WEBHOOK_BODY_BYTES).asks_only();
+    CODE_WEBHOOK_R10K = Route::new(Post, "/api/v1/r10k/environment", "code_webhook_r10k", Policy::Public,
+        "The same, where webhook-go has it").reply::<CodeWebhookReply>(200)
+        .query(&["type", "prefix", "token"]).max_body_bytes(WEBHOOK_BODY_BYTES).asks_only();
+    CODE_WEBHOOK_MODULE = Route::new(Post, "/api/v1/r10k/module", "code_webhook_module", Policy::Public,
+        "Deploy the environments that have the module which was pushed").reply::<CodeWebhookReply>(200)
+        .query(&["type", "module_name", "branch_only", "token"])
+        .max_body_bytes(WEBHOOK_BODY_BYTES).asks_only();
     CODE_HISTORY = Route::new(Get, "/tutti/v1/code/history", "code_history", VIEW,
         "The deployments, newest first").reply::<CodeHistory>(200)
         .query(&["environment", "before", "limit"]);

@@ -22,7 +22,7 @@ use crate::guard::Caller;
 
 pub(crate) use deploys::{deploy, ended_all, status};
 pub(crate) use versions::{collect, diff, history, list, pin, promote, rollback, unpin};
-pub(crate) use webhook::webhook;
+pub(crate) use webhook::{webhook, webhook_module, webhook_r10k};
 
 /// The server's own deployments of code.
 #[derive(Clone, Debug)]

@@ -1,10 +1,15 @@
-//! `POST webhook`: forges tell of pushes.
+//! `POST webhook`: forges tell of pushes; and webhook-go's addresses for the same.
 //!
 //! The rules: who shows neither the secret nor a token with the right for the environment begins nothing;
 //! and what is begun stands in the audit first, like any command.
 
-use api_types::{ApiError, CodeDeploy, CodeWebhookQuery, CodeWebhookReply, kinds, routes};
+use api_types::parameters::Parameters;
+use api_types::{
+    ApiError, CodeDeploy, CodeModuleWebhookQuery, CodeWebhookQuery, CodeWebhookReply, Route, kinds,
+    routes,
+};
 use axum::Json;
+use axum::body::Bytes;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Uri};
 use code_manager::EnvironmentName;
@@ -28,34 +33,126 @@ enum From {
     Forge,
 }
 
+/// A message whose sender is known.
+struct Message {
+    host: Host,
+    from: From,
+    headers: HeaderMap,
+    body: Bytes,
+    pushes: Vec<Push>,
+    origin: Origin,
+}
+
+/// Code Manager's.
 pub(crate) async fn webhook(
     State(api): State<Shared>,
     Given(given): Given,
     request: Request,
 ) -> Result<Json<CodeWebhookReply>, Failure> {
-    let service = service(&api)?;
+    environments(&api, &routes::CODE_WEBHOOK, given, request).await
+}
+
+/// webhook-go's for control repositories.
+pub(crate) async fn webhook_r10k(
+    State(api): State<Shared>,
+    Given(given): Given,
+    request: Request,
+) -> Result<Json<CodeWebhookReply>, Failure> {
+    environments(&api, &routes::CODE_WEBHOOK_R10K, given, request).await
+}
+
+/// webhook-go's for repositories of modules.
+pub(crate) async fn webhook_module(
+    State(api): State<Shared>,
+    Given(given): Given,
+    request: Request,
+) -> Result<Json<CodeWebhookReply>, Failure> {
+    let query = CodeModuleWebhookQuery::read(given)?;
+    let message = Message::take(&api, query.kind.as_deref(), request).await?;
+    let manager = &service(&api)?.manager;
+    let repository = message.host.repository(&message.body);
+    let mut wanted = Vec::new();
+    if !message.pushes.is_empty() {
+        let name = query.module_name.as_deref();
+        wanted = manager
+            .environments_with(repository, name)
+            .await
+            .map_err(refusal)?;
+    }
+    if query.branch_only {
+        let pushes = message.pushes.iter();
+        let of: Vec<EnvironmentName> = pushes
+            .flat_map(|push| manager.environments_of(&push.branch, None))
+            .collect();
+        wanted.retain(|name| of.contains(name));
+    }
+    let deploy = |name| (name, Action::Deploy { dry_run: false });
+    let wanted = wanted.into_iter().map(deploy).collect();
+    begin(&api, &routes::CODE_WEBHOOK_MODULE, &message, wanted).await
+}
+
+async fn environments(
+    api: &Shared,
+    route: &'static Route,
+    given: Parameters,
+    request: Request,
+) -> Result<Json<CodeWebhookReply>, Failure> {
     let query = CodeWebhookQuery::read(given)?;
-    let (headers, uri) = (request.headers().clone(), request.uri().clone());
-    let origin = Origin::of(&request);
-    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let host = Host::of(query.kind.as_deref(), &header).map_err(misread)?;
-    let (_, bytes) = body::buffered(request, &api).await?;
-    let proof = service
-        .webhook_secret
-        .as_ref()
-        .map_or(Proof::Absent, |secret| secret.check(host, &header, &bytes));
-    let from = sender(&api, proof, &headers, &uri).await?;
-    let pushes = host.read(&header, &bytes).map_err(misread)?;
-    let wanted = wanted(service, &pushes, query.prefix.as_deref());
-    if let From::Caller(caller) = &from {
+    let message = Message::take(api, query.kind.as_deref(), request).await?;
+    let wanted = wanted(service(api)?, &message.pushes, query.prefix.as_deref());
+    begin(api, route, &message, wanted).await
+}
+
+// === impl Message ===
+
+impl Message {
+    async fn take(api: &Shared, kind: Option<&str>, request: Request) -> Result<Self, Failure> {
+        let service = service(api)?;
+        let (headers, uri) = (request.headers().clone(), request.uri().clone());
+        let origin = Origin::of(&request);
+        let header = header(&headers);
+        let host = Host::of(kind, &header).map_err(misread)?;
+        let (_, body) = body::buffered(request, api).await?;
+        let proof = service
+            .webhook_secret
+            .as_ref()
+            .map_or(Proof::Absent, |secret| secret.check(host, &header, &body));
+        let from = sender(api, proof, &headers, &uri).await?;
+        let pushes = host.read(&header, &body).map_err(misread)?;
+        drop(header);
+        Ok(Self {
+            host,
+            from,
+            headers,
+            body,
+            pushes,
+            origin,
+        })
+    }
+}
+
+fn header<'h>(headers: &'h HeaderMap) -> impl Fn(&str) -> Option<&'h str> + 'h {
+    |name| headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+/// Begins what a message leads to.
+async fn begin(
+    api: &Shared,
+    route: &'static Route,
+    message: &Message,
+    wanted: Vec<(EnvironmentName, Action)>,
+) -> Result<Json<CodeWebhookReply>, Failure> {
+    let Message { host, from, .. } = message;
+    let service = service(api)?;
+    if let From::Caller(caller) = from {
         for (environment, _) in &wanted {
-            may_deploy(&api, caller, environment.as_str())?;
+            may_deploy(api, caller, environment.as_str())?;
         }
     }
     if wanted.is_empty() {
         return Ok(Json(reply(Vec::new())));
     }
-    if let (From::Forge, Some(delivery)) = (&from, host.delivery(&header)) {
+    if let (From::Forge, Some(delivery)) = (from, host.delivery(&header(&message.headers))) {
         first_time(service, delivery)?;
     }
     let forge = format!("webhook of {host}");
@@ -67,8 +164,7 @@ pub(crate) async fn webhook(
         reason: String::new(),
     };
     let names = wanted.iter().map(|(name, _)| name.as_str()).collect();
-    let route = &routes::CODE_WEBHOOK;
-    let intent = audit::by_hook(&api, route, &origin, from.caller(), (forge, names)).await?;
+    let intent = audit::by_hook(api, route, &message.origin, from.caller(), (forge, names)).await?;
     let submitted = service.manager.submit(wanted, by).await.map_err(refusal);
     intent.finish(audit::of_hook(&submitted)).await;
     let deploys = submitted?.deployments.into_iter().map(shown::queued);

@@ -11,6 +11,8 @@ use api::CodeService;
 use api_types::Route;
 use async_trait::async_trait;
 use aws_lc_rs::hmac;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use code_manager::file_sync::{FileSync, FileSyncSettings};
 use code_manager::push::Secret;
 use code_manager::service::{InUse, Others};
@@ -40,6 +42,14 @@ pub(crate) fn sample(route: &Route) -> Option<(&'static str, String)> {
         // A tag is no environment: nothing is deployed, and nobody needs a right for that.
         "code_webhook" => (
             "/code-manager/v1/webhook?type=github",
+            json!({"ref": "refs/tags/v1"}).to_string(),
+        ),
+        "code_webhook_r10k" => (
+            "/api/v1/r10k/environment?type=github",
+            json!({"ref": "refs/tags/v1"}).to_string(),
+        ),
+        "code_webhook_module" => (
+            "/api/v1/r10k/module?type=github",
             json!({"ref": "refs/tags/v1"}).to_string(),
         ),
         "code_history" => ("/tutti/v1/code/history", none()),
@@ -470,7 +480,11 @@ async fn back_by_one_to_another_and_not_where_it_is_pinned() {
 }
 
 async fn hook(world: &World, headers: &[(&str, &str)], query: &str, body: &str) -> Reply {
-    let mut request = Request::post(format!("{WEBHOOK}{query}"));
+    hook_at(world, &format!("{WEBHOOK}{query}"), headers, body).await
+}
+
+async fn hook_at(world: &World, path: &str, headers: &[(&str, &str)], body: &str) -> Reply {
+    let mut request = Request::post(path);
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
@@ -566,6 +580,73 @@ async fn a_webhook_with_a_token_or_with_nothing() {
         json!([]),
         "no source has the prefix"
     );
+}
+
+#[tokio::test]
+async fn addresses_of_webhook_go_deploy_environments_and_modules() {
+    let world = World::deploying().await;
+    let basic = format!("Basic {}", STANDARD.encode(format!("puppet:{SECRET}")));
+    let push = [
+        ("x-github-event", "push"),
+        ("authorization", basic.as_str()),
+    ];
+    let environment = "/api/v1/r10k/environment";
+    commit(&world, "3");
+    let body = json!({"ref": "refs/heads/production"}).to_string();
+    let reply = hook_at(&world, environment, &push, &body).await;
+    assert_eq!(reply.status, StatusCode::OK, "{}", reply.text());
+    over(&world, reply.json()["deploys"][0]["id"].as_i64().unwrap()).await;
+    assert_eq!(live(&world, "production"), "3");
+
+    let module = world.dir.path().join("puppet-apt");
+    let module_version = |version: &str| {
+        std::fs::write(module.join("VERSION"), version).expect("written");
+        git(&module, &["add", "--all"]);
+        git(&module, &["commit", "--quiet", "--message=change"]);
+    };
+    git(
+        world.dir.path(),
+        &["init", "--quiet", "--initial-branch=main", "puppet-apt"],
+    );
+    module_version("1");
+    let address = module.display().to_string();
+    let puppetfile = format!("mod 'puppetlabs/apt', git: '{address}', branch: 'main'\n");
+    std::fs::write(control(&world).join("Puppetfile"), puppetfile).expect("written");
+    commit(&world, "4");
+    hook_at(&world, environment, &push, &body).await;
+    over(&world, 1).await;
+    module_version("2");
+    let path = "/api/v1/r10k/module";
+    let deployed = async |query: &str, body: Value| {
+        let reply = hook_at(&world, &format!("{path}{query}"), &push, &body.to_string()).await;
+        assert_eq!(reply.status, StatusCode::OK, "{}", reply.text());
+        reply.json()["deploys"].clone()
+    };
+    let of = |name: &str, address: &str| json!({"ref": "refs/heads/main", "repository": {"name": name, "clone_url": address}});
+    let deploys = deployed("", of("another-name", &address)).await;
+    assert_eq!(deploys.as_array().unwrap().len(), 1, "staging has none");
+    over(&world, deploys[0]["id"].as_i64().unwrap()).await;
+    let version = world.dir.path().join("live/production/modules/apt/VERSION");
+    assert_eq!(std::fs::read_to_string(version).expect("it is there"), "2");
+    let by_name = deployed("", of("puppetlabs-apt", "https://git.example.com/x")).await;
+    assert_eq!(by_name[0]["environment"], "production");
+    let named = deployed("?module_name=apt", of("x", "y")).await;
+    assert_eq!(named[0]["environment"], "production");
+    for (query, body) in [
+        ("?branch_only=1", of("apt", &address)),
+        ("?module_name=..%2f..", of("apt", &address)),
+        ("", of("stdlib", "https://git.example.com/stdlib")),
+        ("", json!({"ref": "refs/heads/main"})),
+        (
+            "",
+            json!({"ref": "refs/tags/v1", "repository": {"name": "apt"}}),
+        ),
+    ] {
+        assert_eq!(deployed(query, body).await, json!([]));
+    }
+    let wrong = [("x-github-event", "push")];
+    let nobody = hook_at(&world, path, &wrong, &body).await;
+    assert_eq!(nobody.kind(), "puppetlabs.rbac/user-unauthenticated");
 }
 
 #[tokio::test]

@@ -183,7 +183,9 @@ pub(crate) async fn ask(world: &World, route: &Route, token: Option<&str>) -> Re
 fn asks_for_a_token(route: &Route) -> bool {
     let policy = route.policy;
     matches!(policy, Policy::Authenticated | Policy::Permission { .. })
-        || route.operation_id == routes::CODE_WEBHOOK.operation_id
+        || route
+            .operation_id
+            .starts_with(routes::CODE_WEBHOOK.operation_id)
 }
 
 /// Asks for a certificate, which no token replaces.

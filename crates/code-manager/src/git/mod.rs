@@ -4,6 +4,7 @@
 //! - nothing of a repository is ever run: there is no work tree, no hook and no filter;
 //! - no secret is in a command line, and no address begins with a dash.
 
+mod address;
 mod leftovers;
 mod mirror;
 mod noted;
@@ -11,6 +12,7 @@ mod program;
 mod refs;
 mod tree;
 
+pub(crate) use address::Address;
 pub use mirror::{Mirror, Mirrors};
 pub use program::{Git, GitError};
 pub(crate) use program::{one_line, shown};

@@ -6,12 +6,14 @@
 mod deliveries;
 mod payload;
 mod proof;
+mod repository;
 
 use std::fmt;
 use std::str::FromStr;
 
 pub use deliveries::Deliveries;
 pub use proof::{Proof, Secret, SecretError};
+pub use repository::Repository;
 
 /// A kind of forge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +95,11 @@ impl Host {
     /// The branches that a message tells of; none: it tells of something else.
     pub fn read(self, header: &Header<'_>, body: &[u8]) -> Result<Vec<Push>, PushError> {
         payload::read(self, header, body)
+    }
+
+    /// The repository that a message tells of; `None`: it does not say.
+    pub fn repository(self, body: &[u8]) -> Option<Repository> {
+        Repository::read(self, body)
     }
 
     /// What names this delivery, so that it is known when it comes again.

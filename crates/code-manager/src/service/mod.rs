@@ -12,6 +12,7 @@ mod perform;
 mod queue;
 mod record;
 mod shown;
+mod with_module;
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;

@@ -2,11 +2,10 @@
 //!
 //! The rule that must hold: what an address says is one segment of a path each, whatever stands in it.
 
-use percent_encoding::percent_decode_str;
 use reqwest::Url;
 
 use super::StatusSettings;
-use crate::git::shown;
+use crate::git::{Address, shown};
 use crate::push::Host;
 
 /// A repository at a forge.
@@ -81,7 +80,7 @@ impl Place {
         }
         let repository = match (&settings.repository, &address) {
             (Some(repository), _) => repository.clone(),
-            (None, Some(address)) => address.repository(host).ok_or_else(nowhere)?,
+            (None, Some(address)) => repository(host, address).ok_or_else(nowhere)?,
             (None, None) => return Err(nowhere()),
         };
         check(host, &repository)?;
@@ -113,53 +112,18 @@ impl Place {
     }
 }
 
-/// What git's address of a repository says.
-#[derive(Debug)]
-struct Address {
-    host: String,
-    /// Of HTTP; SSH has another.
-    port: Option<u16>,
-    /// Decoded, without `.git` and slashes around it.
-    path: String,
-}
-
-impl Address {
-    fn of(remote: &str) -> Option<Self> {
-        let (host, port, path) = match remote.split_once("://") {
-            Some(("http" | "https" | "ssh", _)) => {
-                let url: Url = remote.parse().ok()?;
-                let is_web = url.scheme() == "https";
-                let path = percent_decode_str(url.path()).decode_utf8().ok()?;
-                let port = url.port().filter(|_| is_web);
-                (url.host_str()?.to_owned(), port, path.into_owned())
-            }
-            Some(_) => return None,
-            None => {
-                let (host, path) = remote.split_once(':')?;
-                let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
-                (host.to_owned(), None, path.to_owned())
-            }
-        };
-        let path = path.trim_matches('/');
-        Some(Self {
-            host,
-            port,
-            path: path.strip_suffix(".git").unwrap_or(path).to_owned(),
-        })
-    }
-
-    fn repository(&self, host: Host) -> Option<String> {
-        let path = self.path.as_str();
-        Some(match host {
-            Host::Azure if self.host == "ssh.dev.azure.com" => path.strip_prefix("v3/")?.to_owned(),
-            Host::Azure => path.replacen("/_git/", "/", 1),
-            Host::BitbucketServer => match path.rsplit_once("scm/") {
-                Some((_, repository)) => repository.to_owned(),
-                None => path.to_owned(),
-            },
-            _ => path.to_owned(),
-        })
-    }
+/// The repository's name at its forge.
+fn repository(host: Host, address: &Address) -> Option<String> {
+    let path = address.path.as_str();
+    Some(match host {
+        Host::Azure if address.host == "ssh.dev.azure.com" => path.strip_prefix("v3/")?.to_owned(),
+        Host::Azure => path.replacen("/_git/", "/", 1),
+        Host::BitbucketServer => match path.rsplit_once("scm/") {
+            Some((_, repository)) => repository.to_owned(),
+            None => path.to_owned(),
+        },
+        _ => path.to_owned(),
+    })
 }
 
 /// Where forges of this kind have their API.

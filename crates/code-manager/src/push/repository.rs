@@ -1,0 +1,99 @@
+//! The repository of a message: [`Repository`], of which the modules that come from it are known.
+//!
+//! Fields as the forges' own documents name them: GitHub and Gitea `repository`, GitLab `project`, Bitbucket
+//! `repository.links`, Azure DevOps `resource.repository`.
+
+use serde_json::Value;
+
+use super::Host;
+use crate::git::Address;
+
+/// What a message says of its repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Repository {
+    name: String,
+    addresses: Vec<String>,
+}
+
+// === impl Repository ===
+
+impl Repository {
+    pub(super) fn read(host: Host, body: &[u8]) -> Option<Self> {
+        let body: Value = serde_json::from_slice(body).ok()?;
+        let (at, name, addresses): (_, _, &[&str]) = match host {
+            Host::GitHub | Host::Gitea => (
+                "/repository",
+                "/name",
+                &["/clone_url", "/ssh_url", "/git_url", "/html_url"],
+            ),
+            Host::GitLab => (
+                "/project",
+                "/name",
+                &["/git_http_url", "/git_ssh_url", "/web_url"],
+            ),
+            Host::Bitbucket => ("/repository", "/name", &["/links/html/href"]),
+            Host::BitbucketServer => ("/repository", "/slug", &[]),
+            Host::Azure => ("/resource/repository", "/name", &["/remoteUrl", "/sshUrl"]),
+        };
+        let told = body.pointer(at)?;
+        let text = |path: &str| told.pointer(path).and_then(Value::as_str);
+        let addresses = addresses.iter().filter_map(|path| text(path));
+        Some(Self {
+            name: text(name)?.to_owned(),
+            addresses: addresses.map(str::to_owned).collect(),
+        })
+    }
+
+    /// Whether a module comes from it, as its address says.
+    pub fn is_at(&self, remote: &str) -> bool {
+        let address = Address::of(remote);
+        self.addresses.iter().any(|it| {
+            let other = Address::of(it);
+            let is_same = address.as_ref().zip(other.as_ref());
+            it == remote || is_same.is_some_and(|(one, other)| one.is_same(other))
+        })
+    }
+
+    /// The module that it holds by its name: what stands behind the last dash (`puppetlabs-apt`,
+    /// `puppet-module-apt`).
+    pub fn module(&self) -> &str {
+        self.name.rsplit('-').next().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_repository_of_each_forge() {
+        let github = r#"{"repository": {"name": "puppetlabs-apt",
+            "clone_url": "https://github.com/ops/puppetlabs-apt.git"}}"#;
+        let gitlab =
+            r#"{"project": {"name": "apt", "git_ssh_url": "git@git.example.com:ops/apt.git"}}"#;
+        let bitbucket = r#"{"repository": {"name": "apt",
+            "links": {"html": {"href": "https://bitbucket.org/ops/apt"}}}}"#;
+        let azure = r#"{"resource": {"repository": {"name": "puppet-apt",
+            "remoteUrl": "https://dev.azure.com/org/project/_git/puppet-apt"}}}"#;
+        for (host, body, remote) in [
+            (Host::GitHub, github, "git@github.com:ops/puppetlabs-apt"),
+            (Host::GitLab, gitlab, "https://git.example.com/ops/apt"),
+            (Host::Bitbucket, bitbucket, "git@bitbucket.org:ops/apt.git"),
+            (
+                Host::Azure,
+                azure,
+                "https://anna@dev.azure.com/org/project/_git/puppet-apt",
+            ),
+        ] {
+            let repository = host.repository(body.as_bytes()).unwrap();
+            assert_eq!(repository.module(), "apt", "{host}");
+            assert!(repository.is_at(remote), "{host}");
+            assert!(!repository.is_at("https://git.example.com/other/apt"));
+        }
+        let server = Host::BitbucketServer.repository(br#"{"repository": {"slug": "x-apt"}}"#);
+        assert_eq!(server.unwrap().module(), "apt");
+        for body in ["", "7", "{}", r#"{"repository": 7, "project": []}"#] {
+            assert_eq!(Host::GitHub.repository(body.as_bytes()), None, "{body}");
+        }
+    }
+}

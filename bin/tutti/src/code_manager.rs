@@ -10,7 +10,9 @@ use ::code_manager::gate::Gate;
 use ::code_manager::puppetserver::Puppetserver;
 use ::code_manager::push::Secret;
 use ::code_manager::service::{After, InUse, Others};
-use ::code_manager::{CodeManager, Deployer, EnvironmentName, Git, R10k, Settings, Signature};
+use ::code_manager::{
+    CodeManager, Deployer, EnvironmentName, Git, HookAddress, R10k, Settings, Signature,
+};
 use anyhow::{Context as _, Result, bail};
 use async_trait::async_trait;
 use serde_json::Value;
@@ -29,11 +31,11 @@ pub(crate) async fn start(
     if config.code.r10k_config.is_none() && config.code.staging_directory.is_none() {
         return Ok(None);
     }
-    let (mut settings, git) = sources(config)?;
+    let (mut settings, git, hooks) = sources(config)?;
     settings.staging.clone_from(&config.code.staging_directory);
     let sources = settings.sources.iter();
     let remotes = sources.map(|it| (it.name.clone(), it.remote.clone()));
-    let observers = crate::observers::observers(config, &remotes.collect())?;
+    let observers = crate::observers::observers(config, hooks, &remotes.collect())?;
     let opened = tokio::task::spawn_blocking(move || Deployer::open(settings, git)).await?;
     let deployer = opened.context("cannot open the directories of code")?;
     let after: Vec<Arc<dyn After>> = match &config.puppetserver {
@@ -68,12 +70,12 @@ pub(crate) async fn start(
     Ok(Some(api::CodeService::new(manager, secret)))
 }
 
-/// The control repositories, and git; none where only other tools publish.
-fn sources(config: &Config) -> Result<(Settings, Git)> {
+/// The control repositories, git, and who is told; none where only other tools publish.
+fn sources(config: &Config) -> Result<(Settings, Git, Vec<HookAddress>)> {
     let environments = config.code.codedir.join("environments");
     let Some(path) = &config.code.r10k_config else {
         let settings = Settings::new(&config.code.directory, environments);
-        return Ok((settings, Git::default()));
+        return Ok((settings, Git::default(), Vec::new()));
     };
     let shown = path.display();
     let text = std::fs::read_to_string(path)
@@ -91,7 +93,7 @@ fn sources(config: &Config) -> Result<(Settings, Git)> {
             environments.display()
         );
     }
-    Ok((settings, r10k.git.clone()))
+    Ok((settings, r10k.git, r10k.hooks))
 }
 
 /// Whether two paths lead to the same directory, which need not be there yet.

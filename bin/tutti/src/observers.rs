@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use ::code_manager::HookAddress;
 use ::code_manager::post_hook::PostHook;
 use ::code_manager::push::{Host, TYPES};
 use ::code_manager::service::Observer;
@@ -44,13 +45,25 @@ pub(crate) struct CommitStatus {
     pub link: Option<String>,
 }
 
-/// All that the configuration names; `remotes`: the addresses of the sources, by their names.
+impl Hook {
+    fn address(&self) -> HookAddress {
+        HookAddress {
+            url: self.url.clone(),
+            use_client_ssl: self.use_client_ssl,
+        }
+    }
+}
+
+/// All that the configuration names, and `hooks` of Code Manager's own settings; `remotes`: the addresses of the
+/// sources, by their names.
 pub(crate) fn observers(
     config: &Config,
+    hooks: Vec<HookAddress>,
     remotes: &HashMap<String, String>,
 ) -> Result<Vec<Arc<dyn Observer>>> {
     let mut observers: Vec<Arc<dyn Observer>> = Vec::new();
-    for hook in &config.code.post_environment_hooks {
+    let own = config.code.post_environment_hooks.iter().map(Hook::address);
+    for hook in own.chain(hooks) {
         let tls = hook
             .use_client_ssl
             .then(|| config.client_files(None, None, None));

@@ -4,6 +4,7 @@
 //! - nothing of a repository is ever run: there is no work tree, no hook and no filter;
 //! - no secret is in a command line, and no address begins with a dash.
 
+mod access;
 mod address;
 mod leftovers;
 mod mirror;
@@ -12,6 +13,7 @@ mod program;
 mod refs;
 mod tree;
 
+pub use access::Access;
 pub(crate) use address::Address;
 pub use mirror::{Mirror, Mirrors};
 pub use program::{Git, GitError};

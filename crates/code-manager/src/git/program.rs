@@ -3,22 +3,25 @@
 //! The rule that must hold: it asks nobody for anything, ends in a bounded time, and its environment is
 //! ours but for what finds people's credentials.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::process::Command;
 
+use super::access::Access;
 use crate::defaults::GIT_MESSAGE_BYTES;
 use crate::program::{self, RunError};
 
 /// How `git` is run. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Git {
-    /// The private key for SSH; `None`: as the user's own settings say.
-    pub private_key: Option<PathBuf>,
-    /// `http://proxy:3128`; `None`: as our own environment says, in the variables that git itself takes.
-    pub proxy: Option<String>,
+    /// How repositories are reached.
+    pub access: Access,
+    /// How single ones are, by their addresses; what is not said there is as above.
+    pub repositories: Arc<HashMap<String, Access>>,
 }
 
 /// One use of it.
@@ -83,6 +86,14 @@ pub enum GitError {
     /// An address that is none.
     #[error("{0:?} is no address of a repository")]
     Address(String),
+    /// The file with its token.
+    #[error("cannot use the token in {}: {source}", path.display())]
+    Token {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
     /// What it printed makes no sense.
     #[error("git {verb} of {remote} printed something unexpected")]
     Unexpected {
@@ -114,18 +125,6 @@ const KEPT: &[&str] = &[
     "TMPDIR",
 ];
 
-/// What names proxies in our own environment, as libcurl and so git reads it.
-const PROXIES: &[&str] = &[
-    "http_proxy",
-    "https_proxy",
-    "HTTPS_PROXY",
-    "all_proxy",
-    "ALL_PROXY",
-];
-
-/// Hosts that are asked without a proxy, whoever named it.
-const NO_PROXY: &[&str] = &["no_proxy", "NO_PROXY"];
-
 // === impl Git ===
 
 impl Git {
@@ -133,8 +132,7 @@ impl Git {
     pub(crate) fn command(&self, directory: Option<&Path>) -> Command {
         let mut command = Command::new("git");
         command.env_clear();
-        let proxies: &[&str] = if self.proxy.is_some() { &[] } else { PROXIES };
-        for name in KEPT.iter().chain(NO_PROXY).chain(proxies) {
+        for name in KEPT {
             if let Some(value) = std::env::var_os(name) {
                 command.env(name, value);
             }
@@ -144,13 +142,7 @@ impl Git {
             .env("GIT_ASKPASS", "true")
             .env("GIT_ALLOW_PROTOCOL", PROTOCOLS)
             .env("GIT_OPTIONAL_LOCKS", "0")
-            .env("LC_ALL", "C")
-            .env("GIT_SSH_COMMAND", self.ssh_command());
-        if let Some(proxy) = &self.proxy {
-            for name in ["http_proxy", "https_proxy"] {
-                command.env(name, proxy);
-            }
-        }
+            .env("LC_ALL", "C");
         if let Some(directory) = directory {
             command.env("GIT_DIR", directory);
         }
@@ -165,17 +157,13 @@ impl Git {
         command
     }
 
-    fn ssh_command(&self) -> String {
-        let quoted =
-            |path: &Path| format!("'{}'", path.display().to_string().replace('\'', r"'\''"));
-        let key = self.private_key.as_deref().map(quoted);
-        let key = key.map(|key| format!(" -oIdentitiesOnly=yes -i {key}"));
-        format!("ssh -oBatchMode=yes{}", key.unwrap_or_default())
-    }
-
     /// Runs it to its end and gives what it printed.
     pub(crate) async fn run(&self, call: Call<'_>) -> Result<Vec<u8>, GitError> {
         let mut command = self.command(call.directory);
+        let access = self.repositories.get(call.remote);
+        let access = access.map(|own| own.or(&self.access));
+        let access = access.as_ref().unwrap_or(&self.access);
+        access.apply(&mut command, call.remote).await?;
         command
             .arg(call.verb)
             .args(call.arguments)
@@ -280,30 +268,6 @@ mod tests {
             "https://me:pw@e/x",
         );
         assert_eq!(said, "fatal: unable to access 'https://e/x': no");
-    }
-
-    #[test]
-    fn the_settings_proxy_wins_and_ours_are_handed_on() {
-        let named = |git: &Git| {
-            let command = git.command(None).into_std();
-            let vars = command.get_envs();
-            let vars = vars.filter_map(|(name, value)| Some((name.to_str()?, value?.to_str()?)));
-            let proxies = vars.filter(|(name, _)| PROXIES.contains(name));
-            proxies
-                .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                .collect::<Vec<_>>()
-        };
-        let own = Git {
-            proxy: Some("http://p:1".to_owned()),
-            ..Git::default()
-        };
-        let pair = |name: &str| (name.to_owned(), "http://p:1".to_owned());
-        assert_eq!(named(&own), [pair("http_proxy"), pair("https_proxy")]);
-        let ours = PROXIES
-            .iter()
-            .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
-        let ours: std::collections::BTreeSet<_> = ours.collect();
-        assert!(named(&Git::default()).into_iter().eq(ours));
     }
 
     #[test]

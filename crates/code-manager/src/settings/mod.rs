@@ -2,11 +2,13 @@
 //!
 //! The rule that must hold: a setting stands in one place, whoever named it.
 
+mod code_manager;
 mod r10k;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
+pub use code_manager::HookAddress;
 pub use r10k::{R10k, R10kError};
 use secrecy::SecretString;
 

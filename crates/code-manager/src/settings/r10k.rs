@@ -1,16 +1,18 @@
-//! `r10k.yaml`, read as it is: [`R10k`].
+//! `r10k.yaml`, read as it is, or Code Manager's settings: [`R10k`].
 //!
 //! Keys may be texts or symbols, as r10k takes both. The rule that must hold: what would change the result
 //! of a deployment and is not done here is refused; what would not is named in [`R10k::ignored`].
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use psych::{Mapping, Node, Options, Value};
 
 use super::Settings;
+use super::code_manager::{self, HookAddress};
 use crate::defaults::DEPLOYS_AT_ONCE;
-use crate::git::Git;
+use crate::git::{Access, Git};
 use crate::source::{InvalidBranches, Source};
 use crate::types::GenerateTypes;
 
@@ -18,11 +20,13 @@ use crate::types::GenerateTypes;
 #[derive(Clone, Debug)]
 pub struct R10k {
     /// All but where our own things are kept.
-    settings: Settings,
+    pub(super) settings: Settings,
     /// How git is run.
     pub git: Git,
     /// Keys that nothing is done with.
     pub ignored: Vec<String>,
+    /// Code Manager's `post_environment_hooks`.
+    pub hooks: Vec<HookAddress>,
 }
 
 /// Why a file cannot be used.
@@ -57,12 +61,28 @@ impl R10k {
     pub fn parse(text: &str) -> Result<Self, R10kError> {
         let document = psych::load(text, OPTIONS).map_err(R10kError::Yaml)?;
         let root = document.root.ok_or_else(|| wrong(1, "the file is empty"))?;
-        let mut r10k = Self {
+        let mut r10k = match code_manager::is_of(&root) {
+            true => code_manager::read(&root)?,
+            false => Self::read(&root)?,
+        };
+        // One proxy for all, but where another is named.
+        let proxy = &r10k.settings.proxy;
+        r10k.git.access.proxy = r10k.git.access.proxy.or_else(|| proxy.clone());
+        Ok(r10k)
+    }
+
+    pub(super) fn empty() -> Self {
+        Self {
             settings: Settings::new("", ""),
             git: Git::default(),
             ignored: Vec::new(),
-        };
-        for (key, value) in pairs(&root)? {
+            hooks: Vec::new(),
+        }
+    }
+
+    fn read(root: &Node) -> Result<Self, R10kError> {
+        let mut r10k = Self::empty();
+        for (key, value) in pairs(root)? {
             match key.as_str() {
                 "sources" => r10k.sources(value)?,
                 "git" => r10k.git(value)?,
@@ -75,9 +95,6 @@ impl R10k {
                 _ => return Err(wrong(value.line, format!("r10k has no setting {key}"))),
             }
         }
-        // One proxy for all, but where another is named.
-        let proxy = &r10k.settings.proxy;
-        r10k.git.proxy = r10k.git.proxy.or_else(|| proxy.clone());
         if r10k.settings.sources.is_empty() {
             return Err(wrong(root.line, "there are no sources"));
         }
@@ -132,14 +149,14 @@ impl R10k {
         Ok(())
     }
 
-    fn git(&mut self, node: &Node) -> Result<(), R10kError> {
+    pub(super) fn git(&mut self, node: &Node) -> Result<(), R10kError> {
         for (key, value) in pairs(node)? {
             match key.as_str() {
                 "provider" => {}
-                "private_key" => self.git.private_key = Some(text_of(value)?.into()),
                 "default_ref" => self.settings.default_ref = Some(text_of(value)?),
-                "proxy" => self.git.proxy = Some(text_of(value)?),
+                "repositories" => self.git.repositories = Arc::new(repositories(value)?),
                 "username" => self.ignored.push("git.username".to_owned()),
+                key if access(&mut self.git.access, key, value)? => {}
                 _ => {
                     let what = format!(
                         "git.{key} is not supported yet; git's own settings and credentials are used"
@@ -151,7 +168,7 @@ impl R10k {
         Ok(())
     }
 
-    fn forge(&mut self, node: &Node) -> Result<(), R10kError> {
+    pub(super) fn forge(&mut self, node: &Node) -> Result<(), R10kError> {
         let forge = &mut self.settings.forge;
         for (key, value) in pairs(node)? {
             match key.as_str() {
@@ -203,7 +220,7 @@ impl R10k {
     }
 }
 
-fn wrong(line: u32, what: impl Into<String>) -> R10kError {
+pub(super) fn wrong(line: u32, what: impl Into<String>) -> R10kError {
     R10kError::Value {
         line,
         what: what.into(),
@@ -211,7 +228,7 @@ fn wrong(line: u32, what: impl Into<String>) -> R10kError {
 }
 
 /// The keys of a mapping as texts.
-fn pairs(node: &Node) -> Result<Vec<(String, &Node)>, R10kError> {
+pub(super) fn pairs(node: &Node) -> Result<Vec<(String, &Node)>, R10kError> {
     let mapping: &Mapping = node
         .as_mapping()
         .ok_or_else(|| wrong(node.line, "keys and values are expected here"))?;
@@ -221,7 +238,41 @@ fn pairs(node: &Node) -> Result<Vec<(String, &Node)>, R10kError> {
         .collect()
 }
 
-fn text_of(node: &Node) -> Result<String, R10kError> {
+/// One of the settings that say how a repository is reached; `false`: another one. Code Manager writes dashes.
+fn access(access: &mut Access, key: &str, value: &Node) -> Result<bool, R10kError> {
+    match key {
+        "private_key" | "private-key" => access.private_key = Some(text_of(value)?.into()),
+        "proxy" => access.proxy = Some(text_of(value)?),
+        "oauth_token" | "oauth-token" => access.oauth_token = Some(text_of(value)?.into()),
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// How single repositories are reached.
+fn repositories(node: &Node) -> Result<HashMap<String, Access>, R10kError> {
+    let items = node.as_sequence();
+    let items = items.ok_or_else(|| wrong(node.line, "a list of repositories is expected here"))?;
+    let mut of = HashMap::with_capacity(items.len());
+    for item in items {
+        let (mut remote, mut own) = (None, Access::default());
+        for (key, value) in pairs(item)? {
+            match key.as_str() {
+                "remote" => remote = Some(text_of(value)?),
+                key if access(&mut own, key, value)? => {}
+                key => {
+                    let what = format!("git.repositories: {key} is not supported yet");
+                    return Err(wrong(value.line, what));
+                }
+            }
+        }
+        let remote = remote.ok_or_else(|| wrong(item.line, "the repository has no remote"))?;
+        of.insert(remote, own);
+    }
+    Ok(of)
+}
+
+pub(super) fn text_of(node: &Node) -> Result<String, R10kError> {
     match &node.value {
         // `:cachedir` and `cachedir` are the same to r10k.
         Value::String(text) | Value::Symbol(text) => Ok(text.trim_start_matches(':').to_owned()),
@@ -235,7 +286,7 @@ fn texts(node: &Node) -> Result<Vec<String>, R10kError> {
     items.iter().map(text_of).collect()
 }
 
-fn flag(node: &Node) -> Result<bool, R10kError> {
+pub(super) fn flag(node: &Node) -> Result<bool, R10kError> {
     match node.value {
         Value::Bool(flag) => Ok(flag),
         _ => Err(wrong(node.line, "true or false is expected here")),
@@ -243,7 +294,7 @@ fn flag(node: &Node) -> Result<bool, R10kError> {
 }
 
 /// Threads to r10k, environments here.
-fn pool_size(node: &Node) -> Result<usize, R10kError> {
+pub(super) fn pool_size(node: &Node) -> Result<usize, R10kError> {
     let size = match node.value {
         Value::Integer(size) if size >= 1 => usize::try_from(size).ok(),
         _ => None,
@@ -253,7 +304,7 @@ fn pool_size(node: &Node) -> Result<usize, R10kError> {
 }
 
 /// `true` is the source's own name.
-fn prefix(name: &str, node: &Node) -> Result<Option<String>, R10kError> {
+pub(super) fn prefix(name: &str, node: &Node) -> Result<Option<String>, R10kError> {
     match node.value {
         Value::Bool(true) => Ok(Some(name.to_owned())),
         Value::Bool(false) | Value::Null => Ok(None),
@@ -269,7 +320,7 @@ fn file_name(node: &Node) -> Result<String, R10kError> {
     }
 }
 
-fn invalid_branches(node: &Node) -> Result<InvalidBranches, R10kError> {
+pub(super) fn invalid_branches(node: &Node) -> Result<InvalidBranches, R10kError> {
     match text_of(node)?.as_str() {
         "correct_and_warn" => Ok(InvalidBranches::CorrectAndWarn),
         "correct" => Ok(InvalidBranches::Correct),
@@ -303,6 +354,9 @@ sources:
 git:
   private_key: '/root/.ssh/id'
   default_ref: main
+  repositories:
+    - remote: 'https://example.com/team.git'
+      private_key: '/root/.ssh/team'
 deploy:
   purge_levels: ['deployment']
   generate_types: true
@@ -328,7 +382,9 @@ postrun: ['/bin/true']
         );
         assert_eq!(settings.default_ref.as_deref(), Some("main"));
         assert_eq!(settings.forge.baseurl, "https://forge.example.com");
-        assert_eq!(read.git.proxy.as_deref(), Some("http://proxy:3128"));
+        assert_eq!(read.git.access.proxy.as_deref(), Some("http://proxy:3128"));
+        let team = &read.git.repositories["https://example.com/team.git"];
+        assert_eq!(team.private_key, Some("/root/.ssh/team".into()));
         assert!(!format!("{settings:?}").contains("secret"));
         let types = settings.generate_types.unwrap();
         assert_eq!(types.puppet, PathBuf::from("/usr/bin/puppet"));

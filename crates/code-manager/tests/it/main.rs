@@ -1,6 +1,7 @@
 //! Deployments from real git repositories.
 #![cfg(test)]
 
+mod access;
 mod archives;
 mod deploys;
 mod failures;

@@ -1,0 +1,261 @@
+//! Code Manager's settings, as they stand in Puppet Enterprise's Hiera data: [`read`].
+//!
+//! `puppet_enterprise::master::code_manager::*`, and `r10k_remote` and `r10k_private_key` of
+//! `puppet_enterprise::profile::master`. The rule is r10k's: what would change the result of a deployment and is not
+//! done here is refused, what would not is named. Other keys of the file are somebody else's.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use psych::{Node, Value};
+
+use super::r10k::{R10k, R10kError, flag, pairs, pool_size, text_of, wrong};
+use crate::source::{InvalidBranches, Source};
+
+/// What the keys begin with.
+const PREFIX: &str = "puppet_enterprise::master::code_manager::";
+const PROFILE: &str = "puppet_enterprise::profile::master::";
+
+/// Where Code Manager's file sync puts environments.
+const ENVIRONMENTS: &str = "/etc/puppetlabs/code/environments";
+
+/// Keys that say how Code Manager works, not what it brings.
+const NO_MATTER: &[&str] = &[
+    "authenticate_webhook",
+    "cachedir",
+    "datadir",
+    "deploy_ttl",
+    "download_pool_size",
+    "environmentdir",
+    "file_sync_auto_commit",
+    "file_sync_repo_dir",
+    "file_sync_repo_id",
+    "full_deploy",
+    "hostcrl",
+    "hostcert",
+    "hostprivkey",
+    "localcacert",
+    "r10k_trace",
+    "timeouts_deploy",
+    "timeouts_fetch",
+    "timeouts_hook",
+    "timeouts_shutdown",
+    "timeouts_sync",
+    "timeouts_wait",
+    "versioned_deploys",
+    "webserver_ssl_host",
+    "webserver_ssl_port",
+];
+
+/// A program that is to be told how deployments ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HookAddress {
+    /// Where.
+    pub url: String,
+    /// Whether it is shown the server's certificate.
+    pub use_client_ssl: bool,
+}
+
+/// Whether a file has such settings.
+pub(super) fn is_of(root: &Node) -> bool {
+    let keys = root
+        .as_mapping()
+        .into_iter()
+        .flat_map(|mapping| mapping.iter());
+    let texts = keys.filter_map(|(key, _)| text_of(key).ok());
+    let mut texts = texts;
+    texts.any(|key| key.starts_with(PREFIX) || key == format!("{PROFILE}r10k_remote"))
+}
+
+pub(super) fn read(root: &Node) -> Result<R10k, R10kError> {
+    let mut read = R10k::empty();
+    let mut remote = None;
+    let mut sources = Vec::new();
+    // Code Manager's default, which is not r10k's.
+    let mut invalid = InvalidBranches::Error;
+    for (key, value) in pairs(root)? {
+        let own = key.strip_prefix(PREFIX);
+        let key = own
+            .or_else(|| key.strip_prefix(PROFILE))
+            .unwrap_or_default();
+        let is_profile = own.is_none();
+        match key {
+            "r10k_remote" if is_profile => remote = Some(text_of(value)?),
+            "r10k_private_key" if is_profile => {
+                read.git.access.private_key = Some(text_of(value)?.into());
+            }
+            _ if is_profile => {}
+            "remote" => remote = Some(text_of(value)?),
+            "sources" => sources = named(value)?,
+            "invalid_branches" => invalid = super::r10k::invalid_branches(value)?,
+            "git_settings" => read.git(value)?,
+            "forge_settings" => read.forge(value)?,
+            "proxy" => read.settings.proxy = Some(text_of(value)?).filter(|it| !it.is_empty()),
+            "deploy_pool_size" => read.settings.at_once = pool_size(value)?,
+            "post_environment_hooks" => read.hooks = hooks(value)?,
+            key if NO_MATTER.contains(&key) => read.ignored.push(key.to_owned()),
+            key => return Err(wrong(value.line, format!("{key} is not supported yet"))),
+        }
+    }
+    if let (Some(remote), true) = (remote, sources.is_empty()) {
+        sources.push(Source::new("puppet", remote));
+    }
+    if sources.is_empty() {
+        return Err(wrong(
+            root.line,
+            format!("there is neither {PREFIX}sources nor {PREFIX}remote"),
+        ));
+    }
+    for mut source in sources {
+        source.invalid_branches = invalid;
+        read.settings.sources.push(Arc::new(source));
+    }
+    read.settings.environments = PathBuf::from(ENVIRONMENTS);
+    Ok(read)
+}
+
+fn named(node: &Node) -> Result<Vec<Source>, R10kError> {
+    let each = pairs(node)?.into_iter().map(|(name, value)| {
+        let mut source = Source::new(name.clone(), "");
+        for (key, value) in pairs(value)? {
+            match key.as_str() {
+                "remote" => source.remote = text_of(value)?,
+                "prefix" => source.prefix = super::r10k::prefix(&name, value)?,
+                key => {
+                    let what = format!("the source {name}: {key} is not supported yet");
+                    return Err(wrong(value.line, what));
+                }
+            }
+        }
+        match source.remote.is_empty() {
+            true => Err(wrong(
+                value.line,
+                format!("the source {name} has no remote"),
+            )),
+            false => Ok(source),
+        }
+    });
+    each.collect()
+}
+
+/// A list of them, or one.
+fn hooks(node: &Node) -> Result<Vec<HookAddress>, R10kError> {
+    let items = match &node.value {
+        Value::Sequence(items) => items.as_slice(),
+        _ => std::slice::from_ref(node),
+    };
+    let each = items.iter().map(|item| {
+        let (mut url, mut use_client_ssl) = (None, false);
+        for (key, value) in pairs(item)? {
+            match key.as_str() {
+                "url" => url = Some(text_of(value)?),
+                "use-client-ssl" | "use_client_ssl" => use_client_ssl = flag(value)?,
+                key => return Err(wrong(value.line, format!("a hook has no setting {key}"))),
+            }
+        }
+        let url = url.ok_or_else(|| wrong(item.line, "the hook has no url"))?;
+        Ok(HookAddress {
+            url,
+            use_client_ssl,
+        })
+    });
+    each.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "---
+puppet_enterprise::profile::master::code_manager_auto_configure: true
+puppet_enterprise::master::code_manager::sources:
+  main:
+    remote: git@git.example.com:ops/control.git
+  team:
+    remote: git@git.example.com:team/control.git
+    prefix: true
+puppet_enterprise::master::code_manager::git_settings:
+  private-key: /etc/puppetlabs/puppetserver/ssh/id
+  repositories:
+    - remote: git@git.example.com:team/control.git
+      private-key: /etc/puppetlabs/puppetserver/ssh/team
+    - remote: https://git.example.com/ops/x.git
+      proxy: ''
+      oauth_token: /etc/token
+puppet_enterprise::master::code_manager::forge_settings:
+  baseurl: https://forge.example.com
+  authorization_token: Bearer secret
+puppet_enterprise::master::code_manager::proxy: http://proxy:3128
+puppet_enterprise::master::code_manager::deploy_pool_size: 3
+puppet_enterprise::master::code_manager::timeouts_deploy: 900
+puppet_enterprise::master::code_manager::post_environment_hooks:
+  - url: https://chat.example.com/x
+    use-client-ssl: true
+puppet_enterprise::master::code_manager::authenticate_webhook: false
+ntp::servers: [a, b]
+";
+
+    #[test]
+    fn settings_are_read_as_they_are() {
+        let read = R10k::parse(FILE).unwrap();
+        let settings = read.settings("/kept");
+        assert_eq!(settings.sources.len(), 2);
+        assert_eq!(settings.sources[0].prefix, None);
+        assert_eq!(settings.sources[1].prefix.as_deref(), Some("team"));
+        assert_eq!(settings.sources[1].invalid_branches, InvalidBranches::Error);
+        assert_eq!(settings.environments, PathBuf::from(ENVIRONMENTS));
+        assert_eq!(settings.at_once, 3);
+        assert_eq!(settings.forge.baseurl, "https://forge.example.com");
+        assert_eq!(read.git.access.proxy.as_deref(), Some("http://proxy:3128"));
+        let team = &read.git.repositories["git@git.example.com:team/control.git"];
+        let key = PathBuf::from("/etc/puppetlabs/puppetserver/ssh/team");
+        assert_eq!(team.private_key, Some(key));
+        let x = &read.git.repositories["https://git.example.com/ops/x.git"];
+        assert_eq!(x.proxy.as_deref(), Some(""));
+        assert_eq!(x.oauth_token, Some("/etc/token".into()));
+        let hook = HookAddress {
+            url: "https://chat.example.com/x".to_owned(),
+            use_client_ssl: true,
+        };
+        assert_eq!(read.hooks, [hook]);
+        assert_eq!(read.ignored, ["timeouts_deploy", "authenticate_webhook"]);
+    }
+
+    #[test]
+    fn one_remote_is_enough() {
+        let text = "puppet_enterprise::profile::master::r10k_remote: git@git.example.com:c\n\
+                    puppet_enterprise::profile::master::r10k_private_key: /etc/id\n";
+        let read = R10k::parse(text).unwrap();
+        assert_eq!(
+            read.settings("/kept").sources[0].remote,
+            "git@git.example.com:c"
+        );
+        assert_eq!(read.git.access.private_key, Some("/etc/id".into()));
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_refused_with_its_line() {
+        for (text, said) in [
+            ("proxy: x", "line 1: there is neither"),
+            (
+                "sources: {a: {remote: u, branch: x}}",
+                "branch is not supported",
+            ),
+            ("sources: {a: {prefix: x}}", "the source a has no remote"),
+            ("remote: [u]", "a text is expected"),
+            ("remotes: u", "remotes is not supported"),
+            (
+                "git_settings: {github_app_id: 7}",
+                "github_app_id is not supported",
+            ),
+            (
+                "git_settings: {repositories: [{private-key: x}]}",
+                "no remote",
+            ),
+            ("post_environment_hooks: [{use-client-ssl: true}]", "no url"),
+        ] {
+            let error = R10k::parse(&format!("{PREFIX}{text}\n")).unwrap_err();
+            assert!(error.to_string().contains(said), "{text}: {error}");
+        }
+    }
+}

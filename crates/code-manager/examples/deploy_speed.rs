@@ -88,8 +88,9 @@ fn repositories(root: &Path, modules: &Path) -> usize {
         output(root, "cp", &["-rL", &from, repository.to_str().unwrap()]);
         commit(&repository, "main");
         let place = repository.display();
-        puppetfile.push_str(&["mod '", name, "', git: '", &place.to_string()].concat());
-        puppetfile.push_str("', branch: 'main'\n");
+        // As g10k reads it, too.
+        puppetfile.push_str(&["mod '", name, "',\n  :git => '", &place.to_string()].concat());
+        puppetfile.push_str("',\n  :branch => 'main'\n");
     }
     std::fs::create_dir_all(control.join("manifests")).unwrap();
     std::fs::write(control.join("Puppetfile"), puppetfile).unwrap();

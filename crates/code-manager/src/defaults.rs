@@ -36,6 +36,18 @@ pub const FILTER_TIMEOUT: Duration = Duration::from_secs(30);
 /// What a source's `filter_command` may print for a branch.
 pub const FILTER_BYTES: usize = 1 << 20;
 
+/// How long a source's program has to say which environments there are: it may ask other servers.
+pub const SOURCE_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// What lists of environments of one source may have: 3,000 environments of 60 modules, 60 bytes each, are 11 MB.
+pub const SOURCE_BYTES: usize = 16 << 20;
+
+/// Environments that a list may name: three times the 3,000 of the largest sites that are seen.
+pub const SOURCE_ENVIRONMENTS: usize = 10_000;
+
+/// Lists in a directory: one for each environment.
+pub const SOURCE_FILES: usize = SOURCE_ENVIRONMENTS;
+
 /// How long `puppet generate types` has: it starts in a second, and reads each type once.
 pub const TYPES_TIMEOUT: Duration = Duration::from_secs(120);
 

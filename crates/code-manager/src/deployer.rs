@@ -4,26 +4,27 @@
 //! must hold: until the switch, which is one rename, the live version is as it was; whatever fails before
 //! it leaves nothing but content that the next deployment finds.
 
+mod named;
+
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use deploy::EnvironmentName;
 use puppetfile::Puppetfile;
 use tokio::sync::OnceCell;
 
 use crate::archive::Archives;
-use crate::content::{Content, ContentError, TreePath, failed};
-use crate::defaults::PUPPETFILES;
+use crate::content::{Content, ContentError, Manifest, TreePath, failed};
 use crate::error::{DeployError, OpenError, SourcesError};
 use crate::file_sync;
-use crate::git::{Commit, Git, Mirrors, read_file};
+use crate::git::{Git, Mirrors};
 use crate::hold::{Hold, Holder};
 use crate::lock::{LOCK_FILE, Lock, Origin};
 use crate::r10k_deploy::{self, R10K_FILE};
-use crate::resolve::{ResolveError, Round, Wish};
+use crate::resolve::{Fixed, Round, Wish};
 use crate::settings::Settings;
-use crate::source::{Environments, Found};
+use crate::source::{Environments, Found, SourceKind, defined};
 use crate::trees::{CONTROL, Tree, Trees, Wanted};
 use crate::types::generate;
 use crate::verify::verify_environment;
@@ -42,8 +43,8 @@ struct Shared {
     archives: Archives,
     trees: Trees,
     versions: Versions,
-    /// Those that were read, by commits and names: a commit's file never changes.
-    puppetfiles: Mutex<HashMap<(Commit, String), Read>>,
+    /// Those that were read, by what they are of and their names: a commit's file never changes.
+    puppetfiles: Mutex<HashMap<(String, String), Read>>,
 }
 
 /// A Puppetfile; `None`: the branch has none. Environments of one commit share it.
@@ -62,7 +63,8 @@ pub struct Built {
     pub was_there: bool,
     /// Directories of the control repository that are not in it.
     pub given_way: Vec<String>,
-    /// What of modules' archives is not in it, for people; only said when they are taken in.
+    /// What is not in it, for people: what a list names in the Puppetfile's place, and, when they are taken in,
+    /// parts of modules' archives.
     pub notes: Vec<String>,
 }
 
@@ -122,16 +124,24 @@ impl Deployer {
                 source_name: source.name.clone(),
                 error: Arc::new(error),
             };
-            let refs = round.refs(&source.remote).await.map_err(failed)?;
-            let dropped = round.dropped(source, &refs).await.map_err(failed)?;
-            environments.add(source, &refs, &dropped);
+            if source.kind == SourceKind::Git {
+                let refs = round.refs(&source.remote).await.map_err(failed)?;
+                let dropped = round.dropped(source, &refs).await.map_err(failed)?;
+                environments.add(source, &refs, &dropped);
+            } else {
+                let listed = Box::pin(defined::read(source)).await;
+                let listed = listed.map_err(|error| failed(error.into()))?;
+                environments.add_defined(source, listed);
+            }
         }
         Ok(environments)
     }
 
-    /// The environments that a branch is, of the sources with this prefix, or of all.
+    /// The environments that a branch is, of the sources with this prefix, or of all. Those of lists have no
+    /// branch.
     pub fn environments_of(&self, branch: &str, prefix: Option<&str>) -> Vec<EnvironmentName> {
         let sources = self.shared.settings.sources.iter();
+        let sources = sources.filter(|source| source.kind == SourceKind::Git);
         let fitting = sources.filter(|source| {
             prefix.is_none_or(|prefix| source.prefix.as_deref().unwrap_or_default() == prefix)
         });
@@ -145,15 +155,15 @@ impl Deployer {
 
     /// Makes the version that a branch asks for now, beside the live one.
     pub async fn build(&self, found: &Found, round: &Round) -> Result<Built, DeployError> {
-        let file = self.puppetfile(found).await?;
+        let fixed = Box::pin(round.fixed(found)).await?;
+        let (file, notes) = Box::pin(self.file(found, &fixed)).await?;
         let settings = &self.shared.settings;
-        let empty = Puppetfile::default();
-        let named = file.as_deref().unwrap_or(&empty);
         let live = self.shared.versions.live(&found.environment);
         let live = live.and_then(|live| self.shared.versions.lock(&found.environment, &live));
         let wish = Wish {
             found,
-            file: named,
+            fixed: &fixed,
+            file: &file,
             settings,
             live: live.as_ref(),
         };
@@ -165,7 +175,7 @@ impl Deployer {
             lock,
             was_there: true,
             given_way: Vec::new(),
-            notes: Vec::new(),
+            notes,
         };
         if self
             .shared
@@ -175,8 +185,8 @@ impl Deployer {
             return Ok(built);
         }
         built.was_there = false;
-        let (layout, notes) = self.layout(found, &built.lock, named).await?;
-        built.notes = notes;
+        let (layout, notes) = self.layout(&fixed, &built.lock, &file).await?;
+        built.notes.extend(notes);
         built.given_way = layout.given_way().to_vec();
         let (versions, made) = (self.shared.versions.clone(), built.clone());
         let types = self.shared.settings.generate_types.clone();
@@ -277,20 +287,24 @@ impl Deployer {
 
     async fn layout(
         &self,
-        found: &Found,
+        fixed: &Fixed,
         lock: &Lock,
         file: &Puppetfile,
     ) -> Result<(Layout, Vec<String>), DeployError> {
         let began = jiff::Timestamp::now();
         let wanted = Wanted {
-            found,
+            fixed,
             lock,
             file,
             settings: &self.shared.settings,
         };
         let trees = self.shared.trees.all(wanted).await?;
-        let control = trees.get(CONTROL).ok_or(DeployError::Broken)?;
-        let control = control.manifest().ok_or(DeployError::Broken)?;
+        let none = Manifest::default();
+        let control = match (fixed, trees.get(CONTROL)) {
+            (Fixed::Plain, _) => &none,
+            (_, Some(tree)) => tree.manifest().ok_or(DeployError::Broken)?,
+            (_, None) => return Err(DeployError::Broken),
+        };
         let mut parts = Vec::with_capacity(lock.modules.len());
         for module in &lock.modules {
             match (&module.origin, trees.get(&module.directory)) {
@@ -320,55 +334,6 @@ impl Deployer {
         let mut notes: Vec<String> = trees.values().flat_map(Tree::notes).collect();
         notes.sort();
         Ok((layout, notes))
-    }
-
-    /// The Puppetfile of a branch; `None`: it has none.
-    async fn puppetfile(&self, found: &Found) -> Result<Option<Arc<Puppetfile>>, DeployError> {
-        let key = (found.commit.clone(), found.source.puppetfile.clone());
-        let read = {
-            let puppetfiles = self.shared.puppetfiles.lock();
-            let mut puppetfiles = puppetfiles.unwrap_or_else(PoisonError::into_inner);
-            if puppetfiles.len() >= PUPPETFILES {
-                puppetfiles.clear();
-            }
-            Arc::clone(puppetfiles.entry(key).or_default())
-        };
-        let read = read.get_or_try_init(|| self.read_puppetfile(found));
-        Ok(read.await?.clone())
-    }
-
-    async fn read_puppetfile(&self, found: &Found) -> Result<Option<Arc<Puppetfile>>, DeployError> {
-        let name = found.source.puppetfile.clone();
-        let mirror = self.shared.mirrors.mirror(&found.source.remote)?;
-        let read = || {
-            let (git, file) = (self.shared.mirrors.git().clone(), name.clone());
-            let (mirror, commit) = (Arc::clone(&mirror), found.commit.clone());
-            let trees = self.shared.trees.clone();
-            blocking(move || match trees.file(&mirror, &commit, &file) {
-                Some(bytes) => Ok(Some(bytes)),
-                None => Ok(read_file(&git, &mirror, &commit, &file)?),
-            })
-        };
-        let bytes = match read().await {
-            Err(DeployError::Tree(error)) if error.is_of_the_copy() => {
-                self.shared.mirrors.renew(&mirror, &found.commit).await?;
-                read().await?
-            }
-            bytes => bytes?,
-        };
-        let Some(bytes) = bytes else {
-            return Ok(None);
-        };
-        let text = String::from_utf8(bytes).map_err(|_| ResolveError::Encoding {
-            file: name.clone(),
-            branch: found.branch.clone(),
-        })?;
-        let parsed = puppetfile::parse(&text).map_err(|mistakes| ResolveError::Puppetfile {
-            file: name,
-            branch: found.branch.clone(),
-            mistakes,
-        })?;
-        Ok(Some(Arc::new(parsed)))
     }
 }
 

@@ -43,7 +43,7 @@ pub enum DeployError {
     Trees(Vec<(String, TakeError)>),
     /// A module that is to stand in the control repository.
     #[error(
-        "module {module}: the Puppetfile says that it is local, but the control repository has no {directory}"
+        "module {module}: it is said to be local, but the control repository has no {directory}"
     )]
     NoLocal {
         /// Which.

@@ -25,14 +25,28 @@ pub struct Lock {
 }
 
 /// The control repository of a version.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Control {
-    /// Its address, without credentials.
+    /// What it is; a lock that does not say is of git.
+    #[serde(default, skip_serializing_if = "ControlKind::is_git")]
+    pub kind: ControlKind,
+    /// Its address, without credentials; empty if there is none.
     pub remote: String,
-    /// The branch.
+    /// The branch, or what else of it was asked for; empty if there is none.
     pub branch: String,
-    /// What the branch was at.
+    /// What that was at; empty if there is none.
     pub commit: String,
+}
+
+/// What a control repository is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ControlKind {
+    /// A git repository.
+    #[default]
+    Git,
+    /// There is none: the environment has modules only.
+    Plain,
 }
 
 /// A module of a version.
@@ -115,12 +129,31 @@ impl Origin {
     }
 }
 
+// === impl Control ===
+
+impl Control {
+    /// What it was at; `None`: there is none.
+    pub fn at(&self) -> Option<&str> {
+        Some(self.commit.as_str()).filter(|commit| !commit.is_empty())
+    }
+}
+
+impl ControlKind {
+    fn is_git(&self) -> bool {
+        *self == Self::Git
+    }
+}
+
 // === impl Lock ===
 
 impl Lock {
     /// What names the version.
     pub fn signature(&self) -> Signature {
-        let mut text = format!("tutti-version 1\ncontrol {}\n", self.control.commit);
+        let control = match self.control.kind {
+            ControlKind::Git => self.control.commit.as_str(),
+            ControlKind::Plain => "plain",
+        };
+        let mut text = format!("tutti-version 1\ncontrol {control}\n");
         for module in &self.modules {
             let LockedModule {
                 directory,
@@ -146,5 +179,47 @@ impl Lock {
             text.push_str("types\n");
         }
         Signature::of(text.as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lock(control: Control) -> Lock {
+        Lock {
+            environment: "production".to_owned(),
+            control,
+            modules: Vec::new(),
+            generated_types: false,
+        }
+    }
+
+    #[test]
+    fn versions_keep_their_names() {
+        // As it was written by those that knew git only.
+        let text = r#"{"environment": "production", "control": {"remote": "https://git.example.com/x.git",
+            "branch": "production", "commit": "2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e"}, "modules": [
+            {"name": "apt", "directory": "modules/apt", "type": "git", "remote": "r", "wanted": "branch main",
+            "commit": "1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f", "exclude_spec": true}]}"#;
+        let read: Lock = serde_json::from_str(text).unwrap();
+        let named = "tutti-version 1\ncontrol 2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e\n\
+                     modules/apt git 1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f -\n";
+        assert_eq!(read.signature(), Signature::of(named.as_bytes()));
+        let written = serde_json::to_string(&read.control).unwrap();
+        assert!(!written.contains("kind"), "{written}");
+    }
+
+    #[test]
+    fn what_has_no_control_repository_is_another_version() {
+        let git = lock(Control::default());
+        let plain = lock(Control {
+            kind: ControlKind::Plain,
+            ..Control::default()
+        });
+        assert_ne!(git.signature(), plain.signature());
+        assert_eq!(plain.control.at(), None);
+        let text = serde_json::to_string(&plain).unwrap();
+        assert_eq!(serde_json::from_str::<Lock>(&text).unwrap(), plain);
     }
 }

@@ -13,6 +13,9 @@ pub(crate) const R10K_FILE: &str = ".r10k-deploy.json";
 /// Digits of a commit of the longer kind.
 const COMMIT_DIGITS: usize = 64;
 
+/// What r10k has in a commit's place where there is no control repository.
+const PLAIN: &str = "plain-default";
+
 /// How Ruby writes a moment.
 const RUBY: &str = "%Y-%m-%d %H:%M:%S +0000";
 
@@ -28,7 +31,7 @@ pub(crate) fn note(lock: &Lock, began: Timestamp) -> Vec<u8> {
     });
     let file = json!({
         "name": lock.environment,
-        "signature": lock.control.commit,
+        "signature": lock.control.at().unwrap_or(PLAIN),
         "started_at": began.strftime(RUBY).to_string(),
         "finished_at": Timestamp::now().strftime(RUBY).to_string(),
         "deploy_success": true,
@@ -76,6 +79,7 @@ mod tests {
                 remote: String::new(),
                 branch: "production".to_owned(),
                 commit: "2e".repeat(20),
+                ..Control::default()
             },
             modules: vec![module("puppetlabs/apt", git), module("own", Origin::Local)],
             generated_types: false,

@@ -4,6 +4,9 @@
 //! a commit or a tag that is here already is not asked for at all; and nothing but the sources decides what
 //! comes out.
 
+mod error;
+mod fixed;
+
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,11 +14,14 @@ use futures_util::future;
 use puppetfile::{ForgeVersion, GitRef, Mod, Puppetfile, Source};
 use tokio::sync::OnceCell;
 
+pub use error::{ModuleError, ResolveError};
+pub(crate) use fixed::Fixed;
+
 use crate::archive::{ArchiveError, Archives, Forge, Slug};
 use crate::git::{Commit, GitError, Mirror, Mirrors, Refs, Wanted};
-use crate::lock::{Control, Lock, LockedModule, Origin};
+use crate::lock::{Lock, LockedModule, Origin};
 use crate::settings::Settings;
-use crate::source::{self, FilterError, Found, filter};
+use crate::source::{self, Base, Found, filter};
 
 /// What repositories answered.
 type Asked = Arc<OnceCell<Result<Arc<Refs>, Arc<GitError>>>>;
@@ -48,77 +54,12 @@ type Answer = Arc<OnceCell<Result<String, Arc<ArchiveError>>>>;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wish<'a> {
     pub(crate) found: &'a Found,
+    pub(crate) fixed: &'a Fixed,
+    /// With the modules of a list.
     pub(crate) file: &'a Puppetfile,
     pub(crate) settings: &'a Settings,
     /// What is live: releases that nobody names stay.
     pub(crate) live: Option<&'a Lock>,
-}
-
-/// Why an environment cannot be resolved.
-#[derive(Debug, Clone, thiserror::Error)]
-pub enum ResolveError {
-    /// The Puppetfile makes no sense.
-    #[error("{file} of the branch {branch}: {mistakes}")]
-    Puppetfile {
-        /// Its name.
-        file: String,
-        /// Where.
-        branch: String,
-        /// All that is wrong.
-        mistakes: puppetfile::Mistakes,
-    },
-    /// It is not UTF-8.
-    #[error("{file} of the branch {branch} is not UTF-8")]
-    Encoding {
-        /// Its name.
-        file: String,
-        /// Where.
-        branch: String,
-    },
-    /// Modules that cannot be had.
-    #[error("{}", shown(.0))]
-    Modules(Vec<(String, Arc<ModuleError>)>),
-}
-
-/// Why a module cannot be had.
-#[derive(Debug, thiserror::Error)]
-pub enum ModuleError {
-    /// Its repository.
-    #[error(transparent)]
-    Git(#[from] GitError),
-    /// Its repository, which another module asked too.
-    #[error("{0}")]
-    Asked(Arc<GitError>),
-    /// Its repository has no such thing.
-    #[error("{remote} has no {wanted}{}", fallback(.default))]
-    NoSuch {
-        /// The address, without credentials.
-        remote: String,
-        /// What was asked for.
-        wanted: Wanted,
-        /// What would have been taken instead.
-        default: Option<String>,
-    },
-    /// Neither the Puppetfile nor the settings say.
-    #[error(
-        "line {line} of the Puppetfile names no branch, tag or commit; add one, or set a default (default_ref)"
-    )]
-    Unnamed {
-        /// In the Puppetfile.
-        line: u32,
-    },
-    /// A source's filter.
-    #[error(transparent)]
-    Filter(#[from] FilterError),
-    /// The address of its Forge.
-    #[error(transparent)]
-    Archive(#[from] ArchiveError),
-    /// Its Forge or archive, which was asked for another environment too.
-    #[error("{0}")]
-    AskedForge(Arc<ArchiveError>),
-    /// A source of another kind.
-    #[error("modules from {0} are not supported yet; name a git repository")]
-    Unsupported(&'static str),
 }
 
 // === impl Round ===
@@ -167,6 +108,24 @@ impl Round {
         Ok(dropped)
     }
 
+    /// What an environment's own files are now.
+    pub(crate) async fn fixed(&self, found: &Found) -> Result<Fixed, ResolveError> {
+        match &found.base {
+            Base::Commit(commit) => Ok(Fixed::Git {
+                remote: found.source.remote.clone(),
+                commit: commit.clone(),
+            }),
+            Base::Git { remote, wanted } => {
+                let commit = self.commit(remote, wanted, None).await;
+                Ok(Fixed::Git {
+                    remote: remote.clone(),
+                    commit: commit.map_err(|error| ResolveError::Control(Arc::new(error)))?,
+                })
+            }
+            Base::Plain => Ok(Fixed::Plain),
+        }
+    }
+
     /// What an environment is made of.
     pub(crate) async fn lock(&self, wish: Wish<'_>) -> Result<Lock, ResolveError> {
         let Wish {
@@ -202,11 +161,7 @@ impl Round {
         locked.sort_by(|one, other| one.directory.cmp(&other.directory));
         Ok(Lock {
             environment: found.environment.to_string(),
-            control: Control {
-                remote: crate::git::shown(&found.source.remote),
-                branch: found.branch.clone(),
-                commit: found.commit.to_string(),
-            },
+            control: wish.fixed.control(found),
             modules: locked,
             generated_types: settings.generate_types.is_some(),
         })
@@ -219,10 +174,7 @@ impl Round {
                 reference,
                 default_branch,
             } => {
-                let wanted = wanted(reference, &wish.found.branch, wish.settings);
-                let wanted = wanted.ok_or(ModuleError::Unnamed {
-                    line: module.at.line,
-                })?;
+                let wanted = wanted(module, reference, wish)?;
                 let commit = self
                     .commit(remote, &wanted, default_branch.as_deref())
                     .await?;
@@ -378,29 +330,37 @@ fn deployed(module: &Mod, wish: Wish<'_>) -> Option<String> {
     }
 }
 
-/// What of a repository a module asks for; `None`: nobody says.
-fn wanted(reference: &GitRef, branch: &str, settings: &Settings) -> Option<Wanted> {
-    Some(match reference {
-        GitRef::Any(name) => Wanted::Any(name.clone()),
-        GitRef::Branch(name) => Wanted::Branch(name.clone()),
-        GitRef::Tag(name) => Wanted::Tag(name.clone()),
-        GitRef::Commit(name) => Wanted::Commit(name.clone()),
-        GitRef::ControlBranch => Wanted::Branch(branch.to_owned()),
-        GitRef::Unnamed => Wanted::Any(settings.default_ref.clone()?),
-    })
+/// What of a repository a module asks for.
+fn wanted(module: &Mod, reference: &GitRef, wish: Wish<'_>) -> Result<Wanted, ModuleError> {
+    let unnamed = || ModuleError::Unnamed {
+        place: place(module, wish.found),
+    };
+    let default = |module: &Mod| match &module.source {
+        Source::Git { default_branch, .. } => default_branch.clone().map(Wanted::Branch),
+        _ => None,
+    };
+    match reference {
+        GitRef::Any(name) => Ok(Wanted::Any(name.clone())),
+        GitRef::Branch(name) => Ok(Wanted::Branch(name.clone())),
+        GitRef::Tag(name) => Ok(Wanted::Tag(name.clone())),
+        GitRef::Commit(name) => Ok(Wanted::Commit(name.clone())),
+        GitRef::ControlBranch => {
+            let branch = wish.found.control_branch();
+            branch.or_else(|| default(module)).ok_or_else(unnamed)
+        }
+        GitRef::Unnamed => {
+            let default = wish.settings.default_ref.clone();
+            default.map(Wanted::Any).ok_or_else(unnamed)
+        }
+    }
 }
 
-fn fallback(default: &Option<String>) -> String {
-    let default = default.as_ref();
-    default.map_or_else(String::new, |branch| {
-        format!(", nor its default branch {branch}")
-    })
-}
-
-fn shown(failed: &[(String, Arc<ModuleError>)]) -> String {
-    let said: BTreeSet<String> = failed
-        .iter()
-        .map(|(name, error)| format!("module {name}: {error}"))
-        .collect();
-    said.into_iter().collect::<Vec<_>>().join("\n")
+/// Where a module is named, for people.
+fn place(module: &Mod, found: &Found) -> String {
+    let line = module.at.line;
+    let definition = found.definition.as_ref();
+    match definition.filter(|definition| definition.modules.contains(module)) {
+        Some(definition) => format!("line {line} of {}", definition.place),
+        None => format!("line {line} of the Puppetfile"),
+    }
 }

@@ -16,9 +16,8 @@ use crate::defaults::TREES;
 use crate::error::DeployError;
 use crate::git::{Commit, Mirror, Mirrors, TreeError, take_in};
 use crate::lock::{Lock, LockedModule, Origin};
-use crate::resolve::slug;
+use crate::resolve::{Fixed, slug};
 use crate::settings::Settings;
-use crate::source::Found;
 use crate::verify::{Unparsed, verify};
 
 /// Brings trees here. Cheap to clone.
@@ -45,7 +44,7 @@ pub(crate) struct Tree {
 /// What a version is to be made of.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted<'a> {
-    pub(crate) found: &'a Found,
+    pub(crate) fixed: &'a Fixed,
     pub(crate) lock: &'a Lock,
     pub(crate) file: &'a Puppetfile,
     pub(crate) settings: &'a Settings,
@@ -112,10 +111,14 @@ impl Trees {
         wanted: Wanted<'_>,
     ) -> Result<BTreeMap<String, Tree>, DeployError> {
         let mut taking = Taking::new();
-        let found = wanted.found;
-        let control = self.mirrors.mirror(&found.source.remote)?;
-        let name = "the control repository";
-        self.take_commit(&mut taking, CONTROL, name, control, &found.commit);
+        match wanted.fixed {
+            Fixed::Git { remote, commit } => {
+                let control = self.mirrors.mirror(remote)?;
+                let name = "the control repository";
+                self.take_commit(&mut taking, CONTROL, name, control, commit);
+            }
+            Fixed::Plain => {}
+        }
         let file = wanted.file;
         let mods = file.mods.iter();
         let mods: HashMap<String, &Mod> = mods.map(|it| (file.directory(it), it)).collect();

@@ -22,6 +22,9 @@ mod value;
 pub use mistake::{Mistake, Mistakes, Position};
 pub use model::{ForgeVersion, GitRef, Mod, ModName, Puppetfile, Source};
 pub use path::{InnerPath, InnerPathError};
+pub use value::Value;
+
+use module::Argument;
 
 /// Reads a Puppetfile.
 ///
@@ -40,4 +43,24 @@ pub fn parse(text: &str) -> Result<Puppetfile, Mistakes> {
         true => Ok(file),
         false => Err(mistakes),
     }
+}
+
+/// A module as another document than a Puppetfile names it: a name, and a version of a Forge or the options of
+/// `mod`. Its mistakes stand at `at`.
+///
+/// ```
+/// use puppetfile::{Position, Value, module};
+///
+/// let version = Value::Text("9.4.1".to_owned());
+/// let module = module(Position::START, "puppetlabs-stdlib", version).expect("it is well formed");
+/// assert_eq!(module.name.to_string(), "puppetlabs/stdlib");
+/// ```
+pub fn module(at: Position, name: &str, said: Value) -> Result<Mod, Mistake> {
+    let mut arguments = vec![(at, Argument::Plain(Value::Text(name.to_owned())))];
+    match said {
+        Value::Nil => {}
+        Value::Hash(options) => arguments.push((at, Argument::Options(options))),
+        version => arguments.push((at, Argument::Plain(version))),
+    }
+    module::module(at, arguments)
 }

@@ -4,12 +4,18 @@
 
 /// A value, after names were put in.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Value {
+pub enum Value {
+    /// A text.
     Text(String),
+    /// `:latest`, without its colon.
     Symbol(String),
+    /// As it is written.
     Number(String),
+    /// `true` or `false`.
     Bool(bool),
+    /// `nil`.
     Nil,
+    /// A list.
     List(Vec<Value>),
     /// Keys are symbols or texts; their names.
     Hash(Vec<(String, Value)>),

@@ -196,6 +196,7 @@ pub(crate) fn signature_of(environment: &str, manifest: &Manifest) -> Lock {
             remote: STAGED.to_owned(),
             branch: environment.to_owned(),
             commit,
+            ..Control::default()
         },
         modules: Vec::new(),
         generated_types: false,

@@ -41,6 +41,17 @@ pub(crate) enum RefsError {
     TooMany,
 }
 
+// === impl Wanted ===
+
+impl Wanted {
+    /// As it is called, whatever it is.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Any(name) | Self::Branch(name) | Self::Tag(name) | Self::Commit(name) => name,
+        }
+    }
+}
+
 // === impl Commit ===
 
 impl Commit {

@@ -111,10 +111,10 @@ async fn deploy(
 ) -> Result<(), PerformError> {
     let found = find(tools, round, &work.environment).await?;
     let found = found.ok_or_else(|| PerformError::NoBranch(work.environment.clone()))?;
-    performed.outcome.control_commit = Some(found.commit.as_str().to_owned());
-    let made_of = &*performed.made_of.insert(made_of(&found));
+    performed.outcome.control_commit = found.commit().map(|it| it.as_str().to_owned());
+    performed.made_of = made_of(&found);
     let begun = async {
-        if !dry_run {
+        if let (Some(made_of), false) = (&performed.made_of, dry_run) {
             begun(tools, work, made_of).await;
         }
     };
@@ -135,12 +135,13 @@ async fn deploy(
     Ok(())
 }
 
-fn made_of(found: &Found) -> MadeOf {
-    MadeOf {
+/// `None`: no branch of its source is the environment, so no forge shows it.
+fn made_of(found: &Found) -> Option<MadeOf> {
+    Some(MadeOf {
         source: found.source.name.clone(),
         remote: found.source.remote.clone(),
-        commit: found.commit.to_string(),
-    }
+        commit: found.commit()?.to_string(),
+    })
 }
 
 async fn begun(tools: &Tools, work: &Work, made_of: &MadeOf) {
@@ -167,7 +168,7 @@ fn tell(tools: &Tools, work: &Work, signature: &Signature, performed: &mut Perfo
     };
     let before = performed.before.as_ref();
     let before = before.and_then(|before| versions.lock(&work.environment, before));
-    performed.outcome.control_commit = Some(lock.control.commit.clone());
+    performed.outcome.control_commit = lock.control.at().map(str::to_owned);
     performed.outcome.modules = lock.modules.len();
     performed.outcome.changes = Some(Changes::between(before.as_ref(), &lock));
 }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use psych::{Node, Value};
 
 use super::r10k::{R10k, R10kError, flag, pairs, pool_size, text_of, wrong};
+use super::sources::{invalid_branches, prefix};
 use crate::source::{InvalidBranches, Source};
 
 /// What the keys begin with.
@@ -87,7 +88,7 @@ pub(super) fn read(root: &Node) -> Result<R10k, R10kError> {
             _ if is_profile => {}
             "remote" => remote = Some(text_of(value)?),
             "sources" => sources = named(value)?,
-            "invalid_branches" => invalid = super::r10k::invalid_branches(value)?,
+            "invalid_branches" => invalid = invalid_branches(value)?,
             "git_settings" => read.git(value)?,
             "forge_settings" => read.forge(value)?,
             "proxy" => read.settings.proxy = Some(text_of(value)?).filter(|it| !it.is_empty()),
@@ -120,7 +121,7 @@ fn named(node: &Node) -> Result<Vec<Source>, R10kError> {
         for (key, value) in pairs(value)? {
             match key.as_str() {
                 "remote" => source.remote = text_of(value)?,
-                "prefix" => source.prefix = super::r10k::prefix(&name, value)?,
+                "prefix" => source.prefix = prefix(&name, value)?,
                 key => {
                     let what = format!("the source {name}: {key} is not supported yet");
                     return Err(wrong(value.line, what));

@@ -4,6 +4,7 @@
 
 mod code_manager;
 mod r10k;
+mod sources;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use crate::types::GenerateTypes;
 /// All settings of deployments.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The control repositories.
+    /// The control repositories, and lists of environments.
     pub sources: Vec<Arc<Source>>,
     /// Where copies of repositories, content and versions are.
     pub directory: PathBuf,

@@ -11,9 +11,9 @@ use psych::{Mapping, Node, Options, Value};
 
 use super::Settings;
 use super::code_manager::{self, HookAddress};
+use super::sources::{Read, source};
 use crate::defaults::DEPLOYS_AT_ONCE;
 use crate::git::{Access, Git};
-use crate::source::{InvalidBranches, Source};
 use crate::types::GenerateTypes;
 
 /// What an `r10k.yaml` says.
@@ -111,33 +111,12 @@ impl R10k {
 
     fn sources(&mut self, node: &Node) -> Result<(), R10kError> {
         for (name, value) in pairs(node)? {
-            let mut source = Source::new(name.clone(), "");
-            let mut basedir = None;
-            for (key, value) in pairs(value)? {
-                match key.as_str() {
-                    "remote" => source.remote = text_of(value)?,
-                    "basedir" => basedir = Some(PathBuf::from(text_of(value)?)),
-                    "prefix" => source.prefix = prefix(&name, value)?,
-                    "strip_component" => source.strip_component = Some(text_of(value)?),
-                    "ignore_branch_prefixes" => source.ignore_branch_prefixes = texts(value)?,
-                    "puppetfile_name" => source.puppetfile = file_name(value)?,
-                    "invalid_branches" => source.invalid_branches = invalid_branches(value)?,
-                    "filter_command" => source.filter_command = Some(text_of(value)?),
-                    "type" if text_of(value)? == "git" => {}
-                    _ => {
-                        let what = format!("the source {name}: {key} is not supported yet");
-                        return Err(wrong(value.line, what));
-                    }
-                }
-            }
-            if source.remote.is_empty() {
-                return Err(wrong(
-                    value.line,
-                    format!("the source {name} has no remote"),
-                ));
-            }
-            let basedir = basedir
-                .ok_or_else(|| wrong(value.line, format!("the source {name} has no basedir")))?;
+            let Read {
+                source,
+                basedir,
+                ignored,
+            } = source(&name, value)?;
+            self.ignored.extend(ignored);
             let settings = &mut self.settings;
             if !settings.sources.is_empty() && basedir != settings.environments {
                 let what = "all sources must have the same basedir: Puppet's environments";
@@ -280,7 +259,7 @@ pub(super) fn text_of(node: &Node) -> Result<String, R10kError> {
     }
 }
 
-fn texts(node: &Node) -> Result<Vec<String>, R10kError> {
+pub(super) fn texts(node: &Node) -> Result<Vec<String>, R10kError> {
     let items = node.as_sequence();
     let items = items.ok_or_else(|| wrong(node.line, "a list of texts is expected here"))?;
     items.iter().map(text_of).collect()
@@ -303,38 +282,10 @@ pub(super) fn pool_size(node: &Node) -> Result<usize, R10kError> {
     Ok(size.min(DEPLOYS_AT_ONCE))
 }
 
-/// `true` is the source's own name.
-pub(super) fn prefix(name: &str, node: &Node) -> Result<Option<String>, R10kError> {
-    match node.value {
-        Value::Bool(true) => Ok(Some(name.to_owned())),
-        Value::Bool(false) | Value::Null => Ok(None),
-        _ => text_of(node).map(Some),
-    }
-}
-
-fn file_name(node: &Node) -> Result<String, R10kError> {
-    let name = text_of(node)?;
-    match name.parse::<puppetfile::InnerPath>() {
-        Ok(path) => Ok(path.to_string()),
-        Err(error) => Err(wrong(node.line, format!("puppetfile_name: {error}"))),
-    }
-}
-
-pub(super) fn invalid_branches(node: &Node) -> Result<InvalidBranches, R10kError> {
-    match text_of(node)?.as_str() {
-        "correct_and_warn" => Ok(InvalidBranches::CorrectAndWarn),
-        "correct" => Ok(InvalidBranches::Correct),
-        "error" => Ok(InvalidBranches::Error),
-        _ => Err(wrong(
-            node.line,
-            "invalid_branches is correct_and_warn, correct or error",
-        )),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::{InvalidBranches, SourceKind};
 
     #[test]
     fn a_usual_file() {
@@ -405,8 +356,16 @@ postrun: ['/bin/true']
             ),
             ("sources:\n  a:\n    remote: u", "no basedir"),
             (
-                "sources:\n  a:\n    remote: u\n    type: svn",
+                "sources:\n  a:\n    remote: u\n    type: hg",
                 "line 4: the source a: type is not supported",
+            ),
+            (
+                "sources:\n  a: {type: exec, basedir: /x}",
+                "the source a has no command",
+            ),
+            (
+                "sources:\n  a: {type: yaml, basedir: /x, confg: /y}",
+                "confg is not supported",
             ),
             (
                 "sources:\n  a:\n    filter_commands: x",
@@ -426,5 +385,29 @@ postrun: ['/bin/true']
             let error = R10k::parse(text).unwrap_err().to_string();
             assert!(error.contains(said), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn lists_of_environments() {
+        let read = R10k::parse(
+            "sources:
+  one: {type: yaml, basedir: /x, config: /etc/one.yaml, prefix: true}
+  two: {:type: yamldir, basedir: /x, invalid_branches: error}
+  three: {type: :exec, basedir: /x, command: /usr/bin/list}
+",
+        )
+        .unwrap();
+        let settings = read.settings("/kept");
+        let kinds: Vec<_> = settings.sources.iter().map(|it| it.kind.clone()).collect();
+        let yaml = SourceKind::Yaml {
+            config: "/etc/one.yaml".into(),
+        };
+        let directory = SourceKind::YamlDir {
+            config: "/etc/puppetlabs/r10k/environments.d".into(),
+        };
+        let command = "/usr/bin/list".to_owned();
+        assert_eq!(kinds, [yaml, directory, SourceKind::Exec { command }]);
+        assert_eq!(settings.sources[0].prefix.as_deref(), Some("one"));
+        assert_eq!(read.ignored, ["sources.two.invalid_branches"]);
     }
 }

@@ -3,25 +3,30 @@
 //! The rules that must hold: a branch has one name everywhere, r10k's; and two branches that would get the
 //! same name are a fault that is told, not a race.
 
+pub(crate) mod defined;
 pub(crate) mod filter;
 mod name;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use deploy::EnvironmentName;
 
+pub use defined::{Conflicts, DefinedError, Definition};
 pub use filter::FilterError;
 pub use name::{InvalidBranches, NameError};
 
-use crate::git::{Commit, Refs};
+use crate::git::{Commit, Refs, Wanted};
 
-/// A repository whose branches are environments.
+/// A repository whose branches are environments, or a list of environments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     /// For people.
     pub name: String,
-    /// Its address.
+    /// What says which environments there are.
+    pub kind: SourceKind,
+    /// The repository's address; empty for lists.
     pub remote: String,
     /// What the names of its environments begin with, and an underscore.
     pub prefix: Option<String>,
@@ -37,6 +42,28 @@ pub struct Source {
     pub filter_command: Option<String>,
 }
 
+/// What says which environments a source has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SourceKind {
+    /// The branches of a git repository.
+    Git,
+    /// A YAML file that names all of them.
+    Yaml {
+        /// Where it is.
+        config: PathBuf,
+    },
+    /// A directory with a YAML file for each.
+    YamlDir {
+        /// Where it is.
+        config: PathBuf,
+    },
+    /// What a program prints, as YAML or JSON.
+    Exec {
+        /// For the shell.
+        command: String,
+    },
+}
+
 /// An environment that a source has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
@@ -44,10 +71,28 @@ pub struct Found {
     pub environment: EnvironmentName,
     /// Where it comes from.
     pub source: Arc<Source>,
-    /// Its branch there.
+    /// What it is called there: a branch, or an entry of a list.
     pub branch: String,
-    /// What the branch is at.
-    pub commit: Commit,
+    /// Where its own files are.
+    pub base: Base,
+    /// What a list says of it.
+    pub definition: Option<Arc<Definition>>,
+}
+
+/// Where an environment's own files are: all but those of its modules.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Base {
+    /// What a branch of the source's repository is at.
+    Commit(Commit),
+    /// What of a git repository.
+    Git {
+        /// The repository's address.
+        remote: String,
+        /// A branch, a tag or a commit.
+        wanted: Wanted,
+    },
+    /// It has none.
+    Plain,
 }
 
 /// The environments of all sources, and branches that are none.
@@ -66,6 +111,7 @@ impl Source {
     pub fn new(name: impl Into<String>, remote: impl Into<String>) -> Self {
         Self {
             name: name.into(),
+            kind: SourceKind::Git,
             remote: remote.into(),
             prefix: None,
             strip_component: None,
@@ -76,7 +122,7 @@ impl Source {
         }
     }
 
-    /// The environment that a branch is; `None`: it is none.
+    /// The environment that a branch is, or an entry of a list; `None`: it is none.
     pub fn environment(&self, branch: &str) -> Option<EnvironmentName> {
         match self.is_ignored(branch) {
             true => None,
@@ -87,6 +133,33 @@ impl Source {
     pub(crate) fn is_ignored(&self, branch: &str) -> bool {
         let mut prefixes = self.ignore_branch_prefixes.iter();
         prefixes.any(|prefix| branch.starts_with(prefix.as_str()))
+    }
+}
+
+// === impl Found ===
+
+impl Found {
+    /// The name of its Puppetfile.
+    pub fn puppetfile(&self) -> &str {
+        let named = self.definition.as_ref();
+        named.map_or(&self.source.puppetfile, |it| &it.puppetfile)
+    }
+
+    /// What its branch is at, if the source said so.
+    pub fn commit(&self) -> Option<&Commit> {
+        match &self.base {
+            Base::Commit(commit) => Some(commit),
+            Base::Git { .. } | Base::Plain => None,
+        }
+    }
+
+    /// What modules follow that follow their environment's branch; `None`: it has none.
+    pub(crate) fn control_branch(&self) -> Option<Wanted> {
+        match &self.base {
+            Base::Commit(_) => Some(Wanted::Branch(self.branch.clone())),
+            Base::Git { wanted, .. } => Some(wanted.clone()),
+            Base::Plain => None,
+        }
     }
 }
 
@@ -104,10 +177,24 @@ impl Environments {
                     environment,
                     source: Arc::clone(source),
                     branch: branch.to_owned(),
-                    commit: commit.clone(),
+                    base: Base::Commit(commit.clone()),
+                    definition: None,
                 }),
                 Err(error) => self.refused.push(error),
             }
+        }
+    }
+
+    /// Adds what a list has. Its names were looked at when it was read.
+    pub(crate) fn add_defined(&mut self, source: &Arc<Source>, definitions: Vec<Definition>) {
+        for definition in definitions {
+            self.insert(Found {
+                environment: definition.environment.clone(),
+                source: Arc::clone(source),
+                branch: definition.name.clone(),
+                base: definition.base.clone(),
+                definition: Some(Arc::new(definition)),
+            });
         }
     }
 

@@ -55,20 +55,19 @@ pub enum NameError {
     },
 }
 
+/// Of an entry of a list: r10k puts no signs of such a name right, so neither is it done here.
+pub(super) fn listed(source: &Source, entry: &str) -> Option<EnvironmentName> {
+    prefixed(source, stripped(source, entry)).parse().ok()
+}
+
 pub(super) fn environment(source: &Source, branch: &str) -> Result<EnvironmentName, NameError> {
-    let stripped = source.strip_component.as_deref();
-    let short = stripped
-        .and_then(|part| branch.strip_prefix(part))
-        .unwrap_or(branch);
+    let short = stripped(source, branch);
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let corrected: String = short
         .chars()
         .map(|c| if is_word(c) { c } else { '_' })
         .collect();
-    let name = match source.prefix.as_deref() {
-        Some(prefix) if !prefix.is_empty() => format!("{prefix}_{corrected}"),
-        _ => corrected.clone(),
-    };
+    let name = prefixed(source, &corrected);
     let invalid = || NameError::Invalid {
         branch: branch.to_owned(),
         source_name: source.name.clone(),
@@ -88,6 +87,19 @@ pub(super) fn environment(source: &Source, branch: &str) -> Result<EnvironmentNa
         }
     }
     name.parse().map_err(|_| invalid())
+}
+
+fn stripped<'n>(source: &Source, name: &'n str) -> &'n str {
+    let part = source.strip_component.as_deref();
+    part.and_then(|part| name.strip_prefix(part))
+        .unwrap_or(name)
+}
+
+fn prefixed(source: &Source, name: &str) -> String {
+    match source.prefix.as_deref() {
+        Some(prefix) if !prefix.is_empty() => format!("{prefix}_{name}"),
+        _ => name.to_owned(),
+    }
 }
 
 #[cfg(test)]

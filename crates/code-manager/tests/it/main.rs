@@ -9,6 +9,7 @@ mod forge;
 mod forge_server;
 mod hostile;
 mod kills;
+mod lists;
 mod observers;
 mod power;
 mod programs;

@@ -20,7 +20,14 @@ async fn environments_are_file_for_file_those_of_r10k() {
     let root = directory.path();
     let modules = repositories(root);
     assert!(modules > 5, "only {modules} modules in {MODULES}");
-    let theirs = settings(root, "theirs");
+    let source = format!("remote: {}/control", root.display());
+    let names = compare(root, &source, 200).await;
+    assert_eq!(names, ["feature_ABC_1", "production"]);
+}
+
+/// Deploys all environments of a source with both; gives their names. Each is to have so many files.
+pub(crate) async fn compare(root: &Path, source: &str, files: usize) -> Vec<String> {
+    let theirs = settings(root, "theirs", source);
     let output = Command::new("r10k")
         .args(["deploy", "environment", "-p", "-c"])
         .arg(&theirs)
@@ -28,7 +35,7 @@ async fn environments_are_file_for_file_those_of_r10k() {
         .expect("r10k is not installed");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
-    let ours = std::fs::read_to_string(settings(root, "ours")).unwrap();
+    let ours = std::fs::read_to_string(settings(root, "ours", source)).unwrap();
     let read = R10k::parse(&ours).unwrap();
     let deployer = Deployer::open(read.settings(root.join("deploys")), read.git.clone()).unwrap();
     let round = deployer.round();
@@ -44,17 +51,18 @@ async fn environments_are_file_for_file_those_of_r10k() {
             tree(&root.join("theirs").join(name)),
             tree(&root.join("ours").join(name)),
         );
-        assert!(theirs.len() > 200, "{name}: {}", theirs.len());
+        assert!(theirs.len() >= files, "{name}: {}", theirs.len());
         let differ = |path: &&String| theirs.get(*path) != ours.get(*path);
         let differ: Vec<&String> = theirs.keys().chain(ours.keys()).filter(differ).collect();
         assert_eq!(differ, Vec::<&String>::new(), "{name}");
     }
-    let names: Vec<&str> = environments
-        .found
-        .keys()
-        .map(|name| name.as_str())
-        .collect();
-    assert_eq!(names, ["feature_ABC_1", "production"]);
+    let entries = std::fs::read_dir(root.join("theirs")).unwrap();
+    let theirs = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let theirs: std::collections::BTreeSet<String> = theirs.collect();
+    let names = environments.found.keys();
+    let names: Vec<String> = names.map(|name| name.as_str().to_owned()).collect();
+    assert!(theirs.iter().eq(&names), "{theirs:?}, and {names:?}");
+    names
 }
 
 /// Debian's modules as repositories, and a control repository that names them in all ways; gives how many.
@@ -112,7 +120,7 @@ fn repositories(root: &Path) -> usize {
 }
 
 /// Commits all that is there; gives the commit.
-fn commit(repository: &Path, branch: &str) -> String {
+pub(crate) fn commit(repository: &Path, branch: &str) -> String {
     run(
         repository,
         "git",
@@ -132,7 +140,7 @@ fn commit(repository: &Path, branch: &str) -> String {
     run(repository, "git", &["rev-parse", "HEAD"])
 }
 
-fn run(directory: &Path, program: &str, arguments: &[&str]) -> String {
+pub(crate) fn run(directory: &Path, program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program)
         .current_dir(directory)
         .args(arguments)
@@ -144,10 +152,10 @@ fn run(directory: &Path, program: &str, arguments: &[&str]) -> String {
 }
 
 /// The same settings for both, but for where it goes.
-fn settings(root: &Path, name: &str) -> std::path::PathBuf {
+fn settings(root: &Path, name: &str, source: &str) -> std::path::PathBuf {
     let path = root.join(format!("{name}.yaml"));
     let text = format!(
-        "cachedir: {root}/cache\nsources:\n  main:\n    remote: {root}/control\n    basedir: {root}/{name}\n\
+        "cachedir: {root}/cache\nsources:\n  main:\n    {source}\n    basedir: {root}/{name}\n\
          deploy:\n  exclude_spec: true\n  purge_levels: [deployment, puppetfile]\n",
         root = root.display()
     );

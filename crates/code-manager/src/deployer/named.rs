@@ -1,0 +1,120 @@
+//! The modules that an environment names, in its Puppetfile or in a list.
+//!
+//! The rule that must hold: a Puppetfile is read once, whoever asks for it: what it is of never changes.
+
+use std::sync::{Arc, PoisonError};
+
+use puppetfile::Puppetfile;
+
+use super::{Deployer, blocking};
+use crate::defaults::PUPPETFILES;
+use crate::error::DeployError;
+use crate::git::{Commit, read_file};
+use crate::resolve::{Fixed, ResolveError};
+use crate::source::{Conflicts, Found};
+
+impl Deployer {
+    /// The modules of an environment, those that a list names among them, and what to tell people of it.
+    pub(super) async fn file(
+        &self,
+        found: &Found,
+        fixed: &Fixed,
+    ) -> Result<(Arc<Puppetfile>, Vec<String>), DeployError> {
+        let file = match fixed {
+            Fixed::Git { .. } => self.puppetfile(found, fixed).await?,
+            Fixed::Plain => None,
+        };
+        let file = file.unwrap_or_default();
+        let Some(definition) = &found.definition else {
+            return Ok((file, Vec::new()));
+        };
+        let (merged, both) = definition.merged(&file);
+        let note = |name| {
+            format!(
+                "{name} of the Puppetfile gives way: {} names it",
+                definition.place
+            )
+        };
+        let notes = match definition.conflicts {
+            Conflicts::Error if !both.is_empty() => {
+                return Err(ResolveError::Conflict {
+                    place: definition.place.clone(),
+                    names: both.join(", "),
+                }
+                .into());
+            }
+            Conflicts::OverrideAndWarn => both.into_iter().map(note).collect(),
+            Conflicts::Override | Conflicts::Error => Vec::new(),
+        };
+        Ok((Arc::new(merged), notes))
+    }
+
+    /// The Puppetfile of an environment's own files; `None`: they have none.
+    async fn puppetfile(
+        &self,
+        found: &Found,
+        fixed: &Fixed,
+    ) -> Result<Option<Arc<Puppetfile>>, DeployError> {
+        let key = (fixed.id(), found.puppetfile().to_owned());
+        let read = {
+            let puppetfiles = self.shared.puppetfiles.lock();
+            let mut puppetfiles = puppetfiles.unwrap_or_else(PoisonError::into_inner);
+            if puppetfiles.len() >= PUPPETFILES {
+                puppetfiles.clear();
+            }
+            Arc::clone(puppetfiles.entry(key).or_default())
+        };
+        let read = read.get_or_try_init(|| self.read_puppetfile(found, fixed));
+        Ok(read.await?.clone())
+    }
+
+    async fn read_puppetfile(
+        &self,
+        found: &Found,
+        fixed: &Fixed,
+    ) -> Result<Option<Arc<Puppetfile>>, DeployError> {
+        let name = found.puppetfile().to_owned();
+        let bytes = match fixed {
+            Fixed::Git { remote, commit } => self.read_of_git(remote, commit, &name).await?,
+            Fixed::Plain => None,
+        };
+        let Some(bytes) = bytes else {
+            return Ok(None);
+        };
+        let text = String::from_utf8(bytes).map_err(|_| ResolveError::Encoding {
+            file: name.clone(),
+            branch: found.branch.clone(),
+        })?;
+        let parsed = puppetfile::parse(&text).map_err(|mistakes| ResolveError::Puppetfile {
+            file: name,
+            branch: found.branch.clone(),
+            mistakes,
+        })?;
+        Ok(Some(Arc::new(parsed)))
+    }
+
+    async fn read_of_git(
+        &self,
+        remote: &str,
+        commit: &Commit,
+        name: &str,
+    ) -> Result<Option<Vec<u8>>, DeployError> {
+        let mirror = self.shared.mirrors.mirror(remote)?;
+        let read = || {
+            let (git, file) = (self.shared.mirrors.git().clone(), name.to_owned());
+            let (mirror, commit) = (Arc::clone(&mirror), commit.clone());
+            let trees = self.shared.trees.clone();
+            blocking(move || match trees.file(&mirror, &commit, &file) {
+                Some(bytes) => Ok(Some(bytes)),
+                None => Ok(read_file(&git, &mirror, &commit, &file)?),
+            })
+        };
+        match read().await {
+            Err(DeployError::Tree(error)) if error.is_of_the_copy() => {
+                self.shared.mirrors.renew(&mirror, commit).await?;
+                read().await
+            }
+            bytes => bytes,
+        }
+    }
+}

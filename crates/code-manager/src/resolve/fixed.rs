@@ -1,0 +1,48 @@
+//! An environment's own files, looked up: [`Fixed`].
+
+use crate::git::Commit;
+use crate::lock::{Control, ControlKind};
+use crate::source::{Base, Found};
+
+/// What an environment's own files are, and will be whenever it is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Fixed {
+    /// A commit.
+    Git {
+        /// The repository's address.
+        remote: String,
+        commit: Commit,
+    },
+    /// It has none.
+    Plain,
+}
+
+// === impl Fixed ===
+
+impl Fixed {
+    /// What names it among all that there are.
+    pub(crate) fn id(&self) -> String {
+        match self {
+            Self::Git { commit, .. } => commit.to_string(),
+            Self::Plain => String::new(),
+        }
+    }
+
+    pub(super) fn control(&self, found: &Found) -> Control {
+        match self {
+            Self::Git { remote, commit } => Control {
+                kind: ControlKind::Git,
+                remote: crate::git::shown(remote),
+                branch: match &found.base {
+                    Base::Git { wanted, .. } => wanted.name().to_owned(),
+                    _ => found.branch.clone(),
+                },
+                commit: commit.to_string(),
+            },
+            Self::Plain => Control {
+                kind: ControlKind::Plain,
+                ..Control::default()
+            },
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The `sources` of an `r10k.yaml`: [`source`].
+//!
+//! The rule that must hold: a key that means nothing to a source of its type is named, as r10k would not look
+//! at it either; one that nobody knows is refused.
+
+use std::path::PathBuf;
+
+use psych::{Node, Value};
+
+use super::R10kError;
+use super::r10k::{pairs, text_of, texts, wrong};
+use crate::source::{InvalidBranches, Source, SourceKind};
+
+/// Where r10k looks for lists.
+const YAML: &str = "/etc/puppetlabs/r10k/environments.yaml";
+const YAML_DIR: &str = "/etc/puppetlabs/r10k/environments.d";
+
+/// A source that was read.
+pub(super) struct Read {
+    pub(super) source: Source,
+    pub(super) basedir: PathBuf,
+    /// Keys that nothing is done with.
+    pub(super) ignored: Vec<String>,
+}
+
+/// Keys of all sources, and of the types that have branches or lists.
+const COMMON: &[&str] = &["type", "basedir", "prefix", "strip_component"];
+const OF_GIT: &[&str] = &[
+    "remote",
+    "puppetfile_name",
+    "ignore_branch_prefixes",
+    "invalid_branches",
+    "filter_command",
+];
+const OF_LISTS: &[&str] = &["config", "command"];
+
+/// Reads a source.
+pub(super) fn source(name: &str, node: &Node) -> Result<Read, R10kError> {
+    let given = pairs(node)?;
+    let of = |key: &str| {
+        let found = given.iter().find(|(known, _)| known == key);
+        found.map(|(_, node)| *node)
+    };
+    let text = |key: &str| of(key).map(text_of).transpose();
+    let missing = |key| wrong(node.line, format!("the source {name} has no {key}"));
+    let mut source = Source::new(name, "");
+    let (kind, known): (SourceKind, &[&str]) = match text("type")?.as_deref() {
+        None | Some("git") => (SourceKind::Git, OF_GIT),
+        Some("yaml") => {
+            let config = text("config")?.unwrap_or_else(|| YAML.to_owned()).into();
+            (SourceKind::Yaml { config }, &["config"])
+        }
+        Some("yamldir") => {
+            let config = text("config")?
+                .unwrap_or_else(|| YAML_DIR.to_owned())
+                .into();
+            (SourceKind::YamlDir { config }, &["config"])
+        }
+        Some("exec") => {
+            let command = text("command")?.ok_or_else(|| missing("command"))?;
+            (SourceKind::Exec { command }, &["command"])
+        }
+        Some(_) => {
+            let line = of("type").map_or(node.line, |node| node.line);
+            let what = format!(
+                "the source {name}: type is not supported; there are git, yaml, yamldir and exec"
+            );
+            return Err(wrong(line, what));
+        }
+    };
+    source.kind = kind;
+    let mut ignored = Vec::new();
+    for (key, value) in &given {
+        let is_of_another = OF_GIT.contains(&key.as_str()) || OF_LISTS.contains(&key.as_str());
+        if known.contains(&key.as_str()) || COMMON.contains(&key.as_str()) {
+            set(&mut source, key, value)?;
+        } else if is_of_another {
+            ignored.push(format!("sources.{name}.{key}"));
+        } else {
+            let what = format!("the source {name}: {key} is not supported yet");
+            return Err(wrong(value.line, what));
+        }
+    }
+    if source.kind == SourceKind::Git && source.remote.is_empty() {
+        return Err(missing("remote"));
+    }
+    Ok(Read {
+        source,
+        basedir: text("basedir")?.ok_or_else(|| missing("basedir"))?.into(),
+        ignored,
+    })
+}
+
+fn set(source: &mut Source, key: &str, value: &Node) -> Result<(), R10kError> {
+    match key {
+        "remote" => source.remote = text_of(value)?,
+        "prefix" => source.prefix = prefix(&source.name, value)?,
+        "strip_component" => source.strip_component = Some(text_of(value)?),
+        "ignore_branch_prefixes" => source.ignore_branch_prefixes = texts(value)?,
+        "puppetfile_name" => source.puppetfile = file_name(value)?,
+        "invalid_branches" => source.invalid_branches = invalid_branches(value)?,
+        "filter_command" => source.filter_command = Some(text_of(value)?),
+        // They were read before.
+        _ => {}
+    }
+    Ok(())
+}
+
+/// `true` is the source's own name.
+pub(super) fn prefix(name: &str, node: &Node) -> Result<Option<String>, R10kError> {
+    match node.value {
+        Value::Bool(true) => Ok(Some(name.to_owned())),
+        Value::Bool(false) | Value::Null => Ok(None),
+        _ => text_of(node).map(Some),
+    }
+}
+
+fn file_name(node: &Node) -> Result<String, R10kError> {
+    let name = text_of(node)?;
+    match name.parse::<puppetfile::InnerPath>() {
+        Ok(path) => Ok(path.to_string()),
+        Err(error) => Err(wrong(node.line, format!("puppetfile_name: {error}"))),
+    }
+}
+
+pub(super) fn invalid_branches(node: &Node) -> Result<InvalidBranches, R10kError> {
+    match text_of(node)?.as_str() {
+        "correct_and_warn" => Ok(InvalidBranches::CorrectAndWarn),
+        "correct" => Ok(InvalidBranches::Correct),
+        "error" => Ok(InvalidBranches::Error),
+        _ => Err(wrong(
+            node.line,
+            "invalid_branches is correct_and_warn, correct or error",
+        )),
+    }
+}

@@ -36,6 +36,7 @@ pub(crate) async fn start(
     let sources = settings.sources.iter();
     let remotes = sources.map(|it| (it.name.clone(), it.remote.clone()));
     let observers = crate::observers::observers(config, hooks, &remotes.collect())?;
+    settings.keep = config.code.keep();
     let opened = tokio::task::spawn_blocking(move || Deployer::open(settings, git)).await?;
     let deployer = opened.context("cannot open the directories of code")?;
     let after: Vec<Arc<dyn After>> = match &config.puppetserver {

@@ -6,8 +6,10 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use api_types::plans::PlanCode;
+use code_manager::gc::Keep;
 use serde::Deserialize;
 
 /// The whole file. All paths may be relative to the file's own directory.
@@ -157,10 +159,28 @@ pub(crate) struct Code {
     pub followers_timeout_s: u64,
     /// How long a follower counts as there after it was heard.
     pub followers_lease_s: u64,
+    /// Versions of each environment that stay beside the live one.
+    pub keep_versions: KeepVersions,
+    /// Days for which others stay after they were live.
+    pub keep_days: u32,
     /// Which code plans read that do not say.
     pub plans: PlanCode,
     /// The same, for single environments.
     pub plans_of: BTreeMap<String, PlanCode>,
+}
+
+/// So many versions, or all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged, expecting = "keep_versions is a number, or \"all\"")]
+pub(crate) enum KeepVersions {
+    Number(usize),
+    Word(All),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum All {
+    All,
 }
 
 /// How jobs run.
@@ -417,6 +437,17 @@ impl Config {
 // === impl Code ===
 
 impl Code {
+    /// Which versions stay that nobody uses.
+    pub(crate) fn keep(&self) -> Keep {
+        Keep {
+            versions: match self.keep_versions {
+                KeepVersions::Number(number) => Some(number),
+                KeepVersions::Word(All::All) => None,
+            },
+            age: Duration::from_secs(u64::from(self.keep_days) * 24 * 60 * 60),
+        }
+    }
+
     fn check(&self) -> Result<(), String> {
         if !(1..=FOLLOWERS_MAX_S).contains(&self.followers_timeout_s) {
             return Err("code.followers_timeout_s must be from 1 to 3600".to_owned());
@@ -504,6 +535,8 @@ impl Default for Code {
             followers: Vec::new(),
             followers_timeout_s: code_manager::defaults::FOLLOWERS_TIMEOUT.as_secs(),
             followers_lease_s: code_manager::defaults::FOLLOWER_LEASE.as_secs(),
+            keep_versions: KeepVersions::Number(code_manager::defaults::KEEP_VERSIONS),
+            keep_days: 7,
             plans: PlanCode::Pinned,
             plans_of: BTreeMap::new(),
         }

@@ -253,6 +253,12 @@ pub struct CodeCollected {
     pub bytes: u64,
     /// What all that are left take.
     pub left_bytes: u64,
+    /// Notes and lists of files that no version needed.
+    pub notes: usize,
+    /// Copies of repositories that nobody used for 30 days.
+    pub repositories: usize,
+    /// What those that are left take.
+    pub repositories_bytes: u64,
 }
 
 /// A version that went.

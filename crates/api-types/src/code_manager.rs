@@ -85,6 +85,22 @@ pub struct CodeDeploysStatus {
     pub file_sync_storage_status: CodeStorageStatus,
     /// Whether others have it, too.
     pub file_sync_client_status: CodeClientStatus,
+    /// Room on the disk; absent until it was counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk_use: Option<CodeDiskUse>,
+}
+
+/// What code takes on the disk. It is counted when old versions are removed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct CodeDiskUse {
+    /// When that was.
+    pub date: Timestamp,
+    /// What versions take: each content once.
+    pub versions_bytes: u64,
+    /// What copies of repositories take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repositories_bytes: Option<u64>,
 }
 
 /// Deployments by their states.

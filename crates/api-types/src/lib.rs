@@ -59,7 +59,7 @@ pub use code::{
 };
 pub use code_manager::{
     CodeBlockers, CodeClientStatus, CodeDeploy, CodeDeployStatus, CodeDeployed, CodeDeploysCommand,
-    CodeDeploysStatus, CodeDeploysUnderWay, CodeModuleWebhookQuery, CodeStatusQuery,
+    CodeDeploysStatus, CodeDeploysUnderWay, CodeDiskUse, CodeModuleWebhookQuery, CodeStatusQuery,
     CodeStorageStatus, CodeWebhookQuery, CodeWebhookReply, FileSyncCommits,
 };
 pub use connections::{

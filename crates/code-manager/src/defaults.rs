@@ -117,6 +117,37 @@ pub const KEEP_VERSIONS: usize = 5;
 /// node is away.
 pub const KEEP_VERSIONS_FOR: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
+/// How long versions stay after they were live, whatever the settings say: longer than a catalog is compiled,
+/// and than a plan takes from its look at what is live until it is known to run.
+pub const KEEP_AT_LEAST: Duration = Duration::from_secs(10 * 60);
+
+/// How long contents that no version has are left by a collection that nobody asked for: a deployment that
+/// fails is tried again within the hour, or much later.
+pub const COLLECT_SPARE: Duration = Duration::from_secs(60 * 60);
+
+/// How often such a collection looks at notes and copies of repositories, too. For that it reads the lock of
+/// each version, some 250 bytes for each module: 5 MB at 200 modules, ten environments and ten versions each.
+pub const COLLECT_NOTES: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How long a copy of a repository stays that neither a source nor a version names: it costs little, and a
+/// clone costs more.
+pub const KEEP_MIRRORS: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// How often it is noted that a copy of a repository is used.
+pub const MIRROR_NOTED: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Packs of a copy, one for each fetch of more than 100 objects, from which on they are made one: git looks
+/// into each for each object. Git's own limit is 50, and it is not in a hurry.
+pub const REPACK_PACKS: usize = 20;
+
+/// Objects in files of their own from which on they are packed: git's own limit is 6,700. They come by smaller
+/// fetches.
+pub const REPACK_LOOSE: usize = 2_000;
+
+/// How long it may take to pack one copy: it is only what came since, so seconds; and whoever needs the copy
+/// ends it.
+pub const REPACK_TIMEOUT: Duration = Duration::from_secs(120);
+
 /// Longest reason that is kept of a deployment, in bytes.
 pub const REASON_BYTES: usize = 1_024;
 
@@ -257,8 +288,8 @@ pub const MANIFEST_BYTES: u64 = 64 << 20;
 /// Versions that a follower keeps of an environment beside the live one: those that still compile read it.
 pub const FOLLOWER_VERSIONS: usize = 1;
 
-/// And others for so long: longer than a catalog is compiled.
-pub const FOLLOWER_KEEP: Duration = Duration::from_secs(10 * 60);
+/// And others for so long.
+pub const FOLLOWER_KEEP: Duration = KEEP_AT_LEAST;
 
 /// How often a staging directory is read that changes meanwhile.
 pub const STAGING_ATTEMPTS: u32 = 5;

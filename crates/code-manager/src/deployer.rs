@@ -5,6 +5,7 @@
 //! it leaves nothing but content that the next deployment finds.
 
 mod named;
+mod room;
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 use api_types::{
     ApiError, CodeDeploy, CodeDeployed, CodeDeploysCommand, CodeDeploysStatus, CodeDeploysUnderWay,
-    CodeStatusQuery, CodeStorageStatus, Timestamp, kinds,
+    CodeDiskUse, CodeStatusQuery, CodeStorageStatus, Timestamp, kinds,
 };
 use axum::Json;
 use axum::extract::State;
@@ -125,6 +125,7 @@ pub(crate) async fn status(
                 deployed: deployed(manager.live().await?, manager.versions()),
             },
             file_sync_client_status: crate::file_sync::clients(manager),
+            disk_use: disk_use(manager),
         }),
     };
     Ok(Json(shown))
@@ -146,6 +147,15 @@ async fn under_way(manager: &CodeManager) -> Result<CodeDeploysUnderWay, Failure
         .map(|it| shown::status(manager, it, &waiting))
         .collect();
     Ok(all)
+}
+
+fn disk_use(manager: &CodeManager) -> Option<CodeDiskUse> {
+    let found = manager.disk_use().borrow().clone()?;
+    Some(CodeDiskUse {
+        date: Timestamp::from_ms(found.counted_ms),
+        versions_bytes: found.versions_bytes,
+        repositories_bytes: found.repositories_bytes,
+    })
 }
 
 /// What the history says was made live last, where that is what is live.

@@ -270,5 +270,8 @@ pub(crate) async fn collect(
         objects: collected.objects,
         bytes: collected.bytes,
         left_bytes: collected.left_bytes,
+        notes: collected.notes,
+        repositories: collected.repositories,
+        repositories_bytes: collected.repositories_bytes.unwrap_or_default(),
     }))
 }

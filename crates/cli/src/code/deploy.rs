@@ -1,6 +1,10 @@
 //! `tutti code deploy`. Main function: [`run`].
 
+use std::fmt;
+use std::str::FromStr;
+
 use api_types::{CodeDeploy, CodeDeploysCommand};
+use code_manager::defaults::KEEP_VERSIONS;
 
 use super::CODE_MANAGER;
 use super::local::settings::Place;
@@ -50,8 +54,50 @@ pub struct Options {
     /// How to print
     #[arg(long, value_enum, default_value = "human")]
     pub(super) format: Format,
+    /// With --local: versions of each environment that stay beside the live one: a number, or all
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        requires = "local",
+        default_value_t = KeepVersions(Some(KEEP_VERSIONS))
+    )]
+    pub(super) keep_versions: KeepVersions,
+    /// With --local: days for which others stay after they were live
+    #[arg(long, value_name = "DAYS", requires = "local", default_value_t = KEEP_DAYS)]
+    pub(super) keep_days: u32,
     #[command(flatten)]
     pub(super) place: Place,
+}
+
+/// `None`: all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct KeepVersions(pub(super) Option<usize>);
+
+const KEEP_DAYS: u32 = 7;
+
+// === impl KeepVersions ===
+
+impl FromStr for KeepVersions {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "all" => Ok(Self(None)),
+            _ => text
+                .parse()
+                .map(|number| Self(Some(number)))
+                .map_err(|_| "a number, or all"),
+        }
+    }
+}
+
+impl fmt::Display for KeepVersions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(number) => write!(f, "{number}"),
+            None => f.write_str("all"),
+        }
+    }
 }
 
 // === impl Options ===

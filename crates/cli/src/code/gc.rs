@@ -3,7 +3,7 @@
 use api_types::{CodeCollected, CodeGcCommand};
 
 use super::CODE;
-use super::shown::short;
+use super::shown::{megabytes, short};
 use crate::client::Client;
 use crate::defaults::DEPLOY_TIMEOUT;
 use crate::shown::json;
@@ -17,7 +17,8 @@ use crate::{EXIT_SUCCESS, Failure, Format};
   tutti code gc
 
 What is live, pinned or in use by a plan stays, and of each environment the last five versions, and whatever
-was live in the last week. It waits for deployments that are under way.")]
+was live in the last week, unless the server's code.keep_versions and code.keep_days say otherwise. The server
+does this after deployments by itself. It waits for deployments that are under way.")]
 pub struct Options {
     /// Say only what would go
     #[arg(long)]
@@ -55,13 +56,13 @@ pub(super) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
         megabytes(told.bytes),
         megabytes(told.left_bytes)
     );
+    let unused = match told.repositories {
+        0 => String::new(),
+        count => format!("; {count} that nobody used went"),
+    };
+    say!(
+        "Copies of repositories take {:.1} MB{unused}.",
+        megabytes(told.repositories_bytes)
+    );
     Ok(EXIT_SUCCESS)
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "it is shown with one digit behind the point"
-)]
-fn megabytes(bytes: u64) -> f64 {
-    bytes as f64 / 1e6
 }

@@ -50,3 +50,9 @@ pub(super) fn notes(told: &CodeDeployment) {
         .iter()
         .for_each(|note| say!("    {}", harmless(note)));
 }
+
+/// For people, with one digit behind the point.
+#[expect(clippy::cast_precision_loss, reason = "it is shown with one digit")]
+pub(super) fn megabytes(bytes: u64) -> f64 {
+    bytes as f64 / 1e6
+}

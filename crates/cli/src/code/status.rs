@@ -4,7 +4,7 @@ use api_types::{CodeDeployStatus, CodeDeploysStatus};
 use serde_json::{Value, json as object};
 
 use super::CODE_MANAGER;
-use super::shown::{moment, short};
+use super::shown::{megabytes, moment, short};
 use crate::client::Client;
 use crate::settings::Connection;
 use crate::shown::json;
@@ -105,6 +105,13 @@ fn print(status: &CodeDeploysStatus) {
             let why = why.as_str().unwrap_or_default();
             say!("    {}: {}", harmless(environment), harmless(why));
         }
+    }
+    if let Some(disk) = &status.disk_use {
+        let copies = disk.repositories_bytes.map_or_else(String::new, |bytes| {
+            format!(", and copies of repositories {:.1} MB", megabytes(bytes))
+        });
+        let versions = megabytes(disk.versions_bytes);
+        say!("Versions take {versions:.1} MB{copies}.");
     }
     let under_way = &status.deploys_status;
     for list in [&under_way.new, &under_way.queued, &under_way.deploying] {

@@ -140,7 +140,7 @@ impl Archives {
         Self {
             shared: Arc::new(Shared {
                 content,
-                directory: settings.directory.join("archives"),
+                directory: directory(settings),
                 forge: Http::new(forge),
                 other: Http::new(proxy),
             }),
@@ -331,19 +331,40 @@ impl Archives {
     }
 
     fn tree_note(&self, sha256: &str, form: Form) -> PathBuf {
-        let form = match form {
-            Form::Release => "release",
-            Form::Any => "any",
-        };
-        self.note("trees", sha256, &Some(form.to_owned()))
+        self.note("trees", sha256, &Some(form_name(form).to_owned()))
     }
 
-    /// The name is a hash, since it may come from anywhere.
     fn note(&self, kind: &str, of: &str, and: &Option<String>) -> PathBuf {
-        let text = format!("{of}\0{}", and.as_deref().unwrap_or_default());
-        let name = ContentHash::of(text.as_bytes()).to_string();
+        let name = note_name(of, and.as_deref().unwrap_or_default());
         self.shared.directory.join(kind).join(name)
     }
+}
+
+fn form_name(form: Form) -> &'static str {
+    match form {
+        Form::Release => "release",
+        Form::Any => "any",
+    }
+}
+
+/// It is a hash, since what it is of may come from anywhere.
+fn note_name(of: &str, and: &str) -> String {
+    ContentHash::of(format!("{of}\0{and}").as_bytes()).to_string()
+}
+
+/// The names of the notes that say which tree an archive holds, however it is read.
+pub(crate) fn tree_names(sha256: &str) -> [String; 2] {
+    [Form::Release, Form::Any].map(|form| note_name(sha256, form_name(form)))
+}
+
+/// The name of the note of a release of a module, `owner/name`.
+pub(crate) fn release_name(module: &str, version: &str) -> String {
+    format!("{}-{version}", module.replace('/', "-"))
+}
+
+/// Where notes of archives and releases are.
+pub(crate) fn directory(settings: &Settings) -> PathBuf {
+    settings.directory.join("archives")
 }
 
 async fn blocking<T: Send + 'static>(

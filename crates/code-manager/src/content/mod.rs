@@ -63,7 +63,7 @@ impl Content {
             return Ok(content);
         }
         for first in 0..=u8::MAX {
-            make_directory(&content.objects().join(format!("{first:02x}")))?;
+            make_directory(&content.objects_of(first))?;
         }
         sync(&root)?;
         make_directory(&content.trees())?;
@@ -174,6 +174,11 @@ impl Content {
 
     fn objects(&self) -> PathBuf {
         self.root.join("objects")
+    }
+
+    /// Where the objects are whose hashes begin with this byte.
+    pub(crate) fn objects_of(&self, first: u8) -> PathBuf {
+        self.objects().join(format!("{first:02x}"))
     }
 
     fn trees(&self) -> PathBuf {

@@ -1,20 +1,21 @@
-//! Our copy of a repository: [`Mirror`]; all of them: [`Mirrors`].
+//! Our copies of repositories: [`Mirrors`].
 //!
-//! The rules that must hold: one fetch at a time goes into a copy; a copy is only read, never changed, but
-//! by a fetch; what git has once is never removed by us while somebody may read it. A copy that is damaged
+//! The rules that must hold: one program at a time writes to a copy; it is only read, never changed, but
+//! by a fetch and by packing it; what git has once is never removed by us while somebody may read it. A copy that is damaged
 //! is made anew beside and takes the place of the old one in one step.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use rustix::fs::{CWD, RenameFlags};
-use sha2::Digest as _;
 use tokio::sync::Semaphore;
 
+use super::copy::Mirror;
 use super::leftovers::clear;
-use super::program::{Call, Git, GitError, checked, shown};
+use super::program::{Call, Git, GitError, checked};
 use super::refs::{Commit, Refs, RefsError, Wanted};
 use crate::defaults::{FETCH_TIMEOUT, FETCHES, LIST_TIMEOUT, REFS_BYTES, WORD_BYTES};
 use crate::hold::Hold;
@@ -33,15 +34,6 @@ struct Shared {
     mirrors: Mutex<HashMap<String, Arc<Mirror>>>,
     fetches: Semaphore,
     hold: Hold,
-}
-
-/// The copy of one repository.
-#[derive(Debug)]
-pub struct Mirror {
-    remote: String,
-    directory: PathBuf,
-    /// What the copy has; `None`: it was not looked at yet. Held while it is fetched into.
-    refs: tokio::sync::Mutex<Option<Arc<Refs>>>,
 }
 
 /// What a bare repository has in its `HEAD`.
@@ -72,21 +64,31 @@ impl Mirrors {
     /// The copy of a repository.
     pub fn mirror(&self, remote: &str) -> Result<Arc<Mirror>, GitError> {
         let remote = checked(remote)?;
+        let mirror = {
+            let mut mirrors = self.all();
+            let made = mirrors
+                .entry(remote.to_owned())
+                .or_insert_with(|| Arc::new(Mirror::new(remote, &self.shared.directory)));
+            Arc::clone(made)
+        };
+        mirror.note_use();
+        Ok(mirror)
+    }
+
+    /// Those that were asked for since the start.
+    pub(super) fn all(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Mirror>>> {
         let mirrors = self.shared.mirrors.lock();
-        let mut mirrors = mirrors.unwrap_or_else(PoisonError::into_inner);
-        let made = mirrors.entry(remote.to_owned()).or_insert_with(|| {
-            Arc::new(Mirror {
-                remote: remote.to_owned(),
-                directory: self.shared.directory.join(directory_name(remote)),
-                refs: tokio::sync::Mutex::default(),
-            })
-        });
-        Ok(Arc::clone(made))
+        mirrors.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Where all copies are.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.shared.directory
     }
 
     /// Asks the repository what it has, and fetches it if that changed.
     pub async fn refresh(&self, mirror: &Mirror) -> Result<Arc<Refs>, GitError> {
-        let mut known = mirror.refs.lock().await;
+        let mut known = mirror.lock().await;
         // What is not here yet is fetched anyhow.
         if mirror.directory.is_dir() {
             let listed = self.list(mirror).await?;
@@ -104,7 +106,7 @@ impl Mirrors {
 
     /// What the copy has, without asking the repository; `None`: there is no copy.
     pub async fn known(&self, mirror: &Mirror) -> Result<Option<Arc<Refs>>, GitError> {
-        let mut known = mirror.refs.lock().await;
+        let mut known = mirror.lock().await;
         if known.is_none() && mirror.directory.is_dir() {
             *known = self.own(mirror).await.ok().map(Arc::new);
         }
@@ -133,13 +135,13 @@ impl Mirrors {
 
     /// Fetches a commit that no branch and no tag leads to, where the repository gives such.
     pub async fn fetch_commit(&self, mirror: &Mirror, commit: &Commit) -> Result<(), GitError> {
-        let _fetching = mirror.refs.lock().await;
+        let _fetching = mirror.lock().await;
         self.fetch(mirror, &[commit.as_str()]).await
     }
 
     /// Makes a copy anew in which a commit cannot be read.
     pub(crate) async fn renew(&self, mirror: &Mirror, commit: &Commit) -> Result<(), GitError> {
-        let mut known = mirror.refs.lock().await;
+        let mut known = mirror.lock().await;
         *known = None;
         self.clone_anew(mirror).await?;
         if self.parse(mirror, commit.as_str()).await?.is_none() {
@@ -220,7 +222,8 @@ impl Mirrors {
             mirror.remote.as_str(),
         ];
         arguments.extend_from_slice(what);
-        self.write(own, "fetch", mirror, &arguments).await
+        self.write(own, "fetch", mirror, &arguments, FETCH_TIMEOUT)
+            .await
     }
 
     /// An empty repository beside the copy's place, as `git init --bare` makes it.
@@ -238,19 +241,20 @@ impl Mirrors {
     }
 
     /// Runs git where it writes: if we are killed, it keeps the lock of the directory.
-    async fn write(
+    pub(super) async fn write(
         &self,
         directory: &Path,
         verb: &'static str,
         mirror: &Mirror,
         arguments: &[&str],
+        limit: Duration,
     ) -> Result<(), GitError> {
         let call = Call {
             directory: Some(directory),
             verb,
             arguments,
             remote: &mirror.remote,
-            limit: FETCH_TIMEOUT,
+            limit,
             most_bytes: WORD_BYTES,
             stdin: self.shared.hold.stdin().map_err(GitError::Start)?,
         };
@@ -334,20 +338,6 @@ impl Mirrors {
     }
 }
 
-// === impl Mirror ===
-
-impl Mirror {
-    /// The repository's address, without credentials.
-    pub fn shown(&self) -> String {
-        shown(&self.remote)
-    }
-
-    /// Where the copy is.
-    pub fn directory(&self) -> &Path {
-        &self.directory
-    }
-}
-
 /// Branches and tags as git printed them.
 fn read(printed: &[u8], verb: &'static str, mirror: &Mirror) -> Result<Refs, GitError> {
     Refs::parse(printed).map_err(|error| match error {
@@ -359,20 +349,6 @@ fn read(printed: &[u8], verb: &'static str, mirror: &Mirror) -> Result<Refs, Git
             remote: mirror.shown(),
         },
     })
-}
-
-/// A name that no other address has, for people to find too.
-fn directory_name(remote: &str) -> String {
-    let digest: [u8; 32] = sha2::Sha256::digest(remote.as_bytes()).into();
-    let digest: String = digest[..8]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    let last = remote.trim_end_matches('/').rsplit(['/', ':']).next();
-    let last = last.unwrap_or_default().trim_end_matches(".git");
-    let safe = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    let last: String = last.chars().filter(safe).take(40).collect();
-    format!("{last}-{digest}.git")
 }
 
 fn make(path: &Path) -> Result<(), GitError> {

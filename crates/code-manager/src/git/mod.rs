@@ -6,16 +6,20 @@
 
 mod access;
 mod address;
+mod copy;
 mod leftovers;
 mod mirror;
 mod noted;
 mod program;
 mod refs;
+mod repack;
 mod tree;
+mod unused;
 
 pub use access::Access;
 pub(crate) use address::Address;
-pub use mirror::{Mirror, Mirrors};
+pub use copy::Mirror;
+pub use mirror::Mirrors;
 pub use program::{Git, GitError};
 pub(crate) use program::{one_line, shown};
 pub use refs::{Commit, Refs, Wanted};

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use super::mirror::Mirror;
+use super::copy::Mirror;
 use super::program::GitError;
 use super::refs::Refs;
 

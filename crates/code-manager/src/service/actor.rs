@@ -18,9 +18,10 @@ use tokio_util::sync::CancellationToken;
 use super::perform::{Performed, Tools, perform};
 use super::queue::{Queue, Work};
 use super::record::{Action, By, Deployment, State};
+use super::room::Room;
 use super::{Over, SubmitError, Submitted};
 use crate::defaults::{DEPLOYS_WAITING, DRAIN};
-use crate::gc::{Collected, collect};
+use crate::gc::Collected;
 use crate::resolve::Round;
 
 /// What the service is asked for.
@@ -33,8 +34,8 @@ pub(super) enum Message {
     },
     /// Room on the disk.
     Collect {
-        kept: crate::gc::Kept,
-        reply: oneshot::Sender<Result<Collected, crate::content::ContentError>>,
+        dry_run: bool,
+        reply: oneshot::Sender<Result<Collected, SubmitError>>,
     },
 }
 
@@ -47,6 +48,7 @@ pub(super) struct Actor {
     asked: HashMap<EnvironmentName, Instant>,
     waiting: HashMap<i64, oneshot::Sender<Deployment>>,
     working: JoinSet<Done>,
+    room: Room,
 }
 
 struct Done {
@@ -55,7 +57,7 @@ struct Done {
 }
 
 impl Actor {
-    pub(super) fn new(tools: Tools, open: Vec<CodeDeployRow>) -> Self {
+    pub(super) fn new(tools: Tools, open: Vec<CodeDeployRow>, room: Room) -> Self {
         let queue = Queue::new(tools.deployer.at_once(), DEPLOYS_WAITING);
         let mut actor = Self {
             tools,
@@ -64,6 +66,7 @@ impl Actor {
             asked: HashMap::new(),
             waiting: HashMap::new(),
             working: JoinSet::new(),
+            room,
         };
         for row in open {
             match (row.environment.parse(), Action::of(&row)) {
@@ -84,6 +87,7 @@ impl Actor {
         loop {
             self.begin().await;
             tokio::select! {
+                Some(ended) = self.room.ended() => self.room.end(ended, &self.tools.deployer),
                 () = stop.cancelled() => break,
                 message = inbox.recv() => match message {
                     Some(message) => Box::pin(self.take(message)).await,
@@ -92,6 +96,7 @@ impl Actor {
                 Some(done) = self.working.join_next() => self.end(done).await,
             }
         }
+        self.room.shutdown().await;
         let drain = Box::pin(async {
             while let Some(done) = self.working.join_next().await {
                 self.end(done).await;
@@ -109,18 +114,7 @@ impl Actor {
                 // Whoever asked may be gone; what is written down is done all the same.
                 drop(reply.send(submitted));
             }
-            Message::Collect { kept, reply } => {
-                // Nothing may be built meanwhile: what it is made of would look as if nobody needed it.
-                while let Some(done) = self.working.join_next().await {
-                    self.end(done).await;
-                }
-                let versions = self.tools.deployer.versions().clone();
-                let collected =
-                    tokio::task::spawn_blocking(move || collect(&versions, &kept)).await;
-                if let Ok(collected) = collected {
-                    drop(reply.send(collected));
-                }
-            }
+            Message::Collect { dry_run, reply } => self.room.ask(dry_run, reply),
         }
     }
 
@@ -150,8 +144,29 @@ impl Actor {
         Ok(submitted)
     }
 
-    /// Begins whatever has its turn.
+    /// Begins whatever has its turn. Room is made while nothing is built: what that is made of would look as if
+    /// nobody needed it.
     async fn begin(&mut self) {
+        loop {
+            if self.room.is_running() {
+                if self.queue.is_waiting() {
+                    self.room.give_way();
+                }
+                return;
+            }
+            if !self.room.is_asked() {
+                self.deploy().await;
+            }
+            let is_turn = self.room.is_asked() || self.room.is_wanted() && !self.queue.is_waiting();
+            if !is_turn || !self.working.is_empty() {
+                return;
+            }
+            let queued = self.queue.named();
+            Box::pin(self.room.begin(&self.tools, queued)).await;
+        }
+    }
+
+    async fn deploy(&mut self) {
         while let Some(work) = self.queue.next() {
             let entered = self
                 .tools
@@ -193,6 +208,9 @@ impl Actor {
             return;
         };
         self.queue.done(&work.environment);
+        if performed.has_switched(&work) {
+            self.room.want();
+        }
         self.write_end(&work, &performed).await;
         for id in &work.ids {
             let Some(waiting) = self.waiting.remove(id) else {

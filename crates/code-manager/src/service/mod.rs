@@ -11,6 +11,7 @@ mod observer;
 mod perform;
 mod queue;
 mod record;
+mod room;
 mod shown;
 mod with_module;
 
@@ -22,7 +23,7 @@ use api_types::LateFollower;
 use async_trait::async_trait;
 use deploy::EnvironmentName;
 use store::{CodePinRow, Store, StoreError};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -31,6 +32,7 @@ pub use holds::Blockers;
 pub use locks::Hold;
 pub use observer::{MadeOf, Observer, Over};
 pub use record::{Action, By, Deployment, Fault, Outcome, State};
+pub use room::DiskUse;
 
 pub(crate) use self::actor::now_ms;
 pub(crate) use self::perform::said;
@@ -40,12 +42,13 @@ use self::actor::{Actor, Message};
 use self::holds::Who;
 use self::locks::Locks;
 use self::perform::Tools;
+use self::room::Room;
 use crate::content::ContentError;
 use crate::defaults::{KEEP_HISTORY, PLAN_WAIT, REASON_BYTES, REQUESTS};
 use crate::deployer::Deployer;
 use crate::error::SourcesError;
 use crate::file_sync::{Announced, FileSync, STAGED};
-use crate::gc::{Collected, Kept};
+use crate::gc::Collected;
 use crate::lock::Lock;
 use crate::version::{Signature, Versions};
 
@@ -118,6 +121,7 @@ struct Inner {
     tools: Tools,
     in_use: Arc<dyn InUse>,
     to_actor: mpsc::Sender<Message>,
+    disk_use: watch::Receiver<Option<DiskUse>>,
     stop: CancellationToken,
     running: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -176,6 +180,9 @@ pub enum StartError {
     /// The database.
     #[error("cannot read the deployments of before")]
     Store(#[from] StoreError),
+    /// The disk.
+    #[error(transparent)]
+    Content(#[from] ContentError),
     /// Nobody can say which plans want their environment to stay.
     #[error("cannot see which plans run: {0}")]
     InUse(String),
@@ -196,6 +203,7 @@ impl CodeManager {
             .prune_code_deploys(now_ms().saturating_sub(age))
             .await?;
         let open = store.open_code_deploys().await?;
+        deployer.claim()?;
         let locks = Locks::default();
         // Before anything is switched.
         for (plan, environment) in in_use.holding().await.map_err(StartError::InUse)? {
@@ -209,7 +217,9 @@ impl CodeManager {
         };
         let (to_actor, inbox) = mpsc::channel(REQUESTS);
         let stop = CancellationToken::new();
-        let actor = Actor::new(tools.clone(), open);
+        let (found, disk_use) = watch::channel(None);
+        let room = Room::new(Arc::clone(&in_use), found);
+        let actor = Actor::new(tools.clone(), open, room);
         let keeper = keep(tools.locks.clone(), Arc::clone(&in_use));
         let keeper = stop.clone().run_until_cancelled_owned(keeper);
         let running = vec![
@@ -224,6 +234,7 @@ impl CodeManager {
                 tools,
                 in_use,
                 to_actor,
+                disk_use,
                 stop,
                 running: Mutex::new(running),
             }),
@@ -504,26 +515,18 @@ impl CodeManager {
         self.inner.tools.store.code_pins().await
     }
 
-    /// Makes room on the disk.
+    /// Makes room on the disk, as soon as what is under way is over.
     pub async fn collect(&self, dry_run: bool) -> Result<Collected, SubmitError> {
-        let used = self.inner.in_use.versions().await;
-        let mut kept = Kept {
-            used: used.map_err(SubmitError::InUse)?,
-            dry_run,
-            ..Kept::default()
-        };
-        for pin in self.pins().await? {
-            if let (Ok(environment), Ok(signature)) =
-                (pin.environment.parse(), pin.signature.parse())
-            {
-                kept.used.insert((environment, signature));
-            }
-        }
         let (reply, answer) = oneshot::channel();
-        let message = Message::Collect { kept, reply };
+        let message = Message::Collect { dry_run, reply };
         let sent = self.inner.to_actor.send(message).await;
         sent.map_err(|_| SubmitError::Stopping)?;
-        Ok(answer.await.map_err(|_| SubmitError::Stopping)??)
+        answer.await.map_err(|_| SubmitError::Stopping)?
+    }
+
+    /// What the disk had when room was made last; it tells when it is made again.
+    pub fn disk_use(&self) -> watch::Receiver<Option<DiskUse>> {
+        self.inner.disk_use.clone()
     }
 
     /// The versions on the disk.

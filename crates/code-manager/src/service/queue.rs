@@ -4,11 +4,12 @@
 //! which they were asked for; environments do not wait for each other, but for a place; and what is asked
 //! for while the same still waits joins it, since that will see everything that is there by now.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use deploy::EnvironmentName;
 
 use super::Action;
+use crate::version::Signature;
 
 /// Work that waits, and the environments that are worked on.
 #[derive(Debug)]
@@ -108,6 +109,22 @@ impl Queue {
             true => drop(self.lanes.remove(environment)),
             false => self.ready.push_back(environment.clone()),
         }
+    }
+
+    /// Whether anything waits.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.waiting > 0
+    }
+
+    /// The versions that what waits names.
+    pub(super) fn named(&self) -> HashSet<(EnvironmentName, Signature)> {
+        let waiting = self.lanes.values().flat_map(|lane| &lane.waiting);
+        let named = waiting.filter_map(|work| match &work.action {
+            Action::Rollback { signature } => Some((work.environment.clone(), signature.clone())),
+            Action::Promote { from, signature } => Some((from.clone(), signature.clone())),
+            Action::Deploy { .. } | Action::Remove | Action::Publish => None,
+        });
+        named.collect()
     }
 
     /// Whether nothing is under way.

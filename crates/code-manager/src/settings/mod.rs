@@ -14,6 +14,7 @@ pub use r10k::{R10k, R10kError};
 use secrecy::SecretString;
 
 use crate::defaults::DEPLOYS_AT_ONCE;
+use crate::gc::Keep;
 use crate::source::Source;
 use crate::types::GenerateTypes;
 
@@ -40,6 +41,8 @@ pub struct Settings {
     pub at_once: usize,
     /// For archives, and the Forge if it has no other; `None`: as the environment says.
     pub proxy: Option<String>,
+    /// Which versions stay that nobody uses.
+    pub keep: Keep,
 }
 
 /// The Forge.
@@ -80,6 +83,7 @@ impl Settings {
             staging: None,
             at_once: DEPLOYS_AT_ONCE,
             proxy: None,
+            keep: Keep::default(),
         }
     }
 }

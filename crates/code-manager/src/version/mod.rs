@@ -7,6 +7,7 @@
 //! - a switch is one rename: whoever opens the environment sees the old version or the new one.
 
 mod layout;
+mod retired;
 mod signature;
 
 use std::collections::HashSet;
@@ -20,6 +21,7 @@ use std::time::SystemTime;
 
 use deploy::EnvironmentName;
 use rustix::fs::{CWD, RenameFlags};
+use tokio_util::sync::CancellationToken;
 
 pub use layout::{Layout, LayoutError, Part};
 pub use signature::{Signature, SignatureError};
@@ -88,11 +90,13 @@ impl Versions {
         for directory in [&versions, &environments] {
             remove_leftovers(directory)?;
         }
-        Ok(Self {
+        let versions = Self {
             content,
             versions: versions.into(),
             environments: environments.into(),
-        })
+        };
+        versions.clear_retired(&CancellationToken::new())?;
+        Ok(versions)
     }
 
     /// The same only to look at, beside a process that deploys; nothing is made or removed.
@@ -216,23 +220,6 @@ impl Versions {
             true => Ok(()),
             false => self.put(&path, |root| Ok(link_tree(&source, root)?)),
         }
-    }
-
-    /// Removes a version from the disk; nobody ever sees a part of it. The live one stays. `false`: it does.
-    pub fn discard(
-        &self,
-        environment: &EnvironmentName,
-        signature: &Signature,
-    ) -> Result<bool, ContentError> {
-        if self.live(environment).as_ref() == Some(signature) {
-            return Ok(false);
-        }
-        let path = self.path(environment, signature);
-        let incoming = self.incoming()?;
-        let gone = incoming.path().join("tree");
-        fs::rename(&path, &gone).map_err(failed("remove", &path))?;
-        fs::remove_dir_all(&gone).map_err(failed("remove", &gone))?;
-        Ok(true)
     }
 
     /// When a version was built, or was live for the last time.

@@ -14,5 +14,6 @@ mod observers;
 mod power;
 mod programs;
 mod readers;
+mod room;
 mod service;
 mod world;

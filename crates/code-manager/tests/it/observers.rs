@@ -14,6 +14,7 @@ use code_manager::statuses::{StatusSettings, Statuses};
 use serde_json::{Value, json};
 
 use crate::service::{DEPLOY, Service};
+use crate::world::World;
 
 /// Takes whatever is sent, after it has failed a few times.
 struct Outside {
@@ -86,7 +87,7 @@ async fn service(observer: impl Observer + 'static) -> Service {
         observers: vec![Arc::new(observer)],
         ..Others::default()
     };
-    Box::pin(Service::with(others)).await
+    Box::pin(Service::beside(World::new(), others)).await
 }
 
 fn notes(deployment: &Deployment) -> &[String] {

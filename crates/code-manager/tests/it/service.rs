@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use code_manager::service::{
     Action, After, By, Deployment, FileChangeKind, InUse, Others, State, SubmitError, kinds,
 };
-use code_manager::{CodeManager, Signature};
+use code_manager::{CodeManager, Settings, Signature};
 use deploy::EnvironmentName;
 use store::{Store, StoreConfig};
 use tokio::sync::Notify;
@@ -19,15 +19,15 @@ pub(crate) const DEPLOY: Action = Action::Deploy { dry_run: false };
 pub(crate) struct Service {
     pub(crate) world: World,
     store: Store,
-    manager: CodeManager,
+    pub(crate) manager: CodeManager,
     told: Arc<Told>,
-    used: Arc<Used>,
+    pub(crate) used: Arc<Used>,
 }
 
 /// What is in use.
 #[derive(Debug, Default)]
-struct Used {
-    versions: Mutex<HashSet<(EnvironmentName, Signature)>>,
+pub(crate) struct Used {
+    pub(crate) versions: Mutex<HashSet<(EnvironmentName, Signature)>>,
     /// Plans that want their environment to stay.
     holding: Mutex<Vec<(i64, EnvironmentName)>>,
     over: Notify,
@@ -64,7 +64,7 @@ impl After for Told {
     }
 }
 
-fn by(owner: &str) -> By {
+pub(crate) fn by(owner: &str) -> By {
     By {
         owner: owner.to_owned(),
         reason: "a reason".to_owned(),
@@ -73,11 +73,15 @@ fn by(owner: &str) -> By {
 
 impl Service {
     async fn new() -> Self {
-        Self::with(Others::default()).await
+        Self::with(|_| {}).await
     }
 
-    pub(crate) async fn with(others: Others) -> Self {
-        let world = World::new();
+    pub(crate) async fn with(change: impl Fn(&mut Settings) + 'static) -> Self {
+        Self::beside(World::with(change), Others::default()).await
+    }
+
+    /// With others who are told.
+    pub(crate) async fn beside(world: World, others: Others) -> Self {
         world.module("apt").write("VERSION", "1").commit();
         let path = world.path().display();
         let puppetfile = format!("mod 'apt', git: '{path}/apt', branch: 'production'\n");
@@ -117,11 +121,11 @@ impl Service {
         ended
     }
 
-    fn apt(&self, environment: &str) -> String {
+    pub(crate) fn apt(&self, environment: &str) -> String {
         self.world.files(environment)["modules/apt/VERSION"].clone()
     }
 
-    fn commit(&self, version: &str) -> String {
+    pub(crate) fn commit(&self, version: &str) -> String {
         self.world.at("apt").write("VERSION", version).commit()
     }
 }

@@ -125,6 +125,12 @@ fn open(directory: &Path, control: &Repository, change: &dyn Fn(&mut Settings)) 
     Deployer::open(settings, Git::default()).unwrap()
 }
 
+/// A deployer over a world that another process made.
+pub(crate) fn at(directory: &Path) -> Deployer {
+    let path = directory.join("control");
+    open(directory, &Repository { path }, &|_| {})
+}
+
 pub(crate) fn name(text: &str) -> EnvironmentName {
     text.parse().unwrap()
 }

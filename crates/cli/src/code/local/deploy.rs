@@ -7,6 +7,7 @@ use code_manager::{Built, Deployer, Round};
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
+use super::room;
 use super::settings::chain;
 use crate::code::deploy::Options;
 use crate::code::shown::short;
@@ -52,6 +53,12 @@ pub(in crate::code) async fn run(options: &Options) -> Result<u8, Failure> {
         true => remove(&deployer, &environments)?,
         false => Vec::new(),
     };
+    let has_switched = |ended: &Ended| ended.outcome.as_ref().is_ok_and(|live| !live.was_live);
+    let collected = match !options.dry_run && (all.iter().any(has_switched) || !removed.is_empty())
+    {
+        true => room::make(options, &deployer).await,
+        false => None,
+    };
     match options.format {
         Format::Json => say!(
             "{:#}",
@@ -63,6 +70,7 @@ pub(in crate::code) async fn run(options: &Options) -> Result<u8, Failure> {
                     "- {name}: its branch is gone, and so is the environment; its versions are kept"
                 );
             }
+            room::print(collected.as_ref());
         }
     }
     let failed = all.iter().any(|ended| ended.outcome.is_err());

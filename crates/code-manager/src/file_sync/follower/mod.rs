@@ -331,9 +331,11 @@ impl Follower {
         let staged = self.core.staged_versions();
         let kept = gc::Kept {
             used: staged.map(|(of, it)| (of.clone(), it.clone())).collect(),
-            versions: FOLLOWER_VERSIONS,
-            age: FOLLOWER_KEEP,
-            dry_run: false,
+            keep: gc::Keep {
+                versions: Some(FOLLOWER_VERSIONS),
+                age: FOLLOWER_KEEP,
+            },
+            ..gc::Kept::default()
         };
         let versions = self.versions.clone();
         if let Err(why) = blocking(move || collect(&versions, &kept)).await {

@@ -1,0 +1,54 @@
+//! Old versions go after a deployment on this machine. Main function: [`make`].
+//!
+//! The rules: where a server deployed, too, nothing is removed, since only it knows what its plans need; and
+//! what cannot be removed is a warning, since all is live that was asked for.
+
+use std::time::Duration;
+
+use code_manager::Deployer;
+use code_manager::gc::{Collected, Keep, Kept};
+
+use super::settings::chain;
+use crate::code::deploy::Options;
+use crate::code::shown::megabytes;
+use crate::terminal;
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Removes what nobody needs, and packs copies of repositories that need it. Nothing is deployed meanwhile.
+pub(super) async fn make(options: &Options, deployer: &Deployer) -> Option<Collected> {
+    deployer.repack().await;
+    if deployer.is_of_a_server() {
+        return None;
+    }
+    let kept = Kept {
+        keep: Keep {
+            versions: options.keep_versions.0,
+            age: DAY * options.keep_days,
+        },
+        ..Kept::default()
+    };
+    let deployer = deployer.clone();
+    let collected = tokio::task::spawn_blocking(move || deployer.collect(&kept, true)).await;
+    match collected {
+        Ok(Ok(collected)) => Some(collected),
+        Ok(Err(error)) => {
+            let why = chain(&error);
+            anstream::eprintln!("{} old versions stay: {why}", terminal::warn("warning:"));
+            None
+        }
+        // A panic, which was told.
+        Err(_) => None,
+    }
+}
+
+/// Says what went, if anything did.
+pub(super) fn print(collected: Option<&Collected>) {
+    let Some(collected) = collected else {
+        return;
+    };
+    let (versions, bytes) = (collected.versions.len(), megabytes(collected.bytes));
+    if versions > 0 {
+        say!("- {versions} versions that nobody needs went: {bytes:.1} MB");
+    }
+}

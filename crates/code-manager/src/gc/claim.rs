@@ -1,0 +1,24 @@
+//! Whose versions these are: [`claim`], [`is_claimed`].
+//!
+//! A server knows which versions plans and pins need, and a command beside it does not. The rule that must
+//! hold: where a server ever deployed, only a server removes versions.
+
+use std::io;
+use std::path::Path;
+
+use crate::content::{ContentError, failed};
+
+const FILE: &str = "of-a-server";
+const TEXT: &str = "A server keeps versions here that its plans need; only it removes old ones.\n";
+
+/// From now on they are a server's.
+pub(crate) fn claim(directory: &Path) -> Result<(), ContentError> {
+    let path = directory.join(FILE);
+    std::fs::write(&path, TEXT).map_err(failed("write to", &path))
+}
+
+/// Whether a server deployed here. Where that cannot be seen, one did.
+pub(crate) fn is_claimed(directory: &Path) -> bool {
+    let found = std::fs::symlink_metadata(directory.join(FILE));
+    !matches!(found, Err(error) if error.kind() == io::ErrorKind::NotFound)
+}

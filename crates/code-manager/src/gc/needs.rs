@@ -1,0 +1,72 @@
+//! What the versions that are here are made of: [`Needs`].
+//!
+//! The rule that must hold: what the lock of any version names is needed. A lock that cannot be read needs
+//! nothing; that costs time when the same is deployed again, and nothing else.
+
+use std::collections::HashSet;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::archive::release_name;
+use crate::content::ContentError;
+use crate::lock::Origin;
+use crate::version::Versions;
+
+/// What locks name.
+#[derive(Debug, Default)]
+pub(super) struct Needs {
+    /// Of control repositories and modules.
+    pub(super) commits: HashSet<String>,
+    /// Checksums of archives.
+    pub(super) archives: HashSet<String>,
+    /// Releases of Forges, `owner-name-version`.
+    pub(super) releases: HashSet<String>,
+    /// Addresses of repositories, without credentials.
+    pub(super) remotes: HashSet<String>,
+    /// Names of the versions' directories.
+    pub(super) versions: HashSet<String>,
+}
+
+// === impl Needs ===
+
+impl Needs {
+    /// Reads all locks; `None`: it was cut off.
+    pub(super) fn of(
+        versions: &Versions,
+        cut: &CancellationToken,
+    ) -> Result<Option<Self>, ContentError> {
+        let mut needs = Self::default();
+        for (environment, signature) in versions.all()? {
+            if cut.is_cancelled() {
+                return Ok(None);
+            }
+            needs.versions.insert(format!("{environment}_{signature}"));
+            let Some(lock) = versions.lock(&environment, &signature) else {
+                continue;
+            };
+            needs.commits.insert(lock.control.commit);
+            needs.remotes.insert(lock.control.remote);
+            for module in lock.modules {
+                needs.add(&module.name, module.origin);
+            }
+        }
+        Ok(Some(needs))
+    }
+
+    fn add(&mut self, module: &str, origin: Origin) {
+        match origin {
+            Origin::Git { remote, commit, .. } => {
+                self.commits.insert(commit);
+                self.remotes.insert(remote);
+            }
+            Origin::Forge {
+                version, sha256, ..
+            } => {
+                self.releases.insert(release_name(module, &version));
+                self.archives.insert(sha256);
+            }
+            Origin::Tarball { sha256, .. } => drop(self.archives.insert(sha256)),
+            Origin::Local => {}
+        }
+    }
+}

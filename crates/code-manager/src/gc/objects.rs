@@ -1,0 +1,57 @@
+//! Contents that no version has: [`sweep`].
+//!
+//! The rule that must hold: a content with a second name stays, since a version has it.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use super::{Collected, Kept};
+use crate::content::{Content, ContentError, failed};
+
+/// What `st_blocks` counts in, whatever the file system's own blocks are.
+pub(super) const BLOCK_BYTES: u64 = 512;
+
+/// Looks at one directory after the other, and whether it is cut off before each.
+pub(super) fn sweep(
+    content: &Content,
+    kept: &Kept,
+    collected: &mut Collected,
+) -> Result<(), ContentError> {
+    for number in 0..=u8::MAX {
+        let number = kept.first.wrapping_add(number);
+        if kept.cut.is_cancelled() {
+            collected.cut_at = Some(number);
+            return Ok(());
+        }
+        sweep_one(&content.objects_of(number), kept, collected)?;
+    }
+    Ok(())
+}
+
+/// A content that no version has has one name only: this one.
+fn sweep_one(directory: &Path, kept: &Kept, collected: &mut Collected) -> Result<(), ContentError> {
+    for object in fs::read_dir(directory).map_err(failed("read", directory))? {
+        let path = object.map_err(failed("read", directory))?.path();
+        let metadata = fs::symlink_metadata(&path).map_err(failed("read", &path))?;
+        let bytes = metadata.blocks() * BLOCK_BYTES;
+        if metadata.nlink() > 1 || is_spared(&metadata, kept.spare) {
+            collected.left_bytes += bytes;
+            continue;
+        }
+        if !kept.dry_run {
+            fs::remove_file(&path).map_err(failed("remove", &path))?;
+        }
+        collected.objects += 1;
+        collected.bytes += bytes;
+    }
+    Ok(())
+}
+
+/// Whether it was written within this time. A time that lies ahead is none.
+pub(super) fn is_spared(metadata: &fs::Metadata, spare: Duration) -> bool {
+    let written = metadata.modified().ok();
+    let age = written.and_then(|it| SystemTime::now().duration_since(it).ok());
+    age.is_some_and(|age| age < spare)
+}

@@ -1,7 +1,6 @@
 //! Deployments of code by this server. Main function: [`start`].
 
 use std::collections::HashSet;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,11 +8,9 @@ use ::code_manager::file_sync::{FileSync, FileSyncSettings};
 use ::code_manager::gate::Gate;
 use ::code_manager::puppetserver::Puppetserver;
 use ::code_manager::push::Secret;
-use ::code_manager::service::{After, InUse, Others};
-use ::code_manager::{
-    CodeManager, Deployer, EnvironmentName, Git, HookAddress, R10k, Settings, Signature,
-};
-use anyhow::{Context as _, Result, bail};
+use ::code_manager::service::{After, InUse, Observer, Others};
+use ::code_manager::{CodeManager, Deployer, EnvironmentName, Git, R10kFile, Settings, Signature};
+use anyhow::{Context as _, Result};
 use async_trait::async_trait;
 use serde_json::Value;
 use store::Store;
@@ -31,14 +28,7 @@ pub(crate) async fn start(
     if config.code.r10k_config.is_none() && config.code.staging_directory.is_none() {
         return Ok(None);
     }
-    let (mut settings, git, hooks) = sources(config)?;
-    settings.staging.clone_from(&config.code.staging_directory);
-    let sources = settings.sources.iter();
-    let remotes = sources.map(|it| (it.name.clone(), it.remote.clone()));
-    let observers = crate::observers::observers(config, hooks, &remotes.collect())?;
-    settings.keep = config.code.keep();
-    let opened = tokio::task::spawn_blocking(move || Deployer::open(settings, git)).await?;
-    let deployer = opened.context("cannot open the directories of code")?;
+    let (deployer, observers) = open(config).await?;
     let after: Vec<Arc<dyn After>> = match &config.puppetserver {
         Some(named) => vec![Arc::new(puppetserver(config, named)?)],
         None => Vec::new(),
@@ -71,40 +61,27 @@ pub(crate) async fn start(
     Ok(Some(api::CodeService::new(manager, secret)))
 }
 
-/// The control repositories, git, and who is told; none where only other tools publish.
-fn sources(config: &Config) -> Result<(Settings, Git, Vec<HookAddress>)> {
-    let environments = config.code.codedir.join("environments");
-    let Some(path) = &config.code.r10k_config else {
-        let settings = Settings::new(&config.code.directory, environments);
-        return Ok((settings, Git::default(), Vec::new()));
+/// Opens the directories, with the control repositories of r10k's settings, and those who are told; with none where
+/// only other tools publish.
+async fn open(config: &Config) -> Result<(Deployer, Vec<Arc<dyn Observer>>)> {
+    let code = &config.code;
+    let mut own = Settings::new(&code.directory, code.codedir.join("environments"));
+    own.staging.clone_from(&code.staging_directory);
+    own.keep = code.keep();
+    let file = code.r10k_config.as_ref();
+    let file = file.map(|path| R10kFile::new(path, own.clone()));
+    let (settings, git) = match &file {
+        Some(file) => file.settled().await.context("code.r10k_config")?,
+        None => (own, Git::default()),
     };
-    let shown = path.display();
-    let text = std::fs::read_to_string(path)
-        .with_context(|| format!("cannot read code.r10k_config, {shown}"))?;
-    let r10k = R10k::parse(&text).with_context(|| format!("code.r10k_config, {shown}"))?;
-    for key in &r10k.ignored {
-        tracing::warn!(path = %shown, key, "this key is not used");
-    }
-    let settings = r10k.settings(&config.code.directory);
-    if !is_same(&settings.environments, &environments)? {
-        bail!(
-            "{shown}: the basedir of the sources is {}, and the environments of this server are in {}: \
-             change the one, or code.codedir",
-            settings.environments.display(),
-            environments.display()
-        );
-    }
-    Ok((settings, r10k.git, r10k.hooks))
-}
-
-/// Whether two paths lead to the same directory, which need not be there yet.
-fn is_same(one: &Path, other: &Path) -> Result<bool> {
-    let real = |path: &Path| {
-        path.canonicalize()
-            .or_else(|_| std::path::absolute(path))
-            .with_context(|| format!("cannot find {}", path.display()))
+    let observers = crate::observers::observers(config, &settings)?;
+    let opened = tokio::task::spawn_blocking(move || Deployer::open(settings, git)).await?;
+    let deployer = opened.context("cannot open the directories of code")?;
+    let deployer = match file {
+        Some(file) => deployer.reading(file),
+        None => deployer,
     };
-    Ok(real(one)? == real(other)?)
+    Ok((deployer, observers))
 }
 
 pub(crate) fn puppetserver(
@@ -166,18 +143,5 @@ impl Running {
             (row.number, options)
         };
         Ok(running.map(read).collect())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_relative_path_is_the_same_as_its_absolute_one() {
-        let here = std::env::current_dir().unwrap();
-        assert!(is_same(Path::new("."), &here).unwrap());
-        assert!(is_same(Path::new("nowhere/yet"), &here.join("nowhere/yet")).unwrap());
-        assert!(!is_same(Path::new("src"), &here).unwrap());
     }
 }

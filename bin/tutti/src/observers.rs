@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ::code_manager::HookAddress;
 use ::code_manager::post_hook::PostHook;
 use ::code_manager::push::{Host, TYPES};
 use ::code_manager::service::Observer;
 use ::code_manager::statuses::{StatusSettings, Statuses};
+use ::code_manager::{HookAddress, Settings};
 use anyhow::{Context as _, Result};
 use reqwest::Url;
 use serde::Deserialize;
@@ -54,31 +54,29 @@ impl Hook {
     }
 }
 
-/// All that the configuration names, and `hooks` of Code Manager's own settings; `remotes`: the addresses of the
-/// sources, by their names.
-pub(crate) fn observers(
-    config: &Config,
-    hooks: Vec<HookAddress>,
-    remotes: &HashMap<String, String>,
-) -> Result<Vec<Arc<dyn Observer>>> {
+/// All that the configuration names, and those of Code Manager's own settings.
+pub(crate) fn observers(config: &Config, settings: &Settings) -> Result<Vec<Arc<dyn Observer>>> {
     let mut observers: Vec<Arc<dyn Observer>> = Vec::new();
     let own = config.code.post_environment_hooks.iter().map(Hook::address);
-    for hook in own.chain(hooks) {
+    for hook in own.chain(settings.hooks.iter().cloned()) {
         let tls = hook
             .use_client_ssl
             .then(|| config.client_files(None, None, None));
         let hook = PostHook::new(&hook.url, tls).context("code.post_environment_hooks")?;
         observers.push(Arc::new(hook));
     }
-    let statuses = settings(&config.code.commit_statuses)?;
+    let statuses = statuses(&config.code.commit_statuses)?;
     if !statuses.is_empty() {
-        let statuses = Statuses::new(statuses, remotes).context("code.commit_statuses")?;
+        let sources = settings.sources.iter();
+        let remotes = sources.map(|it| (it.name.clone(), it.remote.clone()));
+        let statuses =
+            Statuses::new(statuses, &remotes.collect()).context("code.commit_statuses")?;
         observers.push(Arc::new(statuses));
     }
     Ok(observers)
 }
 
-fn settings(named: &BTreeMap<String, CommitStatus>) -> Result<HashMap<String, StatusSettings>> {
+fn statuses(named: &BTreeMap<String, CommitStatus>) -> Result<HashMap<String, StatusSettings>> {
     let each = named.iter().map(|(source, named)| {
         let place = || format!("code.commit_statuses.{source}");
         let host: Host = named.kind.parse().ok().with_context(|| {

@@ -85,6 +85,9 @@ pub struct CodeDeploysStatus {
     pub file_sync_storage_status: CodeStorageStatus,
     /// Whether others have it, too.
     pub file_sync_client_status: CodeClientStatus,
+    /// Why deployments from sources are refused at this moment: the settings cannot be used. Absent: they can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings_error: Option<ErrorBody>,
     /// Room on the disk; absent until it was counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk_use: Option<CodeDiskUse>,

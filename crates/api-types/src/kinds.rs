@@ -170,6 +170,8 @@ kinds! {
     TOO_MANY_PLANS = 503 "tutti/too-many-plans";
     /// This server deploys no code.
     NO_CODE_MANAGER = 404 "tutti/no-code-manager";
+    /// The settings that name the control repositories cannot be used at this moment.
+    CODE_SETTINGS = 409 "tutti/code-settings";
     /// A control repository cannot be asked for its branches.
     CODE_SOURCE = 502 "tutti/code-source";
     /// No such deployment.

@@ -230,6 +230,16 @@ pub const TELL_BACKOFF: Duration = Duration::from_millis(500);
 /// Branches that one message of a forge tells of: GitHub tells of one, others of up to some ten.
 pub const PUSHED_BRANCHES: usize = 1_000;
 
+/// Bytes of an `r10k.yaml`: 1,000 sources of 500 bytes each, twice.
+pub const R10K_BYTES: u64 = 1 << 20;
+
+/// An `r10k.yaml` that was written within this time may not be whole: an editor that writes in place does so
+/// within milliseconds.
+pub const R10K_SETTLES: Duration = Duration::from_millis(250);
+
+/// How often it is looked at one that changes: with [`R10K_SETTLES`] within 1 s.
+pub const R10K_ATTEMPTS: u32 = 5;
+
 /// Shortest secret of webhooks, in bytes: what GitLab makes has 20.
 pub const SECRET_BYTES: usize = 16;
 

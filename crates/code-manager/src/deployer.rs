@@ -4,6 +4,7 @@
 //! must hold: until the switch, which is one rename, the live version is as it was; whatever fails before
 //! it leaves nothing but content that the next deployment finds.
 
+mod changed;
 mod named;
 mod room;
 
@@ -24,7 +25,7 @@ use crate::hold::{Hold, Holder};
 use crate::lock::{LOCK_FILE, Lock, Origin};
 use crate::r10k_deploy::{self, R10K_FILE};
 use crate::resolve::{Fixed, Round, Wish};
-use crate::settings::Settings;
+use crate::settings::{R10kFile, Settings};
 use crate::source::{Environments, Found, SourceKind, defined};
 use crate::trees::{CONTROL, Tree, Trees, Wanted};
 use crate::types::generate;
@@ -35,6 +36,8 @@ use crate::version::{Layout, Part, Signature, Switched, Versions};
 #[derive(Clone, Debug)]
 pub struct Deployer {
     shared: Arc<Shared>,
+    /// Where its settings are, if they are looked at again.
+    file: Option<Arc<R10kFile>>,
 }
 
 #[derive(Debug)]
@@ -103,6 +106,7 @@ impl Deployer {
                 versions,
                 puppetfiles: Mutex::default(),
             }),
+            file: None,
         })
     }
 

@@ -39,7 +39,9 @@ pub use hold::Holder;
 pub use lock::Lock;
 pub use resolve::Round;
 pub use service::CodeManager;
-pub use settings::{ForgeSettings, HookAddress, R10k, R10kError, Settings};
+pub use settings::{
+    ForgeSettings, HookAddress, R10k, R10kError, R10kFile, R10kFileError, Settings,
+};
 pub use trees::TakeError;
 pub use types::{GenerateTypes, TypesError};
 pub use version::Signature;

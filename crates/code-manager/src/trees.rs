@@ -105,6 +105,15 @@ impl Trees {
         }
     }
 
+    /// The same, from elsewhere; what is taken in by the one is known to the other.
+    pub(crate) fn with(&self, mirrors: &Mirrors, archives: &Archives) -> Self {
+        Self {
+            mirrors: mirrors.clone(),
+            archives: archives.clone(),
+            ..self.clone()
+        }
+    }
+
     /// The trees of a version by their directories, all of them here.
     pub(crate) async fn all(
         &self,

@@ -2,11 +2,11 @@
 
 use api_types::{
     ApiError, CodeDeploy, CodeDeployed, CodeDeploysCommand, CodeDeploysStatus, CodeDeploysUnderWay,
-    CodeDiskUse, CodeStatusQuery, CodeStorageStatus, Timestamp, kinds,
+    CodeDiskUse, CodeStatusQuery, CodeStorageStatus, ErrorBody, Timestamp, kinds,
 };
 use axum::Json;
 use axum::extract::State;
-use code_manager::service::{self, Action, By, Deployment, Submitted};
+use code_manager::service::{self, Action, By, Deployment, SubmitError, Submitted};
 use code_manager::{CodeManager, EnvironmentName};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
@@ -125,6 +125,7 @@ pub(crate) async fn status(
                 deployed: deployed(manager.live().await?, manager.versions()),
             },
             file_sync_client_status: crate::file_sync::clients(manager),
+            settings_error: settings_error(manager).await,
             disk_use: disk_use(manager),
         }),
     };
@@ -147,6 +148,12 @@ async fn under_way(manager: &CodeManager) -> Result<CodeDeploysUnderWay, Failure
         .map(|it| shown::status(manager, it, &waiting))
         .collect();
     Ok(all)
+}
+
+async fn settings_error(manager: &CodeManager) -> Option<ErrorBody> {
+    let fault = manager.settings_fault().await?;
+    let error = ApiError::new(kinds::CODE_SETTINGS, SubmitError::Settings(fault).said());
+    Some(*error.body)
 }
 
 fn disk_use(manager: &CodeManager) -> Option<CodeDiskUse> {

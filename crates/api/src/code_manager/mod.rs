@@ -99,6 +99,7 @@ pub(crate) fn may_deploy(api: &Shared, caller: &Caller, environment: &str) -> Re
 pub(crate) fn refusal(error: SubmitError) -> Failure {
     let said = error.said();
     match error {
+        SubmitError::Settings(_) => ApiError::new(kinds::CODE_SETTINGS, said).into(),
         SubmitError::Sources(_) => ApiError::new(kinds::CODE_SOURCE, said).into(),
         SubmitError::Full | SubmitError::Stopping => ApiError::new(kinds::UNAVAILABLE, said).into(),
         SubmitError::NoVersion(_) => ApiError::new(kinds::UNKNOWN_VERSION, said).into(),

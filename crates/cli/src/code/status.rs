@@ -106,6 +106,16 @@ fn print(status: &CodeDeploysStatus) {
             say!("    {}: {}", harmless(environment), harmless(why));
         }
     }
+    if let Some(error) = &status.settings_error {
+        say!(
+            "{} deployments are refused, since the settings cannot be used:",
+            terminal::bad("✗")
+        );
+        error
+            .msg
+            .lines()
+            .for_each(|line| say!("    {}", harmless(line)));
+    }
     if let Some(disk) = &status.disk_use {
         let copies = disk.repositories_bytes.map_or_else(String::new, |bytes| {
             format!(", and copies of repositories {:.1} MB", megabytes(bytes))

@@ -24,12 +24,12 @@ use crate::hold::Hold;
 #[derive(Clone, Debug)]
 pub struct Mirrors {
     shared: Arc<Shared>,
+    git: Git,
 }
 
 #[derive(Debug)]
 struct Shared {
     directory: PathBuf,
-    git: Git,
     /// By addresses.
     mirrors: Mutex<HashMap<String, Arc<Mirror>>>,
     fetches: Semaphore,
@@ -53,11 +53,19 @@ impl Mirrors {
         Self {
             shared: Arc::new(Shared {
                 directory: directory.into(),
-                git,
                 mirrors: Mutex::default(),
                 fetches: Semaphore::new(FETCHES),
                 hold,
             }),
+            git,
+        }
+    }
+
+    /// The same copies, with another way to run git.
+    pub(crate) fn with(&self, git: Git) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+            git,
         }
     }
 
@@ -168,7 +176,7 @@ impl Mirrors {
             most_bytes: WORD_BYTES,
             stdin: Stdio::null(),
         };
-        match self.shared.git.run(call).await {
+        match self.git.run(call).await {
             Ok(printed) => Ok(String::from_utf8_lossy(&printed).trim().parse().ok()),
             Err(GitError::Failed { .. }) => Ok(None),
             Err(error) => Err(error),
@@ -258,7 +266,7 @@ impl Mirrors {
             most_bytes: WORD_BYTES,
             stdin: self.shared.hold.stdin().map_err(GitError::Start)?,
         };
-        self.shared.git.run(call).await.map(drop)
+        self.git.run(call).await.map(drop)
     }
 
     /// Whether git cannot use the copy. It is only asked when something failed, since it takes long.
@@ -272,7 +280,7 @@ impl Mirrors {
             most_bytes: REFS_BYTES,
             stdin: Stdio::null(),
         };
-        let checked = self.shared.git.run(call).await;
+        let checked = self.git.run(call).await;
         matches!(checked, Err(GitError::Failed { .. }))
     }
 
@@ -303,7 +311,7 @@ impl Mirrors {
             most_bytes: REFS_BYTES,
             stdin: Stdio::null(),
         };
-        match self.shared.git.run(call).await {
+        match self.git.run(call).await {
             // So it says that there are none.
             Err(GitError::Failed {
                 status, message, ..
@@ -324,7 +332,7 @@ impl Mirrors {
             most_bytes: REFS_BYTES,
             stdin: Stdio::null(),
         };
-        let printed = self.shared.git.run(call).await?;
+        let printed = self.git.run(call).await?;
         read(&printed, "ls-remote", mirror)
     }
 
@@ -334,7 +342,7 @@ impl Mirrors {
     }
 
     pub(crate) fn git(&self) -> &Git {
-        &self.shared.git
+        &self.git
     }
 }
 

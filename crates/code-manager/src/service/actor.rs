@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::perform::{Performed, Tools, perform};
+use super::perform::{Look, Performed, Tools, perform};
 use super::queue::{Queue, Work};
 use super::record::{Action, By, Deployment, State};
 use super::room::Room;
@@ -176,10 +176,11 @@ impl Actor {
             if let Err(error) = entered {
                 tracing::warn!(%error, "cannot write down that a deployment begins");
             }
-            let round = self.round(&work.environment);
+            let round = self.round(&work.environment).await;
             let tools = self.tools.clone();
             self.working.spawn(async move {
-                let performing = AssertUnwindSafe(Box::pin(perform_and_tell(&tools, round, &work)));
+                let performing =
+                    AssertUnwindSafe(Box::pin(perform_and_tell(&tools, &round, &work)));
                 let performed = performing.catch_unwind().await;
                 Done {
                     performed: performed.unwrap_or_else(|_| Performed::broken()),
@@ -189,17 +190,21 @@ impl Actor {
         }
     }
 
-    /// A look at the sources that is not older than the wish.
-    fn round(&mut self, environment: &EnvironmentName) -> Arc<Round> {
+    /// A look at the settings and the sources that is not older than the wish.
+    async fn round(&mut self, environment: &EnvironmentName) -> Look {
         let asked = self.asked.remove(environment);
         if let (Some((round, began)), Some(asked)) = (&self.round, asked)
             && *began > asked
         {
-            return Arc::clone(round);
+            return Ok(Arc::clone(round));
         }
+        self.round = None;
+        let began = Instant::now();
+        self.tools.deployer = self.tools.current.settled().await?;
+        self.queue.set_places(self.tools.deployer.at_once());
         let round = Arc::new(self.tools.deployer.round());
-        self.round = Some((Arc::clone(&round), Instant::now()));
-        round
+        self.round = Some((Arc::clone(&round), began));
+        Ok(round)
     }
 
     async fn end(&mut self, done: Result<Done, tokio::task::JoinError>) {
@@ -246,7 +251,7 @@ impl Actor {
 }
 
 /// Does the work, and tells those who have to know of a new version.
-async fn perform_and_tell(tools: &Tools, round: Arc<Round>, work: &Work) -> Performed {
+async fn perform_and_tell(tools: &Tools, round: &Look, work: &Work) -> Performed {
     let mut performed = perform(tools, round, work).await;
     if performed.has_switched(work) {
         tell(tools, work, &mut performed).await;

@@ -5,6 +5,7 @@
 
 mod actor;
 mod changes;
+mod current;
 mod holds;
 mod locks;
 mod observer;
@@ -39,6 +40,7 @@ pub(crate) use self::perform::said;
 pub(crate) use self::record::cut;
 
 use self::actor::{Actor, Message};
+use self::current::Current;
 use self::holds::Who;
 use self::locks::Locks;
 use self::perform::Tools;
@@ -50,6 +52,7 @@ use crate::error::SourcesError;
 use crate::file_sync::{Announced, FileSync, STAGED};
 use crate::gc::Collected;
 use crate::lock::Lock;
+use crate::settings::R10kFileError;
 use crate::version::{Signature, Versions};
 
 /// Kinds of errors, as clients see them.
@@ -151,6 +154,9 @@ pub struct Stored {
 /// Why nothing was written down.
 #[derive(Debug, thiserror::Error)]
 pub enum SubmitError {
+    /// The settings that name the sources cannot be used.
+    #[error(transparent)]
+    Settings(#[from] Arc<R10kFileError>),
     /// A control repository cannot be asked which environments there are.
     #[error(transparent)]
     Sources(#[from] SourcesError),
@@ -210,6 +216,7 @@ impl CodeManager {
             locks.restore(plan, &environment);
         }
         let tools = Tools {
+            current: Arc::new(Current::new(deployer.clone())),
             deployer,
             store,
             locks,
@@ -292,7 +299,7 @@ impl CodeManager {
     /// What makes all environments what their branches are: those that the sources have are deployed, those
     /// that no source has any more are taken away.
     pub async fn all(&self, dry_run: bool) -> Result<Vec<(EnvironmentName, Action)>, SubmitError> {
-        let deployer = &self.inner.tools.deployer;
+        let deployer = self.inner.tools.current.settled().await?;
         let found = deployer.environments(&deployer.round()).await?.found;
         let mut wanted: Vec<_> = found
             .keys()
@@ -362,9 +369,17 @@ impl CodeManager {
         sync.behind(&environment, &announced)
     }
 
-    /// The environments that a branch of the sources with this prefix is; all sources if it is `None`.
+    /// The environments that a branch of the sources with this prefix is; all sources if it is `None`. By the
+    /// last settings that could be used.
     pub fn environments_of(&self, branch: &str, prefix: Option<&str>) -> Vec<EnvironmentName> {
-        self.inner.tools.deployer.environments_of(branch, prefix)
+        let current = &self.inner.tools.current;
+        let deployer = current.look().unwrap_or_else(|_| current.last());
+        deployer.environments_of(branch, prefix)
+    }
+
+    /// Why deployments from sources are refused at this moment.
+    pub async fn settings_fault(&self) -> Option<Arc<R10kFileError>> {
+        self.inner.tools.current.settled().await.err()
     }
 
     /// One deployment.

@@ -10,6 +10,7 @@ use deploy::EnvironmentName;
 use futures_util::future;
 use store::{CodePinRow, Store, StoreError};
 
+use super::current::Current;
 use super::holds::{Blockers, Who};
 use super::locks::{Hold, Locks};
 use super::queue::Work;
@@ -20,6 +21,7 @@ use crate::deployer::Deployer;
 use crate::error::{DeployError, SourcesError};
 use crate::file_sync::Announced;
 use crate::resolve::Round;
+use crate::settings::R10kFileError;
 use crate::source::Found;
 use crate::version::{Signature, Switched, VersionError};
 
@@ -40,6 +42,8 @@ pub(super) struct Performed {
 /// Why a piece of work failed.
 #[derive(Debug, thiserror::Error)]
 enum PerformError {
+    #[error(transparent)]
+    Settings(#[from] Arc<R10kFileError>),
     #[error(transparent)]
     Sources(#[from] SourcesError),
     #[error("no branch of any source is the environment {0}")]
@@ -70,21 +74,26 @@ enum PerformError {
 /// What is worked with.
 #[derive(Clone, Debug)]
 pub(super) struct Tools {
+    /// By one state of the settings.
     pub(super) deployer: Deployer,
+    pub(super) current: Arc<Current>,
     pub(super) store: Store,
     pub(super) locks: Locks,
     pub(super) others: Others,
 }
 
+/// A look at the sources, or why the settings that name them cannot be used.
+pub(super) type Look = Result<Arc<Round>, Arc<R10kFileError>>;
+
 /// Does what is asked for.
-pub(super) async fn perform(tools: &Tools, round: Arc<Round>, work: &Work) -> Performed {
+pub(super) async fn perform(tools: &Tools, round: &Look, work: &Work) -> Performed {
     let mut performed = Performed {
         before: tools.deployer.versions().live(&work.environment),
         ..Performed::default()
     };
     let done = match &work.action {
-        Action::Deploy { dry_run } => deploy(tools, &round, work, *dry_run, &mut performed).await,
-        Action::Remove => remove(tools, &round, work, &mut performed).await,
+        Action::Deploy { dry_run } => deploy(tools, round, work, *dry_run, &mut performed).await,
+        Action::Remove => remove(tools, round, work, &mut performed).await,
         Action::Rollback { signature } => switch(tools, work, signature, &mut performed).await,
         Action::Promote { from, signature } => {
             promote(tools, work, from, signature, &mut performed).await
@@ -104,11 +113,12 @@ pub(super) async fn perform(tools: &Tools, round: Arc<Round>, work: &Work) -> Pe
 
 async fn deploy(
     tools: &Tools,
-    round: &Round,
+    round: &Look,
     work: &Work,
     dry_run: bool,
     performed: &mut Performed,
 ) -> Result<(), PerformError> {
+    let round = round.as_ref().map_err(Arc::clone)?;
     let found = find(tools, round, &work.environment).await?;
     let found = found.ok_or_else(|| PerformError::NoBranch(work.environment.clone()))?;
     performed.outcome.control_commit = found.commit().map(|it| it.as_str().to_owned());
@@ -273,10 +283,11 @@ async fn promote(
 
 async fn remove(
     tools: &Tools,
-    round: &Round,
+    round: &Look,
     work: &Work,
     performed: &mut Performed,
 ) -> Result<(), PerformError> {
+    let round = round.as_ref().map_err(Arc::clone)?;
     if let Some(found) = find(tools, round, &work.environment).await? {
         let note = format!(
             "it stays: {} has the branch {}",

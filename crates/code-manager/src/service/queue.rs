@@ -55,6 +55,11 @@ impl Queue {
         }
     }
 
+    /// From now on so many are worked on at once; what is under way goes on.
+    pub(super) fn set_places(&mut self, places: usize) {
+        self.places = places;
+    }
+
     /// Whether so many more can wait.
     pub(super) fn has_room(&self, more: usize) -> Result<(), Full> {
         match self.waiting + more <= self.most {

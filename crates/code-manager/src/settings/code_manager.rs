@@ -93,7 +93,7 @@ pub(super) fn read(root: &Node) -> Result<R10k, R10kError> {
             "forge_settings" => read.forge(value)?,
             "proxy" => read.settings.proxy = Some(text_of(value)?).filter(|it| !it.is_empty()),
             "deploy_pool_size" => read.settings.at_once = pool_size(value)?,
-            "post_environment_hooks" => read.hooks = hooks(value)?,
+            "post_environment_hooks" => read.settings.hooks = hooks(value)?,
             key if NO_MATTER.contains(&key) => read.ignored.push(key.to_owned()),
             key => return Err(wrong(value.line, format!("{key} is not supported yet"))),
         }
@@ -218,7 +218,7 @@ ntp::servers: [a, b]
             url: "https://chat.example.com/x".to_owned(),
             use_client_ssl: true,
         };
-        assert_eq!(read.hooks, [hook]);
+        assert_eq!(settings.hooks, [hook]);
         assert_eq!(read.ignored, ["timeouts_deploy", "authenticate_webhook"]);
     }
 

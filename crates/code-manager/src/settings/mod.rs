@@ -3,6 +3,7 @@
 //! The rule that must hold: a setting stands in one place, whoever named it.
 
 mod code_manager;
+mod file;
 mod r10k;
 mod sources;
 
@@ -10,6 +11,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use code_manager::HookAddress;
+pub use file::{R10kFile, R10kFileError};
 pub use r10k::{R10k, R10kError};
 use secrecy::SecretString;
 
@@ -37,6 +39,8 @@ pub struct Settings {
     pub forge: ForgeSettings,
     /// Where other tools write environments that are to be published; they are in `environments` below.
     pub staging: Option<PathBuf>,
+    /// Programs that are told how deployments ended; they count from the start of the server.
+    pub hooks: Vec<HookAddress>,
     /// Environments that are worked on at once.
     pub at_once: usize,
     /// For archives, and the Forge if it has no other; `None`: as the environment says.
@@ -81,6 +85,7 @@ impl Settings {
             generate_types: None,
             forge: ForgeSettings::default(),
             staging: None,
+            hooks: Vec::new(),
             at_once: DEPLOYS_AT_ONCE,
             proxy: None,
             keep: Keep::default(),

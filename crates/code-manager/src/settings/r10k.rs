@@ -10,7 +10,7 @@ use std::sync::Arc;
 use psych::{Mapping, Node, Options, Value};
 
 use super::Settings;
-use super::code_manager::{self, HookAddress};
+use super::code_manager;
 use super::sources::{Read, source};
 use crate::defaults::DEPLOYS_AT_ONCE;
 use crate::git::{Access, Git};
@@ -25,8 +25,6 @@ pub struct R10k {
     pub git: Git,
     /// Keys that nothing is done with.
     pub ignored: Vec<String>,
-    /// Code Manager's `post_environment_hooks`.
-    pub hooks: Vec<HookAddress>,
 }
 
 /// Why a file cannot be used.
@@ -76,7 +74,6 @@ impl R10k {
             settings: Settings::new("", ""),
             git: Git::default(),
             ignored: Vec::new(),
-            hooks: Vec::new(),
         }
     }
 

@@ -16,4 +16,5 @@ mod programs;
 mod readers;
 mod room;
 mod service;
+mod settings;
 mod world;

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use code_manager::service::{
     Action, After, By, Deployment, FileChangeKind, InUse, Others, State, SubmitError, kinds,
 };
-use code_manager::{CodeManager, Settings, Signature};
+use code_manager::{CodeManager, Deployer, R10kFile, Settings, Signature};
 use deploy::EnvironmentName;
 use store::{Store, StoreConfig};
 use tokio::sync::Notify;
@@ -77,7 +77,7 @@ impl Service {
     }
 
     pub(crate) async fn with(change: impl Fn(&mut Settings) + 'static) -> Self {
-        Self::beside(World::with(change), Others::default()).await
+        Box::pin(Self::beside(World::with(change), Others::default())).await
     }
 
     /// With others who are told.
@@ -94,7 +94,8 @@ impl Service {
         let store = StoreConfig::sqlite(world.path().join("tutti.db"));
         let store = Store::open(&store).await.unwrap();
         let used = Arc::default();
-        let manager = start_with(&world, &store, &told, &used, others).await;
+        let deployer = world.deployer().clone();
+        let manager = start_with(deployer, &store, &told, &used, others).await;
         Self {
             used,
             store,
@@ -104,6 +105,15 @@ impl Service {
         }
     }
 
+    /// Goes by this file from now on.
+    pub(crate) async fn reading(mut self, file: R10kFile) -> Self {
+        self.manager.shutdown().await;
+        let deployer = self.world.deployer().clone().reading(file);
+        let others = Others::default();
+        self.manager = start_with(deployer, &self.store, &self.told, &self.used, others).await;
+        self
+    }
+
     pub(crate) async fn act(&self, environment: &str, action: Action) -> Deployment {
         let wanted = vec![(name(environment), action)];
         let mut submitted = self.manager.submit(wanted, by("anna")).await.unwrap();
@@ -111,7 +121,7 @@ impl Service {
     }
 
     /// Everything that the sources have.
-    async fn all(&self) -> Vec<Deployment> {
+    pub(crate) async fn all(&self) -> Vec<Deployment> {
         let wanted = self.manager.all(false).await.unwrap();
         let submitted = self.manager.submit(wanted, by("anna")).await.unwrap();
         let mut ended = Vec::new();
@@ -131,18 +141,24 @@ impl Service {
 }
 
 async fn start(world: &World, store: &Store, told: &Arc<Told>, used: &Arc<Used>) -> CodeManager {
-    start_with(world, store, told, used, Others::default()).await
+    start_with(
+        world.deployer().clone(),
+        store,
+        told,
+        used,
+        Others::default(),
+    )
+    .await
 }
 
 async fn start_with(
-    world: &World,
+    deployer: Deployer,
     store: &Store,
     told: &Arc<Told>,
     used: &Arc<Used>,
     others: Others,
 ) -> CodeManager {
     let used = Arc::clone(used);
-    let deployer = world.deployer().clone();
     let others = Others {
         after: vec![Arc::clone(told) as Arc<dyn After>],
         ..others

@@ -1,0 +1,87 @@
+//! What deployments go by, which people change while a server runs: [`Current`].
+//!
+//! The rules that must hold: a deployment goes by one state of the settings from its begin to its end; and
+//! settings that cannot be used change nothing: who deploys from sources is refused until they can.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::content::ContentHash;
+use crate::defaults::{R10K_ATTEMPTS, R10K_SETTLES};
+use crate::deployer::Deployer;
+use crate::settings::R10kFileError;
+
+/// The deployer that goes by the settings as they are.
+#[derive(Debug)]
+pub(super) struct Current {
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// By the last settings that could be used.
+    deployer: Deployer,
+    /// Of what was looked at last.
+    known: Option<ContentHash>,
+    /// What is wrong with that.
+    fault: Option<Arc<R10kFileError>>,
+}
+
+// === impl Current ===
+
+impl Current {
+    pub(super) fn new(deployer: Deployer) -> Self {
+        Self {
+            state: Mutex::new(State {
+                deployer,
+                known: None,
+                fault: None,
+            }),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The deployer by the last settings that could be used.
+    pub(super) fn last(&self) -> Deployer {
+        self.state().deployer.clone()
+    }
+
+    /// The deployer by the settings as they are now. Reads a small file.
+    pub(super) fn look(&self) -> Result<Deployer, Arc<R10kFileError>> {
+        let deployer = self.last();
+        let Some(file) = deployer.settings_file() else {
+            return Ok(deployer);
+        };
+        let text = file.text().map_err(Arc::new)?;
+        let mut state = self.state();
+        if state.known != Some(text.hash) {
+            state.fault = match file.parse(&text) {
+                Ok((settings, git)) => {
+                    state.deployer = state.deployer.with(settings, git);
+                    None
+                }
+                Err(error) => Some(Arc::new(error)),
+            };
+            state.known = Some(text.hash);
+        }
+        match &state.fault {
+            None => Ok(state.deployer.clone()),
+            Some(fault) => Err(Arc::clone(fault)),
+        }
+    }
+
+    /// The same; waits a little while somebody writes them.
+    pub(super) async fn settled(&self) -> Result<Deployer, Arc<R10kFileError>> {
+        for _ in 1..R10K_ATTEMPTS {
+            match self.look() {
+                Err(error) if matches!(*error, R10kFileError::Changing(_)) => {
+                    tokio::time::sleep(R10K_SETTLES).await;
+                }
+                looked => return looked,
+            }
+        }
+        self.look()
+    }
+}

@@ -1,0 +1,247 @@
+//! `r10k.yaml` as a file that people change: [`R10kFile`].
+//!
+//! The rule that must hold: what is read is what stood there at one moment. A file that somebody just writes is
+//! looked at once more, since half of it may make sense, too: with fewer sources.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::{R10k, R10kError, Settings};
+use crate::content::ContentHash;
+use crate::defaults::{R10K_ATTEMPTS, R10K_BYTES, R10K_SETTLES};
+use crate::git::Git;
+
+/// Where the settings of r10k are, and what this server has beside them.
+#[derive(Clone, Debug)]
+pub struct R10kFile {
+    path: PathBuf,
+    own: Settings,
+}
+
+/// What a file has.
+#[derive(Debug)]
+pub(crate) struct Text {
+    text: String,
+    /// Names it.
+    pub(crate) hash: ContentHash,
+}
+
+/// Why the settings of r10k cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum R10kFileError {
+    /// It cannot be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It has more than any such file.
+    #[error("{} has more than {R10K_BYTES} bytes", .0.display())]
+    TooLarge(PathBuf),
+    /// Somebody writes it.
+    #[error("{} changes while it is read; try again when whoever writes it is done", .0.display())]
+    Changing(PathBuf),
+    /// It makes no sense.
+    #[error("{}: {error}", path.display())]
+    Invalid {
+        /// Where.
+        path: PathBuf,
+        /// The line, and what is wrong.
+        error: R10kError,
+    },
+    /// It is for other environments.
+    #[error(
+        "{}: the basedir of the sources is {}, and the environments of this server are in {}: change the one, or \
+         code.codedir, and then restart the server",
+        path.display(), named.display(), own.display()
+    )]
+    Basedir {
+        /// Where.
+        path: PathBuf,
+        /// What it names.
+        named: PathBuf,
+        /// What the server has.
+        own: PathBuf,
+    },
+}
+
+// === impl R10kFile ===
+
+impl R10kFile {
+    /// `own`: directories, and whatever else r10k's settings do not say.
+    pub fn new(path: impl Into<PathBuf>, own: Settings) -> Self {
+        Self {
+            path: path.into(),
+            own,
+        }
+    }
+
+    /// What it says, after waiting a little while if somebody writes it. Keys that nothing is done with are told.
+    pub async fn settled(&self) -> Result<(Settings, Git), R10kFileError> {
+        for _ in 1..R10K_ATTEMPTS {
+            match self.text() {
+                Err(R10kFileError::Changing(_)) => tokio::time::sleep(R10K_SETTLES).await,
+                text => return self.parse(&text?),
+            }
+        }
+        self.parse(&self.text()?)
+    }
+
+    /// What stands in it now; [`R10kFileError::Changing`] if somebody just wrote it.
+    pub(crate) fn text(&self) -> Result<Text, R10kFileError> {
+        let path = &self.path;
+        let failed = |source| R10kFileError::Read {
+            path: path.clone(),
+            source,
+        };
+        let mut file = File::open(path).map_err(failed)?;
+        let before = stamp(&file).map_err(failed)?;
+        let mut text = String::new();
+        let most = R10K_BYTES + 1;
+        let read = (&mut file).take(most).read_to_string(&mut text);
+        if read.map_err(failed)? as u64 == most {
+            return Err(R10kFileError::TooLarge(path.clone()));
+        }
+        // Another file may have its name by now; then that is what counts.
+        let after = File::open(path).and_then(|file| stamp(&file));
+        let (now, after) = (SystemTime::now(), after.map_err(failed)?);
+        let is_fresh = |written: SystemTime| {
+            let age = now.duration_since(written).ok();
+            age.is_some_and(|age| age < R10K_SETTLES)
+        };
+        if before != after || is_fresh(after.written) {
+            return Err(R10kFileError::Changing(path.clone()));
+        }
+        Ok(Text {
+            hash: ContentHash::of(text.as_bytes()),
+            text,
+        })
+    }
+
+    pub(crate) fn parse(&self, text: &Text) -> Result<(Settings, Git), R10kFileError> {
+        let path = self.path.clone();
+        let r10k = match R10k::parse(&text.text) {
+            Ok(r10k) => r10k,
+            Err(error) => return Err(R10kFileError::Invalid { path, error }),
+        };
+        for key in &r10k.ignored {
+            tracing::warn!(path = %path.display(), key, "this key is not used");
+        }
+        let own = &self.own;
+        let read = r10k.settings(&own.directory);
+        if !is_same(&read.environments, &own.environments) {
+            return Err(R10kFileError::Basedir {
+                path,
+                named: read.environments,
+                own: own.environments.clone(),
+            });
+        }
+        let settings = Settings {
+            environments: own.environments.clone(),
+            staging: own.staging.clone(),
+            keep: own.keep,
+            ..read
+        };
+        Ok((settings, r10k.git))
+    }
+}
+
+/// What changes of a file when it does.
+#[derive(Debug, PartialEq, Eq)]
+struct Stamp {
+    inode: (u64, u64),
+    size_bytes: u64,
+    written: SystemTime,
+}
+
+fn stamp(file: &File) -> io::Result<Stamp> {
+    let metadata = file.metadata()?;
+    Ok(Stamp {
+        inode: (metadata.dev(), metadata.ino()),
+        size_bytes: metadata.len(),
+        written: metadata.modified()?,
+    })
+}
+
+/// Whether two paths lead to the same directory, which need not be there yet.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
+    match (real(one), real(other)) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    const TEXT: &str = "sources:\n  a: {remote: u, basedir: BASE}\n";
+
+    fn file(directory: &Path) -> R10kFile {
+        let own = Settings::new(directory.join("deploys"), directory.join("environments"));
+        R10kFile::new(directory.join("r10k.yaml"), own)
+    }
+
+    fn read(file: &R10kFile) -> Result<(Settings, Git), R10kFileError> {
+        file.parse(&file.text()?)
+    }
+
+    /// Written some time ago.
+    fn write(directory: &Path, text: &str) {
+        let path = directory.join("r10k.yaml");
+        let base = directory.join("environments").display().to_string();
+        std::fs::write(&path, text.replace("BASE", &base)).unwrap();
+        let written = SystemTime::now() - Duration::from_secs(60);
+        File::open(path).unwrap().set_modified(written).unwrap();
+    }
+
+    #[test]
+    fn a_relative_path_is_the_same_as_its_absolute_one() {
+        let here = std::env::current_dir().unwrap();
+        assert!(is_same(Path::new("."), &here));
+        assert!(is_same(Path::new("nowhere/yet"), &here.join("nowhere/yet")));
+        assert!(!is_same(Path::new("src"), &here));
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_place() {
+        let directory = tempfile::tempdir().unwrap();
+        let (root, file) = (directory.path(), file(directory.path()));
+        let said = |file: &R10kFile| read(file).unwrap_err().to_string();
+        assert!(said(&file).starts_with("cannot read "));
+        write(root, TEXT);
+        assert_eq!(read(&file).unwrap().0.sources.len(), 1);
+        write(root, "sources:\n  a: {remote: u, base: /x}\n");
+        assert!(
+            said(&file).contains("r10k.yaml: line 2: "),
+            "{}",
+            said(&file)
+        );
+        write(root, "sources:\n  a: {remote: u, basedir: /elsewhere}\n");
+        assert!(said(&file).contains("/elsewhere") && said(&file).contains("restart"));
+        write(root, &"#".repeat(2 << 20));
+        assert!(matches!(read(&file), Err(R10kFileError::TooLarge(_))));
+        std::fs::write(root.join("r10k.yaml"), b"\xff\xfe").unwrap();
+        assert!(matches!(read(&file), Err(R10kFileError::Read { .. })));
+    }
+
+    #[test]
+    fn a_file_that_is_just_written_is_not_believed() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = file(directory.path());
+        write(directory.path(), TEXT);
+        File::open(directory.path().join("r10k.yaml"))
+            .unwrap()
+            .set_modified(SystemTime::now())
+            .unwrap();
+        assert!(matches!(read(&file), Err(R10kFileError::Changing(_))));
+    }
+}

@@ -5,6 +5,7 @@
 //! it leaves nothing but content that the next deployment finds.
 
 mod changed;
+mod modules;
 mod named;
 mod room;
 
@@ -173,24 +174,33 @@ impl Deployer {
             live: live.as_ref(),
         };
         let lock = round.lock(wish).await?;
+        Box::pin(self.build_of(&fixed, lock, &file, notes)).await
+    }
+
+    /// Makes the version of a lock, unless it is there.
+    async fn build_of(
+        &self,
+        fixed: &Fixed,
+        lock: Lock,
+        file: &Puppetfile,
+        notes: Vec<String>,
+    ) -> Result<Built, DeployError> {
+        let environment: EnvironmentName =
+            lock.environment.parse().map_err(|_| DeployError::Broken)?;
         let signature = lock.signature();
         let mut built = Built {
-            environment: found.environment.clone(),
+            environment: environment.clone(),
             signature,
             lock,
             was_there: true,
             given_way: Vec::new(),
             notes,
         };
-        if self
-            .shared
-            .versions
-            .has(&found.environment, &built.signature)
-        {
+        if self.shared.versions.has(&environment, &built.signature) {
             return Ok(built);
         }
         built.was_there = false;
-        let (layout, notes) = self.layout(&fixed, &built.lock, &file).await?;
+        let (layout, notes) = self.layout(fixed, &built.lock, file).await?;
         built.notes.extend(notes);
         built.given_way = layout.given_way().to_vec();
         let (versions, made) = (self.shared.versions.clone(), built.clone());

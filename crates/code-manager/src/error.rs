@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use deploy::EnvironmentName;
+
 use crate::content::ContentError;
 use crate::file_sync::StagingError;
 use crate::git::{GitError, TreeError};
@@ -51,6 +53,29 @@ pub enum DeployError {
         /// Where it would be.
         directory: String,
     },
+    /// There is no live version that modules of could be deployed.
+    #[error("{0} is not live here, so it has no modules; deploy the whole environment first")]
+    NotLive(EnvironmentName),
+    /// Its settings are not there any more.
+    #[error(
+        "no source has the environment {0} as it is live, so nothing says what its modules are; deploy the \
+         whole environment"
+    )]
+    NoSource(EnvironmentName),
+    /// What stays is not named as it was.
+    #[error(
+        "module {module} is not named any more as it was when {environment} was deployed; deploy the whole \
+         environment"
+    )]
+    Renamed {
+        /// Which.
+        module: String,
+        /// Where.
+        environment: EnvironmentName,
+    },
+    /// A list of environments.
+    #[error(transparent)]
+    Sources(#[from] SourcesError),
     /// The staging directory.
     #[error(transparent)]
     Staging(#[from] StagingError),

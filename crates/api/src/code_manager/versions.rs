@@ -66,7 +66,7 @@ pub(crate) async fn list(
                 timestamp: Timestamp::from_ms(pin.pinned_ms),
             }),
             branch: lock.map(|lock| lock.control.branch.clone()),
-            control_commit: lock.map(|lock| lock.control.commit.clone()),
+            control_commit: lock.and_then(|lock| lock.control.at().map(str::to_owned)),
             modules: lock.map_or(0, |lock| lock.modules.len()),
         }
     });

@@ -23,7 +23,7 @@ fn client(manager: &CodeManager, follower: &FollowerState) -> Value {
         let lock = manager.versions().lock(of, version);
         json!({
             "environment": of.as_str(),
-            "deploy-signature": lock.map(|lock| lock.control.commit),
+            "deploy-signature": lock.and_then(|lock| lock.control.at().map(str::to_owned)),
             "version": version.as_str(),
             "generation": generation,
         })

@@ -23,17 +23,22 @@ use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, Name, terminal};
   tutti code deploy feature_x --dry-run
   tutti code deploy --all --format json | jq -r '.[] | select(.status == \"failed\") | .error.msg'
   tutti code deploy production --local --r10k-config /etc/puppetlabs/r10k/r10k.yaml
+  tutti code deploy --local --module apt
 
 Exit codes: 0 everything is live that was asked for, or is under way with --no-wait; 1 something is not,
 or not yet on a server that follows;
 2 nothing was asked for, since the settings or the server's answer do not allow it.")]
 pub struct Options {
     /// Environments, as branches are called there
-    #[arg(value_name = "ENVIRONMENT", required_unless_present = "all")]
+    #[arg(value_name = "ENVIRONMENT", required_unless_present_any = ["all", "modules"])]
     pub(super) environments: Vec<String>,
     /// All environments; those whose branches are gone go too
     #[arg(long, conflicts_with = "environments")]
     pub(super) all: bool,
+    /// With --local: look up only this module, and let all else stay as it is live; in all environments that
+    /// have it unless some are named
+    #[arg(long = "module", value_name = "MODULE", requires = "local")]
+    pub(super) modules: Vec<String>,
     /// Make the versions and look at them, but switch to none
     #[arg(long)]
     pub(super) dry_run: bool,
@@ -184,10 +189,11 @@ fn complete(name: &str, deploy: &CodeDeploy, is_dry: bool) {
         (false, true) => "could go live",
         (false, false) => "is live",
     };
-    let commit = told.control_commit.as_deref().map_or("", short);
+    let commit = told.control_commit.as_deref().map(short);
+    let commit = commit.map_or_else(String::new, |commit| format!("commit {commit}, "));
     let modules = told.modules;
     say!(
-        "{} {name}: {version} {what} (commit {commit}, {modules} modules)",
+        "{} {name}: {version} {what} ({commit}{modules} modules)",
         terminal::good("✓")
     );
     // Where there was nothing, all is new.

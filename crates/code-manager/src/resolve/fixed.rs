@@ -28,6 +28,21 @@ impl Fixed {
         }
     }
 
+    /// What it was in a version; `None`: a lock that somebody damaged.
+    pub(crate) fn of(found: &Found, control: &Control) -> Option<Self> {
+        match &found.base {
+            Base::Commit(commit) => Some(Self::Git {
+                remote: found.source.remote.clone(),
+                commit: commit.clone(),
+            }),
+            Base::Git { remote, .. } => Some(Self::Git {
+                remote: remote.clone(),
+                commit: control.commit.parse().ok()?,
+            }),
+            Base::Plain => Some(Self::Plain),
+        }
+    }
+
     pub(super) fn control(&self, found: &Found) -> Control {
         match self {
             Self::Git { remote, commit } => Control {

@@ -11,6 +11,7 @@ mod hostile;
 mod kills;
 mod lists;
 mod observers;
+mod one_module;
 mod power;
 mod programs;
 mod readers;

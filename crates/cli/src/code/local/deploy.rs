@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use code_manager::source::{Environments, Found};
-use code_manager::{Built, Deployer, Round};
+use code_manager::{Built, Deployer, EnvironmentName, Round};
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
@@ -27,8 +27,25 @@ struct Live {
     notes: Vec<String>,
 }
 
+/// What is to become of an environment.
+enum Wish<'f> {
+    /// What its source has now.
+    Whole(&'f Found),
+    /// What it is, with some modules looked up anew.
+    Modules(EnvironmentName),
+    /// It cannot be.
+    Unknown,
+}
+
 pub(in crate::code) async fn run(options: &Options) -> Result<u8, Failure> {
     let deployer = options.place.open()?;
+    match options.modules.is_empty() {
+        true => Box::pin(whole(options, &deployer)).await,
+        false => Box::pin(modules(options, &deployer)).await,
+    }
+}
+
+async fn whole(options: &Options, deployer: &Deployer) -> Result<u8, Failure> {
     let round = deployer.round();
     let environments = deployer
         .environments(&round)
@@ -37,100 +54,154 @@ pub(in crate::code) async fn run(options: &Options) -> Result<u8, Failure> {
     for refused in &environments.refused {
         anstream::eprintln!("{} {refused}", terminal::warn("warning:"));
     }
+    let all = each(options, deployer, &round, wanted(options, &environments)).await;
+    let removed = match options.all && !options.dry_run {
+        true => remove(deployer, &environments)?,
+        false => Vec::new(),
+    };
+    if options.format == Format::Human {
+        for name in &removed {
+            say!("- {name}: its branch is gone, and so is the environment; its versions are kept");
+        }
+    }
+    if is_something_new(options, &all) || !removed.is_empty() {
+        Box::pin(room::make(options, deployer)).await;
+    }
+    Ok(told(options, &all))
+}
+
+/// Whether a version may be one too many now.
+fn is_something_new(options: &Options, all: &[Ended]) -> bool {
+    let has_switched = |ended: &Ended| ended.outcome.as_ref().is_ok_and(|live| !live.was_live);
+    !options.dry_run && all.iter().any(has_switched)
+}
+
+/// Only some modules, of the environments that have them.
+async fn modules(options: &Options, deployer: &Deployer) -> Result<u8, Failure> {
+    let round = deployer.round();
+    let live = deployer.versions().environments();
+    let live = live.map_err(|error| Failure::Usage(chain(&error)))?;
+    let by_name = |name: &String| name.parse().map_or(Wish::Unknown, Wish::Modules);
+    let wishes: Vec<(String, Wish<'_>)> = match options.environments.is_empty() {
+        true => live
+            .into_iter()
+            .map(|(name, _)| (name.to_string(), Wish::Modules(name)))
+            .collect(),
+        false => options
+            .environments
+            .iter()
+            .map(|name| (name.clone(), by_name(name)))
+            .collect(),
+    };
+    let all = each(options, deployer, &round, wishes).await;
+    if all.is_empty() {
+        return Err(Failure::Usage(format!(
+            "no environment that is live has the module {}",
+            options.modules.join(", ")
+        )));
+    }
+    if is_something_new(options, &all) {
+        Box::pin(room::make(options, deployer)).await;
+    }
+    Ok(told(options, &all))
+}
+
+/// Many at once, and told in their order.
+async fn each(
+    options: &Options,
+    deployer: &Deployer,
+    round: &Round,
+    wishes: Vec<(String, Wish<'_>)>,
+) -> Vec<Ended> {
     let mut all = Vec::new();
-    let (tools, at_once) = (&deployer, deployer.at_once());
-    let each = wanted(options, &environments).into_iter();
-    let each = each.map(|(name, found)| one(options, tools, &round, name, found));
-    // Many at once, and told in their order.
-    let mut ended = stream::iter(each).buffered(at_once);
+    let each = wishes.into_iter();
+    let each = each.map(|(name, wish)| one(options, deployer, round, name, wish));
+    let mut ended = stream::iter(each).buffered(deployer.at_once());
     while let Some(ended) = ended.next().await {
+        let Some(ended) = ended else {
+            continue;
+        };
         if options.format == Format::Human {
             ended.print(options.dry_run);
         }
         all.push(ended);
     }
-    let removed = match options.all && !options.dry_run {
-        true => remove(&deployer, &environments)?,
-        false => Vec::new(),
-    };
-    let has_switched = |ended: &Ended| ended.outcome.as_ref().is_ok_and(|live| !live.was_live);
-    let collected = match !options.dry_run && (all.iter().any(has_switched) || !removed.is_empty())
-    {
-        true => room::make(options, &deployer).await,
-        false => None,
-    };
-    match options.format {
-        Format::Json => say!(
-            "{:#}",
-            json!(all.iter().map(Ended::json).collect::<Vec<_>>())
-        ),
-        Format::Human => {
-            for name in removed {
-                say!(
-                    "- {name}: its branch is gone, and so is the environment; its versions are kept"
-                );
-            }
-            room::print(collected.as_ref());
-        }
-    }
-    let failed = all.iter().any(|ended| ended.outcome.is_err());
-    Ok(if failed {
-        EXIT_NODES_FAILED
-    } else {
-        EXIT_SUCCESS
-    })
+    all
 }
 
-fn wanted<'f>(
-    options: &Options,
-    environments: &'f Environments,
-) -> Vec<(String, Option<&'f Found>)> {
+/// The exit code.
+fn told(options: &Options, all: &[Ended]) -> u8 {
+    if options.format == Format::Json {
+        say!(
+            "{:#}",
+            json!(all.iter().map(Ended::json).collect::<Vec<_>>())
+        );
+    }
+    match all.iter().any(|ended| ended.outcome.is_err()) {
+        true => EXIT_NODES_FAILED,
+        false => EXIT_SUCCESS,
+    }
+}
+
+fn wanted<'f>(options: &Options, environments: &'f Environments) -> Vec<(String, Wish<'f>)> {
     let found = &environments.found;
     if options.all {
         return found
             .iter()
-            .map(|(name, found)| (name.to_string(), Some(found)))
+            .map(|(name, found)| (name.to_string(), Wish::Whole(found)))
             .collect();
     }
     let by_name = |name: &String| name.parse().ok().and_then(|parsed| found.get(&parsed));
     options
         .environments
         .iter()
-        .map(|name| (name.clone(), by_name(name)))
+        .map(|name| {
+            (
+                name.clone(),
+                by_name(name).map_or(Wish::Unknown, Wish::Whole),
+            )
+        })
         .collect()
 }
 
+/// `None`: it has no such module, and nobody said that it has.
 async fn one(
     options: &Options,
     deployer: &Deployer,
     round: &Round,
     environment: String,
-    found: Option<&Found>,
-) -> Ended {
+    wish: Wish<'_>,
+) -> Option<Ended> {
     let began = Instant::now();
-    let outcome = match found {
-        Some(found) => deploy(options, deployer, found, round).await,
-        None => Err("no branch of any source has this name".to_owned()),
+    let built = match wish {
+        Wish::Whole(found) => {
+            let built = deployer.build(found, round).await;
+            built.map_err(|error| chain(&error))
+        }
+        Wish::Modules(name) => {
+            let built = deployer.build_modules(&name, &options.modules, round);
+            match Box::pin(built).await {
+                Ok(Some(built)) => Ok(built),
+                Ok(None) if options.environments.is_empty() => return None,
+                Ok(None) => Err(format!("it has no module {}", options.modules.join(", "))),
+                Err(error) => Err(chain(&error)),
+            }
+        }
+        Wish::Unknown => Err("no branch of any source has this name".to_owned()),
     };
-    Ended {
+    let outcome = match built {
+        Ok(built) => go_live(options, deployer, built).await,
+        Err(error) => Err(error),
+    };
+    Some(Ended {
         environment,
         outcome,
         seconds: began.elapsed().as_secs_f64(),
-    }
+    })
 }
 
-async fn deploy(
-    options: &Options,
-    deployer: &Deployer,
-    found: &Found,
-    round: &Round,
-) -> Result<Live, String> {
-    let said = |error: &dyn std::error::Error| chain(error);
-    let built = deployer
-        .build(found, round)
-        .await
-        .map_err(|error| said(&error))?;
-    let before = deployer.versions().live(&found.environment);
+async fn go_live(options: &Options, deployer: &Deployer, built: Built) -> Result<Live, String> {
+    let before = deployer.versions().live(&built.environment);
     let was_live = before.as_ref() == Some(&built.signature);
     let mut notes: Vec<String> = built
         .given_way
@@ -142,7 +213,7 @@ async fn deploy(
         .collect();
     if !was_live && !options.dry_run {
         let switched = deployer.switch(&built.environment, &built.signature).await;
-        let switched = switched.map_err(|error| said(&error))?;
+        let switched = switched.map_err(|error| chain(&error))?;
         notes.extend(
             switched
                 .moved_aside
@@ -184,11 +255,13 @@ impl Ended {
                     (false, false) => "is live",
                 };
                 let modules = live.built.lock.modules.len();
+                let control = live.built.lock.control.at().map(short);
+                let control = control.map(|commit| format!("commit {commit}, "));
                 say!(
-                    "{} {name}: {} {what} (commit {}, {modules} modules, {seconds:.2} s)",
+                    "{} {name}: {} {what} ({}{modules} modules, {seconds:.2} s)",
                     terminal::good("✓"),
                     short(live.built.signature.as_str()),
-                    short(&live.built.lock.control.commit),
+                    control.unwrap_or_default(),
                 );
                 live.notes.iter().for_each(|note| say!("    {note}"));
             }
@@ -207,7 +280,7 @@ impl Ended {
             Ok(live) => json!({
                 "environment": self.environment,
                 "status": if live.was_live { "unchanged" } else { "complete" },
-                "deploy-signature": live.built.lock.control.commit,
+                "deploy-signature": live.built.lock.control.at(),
                 "version": live.built.signature.as_str(),
                 "lock": live.built.lock,
                 "notes": live.notes,

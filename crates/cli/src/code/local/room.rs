@@ -11,15 +11,16 @@ use code_manager::gc::{Collected, Keep, Kept};
 use super::settings::chain;
 use crate::code::deploy::Options;
 use crate::code::shown::megabytes;
-use crate::terminal;
+use crate::{Format, terminal};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Removes what nobody needs, and packs copies of repositories that need it. Nothing is deployed meanwhile.
-pub(super) async fn make(options: &Options, deployer: &Deployer) -> Option<Collected> {
+/// Removes what nobody needs, says so, and packs copies of repositories that need it. Nothing is deployed
+/// meanwhile.
+pub(super) async fn make(options: &Options, deployer: &Deployer) {
     deployer.repack().await;
     if deployer.is_of_a_server() {
-        return None;
+        return;
     }
     let kept = Kept {
         keep: Keep {
@@ -31,22 +32,17 @@ pub(super) async fn make(options: &Options, deployer: &Deployer) -> Option<Colle
     let deployer = deployer.clone();
     let collected = tokio::task::spawn_blocking(move || deployer.collect(&kept, true)).await;
     match collected {
-        Ok(Ok(collected)) => Some(collected),
+        Ok(Ok(collected)) if options.format == Format::Human => print(&collected),
         Ok(Err(error)) => {
             let why = chain(&error);
             anstream::eprintln!("{} old versions stay: {why}", terminal::warn("warning:"));
-            None
         }
-        // A panic, which was told.
-        Err(_) => None,
+        // All is said, or a panic was told when it happened.
+        Ok(Ok(_)) | Err(_) => {}
     }
 }
 
-/// Says what went, if anything did.
-pub(super) fn print(collected: Option<&Collected>) {
-    let Some(collected) = collected else {
-        return;
-    };
+fn print(collected: &Collected) {
     let (versions, bytes) = (collected.versions.len(), megabytes(collected.bytes));
     if versions > 0 {
         say!("- {versions} versions that nobody needs went: {bytes:.1} MB");

@@ -58,6 +58,11 @@ pub(crate) const FOR_TESTS: &[Needed] = &[
         beside: "",
     },
     Needed {
+        program: "svn",
+        package: "subversion",
+        beside: "",
+    },
+    Needed {
         program: "strace",
         package: "strace",
         beside: "",

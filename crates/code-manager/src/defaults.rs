@@ -60,6 +60,12 @@ pub const GIT_MESSAGE_BYTES: usize = 2_048;
 /// What is kept of what a program says: four times of what is shown, since addresses in it get shorter.
 pub const PROGRAM_MESSAGE_BYTES: usize = 8_192;
 
+/// How often it is looked how much Subversion wrote: at 1 GB/s no more than that beyond [`TREE_BYTES`].
+pub const SVN_LOOK: Duration = Duration::from_secs(1);
+
+/// Longest password for Subversion, in bytes: it is handed over in a pipe, which has room for 4,096 at least.
+pub const SVN_PASSWORD_BYTES: usize = 1_024;
+
 /// Branches and tags of one repository, 100 bytes each, and tags twice: 20 MB.
 pub const REFS: usize = 100_000;
 

@@ -28,6 +28,7 @@ use crate::r10k_deploy::{self, R10K_FILE};
 use crate::resolve::{Fixed, Round, Wish};
 use crate::settings::{R10kFile, Settings};
 use crate::source::{Environments, Found, SourceKind, defined};
+use crate::svn::Svn;
 use crate::trees::{CONTROL, Tree, Trees, Wanted};
 use crate::types::generate;
 use crate::verify::verify_environment;
@@ -46,6 +47,7 @@ struct Shared {
     settings: Settings,
     mirrors: Mirrors,
     archives: Archives,
+    svn: Svn,
     trees: Trees,
     versions: Versions,
     /// Those that were read, by what they are of and their names: a commit's file never changes.
@@ -95,14 +97,16 @@ impl Deployer {
         let content = Content::open(directory.join("content"))?;
         let versions = directory.join("versions");
         let versions = Versions::open(content, &versions, &settings.environments)?;
+        let svn = Svn::new(hold.clone());
         let mirrors = Mirrors::new(directory.join("repositories"), git, hold);
         let archives = Archives::new(&settings, versions.content().clone());
-        let trees = Trees::new(&mirrors, &archives, versions.content());
+        let trees = Trees::new(&mirrors, &archives, &svn, versions.content(), &settings);
         Ok(Self {
             shared: Arc::new(Shared {
                 settings,
                 mirrors,
                 archives,
+                svn,
                 trees,
                 versions,
                 puppetfiles: Mutex::default(),
@@ -118,7 +122,12 @@ impl Deployer {
 
     /// Begins a look at all sources.
     pub fn round(&self) -> Round {
-        Round::new(self.shared.mirrors.clone(), self.shared.archives.clone())
+        let shared = &self.shared;
+        Round::new(
+            shared.mirrors.clone(),
+            shared.archives.clone(),
+            shared.svn.clone(),
+        )
     }
 
     /// The environments that the sources have. One source that cannot be asked fails all: else its
@@ -134,6 +143,9 @@ impl Deployer {
                 let refs = round.refs(&source.remote).await.map_err(failed)?;
                 let dropped = round.dropped(source, &refs).await.map_err(failed)?;
                 environments.add(source, &refs, &dropped);
+            } else if let Some(remote) = source.svn() {
+                let branches = Box::pin(round.svn_branches(&remote)).await;
+                environments.add_svn(source, branches.map_err(failed)?);
             } else {
                 let listed = Box::pin(defined::read(source)).await;
                 let listed = listed.map_err(|error| failed(error.into()))?;

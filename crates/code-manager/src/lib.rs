@@ -24,6 +24,7 @@ pub mod service;
 mod settings;
 pub mod source;
 pub mod statuses;
+pub mod svn;
 mod trees;
 mod types;
 pub mod verify;

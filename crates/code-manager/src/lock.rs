@@ -3,6 +3,8 @@
 //! It is kept in the version as `.tutti-version.json`. The rule that must hold: the same lock means the
 //! same content, so the [`Signature`] of a version is made of it alone.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::version::Signature;
@@ -45,6 +47,8 @@ pub enum ControlKind {
     /// A git repository.
     #[default]
     Git,
+    /// A directory in Subversion; the commit is the revision's number.
+    Svn,
     /// There is none: the environment has modules only.
     Plain,
 }
@@ -93,6 +97,13 @@ pub enum Origin {
         /// Of the archive.
         sha256: String,
     },
+    /// A revision of a directory in Subversion.
+    Svn {
+        /// The address, without credentials.
+        remote: String,
+        /// Its number.
+        revision: u64,
+    },
     /// It stands in the control repository.
     Local,
 }
@@ -118,13 +129,14 @@ impl LockedModule {
 // === impl Origin ===
 
 impl Origin {
-    /// What people know it by: a commit, a release's version, an archive's checksum, or `local`.
-    pub fn version(&self) -> &str {
+    /// What people know it by: a commit, a release's version, an archive's checksum, a revision, or `local`.
+    pub fn version(&self) -> Cow<'_, str> {
         match self {
-            Self::Git { commit, .. } => commit,
-            Self::Forge { version, .. } => version,
-            Self::Tarball { sha256, .. } => sha256,
-            Self::Local => "local",
+            Self::Git { commit, .. } => commit.into(),
+            Self::Forge { version, .. } => version.into(),
+            Self::Tarball { sha256, .. } => sha256.into(),
+            Self::Svn { revision, .. } => format!("r{revision}").into(),
+            Self::Local => "local".into(),
         }
     }
 }
@@ -150,8 +162,9 @@ impl Lock {
     /// What names the version.
     pub fn signature(&self) -> Signature {
         let control = match self.control.kind {
-            ControlKind::Git => self.control.commit.as_str(),
-            ControlKind::Plain => "plain",
+            ControlKind::Git => self.control.commit.clone(),
+            ControlKind::Svn => format!("svn {} {}", self.control.remote, self.control.commit),
+            ControlKind::Plain => "plain".to_owned(),
         };
         let mut text = format!("tutti-version 1\ncontrol {control}\n");
         for module in &self.modules {
@@ -166,6 +179,7 @@ impl Lock {
                     version, sha256, ..
                 } => format!("forge {} {version} {sha256}", module.name),
                 Origin::Tarball { sha256, .. } => format!("tarball {sha256}"),
+                Origin::Svn { remote, revision } => format!("svn {remote} {revision}"),
                 Origin::Local => "local".to_owned(),
             };
             text.extend([

@@ -6,6 +6,7 @@
 
 mod error;
 mod fixed;
+mod subversion;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,11 +18,12 @@ use tokio::sync::OnceCell;
 pub use error::{ModuleError, ResolveError};
 pub(crate) use fixed::Fixed;
 
-use crate::archive::{ArchiveError, Archives, Forge, Slug};
+use crate::archive::{Archives, Forge, Slug};
 use crate::git::{Commit, GitError, Mirror, Mirrors, Refs, Wanted};
 use crate::lock::{Lock, LockedModule, Origin};
 use crate::settings::Settings;
 use crate::source::{self, Base, Found, filter};
+use crate::svn::{Address, Svn};
 
 /// What repositories answered.
 type Asked = Arc<OnceCell<Result<Arc<Refs>, Arc<GitError>>>>;
@@ -31,6 +33,7 @@ type Asked = Arc<OnceCell<Result<Arc<Refs>, Arc<GitError>>>>;
 pub struct Round {
     mirrors: Mirrors,
     archives: Archives,
+    svn: Svn,
     asked: Mutex<HashMap<String, Asked>>,
     /// What Forges said, and checksums of archives, by what was asked for.
     answers: Mutex<HashMap<Question, Answer>>,
@@ -45,10 +48,16 @@ enum Question {
     Release { forge: String, slug: String },
     /// The checksum of an archive.
     Archive { location: String },
+    /// The number of a revision.
+    Revision {
+        url: String,
+        username: Option<String>,
+        wanted: String,
+    },
 }
 
 /// What was answered.
-type Answer = Arc<OnceCell<Result<String, Arc<ArchiveError>>>>;
+type Answer = Arc<OnceCell<Result<String, Arc<ModuleError>>>>;
 
 /// What an environment is resolved with.
 #[derive(Debug, Clone, Copy)]
@@ -66,10 +75,11 @@ pub(crate) struct Wish<'a> {
 
 impl Round {
     /// A round over these copies.
-    pub(crate) fn new(mirrors: Mirrors, archives: Archives) -> Self {
+    pub(crate) fn new(mirrors: Mirrors, archives: Archives, svn: Svn) -> Self {
         Self {
             mirrors,
             archives,
+            svn,
             asked: Mutex::default(),
             answers: Mutex::default(),
         }
@@ -120,6 +130,13 @@ impl Round {
                 Ok(Fixed::Git {
                     remote: remote.clone(),
                     commit: commit.map_err(|error| ResolveError::Control(Arc::new(error)))?,
+                })
+            }
+            Base::Svn { address, wanted } => {
+                let revision = self.revision(address, wanted.as_deref()).await;
+                Ok(Fixed::Svn {
+                    address: address.clone(),
+                    revision: revision.map_err(|error| ResolveError::Control(Arc::new(error)))?,
                 })
             }
             Base::Plain => Ok(Fixed::Plain),
@@ -186,14 +203,23 @@ impl Round {
             }
             Source::Local => Ok(Origin::Local),
             Source::Forge(version) => self.release(module, version, wish).await,
-            Source::Svn { .. } => Err(ModuleError::Unsupported("Subversion")),
+            Source::Svn { .. } => {
+                let (address, revision) = Address::of(&module.source)?;
+                Ok(Origin::Svn {
+                    remote: address.shown(),
+                    revision: self.revision(&address, revision).await?,
+                })
+            }
             Source::Tarball { location, sha256 } => {
                 let question = Question::Archive {
                     location: location.clone(),
                 };
                 let sha256 = match sha256 {
                     Some(sha256) => sha256.clone(),
-                    None => Box::pin(self.once(question, self.archives.archive(location))).await?,
+                    None => {
+                        let ask = async { Ok(self.archives.archive(location).await?) };
+                        Box::pin(self.once(question, ask)).await?
+                    }
                 };
                 Ok(Origin::Tarball {
                     source: crate::git::shown(location),
@@ -228,7 +254,8 @@ impl Round {
             forge: forge.shown(),
             slug: slug.to_string(),
         };
-        let sha256 = Box::pin(self.once(question, self.archives.release(&forge, &slug)));
+        let ask = async { Ok(self.archives.release(&forge, &slug).await?) };
+        let sha256 = Box::pin(self.once(question, ask));
         Ok(Origin::Forge {
             sha256: sha256.await?,
             forge: forge.shown(),
@@ -241,14 +268,15 @@ impl Round {
             forge: forge.shown(),
             module: module.to_owned(),
         };
-        Box::pin(self.once(question, self.archives.latest(forge, module))).await
+        let ask = async { Ok(self.archives.latest(forge, module).await?) };
+        Box::pin(self.once(question, ask)).await
     }
 
     /// Asks, unless it was asked in this round.
     async fn once(
         &self,
         question: Question,
-        ask: impl Future<Output = Result<String, ArchiveError>>,
+        ask: impl Future<Output = Result<String, ModuleError>>,
     ) -> Result<String, ModuleError> {
         let asked = {
             let answers = self.answers.lock();
@@ -256,7 +284,7 @@ impl Round {
             Arc::clone(answers.entry(question).or_default())
         };
         let answer = asked.get_or_init(|| async { ask.await.map_err(Arc::new) });
-        answer.await.clone().map_err(ModuleError::AskedForge)
+        answer.await.clone().map_err(ModuleError::Again)
     }
 
     async fn commit(

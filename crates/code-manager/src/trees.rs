@@ -2,6 +2,8 @@
 //!
 //! The rule that must hold: a tree that is handed out is here as a whole, and its manifests parse.
 
+mod subversion;
+
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -18,6 +20,7 @@ use crate::git::{Commit, Mirror, Mirrors, TreeError, take_in};
 use crate::lock::{Lock, LockedModule, Origin};
 use crate::resolve::{Fixed, slug};
 use crate::settings::Settings;
+use crate::svn::{Address, Svn, SvnError};
 use crate::verify::{Unparsed, verify};
 
 /// Brings trees here. Cheap to clone.
@@ -25,7 +28,10 @@ use crate::verify::{Unparsed, verify};
 pub(crate) struct Trees {
     mirrors: Mirrors,
     archives: Archives,
+    svn: Svn,
     content: Content,
+    /// Where it is noted what was exported of Subversion.
+    svn_notes: PathBuf,
     shared: Shared,
 }
 
@@ -53,6 +59,9 @@ pub(crate) struct Wanted<'a> {
 /// The control repository's place among the trees; no module has it.
 pub(crate) const CONTROL: &str = "";
 
+/// What it is called.
+pub(crate) const CONTROL_NAME: &str = "the control repository";
+
 /// Why a tree is not here.
 #[derive(Debug, thiserror::Error)]
 pub enum TakeError {
@@ -62,6 +71,9 @@ pub enum TakeError {
     /// Its archive.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
+    /// Subversion.
+    #[error(transparent)]
+    Svn(#[from] SvnError),
     /// The store.
     #[error(transparent)]
     Content(#[from] ContentError),
@@ -96,11 +108,19 @@ impl Tree {
 // === impl Trees ===
 
 impl Trees {
-    pub(crate) fn new(mirrors: &Mirrors, archives: &Archives, content: &Content) -> Self {
+    pub(crate) fn new(
+        mirrors: &Mirrors,
+        archives: &Archives,
+        svn: &Svn,
+        content: &Content,
+        settings: &Settings,
+    ) -> Self {
         Self {
             mirrors: mirrors.clone(),
             archives: archives.clone(),
+            svn: svn.clone(),
             content: content.clone(),
+            svn_notes: settings.directory.join("svn").join("trees"),
             shared: Shared::default(),
         }
     }
@@ -123,8 +143,16 @@ impl Trees {
         match wanted.fixed {
             Fixed::Git { remote, commit } => {
                 let control = self.mirrors.mirror(remote)?;
-                let name = "the control repository";
-                self.take_commit(&mut taking, CONTROL, name, control, commit);
+                self.take_commit(&mut taking, CONTROL, CONTROL_NAME, control, commit);
+            }
+            Fixed::Svn { address, revision } => {
+                self.take_revision(
+                    &mut taking,
+                    CONTROL,
+                    CONTROL_NAME,
+                    address.clone(),
+                    *revision,
+                );
             }
             Fixed::Plain => {}
         }
@@ -191,6 +219,10 @@ impl Trees {
                     Ok(archives.archive_tree(&location, &sha256).await?)
                 });
             }
+            (Origin::Svn { revision, .. }, source @ Source::Svn { .. }) => {
+                let (address, _) = Address::of(source).map_err(|_| DeployError::Broken)?;
+                self.take_revision(taking, directory, name, address, *revision);
+            }
             (Origin::Local, _) => {}
             _ => return Err(DeployError::Broken),
         }
@@ -213,6 +245,20 @@ impl Trees {
                 skipped: Vec::new(),
             })
         });
+    }
+
+    /// One file of a tree that is here; `None`: it has none such.
+    pub(crate) fn file_of(
+        &self,
+        manifest: &Manifest,
+        path: &str,
+    ) -> Result<Option<Vec<u8>>, ContentError> {
+        match manifest.get(path.as_bytes()) {
+            Some(Entry::File {
+                sha256, executable, ..
+            }) => self.content.read(*sha256, *executable).map(Some),
+            _ => Ok(None),
+        }
     }
 
     /// Takes a tree in, unless somebody else does or did it who still works with it.

@@ -13,6 +13,7 @@ use crate::git::{Wanted, shown};
 use crate::lock::{ControlKind, Lock, LockedModule, Origin};
 use crate::resolve::{Fixed, Round, Wish};
 use crate::source::{Base, Found, SourceKind, defined};
+use crate::svn::Address;
 
 impl Deployer {
     /// Makes the live version anew, with what these modules are now; `None`: it has none of them.
@@ -89,6 +90,27 @@ impl Deployer {
                 }
                 continue;
             }
+            if let Some(remote) = source.svn() {
+                let is_it = control.kind == ControlKind::Svn
+                    && is_below(&control.remote, &remote.shown())
+                    && source.environment(&control.branch).as_ref() == Some(&of);
+                if is_it {
+                    return Ok(Found {
+                        environment: environment.clone(),
+                        source: source.clone(),
+                        branch: control.branch.clone(),
+                        base: Base::Svn {
+                            address: Address {
+                                url: control.remote.clone(),
+                                login: remote.login,
+                            },
+                            wanted: None,
+                        },
+                        definition: None,
+                    });
+                }
+                continue;
+            }
             let listed = defined::read(source).await.map_err(|error| SourcesError {
                 source_name: source.name.clone(),
                 error: std::sync::Arc::new(error.into()),
@@ -104,6 +126,11 @@ impl Deployer {
                         wanted: Wanted::Any(control.branch.clone()),
                     }
                 }
+                (Base::Svn { address, .. }, ControlKind::Svn)
+                    if address.shown() == control.remote =>
+                {
+                    definition.base.clone()
+                }
                 (Base::Plain, ControlKind::Plain) => Base::Plain,
                 _ => continue,
             };
@@ -117,6 +144,12 @@ impl Deployer {
         }
         Err(missing())
     }
+}
+
+/// Whether an address is of a directory in another.
+fn is_below(address: &str, other: &str) -> bool {
+    let rest = address.strip_prefix(other.trim_end_matches('/'));
+    rest.is_some_and(|rest| rest.starts_with('/'))
 }
 
 fn is_named(module: &Mod, name: &str) -> bool {
@@ -151,6 +184,9 @@ fn is_as_it_was(kept: &LockedModule, file: &Puppetfile) -> bool {
         }
         (Origin::Tarball { source, .. }, Some(Source::Tarball { location, .. })) => {
             shown(location) == *source
+        }
+        (Origin::Svn { remote, .. }, Some(Source::Svn { remote: named, .. })) => {
+            shown(named) == *remote
         }
         (Origin::Forge { .. }, Some(Source::Forge(_))) | (Origin::Local, Some(Source::Local)) => {
             true

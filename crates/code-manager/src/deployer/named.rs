@@ -12,6 +12,7 @@ use crate::error::DeployError;
 use crate::git::{Commit, read_file};
 use crate::resolve::{Fixed, ResolveError};
 use crate::source::{Conflicts, Found};
+use crate::trees::CONTROL_NAME;
 
 impl Deployer {
     /// The modules of an environment, those that a list names among them, and what to tell people of it.
@@ -21,7 +22,7 @@ impl Deployer {
         fixed: &Fixed,
     ) -> Result<(Arc<Puppetfile>, Vec<String>), DeployError> {
         let file = match fixed {
-            Fixed::Git { .. } => self.puppetfile(found, fixed).await?,
+            Fixed::Git { .. } | Fixed::Svn { .. } => self.puppetfile(found, fixed).await?,
             Fixed::Plain => None,
         };
         let file = file.unwrap_or_default();
@@ -76,6 +77,11 @@ impl Deployer {
         let name = found.puppetfile().to_owned();
         let bytes = match fixed {
             Fixed::Git { remote, commit } => self.read_of_git(remote, commit, &name).await?,
+            Fixed::Svn { address, revision } => {
+                let tree = Box::pin(self.shared.trees.revision_here(address, *revision)).await;
+                let failed = |error| DeployError::Trees(vec![(CONTROL_NAME.to_owned(), error)]);
+                self.shared.trees.file_of(&tree.map_err(failed)?, &name)?
+            }
             Fixed::Plain => None,
         };
         let Some(bytes) = bytes else {

@@ -21,6 +21,6 @@ pub(crate) use address::Address;
 pub use copy::Mirror;
 pub use mirror::Mirrors;
 pub use program::{Git, GitError};
-pub(crate) use program::{one_line, shown};
+pub(crate) use program::{message, one_line, shown};
 pub use refs::{Commit, Refs, Wanted};
 pub use tree::{TreeError, read_file, take_in};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::archive::ArchiveError;
 use crate::git::{GitError, Wanted};
 use crate::source::{DefinedError, FilterError};
+use crate::svn::SvnError;
 
 /// Why an environment cannot be resolved.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -78,12 +79,12 @@ pub enum ModuleError {
     /// The address of its Forge.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
-    /// Its Forge or archive, which was asked for another environment too.
+    /// Subversion.
+    #[error(transparent)]
+    Svn(#[from] SvnError),
+    /// What was asked for another environment too.
     #[error("{0}")]
-    AskedForge(Arc<ArchiveError>),
-    /// A source of another kind.
-    #[error("modules from {0} are not supported yet; name a git repository")]
-    Unsupported(&'static str),
+    Again(Arc<ModuleError>),
 }
 
 fn fallback(default: &Option<String>) -> String {

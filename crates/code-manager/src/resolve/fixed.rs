@@ -3,6 +3,7 @@
 use crate::git::Commit;
 use crate::lock::{Control, ControlKind};
 use crate::source::{Base, Found};
+use crate::svn::Address;
 
 /// What an environment's own files are, and will be whenever it is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +14,8 @@ pub(crate) enum Fixed {
         remote: String,
         commit: Commit,
     },
+    /// A revision.
+    Svn { address: Address, revision: u64 },
     /// It has none.
     Plain,
 }
@@ -24,6 +27,7 @@ impl Fixed {
     pub(crate) fn id(&self) -> String {
         match self {
             Self::Git { commit, .. } => commit.to_string(),
+            Self::Svn { address, revision } => format!("svn {} {revision}", address.shown()),
             Self::Plain => String::new(),
         }
     }
@@ -39,6 +43,10 @@ impl Fixed {
                 remote: remote.clone(),
                 commit: control.commit.parse().ok()?,
             }),
+            Base::Svn { address, .. } => Some(Self::Svn {
+                address: address.clone(),
+                revision: control.commit.parse().ok()?,
+            }),
             Base::Plain => Some(Self::Plain),
         }
     }
@@ -53,6 +61,12 @@ impl Fixed {
                     _ => found.branch.clone(),
                 },
                 commit: commit.to_string(),
+            },
+            Self::Svn { address, revision } => Control {
+                kind: ControlKind::Svn,
+                remote: address.shown(),
+                branch: found.branch.clone(),
+                commit: revision.to_string(),
             },
             Self::Plain => Control {
                 kind: ControlKind::Plain,

@@ -1,5 +1,6 @@
 //! What is different between two versions: [`Changes`] by module, [`FileChanges`] by file.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt as _;
@@ -91,8 +92,8 @@ impl Changes {
             .map(|name| ModuleChange {
                 directory: name.to_owned(),
                 version: Change {
-                    from: old.get(name).map(|it| (*it).to_owned()),
-                    to: new.get(name).map(|it| (*it).to_owned()),
+                    from: old.get(name).map(|it| it.clone().into_owned()),
+                    to: new.get(name).map(|it| it.clone().into_owned()),
                 },
             });
         Self {
@@ -102,7 +103,7 @@ impl Changes {
     }
 }
 
-fn versions(lock: &Lock) -> BTreeMap<&str, &str> {
+fn versions(lock: &Lock) -> BTreeMap<&str, Cow<'_, str>> {
     lock.modules
         .iter()
         .map(|module| (module.directory.as_str(), module.origin.version()))

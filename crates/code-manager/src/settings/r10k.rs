@@ -385,6 +385,25 @@ postrun: ['/bin/true']
     }
 
     #[test]
+    fn a_source_in_subversion() {
+        let text = "sources:\n  a: {type: svn, remote: 'svn://x/y', basedir: /x, username: me, \
+                    password: secret, invalid_branches: error}";
+        let read = R10k::parse(text).unwrap();
+        let settings = read.settings("/kept");
+        let address = settings.sources[0].svn().unwrap();
+        assert_eq!(address.url, "svn://x/y");
+        assert_eq!(address.login.unwrap().username, "me");
+        assert!(!format!("{settings:?}").contains("secret"));
+        assert_eq!(read.ignored, ["sources.a.invalid_branches"]);
+        for wrong in [
+            "sources:\n  a: {type: svn, basedir: /x}",
+            "sources:\n  a: {type: svn, remote: 'svn://x', basedir: /x, password: p}",
+        ] {
+            assert!(R10k::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
     fn lists_of_environments() {
         let read = R10k::parse(
             "sources:

@@ -10,6 +10,7 @@ use psych::{Node, Value};
 use super::R10kError;
 use super::r10k::{pairs, text_of, texts, wrong};
 use crate::source::{InvalidBranches, Source, SourceKind};
+use crate::svn::Login;
 
 /// Where r10k looks for lists.
 const YAML: &str = "/etc/puppetlabs/r10k/environments.yaml";
@@ -31,6 +32,13 @@ const OF_GIT: &[&str] = &[
     "ignore_branch_prefixes",
     "invalid_branches",
     "filter_command",
+];
+const OF_SVN: &[&str] = &[
+    "remote",
+    "puppetfile_name",
+    "ignore_branch_prefixes",
+    "username",
+    "password",
 ];
 const OF_LISTS: &[&str] = &["config", "command"];
 
@@ -56,6 +64,12 @@ pub(super) fn source(name: &str, node: &Node) -> Result<Read, R10kError> {
                 .into();
             (SourceKind::YamlDir { config }, &["config"])
         }
+        Some("svn") => {
+            let login = Login::of(text("username")?, text("password")?);
+            let login =
+                login.map_err(|what| wrong(node.line, format!("the source {name}: {what}")))?;
+            (SourceKind::Svn { login }, OF_SVN)
+        }
         Some("exec") => {
             let command = text("command")?.ok_or_else(|| missing("command"))?;
             (SourceKind::Exec { command }, &["command"])
@@ -63,7 +77,7 @@ pub(super) fn source(name: &str, node: &Node) -> Result<Read, R10kError> {
         Some(_) => {
             let line = of("type").map_or(node.line, |node| node.line);
             let what = format!(
-                "the source {name}: type is not supported; there are git, yaml, yamldir and exec"
+                "the source {name}: type is not supported; there are git, svn, yaml, yamldir and exec"
             );
             return Err(wrong(line, what));
         }
@@ -71,7 +85,8 @@ pub(super) fn source(name: &str, node: &Node) -> Result<Read, R10kError> {
     source.kind = kind;
     let mut ignored = Vec::new();
     for (key, value) in &given {
-        let is_of_another = OF_GIT.contains(&key.as_str()) || OF_LISTS.contains(&key.as_str());
+        let mut others = [OF_GIT, OF_SVN, OF_LISTS].into_iter();
+        let is_of_another = others.any(|keys| keys.contains(&key.as_str()));
         if known.contains(&key.as_str()) || COMMON.contains(&key.as_str()) {
             set(&mut source, key, value)?;
         } else if is_of_another {
@@ -81,7 +96,7 @@ pub(super) fn source(name: &str, node: &Node) -> Result<Read, R10kError> {
             return Err(wrong(value.line, what));
         }
     }
-    if source.kind == SourceKind::Git && source.remote.is_empty() {
+    if known.contains(&"remote") && source.remote.is_empty() {
         return Err(missing("remote"));
     }
     Ok(Read {

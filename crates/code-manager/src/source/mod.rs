@@ -18,6 +18,7 @@ pub use filter::FilterError;
 pub use name::{InvalidBranches, NameError};
 
 use crate::git::{Commit, Refs, Wanted};
+use crate::svn::{Address, Login};
 
 /// A repository whose branches are environments, or a list of environments.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +48,11 @@ pub struct Source {
 pub enum SourceKind {
     /// The branches of a git repository.
     Git,
+    /// Trunk and branches of a repository of Subversion.
+    Svn {
+        /// Who asks.
+        login: Option<Login>,
+    },
     /// A YAML file that names all of them.
     Yaml {
         /// Where it is.
@@ -91,6 +97,13 @@ pub enum Base {
         /// A branch, a tag or a commit.
         wanted: Wanted,
     },
+    /// A directory in Subversion.
+    Svn {
+        /// Where it is.
+        address: Address,
+        /// Which revision; `None`: the newest.
+        wanted: Option<String>,
+    },
     /// It has none.
     Plain,
 }
@@ -107,6 +120,17 @@ pub struct Environments {
 // === impl Source ===
 
 impl Source {
+    /// The repository of a source in Subversion; `None`: it is none.
+    pub(crate) fn svn(&self) -> Option<Address> {
+        match &self.kind {
+            SourceKind::Svn { login } => Some(Address {
+                url: self.remote.clone(),
+                login: login.clone(),
+            }),
+            _ => None,
+        }
+    }
+
     /// A source with r10k's defaults.
     pub fn new(name: impl Into<String>, remote: impl Into<String>) -> Self {
         Self {
@@ -149,7 +173,7 @@ impl Found {
     pub fn commit(&self) -> Option<&Commit> {
         match &self.base {
             Base::Commit(commit) => Some(commit),
-            Base::Git { .. } | Base::Plain => None,
+            Base::Git { .. } | Base::Svn { .. } | Base::Plain => None,
         }
     }
 
@@ -158,7 +182,7 @@ impl Found {
         match &self.base {
             Base::Commit(_) => Some(Wanted::Branch(self.branch.clone())),
             Base::Git { wanted, .. } => Some(wanted.clone()),
-            Base::Plain => None,
+            Base::Svn { .. } | Base::Plain => None,
         }
     }
 }
@@ -178,6 +202,28 @@ impl Environments {
                     source: Arc::clone(source),
                     branch: branch.to_owned(),
                     base: Base::Commit(commit.clone()),
+                    definition: None,
+                }),
+                Err(error) => self.refused.push(error),
+            }
+        }
+    }
+
+    /// Adds what a repository of Subversion has.
+    pub(crate) fn add_svn(&mut self, source: &Arc<Source>, branches: Vec<(String, Address)>) {
+        for (branch, address) in branches {
+            if source.is_ignored(&branch) {
+                continue;
+            }
+            match name::environment(source, &branch) {
+                Ok(environment) => self.insert(Found {
+                    environment,
+                    source: Arc::clone(source),
+                    branch,
+                    base: Base::Svn {
+                        address,
+                        wanted: None,
+                    },
                     definition: None,
                 }),
                 Err(error) => self.refused.push(error),

@@ -18,4 +18,5 @@ mod readers;
 mod room;
 mod service;
 mod settings;
+mod subversion;
 mod world;

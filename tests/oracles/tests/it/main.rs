@@ -8,6 +8,7 @@ mod lookup_programs;
 mod psych;
 mod r10k;
 mod r10k_lists;
+mod r10k_svn;
 mod regex;
 mod site;
 mod stdlib;

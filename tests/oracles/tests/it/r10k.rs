@@ -12,7 +12,7 @@ const MODULES: &str = "/usr/share/puppet/modules.available";
 const MODULES_MAX: usize = 12;
 
 /// What a tool notes of its own.
-const OWN: &[&str] = &[".git", ".r10k-deploy.json", ".tutti-version.json"];
+const OWN: &[&str] = &[".git", ".svn", ".r10k-deploy.json", ".tutti-version.json"];
 
 #[tokio::test]
 async fn environments_are_file_for_file_those_of_r10k() {

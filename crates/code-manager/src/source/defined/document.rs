@@ -13,6 +13,7 @@ use super::{DefinedError, Definition, Document};
 use crate::defaults::{MODS, SOURCE_ENVIRONMENTS};
 use crate::git::Wanted;
 use crate::source::{Base, Conflicts, Source, name};
+use crate::svn::{Address, Login};
 
 const READ: psych::Options = psych::Options {
     aliases: true,
@@ -134,10 +135,20 @@ fn base(options: &mut Options<'_>) -> Result<Base, Wrong> {
                 wanted: Wanted::Any(wanted),
             })
         }
+        "svn" => {
+            let url = options.one_of("source", "remote")?;
+            let wanted = options.text("version")?.map(|given| given.value);
+            let username = options.text("username")?.map(|given| given.value);
+            let password = options.text("password")?.map(|given| given.value);
+            let login = Login::of(username, password);
+            let login = login.map_err(|what| (options.line, what.to_owned()))?;
+            let address = Address { url, login };
+            Ok(Base::Svn { address, wanted })
+        }
         "plain" | "bare" => Ok(Base::Plain),
         other => {
             let line = kind.as_ref().map_or(options.line, |kind| kind.line);
-            let what = format!("the type {other:?} is not read here; there are git and plain");
+            let what = format!("the type {other:?} is not read here; there are git, svn and plain");
             Err((line, what))
         }
     }

@@ -94,7 +94,7 @@ pub enum DefinedError {
 /// The environments of a list; none for a source that is no list.
 pub(crate) async fn read(source: &Source) -> Result<Vec<Definition>, DefinedError> {
     let lists = match &source.kind {
-        SourceKind::Git => return Ok(Vec::new()),
+        SourceKind::Git | SourceKind::Svn { .. } => return Ok(Vec::new()),
         SourceKind::Yaml { config } => {
             let config = config.clone();
             return document::environments(source, &blocking(move || files::one(&config)).await?);

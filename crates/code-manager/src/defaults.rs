@@ -48,6 +48,12 @@ pub const SOURCE_ENVIRONMENTS: usize = 10_000;
 /// Lists in a directory: one for each environment.
 pub const SOURCE_FILES: usize = SOURCE_ENVIRONMENTS;
 
+/// How long `postrun` of an `r10k.yaml` has: it restarts or flushes other programs, which may take minutes.
+pub const POSTRUN_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// What `postrun` may print; nobody reads it.
+pub const POSTRUN_BYTES: usize = 16 << 20;
+
 /// How long `puppet generate types` has: it starts in a second, and reads each type once.
 pub const TYPES_TIMEOUT: Duration = Duration::from_secs(120);
 

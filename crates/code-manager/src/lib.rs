@@ -14,6 +14,7 @@ pub mod git;
 mod hold;
 pub mod lock;
 pub mod post_hook;
+pub mod postrun;
 mod program;
 pub mod puppetserver;
 pub mod push;

@@ -7,6 +7,7 @@ mod fake;
 mod help;
 mod hostile;
 mod jobs;
+mod local;
 mod lookup;
 mod names;
 mod plans;

@@ -23,6 +23,8 @@ pub struct R10k {
     pub(super) settings: Settings,
     /// How git is run.
     pub git: Git,
+    /// A program and its arguments that run when a deployment is over; empty: none.
+    pub postrun: Vec<String>,
     /// Keys that nothing is done with.
     pub ignored: Vec<String>,
 }
@@ -73,6 +75,7 @@ impl R10k {
         Self {
             settings: Settings::new("", ""),
             git: Git::default(),
+            postrun: Vec::new(),
             ignored: Vec::new(),
         }
     }
@@ -88,7 +91,7 @@ impl R10k {
                 "forge" => r10k.forge(value)?,
                 "pool_size" => r10k.settings.at_once = pool_size(value)?,
                 key if NO_MATTER.contains(&key) => {}
-                "postrun" => r10k.ignored.push(key),
+                "postrun" => r10k.postrun = postrun(value)?,
                 _ => return Err(wrong(value.line, format!("r10k has no setting {key}"))),
             }
         }
@@ -269,6 +272,21 @@ pub(super) fn flag(node: &Node) -> Result<bool, R10kError> {
     }
 }
 
+/// A program and its arguments.
+fn postrun(node: &Node) -> Result<Vec<String>, R10kError> {
+    let what = "postrun is a list of texts: a program and its arguments";
+    let words = node.as_sequence().ok_or_else(|| wrong(node.line, what))?;
+    let word = |node: &Node| match &node.value {
+        Value::String(text) if !text.contains('\0') => Ok(text.to_string()),
+        _ => Err(wrong(node.line, what)),
+    };
+    let words: Vec<String> = words.iter().map(word).collect::<Result<_, _>>()?;
+    match words.first() {
+        Some(program) if !program.is_empty() => Ok(words),
+        _ => Err(wrong(node.line, what)),
+    }
+}
+
 /// Threads to r10k, environments here.
 pub(super) fn pool_size(node: &Node) -> Result<usize, R10kError> {
     let size = match node.value {
@@ -314,7 +332,7 @@ forge:
   authorization_token: Bearer secret
 proxy: http://proxy:3128
 pool_size: 3
-postrun: ['/bin/true']
+postrun: ['/bin/true', ':x', '$modifiedenvs']
 ",
         )
         .unwrap();
@@ -338,7 +356,8 @@ postrun: ['/bin/true']
         assert_eq!(types.puppet, PathBuf::from("/usr/bin/puppet"));
         assert_eq!(types.conf, GenerateTypes::default().conf);
         assert_eq!(settings.at_once, 3);
-        assert_eq!(read.ignored, ["postrun"]);
+        assert_eq!(read.postrun, ["/bin/true", ":x", "$modifiedenvs"]);
+        assert!(read.ignored.is_empty());
     }
 
     #[test]
@@ -369,6 +388,9 @@ postrun: ['/bin/true']
                 "filter_commands is not supported",
             ),
             ("sauces: {}", "no setting sauces"),
+            ("postrun: rm -rf x", "line 1: postrun is a list of texts"),
+            ("postrun: []", "postrun is a list of texts"),
+            ("postrun: [a, [b]]", "postrun is a list of texts"),
             ("pool_size: 0", "line 1: pool_size is a number"),
             (
                 "sources:\n  a: {remote: u, basedir: /x}\n  b: {remote: u, basedir: /y}",

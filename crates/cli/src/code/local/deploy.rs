@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use code_manager::source::{Environments, Found};
-use code_manager::{Built, Deployer, EnvironmentName, Round};
+use code_manager::{Built, Deployer, EnvironmentName, Round, postrun};
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
@@ -38,14 +38,36 @@ enum Wish<'f> {
 }
 
 pub(in crate::code) async fn run(options: &Options) -> Result<u8, Failure> {
-    let deployer = options.place.open()?;
-    match options.modules.is_empty() {
+    let (deployer, command) = options.place.open()?;
+    let done = match options.modules.is_empty() {
         true => Box::pin(whole(options, &deployer)).await,
         false => Box::pin(modules(options, &deployer)).await,
+    };
+    let Done { code, modified } = done?;
+    // Another process may deploy from now on, also one that the program starts.
+    drop(deployer);
+    let modified = modified.filter(|_| !options.dry_run && !command.is_empty());
+    let Some(modified) = modified else {
+        return Ok(code);
+    };
+    match Box::pin(postrun::run(&command, &modified)).await {
+        Ok(()) => Ok(code),
+        Err(error) => {
+            anstream::eprintln!("{} {error}", terminal::bad("✗"));
+            Ok(EXIT_NODES_FAILED)
+        }
     }
 }
 
-async fn whole(options: &Options, deployer: &Deployer) -> Result<u8, Failure> {
+/// What was done.
+struct Done {
+    code: u8,
+    /// What `postrun` is told, as r10k has it: of whole environments all that were deployed, of modules those
+    /// that have another version now. `None`: it does not run.
+    modified: Option<Vec<EnvironmentName>>,
+}
+
+async fn whole(options: &Options, deployer: &Deployer) -> Result<Done, Failure> {
     let round = deployer.round();
     let environments = deployer
         .environments(&round)
@@ -54,7 +76,13 @@ async fn whole(options: &Options, deployer: &Deployer) -> Result<u8, Failure> {
     for refused in &environments.refused {
         anstream::eprintln!("{} {refused}", terminal::warn("warning:"));
     }
-    let all = each(options, deployer, &round, wanted(options, &environments)).await;
+    let wishes = wanted(options, &environments);
+    let known = wishes.iter().filter_map(|(_, wish)| match wish {
+        Wish::Whole(found) => Some(found.environment.clone()),
+        Wish::Modules(_) | Wish::Unknown => None,
+    });
+    let modified = Some(known.collect());
+    let all = each(options, deployer, &round, wishes).await;
     let removed = match options.all && !options.dry_run {
         true => remove(deployer, &environments)?,
         false => Vec::new(),
@@ -67,7 +95,8 @@ async fn whole(options: &Options, deployer: &Deployer) -> Result<u8, Failure> {
     if is_something_new(options, &all) || !removed.is_empty() {
         Box::pin(room::make(options, deployer)).await;
     }
-    Ok(told(options, &all))
+    let code = told(options, &all);
+    Ok(Done { code, modified })
 }
 
 /// Whether a version may be one too many now.
@@ -77,7 +106,7 @@ fn is_something_new(options: &Options, all: &[Ended]) -> bool {
 }
 
 /// Only some modules, of the environments that have them.
-async fn modules(options: &Options, deployer: &Deployer) -> Result<u8, Failure> {
+async fn modules(options: &Options, deployer: &Deployer) -> Result<Done, Failure> {
     let round = deployer.round();
     let live = deployer.versions().environments();
     let live = live.map_err(|error| Failure::Usage(chain(&error)))?;
@@ -103,7 +132,20 @@ async fn modules(options: &Options, deployer: &Deployer) -> Result<u8, Failure> 
     if is_something_new(options, &all) {
         Box::pin(room::make(options, deployer)).await;
     }
-    Ok(told(options, &all))
+    let modified = all.iter().filter_map(|ended| {
+        let live = ended.outcome.as_ref().ok();
+        Some(
+            live.filter(|live| !live.was_live)?
+                .built
+                .environment
+                .clone(),
+        )
+    });
+    let modified: Vec<EnvironmentName> = modified.collect();
+    Ok(Done {
+        code: told(options, &all),
+        modified: Some(modified).filter(|it| !it.is_empty()),
+    })
 }
 
 /// Many at once, and told in their order.

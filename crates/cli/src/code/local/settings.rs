@@ -33,15 +33,17 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Opens it; says so and waits while another process deploys there.
-    pub(super) fn open(&self) -> Result<Deployer, Failure> {
+    /// Opens it; says so and waits while another process deploys there. With what is to run when a deployment
+    /// is over.
+    pub(super) fn open(&self) -> Result<(Deployer, Vec<String>), Failure> {
         let r10k = self.read()?;
         for key in &r10k.ignored {
             anstream::eprintln!("{}: {key} is not used", self.r10k_config.display());
         }
         let settings = r10k.settings(&self.directory);
-        Deployer::open_telling(settings, r10k.git.clone(), waiting)
-            .map_err(|error| Failure::Usage(chain(&error)))
+        let deployer = Deployer::open_telling(settings, r10k.git.clone(), waiting);
+        let deployer = deployer.map_err(|error| Failure::Usage(chain(&error)))?;
+        Ok((deployer, r10k.postrun))
     }
 
     /// The versions that are there, also while another process deploys.

@@ -82,7 +82,7 @@ fn all(versions: &Versions) -> Result<Vec<Version>, Failure> {
 }
 
 pub(in crate::code) async fn rollback(options: &Rollback) -> Result<u8, Failure> {
-    let deployer = options.place.open()?;
+    let (deployer, _) = options.place.open()?;
     let digits = options.version.as_deref().unwrap_or_default();
     let mut fitting = all(deployer.versions())?;
     fitting.retain(|version| {

@@ -13,7 +13,7 @@ pub struct CodeDeployment {
     pub id: i64,
     /// The environment.
     pub environment: String,
-    /// `deploy`, `remove`, `rollback` or `promote`.
+    /// `deploy`, `modules`, `control`, `remove`, `rollback`, `promote` or `publish`.
     #[schema(example = "deploy")]
     pub action: String,
     /// Whether it only tried.

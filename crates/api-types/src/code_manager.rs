@@ -30,6 +30,15 @@ pub struct CodeDeploysCommand {
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<bool>)]
     pub dry_run: bool,
+    /// Whether modules are looked up, too; else they stay what they are. They always are in an environment that is
+    /// not live yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deploy_modules: Option<bool>,
+    /// Only these modules are looked up, and all else stays what it is: `owner/name`, `owner-name` or `name`. With
+    /// `deploy-all`: in the environments that have them.
+    #[serde(default, deserialize_with = "strict::null_is_default")]
+    #[schema(value_type = Option<Vec<String>>)]
+    pub modules: Vec<String>,
     /// Free text, for the history.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<String>)]

@@ -5,6 +5,7 @@
 //! it leaves nothing but content that the next deployment finds.
 
 mod changed;
+mod control;
 mod modules;
 mod named;
 mod room;
@@ -33,6 +34,8 @@ use crate::trees::{CONTROL, Tree, Trees, Wanted};
 use crate::types::generate;
 use crate::verify::verify_environment;
 use crate::version::{Layout, Part, Signature, Switched, Versions};
+
+pub(crate) use modules::is_name_of;
 
 /// Makes versions of environments and switches to them. Cheap to clone.
 #[derive(Clone, Debug)]

@@ -111,12 +111,6 @@ pub enum Origin {
 // === impl LockedModule ===
 
 impl LockedModule {
-    /// Whether people mean this one by a name, with its owner or without.
-    pub(crate) fn is_named(&self, name: &str) -> bool {
-        let own = self.name.rsplit(['/', '-']).next();
-        self.name == name || own == Some(name)
-    }
-
     /// The repository that it comes from, without credentials.
     pub(crate) fn remote(&self) -> Option<&str> {
         match &self.origin {

@@ -20,7 +20,7 @@ use crate::git::{Commit, Mirror, Mirrors, TreeError, take_in};
 use crate::lock::{Lock, LockedModule, Origin};
 use crate::resolve::{Fixed, slug};
 use crate::settings::Settings;
-use crate::svn::{Address, Svn, SvnError};
+use crate::svn::{self, Address, Svn, SvnError};
 use crate::verify::{Unparsed, verify};
 
 /// Brings trees here. Cheap to clone.
@@ -120,7 +120,7 @@ impl Trees {
             archives: archives.clone(),
             svn: svn.clone(),
             content: content.clone(),
-            svn_notes: settings.directory.join("svn").join("trees"),
+            svn_notes: svn::notes(settings),
             shared: Shared::default(),
         }
     }

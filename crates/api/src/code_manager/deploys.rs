@@ -6,6 +6,7 @@ use api_types::{
 };
 use axum::Json;
 use axum::extract::State;
+use code_manager::defaults::{MODS, NAME_BYTES};
 use code_manager::service::{self, Action, By, Deployment, SubmitError, Submitted};
 use code_manager::{CodeManager, EnvironmentName};
 use serde_json::{Value, json};
@@ -26,12 +27,13 @@ pub(crate) async fn deploy(
 ) -> Result<Json<Vec<CodeDeploy>>, Failure> {
     let manager = &service(&api)?.manager;
     let mut refused = Vec::new();
+    let action = action(&command)?;
     let wanted = match (command.deploy_all, command.environments.as_slice()) {
         (true, []) => {
             may_deploy(&api, &caller, "*")?;
-            manager.all(command.dry_run).await.map_err(refusal)?
+            Box::pin(all(manager, action)).await?
         }
-        (false, names @ [_, ..]) => named(&api, &caller, names, command.dry_run, &mut refused)?,
+        (false, names @ [_, ..]) => named(&api, &caller, names, &action, &mut refused)?,
         _ => {
             let what = "either this or deploy-all is given";
             return Err(ApiError::invalid("environments", what).into());
@@ -57,19 +59,67 @@ pub(crate) async fn deploy(
     Ok(Json(all))
 }
 
+/// What is done with an environment.
+fn action(command: &CodeDeploysCommand) -> Result<Action, ApiError> {
+    let (mut names, dry_run) = (command.modules.clone(), command.dry_run);
+    if names.len() > MODS || names.iter().any(|name| name.len() > NAME_BYTES) {
+        let what = format!("these are more than {MODS} modules, or one has a longer name than any");
+        return Err(ApiError::invalid("modules", what));
+    }
+    names.sort();
+    names.dedup();
+    match (names.is_empty(), command.deploy_modules.unwrap_or(true)) {
+        (true, true) => Ok(Action::Deploy { dry_run }),
+        (true, false) => Ok(Action::Control { dry_run }),
+        (false, true) => Ok(Action::Modules { names, dry_run }),
+        (false, false) => {
+            let what = "modules are named, and deploy-modules is false";
+            Err(ApiError::invalid("modules", what))
+        }
+    }
+}
+
+/// The same for all environments.
+async fn all(
+    manager: &CodeManager,
+    action: Action,
+) -> Result<Vec<(EnvironmentName, Action)>, Failure> {
+    let wanted = match &action {
+        Action::Modules { names, dry_run } => manager.all_modules(names, *dry_run).await,
+        Action::Control { dry_run } => manager.all(*dry_run).await.map(|all| {
+            let each = all.into_iter().map(|(name, wanted)| match wanted {
+                Action::Deploy { .. } => (name, action.clone()),
+                other => (name, other),
+            });
+            each.collect()
+        }),
+        other => {
+            manager
+                .all(matches!(other, Action::Deploy { dry_run: true }))
+                .await
+        }
+    };
+    let wanted: Vec<_> = wanted.map_err(refusal)?;
+    if let (Action::Modules { names, .. }, true) = (&action, wanted.is_empty()) {
+        let what = format!("no environment that is live has {}", names.join(", "));
+        return Err(ApiError::invalid("modules", what).into());
+    }
+    Ok(wanted)
+}
+
 /// The environments that are named; one that can be none is told with the name that its branch has here.
 fn named(
     api: &Shared,
     caller: &Caller,
     names: &[String],
-    dry_run: bool,
+    action: &Action,
     refused: &mut Vec<CodeDeploy>,
 ) -> Result<Vec<(EnvironmentName, Action)>, Failure> {
     let mut wanted = Vec::with_capacity(names.len());
     for name in names {
         may_deploy(api, caller, name)?;
         match name.parse() {
-            Ok(name) => wanted.push((name, Action::Deploy { dry_run })),
+            Ok(name) => wanted.push((name, action.clone())),
             Err(error) => {
                 let corrected = service(api)?.manager.environments_of(name, None);
                 let mut error = ApiError::invalid("environments", format!("{name:?}: {error}"));

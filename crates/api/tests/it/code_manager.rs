@@ -249,6 +249,41 @@ async fn as_deployer(world: &World, token: &str, path: &str, body: Value) -> Rep
 }
 
 #[tokio::test]
+async fn parts_of_an_environment() {
+    let world = World::deploying().await;
+    let both = json!({"environments": ["production"], "modules": ["apt"], "deploy-modules": false});
+    assert_eq!(
+        post(&world, DEPLOYS, both).await.status,
+        StatusCode::BAD_REQUEST
+    );
+    let long = json!({"environments": ["production"], "modules": ["m".repeat(1_000)]});
+    assert_eq!(
+        post(&world, DEPLOYS, long).await.status,
+        StatusCode::BAD_REQUEST
+    );
+    let nowhere = json!({"deploy-all": true, "modules": ["nginx"]});
+    assert_eq!(
+        post(&world, DEPLOYS, nowhere).await.status,
+        StatusCode::BAD_REQUEST
+    );
+    let unknown = json!({"environments": ["production"], "modules": ["nginx"], "wait": true});
+    let whole = json!({"environments": ["production"], "wait": true});
+    assert_eq!(
+        post(&world, DEPLOYS, whole).await.json()[0]["status"],
+        "complete"
+    );
+    let reply = post(&world, DEPLOYS, unknown).await.json();
+    assert_eq!(reply[0]["status"], "failed", "{reply:#}");
+    let msg = reply[0]["error"]["msg"].as_str().unwrap_or_default();
+    assert_eq!(msg, "production has no module nginx; it has none");
+    let commit = commit(&world, "control");
+    let alone = json!({"environments": ["production"], "deploy-modules": false, "wait": true});
+    let reply = post(&world, DEPLOYS, alone).await.json();
+    assert_eq!(reply[0]["deploy-signature"], json!(commit), "{reply:#}");
+    assert_eq!(reply[0]["deployment"]["action"], "control");
+}
+
+#[tokio::test]
 async fn a_deployment_is_answered_as_code_manager_does() {
     let world = World::deploying().await;
     let commit = commit(&world, "3");

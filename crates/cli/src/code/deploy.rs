@@ -23,6 +23,7 @@ use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, Name, terminal};
   tutti code deploy feature_x --dry-run
   tutti code deploy --all --format json | jq -r '.[] | select(.status == \"failed\") | .error.msg'
   tutti code deploy production --local --r10k-config /etc/puppetlabs/r10k/r10k.yaml
+  tutti code deploy production --module apt
   tutti code deploy --local --module apt
 
 Exit codes: 0 everything is live that was asked for, or is under way with --no-wait; 1 something is not,
@@ -35,10 +36,13 @@ pub struct Options {
     /// All environments; those whose branches are gone go too
     #[arg(long, conflicts_with = "environments")]
     pub(super) all: bool,
-    /// With --local: look up only this module, and let all else stay as it is live; in all environments that
-    /// have it unless some are named
-    #[arg(long = "module", value_name = "MODULE", requires = "local")]
+    /// Look up only this module, and let all else stay as it is live; in all environments that have it unless
+    /// some are named
+    #[arg(long = "module", value_name = "MODULE")]
     pub(super) modules: Vec<String>,
+    /// Let modules stay as they are live, and look up only the control repository
+    #[arg(long, conflicts_with_all = ["modules", "local"])]
+    no_modules: bool,
     /// Make the versions and look at them, but switch to none
     #[arg(long)]
     pub(super) dry_run: bool,
@@ -116,7 +120,9 @@ impl Options {
 pub(super) async fn run(options: &Options, client: &Client, name: Name) -> Result<u8, Failure> {
     let command = CodeDeploysCommand {
         environments: options.environments.clone(),
-        deploy_all: options.all,
+        deploy_all: options.all || options.environments.is_empty(),
+        deploy_modules: options.no_modules.then_some(false),
+        modules: options.modules.clone(),
         wait: match name {
             Name::Tutti => !options.no_wait,
             Name::Puppet => options.wait,

@@ -38,6 +38,7 @@ impl Deployer {
                 mirrors,
                 archives,
                 trees,
+                svn: self.shared.svn.clone(),
                 versions,
                 puppetfiles: Mutex::default(),
             }),

@@ -23,9 +23,7 @@ impl Deployer {
         names: &[String],
         round: &Round,
     ) -> Result<Option<Built>, DeployError> {
-        let versions = self.versions();
-        let live = versions.live(environment);
-        let live = live.and_then(|live| versions.lock(environment, &live));
+        let live = self.live_lock(environment);
         let live = live.ok_or_else(|| DeployError::NotLive(environment.clone()))?;
         let found = Box::pin(self.found_of(environment, &live)).await?;
         let fixed = Fixed::of(&found, &live.control).ok_or(DeployError::Broken)?;
@@ -63,8 +61,14 @@ impl Deployer {
         Ok(Some(built))
     }
 
+    /// What the live version is made of.
+    pub(crate) fn live_lock(&self, environment: &EnvironmentName) -> Option<Lock> {
+        let live = self.versions().live(environment)?;
+        self.versions().lock(environment, &live)
+    }
+
     /// The environment as the sources have it, at what is live.
-    async fn found_of(
+    pub(super) async fn found_of(
         &self,
         environment: &EnvironmentName,
         live: &Lock,
@@ -153,7 +157,13 @@ fn is_below(address: &str, other: &str) -> bool {
 }
 
 fn is_named(module: &Mod, name: &str) -> bool {
-    name == module.name.name || name.replacen('-', "/", 1) == module.name.to_string()
+    is_name_of(&module.name.to_string(), name)
+}
+
+/// Whether a module, `owner/name` or `name`, is meant: by both, with a slash or a hyphen, or by the last.
+pub(crate) fn is_name_of(module: &str, name: &str) -> bool {
+    let last = module.rsplit('/').next().unwrap_or(module);
+    name == last || name.replacen('-', "/", 1) == module
 }
 
 /// The live lock, with what was looked up anew.
@@ -175,7 +185,7 @@ fn renewed(environment: &EnvironmentName, live: Lock, fresh: Lock) -> Lock {
 }
 
 /// Whether a module that stays is still named so that it would be found again.
-fn is_as_it_was(kept: &LockedModule, file: &Puppetfile) -> bool {
+pub(super) fn is_as_it_was(kept: &LockedModule, file: &Puppetfile) -> bool {
     let mut named = file.mods.iter();
     let named = named.find(|module| file.directory(module) == kept.directory);
     match (&kept.origin, named.map(|module| &module.source)) {

@@ -6,6 +6,7 @@ use super::Deployer;
 use crate::archive;
 use crate::content::ContentError;
 use crate::gc::{self, Beside, Collected, Keep, Kept};
+use crate::svn;
 
 // === impl Deployer ===
 
@@ -20,6 +21,7 @@ impl Deployer {
             let beside = Beside {
                 mirrors: &self.shared.mirrors,
                 archives: &archive::directory(settings),
+                svn: &svn::notes(settings),
                 sources: sources.map(|it| it.remote.clone()).collect(),
             };
             gc::collect_beside(versions, beside, kept, &mut collected)?;

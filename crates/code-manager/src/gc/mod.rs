@@ -81,6 +81,8 @@ pub(crate) struct Beside<'a> {
     pub(crate) mirrors: &'a Mirrors,
     /// Notes of archives and releases.
     pub(crate) archives: &'a Path,
+    /// Notes of Subversion's revisions.
+    pub(crate) svn: &'a Path,
     /// The addresses of the control repositories.
     pub(crate) sources: HashSet<String>,
 }
@@ -128,6 +130,7 @@ pub(crate) fn collect_beside(
         let notes = Notes {
             content: versions.content(),
             archives: beside.archives,
+            svn: beside.svn,
             repositories: beside.mirrors.directory(),
         };
         collected.notes = forget(&notes, &needs, kept)?;

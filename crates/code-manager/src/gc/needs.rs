@@ -9,7 +9,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::archive::release_name;
 use crate::content::ContentError;
-use crate::lock::Origin;
+use crate::lock::{ControlKind, Origin};
+use crate::svn;
 use crate::version::Versions;
 
 /// What locks name.
@@ -19,6 +20,8 @@ pub(super) struct Needs {
     pub(super) commits: HashSet<String>,
     /// Checksums of archives.
     pub(super) archives: HashSet<String>,
+    /// Names of notes of Subversion's revisions.
+    pub(super) revisions: HashSet<String>,
     /// Releases of Forges, `owner-name-version`.
     pub(super) releases: HashSet<String>,
     /// Addresses of repositories, without credentials.
@@ -44,6 +47,11 @@ impl Needs {
             let Some(lock) = versions.lock(&environment, &signature) else {
                 continue;
             };
+            let control = &lock.control;
+            if control.kind == ControlKind::Svn {
+                let name = svn::note_name(&control.remote, &control.commit);
+                needs.revisions.insert(name);
+            }
             needs.commits.insert(lock.control.commit);
             needs.remotes.insert(lock.control.remote);
             for module in lock.modules {
@@ -66,6 +74,9 @@ impl Needs {
                 self.archives.insert(sha256);
             }
             Origin::Tarball { sha256, .. } => drop(self.archives.insert(sha256)),
+            Origin::Svn { remote, revision } => {
+                self.revisions.insert(svn::note_name(&remote, revision));
+            }
             Origin::Local => {}
         }
     }

@@ -20,6 +20,8 @@ pub(super) struct Notes<'a> {
     pub(super) content: &'a Content,
     /// Of archives and releases.
     pub(super) archives: &'a Path,
+    /// Of Subversion's revisions.
+    pub(super) svn: &'a Path,
     /// Copies of repositories; the notes of one are beside it, in `<name>.trees`.
     pub(super) repositories: &'a Path,
 }
@@ -42,6 +44,7 @@ pub(super) fn forget(notes: &Notes<'_>, needs: &Needs, kept: &Kept) -> Result<us
         .flat_map(|it| tree_names(it))
         .collect();
     sweep.of_trees(&notes.archives.join("trees"), |name| named.contains(name))?;
+    sweep.of_trees(notes.svn, |name| needs.revisions.contains(name))?;
     let versions = notes.content.root().join("versions");
     sweep.of_trees(&versions, |name| needs.versions.contains(name))?;
     for kind in ["md5", "locations"] {

@@ -51,7 +51,7 @@ impl Fixed {
         }
     }
 
-    pub(super) fn control(&self, found: &Found) -> Control {
+    pub(crate) fn control(&self, found: &Found) -> Control {
         match self {
             Self::Git { remote, commit } => Control {
                 kind: ControlKind::Git,

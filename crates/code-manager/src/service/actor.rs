@@ -252,7 +252,7 @@ impl Actor {
 
 /// Does the work, and tells those who have to know of a new version.
 async fn perform_and_tell(tools: &Tools, round: &Look, work: &Work) -> Performed {
-    let mut performed = perform(tools, round, work).await;
+    let mut performed = Box::pin(perform(tools, round, work)).await;
     if performed.has_switched(work) {
         tell(tools, work, &mut performed).await;
     }

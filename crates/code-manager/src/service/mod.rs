@@ -14,6 +14,7 @@ mod queue;
 mod record;
 mod room;
 mod shown;
+mod wanted;
 mod with_module;
 
 use std::collections::{HashMap, HashSet};
@@ -49,7 +50,7 @@ use crate::content::ContentError;
 use crate::defaults::{KEEP_HISTORY, PLAN_WAIT, REASON_BYTES, REQUESTS};
 use crate::deployer::Deployer;
 use crate::error::SourcesError;
-use crate::file_sync::{Announced, FileSync, STAGED};
+use crate::file_sync::{Announced, FileSync};
 use crate::gc::Collected;
 use crate::lock::Lock;
 use crate::settings::R10kFileError;
@@ -294,50 +295,6 @@ impl CodeManager {
         let sent = self.inner.to_actor.send(message).await;
         sent.map_err(|_| SubmitError::Stopping)?;
         answer.await.map_err(|_| SubmitError::Stopping)?
-    }
-
-    /// What makes all environments what their branches are: those that the sources have are deployed, those
-    /// that no source has any more are taken away.
-    pub async fn all(&self, dry_run: bool) -> Result<Vec<(EnvironmentName, Action)>, SubmitError> {
-        let deployer = self.inner.tools.current.settled().await?;
-        let found = deployer.environments(&deployer.round()).await?.found;
-        let mut wanted: Vec<_> = found
-            .keys()
-            .map(|name| (name.clone(), Action::Deploy { dry_run }))
-            .collect();
-        if !dry_run {
-            let live = self.versions().environments()?;
-            // What came from the staging directory is another tool's.
-            let gone = live
-                .into_iter()
-                .filter(|(name, live)| !found.contains_key(name) && !self.is_staged(name, live));
-            wanted.extend(gone.map(|(name, _)| (name, Action::Remove)));
-        }
-        Ok(wanted)
-    }
-
-    /// What makes all environments what the staging directory has: its environments are published, those
-    /// that came from there and are not there any more are taken away.
-    pub async fn all_staged(&self) -> Result<Vec<(EnvironmentName, Action)>, SubmitError> {
-        let manager = self.clone();
-        blocking(move || {
-            let staged = manager.inner.tools.deployer.staged()?;
-            let publish = staged.iter().map(|name| (name.clone(), Action::Publish));
-            let mut wanted: Vec<_> = publish.collect();
-            for (name, live) in manager.versions().environments()? {
-                if !staged.contains(&name) && manager.is_staged(&name, &live) {
-                    wanted.push((name, Action::Remove));
-                }
-            }
-            Ok(wanted)
-        })
-        .await
-    }
-
-    /// Whether a version came from the staging directory.
-    fn is_staged(&self, environment: &EnvironmentName, signature: &Signature) -> bool {
-        let lock = self.versions().lock(environment, signature);
-        lock.is_some_and(|lock| lock.control.remote == STAGED)
     }
 
     /// Whether another tool may publish environments.

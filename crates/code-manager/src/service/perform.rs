@@ -2,6 +2,8 @@
 //!
 //! The rule that must hold: whatever goes wrong, what was live still is, and the outcome says why.
 
+mod parts;
+
 use std::error::Error;
 use std::sync::Arc;
 
@@ -10,6 +12,7 @@ use deploy::EnvironmentName;
 use futures_util::future;
 use store::{CodePinRow, Store, StoreError};
 
+use self::parts::{control, modules};
 use super::current::Current;
 use super::holds::{Blockers, Who};
 use super::locks::{Hold, Locks};
@@ -17,7 +20,7 @@ use super::queue::Work;
 use super::record::{Action, Deployment, Fault, Outcome, State, cut};
 use super::{Changes, MadeOf, Others, Pause, kinds, now_ms};
 use crate::defaults::{ERROR_BYTES, SWITCH_WAIT};
-use crate::deployer::Deployer;
+use crate::deployer::{Built, Deployer};
 use crate::error::{DeployError, SourcesError};
 use crate::file_sync::Announced;
 use crate::resolve::Round;
@@ -48,6 +51,12 @@ enum PerformError {
     Sources(#[from] SourcesError),
     #[error("no branch of any source is the environment {0}")]
     NoBranch(EnvironmentName),
+    #[error("{environment} has no module {module}; it has {}", listed(.there))]
+    NoModule {
+        environment: EnvironmentName,
+        module: String,
+        there: Vec<String>,
+    },
     #[error(transparent)]
     Deploy(#[from] DeployError),
     #[error(transparent)]
@@ -92,7 +101,9 @@ pub(super) async fn perform(tools: &Tools, round: &Look, work: &Work) -> Perform
         ..Performed::default()
     };
     let done = match &work.action {
-        Action::Deploy { dry_run } => deploy(tools, round, work, *dry_run, &mut performed).await,
+        Action::Deploy { .. } => deploy(tools, round, work, &mut performed).await,
+        Action::Modules { names, .. } => modules(tools, round, work, names, &mut performed).await,
+        Action::Control { .. } => control(tools, round, work, &mut performed).await,
         Action::Remove => remove(tools, round, work, &mut performed).await,
         Action::Rollback { signature } => switch(tools, work, signature, &mut performed).await,
         Action::Promote { from, signature } => {
@@ -115,21 +126,24 @@ async fn deploy(
     tools: &Tools,
     round: &Look,
     work: &Work,
-    dry_run: bool,
     performed: &mut Performed,
 ) -> Result<(), PerformError> {
     let round = round.as_ref().map_err(Arc::clone)?;
     let found = find(tools, round, &work.environment).await?;
     let found = found.ok_or_else(|| PerformError::NoBranch(work.environment.clone()))?;
     performed.outcome.control_commit = found.commit().map(|it| it.as_str().to_owned());
-    performed.made_of = made_of(&found);
-    let begun = async {
-        if let (Some(made_of), false) = (&performed.made_of, dry_run) {
-            begun(tools, work, made_of).await;
-        }
-    };
-    let (built, ()) = futures_util::join!(tools.deployer.build(&found, round), begun);
-    let built = built?;
+    let build = tools.deployer.build(&found, round);
+    let built = Box::pin(building(tools, work, &found, build, performed)).await?;
+    finish(tools, work, built, performed).await
+}
+
+/// Makes live what was built, unless that is only tried.
+async fn finish(
+    tools: &Tools,
+    work: &Work,
+    built: Built,
+    performed: &mut Performed,
+) -> Result<(), PerformError> {
     performed.outcome.notes = built
         .given_way
         .iter()
@@ -138,11 +152,30 @@ async fn deploy(
         })
         .chain(built.notes.iter().cloned())
         .collect();
-    match dry_run {
+    match work.action.is_dry() {
         true => tell(tools, work, &built.signature, performed),
         false => switch(tools, work, &built.signature, performed).await?,
     }
     Ok(())
+}
+
+/// Builds; those outside are told meanwhile that it begins.
+async fn building(
+    tools: &Tools,
+    work: &Work,
+    found: &Found,
+    build: impl Future<Output = Result<Built, DeployError>>,
+    performed: &mut Performed,
+) -> Result<Built, PerformError> {
+    let made_of = made_of(found);
+    performed.made_of.clone_from(&made_of);
+    let begun = async {
+        if let (Some(made_of), false) = (&made_of, work.action.is_dry()) {
+            begun(tools, work, made_of).await;
+        }
+    };
+    let (built, ()) = futures_util::join!(build, begun);
+    Ok(built?)
 }
 
 /// `None`: no branch of its source is the environment, so no forge shows it.
@@ -346,6 +379,13 @@ fn named(blockers: &Blockers) -> String {
     }
 }
 
+fn listed(modules: &[String]) -> String {
+    match modules.is_empty() {
+        true => "none".to_owned(),
+        false => modules.join(", "),
+    }
+}
+
 fn because(reason: &str) -> String {
     match reason.is_empty() {
         true => String::new(),
@@ -382,8 +422,7 @@ impl Performed {
 
     /// Whether another version is live now than before, or none.
     pub(super) fn has_switched(&self, work: &Work) -> bool {
-        let is_dry = matches!(work.action, Action::Deploy { dry_run: true });
-        self.outcome.error.is_none() && !is_dry && self.signature != self.before
+        self.outcome.error.is_none() && !work.action.is_dry() && self.signature != self.before
     }
 
     /// A deployment as it will be written down.

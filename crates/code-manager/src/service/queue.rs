@@ -127,7 +127,11 @@ impl Queue {
         let named = waiting.filter_map(|work| match &work.action {
             Action::Rollback { signature } => Some((work.environment.clone(), signature.clone())),
             Action::Promote { from, signature } => Some((from.clone(), signature.clone())),
-            Action::Deploy { .. } | Action::Remove | Action::Publish => None,
+            Action::Deploy { .. }
+            | Action::Modules { .. }
+            | Action::Control { .. }
+            | Action::Remove
+            | Action::Publish => None,
         });
         named.collect()
     }

@@ -20,6 +20,18 @@ pub enum Action {
         /// Make the version and look at it, but do not switch.
         dry_run: bool,
     },
+    /// It becomes live anew, with what some modules are now, and all else as it is.
+    Modules {
+        /// Which: `owner/name`, `owner-name` or `name`.
+        names: Vec<String>,
+        /// Make the version and look at it, but do not switch.
+        dry_run: bool,
+    },
+    /// It becomes live anew, with what its branch has now, but for modules: those are as they are.
+    Control {
+        /// Make the version and look at it, but do not switch.
+        dry_run: bool,
+    },
     /// It is taken away, if no source has it any more.
     Remove,
     /// A version that is here becomes live.
@@ -70,7 +82,7 @@ pub struct Deployment {
     pub id: i64,
     /// Of what.
     pub environment: String,
-    /// What was asked for: `deploy`, `rollback`, …
+    /// What was asked for: `deploy`, `modules`, `control`, `rollback`, …
     pub action: String,
     /// Whether only a dry run was.
     pub dry_run: bool,
@@ -137,6 +149,8 @@ pub struct Fault {
 struct Options {
     #[serde(default)]
     dry_run: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    modules: Vec<String>,
     #[serde(default)]
     signature: Option<String>,
     #[serde(default)]
@@ -146,9 +160,21 @@ struct Options {
 // === impl Action ===
 
 impl Action {
+    /// Whether nothing is switched.
+    pub(super) fn is_dry(&self) -> bool {
+        match self {
+            Self::Deploy { dry_run }
+            | Self::Modules { dry_run, .. }
+            | Self::Control { dry_run } => *dry_run,
+            Self::Remove | Self::Rollback { .. } | Self::Promote { .. } | Self::Publish => false,
+        }
+    }
+
     fn name(&self) -> &'static str {
         match self {
             Self::Deploy { .. } => "deploy",
+            Self::Modules { .. } => "modules",
+            Self::Control { .. } => "control",
             Self::Remove => "remove",
             Self::Rollback { .. } => "rollback",
             Self::Promote { .. } => "promote",
@@ -158,8 +184,13 @@ impl Action {
 
     fn options(&self) -> Options {
         match self {
-            Self::Deploy { dry_run } => Options {
+            Self::Deploy { dry_run } | Self::Control { dry_run } => Options {
                 dry_run: *dry_run,
+                ..Options::default()
+            },
+            Self::Modules { names, dry_run } => Options {
+                dry_run: *dry_run,
+                modules: names.clone(),
                 ..Options::default()
             },
             Self::Remove | Self::Publish => Options::default(),
@@ -181,6 +212,13 @@ impl Action {
         let signature = || options.signature.as_ref()?.parse().ok();
         match row.action.as_str() {
             "deploy" => Some(Self::Deploy {
+                dry_run: options.dry_run,
+            }),
+            "modules" => Some(Self::Modules {
+                names: options.modules,
+                dry_run: options.dry_run,
+            }),
+            "control" => Some(Self::Control {
                 dry_run: options.dry_run,
             }),
             "remove" => Some(Self::Remove),

@@ -3,6 +3,7 @@
 use deploy::EnvironmentName;
 
 use super::{CodeManager, SubmitError, blocking};
+use crate::deployer::is_name_of;
 use crate::lock::{Lock, LockedModule};
 use crate::push::Repository;
 
@@ -27,11 +28,11 @@ impl CodeManager {
                 fitting.map(|(name, _)| name.clone()).collect()
             };
             Ok(match (module, repository) {
-                (Some(module), _) => with(&|it| it.is_named(&module)),
+                (Some(module), _) => with(&|it| is_name_of(&it.name, &module)),
                 (None, Some(repository)) => {
                     let from_there = with(&|it| it.remote().is_some_and(|it| repository.is_at(it)));
                     match from_there.is_empty() {
-                        true => with(&|it| it.is_named(repository.module())),
+                        true => with(&|it| is_name_of(&it.name, repository.module())),
                         false => from_there,
                     }
                 }

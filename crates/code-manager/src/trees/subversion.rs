@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::{TakeError, Taking, Trees};
 use crate::archive::{Taken, read_note, write_note};
-use crate::content::{ContentError, ContentHash, Manifest, TreeId};
+use crate::content::{ContentError, Manifest, TreeId};
 use crate::svn::{self, Address};
 use crate::verify::verify;
 
@@ -56,10 +56,8 @@ impl Trees {
         looked.await.map_err(|_| TakeError::Broken)?
     }
 
-    /// Where it is noted which tree a revision is. The name is a hash, since an address may be anything.
+    /// Where it is noted which tree a revision is.
     fn svn_note(&self, address: &Address, revision: u64) -> PathBuf {
-        let of = format!("{}\0{revision}", address.url);
-        let name = ContentHash::of(of.as_bytes()).to_string();
-        self.svn_notes.join(name)
+        self.svn_notes.join(svn::note_name(&address.url, revision))
     }
 }

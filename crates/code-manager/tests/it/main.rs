@@ -12,6 +12,7 @@ mod kills;
 mod lists;
 mod observers;
 mod one_module;
+mod parts;
 mod power;
 mod programs;
 mod readers;

@@ -1,0 +1,41 @@
+//! An environment's own files anew, and its modules as they are: `deploy-modules: false`. Main function:
+//! [`Deployer::build_control`].
+//!
+//! The rule that must hold: the modules are those of the live version's lock, whatever the new Puppetfile says.
+
+use super::modules::is_as_it_was;
+use super::{Built, Deployer};
+use crate::error::DeployError;
+use crate::lock::Lock;
+use crate::resolve::{Fixed, Round};
+use crate::source::Found;
+
+// === impl Deployer ===
+
+impl Deployer {
+    /// Makes the version of what a source has now, with the modules of the live one.
+    pub async fn build_control(&self, found: &Found, round: &Round) -> Result<Built, DeployError> {
+        let environment = &found.environment;
+        let live = self.live_lock(environment);
+        let live = live.ok_or_else(|| DeployError::NotLive(environment.clone()))?;
+        // What the modules are of, the Puppetfile says that they were deployed by.
+        let was = Box::pin(self.found_of(environment, &live)).await?;
+        let old = Fixed::of(&was, &live.control).ok_or(DeployError::Broken)?;
+        let (file, notes) = Box::pin(self.file(&was, &old)).await?;
+        let mut modules = live.modules.iter();
+        if let Some(renamed) = modules.find(|module| !is_as_it_was(module, &file)) {
+            return Err(DeployError::Renamed {
+                module: renamed.name.clone(),
+                environment: environment.clone(),
+            });
+        }
+        let fixed = Box::pin(round.fixed(found)).await?;
+        let lock = Lock {
+            environment: environment.to_string(),
+            control: fixed.control(found),
+            modules: live.modules,
+            generated_types: self.shared.settings.generate_types.is_some(),
+        };
+        Box::pin(self.build_of(&fixed, lock, &file, notes)).await
+    }
+}

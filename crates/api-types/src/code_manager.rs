@@ -36,7 +36,11 @@ pub struct CodeDeploysCommand {
     pub deploy_modules: Option<bool>,
     /// Only these modules are looked up, and all else stays what it is: `owner/name`, `owner-name` or `name`. With
     /// `deploy-all`: in the environments that have them.
-    #[serde(default, deserialize_with = "strict::null_is_default")]
+    #[serde(
+        default,
+        deserialize_with = "strict::null_is_default",
+        skip_serializing_if = "Vec::is_empty"
+    )]
     #[schema(value_type = Option<Vec<String>>)]
     pub modules: Vec<String>,
     /// Free text, for the history.

@@ -181,7 +181,8 @@ async fn versions_and_what_is_different_between_them() {
 #[tokio::test]
 async fn switching_without_a_repository() {
     let gone = json!({"versions": [{"environment": "production", "version": OLD}], "objects": 3,
-        "bytes": 1_500_000, "left_bytes": 46_000_000});
+        "bytes": 1_500_000, "left_bytes": 46_000_000, "notes": 5, "repositories": 2,
+        "repositories_bytes": 21_000_000});
     let pinned = json!({"environment": "production", "version": NEW});
     let unpinned = json!({"environment": "production", "version": null});
     let fake = Fake::start(vec![

@@ -84,10 +84,13 @@ pub(crate) async fn webhook_module(
         let of: Vec<EnvironmentName> = pushes
             .flat_map(|push| manager.environments_of(&push.branch, None))
             .collect();
-        wanted.retain(|name| of.contains(name));
+        wanted.retain(|(name, _)| of.contains(name));
     }
-    let deploy = |name| (name, Action::Deploy { dry_run: false });
-    let wanted = wanted.into_iter().map(deploy).collect();
+    let renew = |(environment, names)| {
+        let dry_run = false;
+        (environment, Action::Modules { names, dry_run })
+    };
+    let wanted = wanted.into_iter().map(renew).collect();
     begin(&api, &routes::CODE_WEBHOOK_MODULE, &message, wanted).await
 }
 

@@ -389,6 +389,10 @@ postrun: ['/bin/true', ':x', '$modifiedenvs']
             ),
             ("sauces: {}", "no setting sauces"),
             ("postrun: rm -rf x", "line 1: postrun is a list of texts"),
+            (
+                "sources:\n  a: {remote: u, basedir: /x, strip_component: '/^env_/'}",
+                "line 2: strip_component as a regular expression",
+            ),
             ("postrun: []", "postrun is a list of texts"),
             ("postrun: [a, [b]]", "postrun is a list of texts"),
             ("pool_size: 0", "line 1: pool_size is a number"),

@@ -110,7 +110,7 @@ fn set(source: &mut Source, key: &str, value: &Node) -> Result<(), R10kError> {
     match key {
         "remote" => source.remote = text_of(value)?,
         "prefix" => source.prefix = prefix(&source.name, value)?,
-        "strip_component" => source.strip_component = Some(text_of(value)?),
+        "strip_component" => source.strip_component = Some(begin(value)?),
         "ignore_branch_prefixes" => source.ignore_branch_prefixes = texts(value)?,
         "puppetfile_name" => source.puppetfile = file_name(value)?,
         "invalid_branches" => source.invalid_branches = invalid_branches(value)?,
@@ -127,6 +127,18 @@ pub(super) fn prefix(name: &str, node: &Node) -> Result<Option<String>, R10kErro
         Value::Bool(true) => Ok(Some(name.to_owned())),
         Value::Bool(false) | Value::Null => Ok(None),
         _ => text_of(node).map(Some),
+    }
+}
+
+/// What names begin with. Between slashes it would be a regular expression to r10k.
+fn begin(node: &Node) -> Result<String, R10kError> {
+    let begin = text_of(node)?;
+    match begin.len() > 1 && begin.starts_with('/') && begin.ends_with('/') {
+        true => Err(wrong(
+            node.line,
+            "strip_component as a regular expression is not supported; write what the names begin with",
+        )),
+        false => Ok(begin),
     }
 }
 

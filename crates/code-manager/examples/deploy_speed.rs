@@ -12,8 +12,9 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant, SystemTime};
 
+use code_manager::gc::{Keep, Kept};
 use code_manager::{Deployer, EnvironmentName, R10k, Signature};
 use serde_json::{Value, json};
 
@@ -23,6 +24,8 @@ const MODULES: usize = 20;
 const REPEATS: usize = 9;
 const CHANGES: usize = 3;
 const SWITCHES: usize = 1_001;
+/// Collections that are cut off.
+const CUTS: u64 = 20;
 
 /// A call of a tool with its settings.
 type Call<'c> = dyn Fn(&Path) -> Command + 'c;
@@ -54,6 +57,7 @@ fn main() {
         "environments": ENVIRONMENTS, "modules": MODULES, "files_of_one": files,
         "tutti": tool(root.path(), "tutti", &ours),
         "switch_us": switch(root.path()),
+        "room": room(root.path()),
     });
     let others: [(&str, &Call<'_>); 2] = [("r10k", &r10k), ("g10k", &g10k)];
     for (name, call) in others {
@@ -175,6 +179,56 @@ fn switch(root: &Path) -> Value {
     times.sort_unstable();
     let at = |part: usize| u64::try_from(times[times.len() * part / 100]).unwrap();
     json!({"median": at(50), "p99": at(99)})
+}
+
+/// Seconds that it takes to find that nothing can go, and to remove all versions but the live ones; and how long
+/// whoever waits does so until a collection that is under way has given way.
+fn room(root: &Path) -> Value {
+    let config = root.join("tutti.yaml");
+    let read = R10k::parse(&std::fs::read_to_string(&config).unwrap()).unwrap();
+    let settings = read.settings(config.with_extension("d"));
+    let deployer = Deployer::open(settings, read.git.clone()).unwrap();
+    let versions = deployer.versions();
+    let kept = |keeps: usize| Kept {
+        keep: Keep {
+            versions: Some(keeps),
+            age: Duration::ZERO,
+        },
+        ..Kept::default()
+    };
+    let timed = |kept: &Kept| {
+        let began = Instant::now();
+        let collected = deployer.collect(kept, true).unwrap();
+        (began.elapsed().as_secs_f64(), collected)
+    };
+    let (nothing_s, nothing) = timed(&kept(usize::MAX));
+    for (environment, signature) in versions.all().unwrap() {
+        let path = versions.path(&environment, &signature);
+        let then = SystemTime::now() - Duration::from_secs(60 * 60);
+        std::fs::File::open(path)
+            .unwrap()
+            .set_modified(then)
+            .unwrap();
+    }
+    // Each is cut off a little later than the one before.
+    let waits = (0..CUTS).map(|number| {
+        let kept = kept(0);
+        let cut = kept.cut.clone();
+        std::thread::scope(|scope| {
+            let collecting = scope.spawn(|| deployer.collect(&kept, true).unwrap());
+            std::thread::sleep(Duration::from_millis(number));
+            cut.cancel();
+            let began = Instant::now();
+            drop(collecting.join().unwrap());
+            began.elapsed().as_secs_f64()
+        })
+    });
+    let longest = waits.fold(0.0, f64::max);
+    let (removed_s, _) = timed(&kept(0));
+    json!({
+        "nothing_s": nothing_s, "kept_mb": nothing.left_bytes / 1_000_000,
+        "longest_wait_s": longest, "removed_s": removed_s,
+    })
 }
 
 fn median(mut times: Vec<(f64, f64)>) -> (f64, f64) {

@@ -185,7 +185,7 @@ impl Pause for Closed {}
 
 #[async_trait]
 impl After for Puppetserver {
-    async fn switching(&self, _environment: &EnvironmentName) -> Paused {
+    async fn switching(&self) -> Paused {
         let Some(gate) = &self.gate else {
             return Paused::default();
         };

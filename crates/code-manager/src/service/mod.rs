@@ -81,9 +81,9 @@ pub struct Paused {
 /// Who on this machine has to know that another version is live: a puppetserver's cache.
 #[async_trait]
 pub trait After: fmt::Debug + Send + Sync {
-    /// Another version of an environment is about to be live, or none. What pauses does so until everybody is told
+    /// Other versions of environments are about to be live, or none. What pauses does so until everybody is told
     /// [`switched`](Self::switched), or nothing was switched.
-    async fn switching(&self, _environment: &EnvironmentName) -> Paused {
+    async fn switching(&self) -> Paused {
         Paused::default()
     }
 

@@ -131,7 +131,6 @@ async fn deploy(
     let round = round.as_ref().map_err(Arc::clone)?;
     let found = find(tools, round, &work.environment).await?;
     let found = found.ok_or_else(|| PerformError::NoBranch(work.environment.clone()))?;
-    performed.outcome.control_commit = found.commit().map(|it| it.as_str().to_owned());
     let build = tools.deployer.build(&found, round);
     let built = Box::pin(building(tools, work, &found, build, performed)).await?;
     finish(tools, work, built, performed).await
@@ -168,6 +167,7 @@ async fn building(
     performed: &mut Performed,
 ) -> Result<Built, PerformError> {
     let made_of = made_of(found);
+    performed.outcome.control_commit = made_of.as_ref().map(|it| it.commit.clone());
     performed.made_of.clone_from(&made_of);
     let begun = async {
         if let (Some(made_of), false) = (&made_of, work.action.is_dry()) {
@@ -262,7 +262,7 @@ async fn switch_here(
     let _hold = held(tools, work, signature).await?;
     // Only now: it may have been pinned while the plans went on.
     unpinned(tools, &work.environment).await?;
-    pause(tools, work, performed).await;
+    pause(tools, performed).await;
     Ok(tools.deployer.switch(&work.environment, signature).await?)
 }
 
@@ -336,7 +336,7 @@ async fn remove(
         None => None,
     };
     unpinned(tools, &work.environment).await?;
-    pause(tools, work, performed).await;
+    pause(tools, performed).await;
     if tools.deployer.remove(&work.environment).await? {
         announce(tools, work, None, performed).await;
     }
@@ -344,9 +344,9 @@ async fn remove(
 }
 
 /// Holds back what must not meet the switch.
-async fn pause(tools: &Tools, work: &Work, performed: &mut Performed) {
+async fn pause(tools: &Tools, performed: &mut Performed) {
     for after in &tools.others.after {
-        let paused = after.switching(&work.environment).await;
+        let paused = after.switching().await;
         performed.pauses.extend(paused.pause);
         performed.outcome.notes.extend(paused.note);
     }

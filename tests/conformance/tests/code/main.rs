@@ -13,8 +13,25 @@ use testkit::peers::PuppetAgent;
 use crate::catalogs::{Asker, Tally};
 use crate::world::{NODE, World};
 
-/// Catalogs of the race; each overlaps a switch with a chance of one to three.
-const CATALOGS: u32 = 100;
+/// How many catalogs are asked for beside deployments.
+struct Race {
+    first_release: u32,
+    /// Each overlaps a switch with a chance of one to three.
+    catalogs: u32,
+    /// And what must have become live meanwhile, at least.
+    releases: usize,
+}
+
+const BESIDE_SERVER: Race = Race {
+    first_release: 5,
+    catalogs: 100,
+    releases: 5,
+};
+const BESIDE_FOLLOWER: Race = Race {
+    first_release: 3001,
+    catalogs: 40,
+    releases: 2,
+};
 /// Some deployments begin and end within one compile, some do not.
 const BETWEEN_DEPLOYMENTS: Duration = Duration::from_millis(300);
 
@@ -26,10 +43,12 @@ async fn a_puppetserver_compiles_versions() {
     world.puppetserver.resume().await.unwrap();
     a_certificate_that_may_not_flush(&mut world).await;
     versions_have_their_content(&world).await;
-    Box::pin(catalogs_are_of_one_version(&world)).await;
+    Box::pin(catalogs_are_of_one_version(&world, &BESIDE_SERVER)).await;
     an_agent_applies_the_version_of_its_catalog(&world).await;
     what_generate_types_made_is_found(&mut world).await;
     an_environment_disappears(&world).await;
+    world.follow().await;
+    Box::pin(catalogs_are_of_one_version(&world, &BESIDE_FOLLOWER)).await;
     world.stop().await;
 }
 
@@ -80,22 +99,22 @@ async fn versions_have_their_content(world: &World) {
 }
 
 /// Deployments that change all there is, one after the other, and catalogs all the time.
-async fn catalogs_are_of_one_version(world: &World) {
+async fn catalogs_are_of_one_version(world: &World, race: &Race) {
     let (over, asked) = (AtomicBool::new(false), AtomicU32::new(0));
     let deploying = async {
-        let mut release = 5;
+        let mut release = race.first_release;
         while !over.load(Ordering::Relaxed) {
             let notes = world.deploy(release).await["notes"].clone();
             assert!(notes.as_array().is_none_or(Vec::is_empty), "{notes:#}");
             release += 1;
             tokio::time::sleep(BETWEEN_DEPLOYMENTS).await;
         }
-        release - 5
+        release - race.first_release
     };
     let asking = async {
         let one = || async {
             let (asker, mut tally) = (Asker::new(world), Tally::default());
-            while asked.fetch_add(1, Ordering::Relaxed) < CATALOGS {
+            while asked.fetch_add(1, Ordering::Relaxed) < race.catalogs {
                 tally.add(asker.catalog().await, world, &asker).await;
             }
             tally
@@ -110,7 +129,8 @@ async fn catalogs_are_of_one_version(world: &World) {
     let seconds = began.elapsed().as_secs();
     let releases = tally.releases();
     eprintln!(
-        "{deployed} deployments in {seconds} s beside {CATALOGS} catalogs, of {releases} releases"
+        "{deployed} deployments in {seconds} s beside {} catalogs, of {releases} releases",
+        race.catalogs
     );
     assert_eq!(
         tally.wrong(),
@@ -118,8 +138,8 @@ async fn catalogs_are_of_one_version(world: &World) {
         "{tally:#?}\n{}",
         world.puppetserver.log_text()
     );
-    assert!(releases > 5, "{tally:#?}");
-    assert!(deployed > 10, "{deployed}");
+    assert!(releases > race.releases, "{tally:#?}");
+    assert!(deployed as usize > 2 * race.releases, "{deployed}");
 }
 
 /// `puppet agent -t`: the next version is live before it has fetched the file of its catalog.

@@ -13,12 +13,13 @@ use testkit::client::Client;
 use testkit::installation::{Installation, Programs};
 use testkit::peers::puppetserver::Versioned;
 use testkit::peers::{Puppetserver, PuppetserverOptions};
-use testkit::service::Service;
+use testkit::service::{Service, ServiceSpec};
 
 pub(crate) const NODE: &str = "node1.test";
 
-/// The certificate of the server, which the puppetserver's `auth.conf` names.
+/// The certificates of the server and of a follower, which the puppetserver's `auth.conf` names.
 const SERVER: &str = "localhost";
+const COMPILER: &str = "compiler.follow.test";
 const LOOK: Duration = Duration::from_millis(50);
 
 /// The class is loaded, its data looked up and its file's checksum taken only after a while, in which another
@@ -52,6 +53,7 @@ pub(crate) struct World {
     pub(crate) installation: Installation,
     pub(crate) puppetserver: Puppetserver,
     server: Option<Service>,
+    follower: Option<Service>,
     client: Client,
     control: PathBuf,
 }
@@ -72,7 +74,7 @@ impl World {
         let versioned = Versioned {
             code_id: command(&installation, "code-id", "id --wait"),
             code_content: command(&installation, "code-content", "content"),
-            certname: SERVER.to_owned(),
+            certnames: [SERVER, COMPILER].map(str::to_owned).to_vec(),
         };
         let options = PuppetserverOptions {
             versioned: Some(versioned),
@@ -99,6 +101,7 @@ impl World {
             installation,
             puppetserver,
             server: Some(server),
+            follower: None,
             client,
             control,
         }
@@ -139,6 +142,35 @@ impl World {
         }
         fs::write(config, lines.join("\n") + "\n").unwrap();
         self.server = Some(self.installation.server().start().await.unwrap());
+    }
+
+    /// From now on, the server deploys elsewhere, and the puppetserver reads what a follower of it has.
+    pub(crate) async fn follow(&mut self) {
+        self.server.take().unwrap().stop().await.unwrap();
+        let root = self.installation.root().to_owned();
+        let elsewhere = root.join("elsewhere");
+        let basedir = elsewhere.join("environments");
+        let sources = json!({"main": {"remote": self.control, "basedir": basedir}});
+        write_r10k(&self.installation, &json!({"sources": sources}));
+        let config = root.join("tutti.toml");
+        let text = fs::read_to_string(&config).unwrap();
+        let (text, puppetserver) = text.split_once("\n[puppetserver]\n").unwrap();
+        let ours = ["codedir", "directory"];
+        let is_ours = |line: &&str| {
+            ours.iter()
+                .any(|key| line.starts_with(&format!("{key} = ")))
+        };
+        let kept: Vec<&str> = text.lines().filter(|line| !is_ours(line)).collect();
+        let code = format!(
+            "[code]\ncodedir = {elsewhere:?}\ndirectory = {:?}\nfollowers = [\"*.follow.test\"]\n\
+             followers_timeout_s = 60\n",
+            elsewhere.join("versions"),
+        );
+        let text = kept.join("\n").replacen("[code]\n", &code, 1) + "\n";
+        fs::write(&config, text).unwrap();
+        self.server = Some(self.installation.server().start().await.unwrap());
+        self.client = Client::login(&self.installation).await.unwrap();
+        self.follower = Some(follower(&self.installation, puppetserver).await);
     }
 
     pub(crate) fn live_directory(&self) -> PathBuf {
@@ -201,8 +233,31 @@ impl World {
 
     pub(crate) async fn stop(mut self) {
         self.puppetserver.stop().await.unwrap();
+        self.follower.take().unwrap().stop().await.unwrap();
         self.server.take().unwrap().stop().await.unwrap();
     }
+}
+
+/// Follows the server, and tells the puppetserver.
+async fn follower(installation: &Installation, puppetserver: &str) -> Service {
+    let (cert, key) = installation.certificate(COMPILER).unwrap();
+    let (ca, root) = (installation.ca_dir(), installation.root());
+    let text = format!(
+        "certname = {COMPILER:?}\n\n[tls]\ncert = {cert:?}\nkey = {key:?}\nca = {:?}\ncrl = {:?}\n\n[code]\n\
+         codedir = {:?}\ndirectory = {:?}\n\n[follow]\nserver = \"https://localhost:{}\"\n\n\
+         [puppetserver]\n{puppetserver}",
+        ca.join("ca_crt.pem"),
+        ca.join("ca_crl.pem"),
+        installation.code_dir(),
+        root.join("versions"),
+        installation.api_port(),
+    );
+    let config = root.join("follow.toml");
+    fs::write(&config, text).unwrap();
+    let arguments = ["follow".into(), "--config".into(), config.into_os_string()];
+    let log = root.join("follow.log");
+    let spec = ServiceSpec::new(COMPILER, installation.tutti(), arguments, &log);
+    spec.start().await.unwrap()
 }
 
 /// What a puppetserver runs, as `tutti code puppetserver-setup` prints it.
@@ -221,12 +276,15 @@ fn command(installation: &Installation, name: &str, verb: &str) -> PathBuf {
 }
 
 fn r10k(installation: &Installation, control: &Path, generate_types: bool) {
+    let basedir = installation.code_dir().join("environments");
     let settings = json!({
-        "sources": {"main": {
-            "remote": control, "basedir": installation.code_dir().join("environments"),
-        }},
+        "sources": {"main": {"remote": control, "basedir": basedir}},
         "deploy": {"generate_types": generate_types, "puppet_path": "/usr/bin/puppet"},
     });
+    write_r10k(installation, &settings);
+}
+
+fn write_r10k(installation: &Installation, settings: &Value) {
     fs::write(installation.root().join("r10k.yaml"), settings.to_string()).unwrap();
 }
 

@@ -34,7 +34,7 @@ pub struct Versioned {
     /// Is asked for files.
     pub code_content: PathBuf,
     /// Who may tell it to forget environments.
-    pub certname: String,
+    pub certnames: Vec<String>,
 }
 
 /// So that one compile goes on while another begins.
@@ -131,8 +131,8 @@ impl Puppetserver {
         if let Some(versioned) = &options.versioned {
             let rule = format!(
                 "rules: [\n{{ match-request: {{ path: \"/puppet-admin-api/v1/environment-cache\", type: \
-                 path, method: delete }}, allow: [{:?}], sort-order: 500, name: \"flush\" }},",
-                versioned.certname
+                 path, method: delete }}, allow: {:?}, sort-order: 500, name: \"flush\" }},",
+                versioned.certnames
             );
             rules = rules.replacen("rules: [", &rule, 1);
         }

@@ -31,7 +31,7 @@ use crate::defaults::{
 };
 use crate::gc::{self, collect};
 use crate::hold::Hold;
-use crate::service::{After, now_ms, said};
+use crate::service::{After, Pause, now_ms, said};
 use crate::version::{Signature, Versions};
 
 /// What a follower is told before it starts.
@@ -122,8 +122,14 @@ impl Follower {
 
     /// Does what is to be done now.
     async fn act(&mut self, waits: &mut Waits) {
+        let steps = self.core.steps();
+        let switches = |step: &Step| !matches!(step, Step::Stage(..));
+        let pauses = match steps.iter().any(switches) {
+            true => self.pause().await,
+            false => Vec::new(),
+        };
         let mut switched = Vec::new();
-        for step in self.core.steps() {
+        for step in steps {
             match step {
                 Step::Stage(environment, signature) => {
                     self.begin(waits, environment, signature);
@@ -148,16 +154,35 @@ impl Follower {
         if switched.is_empty() {
             return;
         }
+        self.tell(&switched).await;
+        drop(pauses);
+        self.keep();
+        if !self.core.is_busy() {
+            self.collect().await;
+        }
+    }
+
+    /// Holds back what must not meet a switch, once for all environments that are to be switched.
+    async fn pause(&self) -> Vec<Box<dyn Pause>> {
+        let paused = join_all(self.settings.after.iter().map(|it| it.switching())).await;
+        let mut pauses = Vec::new();
+        for paused in paused {
+            if let Some(note) = paused.note {
+                tracing::warn!(note, "switching all the same");
+            }
+            pauses.extend(paused.pause);
+        }
+        pauses
+    }
+
+    /// Tells who compiles that other versions are live, or none.
+    async fn tell(&self, environments: &[EnvironmentName]) {
         let after = &self.settings.after;
-        let told = switched
+        let told = environments
             .iter()
             .flat_map(|of| after.iter().map(|it| it.switched(of)));
         for why in join_all(told).await.into_iter().filter_map(Result::err) {
             tracing::warn!(why, "not told");
-        }
-        self.keep();
-        if !self.core.is_busy() {
-            self.collect().await;
         }
     }
 
@@ -301,19 +326,15 @@ impl Follower {
             let live: Vec<_> = self.core.live().cloned().collect();
             let versions = self.versions.clone();
             let of = live.clone();
+            let pauses = self.pause().await;
             let removed =
                 blocking(move || of.iter().try_for_each(|of| versions.remove(of).map(drop)));
             if let Err(why) = removed.await {
                 tracing::error!(why, "cannot take environments away");
             }
             self.core.found(&[]);
-            let after = &self.settings.after;
-            let told = live
-                .iter()
-                .flat_map(|of| after.iter().map(|it| it.switched(of)));
-            for why in join_all(told).await.into_iter().filter_map(Result::err) {
-                tracing::warn!(why, "not told");
-            }
+            self.tell(&live).await;
+            drop(pauses);
         }
         self.keep();
     }

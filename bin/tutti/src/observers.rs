@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ::code_manager::post_hook::PostHook;
+use ::code_manager::postrun::Postrun;
 use ::code_manager::push::{Host, TYPES};
 use ::code_manager::service::Observer;
 use ::code_manager::statuses::{StatusSettings, Statuses};
@@ -64,6 +65,9 @@ pub(crate) fn observers(config: &Config, settings: &Settings) -> Result<Vec<Arc<
             .then(|| config.client_files(None, None, None));
         let hook = PostHook::new(&hook.url, tls).context("code.post_environment_hooks")?;
         observers.push(Arc::new(hook));
+    }
+    if let Some(postrun) = Postrun::new(&settings.postrun) {
+        observers.push(Arc::new(postrun));
     }
     let statuses = statuses(&config.code.commit_statuses)?;
     if !statuses.is_empty() {

@@ -4,12 +4,20 @@
 
 use std::process::Stdio;
 
+use async_trait::async_trait;
 use deploy::EnvironmentName;
 use tokio::process::Command;
 
 use crate::defaults::{POSTRUN_BYTES, POSTRUN_TIMEOUT};
 use crate::git::one_line;
 use crate::program::{self, RunError};
+use crate::service::{Observer, Over};
+
+/// What a server runs after each deployment that made something else live.
+#[derive(Clone, Debug)]
+pub struct Postrun {
+    command: Vec<String>,
+}
 
 /// It did not do what it should.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +53,34 @@ pub async fn run(command: &[String], environments: &[EnvironmentName]) -> Result
     match ran.status.success() {
         true => Ok(()),
         false => Err(failed(format!("{}: {}", ran.status, one_line(&ran.stderr)))),
+    }
+}
+
+// === impl Postrun ===
+
+impl Postrun {
+    /// `None`: there is nothing to run.
+    pub fn new(command: &[String]) -> Option<Self> {
+        let command = command.to_vec();
+        (!command.is_empty()).then_some(Self { command })
+    }
+}
+
+#[async_trait]
+impl Observer for Postrun {
+    async fn over(&self, over: &Over) -> Vec<String> {
+        let deployment = over.deploy.deployment.as_ref();
+        let is_other = deployment.is_some_and(|it| it.version != it.version_before);
+        let environment = over.deploy.environment.parse();
+        let (Ok(environment), true) = (environment, is_other && !over.is_dry && over.is_done())
+        else {
+            return Vec::new();
+        };
+        let ran = run(&self.command, &[environment]).await;
+        ran.err()
+            .map(|error| error.to_string())
+            .into_iter()
+            .collect()
     }
 }
 

@@ -9,6 +9,8 @@ use api_types::CodeDeploy;
 use async_trait::async_trait;
 use deploy::EnvironmentName;
 
+use super::State;
+
 /// A forge, or a program that wants to know.
 #[async_trait]
 pub trait Observer: fmt::Debug + Send + Sync {
@@ -39,4 +41,11 @@ pub struct Over {
     pub made_of: Option<MadeOf>,
     /// Whether only a dry run was asked for.
     pub is_dry: bool,
+}
+
+impl Over {
+    /// Whether what was asked for is live, here at least.
+    pub fn is_done(&self) -> bool {
+        self.deploy.status != State::Failed.to_string()
+    }
 }

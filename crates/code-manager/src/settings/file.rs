@@ -132,9 +132,6 @@ impl R10kFile {
         for key in &r10k.ignored {
             tracing::warn!(path = %path.display(), key, "this key is not used");
         }
-        if !r10k.postrun.is_empty() {
-            tracing::warn!(path = %path.display(), key = "postrun", "a server does not run it");
-        }
         let own = &self.own;
         let read = r10k.settings(&own.directory);
         if !is_same(&read.environments, &own.environments) {

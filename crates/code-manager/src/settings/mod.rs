@@ -41,6 +41,9 @@ pub struct Settings {
     pub staging: Option<PathBuf>,
     /// Programs that are told how deployments ended; they count from the start of the server.
     pub hooks: Vec<HookAddress>,
+    /// A program and its arguments, which runs when a deployment is over; empty: none. It counts from the start of a
+    /// server, too.
+    pub postrun: Vec<String>,
     /// Environments that are worked on at once.
     pub at_once: usize,
     /// For archives, and the Forge if it has no other; `None`: as the environment says.
@@ -86,6 +89,7 @@ impl Settings {
             forge: ForgeSettings::default(),
             staging: None,
             hooks: Vec::new(),
+            postrun: Vec::new(),
             at_once: DEPLOYS_AT_ONCE,
             proxy: None,
             keep: Keep::default(),

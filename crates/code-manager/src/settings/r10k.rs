@@ -23,8 +23,6 @@ pub struct R10k {
     pub(super) settings: Settings,
     /// How git is run.
     pub git: Git,
-    /// A program and its arguments that run when a deployment is over; empty: none.
-    pub postrun: Vec<String>,
     /// Keys that nothing is done with.
     pub ignored: Vec<String>,
 }
@@ -75,7 +73,6 @@ impl R10k {
         Self {
             settings: Settings::new("", ""),
             git: Git::default(),
-            postrun: Vec::new(),
             ignored: Vec::new(),
         }
     }
@@ -91,7 +88,7 @@ impl R10k {
                 "forge" => r10k.forge(value)?,
                 "pool_size" => r10k.settings.at_once = pool_size(value)?,
                 key if NO_MATTER.contains(&key) => {}
-                "postrun" => r10k.postrun = postrun(value)?,
+                "postrun" => r10k.settings.postrun = postrun(value)?,
                 _ => return Err(wrong(value.line, format!("r10k has no setting {key}"))),
             }
         }
@@ -356,7 +353,7 @@ postrun: ['/bin/true', ':x', '$modifiedenvs']
         assert_eq!(types.puppet, PathBuf::from("/usr/bin/puppet"));
         assert_eq!(types.conf, GenerateTypes::default().conf);
         assert_eq!(settings.at_once, 3);
-        assert_eq!(read.postrun, ["/bin/true", ":x", "$modifiedenvs"]);
+        assert_eq!(settings.postrun, ["/bin/true", ":x", "$modifiedenvs"]);
         assert!(read.ignored.is_empty());
     }
 

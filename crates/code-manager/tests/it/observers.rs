@@ -8,6 +8,7 @@ use axum::body::Bytes;
 use axum::extract::State as Shared;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use code_manager::post_hook::PostHook;
+use code_manager::postrun::Postrun;
 use code_manager::push::Host;
 use code_manager::service::{Action, Deployment, Observer, Others, State};
 use code_manager::statuses::{StatusSettings, Statuses};
@@ -205,4 +206,29 @@ async fn a_forge_that_refuses_is_in_the_record_and_told_the_next_time() {
     let done = service.act("production", DEPLOY).await;
     assert_eq!(notes(&done), [""; 0]);
     assert_eq!(outside.words(), ["pending", "success"]);
+}
+
+#[tokio::test]
+async fn postrun_runs_after_what_changed_something() {
+    let directory = tempfile::tempdir().unwrap();
+    let told = directory.path().join("told");
+    let script = format!("echo $0 >> {0}; [ $(wc -l < {0}) = 1 ]", told.display());
+    let command = ["sh", "-c", &script, "$modifiedenvs"].map(str::to_owned);
+    let service = service(Postrun::new(&command).unwrap()).await;
+    service
+        .act("production", Action::Deploy { dry_run: true })
+        .await;
+    service.act("nowhere", DEPLOY).await;
+    assert!(!told.exists(), "nothing is live");
+    let done = service.act("production", DEPLOY).await;
+    assert_eq!(notes(&done), [""; 0]);
+    service.act("production", DEPLOY).await;
+    let said = || std::fs::read_to_string(&told).unwrap();
+    assert_eq!(said(), "production\n", "nothing changed");
+    service.commit("2");
+    let done = service.act("production", DEPLOY).await;
+    assert_eq!(said(), "production\nproduction\n");
+    assert_eq!(done.state, State::Synced);
+    let [note] = notes(&done) else { panic!() };
+    assert!(note.contains("postrun (sh): exit status: 1"), "{note}");
 }

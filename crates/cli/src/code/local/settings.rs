@@ -41,9 +41,10 @@ impl Place {
             anstream::eprintln!("{}: {key} is not used", self.r10k_config.display());
         }
         let settings = r10k.settings(&self.directory);
+        let postrun = settings.postrun.clone();
         let deployer = Deployer::open_telling(settings, r10k.git.clone(), waiting);
         let deployer = deployer.map_err(|error| Failure::Usage(chain(&error)))?;
-        Ok((deployer, r10k.postrun))
+        Ok((deployer, postrun))
     }
 
     /// The versions that are there, also while another process deploys.

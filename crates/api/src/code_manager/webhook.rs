@@ -102,8 +102,31 @@ async fn environments(
 ) -> Result<Json<CodeWebhookReply>, Failure> {
     let query = CodeWebhookQuery::read(given)?;
     let message = Message::take(api, query.kind.as_deref(), request).await?;
-    let wanted = wanted(service(api)?, &message.pushes, query.prefix.as_deref());
+    let mut wanted = wanted(service(api)?, &message.pushes, query.prefix.as_deref());
+    if query.prefix.is_none() {
+        add_listed(service(api)?, &message, &mut wanted).await?;
+    }
     begin(api, route, &message, wanted).await
+}
+
+/// Environments of lists have other names than the branches that they are made of.
+async fn add_listed(
+    service: &CodeService,
+    message: &Message,
+    wanted: &mut Vec<(EnvironmentName, Action)>,
+) -> Result<(), Failure> {
+    let Some(repository) = message.host.repository(&message.body) else {
+        return Ok(());
+    };
+    let there = message.pushes.iter().filter(|push| !push.is_gone);
+    let branches = there.map(|push| push.branch.clone()).collect();
+    let listed = service.manager.environments_at(repository, branches).await;
+    for environment in listed.map_err(refusal)? {
+        if !wanted.iter().any(|(known, _)| *known == environment) {
+            wanted.push((environment, Action::Deploy { dry_run: false }));
+        }
+    }
+    Ok(())
 }
 
 // === impl Message ===

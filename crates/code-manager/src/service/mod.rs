@@ -12,10 +12,10 @@ mod observer;
 mod perform;
 mod queue;
 mod record;
+mod repositories;
 mod room;
 mod shown;
 mod wanted;
-mod with_module;
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;

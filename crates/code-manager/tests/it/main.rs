@@ -16,6 +16,7 @@ mod parts;
 mod power;
 mod programs;
 mod readers;
+mod repositories;
 mod room;
 mod service;
 mod settings;

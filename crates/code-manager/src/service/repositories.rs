@@ -1,11 +1,13 @@
-//! Which environments have a module: for the webhooks of modules' repositories.
+//! Which live environments come from a repository, or have a module that does: for webhooks.
 
 use deploy::EnvironmentName;
 
 use super::{CodeManager, SubmitError, blocking};
+use crate::content::ContentError;
 use crate::deployer::is_name_of;
-use crate::lock::{Lock, LockedModule};
+use crate::lock::{ControlKind, Lock, LockedModule};
 use crate::push::Repository;
+use crate::version::Versions;
 
 /// An environment, and the modules of it that are meant.
 type With = (EnvironmentName, Vec<String>);
@@ -20,10 +22,7 @@ impl CodeManager {
     ) -> Result<Vec<With>, SubmitError> {
         let (versions, module) = (self.versions().clone(), module.map(str::to_owned));
         blocking(move || {
-            let live = versions.environments()?.into_iter();
-            let locks: Vec<(EnvironmentName, Lock)> = live
-                .filter_map(|(name, live)| Some((name.clone(), versions.lock(&name, &live)?)))
-                .collect();
+            let locks = live(&versions)?;
             Ok(match (module, repository) {
                 (Some(module), _) => with(&locks, |it| is_name_of(&it.name, &module)),
                 (None, Some(repository)) => {
@@ -40,6 +39,42 @@ impl CodeManager {
         })
         .await
     }
+
+    /// The live environments whose own files are from these branches of the repository, those of lists among them.
+    /// A promoted version counts for the environment that it was made for, which is not the one that it is live in.
+    pub async fn environments_at(
+        &self,
+        repository: Repository,
+        branches: Vec<String>,
+    ) -> Result<Vec<EnvironmentName>, SubmitError> {
+        let versions = self.versions().clone();
+        blocking(move || {
+            let is_from = |environment: &EnvironmentName, lock: &Lock| {
+                let control = &lock.control;
+                control.kind == ControlKind::Git
+                    && lock.environment == environment.as_str()
+                    && branches.contains(&control.branch)
+                    && repository.is_at(&control.remote)
+            };
+            let mut locks = live(&versions)?;
+            locks.retain(|(environment, lock)| is_from(environment, lock));
+            Ok(locks
+                .into_iter()
+                .map(|(environment, _)| environment)
+                .collect())
+        })
+        .await
+    }
+}
+
+/// What is live, and what it is made of.
+fn live(versions: &Versions) -> Result<Vec<(EnvironmentName, Lock)>, ContentError> {
+    let live = versions.environments()?.into_iter();
+    let locks = live.filter_map(|(name, live)| {
+        let lock = versions.lock(&name, &live)?;
+        Some((name, lock))
+    });
+    Ok(locks.collect())
 }
 
 fn with(locks: &[(EnvironmentName, Lock)], is_meant: impl Fn(&LockedModule) -> bool) -> Vec<With> {

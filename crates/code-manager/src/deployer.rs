@@ -145,10 +145,12 @@ impl Deployer {
             if source.kind == SourceKind::Git {
                 let refs = round.refs(&source.remote).await.map_err(failed)?;
                 let dropped = round.dropped(source, &refs).await.map_err(failed)?;
-                environments.add(source, &refs, &dropped);
+                let added = environments.add(source, &refs, &dropped);
+                added.map_err(|error| failed(error.into()))?;
             } else if let Some(remote) = source.svn() {
                 let branches = Box::pin(round.svn_branches(&remote)).await;
-                environments.add_svn(source, branches.map_err(failed)?);
+                let added = environments.add_svn(source, branches.map_err(failed)?);
+                added.map_err(|error| failed(error.into()))?;
             } else {
                 let listed = Box::pin(defined::read(source)).await;
                 let listed = listed.map_err(|error| failed(error.into()))?;

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use ruby_regex::SearchError;
+
 use crate::archive::ArchiveError;
 use crate::git::{GitError, Wanted};
 use crate::source::{DefinedError, FilterError};
@@ -73,6 +75,9 @@ pub enum ModuleError {
     /// A source's filter.
     #[error(transparent)]
     Filter(#[from] FilterError),
+    /// The names of a source's branches.
+    #[error("strip_component: {0}")]
+    Strip(#[from] SearchError),
     /// A source's list.
     #[error(transparent)]
     Defined(#[from] DefinedError),

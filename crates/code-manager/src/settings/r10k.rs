@@ -387,8 +387,8 @@ postrun: ['/bin/true', ':x', '$modifiedenvs']
             ("sauces: {}", "no setting sauces"),
             ("postrun: rm -rf x", "line 1: postrun is a list of texts"),
             (
-                "sources:\n  a: {remote: u, basedir: /x, strip_component: '/^env_/'}",
-                "line 2: strip_component as a regular expression",
+                "sources:\n  a: {remote: u, basedir: /x, strip_component: '/(/'}",
+                "line 2: strip_component: end pattern with unmatched parenthesis",
             ),
             ("postrun: []", "postrun is a list of texts"),
             ("postrun: [a, [b]]", "postrun is a list of texts"),

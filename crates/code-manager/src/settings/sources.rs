@@ -9,7 +9,7 @@ use psych::{Node, Value};
 
 use super::R10kError;
 use super::r10k::{pairs, text_of, texts, wrong};
-use crate::source::{InvalidBranches, Source, SourceKind};
+use crate::source::{InvalidBranches, Source, SourceKind, Strip};
 use crate::svn::Login;
 
 /// Where r10k looks for lists.
@@ -110,7 +110,7 @@ fn set(source: &mut Source, key: &str, value: &Node) -> Result<(), R10kError> {
     match key {
         "remote" => source.remote = text_of(value)?,
         "prefix" => source.prefix = prefix(&source.name, value)?,
-        "strip_component" => source.strip_component = Some(begin(value)?),
+        "strip_component" => source.strip_component = Some(strip(value)?),
         "ignore_branch_prefixes" => source.ignore_branch_prefixes = texts(value)?,
         "puppetfile_name" => source.puppetfile = file_name(value)?,
         "invalid_branches" => source.invalid_branches = invalid_branches(value)?,
@@ -130,16 +130,9 @@ pub(super) fn prefix(name: &str, node: &Node) -> Result<Option<String>, R10kErro
     }
 }
 
-/// What names begin with. Between slashes it would be a regular expression to r10k.
-fn begin(node: &Node) -> Result<String, R10kError> {
-    let begin = text_of(node)?;
-    match begin.len() > 1 && begin.starts_with('/') && begin.ends_with('/') {
-        true => Err(wrong(
-            node.line,
-            "strip_component as a regular expression is not supported; write what the names begin with",
-        )),
-        false => Ok(begin),
-    }
+fn strip(node: &Node) -> Result<Strip, R10kError> {
+    let strip = Strip::parse(&text_of(node)?);
+    strip.map_err(|error| wrong(node.line, format!("strip_component: {error}")))
 }
 
 fn file_name(node: &Node) -> Result<String, R10kError> {

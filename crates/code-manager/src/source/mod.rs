@@ -6,16 +6,19 @@
 pub(crate) mod defined;
 pub(crate) mod filter;
 mod name;
+mod strip;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use deploy::EnvironmentName;
+use ruby_regex::SearchError;
 
 pub use defined::{Conflicts, DefinedError, Definition};
 pub use filter::FilterError;
 pub use name::{InvalidBranches, NameError};
+pub use strip::Strip;
 
 use crate::git::{Commit, Refs, Wanted};
 use crate::svn::{Address, Login};
@@ -31,8 +34,8 @@ pub struct Source {
     pub remote: String,
     /// What the names of its environments begin with, and an underscore.
     pub prefix: Option<String>,
-    /// What is taken off the begin of a branch's name.
-    pub strip_component: Option<String>,
+    /// What is taken off branches' names.
+    pub strip_component: Option<Strip>,
     /// Branches that begin so are no environments.
     pub ignore_branch_prefixes: Vec<String>,
     /// What becomes of names that no environment can have.
@@ -191,7 +194,13 @@ impl Found {
 
 impl Environments {
     /// Adds what a source has, but for branches that its filter dropped.
-    pub(crate) fn add(&mut self, source: &Arc<Source>, refs: &Refs, dropped: &BTreeSet<String>) {
+    /// If nobody can say what a branch is called, it is not known which environments there are.
+    pub(crate) fn add(
+        &mut self,
+        source: &Arc<Source>,
+        refs: &Refs,
+        dropped: &BTreeSet<String>,
+    ) -> Result<(), SearchError> {
         for (branch, commit) in refs.branches() {
             if source.is_ignored(branch) || dropped.contains(branch) {
                 continue;
@@ -204,13 +213,19 @@ impl Environments {
                     base: Base::Commit(commit.clone()),
                     definition: None,
                 }),
+                Err(NameError::Strip(error)) => return Err(error),
                 Err(error) => self.refused.push(error),
             }
         }
+        Ok(())
     }
 
     /// Adds what a repository of Subversion has.
-    pub(crate) fn add_svn(&mut self, source: &Arc<Source>, branches: Vec<(String, Address)>) {
+    pub(crate) fn add_svn(
+        &mut self,
+        source: &Arc<Source>,
+        branches: Vec<(String, Address)>,
+    ) -> Result<(), SearchError> {
         for (branch, address) in branches {
             if source.is_ignored(&branch) {
                 continue;
@@ -226,9 +241,11 @@ impl Environments {
                     },
                     definition: None,
                 }),
+                Err(NameError::Strip(error)) => return Err(error),
                 Err(error) => self.refused.push(error),
             }
         }
+        Ok(())
     }
 
     /// Adds what a list has. Its names were looked at when it was read.

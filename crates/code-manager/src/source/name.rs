@@ -4,7 +4,10 @@
 //! and the prefix comes before it with an underscore. The rule that must hold: whatever a branch is called,
 //! the name is one part of a path.
 
+use std::borrow::Cow;
+
 use deploy::EnvironmentName;
+use ruby_regex::SearchError;
 
 use super::Source;
 
@@ -36,6 +39,9 @@ pub enum NameError {
         /// What it could be called.
         corrected: String,
     },
+    /// Nobody can say what is left of it.
+    #[error("strip_component: {0}")]
+    Strip(#[from] SearchError),
     /// Another branch has the name.
     #[error(
         "the branch {branch:?} of the source {source_name} would be the environment {environment}, which the \
@@ -57,11 +63,13 @@ pub enum NameError {
 
 /// Of an entry of a list: r10k puts no signs of such a name right, so neither is it done here.
 pub(super) fn listed(source: &Source, entry: &str) -> Option<EnvironmentName> {
-    prefixed(source, stripped(source, entry)).parse().ok()
+    prefixed(source, &stripped(source, entry).ok()?)
+        .parse()
+        .ok()
 }
 
 pub(super) fn environment(source: &Source, branch: &str) -> Result<EnvironmentName, NameError> {
-    let short = stripped(source, branch);
+    let short = stripped(source, branch)?;
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let corrected: String = short
         .chars()
@@ -89,10 +97,11 @@ pub(super) fn environment(source: &Source, branch: &str) -> Result<EnvironmentNa
     name.parse().map_err(|_| invalid())
 }
 
-fn stripped<'n>(source: &Source, name: &'n str) -> &'n str {
-    let part = source.strip_component.as_deref();
-    part.and_then(|part| name.strip_prefix(part))
-        .unwrap_or(name)
+fn stripped<'n>(source: &Source, name: &'n str) -> Result<Cow<'n, str>, SearchError> {
+    match &source.strip_component {
+        Some(strip) => strip.of(name),
+        None => Ok(name.into()),
+    }
 }
 
 fn prefixed(source: &Source, name: &str) -> String {
@@ -105,6 +114,7 @@ fn prefixed(source: &Source, name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::Strip;
 
     fn name(source: &Source, branch: &str) -> Option<String> {
         environment(source, branch)
@@ -125,7 +135,7 @@ mod tests {
         }
         let prefixed = Source {
             prefix: Some("team".to_owned()),
-            strip_component: Some("env/".to_owned()),
+            strip_component: Strip::parse("env/").ok(),
             ..plain.clone()
         };
         assert_eq!(name(&prefixed, "env/prod").as_deref(), Some("team_prod"));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use code_manager::lock::ControlKind;
-use code_manager::source::{Environments, Source, SourceKind};
+use code_manager::source::{Environments, Source, SourceKind, Strip};
 use code_manager::{Settings, defaults};
 
 use crate::world::{World, name};
@@ -447,7 +447,7 @@ async fn names_get_prefixes_and_lose_components() {
             config: root.join("environments.yaml"),
         };
         source.prefix = Some("team".to_owned());
-        source.strip_component = Some("env/".to_owned());
+        source.strip_component = Strip::parse("env/").ok();
         settings.sources = vec![Arc::new(source)];
     });
     write(

@@ -49,6 +49,8 @@ pub enum ControlKind {
     Git,
     /// A directory in Subversion; the commit is the revision's number.
     Svn,
+    /// An archive; the commit is its SHA-256.
+    Tarball,
     /// There is none: the environment has modules only.
     Plain,
 }
@@ -158,6 +160,7 @@ impl Lock {
         let control = match self.control.kind {
             ControlKind::Git => self.control.commit.clone(),
             ControlKind::Svn => format!("svn {} {}", self.control.remote, self.control.commit),
+            ControlKind::Tarball => format!("tarball {}", self.control.commit),
             ControlKind::Plain => "plain".to_owned(),
         };
         let mut text = format!("tutti-version 1\ncontrol {control}\n");

@@ -139,6 +139,13 @@ impl Round {
                     revision: revision.map_err(|error| ResolveError::Control(Arc::new(error)))?,
                 })
             }
+            Base::Tarball { location, sha256 } => {
+                let sha256 = self.checksum(location, sha256.as_deref()).await;
+                Ok(Fixed::Tarball {
+                    location: location.clone(),
+                    sha256: sha256.map_err(|error| ResolveError::Control(Arc::new(error)))?,
+                })
+            }
             Base::Plain => Ok(Fixed::Plain),
         }
     }
@@ -210,23 +217,23 @@ impl Round {
                     revision: self.revision(&address, revision).await?,
                 })
             }
-            Source::Tarball { location, sha256 } => {
-                let question = Question::Archive {
-                    location: location.clone(),
-                };
-                let sha256 = match sha256 {
-                    Some(sha256) => sha256.clone(),
-                    None => {
-                        let ask = async { Ok(self.archives.archive(location).await?) };
-                        Box::pin(self.once(question, ask)).await?
-                    }
-                };
-                Ok(Origin::Tarball {
-                    source: crate::git::shown(location),
-                    sha256,
-                })
-            }
+            Source::Tarball { location, sha256 } => Ok(Origin::Tarball {
+                source: crate::git::shown(location),
+                sha256: self.checksum(location, sha256.as_deref()).await?,
+            }),
         }
+    }
+
+    /// The checksum of an archive: as it is named, or as it was when it came first.
+    async fn checksum(&self, location: &str, named: Option<&str>) -> Result<String, ModuleError> {
+        if let Some(sha256) = named {
+            return Ok(sha256.to_owned());
+        }
+        let question = Question::Archive {
+            location: location.to_owned(),
+        };
+        let ask = async { Ok(self.archives.archive(location).await?) };
+        Box::pin(self.once(question, ask)).await
     }
 
     async fn release(

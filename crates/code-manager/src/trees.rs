@@ -154,6 +154,9 @@ impl Trees {
                     *revision,
                 );
             }
+            Fixed::Tarball { location, sha256 } => {
+                self.take_archive(&mut taking, CONTROL, CONTROL_NAME, location, sha256);
+            }
             Fixed::Plain => {}
         }
         let file = wanted.file;
@@ -212,12 +215,7 @@ impl Trees {
                 });
             }
             (Origin::Tarball { sha256, .. }, Source::Tarball { location, .. }) => {
-                let (archives, sha256) = (self.archives.clone(), sha256.clone());
-                let location = location.clone();
-                let of = format!("archive {sha256}");
-                self.share(taking, directory, name, of, async move {
-                    Ok(archives.archive_tree(&location, &sha256).await?)
-                });
+                self.take_archive(taking, directory, name, location, sha256);
             }
             (Origin::Svn { revision, .. }, source @ Source::Svn { .. }) => {
                 let (address, _) = Address::of(source).map_err(|_| DeployError::Broken)?;
@@ -227,6 +225,31 @@ impl Trees {
             _ => return Err(DeployError::Broken),
         }
         Ok(())
+    }
+
+    fn take_archive(
+        &self,
+        taking: &mut Taking,
+        directory: &str,
+        name: &str,
+        location: &str,
+        sha256: &str,
+    ) {
+        let (archives, sha256) = (self.archives.clone(), sha256.to_owned());
+        let location = location.to_owned();
+        let of = format!("archive {sha256}");
+        self.share(taking, directory, name, of, async move {
+            Ok(archives.archive_tree(&location, &sha256).await?)
+        });
+    }
+
+    /// The tree of an archive, which is brought if it is not here.
+    pub(crate) async fn archive_here(
+        &self,
+        location: &str,
+        sha256: &str,
+    ) -> Result<Manifest, TakeError> {
+        Ok(self.archives.archive_tree(location, sha256).await?.manifest)
     }
 
     fn take_commit(

@@ -135,6 +135,11 @@ impl Deployer {
                 {
                     definition.base.clone()
                 }
+                (Base::Tarball { location, .. }, ControlKind::Tarball)
+                    if shown(location) == control.remote =>
+                {
+                    definition.base.clone()
+                }
                 (Base::Plain, ControlKind::Plain) => Base::Plain,
                 _ => continue,
             };

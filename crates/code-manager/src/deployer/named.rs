@@ -7,12 +7,13 @@ use std::sync::{Arc, PoisonError};
 use puppetfile::Puppetfile;
 
 use super::{Deployer, blocking};
+use crate::content::Manifest;
 use crate::defaults::PUPPETFILES;
 use crate::error::DeployError;
 use crate::git::{Commit, read_file};
 use crate::resolve::{Fixed, ResolveError};
 use crate::source::{Conflicts, Found};
-use crate::trees::CONTROL_NAME;
+use crate::trees::{CONTROL_NAME, TakeError};
 
 impl Deployer {
     /// The modules of an environment, those that a list names among them, and what to tell people of it.
@@ -22,8 +23,10 @@ impl Deployer {
         fixed: &Fixed,
     ) -> Result<(Arc<Puppetfile>, Vec<String>), DeployError> {
         let file = match fixed {
-            Fixed::Git { .. } | Fixed::Svn { .. } => self.puppetfile(found, fixed).await?,
             Fixed::Plain => None,
+            Fixed::Git { .. } | Fixed::Svn { .. } | Fixed::Tarball { .. } => {
+                self.puppetfile(found, fixed).await?
+            }
         };
         let file = file.unwrap_or_default();
         let Some(definition) = &found.definition else {
@@ -79,8 +82,11 @@ impl Deployer {
             Fixed::Git { remote, commit } => self.read_of_git(remote, commit, &name).await?,
             Fixed::Svn { address, revision } => {
                 let tree = Box::pin(self.shared.trees.revision_here(address, *revision)).await;
-                let failed = |error| DeployError::Trees(vec![(CONTROL_NAME.to_owned(), error)]);
-                self.shared.trees.file_of(&tree.map_err(failed)?, &name)?
+                self.read_of_tree(tree, &name)?
+            }
+            Fixed::Tarball { location, sha256 } => {
+                let tree = Box::pin(self.shared.trees.archive_here(location, sha256)).await;
+                self.read_of_tree(tree, &name)?
             }
             Fixed::Plain => None,
         };
@@ -97,6 +103,15 @@ impl Deployer {
             mistakes,
         })?;
         Ok(Some(Arc::new(parsed)))
+    }
+
+    fn read_of_tree(
+        &self,
+        tree: Result<Manifest, TakeError>,
+        name: &str,
+    ) -> Result<Option<Vec<u8>>, DeployError> {
+        let failed = |error| DeployError::Trees(vec![(CONTROL_NAME.to_owned(), error)]);
+        Ok(self.shared.trees.file_of(&tree.map_err(failed)?, name)?)
     }
 
     async fn read_of_git(

@@ -48,9 +48,13 @@ impl Needs {
                 continue;
             };
             let control = &lock.control;
-            if control.kind == ControlKind::Svn {
-                let name = svn::note_name(&control.remote, &control.commit);
-                needs.revisions.insert(name);
+            match control.kind {
+                ControlKind::Svn => {
+                    let name = svn::note_name(&control.remote, &control.commit);
+                    needs.revisions.insert(name);
+                }
+                ControlKind::Tarball => drop(needs.archives.insert(control.commit.clone())),
+                ControlKind::Git | ControlKind::Plain => {}
             }
             needs.commits.insert(lock.control.commit);
             needs.remotes.insert(lock.control.remote);

@@ -16,6 +16,8 @@ pub(crate) enum Fixed {
     },
     /// A revision.
     Svn { address: Address, revision: u64 },
+    /// An archive with this checksum.
+    Tarball { location: String, sha256: String },
     /// It has none.
     Plain,
 }
@@ -28,6 +30,7 @@ impl Fixed {
         match self {
             Self::Git { commit, .. } => commit.to_string(),
             Self::Svn { address, revision } => format!("svn {} {revision}", address.shown()),
+            Self::Tarball { sha256, .. } => format!("tarball {sha256}"),
             Self::Plain => String::new(),
         }
     }
@@ -46,6 +49,10 @@ impl Fixed {
             Base::Svn { address, .. } => Some(Self::Svn {
                 address: address.clone(),
                 revision: control.commit.parse().ok()?,
+            }),
+            Base::Tarball { location, .. } => Some(Self::Tarball {
+                location: location.clone(),
+                sha256: control.commit.clone(),
             }),
             Base::Plain => Some(Self::Plain),
         }
@@ -67,6 +74,12 @@ impl Fixed {
                 remote: address.shown(),
                 branch: found.branch.clone(),
                 commit: revision.to_string(),
+            },
+            Self::Tarball { location, sha256 } => Control {
+                kind: ControlKind::Tarball,
+                remote: crate::git::shown(location),
+                branch: String::new(),
+                commit: sha256.clone(),
             },
             Self::Plain => Control {
                 kind: ControlKind::Plain,

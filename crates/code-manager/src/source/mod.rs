@@ -107,6 +107,13 @@ pub enum Base {
         /// Which revision; `None`: the newest.
         wanted: Option<String>,
     },
+    /// An archive.
+    Tarball {
+        /// Its address.
+        location: String,
+        /// `None`: what it is when it comes first.
+        sha256: Option<String>,
+    },
     /// It has none.
     Plain,
 }
@@ -176,7 +183,7 @@ impl Found {
     pub fn commit(&self) -> Option<&Commit> {
         match &self.base {
             Base::Commit(commit) => Some(commit),
-            Base::Git { .. } | Base::Svn { .. } | Base::Plain => None,
+            Base::Git { .. } | Base::Svn { .. } | Base::Tarball { .. } | Base::Plain => None,
         }
     }
 
@@ -185,7 +192,7 @@ impl Found {
         match &self.base {
             Base::Commit(_) => Some(Wanted::Branch(self.branch.clone())),
             Base::Git { wanted, .. } => Some(wanted.clone()),
-            Base::Svn { .. } | Base::Plain => None,
+            Base::Svn { .. } | Base::Tarball { .. } | Base::Plain => None,
         }
     }
 }

@@ -9,6 +9,7 @@ use code_manager::lock::ControlKind;
 use code_manager::source::{Environments, Source, SourceKind, Strip};
 use code_manager::{Settings, defaults};
 
+use crate::forge_server::{Tar, sha256};
 use crate::world::{World, name};
 
 /// A world whose environments a source of this kind names.
@@ -154,6 +155,63 @@ async fn an_environment_may_be_modules_only() {
     assert!(note.contains("\"plain-default\""), "{note}");
     world.deploy("empty").await.unwrap();
     assert!(world.files("empty").is_empty());
+}
+
+#[tokio::test]
+async fn an_environment_may_be_an_archive() {
+    let world = yaml();
+    module(&world, "apt");
+    let puppetfile = format!(
+        "mod 'apt', git: '{}/apt', tag: 'v1'\n",
+        world.path().display()
+    );
+    let packed = |text: &str| {
+        Tar::new()
+            .file("Puppetfile", &puppetfile)
+            .file("manifests/site.pp", text)
+            .gz()
+    };
+    let archive = world.path().join("lab.tar.gz");
+    std::fs::write(&archive, packed("")).unwrap();
+    let entry = |more: &str| {
+        let text = format!("lab: {{type: tarball, source: 'file://DIR/lab.tar.gz'{more}}}");
+        write(&world, "environments.yaml", &text);
+    };
+    entry("");
+    let first = world.deploy("lab").await.unwrap();
+    assert_eq!(world.files("lab")["modules/apt/VERSION"], "1");
+    assert_eq!(first.lock.control.kind, ControlKind::Tarball);
+    assert_eq!(first.lock.control.commit, sha256(&packed("")));
+    // Without a version it stays what it was when it came first, as with a module.
+    std::fs::write(&archive, packed("notify { 'new': }\n")).unwrap();
+    let same = world.deploy("lab").await.unwrap();
+    assert_eq!(same.signature, first.signature);
+    let version = sha256(&packed("notify { 'new': }\n"));
+    entry(&format!(", version: {}", version.to_uppercase()));
+    let second = world.deploy("lab").await.unwrap();
+    assert_eq!(second.lock.control.commit, version);
+    assert_eq!(
+        world.files("lab")["manifests/site.pp"],
+        "notify { 'new': }\n"
+    );
+
+    entry(&format!(", version: '{}'", "0".repeat(64)));
+    let error = world.deploy("lab").await.unwrap_err().to_string();
+    assert!(error.contains("the control repository"), "{error}");
+    assert_eq!(
+        world.files("lab")["manifests/site.pp"],
+        "notify { 'new': }\n"
+    );
+    std::fs::write(&archive, packed("class {\n")).unwrap();
+    entry(&format!(", version: {}", sha256(&packed("class {\n"))));
+    let error = world.deploy("lab").await.unwrap_err().to_string();
+    assert!(error.contains("do not parse"), "{error}");
+    assert!(
+        refused("lab: {type: tarball, source: x, version: v1}")
+            .await
+            .contains("SHA-256")
+    );
+    assert!(refused("lab: {type: tarball}").await.contains("source"));
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use psych::{Node, Value};
 use puppetfile::{InnerPath, Mod, Position};
 
-use super::options::{self, Options};
+use super::options::{self, Options, Text};
 use super::{DefinedError, Definition, Document};
 use crate::defaults::{MODS, SOURCE_ENVIRONMENTS};
 use crate::git::Wanted;
@@ -145,11 +145,29 @@ fn base(options: &mut Options<'_>) -> Result<Base, Wrong> {
             let address = Address { url, login };
             Ok(Base::Svn { address, wanted })
         }
+        "tarball" => {
+            let location = options.one_of("source", "remote")?;
+            let sha256 = options.text("version")?.map(sha256).transpose()?;
+            Ok(Base::Tarball { location, sha256 })
+        }
         "plain" | "bare" => Ok(Base::Plain),
         other => {
             let line = kind.as_ref().map_or(options.line, |kind| kind.line);
-            let what = format!("the type {other:?} is not read here; there are git, svn and plain");
+            let what = format!(
+                "the type {other:?} is not read here; there are git, svn, tarball and plain"
+            );
             Err((line, what))
+        }
+    }
+}
+
+fn sha256(given: Text) -> Result<String, Wrong> {
+    let digits = given.value.to_ascii_lowercase();
+    match digits.len() == 64 && digits.bytes().all(|b| b.is_ascii_hexdigit()) {
+        true => Ok(digits),
+        false => {
+            let what = "the version of a tarball is its SHA-256, 64 hexadecimal digits";
+            Err((given.line, what.to_owned()))
         }
     }
 }

@@ -1,7 +1,7 @@
 //! File sync: other servers follow the environments of this one.
 //!
 //! `commit`, `latest-commits` and `force-sync` have Puppet Enterprise's shapes, as far as they are documented;
-//! `check-in`, manifests and blobs are Tutti's own. A commit of an environment is its version's signature.
+//! `check-in`, `versions`, manifests and blobs are Tutti's own. A commit of an environment is its version's signature.
 
 use std::collections::BTreeMap;
 
@@ -69,6 +69,13 @@ pub struct FileSyncSubmodule {
 
 /// What `commit`, `publish` and `latest-commits` answer: repositories by their ids.
 pub type FileSyncCommitsReply = BTreeMap<String, FileSyncRepository>;
+
+/// What `versions` answers: the versions that are kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct FileSyncVersions {
+    /// Signatures, by environment.
+    pub environments: BTreeMap<String, Vec<String>>,
+}
 
 /// `POST file-sync/v1/force-sync` reads nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

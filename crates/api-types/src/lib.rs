@@ -71,7 +71,8 @@ pub use error::{ApiError, ErrorBody};
 pub use events::{Event, Events, EventsQuery, LiveOutput, NextEvents, StreamQuery};
 pub use file_sync::{
     CheckInCommand, CheckedIn, FileSyncAuthor, FileSyncCommitCommand, FileSyncCommitsReply,
-    FileSyncRepository, FileSyncSubmodule, FollowedEnvironment, ForceSyncCommand, LateFollower,
+    FileSyncRepository, FileSyncSubmodule, FileSyncVersions, FollowedEnvironment, ForceSyncCommand,
+    LateFollower,
 };
 pub use inventory::{InventoryItem, InventoryList, InventoryQuery};
 pub use jobs::{EnvironmentRef, Job, JobList, JobStatus, JobsOrder, JobsQuery, Owner};

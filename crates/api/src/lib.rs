@@ -268,6 +268,7 @@ pub fn router(state: ApiState) -> Router {
         .on(&routes::FILE_SYNC_FORCE, file_sync::force)
         .on(&routes::FILE_SYNC_LATEST, file_sync::latest)
         .on(&routes::FILE_SYNC_CHECK_IN, file_sync::check_in)
+        .on(&routes::FILE_SYNC_VERSIONS, file_sync::versions)
         .on(&routes::FILE_SYNC_MANIFEST, file_sync::manifest)
         .on(&routes::FILE_SYNC_BLOB, file_sync::blob)
         .on(&routes::WEBHOOKS, webhooks::list)

@@ -307,7 +307,8 @@ pub const FOLLOWER_FETCHES: usize = 8;
 /// The list of a version's files: [`TREE_FILES`] of 300 bytes are 60 MB.
 pub const MANIFEST_BYTES: u64 = 64 << 20;
 
-/// Versions that a follower keeps of an environment beside the live one: those that still compile read it.
+/// Versions that a follower keeps of an environment beside the live one and those that the server keeps:
+/// those that still compile read it.
 pub const FOLLOWER_VERSIONS: usize = 1;
 
 /// And others for so long.

@@ -255,6 +255,54 @@ async fn a_follower_that_is_away_is_named_and_catches_up_and_so_is_a_server() {
     }
 }
 
+/// As if it had not been live for a month.
+fn age(versions: &Path, signature: &str) {
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(30 * 86_400);
+    let version = versions.join(format!("versions/production_{signature}"));
+    let directory = std::fs::File::open(version).unwrap();
+    directory.set_modified(long_ago).unwrap();
+}
+
+#[tokio::test]
+async fn a_follower_keeps_the_versions_that_the_server_keeps() {
+    let (world, control) = start_with(&[], SETTINGS).await;
+    let first = world.deploy().await["version"].as_str().unwrap().to_owned();
+    let follower = follow(&world, NAMES[0]).await;
+    until_version(&world, NAMES[0], 1).await;
+    let (here, there) = (
+        world.root().join("versions"),
+        home(&world, NAMES[0]).join("versions"),
+    );
+    let kept = there.join(format!("versions/production_{first}"));
+    for number in 2..5 {
+        control.commit(number);
+        world.deploy().await;
+        until_version(&world, NAMES[0], number).await;
+        age(&there, &first);
+    }
+    assert!(kept.exists(), "the server has it");
+    // Of those beside the live one the server keeps five, and this is the sixth.
+    for number in 5..8 {
+        control.commit(number);
+        world.deploy().await;
+        until_version(&world, NAMES[0], number).await;
+    }
+    age(&here, &first);
+    world
+        .client
+        .post("/tutti/v1/code/gc", &json!({}))
+        .await
+        .unwrap();
+    assert!(!here.join(format!("versions/production_{first}")).exists());
+    control.commit(8);
+    world.deploy().await;
+    until("the follower does without it, too", || async {
+        !kept.exists()
+    })
+    .await;
+    follower.stop().await.unwrap();
+}
+
 #[tokio::test]
 async fn a_content_with_another_hash_is_refused_and_what_is_live_stays() {
     let (world, control, mut followers) = start().await;

@@ -5,7 +5,7 @@ use crate::route::{Policy, Route};
 use crate::routes::permissions::DEPLOY_CODE;
 use crate::{
     CheckInCommand, CheckedIn, CodeClientStatus, FileSyncCommitCommand, FileSyncCommitsReply,
-    ForceSyncCommand,
+    FileSyncVersions, ForceSyncCommand,
 };
 
 super::group! {
@@ -23,6 +23,9 @@ super::group! {
     FILE_SYNC_CHECK_IN = Route::new(Post, "/file-sync/v1/check-in", "file_sync_check_in",
         Policy::Follower, "A follower tells what it has, and waits for what it should have")
         .request::<CheckInCommand>().reply::<CheckedIn>(200).asks_only();
+    FILE_SYNC_VERSIONS = Route::new(Get, "/file-sync/v1/versions", "file_sync_versions",
+        Policy::Follower, "The versions that are kept: somebody may work with them")
+        .reply::<FileSyncVersions>(200);
     FILE_SYNC_MANIFEST = Route::new(Get, "/file-sync/v1/manifests/{environment}/{version}",
         "file_sync_manifest", Policy::Follower, "The files of a version, with their hashes")
         .text(200, "application/octet-stream");

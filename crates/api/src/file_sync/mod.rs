@@ -8,8 +8,8 @@ mod publish;
 mod shown;
 
 use api_types::{
-    ApiError, CheckInCommand, CheckedIn, CodeClientStatus, FileSyncCommitsReply, ForceSyncCommand,
-    file_sync::REPOSITORY, kinds,
+    ApiError, CheckInCommand, CheckedIn, CodeClientStatus, FileSyncCommitsReply, FileSyncVersions,
+    ForceSyncCommand, file_sync::REPOSITORY, kinds,
 };
 use axum::extract::State;
 use axum::{Extension, Json};
@@ -95,6 +95,20 @@ pub(crate) async fn latest(
 ) -> Result<Json<FileSyncCommitsReply>, Failure> {
     let latest = sync(&api)?.latest();
     Ok(Json([(REPOSITORY.to_owned(), latest)].into()))
+}
+
+/// A follower keeps those that it has.
+pub(crate) async fn versions(State(api): State<Shared>) -> Result<Json<FileSyncVersions>, Failure> {
+    let versions = sync(&api)?.versions().await.map_err(refusal)?;
+    let mut kept = FileSyncVersions::default();
+    for (environment, signature) in versions {
+        let of = kept
+            .environments
+            .entry(environment.to_string())
+            .or_default();
+        of.push(signature.to_string());
+    }
+    Ok(Json(kept))
 }
 
 pub(crate) async fn check_in(

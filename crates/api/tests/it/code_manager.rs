@@ -77,6 +77,7 @@ pub(crate) fn sample(route: &Route) -> Option<(&'static str, String)> {
         "file_sync_force" => ("/file-sync/v1/force-sync", json!({}).to_string()),
         "file_sync_latest" => ("/file-sync/v1/latest-commits", none()),
         "file_sync_check_in" => ("/file-sync/v1/check-in", json!({}).to_string()),
+        "file_sync_versions" => ("/file-sync/v1/versions", none()),
         "file_sync_manifest" => ("/file-sync/v1/manifests/production/0", none()),
         "file_sync_blob" => ("/file-sync/v1/blobs/sha256/0", none()),
         _ => return None,

@@ -282,6 +282,12 @@ impl FileSync {
         Ok(Some((files.id, files.text.clone())))
     }
 
+    /// All versions that are here: what is live, and what somebody may still work with.
+    pub async fn versions(&self) -> Result<Vec<(EnvironmentName, Signature)>, CheckInError> {
+        let versions = self.inner.versions.clone();
+        blocking(move || Ok(versions.all()?)).await
+    }
+
     /// A content; `None`: no version has it that is to be had.
     pub async fn blob(&self, hash: ContentHash) -> Result<Option<Blob>, CheckInError> {
         let published: Vec<_> = {

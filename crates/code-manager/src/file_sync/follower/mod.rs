@@ -348,10 +348,24 @@ impl Follower {
         }
     }
 
+    /// Removes versions that the server does not keep any more: it knows who works with which. If it does
+    /// not say, all stay.
     async fn collect(&self) {
+        let mut used = match self.remote.versions().await {
+            Ok(kept) => kept,
+            Err(error) => {
+                let why = said(&error);
+                tracing::warn!(
+                    why,
+                    "old versions stay: it is not known which are still needed"
+                );
+                return;
+            }
+        };
         let staged = self.core.staged_versions();
+        used.extend(staged.map(|(of, it)| (of.clone(), it.clone())));
         let kept = gc::Kept {
-            used: staged.map(|(of, it)| (of.clone(), it.clone())).collect(),
+            used,
             keep: gc::Keep {
                 versions: Some(FOLLOWER_VERSIONS),
                 age: FOLLOWER_KEEP,

@@ -3,10 +3,11 @@
 //! The rules that must hold: the server shows a certificate of the CA, and is shown one; every answer is
 //! bounded in size and time; certificates are read anew after whatever went wrong.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use api_types::{CheckInCommand, CheckedIn};
+use api_types::{CheckInCommand, CheckedIn, FileSyncVersions};
 use deploy::EnvironmentName;
 use pki::{ClientTls, TlsFiles};
 use reqwest::{Client, Response, StatusCode, Url};
@@ -139,6 +140,28 @@ impl Remote {
             url,
             why: error.to_string(),
         })
+    }
+
+    /// The versions that the server keeps. Names that are none are left out.
+    pub(super) async fn versions(
+        &self,
+    ) -> Result<HashSet<(EnvironmentName, Signature)>, RemoteError> {
+        let url = self.url("/file-sync/v1/versions");
+        let request = self.client().await?.get(url.clone());
+        let answer = request.timeout(FOLLOWER_ANSWER).send().await;
+        let body = self.body(&url, answer, MANIFEST_BYTES).await?;
+        let kept: FileSyncVersions =
+            serde_json::from_slice(&body).map_err(|error| RemoteError::Unexpected {
+                url,
+                why: error.to_string(),
+            })?;
+        let named = kept
+            .environments
+            .iter()
+            .flat_map(|(of, versions)| versions.iter().map(move |version| (of, version)));
+        Ok(named
+            .filter_map(|(of, version)| Some((of.parse().ok()?, version.parse().ok()?)))
+            .collect())
     }
 
     /// The list of a version's files.

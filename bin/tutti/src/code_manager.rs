@@ -8,22 +8,33 @@ use ::code_manager::file_sync::{FileSync, FileSyncSettings};
 use ::code_manager::gate::Gate;
 use ::code_manager::puppetserver::Puppetserver;
 use ::code_manager::push::Secret;
-use ::code_manager::service::{After, InUse, Observer, Others};
+use ::code_manager::service::{After, InUse, Observer, Others, Worker};
+use ::code_manager::versioned_code::CodeId;
 use ::code_manager::{CodeManager, Deployer, EnvironmentName, Git, R10kFile, Settings, Signature};
 use anyhow::{Context as _, Result};
 use async_trait::async_trait;
+use jobs::RunCode;
 use serde_json::Value;
 use store::Store;
 use tokio::sync::{Mutex, watch};
 
 use crate::config::Config;
 
+/// Those who work with code.
+#[derive(Clone, Copy)]
+pub(crate) struct Works<'s> {
+    pub(crate) jobs: &'s jobs::Jobs,
+    pub(crate) plans: &'s ::plans::Plans,
+    /// Knows what nodes work with.
+    pub(crate) inventory: &'s inventory::Inventory,
+}
+
 /// Takes up the deployments of before; `None`: the configuration names neither sources nor a staging
 /// directory.
 pub(crate) async fn start(
     config: &Config,
     store: Store,
-    plans: &::plans::Plans,
+    works: Works<'_>,
 ) -> Result<Option<api::CodeService>> {
     if config.code.r10k_config.is_none() && config.code.staging_directory.is_none() {
         return Ok(None);
@@ -35,7 +46,11 @@ pub(crate) async fn start(
     };
     let in_use = Arc::new(Running {
         store: store.clone(),
-        over: Mutex::new(plans.over()),
+        inventory: works.inventory.clone(),
+        over: Mutex::new(Over {
+            plans: works.plans.over(),
+            puppet: works.jobs.puppet_over(),
+        }),
     });
     let followed = FileSyncSettings {
         lease: Duration::from_secs(config.code.followers_lease_s),
@@ -96,41 +111,73 @@ pub(crate) fn puppetserver(
     })
 }
 
-/// The plans that are not over stay with their versions.
+/// The plans and jobs that are not over stay with their versions, and nodes with those of their catalogs.
 #[derive(Debug)]
 struct Running {
     store: Store,
-    over: Mutex<watch::Receiver<u64>>,
+    inventory: inventory::Inventory,
+    over: Mutex<Over>,
+}
+
+/// Each changes when something is over.
+#[derive(Debug)]
+struct Over {
+    plans: watch::Receiver<u64>,
+    puppet: watch::Receiver<u64>,
 }
 
 #[async_trait]
 impl InUse for Running {
     async fn versions(&self) -> Result<HashSet<(EnvironmentName, Signature)>, String> {
         let running = self.running().await?;
-        let version = |(_, options): &(i64, Value)| {
-            let code_id = options["code_id"].as_str()?;
-            let (signature, environment) = code_id.rsplit(':').next()?.split_once(';')?;
-            Some((environment.parse().ok()?, signature.parse().ok()?))
-        };
-        Ok(running.iter().filter_map(version).collect())
+        let of_plans = running
+            .iter()
+            .filter_map(|(_, options)| options["code_id"].as_str());
+        // A node may ask for the files of its catalog, also of a cached one.
+        let of_nodes = self.inventory.code_ids().await;
+        let of_nodes = of_nodes.map_err(|error| error.to_string())?;
+        let used = of_plans.chain(of_nodes.iter().map(String::as_str));
+        Ok(used.filter_map(version).collect())
     }
 
-    async fn holding(&self) -> Result<Vec<(i64, EnvironmentName)>, String> {
+    async fn holding(&self) -> Result<Vec<(Worker, EnvironmentName)>, String> {
         let running = self.running().await?;
-        let held = |(number, options): &(i64, Value)| {
+        let plan = |(number, options): &(i64, Value)| {
             let environment = options["environment"].as_str()?.parse().ok()?;
-            (options["code"] == "lock").then_some((*number, environment))
+            (options["code"] == "lock").then_some((Worker::Plan(*number), environment))
         };
-        Ok(running.iter().filter_map(held).collect())
+        let mut held: Vec<_> = running.iter().filter_map(plan).collect();
+        let jobs = self.store.open_deploys().await;
+        let jobs = jobs.map_err(|error| error.to_string())?.into_iter();
+        held.extend(jobs.filter_map(|row| {
+            let options = serde_json::from_str(&row.options).unwrap_or_default();
+            let environment = row.environment.parse().ok()?;
+            RunCode::is_locked(&options).then_some((Worker::Job(row.number.get()), environment))
+        }));
+        Ok(held)
     }
 
-    async fn plan_over(&self) {
+    async fn worker_over(&self) {
         let mut over = self.over.lock().await;
-        if over.changed().await.is_err() {
-            // The plan engine has ended, and no plan ends any more.
+        let Over { plans, puppet } = &mut *over;
+        let over = tokio::select! {
+            over = plans.changed() => over,
+            over = puppet.changed() => over,
+        };
+        if over.is_err() {
+            // The engines end together, and nothing of theirs is over any more.
             std::future::pending::<()>().await;
         }
     }
+}
+
+/// What a code id names; `None`: it is not of ours.
+fn version(code_id: &str) -> Option<(EnvironmentName, Signature)> {
+    let CodeId {
+        environment,
+        signature,
+    } = code_id.parse().ok()?;
+    Some((environment, signature))
 }
 
 impl Running {

@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use api_types::plans::PlanCode;
+use api_types::{PlanCode, RunCode};
 use code_manager::gc::Keep;
 use serde::Deserialize;
 
@@ -167,6 +167,10 @@ pub(crate) struct Code {
     pub plans: PlanCode,
     /// The same, for single environments.
     pub plans_of: BTreeMap<String, PlanCode>,
+    /// Which code the nodes of on-demand Puppet runs get that do not say.
+    pub puppet_runs: RunCode,
+    /// The same, for single environments.
+    pub puppet_runs_of: BTreeMap<String, RunCode>,
 }
 
 /// So many versions, or all.
@@ -539,6 +543,8 @@ impl Default for Code {
             keep_days: 7,
             plans: PlanCode::Pinned,
             plans_of: BTreeMap::new(),
+            puppet_runs: RunCode::Latest,
+            puppet_runs_of: BTreeMap::new(),
         }
     }
 }

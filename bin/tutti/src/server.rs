@@ -191,7 +191,12 @@ impl Engines {
         };
         let plans = Box::pin(crate::plans::start(config, reach)).await?;
         let webhooks = crate::webhooks::start(config, store.clone()).await?;
-        let code_manager = crate::code_manager::start(config, store.clone(), &plans).await?;
+        let works = crate::code_manager::Works {
+            jobs: &jobs,
+            plans: &plans,
+            inventory: &inventory,
+        };
+        let code_manager = crate::code_manager::start(config, store.clone(), works).await?;
         let clock = crate::schedules::start(config, store.clone(), audit.clone())?;
         Ok(Self {
             store,
@@ -242,9 +247,13 @@ impl Engines {
                 allowed_certnames: crate::access::allowed_certnames(config)?,
                 metrics: vec![Arc::new(crate::ssh::Figures(self.ssh.clone()))],
                 followers: followers(config)?,
-                plan_code: api::PlanCodes {
+                plan_code: api::Codes {
                     everywhere: config.code.plans,
                     of: config.code.plans_of.clone(),
+                },
+                run_code: api::Codes {
+                    everywhere: config.code.puppet_runs,
+                    of: config.code.puppet_runs_of.clone(),
                 },
                 tracer,
                 stopping: stopping.clone(),

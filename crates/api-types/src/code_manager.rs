@@ -158,6 +158,9 @@ pub struct CodeDeployStatus {
 pub struct CodeBlockers {
     /// Plan jobs that want the environment to stay.
     pub plans: Vec<i64>,
+    /// Jobs of Puppet runs that want the same.
+    #[serde(default)]
+    pub jobs: Vec<i64>,
     /// Deployments that were there before.
     pub deployments: Vec<i64>,
 }

@@ -75,6 +75,10 @@ pub struct DeployCommand {
     /// No resources with these tags; commas between them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skip_tags: Option<String>,
+    /// Which version of the code the nodes get; absent: what the server is set to. `lock` needs an
+    /// environment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<RunCode>,
     /// How many nodes of this job run at once; absent: as many as the server allows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1)]
@@ -90,6 +94,18 @@ pub struct DeployCommand {
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Object)]
     pub userdata: Object,
+}
+
+/// Which version of the code the nodes of a job get, if its environment has versions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RunCode {
+    /// Each what is live when it asks for its catalog.
+    #[default]
+    Latest,
+    /// All the same: nothing else becomes live in the environment until the job is over, and deployments
+    /// wait.
+    Lock,
 }
 
 impl DeployCommand {
@@ -115,6 +131,11 @@ impl DeployCommand {
         if self.environment.is_empty() && self.scope.is_none() {
             let what = "is needed where environment is empty";
             return Err(ApiError::invalid("scope", what));
+        }
+        if self.environment.is_empty() && self.code == Some(RunCode::Lock) {
+            let what =
+                "cannot be lock where environment is empty: name the environment that is to stay";
+            return Err(ApiError::invalid("code", what));
         }
         limits::check(self.concurrency, self.timeout)?;
         limits::check_texts(&self.description, &self.userdata)

@@ -66,7 +66,7 @@ pub use connections::{
     ConnectionCreated, ConnectionItem, ConnectionList, ConnectionsQuery, CreateConnection,
     DeleteConnection,
 };
-pub use deploy::DeployCommand;
+pub use deploy::{DeployCommand, RunCode};
 pub use error::{ApiError, ErrorBody};
 pub use events::{Event, Events, EventsQuery, LiveOutput, NextEvents, StreamQuery};
 pub use file_sync::{

@@ -1,16 +1,19 @@
 //! `POST command/deploy`: run Puppet on nodes.
 
+use ::code_manager::service::Worker;
 use access::Permission;
-use api_types::{ApiError, DeployCommand, JobCreated, ScopeKind, kinds};
+use api_types::{ApiError, DeployCommand, JobCreated, RunCode, ScopeKind, kinds};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use jobs::{DeployError, DeployRequest, PuppetFlags};
+use store::JobNumber;
 
 use crate::Shared;
 use crate::base::Base;
 use crate::body::Strict;
 use crate::code;
+use crate::code_manager;
 use crate::failure::Failure;
 use crate::guard::Caller;
 use crate::refusals::{resolve_refusal, scope_refusal, submit_refusal};
@@ -24,13 +27,36 @@ pub(crate) async fn run(
     Strict(command): Strict<DeployCommand>,
 ) -> Result<(StatusCode, Json<JobCreated>), Failure> {
     command.check()?;
+    let code = command.code;
     let request = request(&api, &caller, command)?;
-    let number = api.jobs.deploy(request).await.map_err(refusal)?;
+    let number = started(&api, request, code).await?;
     let created = JobCreated {
         job: base.job(number),
         not_permitted: Vec::new(),
     };
     Ok((StatusCode::ACCEPTED, Json(created)))
+}
+
+/// Makes the job. With `lock`, deployments wait from before it is written down until it is over.
+pub(crate) async fn started(
+    api: &Shared,
+    mut request: DeployRequest,
+    code: Option<RunCode>,
+) -> Result<JobNumber, Failure> {
+    // Nodes that run each in its own environment keep none of them.
+    let code = match request.environment.as_str() {
+        "" => RunCode::Latest,
+        name => code.unwrap_or_else(|| api.info.run_code.of(name)),
+    };
+    if code == RunCode::Latest {
+        return api.jobs.deploy(request).await.map_err(refusal);
+    }
+    let (hold, live) = code_manager::hold(api, &request.environment).await?;
+    let code_id = live.code_id;
+    request.code = jobs::RunCode::Locked { code_id };
+    let number = api.jobs.deploy(request).await.map_err(refusal)?;
+    code_manager::keep(api, Worker::Job(number.get()), hold).await?;
+    Ok(number)
 }
 
 /// As the route of the command asks.

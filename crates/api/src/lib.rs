@@ -58,7 +58,7 @@ pub use crate::code_manager::CodeService;
 pub use crate::file_sync::{BadFollower, Followers};
 pub use crate::rbac::Elsewhere;
 pub use crate::schedules::Clockwork;
-pub use state::{ApiState, Info, MetricsSource, PlanCodes};
+pub use state::{ApiState, Codes, Info, MetricsSource};
 
 pub(crate) use state::Shared;
 

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use access::Access;
-use api_types::PlanCode;
+use api_types::{PlanCode, RunCode};
 use audit::Audit;
 use classifier::Classifier;
 use deploy::Code;
@@ -76,24 +76,26 @@ pub struct Info {
     /// Certnames of servers that may follow this one's code.
     pub followers: Followers,
     /// Which code plans read that do not say.
-    pub plan_code: PlanCodes,
+    pub plan_code: Codes<PlanCode>,
+    /// Which code the nodes of on-demand Puppet runs get, where nothing is said.
+    pub run_code: Codes<RunCode>,
     /// Who is told what belongs to which request.
     pub tracer: telemetry::Tracer,
     /// Cancelled when the server begins to shut down: event streams end then.
     pub stopping: CancellationToken,
 }
 
-/// Which code plans read, by environment.
+/// Which code is worked with, by environment.
 #[derive(Clone, Debug, Default)]
-pub struct PlanCodes {
+pub struct Codes<C> {
     /// In environments of which nothing is said.
-    pub everywhere: PlanCode,
+    pub everywhere: C,
     /// In these.
-    pub of: BTreeMap<String, PlanCode>,
+    pub of: BTreeMap<String, C>,
 }
 
-impl PlanCodes {
-    pub(crate) fn of(&self, environment: &str) -> PlanCode {
+impl<C: Copy> Codes<C> {
+    pub(crate) fn of(&self, environment: &str) -> C {
         let of = self.of.get(environment);
         of.copied().unwrap_or(self.everywhere)
     }

@@ -96,14 +96,14 @@ pub const TREES: usize = 4_096;
 
 /// Environments that are worked on at once: Code Manager's `deploy_pool_size` is 2, since each of its
 /// has a copy of everything; here they share all, and [`FETCHES`] bounds the network.
-/// One that waits for plans takes a place, too.
+/// One that waits for plans or jobs takes a place, too.
 pub const DEPLOYS_AT_ONCE: usize = 16;
 
-/// How long a deployment waits for plans that want their environment to stay: Code Manager's `timeouts_sync`.
+/// How long a deployment waits for plans and jobs that want their environment to stay: Code Manager's `timeouts_sync`.
 pub const SWITCH_WAIT: Duration = Duration::from_secs(300);
 
-/// How long whoever starts such a plan waits for a deployment: clients give up after a minute.
-pub const PLAN_WAIT: Duration = Duration::from_secs(45);
+/// How long whoever starts such a plan or job waits for a deployment: clients give up after a minute.
+pub const WORKER_WAIT: Duration = Duration::from_secs(45);
 
 /// Deployments that wait, some 200 bytes each: 2 MB. Three times the 3,000 environments of the largest
 /// sites that are seen.

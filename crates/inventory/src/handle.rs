@@ -93,6 +93,36 @@ impl Inventory {
         self.certnames(&Query::ast(query)).await
     }
 
+    /// The code ids of the catalogs that nodes had in their last runs, each once. Nodes that a PuppetDB
+    /// counts as gone do not count.
+    pub async fn code_ids(&self) -> Result<Vec<String>, QueryError> {
+        let of_last = json!([
+            "and",
+            ["=", "latest_report?", true],
+            ["null?", "code_id", false],
+            [
+                "subquery",
+                "nodes",
+                [
+                    "and",
+                    ["null?", "deactivated", true],
+                    ["null?", "expired", true]
+                ]
+            ],
+        ]);
+        let query = Query::ast(json!([
+            "from",
+            "reports",
+            ["extract", ["code_id"], of_last, ["group_by", "code_id"]]
+        ]));
+        let rows = match &*self.backend {
+            Backend::PuppetDb(puppetdb) => puppetdb.query(Asker::Engine, &query).await?,
+            Backend::Embedded(embedded) => embedded.query(query).await?,
+        };
+        let code_id = |row: &Value| Some(row.get("code_id")?.as_str()?.to_owned());
+        Ok(rows.iter().filter_map(code_id).collect())
+    }
+
     /// What is known of a node; `None`: it told nothing yet.
     pub async fn facts(&self, certname: &Certname) -> Result<Option<NodeRecord>, QueryError> {
         match &*self.backend {

@@ -52,6 +52,7 @@ struct Shared {
     prune: Arc<Notify>,
     /// Set when the engine ended without being told to.
     lost: watch::Receiver<Option<EngineLost>>,
+    puppet_over: watch::Receiver<u64>,
     stopped: CancellationToken,
     tasks: TaskTracker,
 }
@@ -120,6 +121,7 @@ impl Jobs {
         let asks = Arc::<Asks>::default();
         let metrics = Arc::<Metrics>::default();
         let withdrawals = Withdrawals::new(config.withdrawals.clone());
+        let (over, puppet_over) = watch::channel(0);
         let mut engine = Engine::new(Parts {
             store: store.clone(),
             fabric: fabric.clone(),
@@ -140,6 +142,7 @@ impl Jobs {
             away_grace: config.away_grace,
             tick: config.tick,
             reports,
+            puppet_over: over,
             withdrawals: withdrawals.clone(),
             tracer: config.tracer.clone(),
             stopped: stopped.clone(),
@@ -199,6 +202,7 @@ impl Jobs {
             metrics,
             prune,
             lost,
+            puppet_over,
             stopped,
             tasks,
         };
@@ -236,6 +240,11 @@ impl Jobs {
     pub async fn deploy(&self, request: DeployRequest) -> Result<JobNumber, DeployError> {
         let job = Box::new(Box::pin(self.shared.preparation.prepare_deploy(request)).await?);
         Ok(self.submit(job).await?)
+    }
+
+    /// Changes whenever a job of Puppet runs is over, after that is written down.
+    pub fn puppet_over(&self) -> watch::Receiver<u64> {
+        self.shared.puppet_over.clone()
     }
 
     /// The nodes that a scope comes to, for a command in this environment.

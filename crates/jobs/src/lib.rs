@@ -58,7 +58,7 @@ pub use outcome::{KIND_TASK, REDACTED, SENSITIVE};
 pub use over_ssh::OverSsh;
 pub use ping::Ping;
 pub use plan_jobs::{PlanEnd, PlanJobError, PlanJobs, PlanStart};
-pub use puppet::{DeployError, DeployRequest, FlagProblem, PuppetFlags};
+pub use puppet::{DeployError, DeployRequest, FlagProblem, PuppetFlags, RunCode};
 pub use request::{RunTaskError, TaskRequest};
 pub use resolve::{
     Classified, EnvironmentGraph, Nobody, PuppetRun, Resolve, ResolveError, RunReport,

@@ -12,7 +12,6 @@ use crate::step::Outcome;
 
 /// A job that a plan wants. Whose it is and of which plan job, the engine adds.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "`Work` has it in a box")]
 pub enum Order {
     /// A task.
     Task(TaskRequest),

@@ -67,6 +67,17 @@ pub struct UnfinishedJob {
     pub runs: Vec<RunRow>,
 }
 
+/// A job of Puppet runs that is not over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenDeployRow {
+    /// Its name.
+    pub number: JobNumber,
+    /// May be empty.
+    pub environment: String,
+    /// JSON: as asked for.
+    pub options: String,
+}
+
 /// Which jobs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JobFilter {
@@ -133,11 +144,27 @@ const UNFINISHED: &str = concat!(
     ", sealed FROM jobs WHERE progress < 4 ORDER BY number"
 );
 
+const OPEN_DEPLOYS: &str =
+    "SELECT number, environment, options FROM jobs WHERE progress < 4 AND command = 'deploy'";
+
 const PAGES: [(JobOrder, &str, &str); 5] = pages!(page);
 
 pub(crate) const STATEMENTS: &[&str] = &[
-    ONE, COUNT, HISTORY, UNFINISHED, PAGES[0].1, PAGES[0].2, PAGES[1].1, PAGES[1].2, PAGES[2].1,
-    PAGES[2].2, PAGES[3].1, PAGES[3].2, PAGES[4].1, PAGES[4].2,
+    ONE,
+    COUNT,
+    HISTORY,
+    UNFINISHED,
+    OPEN_DEPLOYS,
+    PAGES[0].1,
+    PAGES[0].2,
+    PAGES[1].1,
+    PAGES[1].2,
+    PAGES[2].1,
+    PAGES[2].2,
+    PAGES[3].1,
+    PAGES[3].2,
+    PAGES[4].1,
+    PAGES[4].2,
 ];
 
 // === impl Store ===
@@ -187,6 +214,11 @@ impl Store {
     /// The states that a job entered, in order.
     pub async fn job_states(&self, job: JobNumber) -> Result<Vec<JobStateRow>, StoreError> {
         self.query(HISTORY, vec![Value::Int(job.get())]).await
+    }
+
+    /// What was asked for with each job of Puppet runs that is not over.
+    pub async fn open_deploys(&self) -> Result<Vec<OpenDeployRow>, StoreError> {
+        self.query(OPEN_DEPLOYS, Vec::new()).await
     }
 
     /// All jobs that are not over, by number: what a server reads at its start.
@@ -241,6 +273,16 @@ impl FromRow for SealedJob {
         Ok(Self {
             job: JobRow::from_row(row)?,
             sealed: row.opt_blob(15)?,
+        })
+    }
+}
+
+impl FromRow for OpenDeployRow {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        Ok(Self {
+            number: JobNumber::from_column(row.int(0)?),
+            environment: row.text(1)?,
+            options: row.text(2)?,
         })
     }
 }

@@ -74,7 +74,7 @@ pub use events::EventRow;
 pub use groups::GroupRow;
 pub use inventory::{InventoryFacts, InventoryNodeRow, InventoryReportRow};
 pub use job_order::JobOrder;
-pub use jobs::{JobFilter, JobRow, JobStateRow, UnfinishedJob};
+pub use jobs::{JobFilter, JobRow, JobStateRow, OpenDeployRow, UnfinishedJob};
 pub use migrations::MigrateError;
 pub use node_groups::NodeGroupRow;
 pub use number::{InvalidJobNumber, JobNumber};

@@ -1,6 +1,6 @@
 //! A server that deploys code: from the push to the task on a node, and plans beside deployments.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::{Value, json};

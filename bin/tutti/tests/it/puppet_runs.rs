@@ -48,7 +48,15 @@ fn puppet(world: &World, node: &str, agent: &str) -> PathBuf {
 }
 
 async fn deploy(world: &World, nodes: &[&str]) -> u64 {
-    let body = json!({"environment": "production", "scope": {"nodes": nodes}, "tags": "web"});
+    let scope = json!({"nodes": nodes});
+    deploy_as(
+        world,
+        json!({"environment": "production", "scope": scope, "tags": "web"}),
+    )
+    .await
+}
+
+async fn deploy_as(world: &World, body: Value) -> u64 {
     let path = "/orchestrator/v1/command/deploy";
     let made = world.client.post(path, &body).await.unwrap();
     made["job"]["name"].as_str().unwrap().parse().unwrap()
@@ -56,13 +64,24 @@ async fn deploy(world: &World, nodes: &[&str]) -> u64 {
 
 async fn with_agents(nodes: &[(&str, String)]) -> (World, Vec<PathBuf>) {
     let mut world = World::start(&[]).await;
+    let homes = agents(&mut world, nodes).await;
+    (world, homes)
+}
+
+async fn agents(world: &mut World, nodes: &[(&str, String)]) -> Vec<PathBuf> {
     let mut homes = Vec::new();
     for (node, agent) in nodes {
-        homes.push(puppet(&world, node, agent));
+        homes.push(puppet(world, node, agent));
         world.start_agent(node, "").await;
     }
     world.client.connected(nodes.len()).await.unwrap();
-    (world, homes)
+    homes
+}
+
+/// What a run does that waits until the file `end` is there.
+fn waits() -> String {
+    let waits = "touch $home/begun\nwhile [ ! -e $home/end ] && cd $home; do sleep 0.05; done\n";
+    format!("{waits}{}", reports("changed", 2))
 }
 
 #[tokio::test]
@@ -109,9 +128,7 @@ async fn puppet_runs_where_it_was_asked_for_and_tells_how_it_went() {
 
 #[tokio::test]
 async fn a_run_goes_on_without_the_server_and_its_outcome_is_known_afterwards() {
-    let waits = "touch $home/begun\nwhile [ ! -e $home/end ] && cd $home; do sleep 0.05; done\n";
-    let agent = format!("{waits}{}", reports("changed", 2));
-    let (mut world, homes) = with_agents(&[("node.test", agent)]).await;
+    let (mut world, homes) = with_agents(&[("node.test", waits())]).await;
     let job = deploy(&world, &["node.test"]).await;
     crate::world::file(&homes[0].join("begun")).await;
     world.kill_server().await;
@@ -122,5 +139,48 @@ async fn a_run_goes_on_without_the_server_and_its_outcome_is_known_afterwards() 
     assert_eq!(rows[0]["result"]["status"], "changed");
     let runs = std::fs::read_to_string(homes[0].join("runs")).unwrap();
     assert_eq!(runs.lines().count(), 1, "once: {runs}");
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn a_job_that_locks_keeps_deployments_waiting_also_over_a_kill() {
+    let (mut world, control) = crate::code::start_with(&[], "").await;
+    let homes = agents(&mut world, &[("node.test", waits())]).await;
+    let first = world.deploy().await;
+    let scope = json!({"nodes": ["node.test"]});
+    let body = json!({"environment": "production", "enforce_environment": false, "scope": scope, "code": "lock"});
+    let job = deploy_as(&world, body).await;
+    crate::world::file(&homes[0].join("begun")).await;
+    control.commit(2);
+    let path = "/code-manager/v1/deploys";
+    let told = world
+        .client
+        .post(path, &json!({"environments": ["production"]}))
+        .await;
+    let status = format!("{path}/status?id={}", told.unwrap()[0]["id"]);
+    let held = async |world: &World| {
+        crate::world::until("the deployment waits for the job", || async {
+            let status = world.client.get(&status).await.unwrap();
+            assert_ne!(status["status"], "synced", "{status:#}");
+            status["waiting-for"]["jobs"] == json!([job])
+        })
+        .await;
+    };
+    held(&world).await;
+    world.kill_server().await;
+    world.start_server().await;
+    held(&world).await;
+    std::fs::write(homes[0].join("end"), "").unwrap();
+    let rows = world.ended(job).await;
+    assert_eq!(rows[0]["state"], "finished", "{}", rows[0]);
+    let path = format!("/orchestrator/v1/jobs/{job}");
+    let options = world.client.get(&path).await.unwrap()["options"].clone();
+    assert_eq!(options["code"], "lock");
+    let code_id = options["code_id"].as_str().unwrap();
+    assert!(code_id.contains(first["version"].as_str().unwrap()));
+    crate::world::until("the deployment is done", || async {
+        world.client.get(&status).await.unwrap()["status"] == "synced"
+    })
+    .await;
     world.stop().await;
 }

@@ -11,12 +11,13 @@ mod webhook;
 use std::sync::{Arc, Mutex};
 
 use access::Permission;
-use api_types::{ApiError, kinds};
-use code_manager::service::{Hold, SubmitError};
+use api_types::{ApiError, EnvironmentCode, kinds};
+use code_manager::service::{Hold, SubmitError, Worker};
 use code_manager::{CodeManager, EnvironmentName};
 use serde_json::json;
 
 use crate::Shared;
+use crate::code;
 use crate::failure::Failure;
 use crate::guard::Caller;
 
@@ -63,23 +64,28 @@ pub(crate) fn manager(api: &Shared) -> Result<&CodeManager, Failure> {
     Ok(&service(api)?.manager)
 }
 
-/// Keeps deployments from an environment, for a plan.
-pub(crate) async fn hold(api: &Shared, name: &str) -> Result<Hold, Failure> {
+/// Keeps deployments from an environment, for a plan or a job. What is live may have changed while that was
+/// waited for, and is given.
+pub(crate) async fn hold(api: &Shared, name: &str) -> Result<(Hold, EnvironmentCode), Failure> {
     let manager = &service(api)?.manager;
     let name = environment("environment", name)?;
-    manager.hold(&name).await.map_err(|blockers| {
+    let hold = manager.hold(&name).await.map_err(|blockers| {
         let msg = format!(
-            "a deployment of {name} waits for plans that work with it, and this plan would wait behind it; \
-             try again later, or run it with another version of the code (--code pinned)"
+            "{name} is being deployed, or a deployment of it waits, and this would wait behind it ({blockers}); \
+             try again later, or without --code lock"
         );
-        let held = ApiError::new(kinds::HELD, msg).with("plans", json!(blockers.plans));
-        held.with("deployments", json!(blockers.deployments)).into()
-    })
+        ApiError::new(kinds::HELD, msg)
+            .with("plans", json!(blockers.plans))
+            .with("jobs", json!(blockers.jobs))
+            .with("deployments", json!(blockers.deployments))
+    })?;
+    let (live, ()) = code::read(api, name.as_str(), |_| Ok(())).await?;
+    Ok((hold, live))
 }
 
-/// The plan has it until it is over.
-pub(crate) async fn keep(api: &Shared, plan: i64, hold: Hold) -> Result<(), Failure> {
-    service(api)?.manager.keep(plan, hold).await;
+/// It is the worker's until that is over.
+pub(crate) async fn keep(api: &Shared, worker: Worker, hold: Hold) -> Result<(), Failure> {
+    service(api)?.manager.keep(worker, hold).await;
     Ok(())
 }
 

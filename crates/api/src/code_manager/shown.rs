@@ -56,6 +56,7 @@ pub(super) fn status(
         error: deployment.error(&late),
         waiting_for: waiting.get(&deployment.id).map(|blockers| CodeBlockers {
             plans: blockers.plans.clone(),
+            jobs: blockers.jobs.clone(),
             deployments: blockers.deployments.clone(),
         }),
         id: deployment.id,

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ::code_manager::service::Hold;
+use ::code_manager::service::Worker;
 use ::plans::{Launch, PlanError, Preview};
 use api_types::{
     ApiError, EnvironmentCode, EnvironmentPlanRunCommand, Object, PlanCode, PlanName, PlanNoop,
@@ -93,25 +93,21 @@ async fn started(api: &Shared, base: &Base, caller: &Caller, mut asked: Asked) -
         .code
         .unwrap_or_else(|| api.info.plan_code.of(&asked.plan.environment.name));
     let hold = match code {
-        PlanCode::Lock => Some(hold(api, &mut asked.plan.environment).await?),
+        PlanCode::Lock => {
+            let (hold, live) = code_manager::hold(api, &asked.plan.environment.name).await?;
+            asked.plan.environment = live;
+            Some(hold)
+        }
         PlanCode::Pinned | PlanCode::Latest => None,
     };
     let launch = launch(caller, asked, code)?;
     let number = api.plans.run(&launch).await.map_err(refusal)?;
     if let Some(hold) = hold {
-        code_manager::keep(api, number, hold).await?;
+        code_manager::keep(api, Worker::Plan(number), hold).await?;
     }
     let place = base.at(&format!("plan_jobs/{number}"));
     let (status, name) = named(number);
     Ok((status, [(header::LOCATION, place)], name))
-}
-
-/// Keeps deployments from the environment. What is live may have changed while that was waited for.
-async fn hold(api: &Shared, environment: &mut EnvironmentCode) -> Result<Hold, Failure> {
-    let hold = code_manager::hold(api, &environment.name).await?;
-    let (now, ()) = code::read(api, &environment.name, |_| Ok(())).await?;
-    *environment = now;
-    Ok(hold)
 }
 
 /// A plan that is there, and that the caller may run.

@@ -3,7 +3,7 @@
 //! The rule: whoever lets a plan go on, or answers it, decides what it does next, so he needs the right
 //! to run that very plan; stopping needs what stopping a job needs.
 
-use ::code_manager::service::Hold;
+use ::code_manager::service::{Hold, Worker};
 use ::plans::{PlanError, StepId};
 use api_types::{
     ApiError, PlanAnswerCommand, PlanResumeCommand, PlanResumed, StopPlanCommand, kinds,
@@ -70,7 +70,7 @@ pub(crate) async fn resume(
     let step = api.plans.resume(number, &caller.0.login, from).await;
     let step = step.map_err(refusal)?;
     if let Some(hold) = hold {
-        code_manager::keep(&api, number, hold).await?;
+        code_manager::keep(&api, Worker::Plan(number), hold).await?;
     }
     let resumed = PlanResumed {
         name: number.to_string(),
@@ -86,7 +86,7 @@ async fn hold(api: &Shared, number: i64) -> Result<Option<Hold>, Failure> {
     };
     let options: Value = serde_json::from_str(&row.options).unwrap_or_default();
     match options["code"] == LOCK {
-        true => Ok(Some(code_manager::hold(api, &row.environment).await?)),
+        true => Ok(Some(code_manager::hold(api, &row.environment).await?.0)),
         false => Ok(None),
     }
 }

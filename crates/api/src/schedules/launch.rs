@@ -79,9 +79,10 @@ async fn launch(api: &Shared, job: &ScheduledJob, slot: SlotKey) -> Result<JobNu
         }
         ScheduledInput::Deploy(command) => {
             deploys::may_run(api, &caller)?;
+            let code = command.code;
             let mut request = deploys::request(api, &caller, *command)?;
             request.slot = Some(slot);
-            api.jobs.deploy(request).await.map_err(deploys::refusal)
+            deploys::started(api, request, code).await
         }
         ScheduledInput::Plan(plan) => {
             caller.demand(api, "plans", "run", &plan.name)?;

@@ -15,7 +15,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use code_manager::file_sync::{FileSync, FileSyncSettings};
 use code_manager::push::Secret;
-use code_manager::service::{InUse, Others};
+use code_manager::service::{InUse, Others, Worker};
 use code_manager::source::Source;
 use code_manager::{CodeManager, Deployer, EnvironmentName, Git, Settings, Signature};
 use http::{Request, StatusCode};
@@ -97,11 +97,11 @@ impl InUse for Nothing {
         Ok(HashSet::new())
     }
 
-    async fn holding(&self) -> Result<Vec<(i64, EnvironmentName)>, String> {
+    async fn holding(&self) -> Result<Vec<(Worker, EnvironmentName)>, String> {
         Ok(Vec::new())
     }
 
-    async fn plan_over(&self) {
+    async fn worker_over(&self) {
         std::future::pending().await
     }
 }
@@ -699,4 +699,9 @@ async fn a_server_that_deploys_no_code_says_so() {
     }
     let reply = post(&world, DEPLOYS, json!({"deploy-all": true})).await;
     assert_eq!(reply.kind(), "tutti/no-code-manager");
+    let locked = json!({"environment": "production", "scope": {"nodes": ["a"]}, "code": "lock"});
+    let reply = post(&world, "/orchestrator/v1/command/deploy", locked).await;
+    assert_eq!(reply.kind(), "tutti/no-code-manager");
+    let jobs = world.ok("/orchestrator/v1/jobs").await;
+    assert_eq!(jobs["items"], json!([]));
 }

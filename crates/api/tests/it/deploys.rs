@@ -147,7 +147,7 @@ async fn a_puppet_run_has_the_shape_that_clients_know() {
     );
     let options = json!({
         "environment": "production", "enforce_environment": true, "scope": {"nodes": nodes},
-        "target": null, "noop": true, "no_noop": false, "debug": false, "trace": false,
+        "target": null, "code": "latest", "code_id": null, "noop": true, "no_noop": false, "debug": false, "trace": false,
         "evaltrace": false, "use_cached_catalog": false, "usecacheonfailure": null,
         "filetimeout": null, "http_connect_timeout": null, "http_keepalive_timeout": null,
         "http_read_timeout": null, "ordering": null, "tags": "web,db", "skip_tags": null,
@@ -293,6 +293,11 @@ async fn what_is_wrong_with_a_deploy_is_named() {
             json!({"environment": "", "enforce_environment": false}),
             "scope",
         ),
+        (
+            with(json!({"environment": "", "enforce_environment": false, "code": "lock"})),
+            "code",
+        ),
+        (with(json!({"code": "pinned"})), "code"),
         (with(json!({"environment": "../x"})), "environment"),
         (with(json!({"environment": "--trace"})), "environment"),
         (with(json!({"scope": {}})), "scope"),

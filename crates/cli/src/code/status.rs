@@ -66,6 +66,9 @@ fn one(status: &CodeDeployStatus) {
         if !blockers.plans.is_empty() {
             say!("    it waits for plan jobs {}", named(&blockers.plans));
         }
+        if !blockers.jobs.is_empty() {
+            say!("    it waits for jobs {}", named(&blockers.jobs));
+        }
         if !blockers.deployments.is_empty() {
             say!(
                 "    it waits for deployments {}",

@@ -1,6 +1,6 @@
 //! What `job run`, `job plan` and `schedule run` have in common. Main types: [`Where`], [`Flags`].
 
-use api_types::{DeployCommand, Object, Scope};
+use api_types::{DeployCommand, Object, RunCode, Scope};
 
 use crate::client::Client;
 use crate::targets::Targets;
@@ -28,6 +28,10 @@ pub(crate) struct Flags {
     /// Change things although the node's puppet.conf says noop
     #[arg(long)]
     pub(crate) no_noop: bool,
+    /// Which code the nodes get: latest is what is live when each asks for its catalog [default: as the server
+    /// is configured]
+    #[arg(long, value_enum, value_name = "WHICH")]
+    code: Option<Code>,
     /// Only resources with these tags; commas between them
     #[arg(long, value_name = "TAGS")]
     pub(crate) tags: Option<String>,
@@ -64,6 +68,24 @@ pub(crate) struct Flags {
     /// Puppet's setting
     #[arg(long, value_name = "SECONDS", value_parser = crate::span::seconds)]
     pub(crate) http_read_timeout: Option<u64>,
+}
+
+/// Which code the nodes of a job get.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Code {
+    /// Each what is live when it asks for its catalog
+    Latest,
+    /// All the same: deployments of the environment wait until the job is over
+    Lock,
+}
+
+impl From<Code> for RunCode {
+    fn from(code: Code) -> Self {
+        match code {
+            Code::Latest => Self::Latest,
+            Code::Lock => Self::Lock,
+        }
+    }
 }
 
 // === impl Where ===
@@ -110,6 +132,7 @@ impl Flags {
             ordering: self.ordering,
             tags: self.tags,
             skip_tags: self.skip_tags,
+            code: self.code.map(RunCode::from),
             concurrency: None,
             timeout: None,
             description: String::new(),

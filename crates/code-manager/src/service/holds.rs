@@ -1,11 +1,12 @@
 //! Who works with an environment and who changes it: [`Holds`], without I/O.
 //!
-//! Plans that want an environment to stay as it is hold it together; a deployment that switches it holds it
-//! alone. The rules that must hold: no switch while a plan holds, no plan begins while a switch is on; and
-//! whoever asks first comes first, so that neither a stream of plans keeps a deployment off for ever, nor
-//! the other way round.
+//! Plans and jobs that want an environment to stay as it is hold it together; a deployment that switches it
+//! holds it alone. The rules that must hold: no switch while a worker holds, no worker begins while a switch is
+//! on; and whoever asks first comes first, so that neither a stream of workers keeps a deployment off for ever,
+//! nor the other way round.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::fmt;
 
 use deploy::EnvironmentName;
 
@@ -13,11 +14,20 @@ use deploy::EnvironmentName;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Ticket(u64);
 
+/// Who works with the code of an environment, and wants it to stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Worker {
+    /// The plan job of this number.
+    Plan(i64),
+    /// The job of this number: Puppet runs.
+    Job(i64),
+}
+
 /// Who asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Who {
-    /// A plan; its number, as soon as it has one.
-    Plan(Option<i64>),
+    /// A plan or a job; which, as soon as it has a number.
+    Worker(Option<Worker>),
     /// The deployment of this number.
     Deployment(i64),
 }
@@ -27,8 +37,29 @@ pub(super) enum Who {
 pub struct Blockers {
     /// Plans that hold the environment; those that have no number yet are not named.
     pub plans: Vec<i64>,
+    /// Jobs that hold it, in the same way.
+    pub jobs: Vec<i64>,
     /// Deployments that switch it, or that asked before.
     pub deployments: Vec<i64>,
+}
+
+impl fmt::Display for Blockers {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let groups = [
+            ("plan jobs", &self.plans),
+            ("jobs", &self.jobs),
+            ("deployments", &self.deployments),
+        ];
+        let named = groups.iter().filter(|(_, numbers)| !numbers.is_empty());
+        let named = named.map(|(what, numbers)| {
+            let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+            format!("{what} {}", numbers.join(", "))
+        });
+        match named.collect::<Vec<_>>() {
+            named if named.is_empty() => write!(out, "one that is just starting"),
+            named => write!(out, "{}", named.join(" and ")),
+        }
+    }
 }
 
 /// All environments.
@@ -62,7 +93,7 @@ impl Holds {
         let mut admitted = Vec::new();
         while let Some((ticket, who)) = lane.waiting.front().copied() {
             let is_free = match who {
-                Who::Plan(_) => !lane.is_switching(),
+                Who::Worker(_) => !lane.is_switching(),
                 Who::Deployment(_) => lane.holding.is_empty(),
             };
             if !is_free {
@@ -87,11 +118,11 @@ impl Holds {
         }
     }
 
-    /// A plan got its number.
-    pub(super) fn name(&mut self, environment: &EnvironmentName, ticket: Ticket, plan: i64) {
+    /// A worker got its number.
+    pub(super) fn name(&mut self, environment: &EnvironmentName, ticket: Ticket, worker: Worker) {
         let lane = self.lanes.get_mut(environment);
         if let Some(who) = lane.and_then(|lane| lane.holding.get_mut(&ticket)) {
-            *who = Who::Plan(Some(plan));
+            *who = Who::Worker(Some(worker));
         }
     }
 
@@ -108,7 +139,9 @@ impl Holds {
         let before = before.map(|(_, who)| who);
         for who in lane.holding.values().chain(before) {
             match who {
-                Who::Plan(number) => blockers.plans.extend(*number),
+                Who::Worker(None) => {}
+                Who::Worker(Some(Worker::Plan(number))) => blockers.plans.push(*number),
+                Who::Worker(Some(Worker::Job(number))) => blockers.jobs.push(*number),
                 Who::Deployment(id) => blockers.deployments.push(*id),
             }
         }
@@ -146,22 +179,26 @@ mod tests {
         "production".parse().unwrap()
     }
 
+    fn plan(number: i64) -> Who {
+        Who::Worker(Some(Worker::Plan(number)))
+    }
+
     #[test]
-    fn plans_hold_together_and_a_switch_alone() {
+    fn workers_hold_together_and_a_switch_alone() {
         let mut holds = Holds::default();
         let (a, b) = (
-            holds.ask(&name(), Who::Plan(Some(1))),
-            holds.ask(&name(), Who::Plan(None)),
+            holds.ask(&name(), plan(1)),
+            holds.ask(&name(), Who::Worker(None)),
         );
         assert_eq!(holds.admit(&name()), [a, b]);
-        holds.name(&name(), b, 2);
+        holds.name(&name(), b, Worker::Job(2));
         let switch = holds.ask(&name(), Who::Deployment(7));
         assert_eq!(holds.admit(&name()), []);
-        // A plan that comes later does not overtake the deployment.
-        let late = holds.ask(&name(), Who::Plan(Some(3)));
+        // A worker that comes later does not overtake the deployment.
+        let late = holds.ask(&name(), plan(3));
         assert_eq!(holds.admit(&name()), []);
         let blockers = holds.blockers(&name(), switch);
-        assert_eq!((blockers.plans, blockers.deployments), (vec![1, 2], vec![]));
+        assert_eq!(blockers.to_string(), "plan jobs 1 and jobs 2");
         assert_eq!(holds.blockers(&name(), late).deployments, [7]);
         holds.leave(&name(), a);
         assert_eq!(holds.admit(&name()), []);
@@ -177,16 +214,16 @@ mod tests {
     #[test]
     fn who_gives_up_makes_way_and_environments_do_not_meet() {
         let mut holds = Holds::default();
-        let plan = holds.ask(&name(), Who::Plan(Some(1)));
+        let first = holds.ask(&name(), plan(1));
         holds.admit(&name());
         let switch = holds.ask(&name(), Who::Deployment(7));
-        let late = holds.ask(&name(), Who::Plan(Some(2)));
+        let late = holds.ask(&name(), plan(2));
         let other = "staging".parse().unwrap();
         let elsewhere = holds.ask(&other, Who::Deployment(8));
         assert_eq!(holds.admit(&other), [elsewhere]);
         holds.leave(&name(), switch);
         assert_eq!(holds.admit(&name()), [late]);
-        for (environment, ticket) in [(name(), plan), (name(), late), (other, elsewhere)] {
+        for (environment, ticket) in [(name(), first), (name(), late), (other, elsewhere)] {
             holds.leave(&environment, ticket);
         }
         assert!(holds.lanes.is_empty());
@@ -205,7 +242,8 @@ mod tests {
         for number in 0..2_000 {
             let who = match random(4) {
                 0 => Who::Deployment(number),
-                _ => Who::Plan(Some(number)),
+                1 => Who::Worker(Some(Worker::Job(number))),
+                _ => plan(number),
             };
             let ticket = holds.ask(&name(), who);
             outside.push((ticket, who));

@@ -10,7 +10,7 @@ use std::time::Duration;
 use deploy::EnvironmentName;
 use tokio::sync::oneshot;
 
-use super::holds::{Blockers, Holds, Ticket, Who};
+use super::holds::{Blockers, Holds, Ticket, Who, Worker};
 
 /// Who holds which environment. Cheap to clone.
 #[derive(Clone, Debug, Default)]
@@ -22,8 +22,8 @@ pub(super) struct Locks {
 struct Inner {
     holds: Holds,
     told: HashMap<Ticket, oneshot::Sender<()>>,
-    /// What plans hold that run.
-    plans: HashMap<i64, (EnvironmentName, Ticket)>,
+    /// What plans and jobs hold that run.
+    workers: HashMap<Worker, (EnvironmentName, Ticket)>,
 }
 
 /// An environment that is held, or a place in the line for it; given back when it is dropped.
@@ -70,40 +70,40 @@ impl Locks {
         Err(blockers)
     }
 
-    /// A plan runs with what it holds, until it is [over](Self::keep_only).
-    pub(super) fn keep(&self, plan: i64, hold: Hold) {
-        // From now on it is the plan's.
+    /// A worker runs with what it holds, until it is [over](Self::keep_only).
+    pub(super) fn keep(&self, worker: Worker, hold: Hold) {
+        // From now on it is the worker's.
         let hold = ManuallyDrop::new(hold);
         let (environment, ticket) = (hold.environment.clone(), hold.ticket);
         let mut inner = self.inner();
-        inner.holds.name(&environment, ticket, plan);
-        inner.own(plan, environment, ticket);
+        inner.holds.name(&environment, ticket, worker);
+        inner.own(worker, environment, ticket);
     }
 
-    /// A plan of before a restart, which held its environment.
-    pub(super) fn restore(&self, plan: i64, environment: &EnvironmentName) {
+    /// A worker of before a restart, which held its environment.
+    pub(super) fn restore(&self, worker: Worker, environment: &EnvironmentName) {
         let mut inner = self.inner();
-        let ticket = inner.holds.ask(environment, Who::Plan(Some(plan)));
+        let ticket = inner.holds.ask(environment, Who::Worker(Some(worker)));
         inner.admit(environment);
-        inner.own(plan, environment.clone(), ticket);
+        inner.own(worker, environment.clone(), ticket);
     }
 
-    /// Whether any plan holds anything.
-    pub(super) fn has_plans(&self) -> bool {
-        !self.inner().plans.is_empty()
+    /// Whether any plan or job holds anything.
+    pub(super) fn has_workers(&self) -> bool {
+        !self.inner().workers.is_empty()
     }
 
-    /// Gives back what plans hold that are not among these.
-    pub(super) fn keep_only(&self, running: &HashSet<i64>) {
+    /// Gives back what workers hold that are not among these.
+    pub(super) fn keep_only(&self, running: &HashSet<Worker>) {
         let mut inner = self.inner();
-        let over: Vec<i64> = inner
-            .plans
+        let over: Vec<Worker> = inner
+            .workers
             .keys()
-            .filter(|plan| !running.contains(plan))
+            .filter(|worker| !running.contains(worker))
             .copied()
             .collect();
-        for plan in over {
-            if let Some((environment, ticket)) = inner.plans.remove(&plan) {
+        for worker in over {
+            if let Some((environment, ticket)) = inner.workers.remove(&worker) {
                 inner.leave(&environment, ticket);
             }
         }
@@ -117,8 +117,8 @@ impl Locks {
 
 impl Inner {
     /// A plan that held already, and was resumed, gives back what it had.
-    fn own(&mut self, plan: i64, environment: EnvironmentName, ticket: Ticket) {
-        if let Some((environment, ticket)) = self.plans.insert(plan, (environment, ticket)) {
+    fn own(&mut self, worker: Worker, environment: EnvironmentName, ticket: Ticket) {
+        if let Some((environment, ticket)) = self.workers.insert(worker, (environment, ticket)) {
             self.leave(&environment, ticket);
         }
     }

@@ -30,7 +30,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 pub use changes::{Change, Changes, FileChange, FileChangeKind, FileChanges, ModuleChange};
-pub use holds::Blockers;
+pub use holds::{Blockers, Worker};
 pub use locks::Hold;
 pub use observer::{MadeOf, Observer, Over};
 pub use record::{Action, By, Deployment, Fault, Outcome, State};
@@ -47,7 +47,7 @@ use self::locks::Locks;
 use self::perform::Tools;
 use self::room::Room;
 use crate::content::ContentError;
-use crate::defaults::{KEEP_HISTORY, PLAN_WAIT, REASON_BYTES, REQUESTS};
+use crate::defaults::{KEEP_HISTORY, REASON_BYTES, REQUESTS, WORKER_WAIT};
 use crate::deployer::Deployer;
 use crate::error::SourcesError;
 use crate::file_sync::{Announced, FileSync};
@@ -62,7 +62,7 @@ pub mod kinds {
     pub const DEPLOY_FAILURE: &str = "puppetlabs.code-manager/deploy-failure";
     /// The environment stays with a version.
     pub const PINNED: &str = "tutti/environment-pinned";
-    /// Plans work with the environment, and want it to stay.
+    /// Plans or jobs work with the environment, and want it to stay.
     pub const HELD: &str = "tutti/environment-held";
 }
 
@@ -108,11 +108,11 @@ pub trait InUse: fmt::Debug + Send + Sync {
     /// All of them. An error keeps everything.
     async fn versions(&self) -> Result<HashSet<(EnvironmentName, Signature)>, String>;
 
-    /// The plans that run and want their environment to stay.
-    async fn holding(&self) -> Result<Vec<(i64, EnvironmentName)>, String>;
+    /// The plans and jobs that run and want their environment to stay.
+    async fn holding(&self) -> Result<Vec<(Worker, EnvironmentName)>, String>;
 
-    /// Comes back when a plan is over.
-    async fn plan_over(&self);
+    /// Comes back when a plan, or a job that may hold something, is over.
+    async fn worker_over(&self);
 }
 
 /// Deploys code, one environment after the other. Cheap to clone.
@@ -190,8 +190,8 @@ pub enum StartError {
     /// The disk.
     #[error(transparent)]
     Content(#[from] ContentError),
-    /// Nobody can say which plans want their environment to stay.
-    #[error("cannot see which plans run: {0}")]
+    /// Nobody can say which plans and jobs want their environment to stay.
+    #[error("cannot see which plans and jobs run: {0}")]
     InUse(String),
 }
 
@@ -213,8 +213,8 @@ impl CodeManager {
         deployer.claim()?;
         let locks = Locks::default();
         // Before anything is switched.
-        for (plan, environment) in in_use.holding().await.map_err(StartError::InUse)? {
-            locks.restore(plan, &environment);
+        for (worker, environment) in in_use.holding().await.map_err(StartError::InUse)? {
+            locks.restore(worker, &environment);
         }
         let tools = Tools {
             current: Arc::new(Current::new(deployer.clone())),
@@ -269,12 +269,14 @@ impl CodeManager {
     /// long.
     pub async fn hold(&self, environment: &EnvironmentName) -> Result<Hold, Blockers> {
         let locks = &self.inner.tools.locks;
-        locks.take(environment, Who::Plan(None), PLAN_WAIT).await
+        locks
+            .take(environment, Who::Worker(None), WORKER_WAIT)
+            .await
     }
 
-    /// A plan runs with what it holds, until it is over.
-    pub async fn keep(&self, plan: i64, hold: Hold) {
-        self.inner.tools.locks.keep(plan, hold);
+    /// A plan or a job runs with what it holds, until it is over.
+    pub async fn keep(&self, worker: Worker, hold: Hold) {
+        self.inner.tools.locks.keep(worker, hold);
         // It may be over already.
         release(&self.inner.tools.locks, &*self.inner.in_use).await;
     }
@@ -522,22 +524,22 @@ impl SubmitError {
     }
 }
 
-/// Gives back what plans held that are over, whenever one is.
+/// Gives back what workers held that are over, whenever one is.
 async fn keep(locks: Locks, in_use: Arc<dyn InUse>) {
     loop {
-        in_use.plan_over().await;
+        in_use.worker_over().await;
         release(&locks, &*in_use).await;
     }
 }
 
 async fn release(locks: &Locks, in_use: &dyn InUse) {
-    if !locks.has_plans() {
+    if !locks.has_workers() {
         return;
     }
     match in_use.holding().await {
-        Ok(holding) => locks.keep_only(&holding.into_iter().map(|(plan, _)| plan).collect()),
-        // The next plan that is over looks again.
-        Err(error) => tracing::warn!(%error, "cannot see which plans are over"),
+        Ok(holding) => locks.keep_only(&holding.into_iter().map(|(worker, _)| worker).collect()),
+        // The next one that is over looks again.
+        Err(error) => tracing::warn!(%error, "cannot see which plans and jobs are over"),
     }
 }
 

@@ -67,9 +67,9 @@ enum PerformError {
     )]
     Pinned(CodePinRow),
     #[error(
-        "{environment} was not switched within {} s, since plans work with it that want it to stay: {}; the \
+        "{environment} was not switched within {} s, since it has to stay for {}; the \
          version is ready, so deploy again or `tutti code rollback {environment} {signature}`",
-        SWITCH_WAIT.as_secs(), named(.blockers)
+        SWITCH_WAIT.as_secs(), .blockers
     )]
     Held {
         environment: EnvironmentName,
@@ -352,7 +352,7 @@ async fn pause(tools: &Tools, performed: &mut Performed) {
     }
 }
 
-/// Waits until no plan wants the environment to stay.
+/// Waits until nobody wants the environment to stay.
 async fn held(tools: &Tools, work: &Work, signature: &Signature) -> Result<Hold, PerformError> {
     let who = Who::Deployment(work.ids.last().copied().unwrap_or_default());
     let hold = tools.locks.take(&work.environment, who, SWITCH_WAIT).await;
@@ -367,15 +367,6 @@ async fn unpinned(tools: &Tools, environment: &EnvironmentName) -> Result<(), Pe
     match tools.store.code_pin(environment.as_str()).await? {
         Some(pin) => Err(PerformError::Pinned(pin)),
         None => Ok(()),
-    }
-}
-
-/// Plans by their numbers.
-fn named(blockers: &Blockers) -> String {
-    let plans: Vec<String> = blockers.plans.iter().map(ToString::to_string).collect();
-    match plans.is_empty() {
-        true => "one that is just starting".to_owned(),
-        false => format!("plan jobs {}", plans.join(", ")),
     }
 }
 

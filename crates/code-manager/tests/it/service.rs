@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use code_manager::service::{
-    Action, After, By, Deployment, FileChangeKind, InUse, Others, State, SubmitError, kinds,
+    Action, After, By, Deployment, FileChangeKind, Hold, InUse, Others, State, SubmitError, Worker,
+    kinds,
 };
 use code_manager::{CodeManager, Deployer, R10kFile, Settings, Signature};
 use deploy::EnvironmentName;
@@ -28,8 +29,8 @@ pub(crate) struct Service {
 #[derive(Debug, Default)]
 pub(crate) struct Used {
     pub(crate) versions: Mutex<HashSet<(EnvironmentName, Signature)>>,
-    /// Plans that want their environment to stay.
-    holding: Mutex<Vec<(i64, EnvironmentName)>>,
+    /// Plans and jobs that want their environment to stay.
+    holding: Mutex<Vec<(Worker, EnvironmentName)>>,
     over: Notify,
 }
 
@@ -39,11 +40,11 @@ impl InUse for Used {
         Ok(self.versions.lock().unwrap().clone())
     }
 
-    async fn holding(&self) -> Result<Vec<(i64, EnvironmentName)>, String> {
+    async fn holding(&self) -> Result<Vec<(Worker, EnvironmentName)>, String> {
         Ok(self.holding.lock().unwrap().clone())
     }
 
-    async fn plan_over(&self) {
+    async fn worker_over(&self) {
         self.over.notified().await;
     }
 }
@@ -129,6 +130,19 @@ impl Service {
             ended.push(end.await.unwrap());
         }
         ended
+    }
+
+    /// Somebody holds an environment from now on.
+    async fn hold(&self, worker: Worker, hold: Hold) {
+        let held = (worker, name("production"));
+        self.used.holding.lock().unwrap().push(held);
+        self.manager.keep(worker, hold).await;
+    }
+
+    fn over(&self, worker: Worker) {
+        let mut holding = self.used.holding.lock().unwrap();
+        holding.retain(|(other, _)| *other != worker);
+        self.used.over.notify_one();
     }
 
     pub(crate) fn apt(&self, environment: &str) -> String {
@@ -388,13 +402,13 @@ async fn a_pinned_environment_stays() {
 }
 
 #[tokio::test]
-async fn a_plan_that_holds_keeps_deployments_off_until_it_is_over() {
+async fn who_holds_an_environment_keeps_deployments_off_until_he_is_over() {
     let mut service = Service::new().await;
     let first = service.act("production", DEPLOY).await;
     let hold = service.manager.hold(&name("production")).await.unwrap();
-    let plan = (3, name("production"));
-    service.used.holding.lock().unwrap().push(plan.clone());
-    service.manager.keep(3, hold).await;
+    service.hold(Worker::Plan(3), hold).await;
+    let hold = service.manager.hold(&name("production")).await.unwrap();
+    service.hold(Worker::Job(4), hold).await;
     service.commit("2");
     let wanted = vec![(name("production"), DEPLOY), (name("staging"), DEPLOY)];
     service.world.control().git(&["branch", "staging"]);
@@ -412,15 +426,15 @@ async fn a_plan_that_holds_keeps_deployments_off_until_it_is_over() {
         }
     };
     let blockers = waiting.await;
-    assert_eq!((blockers.plans, blockers.deployments), (vec![3], vec![]));
+    assert_eq!(blockers.to_string(), "plan jobs 3 and jobs 4");
     assert_eq!(service.apt("production"), "1");
-    // A restart changes nothing: the plan holds what it held.
+    // A restart changes nothing: they hold what they held.
     service.manager.shutdown().await;
     service.manager = start(&service.world, &service.store, &service.told, &service.used).await;
     let live = service.manager.versions().live(&name("production"));
     assert_eq!(live.map(|it| it.to_string()), first.signature);
-    service.used.holding.lock().unwrap().clear();
-    service.used.over.notify_one();
+    service.over(Worker::Plan(3));
+    service.over(Worker::Job(4));
     // What waited is done, and then this.
     let after = service.act("production", Action::Remove).await;
     assert_eq!(after.state, State::Synced);

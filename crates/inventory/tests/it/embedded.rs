@@ -19,6 +19,7 @@ testkit::both!(
     what_is_not_supported_is_named_with_its_place,
     certnames_of_an_answer_without_any_are_an_error,
     environment_nodes_are_those_of_the_last_known_environment,
+    code_ids_are_those_of_the_last_runs,
     facts_and_reports_outlive_the_server,
     late_facts_change_nothing,
     a_report_that_comes_later_is_waited_for,
@@ -418,6 +419,24 @@ async fn environment_nodes_are_those_of_the_last_known_environment() {
     assert_eq!(nodes, []);
     let hostile = site.inventory.environment_nodes("x' or '1' = '1").await;
     assert_eq!(hostile.unwrap(), []);
+}
+
+async fn code_ids_are_those_of_the_last_runs() {
+    let site = Site::small().await;
+    let runs = [
+        ("web1", "1", Some("old")),
+        ("web1", "2", Some("new")),
+        ("web2", "3", Some("new")),
+        ("db", "4", None),
+    ];
+    for (at, (node, uuid, code_id)) in (1..).zip(runs) {
+        let mut report = report(uuid, "changed", at);
+        report.code_id = code_id.map(str::to_owned);
+        let name = certname(node);
+        let put = site.inventory.record_report(&name, report);
+        put.await.unwrap();
+    }
+    assert_eq!(site.inventory.code_ids().await.unwrap(), ["new"]);
 }
 
 async fn facts_and_reports_outlive_the_server() {

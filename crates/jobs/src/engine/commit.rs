@@ -15,7 +15,8 @@ use super::ledger::{After, Committed, Halt, Refused};
 use super::outgoing::Outgoing;
 use super::state::Engine;
 use crate::defaults::{COMMIT_RETRY, SEND_BATCHES};
-use crate::keys::RunKey;
+use crate::keys::{JobKey, RunKey};
+use crate::kind::Kind;
 use crate::metrics::{Metrics, count};
 
 // === impl Engine ===
@@ -79,6 +80,7 @@ impl Engine {
             self.scheduler.remove(key);
             self.forget_withdrawal(key);
             self.trace_job_ended(key);
+            self.puppet_ended(key);
             // Its watchers see the feed end and read what is left.
             self.book.remove(key);
         }
@@ -87,6 +89,14 @@ impl Engine {
             None => {}
             Some(Halt::Gone(error)) => self.lost = Some(error),
             Some(Halt::Refused(refused)) => self.refused(*refused),
+        }
+    }
+
+    /// Tells who keeps something until such a job is over.
+    fn puppet_ended(&self, key: JobKey) {
+        let job = self.book.jobs.get(&key);
+        if job.is_some_and(|job| job.kind == Kind::Puppet) {
+            self.parts.puppet_over.send_modify(|over| *over += 1);
         }
     }
 

@@ -12,7 +12,7 @@ use pki::seal::SealKey;
 use pxp::TransactionId;
 use store::{Store, StoreError};
 use telemetry::Tracer;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -54,6 +54,8 @@ pub(crate) struct Parts {
     pub(crate) tick: Duration,
     /// For the feeds of readers.
     pub(crate) reports: mpsc::Sender<Taken>,
+    /// Counts the jobs of Puppet runs that are over.
+    pub(crate) puppet_over: watch::Sender<u64>,
     pub(crate) withdrawals: Withdrawals,
     pub(crate) tracer: Tracer,
     pub(crate) stopped: CancellationToken,

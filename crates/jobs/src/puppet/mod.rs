@@ -12,7 +12,7 @@ pub(crate) mod said;
 mod version;
 
 pub use flags::{FlagProblem, PuppetFlags};
-pub use request::{DeployError, DeployRequest};
+pub use request::{DeployError, DeployRequest, RunCode};
 pub(crate) use version::OLDEST;
 
 /// The PXP module that runs Puppet, by the name of the stock agent's file.

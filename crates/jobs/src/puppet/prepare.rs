@@ -168,6 +168,7 @@ fn refusal(own: Classified, enforced: &str) -> Option<Verdict> {
 /// As submitted, with defaults.
 fn options(request: &DeployRequest, scope: &Scope, nodes: &[Certname]) -> Value {
     let flags = &request.flags;
+    let (code, code_id) = request.code.shown();
     json!({
         "environment": request.environment,
         "enforce_environment": request.enforce_environment,
@@ -187,6 +188,8 @@ fn options(request: &DeployRequest, scope: &Scope, nodes: &[Certname]) -> Value 
         "ordering": flags.ordering,
         "tags": flags.tags,
         "skip_tags": flags.skip_tags,
+        "code": code,
+        "code_id": code_id,
         "concurrency": request.concurrency,
         "timeout": request.timeout.map(|timeout| timeout.as_secs()),
         "description": request.description,

@@ -1,6 +1,6 @@
 //! What a caller asks for, and why it may be refused.
 //!
-//! [`DeployRequest`] and [`DeployError`]; the rule: a refused request has changed nothing.
+//! [`DeployRequest`], [`RunCode`] and [`DeployError`]; the rule: a refused request has changed nothing.
 
 use std::time::Duration;
 
@@ -27,6 +27,8 @@ pub struct DeployRequest {
     pub enforce_environment: bool,
     /// How Puppet is to run.
     pub flags: PuppetFlags,
+    /// Which version of the code its catalogs are made of.
+    pub code: RunCode,
     /// Nodes at once, for this job; otherwise only `global_concurrent_compiles` bounds it.
     pub concurrency: Option<usize>,
     /// How long one node may take; the engine's default otherwise.
@@ -43,6 +45,23 @@ pub struct DeployRequest {
     pub plan_job: Option<i64>,
     /// What is written of that plan with the job.
     pub mark: Option<PlanMark>,
+}
+
+/// Of a job that keeps its environment as it is.
+const LOCK: &str = "lock";
+
+/// Which version of the code the catalogs of a job are made of. It is only told here: who makes the job
+/// keeps the version where it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum RunCode {
+    /// Each of what is live when the node asks for it.
+    #[default]
+    Latest,
+    /// All of the one that is live when the job is made, and that stays until it is over.
+    Locked {
+        /// Its code id; `None`: the environment has no versions.
+        code_id: Option<String>,
+    },
 }
 
 /// Why Puppet was not run. Nothing was sent, and nothing stored unless said otherwise.
@@ -83,4 +102,21 @@ pub enum DeployError {
     /// The job was not taken.
     #[error(transparent)]
     Submit(#[from] SubmitError),
+}
+
+// === impl RunCode ===
+
+impl RunCode {
+    /// As the job shows it, with the code id.
+    pub(super) fn shown(&self) -> (&'static str, Option<&str>) {
+        match self {
+            Self::Latest => ("latest", None),
+            Self::Locked { code_id } => (LOCK, code_id.as_deref()),
+        }
+    }
+
+    /// Whether a job with these options keeps its environment as it is.
+    pub fn is_locked(options: &Value) -> bool {
+        options["code"] == LOCK
+    }
 }

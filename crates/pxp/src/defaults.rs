@@ -11,6 +11,10 @@ pub const MAX_TASK_NAME_BYTES: usize = 500;
 /// put below a directory of the agent's.
 pub const MAX_FILE_PATH_BYTES: usize = 1_024;
 
+/// Longest code id in bytes: Puppet Enterprise's has 62 and the environment's name, which is a directory's
+/// (limit 255); other forms get some room.
+pub const MAX_CODE_ID_BYTES: usize = 512;
+
 /// Bytes of the files of a node that one download brings: 7.0 MB in Base64, of the 8 MiB of output that agents
 /// put into a result.
 pub const COLLECT_BYTES: u64 = 5 << 20;

@@ -12,6 +12,9 @@ use super::primary::Certificates;
 
 const CERTNAME: &str = "agent";
 
+/// Of the catalog of an earlier run.
+const CODE_ID: &str = "urn:puppet:code-id:1:b4ed19a7ba0f72713aa68cf4481cc2292b73d424;production";
+
 #[expect(
     clippy::print_stdout,
     reason = "a test that was not run must not look like one that passed"
@@ -93,7 +96,7 @@ impl Real {
         }
         let edge = |from: &str, to: &str| json!({"source": from, "target": to});
         let catalog = json!({
-            "tags": [], "name": CERTNAME, "version": 17, "code_id": null, "catalog_format": 1,
+            "tags": [], "name": CERTNAME, "version": 17, "code_id": CODE_ID, "catalog_format": 1,
             "catalog_uuid": "0d4a3c92-7ba3-4f7a-9e1e-1df2a4a1d001", "environment": "production",
             "resources": [
                 resource("Stage", "main", 0, json!({"name": "main"})),
@@ -145,6 +148,7 @@ async fn the_real_puppet_without_a_server_says_that_none_answered() {
     );
     assert_eq!(result.error_type, Some(PuppetErrorType::AgentExitNonZero));
     assert_eq!(result.detailed_exitcode, Some(1));
+    assert_eq!(result.code_id, None, "there was no catalog");
 }
 
 #[tokio::test]
@@ -174,6 +178,12 @@ async fn the_real_report_is_told() {
     );
     assert_eq!((result.exitcode, result.detailed_exitcode), (0, Some(6)));
     assert_eq!(result.configuration_version.as_deref(), Some("17"));
+    assert_eq!(
+        result.code_id,
+        Some(CODE_ID.parse().unwrap()),
+        "the cached catalog's"
+    );
+    assert_eq!(noop.code_id, result.code_id);
     assert_eq!(
         result.cached_catalog_status.as_deref(),
         Some("explicitly_requested")

@@ -4,6 +4,7 @@
 //! `pxp-module-puppet` is closed; that of `task`, `script`
 //! and `file` is open, as in pxp-agent, so that newer orchestrators can say more. Results are open.
 
+mod code_id;
 mod file;
 mod params;
 mod puppet;
@@ -12,6 +13,7 @@ mod result;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
+pub use code_id::{CodeId, CodeIdError};
 pub use file::{FilePath, FilePathError, FileSpec, FileUri, Sha256, Sha256Error};
 pub use params::{
     CollectParams, Collected, CollectedItem, CommandParams, EchoParams, FileEntry, FileKind,

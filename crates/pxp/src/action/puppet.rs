@@ -6,6 +6,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::CodeId;
+
 /// The parameters. Closed: an option that nobody understands must not look as if it were in force.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -52,6 +54,10 @@ pub struct PuppetResult {
     /// Extension: of the catalog.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub configuration_version: Option<String>,
+    /// Extension: which version of the code the catalog is of, where the server keeps versions. With a
+    /// cached catalog it is the version of then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code_id: Option<CodeId>,
     /// Extension: whether the run only looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noop: Option<bool>,
@@ -222,6 +228,7 @@ impl PuppetResult {
             error: None,
             cause: None,
             configuration_version: None,
+            code_id: None,
             noop: None,
             noop_pending: None,
             corrective_change: None,

@@ -9,7 +9,7 @@ mod resource;
 
 use std::io::Read;
 
-use pxp::action::{PuppetResource, PuppetResourceStatus, PuppetResult, ResourcesOmitted};
+use pxp::action::{CodeId, PuppetResource, PuppetResourceStatus, PuppetResult, ResourcesOmitted};
 use serde_json::{Map, Number, Value};
 
 pub(super) use events::ReportError;
@@ -27,6 +27,7 @@ pub(super) struct RunReport {
     pub(super) environment: Option<String>,
     pub(super) status: Option<String>,
     pub(super) configuration_version: Option<String>,
+    pub(super) code_id: Option<CodeId>,
     pub(super) puppet_version: Option<String>,
     pub(super) cached_catalog_status: Option<String>,
     pub(super) noop: Option<bool>,
@@ -97,6 +98,7 @@ impl RunReport {
         events: &mut Events<R>,
     ) -> Result<(), ReportError> {
         match key {
+            "code_id" => self.code_id = events.text()?.and_then(|text| text.parse().ok()),
             "noop" => self.noop = events.truth()?,
             "noop_pending" => self.noop_pending = events.truth()?,
             "corrective_change" => self.corrective_change = events.truth()?,
@@ -223,6 +225,7 @@ impl RunReport {
             metrics: self.metrics,
             exitcode: 0,
             configuration_version: self.configuration_version,
+            code_id: self.code_id,
             noop: self.noop,
             noop_pending: self.noop_pending,
             corrective_change: self.corrective_change,

@@ -107,6 +107,7 @@ resource_statuses:
     changed: false
     events: []
 corrective_change: true
+code_id: urn:puppet:code-id:1:b4ed19a7ba0f72713aa68cf4481cc2292b73d424;production
 cached_catalog_status: not_used
 ";
 
@@ -124,6 +125,10 @@ fn a_report_is_told() {
         "0b2f6d70-2f3c-4c5c-8f0a-4ac5c3f3b9d1"
     );
     assert_eq!(result.configuration_version.as_deref(), Some("1763728496"));
+    assert_eq!(
+        result.code_id.unwrap().as_str(),
+        "urn:puppet:code-id:1:b4ed19a7ba0f72713aa68cf4481cc2292b73d424;production"
+    );
     assert_eq!(
         (result.noop, result.corrective_change),
         (Some(false), Some(true))
@@ -164,6 +169,43 @@ fn a_report_is_told() {
     assert!(result.resources[1].corrective);
     assert_eq!(result.resources[1].containment.len(), 3);
     assert!(result.resources_omitted.is_empty());
+}
+
+#[test]
+fn what_is_no_code_id_is_left_out() {
+    let read = |value: &str| {
+        let report = read(&format!(
+            "status: changed\ntransaction_uuid: x\ncode_id: {value}\nenvironment: test\n"
+        ));
+        let result = report.unwrap().into_result();
+        assert_eq!(result.environment, "test", "what follows is read");
+        serde_json::to_value(result)
+            .unwrap()
+            .get("code_id")
+            .cloned()
+    };
+    for (value, id) in [("12345678", "12345678"), ("'v:1;test'", "v:1;test")] {
+        assert_eq!(read(value), Some(id.into()));
+    }
+    let long = "x".repeat(100_000);
+    for none in [
+        "",
+        "~",
+        "null",
+        "''",
+        "'a b'",
+        "../../etc/shadow",
+        "\"a\\0b\"",
+        "\"\\e[2J\"",
+        "größe",
+        "[a, b]",
+        "{a: b}",
+        &long,
+    ] {
+        assert_eq!(read(none), None, "{none}");
+    }
+    let without = RunReport::read(&b"status: changed\ntransaction_uuid: x\n"[..]);
+    assert_eq!(without.unwrap().code_id, None);
 }
 
 #[test]

@@ -79,6 +79,7 @@ impl Fleet {
             noop: Some(run.noop),
             environment: run.environment.clone(),
             configuration_version: run.configuration_version.clone(),
+            code_id: run.code_id.as_ref().map(ToString::to_string),
             job_id: Some(run.job.to_string()),
             start_time: run.time.as_deref().and_then(|time| time.parse().ok()),
             end_time: Some(now),
@@ -199,6 +200,7 @@ impl Resolve for Fleet {
         Ok(report.map(|report| RunReport {
             hash: Some(report.hash).filter(|hash| !hash.is_empty()),
             configuration_version: report.configuration_version,
+            code_id: report.code_id.and_then(|id| id.parse().ok()),
             environment: report.environment,
             noop: None,
         }))

@@ -8,6 +8,7 @@ use std::fmt;
 
 use async_trait::async_trait;
 use pcp::Certname;
+use pxp::action::CodeId;
 use serde_json::{Map, Value};
 use store::JobNumber;
 
@@ -82,6 +83,8 @@ pub struct PuppetRun {
     pub environment: Option<String>,
     /// The version of the catalog.
     pub configuration_version: Option<String>,
+    /// Which version of the code the catalog is of.
+    pub code_id: Option<CodeId>,
     /// The resources' figures by name: `total`, `changed`, `failed` …
     pub metrics: Map<String, Value>,
     /// When it began, in RFC 3339 as the agent wrote it.
@@ -97,6 +100,8 @@ pub struct RunReport {
     pub hash: Option<String>,
     /// The version of the catalog.
     pub configuration_version: Option<String>,
+    /// Which version of the code the catalog is of.
+    pub code_id: Option<CodeId>,
     /// The environment that was used.
     pub environment: Option<String>,
     /// Events that were held back, and those that were not.

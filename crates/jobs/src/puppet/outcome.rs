@@ -47,6 +47,10 @@ impl Ran {
             ("transaction_uuid", json!(self.text("transaction_uuid"))),
         ];
         result.extend(told.map(|(key, value)| (key.to_owned(), value)));
+        // Puppet Enterprise's results do not have the key, so where nobody knows, neither have these.
+        if let Some(code_id) = report.code_id.clone().or_else(|| self.code_id()) {
+            result.insert("code_id".to_owned(), json!(code_id));
+        }
         let url = hash.and_then(|hash| {
             let console = console?.trim_end_matches('/');
             Some(format!("{console}/#/cm/report/{hash}"))
@@ -169,7 +173,7 @@ impl Ran {
 }
 
 /// What of the agent's words is told elsewhere, or is of no use to anybody.
-const TOLD_ELSEWHERE: [&str; 11] = [
+const TOLD_ELSEWHERE: [&str; 12] = [
     "time",
     "version",
     "exitcode",
@@ -181,6 +185,7 @@ const TOLD_ELSEWHERE: [&str; 11] = [
     "timed_out",
     "hash",
     "kind",
+    "code_id",
 ];
 
 #[cfg(test)]
@@ -262,6 +267,34 @@ mod tests {
     fn a_status_answer_of_the_stock_agent_holds_the_same_as_text() {
         let wrapped = json!({"exitcode": 0, "stdout": changed().to_string()});
         assert_eq!(shaped(&wrapped, None), shaped(&changed(), None));
+    }
+
+    #[test]
+    fn the_code_of_a_run_is_told_by_its_report_or_by_the_agent() {
+        let report = RunReport {
+            code_id: Some("v1;test".parse().unwrap()),
+            ..RunReport::default()
+        };
+        let told = |said: &Value, report: Option<&RunReport>| {
+            let shaped = read(&said.to_string(), KNOWN).unwrap().shape(report, None);
+            let result: Value = serde_json::from_str(&shaped.result).unwrap();
+            assert_eq!(result.get("code_id"), shaped.told.unwrap().get("code_id"));
+            result.get("code_id").cloned()
+        };
+        let mut said = changed();
+        assert_eq!(told(&said, None), None);
+        assert_eq!(told(&said, Some(&report)), Some("v1;test".into()));
+        said["code_id"] = "v2;test".into();
+        assert_eq!(
+            told(&said, Some(&RunReport::default())),
+            Some("v2;test".into())
+        );
+        said["code_id"] = "../v3".into();
+        assert_eq!(
+            told(&said, None),
+            None,
+            "nor as one of the keys that more is told with"
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! The rule: it is an agent's word, so nothing in it need be there or be of the type that it should.
 
 use pcp::Certname;
-use pxp::action::ActionResult;
+use pxp::action::{ActionResult, CodeId};
 use serde_json::{Map, Value};
 use store::JobNumber;
 
@@ -72,6 +72,7 @@ impl Ran {
             status: status.to_owned(),
             environment: self.text("environment").map(str::to_owned),
             configuration_version: self.version(),
+            code_id: self.code_id(),
             metrics: self.metrics(),
             time: self.text("time").map(str::to_owned),
             noop,
@@ -92,6 +93,11 @@ impl Ran {
             Value::Number(number) => Some(number.to_string()),
             _ => None,
         }
+    }
+
+    /// `None` also where it is said, and is none.
+    pub(super) fn code_id(&self) -> Option<CodeId> {
+        self.text("code_id")?.parse().ok()
     }
 
     pub(super) fn metrics(&self) -> Map<String, Value> {
@@ -121,5 +127,44 @@ impl Ran {
         metrics
             .and_then(|metrics| metrics.get(name)?.as_u64())
             .unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_a_code_id_is_taken_for_one() {
+        const GOOD: &str = "urn:puppet:code-id:1:b4ed19a7ba0f72713aa68cf4481cc2292b73d424;test";
+        let known = Circumstances {
+            stock_agent: false,
+            cancelling: None,
+            timeout_seconds: 60,
+        };
+        let told = |said: Value| {
+            let said = json!({"transaction_uuid": "x", "code_id": said}).to_string();
+            read(&said, known)
+                .unwrap()
+                .code_id()
+                .map(|id| id.to_string())
+        };
+        assert_eq!(told(GOOD.into()).as_deref(), Some(GOOD));
+        for bad in [
+            json!(null),
+            json!(""),
+            json!(7),
+            json!([GOOD]),
+            json!("a b"),
+            json!("\u{1b}[2J"),
+            json!("a\0"),
+            json!("../../x"),
+            json!("größe"),
+            json!(GOOD.repeat(1_000)),
+        ] {
+            assert_eq!(told(bad.clone()), None, "{bad}");
+        }
     }
 }

@@ -91,6 +91,7 @@ async fn the_result_has_the_shape_that_clients_know_with_what_the_report_adds() 
         report: Some(RunReport {
             hash: Some("abc123".to_owned()),
             configuration_version: Some("42".to_owned()),
+            code_id: Some("v1;production".parse().unwrap()),
             ..RunReport::default()
         }),
         ..Oracle::default()
@@ -104,6 +105,7 @@ async fn the_result_has_the_shape_that_clients_know_with_what_the_report_adds() 
     let expected = json!({
         "hash": "abc123", "status": "unchanged", "noop": null, "environment": "production",
         "configuration_version": "42", "metrics": {"total": 7}, "transaction_uuid": UUID,
+        "code_id": "v1;production",
     });
     assert_eq!(result, expected);
     let url = "https://console.example.com/#/cm/report/abc123";
@@ -116,6 +118,7 @@ async fn the_result_has_the_shape_that_clients_know_with_what_the_report_adds() 
     let told: Value = serde_json::from_str(&event.details).unwrap();
     assert_eq!(told["node"], nodes[0].as_str());
     assert_eq!(told["detail"]["hash"], "abc123");
+    assert_eq!(told["detail"]["code_id"], "v1;production");
     assert_eq!(told["detail"]["report-url"], url);
     let reported = oracle.reported.lock().unwrap();
     assert_eq!(reported.len(), 1);

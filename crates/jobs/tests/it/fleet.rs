@@ -124,6 +124,7 @@ async fn an_embedded_inventory_keeps_the_report_of_a_run() {
         status: "changed".to_owned(),
         environment: Some("staging".to_owned()),
         configuration_version: Some("42".to_owned()),
+        code_id: Some("v1;staging".parse().unwrap()),
         metrics: object(json!({"total": 7, "changed": 1})).as_ref().clone(),
         time: Some("2026-11-21T20:00:00.123456789+00:00".to_owned()),
         noop: false,
@@ -139,6 +140,7 @@ async fn an_embedded_inventory_keeps_the_report_of_a_run() {
     assert_eq!(kept.status.as_deref(), Some("changed"));
     assert_eq!(kept.job_id.as_deref(), Some("7"));
     assert_eq!(kept.metrics.len(), 2);
+    assert_eq!(kept.code_id.as_deref(), Some("v1;staging"));
     let found = site.fleet.whole_environment("staging").await.unwrap();
     assert_eq!(found, ["web"], "its last catalog was of it");
 }

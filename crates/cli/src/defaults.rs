@@ -32,6 +32,10 @@ pub(crate) const PAGE: u64 = 500;
 /// Jobs shown by `job list`, as Puppet's client does.
 pub(crate) const JOBS_SHOWN: u64 = 50;
 
+/// Versions of the code that are told apart for one job: lines on half a screen. Honest nodes speak of as
+/// many as were deployed while the job ran.
+pub(crate) const CODE_VERSIONS: usize = 16;
+
 /// Parameters and lists read from files.
 pub(crate) const FILE_BYTES: u64 = 64 << 20;
 

@@ -21,6 +21,8 @@ use crate::client::Client;
 use crate::settings::Connection;
 use crate::{Failure, Name};
 
+pub(crate) use shown::short;
+
 /// What is done with code.
 #[derive(Debug, clap::Subcommand)]
 pub enum Verb {

@@ -5,7 +5,7 @@ use api_types::{CodeChanges, CodeDeployment, Timestamp};
 use crate::terminal::harmless;
 
 /// The first digits: enough for people.
-pub(super) fn short(digits: &str) -> &str {
+pub(crate) fn short(digits: &str) -> &str {
     let is_digits = digits.bytes().all(|b| b.is_ascii_hexdigit());
     match is_digits {
         true => digits.get(..10).unwrap_or(digits),

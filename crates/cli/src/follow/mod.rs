@@ -3,6 +3,7 @@
 //! The rule: the first Ctrl-C asks the server to stop the job, the second only leaves; the job
 //! belongs to the server and its outcome is the same whether somebody watches or not.
 
+pub(crate) mod code;
 mod last_line;
 mod lines;
 mod progress;
@@ -19,6 +20,7 @@ use crate::stream::{EventStream, Item};
 use crate::values::{duration, result_lines};
 use crate::{EXIT_ERROR, EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, terminal};
 
+use code::CodeUsed;
 use lines::Lines;
 use progress::Progress;
 use puppet::Ran;
@@ -70,7 +72,7 @@ pub(crate) async fn follow(client: &Client, number: &str, format: Format) -> Res
         }
     }
     view.finish();
-    summary(client, number, format).await
+    summary(client, number, format, &view.code).await
 }
 
 /// Whoever cannot watch any more is told that the job does not care.
@@ -116,6 +118,8 @@ struct View {
     puppet: bool,
     lines: Lines,
     progress: Progress,
+    /// Of the runs that have ended.
+    code: CodeUsed,
 }
 
 // === impl View ===
@@ -127,6 +131,7 @@ impl View {
             human,
             puppet: is_puppet(job),
             lines: Lines::default(),
+            code: CodeUsed::default(),
             progress: Progress::new(job.node_count, human),
         }
     }
@@ -164,6 +169,7 @@ impl View {
                 if self.human && self.puppet {
                     let rest = self.lines.finish(node);
                     let ran = Ran::of_event(node, event).after(rest.errors);
+                    self.code.add(ran.result());
                     let lines = [rest.lines, ran.lines()].concat();
                     self.progress.above(|| say!("{}", lines.join("\n")));
                 } else if self.human {
@@ -212,7 +218,12 @@ pub(crate) fn is_puppet(job: &Job) -> bool {
 }
 
 /// Says how the job ended, as a person or a program wants it.
-pub(crate) async fn summary(client: &Client, number: &str, format: Format) -> Result<u8, Failure> {
+async fn summary(
+    client: &Client,
+    number: &str,
+    format: Format,
+    code: &CodeUsed,
+) -> Result<u8, Failure> {
     let job: Job = client
         .get(&["orchestrator", "v1", "jobs", number], &[])
         .await?;
@@ -222,7 +233,10 @@ pub(crate) async fn summary(client: &Client, number: &str, format: Format) -> Re
             let document = json!({"job": job, "items": items});
             crate::shown::json(&document);
         }
-        Format::Human => for_people(client, &job).await?,
+        Format::Human => {
+            for_people(client, &job).await?;
+            code.warning().iter().for_each(|line| say!("{line}"));
+        }
     }
     let succeeded = job.state == "finished";
     Ok(if succeeded {

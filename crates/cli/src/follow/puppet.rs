@@ -5,6 +5,7 @@
 use api_types::{Event, JobNode};
 use serde_json::Value;
 
+use super::code::Version;
 use crate::terminal::{self, dim, harmless};
 
 /// Resources that are told of one node while a job runs; `job show` tells all that there are.
@@ -87,6 +88,11 @@ impl<'a> Ran<'a> {
         }
     }
 
+    /// The result, or what the event says in its place.
+    pub(crate) fn result(&self) -> &'a Value {
+        self.result
+    }
+
     /// How it ended, and below that what there is to know.
     pub(crate) fn lines(&self) -> Vec<String> {
         let mut lines = vec![self.headline()];
@@ -132,21 +138,22 @@ impl<'a> Ran<'a> {
     }
 
     fn identity(&self) -> Option<String> {
+        let text = |key: &str| match &self.result[key] {
+            // A catalog that did not compile has no version.
+            Value::String(text) if !text.is_empty() => Some(harmless(text)),
+            Value::Number(number) => Some(number.to_string()),
+            _ => None,
+        };
         let known = [
-            ("Environment", "environment"),
-            ("Configuration version", "configuration_version"),
-            ("Transaction UUID", "transaction_uuid"),
+            ("Environment", text("environment")),
+            ("Code", Version::of(self.result).map(|it| it.short())),
+            ("Configuration version", text("configuration_version")),
+            ("Transaction UUID", text("transaction_uuid")),
         ];
-        let known = known.iter().filter_map(|(name, key)| {
-            let text = match &self.result[key] {
-                // A catalog that did not compile has no version.
-                Value::String(text) if !text.is_empty() => text.clone(),
-                Value::Number(number) => number.to_string(),
-                _ => return None,
-            };
-            Some(format!("{name}: {}", harmless(&text)))
-        });
-        let known: Vec<_> = known.collect();
+        let known = known.into_iter();
+        let known: Vec<_> = known
+            .filter_map(|(name, text)| Some(format!("{name}: {}", text?)))
+            .collect();
         (!known.is_empty()).then(|| known.join("  "))
     }
 

@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::list;
 use crate::client::Client;
 use crate::defaults::JOBS_SHOWN;
+use crate::follow::code::CodeUsed;
 use crate::follow::puppet::Ran;
 use crate::follow::{all_nodes, follow, is_puppet};
 use crate::shown::{Shown, json};
@@ -86,10 +87,21 @@ fn print(job: &Job, nodes: &[JobNode]) {
         ("took", job.duration.map_or("-".to_owned(), duration)),
         ("nodes", job.node_count.to_string()),
     ]);
+    let code = if puppet { code_used(nodes) } else { Vec::new() };
+    let names = std::iter::once("code").chain(std::iter::repeat(""));
+    fields.extend(names.zip(code));
     table::fields(&fields);
     for node in nodes {
         print_node(node, puppet);
     }
+}
+
+/// Which code the runs used, in lines of one field.
+fn code_used(nodes: &[JobNode]) -> Vec<String> {
+    let mut used = CodeUsed::default();
+    let results = nodes.iter().filter_map(|node| node.result.as_ref());
+    results.for_each(|result| used.add(result));
+    used.lines()
 }
 
 fn environment(job: &Job) -> String {

@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 
 use super::fake::{Answers, Fake, TOKEN, stream};
 
-const DEPLOY: &str = "POST /orchestrator/v1/command/deploy";
+pub(super) const DEPLOY: &str = "POST /orchestrator/v1/command/deploy";
 const UUID: &str = "5f5a1b2c-0000-4000-8000-000000000001";
 const GROUP: &str = "0e6d1f9c-1111-4222-8333-444455556666";
 
-fn job(state: &str, states: Value) -> Value {
+pub(super) fn job(state: &str, states: Value) -> Value {
     let link = json!({"id": ""});
     json!({
         "id": "https://localhost/orchestrator/v1/jobs/81", "name": "81", "state": state,
@@ -24,7 +24,7 @@ fn job(state: &str, states: Value) -> Value {
     })
 }
 
-fn result(status: &str) -> Value {
+pub(super) fn result(status: &str) -> Value {
     if status == "unchanged" {
         return json!({"hash": "def", "status": status, "environment": "production",
             "configuration_version": "42", "transaction_uuid": UUID,
@@ -40,7 +40,7 @@ fn result(status: &str) -> Value {
     })
 }
 
-fn event(id: u32, kind: &str, details: Value) -> Value {
+pub(super) fn event(id: u32, kind: &str, details: Value) -> Value {
     json!({"id": id.to_string(), "type": kind, "timestamp": "2026-11-21T20:00:01Z",
         "details": details, "message": ""})
 }
@@ -69,7 +69,7 @@ fn events(second: Value) -> Value {
     ])
 }
 
-fn nodes() -> Value {
+pub(super) fn nodes() -> Value {
     let node = |name: &str, state: &str, details: Value, result: Value| {
         json!({"name": name, "state": state, "transport": "pcp", "duration": 4.2,
             "start_timestamp": "2026-11-21T20:00:01Z", "finish_timestamp": "2026-11-21T20:00:05Z",

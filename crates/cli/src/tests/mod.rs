@@ -6,6 +6,7 @@ mod completions;
 mod fake;
 mod help;
 mod hostile;
+mod job_code;
 mod jobs;
 mod local;
 mod lookup;

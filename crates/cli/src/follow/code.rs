@@ -1,0 +1,281 @@
+//! Which versions of the code a job's Puppet runs used. Main type: [`CodeUsed`].
+//!
+//! The rule: each run is counted as its result goes by, and nothing is asked for; however many versions
+//! nodes speak of, [`CODE_VERSIONS`] are kept apart.
+
+use std::collections::BTreeMap;
+
+use code_manager::versioned_code::CodeId;
+use serde_json::Value;
+
+use crate::code::short;
+use crate::defaults::CODE_VERSIONS;
+use crate::terminal::{harmless, warn};
+
+/// The code of many runs.
+#[derive(Debug, Default)]
+pub(crate) struct CodeUsed {
+    versions: BTreeMap<Version, Nodes>,
+    /// Nodes with versions that are not kept apart.
+    others: u64,
+    /// Nodes whose catalog does not say of which version it is.
+    unknown: u64,
+}
+
+/// The code of one run.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Version {
+    environment: String,
+    /// In the form of Puppet Enterprise the signature, in others all of the code id.
+    signature: String,
+}
+
+#[derive(Debug, Default)]
+struct Nodes {
+    all: u64,
+    /// Of these, those that applied the catalog of an earlier run.
+    cached: u64,
+}
+
+// === impl Version ===
+
+impl Version {
+    /// Of a run's result, if it says so.
+    pub(crate) fn of(result: &Value) -> Option<Self> {
+        let id = result["code_id"].as_str().filter(|id| !id.is_empty())?;
+        Some(match id.parse::<CodeId>() {
+            Ok(id) => Self {
+                environment: id.environment.to_string(),
+                signature: id.signature.to_string(),
+            },
+            // Of a code-id-command of somebody's own.
+            Err(_) => Self {
+                environment: result["environment"].as_str().unwrap_or("-").to_owned(),
+                signature: id.to_owned(),
+            },
+        })
+    }
+
+    /// As `code versions` has it.
+    pub(crate) fn short(&self) -> String {
+        harmless(short(&self.signature))
+    }
+
+    fn shown(&self) -> String {
+        format!("{} {}", harmless(&self.environment), self.short())
+    }
+}
+
+// === impl CodeUsed ===
+
+impl CodeUsed {
+    /// Counts a run by its result. One that had no catalog had no code.
+    pub(crate) fn add(&mut self, result: &Value) {
+        let Some(version) = Version::of(result) else {
+            let catalog = &result["configuration_version"];
+            self.unknown += u64::from(!matches!(catalog, Value::Null) && *catalog != "");
+            return;
+        };
+        if self.versions.len() >= CODE_VERSIONS && !self.versions.contains_key(&version) {
+            self.others += 1;
+            return;
+        }
+        let nodes = self.versions.entry(version).or_default();
+        let cached = result["cached_catalog_status"].as_str();
+        nodes.all += 1;
+        nodes.cached += u64::from(matches!(
+            cached,
+            Some("explicitly_requested" | "on_failure")
+        ));
+    }
+
+    /// For `job show`: nothing where nobody keeps versions, one line where all runs used one, and
+    /// otherwise how many nodes have which.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let mut versions = self.versions.iter();
+        match (versions.next(), versions.next()) {
+            (None, _) => Vec::new(),
+            (Some((only, nodes)), None) if self.unknown == 0 && nodes.cached == 0 => {
+                vec![only.shown()]
+            }
+            _ => {
+                let mixed = self.mixed().map(|what| warn(format!("mixed: {what}")));
+                mixed.into_iter().chain(self.rows()).collect()
+            }
+        }
+    }
+
+    /// For the end of a job that was watched: nothing, unless nodes of one environment got different code.
+    pub(crate) fn warning(&self) -> Vec<String> {
+        let Some(mixed) = self.mixed() else {
+            return Vec::new();
+        };
+        let heading = warn(format!("The code is mixed: {mixed}"));
+        let rows = self.rows().into_iter().map(|row| format!("  {row}"));
+        std::iter::once(heading).chain(rows).collect()
+    }
+
+    /// Of which environments there are several versions.
+    fn mixed(&self) -> Option<String> {
+        let mut environments: BTreeMap<&str, usize> = BTreeMap::new();
+        for version in self.versions.keys() {
+            *environments.entry(&version.environment).or_default() += 1;
+        }
+        let several = environments.into_iter().filter(|(_, count)| *count > 1);
+        let several: Vec<_> = several
+            .map(|(environment, count)| format!("{count} versions of {}", harmless(environment)))
+            .collect();
+        (!several.is_empty()).then(|| several.join(", "))
+    }
+
+    fn rows(&self) -> Vec<String> {
+        let mut versions: Vec<_> = self.versions.iter().collect();
+        versions.sort_by_key(|(version, nodes)| (&version.environment, u64::MAX - nodes.all));
+        let known = versions.into_iter().map(|(version, nodes)| {
+            let cached = match nodes.cached {
+                0 => String::new(),
+                cached => format!(" ({cached} with a cached catalog)"),
+            };
+            (version.shown(), format!("{}{cached}", counted(nodes.all)))
+        });
+        let rest = [("other versions", self.others), ("not known", self.unknown)];
+        let rest = rest.into_iter().filter(|(_, nodes)| *nodes > 0);
+        let rest = rest.map(|(what, nodes)| (what.to_owned(), counted(nodes)));
+        let rows: Vec<_> = known.chain(rest).collect();
+        let width = rows.iter().map(|(what, _)| what.chars().count()).max();
+        let width = width.unwrap_or(0);
+        rows.iter()
+            .map(|(what, nodes)| format!("{what:width$}  {nodes}"))
+            .collect()
+    }
+}
+
+fn counted(nodes: u64) -> String {
+    match nodes {
+        1 => "1 node".to_owned(),
+        nodes => format!("{nodes} nodes"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn id(digit: &str, environment: &str) -> String {
+        format!("urn:puppet:code-id:1:{};{environment}", digit.repeat(40))
+    }
+
+    fn ran(code_id: &str) -> Value {
+        json!({"status": "changed", "environment": "production", "configuration_version": "42",
+            "code_id": code_id})
+    }
+
+    fn used(results: &[Value]) -> CodeUsed {
+        let mut used = CodeUsed::default();
+        results.iter().for_each(|result| used.add(result));
+        used
+    }
+
+    fn plain(lines: Vec<String>) -> Vec<String> {
+        let lines = lines.iter();
+        lines
+            .map(|line| anstream::adapter::strip_str(line).to_string())
+            .collect()
+    }
+
+    #[test]
+    fn one_version_is_one_line_and_no_warning() {
+        let one = ran(&id("a", "production"));
+        let failed = json!({"status": "failed", "configuration_version": ""});
+        let error = json!({"_error": {"msg": "disabled"}});
+        let used = used(&[one.clone(), failed, error, Value::Null, one]);
+        assert_eq!(used.lines(), ["production aaaaaaaaaa"]);
+        assert_eq!(used.warning(), [""; 0]);
+    }
+
+    #[test]
+    fn without_versions_nothing_is_said() {
+        let mut without = ran("");
+        let used = used(&[without.clone(), {
+            without.as_object_mut().unwrap().remove("code_id");
+            without
+        }]);
+        assert_eq!((used.lines(), used.warning()), (Vec::new(), Vec::new()));
+    }
+
+    #[test]
+    fn several_versions_are_counted_and_marked() {
+        let [old, new] = ["a", "b"].map(|digit| ran(&id(digit, "production")));
+        let mut cached = old.clone();
+        cached["cached_catalog_status"] = "on_failure".into();
+        let mut unknown = old.clone();
+        unknown["code_id"] = Value::Null;
+        let used = used(&[old, new.clone(), new.clone(), new, cached, unknown]);
+        let rows = [
+            "production bbbbbbbbbb  3 nodes",
+            "production aaaaaaaaaa  2 nodes (1 with a cached catalog)",
+            "not known              1 node",
+        ];
+        let told = plain(used.lines());
+        assert_eq!(told[0], "mixed: 2 versions of production");
+        assert_eq!(told[1..], rows);
+        let told = plain(used.warning());
+        assert_eq!(told[0], "The code is mixed: 2 versions of production");
+        assert_eq!(told[1..], rows.map(|row| format!("  {row}")));
+    }
+
+    #[test]
+    fn each_environment_has_its_own_code_and_that_is_no_mixture() {
+        let [production, staging] = ["production", "staging"].map(|name| ran(&id("a", name)));
+        let used = used(&[production.clone(), staging, production]);
+        let rows = [
+            "production aaaaaaaaaa  2 nodes",
+            "staging aaaaaaaaaa     1 node",
+        ];
+        assert_eq!(used.lines(), rows);
+        assert_eq!(used.warning(), [""; 0]);
+    }
+
+    #[test]
+    fn ids_of_another_form_belong_to_the_environment_of_the_run() {
+        let used = used(&[ran("0123456789abcdef"), ran("v1:main")]);
+        let told = plain(used.warning());
+        let expected = [
+            "The code is mixed: 2 versions of production",
+            "  production 0123456789  1 node",
+            "  production v1:main     1 node",
+        ];
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn a_fleet_that_lies_takes_little_room_and_moves_no_cursor() {
+        let mut used = CodeUsed::default();
+        for number in 0..10_000 {
+            let mut result = ran(&format!("{number}\u{1b}[2J"));
+            result["environment"] = "\u{1b}[2J\u{202e}".into();
+            used.add(&result);
+        }
+        let told = plain(used.lines());
+        assert_eq!(told.len(), CODE_VERSIONS + 2);
+        assert!(
+            told.last()
+                .unwrap()
+                .ends_with(&format!("{} nodes", 10_000 - CODE_VERSIONS))
+        );
+        assert!(
+            told.iter()
+                .all(|line| !line.contains(['\u{1b}', '\u{202e}']))
+        );
+        for odd in [
+            json!(7),
+            json!({"code_id": ["a"]}),
+            json!([]),
+            json!({"code_id": 5}),
+        ] {
+            used.add(&odd);
+        }
+    }
+}

@@ -22,7 +22,7 @@ pub(crate) fn token_file(installation: &Installation) -> PathBuf {
 }
 
 /// Keeps the client's token for the command line.
-pub(crate) fn keep_token(installation: &Installation, client: &Client) -> Result<()> {
+pub fn keep_token(installation: &Installation, client: &Client) -> Result<()> {
     Ok(std::fs::write(token_file(installation), client.token())?)
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn connection(installation: &Installation) -> Vec<String> {
 }
 
 /// Runs `tutti arguments…` to its end.
-pub(crate) async fn run(installation: &Installation, arguments: &[&str]) -> Result<Said> {
+pub async fn run(installation: &Installation, arguments: &[&str]) -> Result<Said> {
     let mut command = Command::new(installation.tutti());
     command
         .args(arguments)

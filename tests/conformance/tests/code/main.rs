@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod catalogs;
+mod runs;
 mod world;
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -45,6 +46,7 @@ async fn a_puppetserver_compiles_versions() {
     versions_have_their_content(&world).await;
     Box::pin(catalogs_are_of_one_version(&world, &BESIDE_SERVER)).await;
     an_agent_applies_the_version_of_its_catalog(&world).await;
+    Box::pin(runs::a_job_says_which_code_its_runs_used(&world)).await;
     what_generate_types_made_is_found(&mut world).await;
     an_environment_disappears(&world).await;
     world.follow().await;

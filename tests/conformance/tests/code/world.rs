@@ -54,7 +54,7 @@ pub(crate) struct World {
     pub(crate) puppetserver: Puppetserver,
     server: Option<Service>,
     follower: Option<Service>,
-    client: Client,
+    pub(crate) client: Client,
     control: PathBuf,
 }
 
@@ -195,6 +195,8 @@ impl World {
     }
 
     pub(crate) fn shut_gate(&self) {
+        // It is there when somebody came before.
+        let _ = fs::remove_file(self.gate("came"));
         fs::write(self.gate("shut"), "").unwrap();
     }
 

@@ -197,13 +197,20 @@ impl Resolve for Fleet {
         }
         let (certname, uuid) = (&run.certname, &run.transaction_uuid);
         let report = self.inventory.report(certname, uuid, REPORT_WAIT).await?;
-        Ok(report.map(|report| RunReport {
+        Ok(report.map(RunReport::from))
+    }
+}
+
+impl From<Report> for RunReport {
+    fn from(report: Report) -> Self {
+        Self {
             hash: Some(report.hash).filter(|hash| !hash.is_empty()),
             configuration_version: report.configuration_version,
+            // Agents send reports, and PuppetDB stores what they say.
             code_id: report.code_id.and_then(|id| id.parse().ok()),
             environment: report.environment,
             noop: None,
-        }))
+        }
     }
 }
 
@@ -249,5 +256,27 @@ impl From<QueryError> for ResolveError {
 impl std::fmt::Debug for Fleet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Fleet").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As PuppetDB answers.
+    #[test]
+    fn a_report_says_which_code_its_catalog_was_of() {
+        const ID: &str = "urn:puppet:code-id:1:f4c774be169489626f325c359c9e4dc2be13fce8;production";
+        let read = |code_id: Value| {
+            let row = json!({"hash": "abc", "transaction_uuid": "x", "code_id": code_id});
+            let report: Report = serde_json::from_value(row).unwrap();
+            let report = RunReport::from(report);
+            assert_eq!(report.hash.as_deref(), Some("abc"));
+            report.code_id.map(|id| id.to_string())
+        };
+        assert_eq!(read(ID.into()).as_deref(), Some(ID));
+        for none in [Value::Null, "".into(), "\u{1b}[2J".into(), "../x".into()] {
+            assert_eq!(read(none), None);
+        }
     }
 }

@@ -304,6 +304,20 @@ pub const FOLLOWER_STAGES: usize = 4;
 /// Contents that a follower gets at once for a version: a compiler and its server have as many cores.
 pub const FOLLOWER_FETCHES: usize = 8;
 
+/// How often a follower goes on at once with a content whose connection broke off after more of it had come: a
+/// proxy that is restarted cuts each once. After that it is a failure, and tried again after [`FOLLOWER_RETRY`].
+pub const FOLLOWER_RESUMES: u32 = 3;
+
+/// How long contents stay that came for a version that a follower did not get in the end: for a server that is
+/// away over night.
+pub const FOLLOWER_LEFT: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// And how many bytes of them: of one tree.
+pub const FOLLOWER_LEFT_BYTES: u64 = TREE_BYTES;
+
+/// And how many of them: as one tree may have.
+pub const FOLLOWER_LEFT_FILES: usize = TREE_FILES;
+
 /// The list of a version's files: [`TREE_FILES`] of 300 bytes are 60 MB.
 pub const MANIFEST_BYTES: u64 = 64 << 20;
 

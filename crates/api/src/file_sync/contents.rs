@@ -43,7 +43,7 @@ pub(crate) async fn manifest(
     };
     let etag = format!("\"{id}\"");
     if is_known(&headers, &etag) {
-        return Ok((StatusCode::NOT_MODIFIED, [(header::ETAG, etag)]).into_response());
+        return Ok(not_modified(etag));
     }
     let headers = [
         (header::CONTENT_TYPE, BYTES.to_owned()),
@@ -68,12 +68,12 @@ pub(crate) async fn blob(
     };
     let etag = format!("\"{hash}\"");
     if is_known(&headers, &etag) {
-        return Ok((StatusCode::NOT_MODIFIED, [(header::ETAG, etag)]).into_response());
+        return Ok(not_modified(etag));
     }
-    let range = range(&headers, size_bytes, &etag).map_err(|Unsatisfiable| {
-        let msg = format!("the content has {size_bytes} bytes");
-        ApiError::new(kinds::RANGE, msg).with("size_bytes", json!(size_bytes))
-    })?;
+    let range = match range(&headers, size_bytes, &etag) {
+        Ok(range) => range,
+        Err(Unsatisfiable) => return Ok(unsatisfiable(size_bytes)),
+    };
     let (first, count) = range.unwrap_or((0, size_bytes));
     let mut file = tokio::fs::File::from_std(file);
     let sought = file.seek(SeekFrom::Start(first)).await;
@@ -101,6 +101,21 @@ pub(crate) async fn blob(
         }
     }
     Ok(response)
+}
+
+fn not_modified(etag: String) -> Response {
+    let headers = [
+        (header::CACHE_CONTROL, IMMUTABLE.to_owned()),
+        (header::ETAG, etag),
+    ];
+    (StatusCode::NOT_MODIFIED, headers).into_response()
+}
+
+fn unsatisfiable(size_bytes: u64) -> Response {
+    let msg = format!("the content has {size_bytes} bytes");
+    let error = ApiError::new(kinds::RANGE, msg).with("size_bytes", json!(size_bytes));
+    let headers = [(header::CONTENT_RANGE, format!("bytes */{size_bytes}"))];
+    (headers, Failure::from(error)).into_response()
 }
 
 fn is_known(headers: &HeaderMap, etag: &str) -> bool {

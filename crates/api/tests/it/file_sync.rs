@@ -266,6 +266,31 @@ async fn versions_are_handed_out_by_their_hashes_and_nothing_else_is() {
     let beyond = Request::get(&lock).header("Range", "bytes=999999-");
     let beyond = send_as(&world, Some(COMPILER), beyond, Body::empty()).await;
     is(&beyond, 416, "tutti/range-not-satisfiable");
+    let size = format!("bytes */{}", whole.len());
+    assert_eq!(beyond.headers["content-range"], size);
+    // What was begun goes on only with the same content.
+    let hash = &entries[1].1;
+    for (etag, status) in [
+        (format!("\"{hash}\""), StatusCode::PARTIAL_CONTENT),
+        (format!("W/\"{hash}\""), StatusCode::OK),
+        ("\"another\"".to_owned(), StatusCode::OK),
+    ] {
+        let rest = Request::get(&lock).header("Range", "bytes=3-");
+        let rest = rest.header("If-Range", etag);
+        let rest = send_as(&world, Some(COMPILER), rest, Body::empty()).await;
+        assert_eq!(rest.status, status);
+        let first = if status == StatusCode::OK { 0 } else { 3 };
+        assert_eq!(rest.body, whole[first..]);
+    }
+    let known = Request::get(&lock).header("If-None-Match", format!("\"{hash}\""));
+    let known = send_as(&world, Some(COMPILER), known, Body::empty()).await;
+    assert_eq!(known.status, StatusCode::NOT_MODIFIED);
+    assert!(
+        known.headers["cache-control"]
+            .to_str()
+            .unwrap()
+            .ends_with("immutable")
+    );
 
     for bad in [
         "..%2F..%2Fetc%2Fpasswd",

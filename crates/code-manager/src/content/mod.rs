@@ -191,6 +191,16 @@ impl Content {
     }
 }
 
+// === impl ContentError ===
+
+impl ContentError {
+    /// Whether there is no room on the disk.
+    pub(crate) fn is_full(&self) -> bool {
+        use io::ErrorKind::{QuotaExceeded, StorageFull};
+        matches!(self.source.kind(), QuotaExceeded | StorageFull)
+    }
+}
+
 pub(crate) fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> ContentError {
     let path = path.to_owned();
     move |source| ContentError { what, path, source }

@@ -95,7 +95,8 @@ fn adopt(
     Ok(())
 }
 
-fn hash(path: &Path) -> io::Result<(ContentHash, u64)> {
+/// What is in a file, and how much. Blocks.
+pub(super) fn hash(path: &Path) -> io::Result<(ContentHash, u64)> {
     let mut file = File::open(path)?;
     let mut sha256 = sha2::Sha256::new();
     let mut buffer = [0; 16 << 10];

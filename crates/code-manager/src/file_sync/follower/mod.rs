@@ -2,8 +2,11 @@
 //!
 //! The rule that must hold: it decides nothing by itself; [`Core`] says what is next.
 
+mod arriving;
 mod core;
+mod fetch;
 mod kept;
+mod part;
 mod remote;
 mod stage;
 mod waits;
@@ -20,6 +23,7 @@ use reqwest::Url;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use self::arriving::Arriving;
 use self::core::{Core, Step};
 use self::kept::Kept;
 use self::remote::{Remote, RemoteError};
@@ -67,6 +71,7 @@ pub struct Follower {
     settings: FollowerSettings,
     remote: Remote,
     versions: Versions,
+    arriving: Arriving,
     core: Core,
     kept: Kept,
     /// Nobody else writes there.
@@ -85,6 +90,7 @@ impl Follower {
             );
         })?;
         let content = Content::open(settings.directory.join("content"))?;
+        let arriving = Arriving::open(&content)?;
         let versions = settings.directory.join("versions");
         let versions = Versions::open(content, &versions, &settings.environments)?;
         let kept = Kept::read(&settings.directory);
@@ -97,13 +103,14 @@ impl Follower {
             remote: Remote::new(settings.server.clone(), settings.tls.clone()),
             core: Core::new(live.collect()),
             versions,
+            arriving,
             kept,
             settings,
             _hold: hold,
         })
     }
 
-    /// Follows until it is stopped. What was under way then is begun anew after the next start.
+    /// Follows until it is stopped. What was under way then goes on after the next start.
     pub async fn run(mut self, stop: CancellationToken) {
         let mut waits = Waits::new(&self.kept);
         loop {
@@ -188,11 +195,12 @@ impl Follower {
 
     fn begin(&self, waits: &mut Waits, environment: EnvironmentName, signature: Signature) {
         let (remote, versions) = (self.remote.clone(), self.versions.clone());
+        let arriving = self.arriving.clone();
         let places = Arc::clone(&waits.places);
         waits.staging.spawn(async move {
             // It is never closed.
             let _place = places.acquire().await.ok();
-            let staged = stage(&remote, &versions, &environment, &signature).await;
+            let staged = stage(&remote, &arriving, &versions, (&environment, &signature)).await;
             (environment, signature, staged.map_err(|error| said(&error)))
         });
     }

@@ -3,16 +3,15 @@
 //! The rules that must hold: the server shows a certificate of the CA, and is shown one; every answer is
 //! bounded in size and time; certificates are read anew after whatever went wrong.
 
+mod blob;
+
 use std::collections::HashSet;
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use api_types::{CheckInCommand, CheckedIn, FileSyncVersions};
 use deploy::EnvironmentName;
 use pki::{ClientTls, TlsFiles};
 use reqwest::{Client, Response, StatusCode, Url};
-use sha2::Digest as _;
-use tokio::io::AsyncWriteExt as _;
 
 use crate::content::ContentHash;
 use crate::defaults::{
@@ -54,17 +53,26 @@ pub(super) enum RemoteError {
         wanted: ContentHash,
         came: ContentHash,
     },
-    #[error("cannot write to {path}")]
-    Write {
-        path: String,
-        source: std::io::Error,
-    },
+    #[error("{url} ended after {has} of {of} bytes")]
+    Short { url: Url, has: u64, of: u64 },
+    /// Not what is lacking of a content of which there is a part.
+    #[error("{url} has another part than was asked for: {why}")]
+    OtherPart { url: Url, why: String },
 }
 
 /// What is read of an error.
 const SAID_BYTES: u64 = 16 << 10;
 /// And shown.
 const SAID_CHARS: usize = 300;
+
+// === impl RemoteError ===
+
+impl RemoteError {
+    /// Whether there was an answer that broke off, or may have been.
+    pub(super) fn is_break(&self) -> bool {
+        matches!(self, Self::Unreachable { .. } | Self::Short { .. })
+    }
+}
 
 // === impl Remote ===
 
@@ -177,43 +185,6 @@ impl Remote {
         self.body(&url, answer, MANIFEST_BYTES).await
     }
 
-    /// Writes a content to a file that is not there yet. Nothing that has another hash is taken for it.
-    pub(super) async fn blob(
-        &self,
-        hash: ContentHash,
-        size_bytes: u64,
-        path: &Path,
-    ) -> Result<(), RemoteError> {
-        let url = self.url(&format!("/file-sync/v1/blobs/sha256/{hash}"));
-        let answer = self.client().await?.get(url.clone()).send().await;
-        let mut answer = self.checked(&url, answer).await?;
-        let written = |source| RemoteError::Write {
-            path: path.display().to_string(),
-            source,
-        };
-        let mut file = tokio::fs::File::create_new(path).await.map_err(written)?;
-        let mut sha256 = sha2::Sha256::new();
-        let mut left = size_bytes;
-        while let Some(chunk) = self.chunk(&url, &mut answer).await? {
-            left = left.checked_sub(chunk.len() as u64).ok_or_else(|| {
-                let why = format!("more than {size_bytes} bytes");
-                RemoteError::Unexpected {
-                    url: url.clone(),
-                    why,
-                }
-            })?;
-            sha256.update(&chunk);
-            file.write_all(&chunk).await.map_err(written)?;
-        }
-        file.flush().await.map_err(written)?;
-        let digest: [u8; 32] = sha256.finalize().into();
-        let came = ContentHash::from(digest);
-        match came == hash {
-            true => Ok(()),
-            false => Err(RemoteError::Forged { wanted: hash, came }),
-        }
-    }
-
     async fn checked(
         &self,
         url: &Url,
@@ -265,7 +236,8 @@ impl Remote {
         &self,
         url: &Url,
         answer: &mut Response,
-    ) -> Result<Option<impl AsRef<[u8]> + std::ops::Deref<Target = [u8]>>, RemoteError> {
+    ) -> Result<Option<impl AsRef<[u8]> + std::ops::Deref<Target = [u8]> + use<>>, RemoteError>
+    {
         let chunk = answer.chunk().await;
         chunk.map_err(|error| self.unreachable(url, error))
     }

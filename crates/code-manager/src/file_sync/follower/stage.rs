@@ -4,18 +4,14 @@
 //! the disk.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
 
 use deploy::EnvironmentName;
 use futures_util::{StreamExt as _, stream};
 
+use super::arriving::{Arriving, Wanted};
+use super::fetch::{FetchError, fetch};
 use super::remote::{Remote, RemoteError};
-use crate::content::{
-    Content, ContentError, ContentHash, Entry, Manifest, ManifestError, failed, sync,
-};
+use crate::content::{Content, ContentError, ContentHash, Entry, Manifest, ManifestError};
 use crate::defaults::{FILE_BYTES, FOLLOWER_FETCHES};
 use crate::version::{Layout, LayoutError, Signature, VersionError, Versions};
 
@@ -24,6 +20,8 @@ use crate::version::{Layout, LayoutError, Signature, VersionError, Versions};
 pub(super) enum StageError {
     #[error(transparent)]
     Remote(#[from] RemoteError),
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
     #[error("the list of its files is damaged: {0}")]
     Damaged(String),
     #[error(transparent)]
@@ -34,15 +32,12 @@ pub(super) enum StageError {
     Broken,
 }
 
-/// Contents that are lacking, by hash and whether they can be run, with their sizes.
-type Lacking = BTreeMap<(ContentHash, bool), u64>;
-
 /// Brings a version here, beside what is live. One that is here is left as it is.
 pub(super) async fn stage(
     remote: &Remote,
+    arriving: &Arriving,
     versions: &Versions,
-    environment: &EnvironmentName,
-    signature: &Signature,
+    (environment, signature): (&EnvironmentName, &Signature),
 ) -> Result<(), StageError> {
     if versions.has(environment, signature) {
         return Ok(());
@@ -56,7 +51,7 @@ pub(super) async fn stage(
         Ok((manifest, lacking))
     })
     .await?;
-    fetch(remote, versions.content(), lacking).await?;
+    bring(remote, arriving, lacking).await?;
     let (versions, environment) = (versions.clone(), environment.clone());
     let signature = signature.clone();
     blocking(move || {
@@ -67,7 +62,8 @@ pub(super) async fn stage(
     .await
 }
 
-fn lacking(content: &Content, manifest: &Manifest) -> Lacking {
+/// What is not in the store, each once.
+fn lacking(content: &Content, manifest: &Manifest) -> Vec<Wanted> {
     let files = manifest.entries().filter_map(|(_, entry)| match entry {
         Entry::File {
             sha256,
@@ -76,63 +72,50 @@ fn lacking(content: &Content, manifest: &Manifest) -> Lacking {
         } => Some(((*sha256, *executable), *size_bytes)),
         Entry::Link { .. } => None,
     });
-    let is_lacking = |((sha256, executable), _): &((ContentHash, bool), u64)| {
-        !content.object(*sha256, *executable).exists()
-    };
-    files.filter(is_lacking).collect()
+    let files: BTreeMap<(ContentHash, bool), u64> = files.collect();
+    let files = files
+        .into_iter()
+        .map(|((sha256, executable), size_bytes)| Wanted {
+            sha256,
+            executable,
+            size_bytes,
+        });
+    files
+        .filter(|it| !content.object(it.sha256, it.executable).exists())
+        .collect()
 }
 
-async fn fetch(remote: &Remote, content: &Content, lacking: Lacking) -> Result<(), StageError> {
+async fn bring(
+    remote: &Remote,
+    arriving: &Arriving,
+    lacking: Vec<Wanted>,
+) -> Result<(), StageError> {
     if lacking.is_empty() {
         return Ok(());
     }
-    if lacking.values().any(|size| *size > FILE_BYTES) {
+    if lacking.iter().any(|it| it.size_bytes > FILE_BYTES) {
         let why = format!("a file has more than {FILE_BYTES} bytes");
         return Err(StageError::Damaged(why));
     }
-    let incoming = content.incoming();
-    let staged = tempfile::Builder::new()
-        .prefix("blobs-")
-        .tempdir_in(&incoming)
-        .map_err(failed("write to", &incoming))?;
-    let named = |(blob, size_bytes): ((ContentHash, bool), u64)| {
-        let (sha256, executable) = blob;
-        let path = staged.path().join(format!("{sha256}-{executable}"));
-        (path, blob, size_bytes)
-    };
-    let names: Vec<(PathBuf, (ContentHash, bool), u64)> = lacking.into_iter().map(named).collect();
-    let fetches = names
+    let (place, all) = (arriving.clone(), lacking.clone());
+    let awaited = blocking(move || Ok(place.wait_for(&all)?)).await?;
+    let fetches = lacking
         .clone()
         .into_iter()
-        .map(|(path, (sha256, _), size_bytes)| {
-            let remote = remote.clone();
-            async move { remote.blob(sha256, size_bytes, &path).await }
-        });
+        .map(|wanted| async move { fetch(remote, arriving, &wanted).await });
     let mut fetches = stream::iter(fetches).buffer_unordered(FOLLOWER_FETCHES);
     while let Some(fetched) = fetches.next().await {
-        fetched?;
+        if let Err(error) = fetched {
+            drop(fetches);
+            if error.is_full() {
+                arriving.give_up(&awaited);
+            }
+            return Err(error.into());
+        }
     }
     drop(fetches);
-    let content = content.clone();
-    blocking(move || {
-        for (path, (_, executable), _) in &names {
-            let mode = fs::Permissions::from_mode(Content::mode(*executable));
-            fs::set_permissions(path, mode).map_err(failed("write to", path))?;
-        }
-        sync(staged.path())?;
-        for (path, (sha256, executable), _) in &names {
-            let object = content.object(*sha256, *executable);
-            match fs::hard_link(path, &object) {
-                // Another version brought the same content meanwhile.
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                    return Err(failed("write to", &object)(error).into());
-                }
-                _ => {}
-            }
-        }
-        Ok(())
-    })
-    .await
+    let arriving = arriving.clone();
+    blocking(move || Ok(arriving.keep(&lacking)?)).await
 }
 
 async fn blocking<T: Send + 'static>(

@@ -1,0 +1,103 @@
+//! Contents, as the server sends them: all of one, or what is lacking of it.
+//!
+//! The rule that must hold: what is added to a part was said to be what follows it, of the same content.
+
+use reqwest::{Response, StatusCode, Url, header};
+
+use super::{Remote, RemoteError};
+use crate::content::ContentHash;
+
+/// A content on its way.
+#[derive(Debug)]
+pub(in crate::file_sync::follower) struct Coming {
+    url: Url,
+    answer: Response,
+    /// From which byte on it comes.
+    pub(in crate::file_sync::follower) first: u64,
+}
+
+// === impl Remote ===
+
+impl Remote {
+    /// Asks for a content of which the first bytes are here. It may come from its beginning all the same.
+    pub(in crate::file_sync::follower) async fn blob(
+        &self,
+        hash: ContentHash,
+        has: u64,
+        whole_bytes: u64,
+    ) -> Result<Coming, RemoteError> {
+        let url = self.url(&format!("/file-sync/v1/blobs/sha256/{hash}"));
+        let mut request = self.client().await?.get(url.clone());
+        let etag = format!("\"{hash}\"");
+        if has > 0 {
+            // Whoever has another content by now sends all of it.
+            let range = format!("bytes={has}-");
+            request = request
+                .header(header::RANGE, range)
+                .header(header::IF_RANGE, &etag);
+        }
+        let answer = request.send().await;
+        let status = answer.as_ref().ok().map(Response::status);
+        let (answer, first) = match (status, answer) {
+            (Some(StatusCode::RANGE_NOT_SATISFIABLE), _) if has > 0 => {
+                let why = "it has no more than what is here".to_owned();
+                return Err(RemoteError::OtherPart { url, why });
+            }
+            (Some(StatusCode::PARTIAL_CONTENT), Ok(answer)) if has > 0 => {
+                if let Err(why) = follows(&answer, &etag, has, whole_bytes) {
+                    return Err(RemoteError::OtherPart { url, why });
+                }
+                (answer, has)
+            }
+            (_, answer) => (self.checked(&url, answer).await?, 0),
+        };
+        Ok(Coming { url, answer, first })
+    }
+
+    /// What comes next of it; `None`: nothing.
+    pub(in crate::file_sync::follower) async fn next(
+        &self,
+        coming: &mut Coming,
+    ) -> Result<Option<impl AsRef<[u8]> + use<>>, RemoteError> {
+        self.chunk(&coming.url, &mut coming.answer).await
+    }
+}
+
+/// Whether an answer says that it is what is lacking; else why not.
+fn follows(answer: &Response, etag: &str, has: u64, whole_bytes: u64) -> Result<(), String> {
+    let said = |name| {
+        let value = answer.headers().get(name)?;
+        Some(String::from_utf8_lossy(value.as_bytes()))
+    };
+    let expected = format!(
+        "bytes {has}-{}/{whole_bytes}",
+        whole_bytes.saturating_sub(1)
+    );
+    let range = said(header::CONTENT_RANGE).unwrap_or_default();
+    if range != expected {
+        return Err(format!("it says {range:?} and not {expected:?}"));
+    }
+    match said(header::ETAG) {
+        Some(said) if said != etag => Err(format!("it is of {said}")),
+        _ => Ok(()),
+    }
+}
+
+// === impl Coming ===
+
+impl Coming {
+    pub(in crate::file_sync::follower) fn too_much(self, whole_bytes: u64) -> RemoteError {
+        RemoteError::Unexpected {
+            url: self.url,
+            why: format!("more than {whole_bytes} bytes"),
+        }
+    }
+
+    pub(in crate::file_sync::follower) fn too_little(self, has: u64, of: u64) -> RemoteError {
+        RemoteError::Short {
+            url: self.url,
+            has,
+            of,
+        }
+    }
+}

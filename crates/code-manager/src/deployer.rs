@@ -6,6 +6,7 @@
 
 mod changed;
 mod control;
+mod gone;
 mod modules;
 mod named;
 mod room;
@@ -257,12 +258,6 @@ impl Deployer {
         let versions = self.shared.versions.clone();
         let (from, signature, to) = (from.clone(), signature.clone(), to.clone());
         blocking(move || Ok(versions.copy(&from, &signature, &to)?)).await
-    }
-
-    /// Takes an environment away; its versions stay. `false`: there was none of ours.
-    pub async fn remove(&self, environment: &EnvironmentName) -> Result<bool, DeployError> {
-        let (versions, environment) = (self.shared.versions.clone(), environment.clone());
-        blocking(move || Ok(versions.remove(&environment)?)).await
     }
 
     /// Makes a version of what another tool wrote into the staging directory; with the commit that r10k left

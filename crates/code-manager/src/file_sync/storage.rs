@@ -132,7 +132,23 @@ impl FileSync {
                 sync.announce(&environment, Some(&signature)).await?;
             }
         }
+        sync.announce_taken_away().await?;
         Ok(sync)
+    }
+
+    /// Tells what was taken away while no server ran, or before one was killed that could not tell it.
+    async fn announce_taken_away(&self) -> Result<(), CheckInError> {
+        let versions = &self.inner.versions;
+        for environment in versions.noted_taken_away()? {
+            let known = self.board().environments().get(&environment).cloned();
+            let is_told = known.is_none_or(|known| known.signature.is_none());
+            if versions.live(&environment).is_some() || is_told {
+                versions.forget_taken_away(&environment)?;
+            } else {
+                self.announce(&environment, None).await?;
+            }
+        }
+        Ok(())
     }
 
     fn board(&self) -> MutexGuard<'_, Board> {
@@ -177,6 +193,10 @@ impl FileSync {
             signature: signature.map(ToString::to_string),
         };
         self.inner.store.set_code_generation(&row).await?;
+        // A note that stays says what is not so any more, and is forgotten at the next start.
+        if let Err(error) = self.inner.versions.forget_taken_away(environment) {
+            tracing::warn!(%error, "cannot forget that an environment was taken away");
+        }
         let published: HashSet<_> = {
             let mut board = self.board();
             board.announce(environment, announced.clone());

@@ -17,8 +17,8 @@ pub(crate) fn claim(directory: &Path) -> Result<(), ContentError> {
     std::fs::write(&path, TEXT).map_err(failed("write to", &path))
 }
 
-/// Whether a server deployed here. Where that cannot be seen, one did.
-pub(crate) fn is_claimed(directory: &Path) -> bool {
+/// Whether a server deployed in this directory. Where that cannot be seen, one did.
+pub fn is_claimed(directory: &Path) -> bool {
     let found = std::fs::symlink_metadata(directory.join(FILE));
     !matches!(found, Err(error) if error.kind() == io::ErrorKind::NotFound)
 }

@@ -23,7 +23,8 @@ use crate::content::ContentError;
 use crate::defaults::{KEEP_AT_LEAST, KEEP_VERSIONS, KEEP_VERSIONS_FOR};
 use crate::git::Mirrors;
 use crate::version::{Signature, Versions};
-pub(crate) use claim::{claim, is_claimed};
+pub(crate) use claim::claim;
+pub use claim::is_claimed;
 use needs::Needs;
 use notes::{Notes, forget};
 

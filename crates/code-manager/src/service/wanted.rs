@@ -7,8 +7,6 @@ use deploy::EnvironmentName;
 
 use super::{Action, CodeManager, SubmitError, blocking};
 use crate::deployer::is_name_of;
-use crate::file_sync::STAGED;
-use crate::version::Signature;
 
 // === impl CodeManager ===
 
@@ -17,18 +15,15 @@ impl CodeManager {
     /// that no source has any more are taken away.
     pub async fn all(&self, dry_run: bool) -> Result<Vec<(EnvironmentName, Action)>, SubmitError> {
         let deployer = self.inner.tools.current.settled().await?;
-        let found = deployer.environments(&deployer.round()).await?.found;
-        let mut wanted: Vec<_> = found
+        let environments = deployer.environments(&deployer.round()).await?;
+        let mut wanted: Vec<_> = environments
+            .found
             .keys()
             .map(|name| (name.clone(), Action::Deploy { dry_run }))
             .collect();
         if !dry_run {
-            let live = self.versions().environments()?;
-            // What came from the staging directory is another tool's.
-            let gone = live
-                .into_iter()
-                .filter(|(name, live)| !found.contains_key(name) && !self.is_staged(name, live));
-            wanted.extend(gone.map(|(name, _)| (name, Action::Remove)));
+            let gone = deployer.gone(&environments)?.into_iter();
+            wanted.extend(gone.map(|name| (name, Action::Remove)));
         }
         Ok(wanted)
     }
@@ -66,22 +61,17 @@ impl CodeManager {
     pub async fn all_staged(&self) -> Result<Vec<(EnvironmentName, Action)>, SubmitError> {
         let manager = self.clone();
         blocking(move || {
-            let staged = manager.inner.tools.deployer.staged()?;
+            let deployer = &manager.inner.tools.deployer;
+            let staged = deployer.staged()?;
             let publish = staged.iter().map(|name| (name.clone(), Action::Publish));
             let mut wanted: Vec<_> = publish.collect();
             for (name, live) in manager.versions().environments()? {
-                if !staged.contains(&name) && manager.is_staged(&name, &live) {
+                if !staged.contains(&name) && deployer.is_staged(&name, &live) {
                     wanted.push((name, Action::Remove));
                 }
             }
             Ok(wanted)
         })
         .await
-    }
-
-    /// Whether a version came from the staging directory.
-    fn is_staged(&self, environment: &EnvironmentName, signature: &Signature) -> bool {
-        let lock = self.versions().lock(environment, signature);
-        lock.is_some_and(|lock| lock.control.remote == STAGED)
     }
 }

@@ -9,6 +9,7 @@
 mod layout;
 mod retired;
 mod signature;
+mod taken_away;
 
 use std::collections::HashSet;
 use std::ffi::OsStr;

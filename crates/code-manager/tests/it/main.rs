@@ -21,4 +21,5 @@ mod room;
 mod service;
 mod settings;
 mod subversion;
+mod taken_away;
 mod world;

@@ -84,7 +84,7 @@ async fn whole(options: &Options, deployer: &Deployer) -> Result<Done, Failure> 
     let modified = Some(known.collect());
     let all = each(options, deployer, &round, wishes).await;
     let removed = match options.all && !options.dry_run {
-        true => remove(deployer, &environments)?,
+        true => remove(deployer, &environments).await?,
         false => Vec::new(),
     };
     if options.format == Format::Human {
@@ -270,14 +270,13 @@ async fn go_live(options: &Options, deployer: &Deployer, built: Built) -> Result
 }
 
 /// Takes away what has no branch any more. All sources were asked, else nobody would be here.
-fn remove(deployer: &Deployer, environments: &Environments) -> Result<Vec<String>, Failure> {
-    let versions = deployer.versions();
+async fn remove(deployer: &Deployer, environments: &Environments) -> Result<Vec<String>, Failure> {
     let failed = |error: &dyn std::error::Error| Failure::Usage(chain(error));
-    let live = versions.environments().map_err(|error| failed(&error))?;
+    let gone = deployer.gone(environments);
     let mut removed = Vec::new();
-    for (name, _) in live {
-        if !environments.found.contains_key(&name) {
-            versions.remove(&name).map_err(|error| failed(&error))?;
+    for name in gone.map_err(|error| failed(&error))? {
+        let is_removed = deployer.remove(&name).await;
+        if is_removed.map_err(|error| failed(&error))? {
             removed.push(name.to_string());
         }
     }

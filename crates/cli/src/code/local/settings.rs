@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use code_manager::gc::is_claimed;
 use code_manager::version::Versions;
 use code_manager::{Deployer, Holder, R10k};
 
@@ -42,6 +43,7 @@ impl Place {
         }
         let settings = r10k.settings(&self.directory);
         let postrun = settings.postrun.clone();
+        let waiting = |holder: &Holder| waiting(holder, is_claimed(&self.directory));
         let deployer = Deployer::open_telling(settings, r10k.git.clone(), waiting);
         let deployer = deployer.map_err(|error| Failure::Usage(chain(&error)))?;
         Ok((deployer, postrun))
@@ -65,7 +67,7 @@ impl Place {
     }
 }
 
-fn waiting(holder: &Holder) {
+fn waiting(holder: &Holder, is_of_a_server: bool) {
     let since = jiff::Timestamp::try_from(holder.since).ok();
     let since = since.map(|since| format!(" since {since:.0}"));
     anstream::eprintln!(
@@ -74,6 +76,11 @@ fn waiting(holder: &Holder) {
         holder.pid,
         since.unwrap_or_default(),
     );
+    if is_of_a_server {
+        anstream::eprintln!(
+            "    a server deploys there until it is stopped; if it is that, leave out --local, and it does this"
+        );
+    }
 }
 
 /// An error with its causes.

@@ -2,17 +2,20 @@
 //!
 //! The rule: it needs nothing but a certificate of the CA, and a name on the other server's list.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use code_manager::file_sync::{Follower, FollowerSettings, Stale};
 use code_manager::service::After;
+use pki::{ClientAuth, ServerTls};
 use reqwest::Url;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::config::Config;
-use crate::services;
+use crate::{server, services};
 
 /// Which server is followed.
 #[derive(Clone, Debug, Deserialize)]
@@ -23,6 +26,8 @@ pub(crate) struct Follow {
     /// What to do when the server is silent for longer than its lease.
     #[serde(default)]
     stale: WhenStale,
+    /// Where it tells how it is; `None`: only its log and its file do.
+    status_listen: Option<SocketAddr>,
 }
 
 /// What is done with environments of which it is not known whether they are still live.
@@ -82,8 +87,19 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
     };
     let opened = tokio::task::spawn_blocking(move || Follower::open(settings)).await?;
     let follower = opened.context("cannot open the directories of code")?;
-    services::ready(&format!("following {server}"));
-    follower.run(stop).await;
+    let faces = TaskTracker::new();
+    let mut summary = format!("following {server}");
+    if let Some(address) = follow.status_listen {
+        let tls = Arc::new(ServerTls::load(config.tls_files(), ClientAuth::Optional)?);
+        faces.spawn(Arc::clone(&tls).watch(stop.clone()));
+        let router = api::following(env!("CARGO_PKG_VERSION").to_owned(), follower.watch());
+        let at = server::serve(address, router, &tls, &faces, &stop).await?;
+        summary = format!("{summary}, status on {at}");
+    }
+    services::ready(&summary);
+    Box::pin(follower.run(stop)).await;
     services::stopping();
+    faces.close();
+    faces.wait().await;
     Ok(())
 }

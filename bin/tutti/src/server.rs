@@ -335,7 +335,7 @@ fn start_broker(
 }
 
 /// Listens, and serves `router` until `stop`; answers where.
-async fn serve(
+pub(crate) async fn serve(
     address: SocketAddr,
     router: axum::Router,
     tls: &Arc<ServerTls>,

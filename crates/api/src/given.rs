@@ -7,17 +7,16 @@ use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 use store::{JobNumber, Page};
 
-use crate::Shared;
 use crate::failure::Failure;
 
 /// The query parameters of a request, for a type of `api-types` to read.
 pub(crate) struct Given(pub(crate) Parameters);
 
-impl FromRequestParts<Shared> for Given {
+impl<S: Send + Sync> FromRequestParts<S> for Given {
     type Rejection = Failure;
 
-    async fn from_request_parts(parts: &mut Parts, api: &Shared) -> Result<Self, Failure> {
-        let pairs = Query::<Vec<(String, String)>>::from_request_parts(parts, api).await;
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+        let pairs = Query::<Vec<(String, String)>>::from_request_parts(parts, state).await;
         let Query(pairs) =
             pairs.map_err(|_| ApiError::invalid("query", "this is not name=value&name=value"))?;
         Ok(Self(Parameters::new(pairs)?))
@@ -27,11 +26,11 @@ impl FromRequestParts<Shared> for Given {
 /// The variable parts of a path; not UTF-8 is a validation error.
 pub(crate) struct Variables<T>(pub(crate) T);
 
-impl<T: DeserializeOwned + Send> FromRequestParts<Shared> for Variables<T> {
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Variables<T> {
     type Rejection = Failure;
 
-    async fn from_request_parts(parts: &mut Parts, api: &Shared) -> Result<Self, Failure> {
-        let path = Path::<T>::from_request_parts(parts, api).await;
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+        let path = Path::<T>::from_request_parts(parts, state).await;
         let Path(values) =
             path.map_err(|error| ApiError::invalid("path", error.body_text().to_lowercase()))?;
         Ok(Self(values))

@@ -20,6 +20,7 @@ mod environments;
 mod events;
 mod failure;
 mod file_sync;
+mod following;
 mod given;
 mod guard;
 mod inventory;
@@ -56,6 +57,7 @@ use axum::middleware::from_fn_with_state;
 
 pub use crate::code_manager::CodeService;
 pub use crate::file_sync::{BadFollower, Followers};
+pub use crate::following::following;
 pub use crate::rbac::Elsewhere;
 pub use crate::schedules::Clockwork;
 pub use state::{ApiState, Codes, Info, MetricsSource};

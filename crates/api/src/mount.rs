@@ -72,14 +72,23 @@ impl Mount {
 }
 
 async fn not_found(uri: Uri) -> Failure {
+    nothing("GET /orchestrator/v1/swagger.json", &uri)
+}
+
+/// There is nothing at this path of a follower's listener.
+pub(crate) async fn not_of_a_follower(uri: Uri) -> Failure {
+    nothing("GET /status/v1/services", &uri)
+}
+
+fn nothing(all: &str, uri: &Uri) -> Failure {
     let path: String = uri.path().chars().take(200).collect();
-    let msg = format!("there is nothing at {path}; GET /orchestrator/v1/swagger.json lists all");
+    let msg = format!("there is nothing at {path}; {all} lists all");
     ApiError::new(kinds::NOT_FOUND, msg)
         .with("path", json!(path))
         .into()
 }
 
-async fn method_not_allowed(method: axum::http::Method, uri: Uri) -> Failure {
+pub(crate) async fn method_not_allowed(method: axum::http::Method, uri: Uri) -> Failure {
     let path: String = uri.path().chars().take(200).collect();
     let msg = format!("{path} does not take {method}");
     ApiError::new(kinds::METHOD_NOT_ALLOWED, msg)

@@ -15,9 +15,9 @@ use crate::given::{Given, Variables};
 
 const ORCHESTRATOR: &str = "orchestrator-service";
 const BROKER: &str = "broker-service";
-const STATUS: &str = "status-service";
+pub(crate) const STATUS: &str = "status-service";
 const FILE_SYNC_STORAGE: &str = "file-sync-storage-service";
-const FILE_SYNC_CLIENT: &str = "file-sync-client-service";
+pub(crate) const FILE_SYNC_CLIENT: &str = "file-sync-client-service";
 
 pub(crate) async fn orchestrator(
     State(api): State<Shared>,
@@ -73,11 +73,11 @@ async fn all(api: &Shared, query: &StatusQuery) -> Services {
         ),
         (
             BROKER.to_owned(),
-            report(api, query, ServiceState::Running, broker),
+            report(&api.info.version, query, ServiceState::Running, broker),
         ),
         (
             STATUS.to_owned(),
-            report(api, query, ServiceState::Running, json!({})),
+            report(&api.info.version, query, ServiceState::Running, json!({})),
         ),
     ]);
     let manager = crate::code_manager::manager(api).ok();
@@ -85,7 +85,7 @@ async fn all(api: &Shared, query: &StatusQuery) -> Services {
     if let Some((storage, client)) = file_sync {
         let shown = [(FILE_SYNC_STORAGE, storage), (FILE_SYNC_CLIENT, client)];
         services.extend(shown.map(|(name, status)| {
-            let status = report(api, query, ServiceState::Running, status);
+            let status = report(&api.info.version, query, ServiceState::Running, status);
             (name.to_owned(), status)
         }));
     }
@@ -107,17 +107,23 @@ async fn orchestrator_service(api: &Shared, query: &StatusQuery) -> ServiceStatu
     } else {
         ServiceState::Error
     };
-    report(api, query, state, json!({"db_up": db_up}))
+    report(&api.info.version, query, state, json!({"db_up": db_up}))
 }
 
-fn report(api: &Shared, query: &StatusQuery, state: ServiceState, status: Value) -> ServiceStatus {
+/// A service in the form of the status routes.
+pub(crate) fn report(
+    version: &str,
+    query: &StatusQuery,
+    state: ServiceState,
+    status: Value,
+) -> ServiceStatus {
     // Who asks for what is critical gets the state alone.
     let status = match status {
         Value::Object(status) if query.level != "critical" => status,
         _ => Object::new(),
     };
     ServiceStatus {
-        service_version: api.info.version.clone(),
+        service_version: version.to_owned(),
         service_status_version: 1,
         detail_level: query.level.to_owned(),
         state,
@@ -126,7 +132,8 @@ fn report(api: &Shared, query: &StatusQuery, state: ServiceState, status: Value)
     }
 }
 
-fn find(mut services: Services, name: &str) -> Result<ServiceStatus, ApiError> {
+/// The service of a name.
+pub(crate) fn find(mut services: Services, name: &str) -> Result<ServiceStatus, ApiError> {
     services.remove(name).ok_or_else(|| {
         let shown: String = name.chars().take(80).collect();
         let msg = format!("there is no service {shown:?}; /status/v1/services lists all");
@@ -134,7 +141,8 @@ fn find(mut services: Services, name: &str) -> Result<ServiceStatus, ApiError> {
     })
 }
 
-fn code<'a>(services: impl IntoIterator<Item = &'a ServiceStatus>) -> StatusCode {
+/// 200 if all run.
+pub(crate) fn code<'a>(services: impl IntoIterator<Item = &'a ServiceStatus>) -> StatusCode {
     let mut services = services.into_iter();
     if services.all(|service| service.state == ServiceState::Running) {
         StatusCode::OK

@@ -1,16 +1,15 @@
 //! Servers that follow another one's deployments, as programs of their own.
 
+mod cuts;
+mod local;
+
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use serde_json::{Value, json};
 use testkit::service::{Service, ServiceSpec};
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
 
 use crate::code::{Control, start_with};
 use crate::world::{World, logged, until};
@@ -36,6 +35,11 @@ fn spec(world: &World, name: &str) -> ServiceSpec {
 
 /// A follower of a server at this port.
 fn spec_of(world: &World, name: &str, port: u16) -> ServiceSpec {
+    spec_with(world, name, port, "")
+}
+
+/// One with more settings.
+fn spec_with(world: &World, name: &str, port: u16, more: &str) -> ServiceSpec {
     let home = home(world, name);
     std::fs::create_dir_all(&home).unwrap();
     let (cert, key) = world.installation.certificate(name).unwrap();
@@ -43,7 +47,7 @@ fn spec_of(world: &World, name: &str, port: u16) -> ServiceSpec {
     let text = format!(
         "certname = {name:?}\n\n[tls]\ncert = {cert:?}\nkey = {key:?}\nca = {:?}\ncrl = {:?}\n\n\
          [code]\ncodedir = \"code\"\ndirectory = \"versions\"\n\n[follow]\nserver = \
-         \"https://localhost:{port}\"\n",
+         \"https://localhost:{port}\"\n{more}",
         ca.join("ca_crt.pem"),
         ca.join("ca_crl.pem"),
     );
@@ -56,69 +60,6 @@ fn spec_of(world: &World, name: &str, port: u16) -> ServiceSpec {
 
 async fn follow(world: &World, name: &str) -> Service {
     spec(world, name).start().await.unwrap()
-}
-
-/// A way to the server that lets so much through.
-struct Way {
-    port: u16,
-    /// How many bytes may come from the server, all connections together, and whether the connection that
-    /// wants more is cut.
-    allowed: watch::Sender<(u64, bool)>,
-    came: Arc<AtomicU64>,
-}
-
-// === impl Way ===
-
-impl Way {
-    async fn to(server: u16) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let way = Self {
-            port: listener.local_addr().unwrap().port(),
-            allowed: watch::Sender::new((0, false)),
-            came: Arc::default(),
-        };
-        let (allowed, came) = (way.allowed.subscribe(), Arc::clone(&way.came));
-        tokio::spawn(async move {
-            while let Ok((near, _)) = listener.accept().await {
-                let far = TcpStream::connect(("127.0.0.1", server)).await.unwrap();
-                let (mut from_near, to_near) = near.into_split();
-                let (from_far, mut to_far) = far.into_split();
-                let up = async move { tokio::io::copy(&mut from_near, &mut to_far).await };
-                let down = Self::down(from_far, to_near, allowed.clone(), Arc::clone(&came));
-                // The end of one way is that of the other.
-                tokio::spawn(async {
-                    tokio::select! { _ = up => {}, () = down => {} }
-                });
-            }
-        });
-        way
-    }
-
-    async fn down(
-        mut from: tokio::net::tcp::OwnedReadHalf,
-        mut to: tokio::net::tcp::OwnedWriteHalf,
-        mut allowed: watch::Receiver<(u64, bool)>,
-        came: Arc<AtomicU64>,
-    ) {
-        let mut buffer = [0; 16 << 10];
-        while let Ok(count @ 1..) = from.read(&mut buffer).await {
-            let came = came.fetch_add(count as u64, Ordering::Relaxed) + count as u64;
-            let mut may = *allowed.borrow_and_update();
-            while came > may.0 {
-                if may.1 || allowed.changed().await.is_err() {
-                    return;
-                }
-                may = *allowed.borrow_and_update();
-            }
-            if to.write_all(&buffer[..count]).await.is_err() {
-                return;
-            }
-        }
-    }
-
-    fn came(&self) -> u64 {
-        self.came.load(Ordering::Relaxed)
-    }
 }
 
 /// The version that is live there, as its files say.
@@ -375,117 +316,6 @@ async fn a_follower_keeps_the_versions_that_the_server_keeps() {
 }
 
 #[tokio::test]
-async fn a_large_content_goes_on_where_it_was_after_a_kill_and_a_cut() {
-    const MIB: u64 = 1 << 20;
-    let (world, control) = start_with(&[], SETTINGS).await;
-    world.deploy().await;
-    let way = Way::to(world.installation.api_port()).await;
-    way.allowed.send_replace((u64::MAX, false));
-    let start = || async {
-        let spec = spec_of(&world, NAMES[0], way.port);
-        spec.start().await.unwrap()
-    };
-    let first = start().await;
-    until_version(&world, NAMES[0], 1).await;
-    // It stops in the middle, and the follower is killed there.
-    let began = way.came();
-    way.allowed.send_replace((began + 8 * MIB, false));
-    control.write(
-        "modules/site/files/large",
-        &"0123456789abcdef".repeat(24 << 16),
-    );
-    control.commit(2);
-    deploy(&world, &json!({"environments": ["production"]})).await;
-    let arriving = home(&world, NAMES[0]).join("versions/content/arriving");
-    let has = || {
-        let files = std::fs::read_dir(&arriving).unwrap();
-        let sizes = files.filter_map(|it| it.unwrap().metadata().ok());
-        sizes.map(|it| it.len()).max().unwrap_or_default()
-    };
-    until("a part is there", || async { has() > 6 * MIB }).await;
-    first.kill().await.unwrap();
-    // Then it is cut.
-    way.allowed.send_replace((way.came() + 8 * MIB, true));
-    let second = start().await;
-    logged(&second, "going on where it broke off").await;
-    way.allowed.send_replace((u64::MAX, false));
-    until_version(&world, NAMES[0], 2).await;
-    let large = environment(&world, NAMES[0], "production").join("modules/site/files/large");
-    assert_eq!(large.metadata().unwrap().len(), 24 * MIB);
-    assert!(
-        way.came() - began < 30 * MIB,
-        "nearly nothing came twice: {}",
-        way.came() - began
-    );
-    until("nothing is left there", || async { has() == 0 }).await;
-    assert!(second.stop().await.unwrap().success());
-    world.stop().await;
-}
-
-#[tokio::test]
-async fn what_a_command_takes_away_while_no_server_runs_is_taken_away_by_followers() {
-    let (mut world, control) = start_with(&[], SETTINGS).await;
-    for branch in ["gone", "lost"] {
-        control.git(&["branch", branch]);
-    }
-    let staged = world.root().join("staging/environments/staged/manifests");
-    std::fs::create_dir_all(&staged).unwrap();
-    std::fs::write(staged.join("site.pp"), "").unwrap();
-    deploy(&world, &json!({"deploy-all": true, "wait": true})).await;
-    let all = json!({"commit-all": true});
-    world
-        .client
-        .post("/file-sync/v1/commit", &all)
-        .await
-        .unwrap();
-    let follower = follow(&world, NAMES[0]).await;
-    let environments = home(&world, NAMES[0]).join("code/environments");
-    let has = |name: &str| environments.join(name).exists();
-    until("all is there", || async {
-        ["production", "gone", "lost", "staged"]
-            .into_iter()
-            .all(has)
-    })
-    .await;
-
-    control.git(&["branch", "--delete", "--force", "gone"]);
-    control.commit(2);
-    let mut local = world.command();
-    local.current_dir(world.root()).stderr(Stdio::piped());
-    local.args(["code", "deploy", "--all", "--local", "--r10k-config"]);
-    local.args(["r10k.yaml", "--directory", "versions"]);
-    // It waits until the server is stopped.
-    let mut local = local.stdout(Stdio::piped()).spawn().unwrap();
-    let mut errors = BufReader::new(local.stderr.take().unwrap()).lines();
-    let is_told = async {
-        while let Some(line) = errors.next_line().await.unwrap() {
-            if line.contains("a server deploys there until it is stopped") {
-                return true;
-            }
-        }
-        false
-    };
-    assert!(is_told.await);
-    let server = world.server.take().unwrap();
-    assert!(server.stop().await.unwrap().success());
-    let told = local.wait_with_output().await.unwrap();
-    let said = String::from_utf8(told.stdout).unwrap();
-    assert!(told.status.success(), "{said}");
-    assert!(said.contains("- gone: its branch is gone"), "{said}");
-    assert!(!said.contains("staged"), "another tool's stays: {said}");
-    // A link that somebody lost is no such thing.
-    let links = world.installation.code_dir().join("environments");
-    std::fs::remove_file(links.join("lost")).unwrap();
-    assert!(has("gone") && has("lost"));
-    world.start_server().await;
-    until("it is gone there, too", || async { !has("gone") }).await;
-    until_version(&world, NAMES[0], 2).await;
-    assert!(has("lost") && has("staged"));
-    assert!(follower.stop().await.unwrap().success());
-    world.stop().await;
-}
-
-#[tokio::test]
 async fn a_content_with_another_hash_is_refused_and_what_is_live_stays() {
     let (world, control, mut followers) = start().await;
     followers.pop().unwrap().kill().await.unwrap();
@@ -520,6 +350,66 @@ async fn a_content_with_another_hash_is_refused_and_what_is_live_stays() {
     .await;
     overwrite(&text);
     until_version(&world, NAMES[1], 77).await;
+}
+
+#[tokio::test]
+async fn a_load_balancer_is_told_whether_a_follower_has_what_is_live() {
+    let (mut world, control) = start_with(&[], SETTINGS).await;
+    world.deploy().await;
+    let more = "status_listen = \"127.0.0.1:0\"\n";
+    let spec = spec_with(&world, NAMES[0], world.installation.api_port(), more);
+    let follower = spec.start().await.unwrap();
+    until_version(&world, NAMES[0], 1).await;
+    let ca = world.installation.ca_dir().join("ca_crt.pem");
+    let tls = pki::ClientTls::without_certificate(&ca, None).unwrap();
+    let client = reqwest::Client::builder().no_proxy();
+    let client = client.tls_backend_preconfigured((*tls).clone());
+    let client = client.build().unwrap();
+    let ask = async |follower: &Service, path: &str| {
+        let log = follower.log_text();
+        let port = log.rsplit("status on 127.0.0.1:").next().unwrap();
+        let port: String = port.chars().take_while(char::is_ascii_digit).collect();
+        let url = format!("https://localhost:{port}/status/v1/{path}");
+        let reply = client.get(url).send().await.unwrap();
+        (reply.status().as_u16(), reply.text().await.unwrap())
+    };
+    let running = (200, "running".to_owned());
+    until("it runs", || async {
+        ask(&follower, "simple").await == running
+    })
+    .await;
+    control.commit(2);
+    let body = json!({"environments": ["production"], "wait": true});
+    let told = deploy(&world, &body).await;
+    let shown = ask(&follower, "services/file-sync-client-service?level=debug")
+        .await
+        .1;
+    let shown: Value = serde_json::from_str(&shown).unwrap();
+    let repository = &shown["status"]["repos"]["puppet-code"];
+    let production = &repository["submodules"]["production"];
+    let commits = &told[0]["file-sync"];
+    assert_eq!(
+        repository["latest_commit"]["commit"],
+        commits["code-commit"]
+    );
+    assert_eq!(
+        production["latest_commit"]["commit"],
+        commits["environment-commit"]
+    );
+    assert_eq!(
+        (&production["status"], &shown["state"]),
+        (&json!("ok"), &json!("running"))
+    );
+    // A follower that is started while its server is away does not know what is live.
+    world.kill_server().await;
+    assert!(follower.stop().await.unwrap().success());
+    let follower = spec.start().await.unwrap();
+    let unknown = (503, "unknown".to_owned());
+    assert_eq!(
+        ask(&follower, "simple/file-sync-client-service").await,
+        unknown
+    );
+    assert!(follower.stop().await.unwrap().success());
 }
 
 #[tokio::test]

@@ -20,6 +20,7 @@ mod deploys;
 mod directories;
 mod doors;
 mod file_sync;
+mod following;
 mod golden;
 mod hostile;
 mod kinds;

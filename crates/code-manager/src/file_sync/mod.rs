@@ -35,7 +35,18 @@ mod staging;
 mod storage;
 
 pub use board::{Announced, FollowerState};
-pub use follower::{Follower, FollowerSettings, Stale};
+pub use follower::{Followed, Follower, FollowerSettings, Following, Knows, Stale, SyncState};
 pub use staging::{STAGED, StagingError};
 pub(crate) use staging::{read, signature_of};
 pub use storage::{Blob, CheckInError, FileSync, FileSyncSettings};
+
+use crate::version::Signature;
+
+/// One name for all that is live, by environments in their order.
+fn commit_of<'a>(live: impl Iterator<Item = (&'a str, &'a str)>) -> Signature {
+    let mut text = String::from("tutti-code 1\n");
+    for (environment, version) in live {
+        text.extend([environment, " ", version, "\n"]);
+    }
+    Signature::of(text.as_bytes())
+}

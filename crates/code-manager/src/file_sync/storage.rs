@@ -18,6 +18,7 @@ use tokio::time::{Instant, timeout_at};
 
 use self::check_in::{read, shown};
 use super::board::{Announced, Board, FollowerState, Late};
+use super::commit_of;
 use super::files::FilesError;
 use super::published::Published;
 use crate::content::{ContentError, ContentHash, TreeId};
@@ -253,14 +254,10 @@ impl FileSync {
     /// What is live, as Puppet Enterprise names it.
     pub fn latest(&self) -> FileSyncRepository {
         let submodules = shown(&self.board());
-        let mut text = String::from("tutti-code 1\n");
-        for (environment, it) in &submodules {
-            if let Some(commit) = &it.commit {
-                text.extend([environment.as_str(), " ", commit.as_str(), "\n"]);
-            }
-        }
+        let live = submodules.iter();
+        let live = live.filter_map(|(of, it)| Some((of.as_str(), it.commit.as_deref()?)));
         FileSyncRepository {
-            commit: Signature::of(text.as_bytes()).to_string(),
+            commit: commit_of(live).to_string(),
             submodules,
         }
     }

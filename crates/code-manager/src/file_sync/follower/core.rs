@@ -3,11 +3,12 @@
 //! The rules that must hold: it switches to what was announced and to nothing else; never to a lower
 //! generation than its own; and to nothing that is not here as a whole.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use api_types::{CheckedIn, FollowedEnvironment};
 use deploy::EnvironmentName;
 
+use super::following::Followed;
 use super::kept::Live;
 use crate::file_sync::board::Announced;
 use crate::version::Signature;
@@ -240,6 +241,32 @@ impl Core {
                 version: had.live.as_ref().map(ToString::to_string),
             };
             (of.to_string(), live)
+        });
+        each.collect()
+    }
+
+    /// Whether it was told what is live, and still knows it.
+    pub(super) fn is_told(&self) -> bool {
+        self.cursor.is_some()
+    }
+
+    /// What is live beside what should be.
+    pub(super) fn following(&self) -> BTreeMap<EnvironmentName, Followed> {
+        let names: BTreeSet<_> = self.had.keys().chain(self.announced.keys()).collect();
+        let none = Had::default();
+        let each = names.into_iter().map(|of| {
+            let had = self.had.get(of).unwrap_or(&none);
+            let announced = self.announced.get(of);
+            let wanted = announced.and_then(|it| it.signature.as_ref());
+            let failed = had.failed.as_ref();
+            let failed = failed.filter(|it| Some(&it.signature) == wanted);
+            let followed = Followed {
+                generation: had.generation,
+                live: had.live.clone(),
+                is_behind: announced.is_some_and(|_| wanted != had.live.as_ref()),
+                cause: failed.map(|it| it.why.clone()),
+            };
+            (of.clone(), followed)
         });
         each.collect()
     }

@@ -27,7 +27,7 @@ pub(super) struct Kept {
     pub(super) server: String,
     /// When the server was heard, in milliseconds since 1970.
     #[serde(default)]
-    heard_ms: Option<i64>,
+    pub(super) heard_ms: Option<i64>,
     #[serde(default)]
     lease_s: u64,
     /// Whether that is too long ago.

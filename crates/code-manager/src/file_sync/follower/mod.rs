@@ -5,6 +5,7 @@
 mod arriving;
 mod core;
 mod fetch;
+mod following;
 mod kept;
 mod part;
 mod remote;
@@ -20,11 +21,13 @@ use deploy::EnvironmentName;
 use futures_util::future::join_all;
 use pki::TlsFiles;
 use reqwest::Url;
+use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use self::arriving::Arriving;
 use self::core::{Core, Step};
+pub use self::following::{Followed, Following, Knows, SyncState};
 use self::kept::Kept;
 use self::remote::{Remote, RemoteError};
 use self::stage::stage;
@@ -74,6 +77,8 @@ pub struct Follower {
     arriving: Arriving,
     core: Core,
     kept: Kept,
+    /// Those who watch it.
+    watched: watch::Sender<Following>,
     /// Nobody else writes there.
     _hold: Hold,
 }
@@ -105,6 +110,7 @@ impl Follower {
             versions,
             arriving,
             kept,
+            watched: watch::Sender::default(),
             settings,
             _hold: hold,
         })
@@ -116,6 +122,7 @@ impl Follower {
         loop {
             self.act(&mut waits).await;
             self.ask(&mut waits);
+            self.show();
             let wakes = waits.wakes();
             tokio::select! {
                 () = stop.cancelled() => break,

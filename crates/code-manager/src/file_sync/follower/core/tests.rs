@@ -3,6 +3,7 @@
 use api_types::FileSyncSubmodule;
 
 use super::*;
+use crate::file_sync::{Following, Knows, SyncState};
 
 fn environment() -> EnvironmentName {
     "production".parse().unwrap()
@@ -24,6 +25,7 @@ fn told(live: Option<(i64, Option<char>)>, offered: Option<char>) -> CheckedIn {
     CheckedIn {
         environments: live.into_iter().collect(),
         staging: offered.into_iter().collect(),
+        cursor: "1".to_owned(),
         ..CheckedIn::default()
     }
 }
@@ -175,4 +177,59 @@ fn any_order_of_events_keeps_the_rules() {
             }
         }
     }
+}
+
+#[test]
+fn who_watches_sees_what_is_live_and_what_should_be() {
+    let shown = |core: &Core| {
+        let following = Following {
+            heard_ms: None,
+            knows: match core.is_told() {
+                true => Knows::Yes,
+                false => Knows::NotYet,
+            },
+            environments: core.following(),
+        };
+        let sync = following.sync();
+        (following.environments[&environment()].clone(), sync)
+    };
+    let had = |generation, digit, is_behind, cause: Option<&str>| Followed {
+        generation,
+        live: Some(signature(digit)),
+        is_behind,
+        cause: cause.map(str::to_owned),
+    };
+    let mut core = at(1, 'a');
+    let now = (had(1, 'a', false, None), SyncState::NewCommits);
+    assert_eq!(shown(&core), now, "it may be old");
+    core.told(told(Some((1, Some('a'))), Some('b')));
+    let now = (had(1, 'a', false, None), SyncState::Ok);
+    assert_eq!(shown(&core), now);
+    core.steps();
+    // What is not live yet may fail.
+    core.failed(&environment(), &signature('b'), "full".to_owned());
+    assert_eq!(shown(&core), now);
+    core.told(told(Some((2, Some('b'))), None));
+    let why = (had(1, 'a', true, Some("full")), SyncState::Error);
+    assert_eq!(shown(&core), why);
+    core.told(told(Some((3, Some('c'))), None));
+    let now = (had(1, 'a', true, None), SyncState::NewCommits);
+    assert_eq!(shown(&core), now);
+    core.staged(&environment(), &signature('c'));
+    core.switched(&environment(), &signature('c'), 3);
+    assert_eq!(shown(&core), (had(3, 'c', false, None), SyncState::Ok));
+    core.told(told(Some((4, None)), None));
+    assert_eq!(shown(&core).1, SyncState::NewCommits);
+    core.removed(&environment(), 4);
+    let gone = Followed {
+        generation: 4,
+        ..Followed::default()
+    };
+    assert_eq!(shown(&core), (gone, SyncState::Ok));
+    core.forget_told();
+    assert!(!core.is_told());
+    // One that it has never had is not there yet.
+    let mut core = Core::default();
+    core.told(told(Some((1, Some('a'))), None));
+    assert!(shown(&core).0.is_behind);
 }

@@ -1,0 +1,144 @@
+//! The status of a server that follows another one's code: [`following`], the router of its only listener.
+//!
+//! The rules: it answers what `/status/v1` of 8143 answers, without a token; and names of environments only to who
+//! asks for `debug`.
+
+use std::sync::Arc;
+
+use api_types::file_sync::REPOSITORY;
+use api_types::status::StatusQuery;
+use api_types::{Object, ServiceState, ServiceStatus, Services, Timestamp, routes};
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::routing::get;
+use axum::{Json, Router};
+use code_manager::file_sync::{Following, Knows, SyncState};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use crate::failure::Failure;
+use crate::given::{Given, Variables};
+use crate::mount::{method_not_allowed, not_of_a_follower};
+use crate::status::{FILE_SYNC_CLIENT, STATUS, code, find, report};
+
+/// Who is watched.
+struct Watched {
+    version: String,
+    follower: watch::Receiver<Following>,
+}
+
+type Shared = Arc<Watched>;
+
+/// The router, to be served over HTTPS, of a follower of this version of Tutti.
+pub fn following(version: String, follower: watch::Receiver<Following>) -> Router {
+    let watched = Watched { version, follower };
+    Router::new()
+        .route(routes::SERVICES.path, get(services))
+        .route(routes::SERVICE.path, get(service))
+        .route(routes::SIMPLE.path, get(simple))
+        .route(routes::SIMPLE_SERVICE.path, get(simple_service))
+        .method_not_allowed_fallback(method_not_allowed)
+        .fallback(not_of_a_follower)
+        .with_state(Arc::new(watched))
+}
+
+async fn services(
+    State(watched): State<Shared>,
+    Given(given): Given,
+) -> Result<(StatusCode, Json<Services>), Failure> {
+    let services = watched.all(&StatusQuery::read(given)?);
+    Ok((code(services.values()), Json(services)))
+}
+
+async fn service(
+    State(watched): State<Shared>,
+    Variables(name): Variables<String>,
+    Given(given): Given,
+) -> Result<(StatusCode, Json<ServiceStatus>), Failure> {
+    let status = find(watched.all(&StatusQuery::read(given)?), &name)?;
+    Ok((code([&status]), Json(status)))
+}
+
+async fn simple(State(watched): State<Shared>) -> (StatusCode, String) {
+    let state = state(&watched.follower.borrow());
+    (code_of(state), state.to_string())
+}
+
+async fn simple_service(
+    State(watched): State<Shared>,
+    Variables(name): Variables<String>,
+) -> Result<(StatusCode, String), Failure> {
+    let status = find(watched.all(&StatusQuery::default()), &name)?;
+    Ok((code([&status]), status.state.to_string()))
+}
+
+/// Whether who compiles here compiles what is live. One that is getting a version is well: it has what was live a
+/// moment ago, and all followers have such moments at once.
+fn state(following: &Following) -> ServiceState {
+    match (following.knows, following.sync()) {
+        (Knows::NotYet, _) => ServiceState::Unknown,
+        (_, SyncState::Error) => ServiceState::Error,
+        (_, SyncState::Ok | SyncState::NewCommits) => ServiceState::Running,
+    }
+}
+
+fn code_of(state: ServiceState) -> StatusCode {
+    match state {
+        ServiceState::Running => StatusCode::OK,
+        ServiceState::Error | ServiceState::Unknown => StatusCode::SERVICE_UNAVAILABLE,
+    }
+}
+
+fn word(state: SyncState) -> &'static str {
+    match state {
+        SyncState::Ok => "ok",
+        SyncState::NewCommits => "new-commits",
+        SyncState::Error => "error",
+    }
+}
+
+fn shown(following: &Following, is_debug: bool) -> Value {
+    let mut shown = json!({
+        "status": word(following.sync()),
+        "latest_commit": {"commit": following.commit().as_str()},
+        "last_check_in_time": following.heard_ms.map(Timestamp::from_ms),
+    });
+    if is_debug {
+        let each = following.environments.iter().map(|(of, it)| {
+            let mut shown = json!({
+                "status": word(it.sync(following.knows)),
+                "latest_commit": it.live.as_ref().map(|live| json!({"commit": live.as_str()})),
+                "generation": it.generation,
+            });
+            if let Some(cause) = &it.cause {
+                shown["cause"] = json!(cause);
+            }
+            (of.to_string(), shown)
+        });
+        let submodules: Object = each.collect();
+        let repository = json!({
+            "status": shown["status"],
+            "latest_commit": shown["latest_commit"],
+            "submodules": submodules,
+        });
+        shown["repos"] = json!({REPOSITORY: repository});
+    }
+    shown
+}
+
+// === impl Watched ===
+
+impl Watched {
+    fn all(&self, query: &StatusQuery) -> Services {
+        let following = self.follower.borrow().clone();
+        let client = shown(&following, query.level == "debug");
+        let status = |state, status| report(&self.version, query, state, status);
+        Services::from([
+            (
+                FILE_SYNC_CLIENT.to_owned(),
+                status(state(&following), client),
+            ),
+            (STATUS.to_owned(), status(ServiceState::Running, json!({}))),
+        ])
+    }
+}

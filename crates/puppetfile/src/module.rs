@@ -354,7 +354,13 @@ impl Options {
 
     fn tarball(&mut self) -> Said<Source> {
         let location = self.required("source")?;
-        let sha256 = self.text("version")?.map(|it| it.to_ascii_lowercase());
+        let sha256 = match (self.text("version")?, self.text("checksum")?) {
+            (Some(_), Some(_)) => {
+                let what = "version and checksum of a tarball are the same; one of them is enough";
+                return Err(self.wrong(what));
+            }
+            (version, checksum) => version.or(checksum).map(|it| it.to_ascii_lowercase()),
+        };
         let is_sha256 =
             |text: &String| text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit());
         if sha256.as_ref().is_some_and(|text| !is_sha256(text)) {

@@ -128,6 +128,8 @@ fn member(entry: &Entry<'_, impl Read>, said: Said) -> Result<Member, UnpackErro
         .unwrap_or_else(|| header.path_bytes().into_owned());
     let shown = || String::from_utf8_lossy(&path).into_owned();
     let kind = match header.entry_type() {
+        // Archives from before there were types of entries, and of programs that still write so.
+        EntryType::Regular if path.ends_with(b"/") => Kind::Directory,
         EntryType::Regular | EntryType::Continuous => Kind::File {
             executable: header.mode()? & 0o100 != 0,
         },

@@ -85,7 +85,7 @@ const SAID_CHARS: usize = 200;
 // === impl Http ===
 
 impl Http {
-    /// `proxy`: `http://proxy:3128`; `None`: as the environment says.
+    /// `proxy`: `http://proxy:3128`, or nothing for none; `None`: as the environment says.
     pub(crate) fn new(proxy: Option<String>) -> Self {
         Self {
             client: OnceCell::new(),
@@ -249,7 +249,9 @@ fn client(proxy: Option<&str>) -> Result<Client, String> {
     let mut builder = builder()?
         .read_timeout(HTTP_READ_TIMEOUT)
         .timeout(HTTP_TIMEOUT);
-    if let Some(proxy) = proxy {
+    if proxy == Some("") {
+        builder = builder.no_proxy();
+    } else if let Some(proxy) = proxy {
         let proxy = Proxy::all(proxy).map_err(|_| format!("{:?} is no proxy", shown(proxy)))?;
         builder = builder.proxy(proxy.no_proxy(NoProxy::from_env()));
     }

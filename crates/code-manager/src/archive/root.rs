@@ -25,7 +25,8 @@ pub(super) fn root(paths: &[(Vec<u8>, Kind)], form: Form) -> Result<Root, Unpack
         .filter(|(_, kind)| matches!(kind, Kind::File { .. }));
     let metadata = files.filter_map(|(path, _)| {
         let before = path.strip_suffix(METADATA)?;
-        (before.is_empty() || before.ends_with(b"/")).then_some(before)
+        let is_whole = before.is_empty() || before.ends_with(b"/");
+        (is_whole && !is_hidden(before)).then_some(before)
     });
     let nearest = metadata.min_by_key(|before| (before.len(), *before));
     match (form, nearest) {
@@ -34,6 +35,13 @@ pub(super) fn root(paths: &[(Vec<u8>, Kind)], form: Form) -> Result<Root, Unpack
         (Form::Any, Some(nearest)) if is_the_only(paths, nearest) => Ok(Root(nearest.to_vec())),
         (Form::Any, _) => Ok(Root(Vec::new())),
     }
+}
+
+/// Whether a directory is none that `puppet_forge` looks into.
+fn is_hidden(directory: &[u8]) -> bool {
+    directory
+        .split(|b| *b == b'/')
+        .any(|part| part.starts_with(b"."))
 }
 
 /// Whether all is in this one directory of the first level.
@@ -80,6 +88,11 @@ mod tests {
             (vec!["metadata.json", "a/metadata.json"], Some("")),
             (vec!["deep/er/metadata.json"], Some("deep/er/")),
             (vec!["x/notmetadata.json"], None),
+            (
+                vec![".x/metadata.json", "a-b-1/metadata.json"],
+                Some("a-b-1/"),
+            ),
+            (vec!["a/.b/metadata.json"], None),
             (vec!["a/metadata.json", "../x"], None),
             (vec!["a/metadata.json", "/etc/x"], None),
         ] {

@@ -91,7 +91,7 @@ pub(super) fn read(root: &Node) -> Result<R10k, R10kError> {
             "invalid_branches" => invalid = invalid_branches(value)?,
             "git_settings" => read.git(value)?,
             "forge_settings" => read.forge(value)?,
-            "proxy" => read.settings.proxy = Some(text_of(value)?).filter(|it| !it.is_empty()),
+            "proxy" => read.settings.proxy = Some(text_of(value)?),
             "deploy_pool_size" => read.settings.at_once = pool_size(value)?,
             "post_environment_hooks" => read.settings.hooks = hooks(value)?,
             key if NO_MATTER.contains(&key) => read.ignored.push(key.to_owned()),

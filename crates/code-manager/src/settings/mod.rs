@@ -46,7 +46,7 @@ pub struct Settings {
     pub postrun: Vec<String>,
     /// Environments that are worked on at once.
     pub at_once: usize,
-    /// For archives, and the Forge if it has no other; `None`: as the environment says.
+    /// For archives, and the Forge if it has no other; empty: none; `None`: as the environment says.
     pub proxy: Option<String>,
     /// Which versions stay that nobody uses.
     pub keep: Keep,
@@ -59,7 +59,7 @@ pub struct ForgeSettings {
     pub baseurl: String,
     /// The whole header: `Bearer …`.
     pub authorization_token: Option<SecretString>,
-    /// `http://proxy:3128`.
+    /// `http://proxy:3128`; empty: none; `None`: the one of the [`Settings`].
     pub proxy: Option<String>,
     /// Whether `forge` in a Puppetfile counts.
     pub allow_puppetfile_override: bool,

@@ -35,6 +35,7 @@ fn paths(world: &World) -> Vec<String> {
 async fn an_archive_is_taken_as_it_is_or_as_a_release() {
     let plain = Tar::new()
         .entry("./manifests/", EntryType::Directory, "")
+        .file("./manifests/", "")
         .file("./manifests/init.pp", "class m { }\n")
         .entry("./link", EntryType::Symlink, "manifests/init.pp");
     let (world, built) = deploy(&plain.gz()).await;

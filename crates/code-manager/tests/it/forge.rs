@@ -14,7 +14,7 @@ fn world(forge: &ForgeServer) -> World {
         settings.forge.baseurl.clone_from(&address);
         settings.forge.authorization_token = Some("Bearer token-of-forge".into());
         // Of this machine's environment, none.
-        settings.forge.proxy = None;
+        settings.forge.proxy = Some(String::new());
     })
 }
 

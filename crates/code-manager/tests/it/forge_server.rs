@@ -5,7 +5,8 @@ use std::io::Write as _;
 use std::sync::{Arc, Mutex};
 
 use axum::body::Body;
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use axum::response::Response;
 use code_manager::content::ContentHash;
 use md5::Digest as _;
@@ -105,9 +106,16 @@ impl State {
     fn answer(&mut self, path: &str, headers: HeaderMap) -> Response {
         self.asked.push(path.to_owned());
         self.headers.insert(path.to_owned(), headers);
+        // r10k's library reads what is said to be JSON, and nothing else.
+        let kind = match path.ends_with(".gz") {
+            true => "application/gzip",
+            false => "application/json",
+        };
         let respond = |status: u16, body: Vec<u8>| {
             let mut response = Response::new(Body::from(body));
             *response.status_mut() = StatusCode::from_u16(status).unwrap();
+            let headers = response.headers_mut();
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
             response
         };
         if let Some((times, status)) = self.failures.get_mut(path)

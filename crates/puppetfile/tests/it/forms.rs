@@ -90,6 +90,7 @@ fn other_sources() {
         sha256: Some(sum),
     };
     assert_eq!(source(&text), tarball);
+    assert_eq!(source(&text.replace("version", "checksum")), tarball);
 }
 
 #[test]

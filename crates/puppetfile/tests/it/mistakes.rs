@@ -80,6 +80,10 @@ fn modules_that_cannot_be_deployed() {
         &["64 hexadecimal digits"],
     );
     says(
+        "mod 'x', type: 'tarball', source: 'u', version: '1', checksum: '1'",
+        &["one of them is enough"],
+    );
+    says(
         "mod 'a/x', '1.0.0'\nmod 'b/x', '1.0.0'",
         &["line 2", "modules/x", "a/x in line 1"],
     );

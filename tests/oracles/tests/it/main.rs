@@ -7,6 +7,7 @@ mod lookup;
 mod lookup_programs;
 mod psych;
 mod r10k;
+mod r10k_forge;
 mod r10k_lists;
 mod r10k_svn;
 mod regex;

@@ -1,6 +1,6 @@
 //! Environments as r10k deploys them: from the same control repository, file for file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
@@ -27,7 +27,38 @@ async fn environments_are_file_for_file_those_of_r10k() {
 
 /// Deploys all environments of a source with both; gives their names. Each is to have so many files.
 pub(crate) async fn compare(root: &Path, source: &str, files: usize) -> Vec<String> {
-    let theirs = settings(root, "theirs", source);
+    compare_with(root, source, "", files).await
+}
+
+/// With further settings.
+pub(crate) async fn compare_with(
+    root: &Path,
+    source: &str,
+    more: &str,
+    files: usize,
+) -> Vec<String> {
+    let both = deploy(root, source, more).await;
+    for (name, Both { theirs, ours }) in &both {
+        assert!(theirs.len() >= files, "{name}: {}", theirs.len());
+        let differ = |path: &&String| theirs.get(*path) != ours.get(*path);
+        let differ: Vec<&String> = theirs.keys().chain(ours.keys()).filter(differ).collect();
+        assert_eq!(differ, Vec::<&String>::new(), "{name}");
+    }
+    both.into_keys().collect()
+}
+
+/// What both made of an environment.
+pub(crate) struct Both {
+    pub(crate) theirs: Tree,
+    pub(crate) ours: Tree,
+}
+
+/// Contents and rights to run, by paths.
+pub(crate) type Tree = BTreeMap<String, (bool, Vec<u8>)>;
+
+/// Deploys all environments with both. r10k runs in this thread, so whatever it asks must answer in another.
+pub(crate) async fn deploy(root: &Path, source: &str, more: &str) -> BTreeMap<String, Both> {
+    let theirs = settings(root, "theirs", source, more);
     let output = Command::new("r10k")
         .args(["deploy", "environment", "-p", "-c"])
         .arg(&theirs)
@@ -35,11 +66,12 @@ pub(crate) async fn compare(root: &Path, source: &str, files: usize) -> Vec<Stri
         .expect("r10k is not installed");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
-    let ours = std::fs::read_to_string(settings(root, "ours", source)).unwrap();
+    let ours = std::fs::read_to_string(settings(root, "ours", source, more)).unwrap();
     let read = R10k::parse(&ours).unwrap();
     let deployer = Deployer::open(read.settings(root.join("deploys")), read.git.clone()).unwrap();
     let round = deployer.round();
     let environments = deployer.environments(&round).await.unwrap();
+    let mut both = BTreeMap::new();
     for found in environments.found.values() {
         let built = deployer.build(found, &round).await.unwrap();
         deployer
@@ -51,18 +83,13 @@ pub(crate) async fn compare(root: &Path, source: &str, files: usize) -> Vec<Stri
             tree(&root.join("theirs").join(name)),
             tree(&root.join("ours").join(name)),
         );
-        assert!(theirs.len() >= files, "{name}: {}", theirs.len());
-        let differ = |path: &&String| theirs.get(*path) != ours.get(*path);
-        let differ: Vec<&String> = theirs.keys().chain(ours.keys()).filter(differ).collect();
-        assert_eq!(differ, Vec::<&String>::new(), "{name}");
+        both.insert(name.to_owned(), Both { theirs, ours });
     }
     let entries = std::fs::read_dir(root.join("theirs")).unwrap();
     let theirs = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let theirs: std::collections::BTreeSet<String> = theirs.collect();
-    let names = environments.found.keys();
-    let names: Vec<String> = names.map(|name| name.as_str().to_owned()).collect();
-    assert!(theirs.iter().eq(&names), "{theirs:?}, and {names:?}");
-    names
+    let theirs: BTreeSet<String> = theirs.collect();
+    assert!(theirs.iter().eq(both.keys()), "{theirs:?}");
+    both
 }
 
 /// Debian's modules as repositories, and a control repository that names them in all ways; gives how many.
@@ -152,19 +179,18 @@ pub(crate) fn run(directory: &Path, program: &str, arguments: &[&str]) -> String
 }
 
 /// The same settings for both, but for where it goes.
-fn settings(root: &Path, name: &str, source: &str) -> std::path::PathBuf {
+fn settings(root: &Path, name: &str, source: &str, more: &str) -> std::path::PathBuf {
     let path = root.join(format!("{name}.yaml"));
     let text = format!(
         "cachedir: {root}/cache\nsources:\n  main:\n    {source}\n    basedir: {root}/{name}\n\
-         deploy:\n  exclude_spec: true\n  purge_levels: [deployment, puppetfile]\n",
+         deploy:\n  exclude_spec: true\n  purge_levels: [deployment, puppetfile]\n{more}",
         root = root.display()
     );
     std::fs::write(&path, text).unwrap();
     path
 }
 
-/// Contents and rights to run, by paths.
-fn tree(root: &Path) -> BTreeMap<String, (bool, Vec<u8>)> {
+fn tree(root: &Path) -> Tree {
     let mut found = BTreeMap::new();
     let mut directories = vec![root.to_owned()];
     while let Some(directory) = directories.pop() {

@@ -3,6 +3,8 @@
 //! The rules that must hold: no redirect is followed, since a token would go along; of an answer nothing is read
 //! but its status; and nobody is waited for longer than [`TELL_ATTEMPTS`] attempts take.
 
+use std::error::Error;
+use std::io;
 use std::time::Duration;
 
 use pki::TlsFiles;
@@ -30,6 +32,14 @@ pub(crate) enum SendError {
     /// The answer was none of success.
     #[error("it answers {0}")]
     Status(StatusCode),
+    /// It is not who it should be.
+    #[error("its certificate must be of {authority}: {why}")]
+    Certificate {
+        /// Whose word counts.
+        authority: &'static str,
+        /// What is wrong with it.
+        why: String,
+    },
     /// There was no answer.
     #[error("{0}")]
     Unreachable(String),
@@ -52,10 +62,9 @@ impl Sender {
         request: impl Fn(&Client) -> RequestBuilder,
     ) -> Result<(), SendError> {
         let client = self.client().await.map_err(SendError::Client)?;
-        let answer = request(&client).send().await.map_err(|error| {
-            // The address may have a secret in it.
-            SendError::Unreachable(chain(&error.without_url()))
-        })?;
+        // The address may have a secret in it.
+        let failed = |error: reqwest::Error| self.failed(&error.without_url());
+        let answer = request(&client).send().await.map_err(failed)?;
         match answer.status() {
             status if status.is_success() => Ok(()),
             status => Err(SendError::Status(status)),
@@ -77,6 +86,19 @@ impl Sender {
         self.once(&request).await
     }
 
+    fn failed(&self, error: &reqwest::Error) -> SendError {
+        let Some(why) = distrust(error) else {
+            return SendError::Unreachable(chain(error));
+        };
+        SendError::Certificate {
+            authority: match self.tls {
+                Some(_) => "this server's own authority",
+                None => "an authority that this machine trusts",
+            },
+            why: why.to_string(),
+        }
+    }
+
     async fn client(&self) -> Result<Client, String> {
         if let Some(tls) = self.tls.clone() {
             let builder = with_certificate(tls)
@@ -94,6 +116,17 @@ impl Sender {
     }
 }
 
+/// What is wrong with the other side's certificate, if that is it.
+fn distrust<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e rustls::Error> {
+    if let Some(found @ rustls::Error::InvalidCertificate(_)) = error.downcast_ref() {
+        return Some(found);
+    }
+    // The source of an error of I/O is that of the error in it.
+    let inner = error.downcast_ref().and_then(io::Error::get_ref);
+    let inner = inner.map(|inner| inner as &(dyn Error + 'static));
+    inner.or_else(|| error.source()).and_then(distrust)
+}
+
 async fn pause(backoff: &mut Duration) {
     tokio::time::sleep(*backoff).await;
     *backoff *= 2;
@@ -104,7 +137,7 @@ async fn pause(backoff: &mut Duration) {
 impl SendError {
     fn is_passing(&self) -> bool {
         match self {
-            Self::Client(_) => false,
+            Self::Client(_) | Self::Certificate { .. } => false,
             Self::Status(status) => {
                 *status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error()
             }

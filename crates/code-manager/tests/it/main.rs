@@ -7,6 +7,7 @@ mod deploys;
 mod failures;
 mod forge;
 mod forge_server;
+mod hook_tls;
 mod hostile;
 mod kills;
 mod lists;

@@ -207,6 +207,37 @@ pub const HTTP_BACKOFF: Duration = Duration::from_millis(500);
 /// The longest wait that a server may ask for.
 pub const HTTP_RETRY_AFTER: Duration = Duration::from_secs(30);
 
+/// How long what a GitHub App signs is good, if `github_app_ttl` does not say: r10k's.
+pub const GITHUB_TTL: Duration = Duration::from_secs(120);
+
+/// And at the most: GitHub takes none that is good for longer.
+pub const GITHUB_TTL_MAX: Duration = Duration::from_secs(600);
+
+/// How far GitHub's clock may be behind ours: what GitHub advises, and r10k does.
+pub const GITHUB_CLOCKS: Duration = Duration::from_secs(60);
+
+/// A token of a GitHub App is renewed if it is good for less: a fetch may take as long. It is good for an hour.
+pub const GITHUB_SPARE: Duration = FETCH_TIMEOUT;
+
+/// How long it is believed that a GitHub App is not installed at an owner of repositories: so a deployment with
+/// many public modules asks once for each owner, and one that somebody just installed is found soon.
+pub const GITHUB_ABSENT: Duration = Duration::from_secs(300);
+
+/// Owners of repositories that are remembered, 300 bytes each. Then all are forgotten.
+pub const GITHUB_OWNERS: usize = 1_000;
+
+/// What GitHub says of an installation or a token: 5 KB, and the names of up to 500 repositories.
+pub const GITHUB_ANSWER_BYTES: usize = 1 << 20;
+
+/// How long GitHub has for an answer.
+pub const GITHUB_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How often GitHub is asked that does not answer: with [`GITHUB_BACKOFF`] within 32 s.
+pub const GITHUB_ATTEMPTS: u32 = 3;
+
+/// How long is waited before it is asked again; the second time twice as long.
+pub const GITHUB_BACKOFF: Duration = Duration::from_millis(500);
+
 /// How long a puppetserver has to forget an environment, which it only marks, or to say what it compiles.
 pub const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 

@@ -217,8 +217,8 @@ async fn refused(url: String, mut answer: Response) -> (HttpError, Again) {
     (HttpError::Status { url, status, said }, again)
 }
 
-/// `message` and `errors` of a Forge's answer, in a line.
-fn said(body: &[u8]) -> String {
+/// `message` and `errors` of an answer of a Forge or of GitHub, in a line.
+pub(crate) fn said(body: &[u8]) -> String {
     let Ok(body) = serde_json::from_slice::<serde_json::Value>(body) else {
         return String::new();
     };
@@ -246,19 +246,30 @@ pub(crate) fn builder() -> Result<ClientBuilder, String> {
 }
 
 fn client(proxy: Option<&str>) -> Result<Client, String> {
-    let mut builder = builder()?
+    let builder = builder()?
         .read_timeout(HTTP_READ_TIMEOUT)
         .timeout(HTTP_TIMEOUT);
-    if proxy == Some("") {
-        builder = builder.no_proxy();
-    } else if let Some(proxy) = proxy {
-        let proxy = Proxy::all(proxy).map_err(|_| format!("{:?} is no proxy", shown(proxy)))?;
-        builder = builder.proxy(proxy.no_proxy(NoProxy::from_env()));
-    }
-    builder.build().map_err(|error| causes(&error))
+    let client = through(builder, proxy)?.build();
+    client.map_err(|error| causes(&error))
 }
 
-fn causes(error: &reqwest::Error) -> String {
+/// Through this proxy, or nothing for none; `None`: as the environment says.
+pub(crate) fn through(
+    builder: ClientBuilder,
+    proxy: Option<&str>,
+) -> Result<ClientBuilder, String> {
+    let Some(proxy) = proxy else {
+        return Ok(builder);
+    };
+    if proxy.is_empty() {
+        return Ok(builder.no_proxy());
+    }
+    let proxy = Proxy::all(proxy).map_err(|_| format!("{:?} is no proxy", shown(proxy)))?;
+    Ok(builder.proxy(proxy.no_proxy(NoProxy::from_env())))
+}
+
+/// An error with its causes.
+pub(crate) fn causes(error: &reqwest::Error) -> String {
     let mut text = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {

@@ -4,13 +4,17 @@
 //! stands in no command line; what one repository is reached with counts for no other.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use reqwest::Url;
+use secrecy::{ExposeSecret as _, SecretString};
 use tokio::process::Command;
 
-use super::program::{GitError, shown};
+use super::github_app::{GithubApp, absent};
+use super::program::{Git, GitError, shown};
+use crate::defaults::GITHUB_TTL;
 
 /// What a repository is reached with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,6 +26,27 @@ pub struct Access {
     pub proxy: Option<String>,
     /// A file with a token for HTTPS; `None`: git's own credentials.
     pub oauth_token: Option<PathBuf>,
+    /// The ID of a GitHub App, of digits. It gets tokens if there is no other token, and it has a key.
+    pub github_app_id: Option<String>,
+    /// The file with its private key.
+    pub github_app_key: Option<PathBuf>,
+    /// How long what it signs is good; `None`: [`GITHUB_TTL`].
+    pub github_app_ttl: Option<Duration>,
+}
+
+/// What a repository is shown.
+pub(super) enum Login {
+    /// Nothing but what git finds itself.
+    Own,
+    /// Nothing, since a GitHub App has no token for it.
+    Absent {
+        /// Why, for people.
+        note: String,
+    },
+    Token {
+        user: &'static str,
+        token: SecretString,
+    },
 }
 
 /// What names proxies in our own environment, as libcurl and so git reads it.
@@ -39,11 +64,14 @@ const NO_PROXY: &[&str] = &["no_proxy", "NO_PROXY"];
 /// Who a token is said to be of; forges look at the token alone.
 const TOKEN_USER: &str = "x-oauth-token";
 
+/// Who a token of a GitHub App is said to be of.
+const APP_USER: &str = "x-access-token";
+
 // === impl Access ===
 
 impl Access {
     /// With what is not said here taken from there.
-    pub(super) fn or(&self, general: &Self) -> Self {
+    pub(crate) fn or(&self, general: &Self) -> Self {
         Self {
             private_key: self
                 .private_key
@@ -54,30 +82,65 @@ impl Access {
                 .oauth_token
                 .clone()
                 .or_else(|| general.oauth_token.clone()),
+            github_app_id: self
+                .github_app_id
+                .clone()
+                .or_else(|| general.github_app_id.clone()),
+            github_app_key: self
+                .github_app_key
+                .clone()
+                .or_else(|| general.github_app_key.clone()),
+            github_app_ttl: self.github_app_ttl.or(general.github_app_ttl),
         }
     }
 
+    /// What this repository is shown.
+    pub(super) async fn login(&self, remote: &str, git: &Git) -> Result<Login, GitError> {
+        if !takes_token(remote) {
+            return Ok(Login::Own);
+        }
+        if let Some(path) = &self.oauth_token {
+            let (user, token) = (TOKEN_USER, read(path).await?);
+            return Ok(Login::Token { user, token });
+        }
+        let Some(app) = self.app() else {
+            return Ok(Login::Own);
+        };
+        let is_named = git.names_app_at(remote);
+        let token = git.apps.token(&app, remote, is_named).await;
+        let token = token.map_err(|error| GitError::App {
+            id: app.id.clone(),
+            remote: shown(remote),
+            error,
+        })?;
+        Ok(match token {
+            Some(token) => Login::Token {
+                user: APP_USER,
+                token,
+            },
+            None => Login::Absent {
+                note: absent(&app.id),
+            },
+        })
+    }
+
+    fn app(&self) -> Option<GithubApp> {
+        Some(GithubApp {
+            id: self.github_app_id.clone()?,
+            key: self.github_app_key.clone()?,
+            ttl: self.github_app_ttl.unwrap_or(GITHUB_TTL),
+            proxy: self.proxy.clone(),
+        })
+    }
+
     /// Has git reach this repository so.
-    pub(super) async fn apply(&self, command: &mut Command, remote: &str) -> Result<(), GitError> {
+    pub(super) fn apply(&self, command: &mut Command, remote: &str, login: &Login) {
         self.proxies(command);
         command.env("GIT_SSH_COMMAND", self.ssh_command());
-        let Some(path) = &self.oauth_token else {
-            return Ok(());
+        let Login::Token { user, token } = login else {
+            return;
         };
-        if !takes_token(remote) {
-            return Ok(());
-        }
-        let wrong = |source| GitError::Token {
-            path: path.clone(),
-            source,
-        };
-        let token = tokio::fs::read_to_string(path).await.map_err(wrong)?;
-        let token = token.trim();
-        if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-            let what = "it is no token: one word is expected";
-            return Err(wrong(std::io::Error::other(what)));
-        }
-        let pair = STANDARD.encode(format!("{TOKEN_USER}:{token}"));
+        let pair = STANDARD.encode(format!("{user}:{}", token.expose_secret()));
         command
             .env("GIT_CONFIG_COUNT", "1")
             .env(
@@ -85,7 +148,6 @@ impl Access {
                 format!("http.{}.extraHeader", shown(remote)),
             )
             .env("GIT_CONFIG_VALUE_0", format!("Authorization: Basic {pair}"));
-        Ok(())
     }
 
     fn proxies(&self, command: &mut Command) {
@@ -112,6 +174,20 @@ impl Access {
     }
 }
 
+async fn read(path: &Path) -> Result<SecretString, GitError> {
+    let wrong = |source| GitError::Token {
+        path: path.to_owned(),
+        source,
+    };
+    let text = tokio::fs::read_to_string(path).await.map_err(wrong)?;
+    let token = text.trim();
+    if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        let what = "it is no token: one word is expected";
+        return Err(wrong(std::io::Error::other(what)));
+    }
+    Ok(token.to_owned().into())
+}
+
 /// Whether a token may go there. Who has credentials in the address has those.
 fn takes_token(remote: &str) -> bool {
     let Ok(url) = remote.parse::<Url>() else {
@@ -130,7 +206,8 @@ mod tests {
 
     async fn vars(access: &Access, remote: &str) -> BTreeMap<String, String> {
         let mut command = Command::new("git");
-        access.apply(&mut command, remote).await.unwrap();
+        let login = access.login(remote, &Git::default()).await.unwrap();
+        access.apply(&mut command, remote, &login);
         let vars = command.as_std().get_envs();
         let text = |it: &std::ffi::OsStr| it.to_str().unwrap().to_owned();
         vars.map(|(name, value)| (text(name), text(value.unwrap())))
@@ -195,10 +272,8 @@ mod tests {
         }
         for wrong in ["", "two words", "a\nb", "x\u{0}y", "é"] {
             std::fs::write(&path, wrong).unwrap();
-            let mut command = Command::new("git");
-            let error = access
-                .apply(&mut command, "https://git.example.com/x")
-                .await;
+            let git = Git::default();
+            let error = access.login("https://git.example.com/x", &git).await;
             assert!(matches!(error, Err(GitError::Token { .. })), "{wrong:?}");
         }
     }

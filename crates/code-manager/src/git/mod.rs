@@ -6,7 +6,9 @@
 
 mod access;
 mod address;
+mod app_key;
 mod copy;
+mod github_app;
 mod leftovers;
 mod mirror;
 mod noted;
@@ -18,7 +20,9 @@ mod unused;
 
 pub use access::Access;
 pub(crate) use address::Address;
+pub use app_key::KeyError;
 pub use copy::Mirror;
+pub use github_app::{AppError, GithubApps};
 pub use mirror::Mirrors;
 pub use program::{Git, GitError};
 pub(crate) use program::{message, one_line, shown};

@@ -9,9 +9,11 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use reqwest::Url;
 use tokio::process::Command;
 
-use super::access::Access;
+use super::access::{Access, Login};
+use super::github_app::{AppError, GithubApps};
 use crate::defaults::GIT_MESSAGE_BYTES;
 use crate::program::{self, RunError};
 
@@ -22,6 +24,8 @@ pub struct Git {
     pub access: Access,
     /// How single ones are, by their addresses; what is not said there is as above.
     pub repositories: Arc<HashMap<String, Access>>,
+    /// Tokens that GitHub Apps got.
+    pub apps: GithubApps,
 }
 
 /// One use of it.
@@ -94,6 +98,16 @@ pub enum GitError {
         /// Why.
         source: std::io::Error,
     },
+    /// A GitHub App that gets no token.
+    #[error("the GitHub App {id} gets no token for {remote}: {error}")]
+    App {
+        /// Its ID.
+        id: String,
+        /// The repository, without credentials.
+        remote: String,
+        /// Why.
+        error: AppError,
+    },
     /// What it printed makes no sense.
     #[error("git {verb} of {remote} printed something unexpected")]
     Unexpected {
@@ -128,6 +142,13 @@ const KEPT: &[&str] = &[
 // === impl Git ===
 
 impl Git {
+    /// Whether the settings name a GitHub App for a repository at the same server.
+    pub(super) fn names_app_at(&self, remote: &str) -> bool {
+        let origin = |remote: &str| remote.parse().ok().map(|url: Url| url.origin());
+        let mut named = self.repositories.iter();
+        named.any(|(of, own)| own.github_app_id.is_some() && origin(of) == origin(remote))
+    }
+
     /// A command in a repository that is a directory of ours.
     pub(crate) fn command(&self, directory: Option<&Path>) -> Command {
         let mut command = Command::new("git");
@@ -160,16 +181,19 @@ impl Git {
     /// Runs it to its end and gives what it printed.
     pub(crate) async fn run(&self, call: Call<'_>) -> Result<Vec<u8>, GitError> {
         let mut command = self.command(call.directory);
-        let access = self.repositories.get(call.remote);
-        let access = access.map(|own| own.or(&self.access));
+        let own = self.repositories.get(call.remote);
+        let access = own.map(|own| own.or(&self.access));
         let access = access.as_ref().unwrap_or(&self.access);
-        access.apply(&mut command, call.remote).await?;
+        let login = access.login(call.remote, self);
+        let login = Box::pin(login).await?;
+        access.apply(&mut command, call.remote, &login);
         command
             .arg(call.verb)
             .args(call.arguments)
             .stdin(call.stdin);
         let (verb, remote) = (call.verb, shown(call.remote));
-        let ran = program::run(command, call.limit, call.most_bytes).await;
+        // It is large, and part of whatever asks a repository.
+        let ran = Box::pin(program::run(command, call.limit, call.most_bytes)).await;
         let ran = ran.map_err(|error| match error {
             RunError::Start(source) => GitError::Start(source),
             RunError::TimedOut(after) => GitError::TimedOut {
@@ -186,11 +210,15 @@ impl Git {
         if ran.status.success() {
             return Ok(ran.stdout);
         }
+        let mut message = message(&ran.stderr, call.remote);
+        if let Login::Absent { note } = login {
+            message = format!("{message}; {note}");
+        }
         Err(GitError::Failed {
             verb,
             remote,
             status: ran.status,
-            message: message(&ran.stderr, call.remote),
+            message,
         })
     }
 }

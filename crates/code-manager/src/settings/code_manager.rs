@@ -246,9 +246,10 @@ ntp::servers: [a, b]
             ("remote: [u]", "a text is expected"),
             ("remotes: u", "remotes is not supported"),
             (
-                "git_settings: {github_app_id: 7}",
-                "github_app_id is not supported",
+                "git_settings: {github_app: 7}",
+                "github_app is not supported",
             ),
+            ("git_settings: {github_app_id: 7}", "github_app_key"),
             (
                 "git_settings: {repositories: [{private-key: x}]}",
                 "no remote",

@@ -4,6 +4,7 @@
 
 mod code_manager;
 mod file;
+mod git;
 mod r10k;
 mod sources;
 

@@ -3,7 +3,6 @@
 //! Keys may be texts or symbols, as r10k takes both. The rule that must hold: what would change the result
 //! of a deployment and is not done here is refused; what would not is named in [`R10k::ignored`].
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -13,7 +12,7 @@ use super::Settings;
 use super::code_manager;
 use super::sources::{Read, source};
 use crate::defaults::DEPLOYS_AT_ONCE;
-use crate::git::{Access, Git};
+use crate::git::Git;
 use crate::types::GenerateTypes;
 
 /// What an `r10k.yaml` says.
@@ -125,25 +124,6 @@ impl R10k {
         Ok(())
     }
 
-    pub(super) fn git(&mut self, node: &Node) -> Result<(), R10kError> {
-        for (key, value) in pairs(node)? {
-            match key.as_str() {
-                "provider" => {}
-                "default_ref" => self.settings.default_ref = Some(text_of(value)?),
-                "repositories" => self.git.repositories = Arc::new(repositories(value)?),
-                "username" => self.ignored.push("git.username".to_owned()),
-                key if access(&mut self.git.access, key, value)? => {}
-                _ => {
-                    let what = format!(
-                        "git.{key} is not supported yet; git's own settings and credentials are used"
-                    );
-                    return Err(wrong(value.line, what));
-                }
-            }
-        }
-        Ok(())
-    }
-
     pub(super) fn forge(&mut self, node: &Node) -> Result<(), R10kError> {
         let forge = &mut self.settings.forge;
         for (key, value) in pairs(node)? {
@@ -212,40 +192,6 @@ pub(super) fn pairs(node: &Node) -> Result<Vec<(String, &Node)>, R10kError> {
         .iter()
         .map(|(key, value)| Ok((text_of(key)?, value)))
         .collect()
-}
-
-/// One of the settings that say how a repository is reached; `false`: another one. Code Manager writes dashes.
-fn access(access: &mut Access, key: &str, value: &Node) -> Result<bool, R10kError> {
-    match key {
-        "private_key" | "private-key" => access.private_key = Some(text_of(value)?.into()),
-        "proxy" => access.proxy = Some(text_of(value)?),
-        "oauth_token" | "oauth-token" => access.oauth_token = Some(text_of(value)?.into()),
-        _ => return Ok(false),
-    }
-    Ok(true)
-}
-
-/// How single repositories are reached.
-fn repositories(node: &Node) -> Result<HashMap<String, Access>, R10kError> {
-    let items = node.as_sequence();
-    let items = items.ok_or_else(|| wrong(node.line, "a list of repositories is expected here"))?;
-    let mut of = HashMap::with_capacity(items.len());
-    for item in items {
-        let (mut remote, mut own) = (None, Access::default());
-        for (key, value) in pairs(item)? {
-            match key.as_str() {
-                "remote" => remote = Some(text_of(value)?),
-                key if access(&mut own, key, value)? => {}
-                key => {
-                    let what = format!("git.repositories: {key} is not supported yet");
-                    return Err(wrong(value.line, what));
-                }
-            }
-        }
-        let remote = remote.ok_or_else(|| wrong(item.line, "the repository has no remote"))?;
-        of.insert(remote, own);
-    }
-    Ok(of)
 }
 
 pub(super) fn text_of(node: &Node) -> Result<String, R10kError> {
@@ -393,6 +339,18 @@ postrun: ['/bin/true', ':x', '$modifiedenvs']
             ("postrun: []", "postrun is a list of texts"),
             ("postrun: [a, [b]]", "postrun is a list of texts"),
             ("pool_size: 0", "line 1: pool_size is a number"),
+            ("git:\n  github_app_id: x", "line 2: the ID of a GitHub App"),
+            ("git:\n  github_app_ttl: 601", "line 2: github_app_ttl is a"),
+            ("git: {github_app_ttl: '0'}", "github_app_ttl is a number"),
+            ("git: {github_app_ttl: -1}", "github_app_ttl is a number"),
+            (
+                "git: {github_app_id: 1}",
+                "both github_app_id and github_app_key",
+            ),
+            (
+                "git: {repositories: [{remote: u, github_app_key: /k}]}",
+                "both github_app_id and github_app_key",
+            ),
             (
                 "sources:\n  a: {remote: u, basedir: /x}\n  b: {remote: u, basedir: /y}",
                 "the same basedir",

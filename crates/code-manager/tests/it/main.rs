@@ -7,6 +7,8 @@ mod deploys;
 mod failures;
 mod forge;
 mod forge_server;
+mod github_app;
+mod github_server;
 mod hook_tls;
 mod hostile;
 mod kills;

@@ -1,0 +1,139 @@
+//! `git` of an `r10k.yaml`: how repositories are reached.
+//!
+//! The rule that must hold: what one repository is reached with is read as what all are.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use psych::{Node, Value};
+
+use super::r10k::{R10k, R10kError, pairs, text_of, wrong};
+use crate::defaults::GITHUB_TTL_MAX;
+use crate::git::Access;
+
+// === impl R10k ===
+
+impl R10k {
+    pub(super) fn git(&mut self, node: &Node) -> Result<(), R10kError> {
+        self.git_keys(node)?;
+        let own = self.git.repositories.values();
+        let own = own.map(|own| own.or(&self.git.access));
+        let mut all = own.chain([self.git.access.clone()]);
+        if all.any(|it| it.github_app_id.is_some() != it.github_app_key.is_some()) {
+            let what = "a GitHub App has both github_app_id and github_app_key";
+            return Err(wrong(node.line, what));
+        }
+        Ok(())
+    }
+
+    fn git_keys(&mut self, node: &Node) -> Result<(), R10kError> {
+        for (key, value) in pairs(node)? {
+            match key.as_str() {
+                "provider" => {}
+                "default_ref" => self.settings.default_ref = Some(text_of(value)?),
+                "repositories" => self.git.repositories = Arc::new(repositories(value)?),
+                "username" => self.ignored.push("git.username".to_owned()),
+                key if access(&mut self.git.access, key, value)? => {}
+                _ => {
+                    let what = format!(
+                        "git.{key} is not supported yet; git's own settings and credentials are used"
+                    );
+                    return Err(wrong(value.line, what));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One of the settings that say how a repository is reached; `false`: another one. Code Manager writes dashes.
+fn access(access: &mut Access, key: &str, value: &Node) -> Result<bool, R10kError> {
+    match key {
+        "private_key" | "private-key" => access.private_key = Some(text_of(value)?.into()),
+        "proxy" => access.proxy = Some(text_of(value)?),
+        "oauth_token" | "oauth-token" => access.oauth_token = Some(text_of(value)?.into()),
+        "github_app_id" | "github-app-id" => {
+            let what = "the ID of a GitHub App is a number";
+            access.github_app_id = Some(number(value, what)?.to_string());
+        }
+        "github_app_key" | "github-app-key" => access.github_app_key = Some(text_of(value)?.into()),
+        "github_app_ttl" | "github-app-ttl" => {
+            let what = "github_app_ttl is a number of seconds from 1 to 600: GitHub takes no more";
+            let ttl = Duration::from_secs(number(value, what)?);
+            if ttl.is_zero() || ttl > GITHUB_TTL_MAX {
+                return Err(wrong(value.line, what));
+            }
+            access.github_app_ttl = Some(ttl);
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// A number, also if it stands there as a text.
+fn number(node: &Node, what: &str) -> Result<u64, R10kError> {
+    let number = match &node.value {
+        Value::Integer(number) => u64::try_from(*number).ok(),
+        Value::String(text) if text.bytes().all(|b| b.is_ascii_digit()) => text.parse().ok(),
+        _ => None,
+    };
+    number.ok_or_else(|| wrong(node.line, what))
+}
+
+/// How single repositories are reached.
+fn repositories(node: &Node) -> Result<HashMap<String, Access>, R10kError> {
+    let items = node.as_sequence();
+    let items = items.ok_or_else(|| wrong(node.line, "a list of repositories is expected here"))?;
+    let mut of = HashMap::with_capacity(items.len());
+    for item in items {
+        let (mut remote, mut own) = (None, Access::default());
+        for (key, value) in pairs(item)? {
+            match key.as_str() {
+                "remote" => remote = Some(text_of(value)?),
+                key if access(&mut own, key, value)? => {}
+                key => {
+                    let what = format!("git.repositories: {key} is not supported yet");
+                    return Err(wrong(value.line, what));
+                }
+            }
+        }
+        let remote = remote.ok_or_else(|| wrong(item.line, "the repository has no remote"))?;
+        of.insert(remote, own);
+    }
+    Ok(of)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    #[test]
+    fn apps_of_github() {
+        let read = R10k::parse(
+            "git:
+  github_app_id: '0123'
+  github_app_key: /etc/app.pem
+  repositories:
+    - {remote: 'https://git.example.com/x', github-app-id: 7, github_app_ttl: '300'}
+sources:
+  a: {remote: u, basedir: /x}
+",
+        )
+        .unwrap();
+        let of = |access: &Access| {
+            let key = access.github_app_key.clone().unwrap();
+            (access.github_app_id.clone(), key, access.github_app_ttl)
+        };
+        let key = PathBuf::from("/etc/app.pem");
+        assert_eq!(
+            of(&read.git.access),
+            (Some("123".to_owned()), key.clone(), None)
+        );
+        let own = read.git.repositories["https://git.example.com/x"].or(&read.git.access);
+        let ttl = Some(Duration::from_secs(300));
+        assert_eq!(of(&own), (Some("7".to_owned()), key, ttl));
+    }
+}

@@ -32,7 +32,11 @@ impl R10k {
             match key.as_str() {
                 "provider" => {}
                 "default_ref" => self.settings.default_ref = Some(text_of(value)?),
-                "repositories" => self.git.repositories = Arc::new(repositories(value)?),
+                "repositories" => {
+                    let (of, ignored) = repositories(value)?;
+                    self.git.repositories = Arc::new(of);
+                    self.ignored.extend(ignored);
+                }
                 "username" => self.ignored.push("git.username".to_owned()),
                 key if access(&mut self.git.access, key, value)? => {}
                 _ => {
@@ -81,17 +85,20 @@ fn number(node: &Node, what: &str) -> Result<u64, R10kError> {
     number.ok_or_else(|| wrong(node.line, what))
 }
 
-/// How single repositories are reached.
-fn repositories(node: &Node) -> Result<HashMap<String, Access>, R10kError> {
+/// How single repositories are reached, and keys that nothing is done with.
+fn repositories(node: &Node) -> Result<(HashMap<String, Access>, Vec<String>), R10kError> {
     let items = node.as_sequence();
     let items = items.ok_or_else(|| wrong(node.line, "a list of repositories is expected here"))?;
     let mut of = HashMap::with_capacity(items.len());
+    let mut ignored = Vec::new();
     for item in items {
         let (mut remote, mut own) = (None, Access::default());
         for (key, value) in pairs(item)? {
             match key.as_str() {
                 "remote" => remote = Some(text_of(value)?),
                 key if access(&mut own, key, value)? => {}
+                // r10k knows it and does nothing with it, either.
+                "ignore_branch_prefixes" => ignored.push(format!("git.repositories.{key}")),
                 key => {
                     let what = format!("git.repositories: {key} is not supported yet");
                     return Err(wrong(value.line, what));
@@ -101,7 +108,7 @@ fn repositories(node: &Node) -> Result<HashMap<String, Access>, R10kError> {
         let remote = remote.ok_or_else(|| wrong(item.line, "the repository has no remote"))?;
         of.insert(remote, own);
     }
-    Ok(of)
+    Ok((of, ignored))
 }
 
 #[cfg(test)]

@@ -87,6 +87,7 @@ impl R10k {
                 "forge" => r10k.forge(value)?,
                 "pool_size" => r10k.settings.at_once = pool_size(value)?,
                 key if NO_MATTER.contains(&key) => {}
+                "purgedirs" => r10k.ignored.push(key),
                 "postrun" => r10k.settings.postrun = postrun(value)?,
                 _ => return Err(wrong(value.line, format!("r10k has no setting {key}"))),
             }
@@ -156,7 +157,9 @@ impl R10k {
                 "exclude_spec" => self.settings.exclude_spec = flag(value)?,
                 // A version has nothing that could be purged, but for environments without a branch, which
                 // a deployment of all takes away.
-                "purge_levels" => drop(texts(value)?),
+                "purge_levels" if purges(value)? => {}
+                "purge_levels" => self.ignored.push("deploy.purge_levels".to_owned()),
+                // It keeps r10k away from what another program deploys, and that is this one.
                 "purge_allowlist" | "purge_whitelist" | "write_lock" => {
                     self.ignored.push(format!("deploy.{key}"))
                 }
@@ -213,6 +216,15 @@ pub(super) fn flag(node: &Node) -> Result<bool, R10kError> {
         Value::Bool(flag) => Ok(flag),
         _ => Err(wrong(node.line, "true or false is expected here")),
     }
+}
+
+/// Whether environments whose branches are gone are to be taken away; one level may stand alone.
+fn purges(node: &Node) -> Result<bool, R10kError> {
+    let levels = match node.as_sequence() {
+        Some(_) => texts(node)?,
+        None => vec![text_of(node)?],
+    };
+    Ok(levels.iter().any(|level| level == "deployment"))
 }
 
 /// A program and its arguments.

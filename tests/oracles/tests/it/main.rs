@@ -9,6 +9,7 @@ mod psych;
 mod r10k;
 mod r10k_forge;
 mod r10k_lists;
+mod r10k_settings;
 mod r10k_svn;
 mod regex;
 mod site;

@@ -4,6 +4,7 @@
 #![cfg(test)]
 
 mod away;
+mod code_ids;
 mod ending;
 mod environments;
 mod options;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         waiting: a_run_in_progress_is_waited_for, the_wait_has_an_end, a_disabled_agent_says_why;
         options: noop_and_no_noop, tags_choose_resources;
         scopes: a_query_names_the_nodes, a_node_group_names_the_nodes;
+        code_ids: the_code_ids_of_nodes_are_known;
         environments: nodes_of_another_environment_do_not_run, the_node_terminus_sends_another_environment,
             tutti_is_the_node_terminus;
         versions: a_node_with_an_old_puppet_is_not_asked;

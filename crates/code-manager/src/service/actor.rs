@@ -162,7 +162,7 @@ impl Actor {
                 return;
             }
             let queued = self.queue.named();
-            Box::pin(self.room.begin(&self.tools, queued)).await;
+            self.room.begin(&self.tools, queued);
         }
     }
 

@@ -14,8 +14,7 @@ use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::perform::Tools;
-use super::{InUse, SubmitError, now_ms};
-use crate::content::ContentError;
+use super::{InUse, SubmitError, blocking, now_ms};
 use crate::defaults::{COLLECT_NOTES, COLLECT_SPARE};
 use crate::deployer::Deployer;
 use crate::gc::{Collected, Kept};
@@ -25,7 +24,7 @@ use crate::version::Signature;
 type Reply = oneshot::Sender<Result<Collected, SubmitError>>;
 
 /// A collection that is over.
-pub(super) type Ended = Result<Collected, ContentError>;
+pub(super) type Ended = Result<Collected, SubmitError>;
 
 /// What the disk was found to have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -113,28 +112,8 @@ impl Room {
     }
 
     /// Begins, while nothing is deployed. `queued`: versions that what waits will make live.
-    pub(super) async fn begin(
-        &mut self,
-        tools: &Tools,
-        queued: HashSet<(EnvironmentName, Signature)>,
-    ) {
-        let asked = self.asked.pop_front();
-        let used = match used(tools, &*self.in_use, queued).await {
-            Ok(used) => used,
-            Err(error) => {
-                self.is_wanted = false;
-                match asked {
-                    // Whoever asked may be gone.
-                    Some((_, reply)) => drop(reply.send(Err(error))),
-                    None => {
-                        let error = error.said();
-                        tracing::warn!(error, "nothing is removed");
-                    }
-                }
-                return;
-            }
-        };
-        (self.is_dry, self.reply) = match asked {
+    pub(super) fn begin(&mut self, tools: &Tools, queued: HashSet<(EnvironmentName, Signature)>) {
+        (self.is_dry, self.reply) = match self.asked.pop_front() {
             Some((dry_run, reply)) => (dry_run, Some(reply)),
             None => (false, None),
         };
@@ -143,7 +122,7 @@ impl Room {
         self.is_beside = is_asked || self.looked_beside.is_none_or(is_due);
         self.cut = CancellationToken::new();
         let kept = Kept {
-            used,
+            used: queued,
             keep: tools.deployer.keep(),
             spare: match is_asked {
                 true => std::time::Duration::ZERO,
@@ -153,9 +132,9 @@ impl Room {
             first: self.first,
             cut: self.cut.clone(),
         };
-        let (deployer, is_beside) = (tools.deployer.clone(), self.is_beside);
+        let (tools, in_use) = (tools.clone(), Arc::clone(&self.in_use));
         self.running
-            .spawn_blocking(move || deployer.collect(&kept, is_beside));
+            .spawn(collect(tools, in_use, kept, self.is_beside));
     }
 
     /// Comes back when one is over.
@@ -175,13 +154,13 @@ impl Room {
             Ok(collected) => self.note(collected),
             Err(error) if reply.is_none() => {
                 self.is_wanted = false;
-                let error = super::said(error);
-                tracing::warn!(error, "old versions cannot be removed");
+                let error = error.said();
+                tracing::warn!(error, "old versions are not removed");
             }
             Err(_) => {}
         }
         if let Some(reply) = reply {
-            drop(reply.send(ended.map_err(SubmitError::from)));
+            drop(reply.send(ended));
         }
         if !self.cut.is_cancelled() && self.packing.is_empty() {
             let deployer = deployer.clone();
@@ -223,14 +202,32 @@ impl Room {
     }
 }
 
-/// What must stay: of plans, of pins, and of what waits.
+/// Asks what is in use, and removes the rest. Who answers may be away for a while, and keeps nobody waiting whom
+/// this gives way to.
+async fn collect(
+    tools: Tools,
+    in_use: Arc<dyn InUse>,
+    mut kept: Kept,
+    is_beside: bool,
+) -> Result<Collected, SubmitError> {
+    let cut = kept.cut.clone();
+    let asking = Box::pin(used(&tools, &*in_use));
+    let Some(used) = cut.run_until_cancelled(asking).await else {
+        return Ok(Collected {
+            cut_at: Some(kept.first),
+            ..Collected::default()
+        });
+    };
+    kept.used.extend(used?);
+    blocking(move || Ok(tools.deployer.collect(&kept, is_beside)?)).await
+}
+
+/// What must stay: of plans, of nodes, and of pins.
 async fn used(
     tools: &Tools,
     in_use: &dyn InUse,
-    queued: HashSet<(EnvironmentName, Signature)>,
 ) -> Result<HashSet<(EnvironmentName, Signature)>, SubmitError> {
     let mut used = in_use.versions().await.map_err(SubmitError::InUse)?;
-    used.extend(queued);
     for pin in tools.store.code_pins().await? {
         if let (Ok(environment), Ok(signature)) = (pin.environment.parse(), pin.signature.parse()) {
             used.insert((environment, signature));

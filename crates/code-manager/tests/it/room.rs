@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
 use code_manager::Signature;
@@ -89,6 +90,26 @@ async fn old_versions_go_by_themselves_after_a_deployment() {
         .await;
     deployed(&service, 7..=7).await;
     while versions.has(&name("production"), &signatures[1]) {
+        made.changed().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_deployment_does_not_wait_for_who_does_not_say_what_is_in_use() {
+    let service = Service::with(|settings| settings.keep = keep(Some(0))).await;
+    service.used.is_silent.store(true, Ordering::Relaxed);
+    let signatures = deployed(&service, 1..=3).await;
+    let versions = service.manager.versions().clone();
+    age_all(&versions, &signatures);
+    for number in 4..=6 {
+        deployed(&service, number..=number).await;
+        service.used.asked.notified().await;
+    }
+    assert_eq!(all(&versions).len(), 6, "nothing is known, and all stay");
+    service.used.is_silent.store(false, Ordering::Relaxed);
+    deployed(&service, 7..=7).await;
+    let mut made = service.manager.disk_use();
+    while versions.has(&name("production"), &signatures[0]) {
         made.changed().await.unwrap();
     }
 }

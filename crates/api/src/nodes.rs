@@ -15,6 +15,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use fabric::Fabric;
 use futures_util::stream;
 use serde_json::Value;
 use store::defaults::RUNS_TOGETHER;
@@ -48,6 +49,7 @@ pub(crate) async fn list(
         .map_err(|error| Failure::internal("write the nodes", &error))?;
     let parts = Parts {
         store: store.clone(),
+        fabric: api.fabric.clone(),
         job: job.number,
         puppet: job.kind == PUPPET_RUNS,
         begin: Some(frame.strip_suffix(END).unwrap_or(&frame).to_owned()),
@@ -62,12 +64,16 @@ pub(crate) async fn list(
 /// The type of jobs that run Puppet.
 const PUPPET_RUNS: &str = "deploy";
 
+/// The state of runs in flight.
+const RUNNING: &str = "running";
+
 /// What stands behind the last item.
 const END: &str = "]}";
 
 /// A list of nodes that is being sent.
 struct Parts {
     store: Store,
+    fabric: Fabric,
     job: JobNumber,
     /// The job runs Puppet.
     puppet: bool,
@@ -94,7 +100,8 @@ impl Parts {
         })?;
         let now_ms = jiff::Timestamp::now().as_millisecond();
         let puppet_now_ms = self.puppet.then_some(now_ms);
-        for item in rows.into_iter().map(|row| node(row, puppet_now_ms)) {
+        for mut item in rows.into_iter().map(|row| node(row, puppet_now_ms)) {
+            tell_absence(&mut item, &self.fabric);
             if !std::mem::take(&mut self.first) {
                 text.push(',');
             }
@@ -137,6 +144,25 @@ fn filter(query: &NodesQuery) -> RunFilter {
         },
         descending: query.order == Order::Desc,
     }
+}
+
+/// Says of a run in flight that its node is not connected.
+fn tell_absence(item: &mut JobNode, fabric: &Fabric) {
+    if item.state != RUNNING || item.transport != "pcp" {
+        return;
+    }
+    let Ok(certname) = item.name.parse() else {
+        return;
+    };
+    if fabric.presence(&certname).is_some() {
+        return;
+    }
+    let message = match fabric.gone_since(&certname) {
+        Some(since) => format!("not connected since {since:.0}"),
+        None => "not connected since before the server's start".to_owned(),
+    };
+    item.details
+        .insert("message".to_owned(), Value::from(message));
 }
 
 /// `puppet_now_ms`: of a job that runs Puppet, the time.

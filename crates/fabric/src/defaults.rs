@@ -17,6 +17,10 @@ pub const INBOX_MESSAGE_COST: usize = 1_024;
 /// each; a watcher that falls behind is told so and reads the whole inventory again.
 pub const PRESENCE_CHANGES: usize = 4_096;
 
+/// Nodes whose last disconnection is remembered: twice the largest fleet, some 100 bytes each. Beyond
+/// that, only the time of a disconnection is not known.
+pub const GONE_NODES: usize = 100_000;
+
 /// Messages to one remote broker that wait for its connection: 1,024 × 2 KB = 2 MB typically, and
 /// far more only with large task parameters, which [`REMOTE_PATIENCE`] bounds in time.
 pub const REMOTE_QUEUE_MESSAGES: usize = 1_024;

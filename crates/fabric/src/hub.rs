@@ -9,10 +9,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 use pcp::{Certname, Message, PcpUri};
 use tokio::sync::broadcast;
 
-use crate::defaults::PRESENCE_CHANGES;
+use crate::defaults::{GONE_NODES, PRESENCE_CHANGES};
 use crate::inbox::{self, Inbound, Inbox};
 use crate::presence::{Presence, PresenceChange, PresenceEvents};
 use crate::stand_in::{SSH_TYPE, Seat, StandIn, StandInPort};
@@ -51,6 +52,8 @@ struct Shared {
     address: PcpUri,
     inbox: inbox::Sender,
     nodes: RwLock<HashMap<Certname, Entry>>,
+    /// Nodes that were connected to this fabric, and when they went. Taken behind `nodes`.
+    gone: RwLock<HashMap<Certname, Timestamp>>,
     stand_in: Arc<Seat>,
     changes: broadcast::Sender<PresenceChange>,
     next_broker: AtomicU64,
@@ -82,6 +85,7 @@ impl Fabric {
             address,
             inbox: sender,
             nodes: RwLock::default(),
+            gone: RwLock::default(),
             stand_in: Arc::default(),
             changes,
             next_broker: AtomicU64::new(1),
@@ -130,6 +134,14 @@ impl Fabric {
             .read()
             .unwrap_or_else(PoisonError::into_inner);
         nodes.get(certname).map(|entry| entry.presence.clone())
+    }
+
+    /// When the node's last session ended, if it was connected since this fabric was made and is not
+    /// now.
+    pub fn gone_since(&self, certname: &Certname) -> Option<Timestamp> {
+        let gone = self.shared.gone.read();
+        let gone = gone.unwrap_or_else(PoisonError::into_inner);
+        gone.get(certname).copied()
     }
 
     /// Every connected node, in no order.
@@ -210,6 +222,22 @@ fn target_certname(message: &Message) -> Result<Certname, SendError> {
         .map_err(|_| SendError::BadTarget(target.to_string()))
 }
 
+// === impl Shared ===
+
+impl Shared {
+    fn came(&self, certname: &Certname) {
+        let mut gone = self.gone.write().unwrap_or_else(PoisonError::into_inner);
+        gone.remove(certname);
+    }
+
+    fn went(&self, certname: &Certname) {
+        let mut gone = self.gone.write().unwrap_or_else(PoisonError::into_inner);
+        if gone.len() < GONE_NODES {
+            gone.insert(certname.clone(), Timestamp::now());
+        }
+    }
+}
+
 // === impl BrokerPort ===
 
 impl BrokerPort {
@@ -248,6 +276,7 @@ impl BrokerPort {
             .write()
             .unwrap_or_else(PoisonError::into_inner);
         nodes.insert(certname.clone(), entry);
+        self.shared.came(&certname);
         // Sent under the lock, so that watchers see changes in the table's order. No watcher: fine.
         let _ = self
             .shared
@@ -268,6 +297,7 @@ impl BrokerPort {
             .is_some_and(|entry| entry.port == self.id)
         {
             nodes.remove(certname);
+            self.shared.went(certname);
             let _ = self
                 .shared
                 .changes
@@ -287,6 +317,7 @@ impl Drop for BrokerPort {
         nodes.retain(|certname, entry| {
             let stays = entry.port != self.id;
             if !stays {
+                self.shared.went(certname);
                 let _ = changes.send(PresenceChange::Disconnected(certname.clone()));
             }
             stays

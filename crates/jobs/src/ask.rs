@@ -19,8 +19,8 @@ pub enum AskError {
     /// It could not be sent.
     #[error(transparent)]
     NotSent(#[from] SendError),
-    /// The agent refused it.
-    #[error("the agent refused: {0}")]
+    /// The agent answered with an error. What it was asked for may have been done.
+    #[error("the agent answered with an error: {0}")]
     Refused(String),
     /// No answer in time.
     #[error(

@@ -34,8 +34,11 @@ pub struct JobsConfig {
     pub cancel_grace: Duration,
     /// How long queued runs wait for their nodes after a restart.
     pub reconnect_grace: Duration,
-    /// How long a queued run waits for a node that went away before its turn.
+    /// How long a queued run waits for a node that went away before its turn, or has not come back
+    /// since the restart.
     pub away_grace: Duration,
+    /// How long changes of presence are collected before they are written.
+    pub presence_interval: Duration,
     /// How often the timers are looked at.
     pub tick: Duration,
     /// How long a ping waits.
@@ -70,6 +73,7 @@ impl Default for JobsConfig {
             cancel_grace: defaults::CANCEL_GRACE,
             reconnect_grace: defaults::RECONNECT_GRACE,
             away_grace: defaults::AWAY_GRACE,
+            presence_interval: defaults::PRESENCE_INTERVAL,
             tick: defaults::TICK,
             ping_timeout: defaults::PING_TIMEOUT,
             prune_after: Some(defaults::PRUNE_AFTER),

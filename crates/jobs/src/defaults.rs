@@ -32,8 +32,17 @@ pub const CANCEL_GRACE: Duration = Duration::from_secs(10);
 pub const RECONNECT_GRACE: Duration = Duration::from_secs(5 * 60);
 
 /// How long a queued run waits, without a slot, for a node that was there when the job was made and
-/// is away at its turn: 50,000 agents are back within some 100 s when their broker restarts.
+/// is away at its turn, and for how long after a restart nodes that were connected before count as
+/// there: 50,000 agents are back within some 100 s when their broker restarts.
 pub const AWAY_GRACE: Duration = Duration::from_secs(2 * 60);
+
+/// How long changes of presence are collected before they are written: a node that connected less than
+/// this before the server was killed is not expected back.
+pub const PRESENCE_INTERVAL: Duration = Duration::from_secs(1);
+/// Changes of presence in one transaction: 50,000 nodes are 50 transactions of some 20 ms.
+pub const PRESENCE_CHANGES: usize = 1_000;
+/// Nodes read at a time when the engine starts.
+pub const PRESENCE_PAGE: u32 = 10_000;
 
 /// How often the timers of runs in flight are looked at. One pass over at most
 /// [`TASK_CONCURRENCY`] runs; a timeout is late by this much at most.

@@ -9,8 +9,9 @@ use uuid::Uuid;
 
 use crate::kind::Kind;
 use crate::over_ssh::Via;
+use crate::puppet::held_back;
 use crate::state::{JobState, RunState};
-use crate::verdict::clip;
+use crate::verdict::{AwaySince, clip};
 
 /// The run of a node was given up and its real outcome came afterwards. The one event that may
 /// stand behind a job's last.
@@ -22,6 +23,27 @@ pub(crate) const NODE_AS_TASK: &str = "node_as_task";
 /// The key of a run's details that says how its node was reached.
 const TRANSPORT: &str = "transport";
 const SSH: &str = "ssh";
+
+/// The node of a run in flight is not connected.
+pub(crate) const NODE_DISCONNECTED: &str = "node_disconnected";
+
+/// It is connected again.
+pub(crate) const NODE_RECONNECTED: &str = "node_reconnected";
+
+/// `seconds`: how long it may stay away.
+pub(crate) fn node_away(node: &Certname, since: AwaySince, seconds: u64, at_ms: i64) -> NewEvent {
+    let text = format!(
+        "{node} is {since}. The run is not over: the action may be running there, and its outcome \
+         is taken when the node is back. Without a sign of it for {seconds} s the run is given up"
+    );
+    let detail = json!({"since": since.timestamp().to_string(), "message": text});
+    of_node(node, NODE_DISCONNECTED, at_ms, &detail, text)
+}
+
+pub(crate) fn node_back(node: &Certname, at_ms: i64) -> NewEvent {
+    let text = format!("{node} is connected again; its agent is asked how the run goes");
+    of_node(node, NODE_RECONNECTED, at_ms, &json!({}), text)
+}
 
 pub(crate) fn running(kind: Kind, node: &Certname, noop: bool, at_ms: i64) -> NewEvent {
     let text = match kind {
@@ -44,10 +66,12 @@ pub(crate) fn ended(
 ) -> NewEvent {
     let puppet = of == Kind::Puppet;
     let (kind, text) = match state {
-        RunState::Finished if puppet => (
-            "node_finished",
-            format!("Finished puppet run on {node} - Success!"),
-        ),
+        RunState::Finished if puppet => {
+            let held_back = told.as_ref().and_then(Value::as_object).and_then(held_back);
+            let held_back = held_back.map_or_else(String::new, |words| format!(" {words}"));
+            let text = format!("Finished puppet run on {node} - Success!{held_back}");
+            ("node_finished", text)
+        }
         RunState::Finished => ("node_finished", format!("Finished on {node}")),
         RunState::Failed if puppet => (
             "node_failed",

@@ -28,6 +28,7 @@ use crate::metrics::Metrics;
 use crate::ping::{self, Ping};
 use crate::plan_jobs::PlanJobs;
 use crate::prepare::Preparation;
+use crate::presence_log::{self, PresenceLog};
 use crate::prune::Pruner;
 use crate::puppet::{DeployError, DeployRequest};
 use crate::request::{RunTaskError, TaskRequest};
@@ -61,7 +62,7 @@ struct Shared {
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The unfinished jobs cannot be read.
-    #[error("cannot read the unfinished jobs")]
+    #[error("cannot read the unfinished jobs, or which nodes were connected")]
     Store(#[from] StoreError),
     /// Without this it is not known which of them must not start.
     #[error("cannot read {}, which names jobs that must not start", path.display())]
@@ -122,6 +123,7 @@ impl Jobs {
         let metrics = Arc::<Metrics>::default();
         let withdrawals = Withdrawals::new(config.withdrawals.clone());
         let (over, puppet_over) = watch::channel(0);
+        let before = presence_log::connected_before(&store).await?;
         let mut engine = Engine::new(Parts {
             store: store.clone(),
             fabric: fabric.clone(),
@@ -146,6 +148,7 @@ impl Jobs {
             withdrawals: withdrawals.clone(),
             tracer: config.tracer.clone(),
             stopped: stopped.clone(),
+            returning: before.clone(),
         });
         let withdrawn = withdrawals
             .all()
@@ -168,6 +171,8 @@ impl Jobs {
             ending.cancel();
             lost_sender.send_replace(reason);
         });
+        let presence = PresenceLog::new(store.clone(), fabric.clone(), before, config.away_grace);
+        tasks.spawn(presence.run(config.presence_interval, stopped.clone()));
         let prune = Arc::<Notify>::default();
         if let Some(after) = config.prune_after {
             let pruner = Pruner {

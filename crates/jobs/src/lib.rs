@@ -29,6 +29,7 @@ mod over_ssh;
 mod ping;
 mod plan_jobs;
 mod prepare;
+mod presence_log;
 mod program;
 mod prune;
 mod puppet;
@@ -68,5 +69,6 @@ pub use state::{JobState, RunState};
 pub use submit::SubmitError;
 pub use targets::{Scope, ScopeError};
 pub use verdict::{
-    KIND_CONFLICT, KIND_EXECUTION, KIND_OLD_PUPPET, KIND_STOPPED, KIND_TIMEOUT, KIND_UNKNOWN,
+    KIND_CONFLICT, KIND_EXECUTION, KIND_OLD_PUPPET, KIND_RESULT_LOST, KIND_STOPPED, KIND_TIMEOUT,
+    KIND_UNKNOWN,
 };

@@ -134,8 +134,13 @@ pub(crate) fn state_of_process(
 
 /// Whether this is not an action's output, but what its agent says of it.
 pub(crate) fn is_agents_error(stdout: &str) -> bool {
-    let error = task_output(stdout).remove("_error");
-    error.is_some_and(|error| error["kind"] == KIND_AGENT)
+    agents_error(stdout).is_some()
+}
+
+/// The agent's error in the place of an action's output, as status answers have it.
+pub(crate) fn agents_error(stdout: &str) -> Option<String> {
+    let error = task_output(stdout).remove("_error")?;
+    (error["kind"] == KIND_AGENT).then(|| error["msg"].as_str().unwrap_or_default().to_owned())
 }
 
 fn task_output(stdout: &str) -> Map<String, Value> {

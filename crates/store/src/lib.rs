@@ -18,6 +18,7 @@ mod code_deploys;
 mod code_followers;
 mod code_pins;
 mod config;
+mod connected_nodes;
 mod connections;
 pub mod defaults;
 mod error;
@@ -140,6 +141,7 @@ pub fn every_statement() -> Vec<&'static str> {
         task_targets::STATEMENTS,
         access_settings::STATEMENTS,
         agents::STATEMENTS,
+        connected_nodes::STATEMENTS,
         audit::STATEMENTS,
         writing::audit::STATEMENTS,
         prune::STATEMENTS,

@@ -80,6 +80,7 @@ pub(crate) const SQLITE: &[Migration] = migrations!("sqlite":
     19 "0019_run_secrets",
     20 "0020_code_deploys",
     21 "0021_code_followers",
+    22 "0022_connected_nodes",
 );
 
 pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
@@ -104,6 +105,7 @@ pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
     19 "0019_run_secrets",
     20 "0020_code_deploys",
     21 "0021_code_followers",
+    22 "0022_connected_nodes",
 );
 
 /// What is still to be applied, given what was.

@@ -173,7 +173,7 @@ impl<'a> Ran<'a> {
             ("changed", changed),
             ("unchanged", total.saturating_sub(other)),
             ("skipped", skipped),
-            ("noop", noop),
+            (WOULD_CHANGE, noop),
         ];
         let told: Vec<_> = kinds
             .iter()
@@ -240,6 +240,9 @@ fn place(resource: &Value) -> String {
     }
 }
 
+/// Resources that are out of sync and that noop left alone.
+const WOULD_CHANGE: &str = "would change";
+
 fn counted(kind: &str, count: u64) -> String {
     let text = format!("{count} {kind}");
     if count == 0 {
@@ -256,7 +259,7 @@ fn coloured(kind: &str, text: &str) -> String {
         "changed" => terminal::name(text),
         "unchanged" => terminal::good(text),
         "skipped" => terminal::warn(text),
-        "noop" => terminal::noop(text),
+        "noop" | WOULD_CHANGE => terminal::noop(text),
         _ => text.to_owned(),
     }
 }

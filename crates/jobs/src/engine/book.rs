@@ -20,6 +20,7 @@ use crate::live::Watcher;
 use crate::over_ssh::Via;
 use crate::tally::Tally;
 use crate::trace::{JobTrace, RunTrace};
+use crate::verdict::{AwaySince, Evidence};
 
 #[derive(Debug, Default)]
 pub(crate) struct Book {
@@ -87,7 +88,27 @@ pub(crate) struct Flying {
     pub(crate) handed_over: bool,
     /// Its outcome is here and being read.
     pub(crate) shaping: bool,
+    /// Its agent reported an error that leaves open whether the action ran, or how it ended; a status
+    /// query is to tell more.
+    pub(crate) claim: Option<Box<Claim>>,
+    /// `None`: the node was connected at the last look.
+    pub(crate) absence: Option<Absence>,
     pub(crate) output: Output,
+}
+
+/// An agent's error about a run, kept until a status query is answered.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    pub(crate) words: String,
+    pub(crate) evidence: Evidence,
+}
+
+/// The absence of the node of a run in flight.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Absence {
+    pub(crate) since: AwaySince,
+    /// An event says so.
+    pub(crate) is_told: bool,
 }
 
 /// How far the live output of a run is.
@@ -256,6 +277,8 @@ impl Flying {
             query: None,
             handed_over: false,
             shaping: false,
+            claim: None,
+            absence: None,
             output,
         }
     }

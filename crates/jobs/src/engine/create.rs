@@ -76,7 +76,7 @@ impl Engine {
             let transaction = TransactionId::random();
             let via = way.as_ref().map_or(Via::Agent, |(via, _)| *via);
             let (new_run, phase) = match way {
-                Err(Verdict::NotConnected) if after_restart => {
+                Err(Verdict::NotConnected) if after_restart || self.is_returning(&certname) => {
                     let queued = new_run(&certname, &transaction, RunState::Ready);
                     (queued, Phase::Waiting)
                 }

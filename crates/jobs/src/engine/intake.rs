@@ -13,7 +13,6 @@ use pxp::{Body, Response, RpcError, TransactionId};
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
-use super::fall_back::explained;
 use super::late_outcomes::Said;
 use super::state::{Engine, ShapedOutcome};
 use crate::defaults::INLINE_RESULT_BYTES;
@@ -124,19 +123,11 @@ impl Engine {
             .answer(Instant::now(), status, &self.parts.patience)
         {
             Next::Wait => {}
-            Next::Record => {
-                // A stock agent leaves the exit code out when its record of it is unreadable.
-                let failure = ActionResult {
-                    exitcode: 1,
-                    ..ActionResult::default()
-                };
-                let outcome = result.into_result().unwrap_or(failure);
-                self.report(key, Report::Status(Box::new(outcome)));
-            }
+            Next::Record => self.ended_by_status(key, result.into_result()),
             Next::Unknown(why) => {
                 let over_ssh = self.book.run(key).is_some_and(|run| run.via == Via::Ssh);
                 let why = if over_ssh { WhyUnknown::OverSsh } else { why };
-                self.give_up(key, &Verdict::Unknown(why));
+                self.give_up_unless_claimed(key, &Verdict::Unknown(why));
             }
             Next::Resend => {
                 let outgoing = self.request_again(key);
@@ -146,6 +137,19 @@ impl Engine {
                 self.send(outgoing.into_iter().collect());
             }
         }
+    }
+
+    /// A status answer says that the action ended. `None`: without an exit code, which a stock agent
+    /// leaves out when its record of it is unreadable.
+    fn ended_by_status(&mut self, key: RunKey, outcome: Option<ActionResult>) {
+        if let Some(verdict) = self.verdict_of_status(key, outcome.as_ref()) {
+            return self.give_up_as_told(key, &verdict);
+        }
+        let outcome = outcome.unwrap_or(ActionResult {
+            exitcode: 1,
+            ..ActionResult::default()
+        });
+        self.report(key, Report::Status(Box::new(outcome)));
     }
 
     fn report(&mut self, key: RunKey, report: Report) {
@@ -213,7 +217,7 @@ impl Engine {
         job.keeps_secrets.then(|| Arc::clone(&self.parts.seal))
     }
 
-    fn circumstances(&mut self, key: RunKey) -> Option<Circumstances> {
+    pub(super) fn circumstances(&mut self, key: RunKey) -> Option<Circumstances> {
         let timeout_seconds = self.book.jobs.get(&key.job)?.timeout.as_secs();
         let stock_agent = self.capabilities(key).is_none();
         let cancelling = self.book.flying(key)?.flight.cancelling();
@@ -238,23 +242,11 @@ impl Engine {
         } else if let Some(key) = self.book.by_query(transaction) {
             if self.run_of(certname, Some(key)).is_some() {
                 tracing::warn!(%certname, words, "the agent refused a status query");
+                self.settle_by_claim(key);
             }
         } else {
             let said = Said::Error(words.to_owned());
             self.look_up(certname, transaction.clone(), said);
-        }
-    }
-
-    fn told_error(&mut self, key: RunKey, words: &str) {
-        // What is decided already stays; the agent says it again once that is durable.
-        if self.book.flying(key).is_some_and(|flying| !flying.shaping) {
-            if self.fall_back(key, words) {
-                return;
-            }
-            let via = self.book.run(key).map_or(Via::Agent, |run| run.via);
-            let job = self.book.jobs.get(&key.job);
-            let words = explained(job.and_then(|job| job.action.as_ref()), words);
-            self.give_up_as_told(key, &Verdict::of_error(&words, via));
         }
     }
 
@@ -278,13 +270,7 @@ impl Engine {
             .as_deref()
             .and_then(|data| serde_json::from_str::<String>(data.get()).ok())
             .unwrap_or_else(|| "an error without words".to_owned());
-        // The broker's own words, since ever: nothing was delivered.
-        let verdict = if from_broker && words == "Not connected." {
-            Verdict::NotConnected
-        } else {
-            Verdict::Refused(words)
-        };
-        self.give_up(key, &verdict);
+        self.told_pcp_error(key, from_broker, &words);
     }
 }
 

@@ -7,12 +7,14 @@
 //! - an outcome is acknowledged only after the commit that records it;
 //! - one commit is under way at a time, so events stand in the order in which they were decided.
 
+mod absence;
 mod book;
 mod commit;
 mod create;
 mod deliver;
 mod doubt;
 mod draft;
+mod errors;
 mod fall_back;
 mod hearing;
 mod intake;
@@ -83,6 +85,7 @@ impl Engine {
     ) -> Option<StoreError> {
         let mut presence = self.parts.fabric.watch();
         self.recovering_until = Instant::now() + self.parts.reconnect_grace;
+        self.returning_until = Instant::now() + self.parts.away_grace;
         self.all_may_have_changed();
         let mut tick = tokio::time::interval(self.parts.tick);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -170,7 +173,7 @@ impl Engine {
             Ok(Some(PresenceChange::Connected(certname, presence))) => {
                 self.connected(&certname, presence.capabilities.as_deref());
             }
-            // Its runs are asked about when it is back, or given up by the timers.
+            // Its runs are looked at by the next tick.
             Ok(Some(PresenceChange::Disconnected(_))) => {}
             Ok(None) => return false,
             Err(missed) => {

@@ -3,11 +3,13 @@
 //! The files beside this one are its work, one concern each; they know this state and not each
 //! other's types.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use fabric::Fabric;
+use jiff::Timestamp;
+use pcp::Certname;
 use pki::seal::SealKey;
 use pxp::TransactionId;
 use store::{Store, StoreError};
@@ -59,6 +61,8 @@ pub(crate) struct Parts {
     pub(crate) withdrawals: Withdrawals,
     pub(crate) tracer: Tracer,
     pub(crate) stopped: CancellationToken,
+    /// Nodes that were connected before the start.
+    pub(crate) returning: HashSet<Certname>,
 }
 
 pub(crate) struct Engine {
@@ -75,6 +79,11 @@ pub(crate) struct Engine {
     pub(super) parked: Parked,
     /// Until when those from before the start may do so; counted from when the engine starts to run.
     pub(super) recovering_until: Instant,
+    /// When the engine began to run.
+    pub(super) started_at: Timestamp,
+    /// Until when nodes that were connected before the start are expected back
+    /// ([`Parts::returning`]).
+    pub(super) returning_until: Instant,
     pub(super) inserting: JoinSet<Inserted>,
     /// Jobs whose caller is being told that they may have been kept.
     pub(super) withdrawing: JoinSet<Doubt>,
@@ -112,6 +121,8 @@ impl Engine {
             next_key: 0,
             parked: Parked::default(),
             recovering_until: Instant::now(),
+            started_at: Timestamp::now(),
+            returning_until: Instant::now(),
             inserting: JoinSet::new(),
             withdrawing: JoinSet::new(),
             resolving: JoinSet::new(),

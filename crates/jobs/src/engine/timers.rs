@@ -29,6 +29,9 @@ impl Engine {
                 }
             }
         }
+        for key in &runs {
+            self.look_for_absence(*key);
+        }
         // After a deaf time the inbox is read first.
         let heard = self.has_room() && unheard < self.parts.tick / 2;
         let outgoing = runs
@@ -82,7 +85,8 @@ impl Engine {
                 None
             }
             Due::Silent { asked } => {
-                self.give_up(key, &Verdict::Silent { asked });
+                let verdict = self.verdict_of_silence(key, asked);
+                self.give_up_unless_claimed(key, &verdict);
                 None
             }
             Due::Estranged(stranger) => {
@@ -96,6 +100,7 @@ impl Engine {
     /// A node is there (again): its runs are asked about, and those that waited for it go on.
     pub(super) fn connected(&mut self, certname: &Certname, capabilities: Option<&Capabilities>) {
         let (now, heard) = (Instant::now(), self.has_room());
+        self.parts.returning.remove(certname);
         let spool_id = capabilities.and_then(|capabilities| capabilities.spool_id);
         let mut outgoing = Vec::new();
         for key in self.book.on_node(certname) {
@@ -119,6 +124,12 @@ impl Engine {
         }
     }
 
+    /// Whether the node was connected before the restart, has not come since, and may still come. A job
+    /// that is made now waits for it as for one that went away before its turn.
+    pub(super) fn is_returning(&self, certname: &Certname) -> bool {
+        Instant::now() < self.returning_until && self.parts.returning.contains(certname)
+    }
+
     /// Changes were missed: every node of interest counts as having just come.
     pub(super) fn all_may_have_changed(&mut self) {
         let mut nodes: Vec<Certname> = self.parked.nodes().cloned().collect();
@@ -131,5 +142,8 @@ impl Engine {
                 self.connected(&certname, presence.capabilities.as_deref());
             }
         }
+        let fabric = &self.parts.fabric;
+        let returning = &mut self.parts.returning;
+        returning.retain(|certname| fabric.presence(certname).is_none());
     }
 }

@@ -12,6 +12,7 @@ pub(crate) mod said;
 mod version;
 
 pub use flags::{FlagProblem, PuppetFlags};
+pub(crate) use outcome::held_back;
 pub use request::{DeployError, DeployRequest, RunCode};
 pub(crate) use version::OLDEST;
 

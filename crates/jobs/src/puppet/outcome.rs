@@ -57,6 +57,9 @@ impl Ran {
         });
         let mut event = result.clone();
         let mut details = Map::new();
+        if let Some(held_back) = held_back(&result) {
+            details.insert("message".to_owned(), held_back.into());
+        }
         for (key, value) in [
             ("transaction_uuid", self.text("transaction_uuid")),
             ("report-url", url.as_deref()),
@@ -142,10 +145,14 @@ impl Ran {
         }
     }
 
-    /// How many resources noop held back and how many were touched; null where the agent does not
-    /// say whether it was noop at all.
+    /// How many resources noop held back and how many were touched. pxp-module-puppet does not say
+    /// whether a run was noop; its metrics count what is out of sync all the same, as resources with
+    /// `noop => true` are in any run. Null where nothing of either is told.
     fn noop(&self) -> Value {
-        if self.said.get("noop").and_then(Value::as_bool).is_none() {
+        let is_told = self.said.get("noop").is_some_and(Value::is_boolean);
+        let metrics = self.said.get("metrics");
+        let is_counted = metrics.is_some_and(|metrics| metrics["out_of_sync"].is_u64());
+        if !is_told && !is_counted {
             return Value::Null;
         }
         let touched = self.metric("changed") + self.metric("failed");
@@ -169,6 +176,15 @@ impl Ran {
                 self.exit_code()
             ),
         }
+    }
+}
+
+/// The resources of a result that noop held back, in words.
+pub(crate) fn held_back(result: &Map<String, Value>) -> Option<String> {
+    match result.get("noop")?.get("noop")?.as_u64()? {
+        0 => None,
+        1 => Some("1 resource would change".to_owned()),
+        count => Some(format!("{count} resources would change")),
     }
 }
 
@@ -260,7 +276,23 @@ mod tests {
         assert_eq!(result["noop"], json!({"noop": 3, "no_noop": 1}));
         assert_eq!(result["configuration_version"], "1763760000");
         assert_eq!(result["resources"], said["resources"], "more is told");
-        assert_eq!(details, json!({"transaction_uuid": UUID}));
+        let held_back = "3 resources would change";
+        assert_eq!(
+            details,
+            json!({"transaction_uuid": UUID, "message": held_back})
+        );
+    }
+
+    /// As pxp-module-puppet reports `puppet agent --noop`.
+    #[test]
+    fn a_noop_run_of_a_stock_agent_says_how_many_resources_would_change() {
+        let mut said = changed();
+        said["status"] = "unchanged".into();
+        said["metrics"] = json!({"total": 9, "changed": 0, "failed": 0, "out_of_sync": 2});
+        let (state, result, details, _) = shaped(&said, None);
+        assert_eq!(state, RunState::Finished);
+        assert_eq!(result["noop"], json!({"noop": 2, "no_noop": 0}));
+        assert_eq!(details["message"], "2 resources would change");
     }
 
     #[test]

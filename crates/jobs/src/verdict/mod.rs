@@ -4,8 +4,10 @@
 //! known (did the action start?) and what to do next (its words stand in `words`), and its kind tells
 //! whether a real outcome that still comes would be news ([`is_guess`]).
 
+mod evidence;
 mod words;
 
+use jiff::Timestamp;
 use pcp::Certname;
 use serde_json::{Value, json};
 
@@ -13,6 +15,7 @@ use crate::flight::{CancelReason, WhyUnknown};
 use crate::over_ssh::Via;
 use crate::state::RunState;
 
+pub(crate) use evidence::{Evidence, Speaker};
 pub(crate) use words::clip;
 
 /// The action could not be run on the node.
@@ -27,9 +30,20 @@ pub const KIND_TIMEOUT: &str = "tutti/timeout";
 pub const KIND_STOPPED: &str = "tutti/stopped";
 /// Whether and how the action ran is not known.
 pub const KIND_UNKNOWN: &str = "tutti/outcome-unknown";
+/// The action ran; its agent cannot tell its result.
+pub const KIND_RESULT_LOST: &str = "tutti/result-lost";
 
 /// How an agent's error begins when it carried the action out and cannot say how that ended.
 const UNDETERMINED: &str = "the outcome is not known";
+
+/// Since when a node has not been connected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AwaySince {
+    /// Its session ended then.
+    Gone(Timestamp),
+    /// It has not come back since this server started.
+    Start(Timestamp),
+}
 
 /// Why a run is over without an outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,7 +80,18 @@ pub(crate) enum Verdict {
     Silent {
         asked: u32,
     },
+    /// The node did not come back in the time that a silent one has.
+    Away {
+        since: AwaySince,
+        seconds: u64,
+    },
     Unknown(WhyUnknown),
+    /// The action ran to its end; its agent says in these words why its result is lost. `None`: the
+    /// exit code is not known either.
+    ResultLost {
+        words: String,
+        exit_code: Option<i64>,
+    },
     /// Whoever carried the action out cannot say how it ended, in these words: the agent, or the
     /// end of an SSH session.
     Undetermined {
@@ -83,16 +108,29 @@ pub(crate) enum Verdict {
     Unrecorded,
 }
 
+// === impl AwaySince ===
+
+impl AwaySince {
+    pub(crate) fn timestamp(self) -> Timestamp {
+        match self {
+            Self::Gone(since) | Self::Start(since) => since,
+        }
+    }
+}
+
 // === impl Verdict ===
 
 impl Verdict {
-    /// A request was answered with an error.
-    pub(crate) fn of_error(words: &str, via: Via) -> Self {
-        let undetermined = is_undetermined(words);
+    /// A request was answered with an error that says this of the action.
+    pub(crate) fn of_error(evidence: Evidence, words: &str, via: Via) -> Self {
         let words = words.to_owned();
-        match undetermined {
-            true => Self::Undetermined { words, via },
-            false => Self::Refused(words),
+        match evidence {
+            Evidence::NotRun => Self::Refused(words),
+            Evidence::ResultLost => Self::ResultLost {
+                words,
+                exit_code: None,
+            },
+            Evidence::Undetermined | Evidence::Unproved => Self::Undetermined { words, via },
         }
     }
 
@@ -110,13 +148,21 @@ impl Verdict {
     pub(crate) fn state(&self) -> RunState {
         match self {
             Self::NotStarted | Self::Withdrawn => RunState::Skipped,
+            Self::ResultLost { .. } => RunState::Failed,
             _ => RunState::Errored,
         }
     }
 
     /// What is stored as the run's result.
     pub(crate) fn result(&self, node: &Certname) -> Value {
-        json!({"_error": {"kind": self.kind(), "msg": self.message(node), "details": {}}})
+        let details = match self {
+            Self::ResultLost {
+                exit_code: Some(exit_code),
+                ..
+            } => json!({ "exit_code": exit_code }),
+            _ => json!({}),
+        };
+        json!({"_error": {"kind": self.kind(), "msg": self.message(node), "details": details}})
     }
 
     fn kind(&self) -> &'static str {
@@ -132,7 +178,9 @@ impl Verdict {
             Self::OldPuppet { .. } => KIND_OLD_PUPPET,
             Self::TimedOut { .. } => KIND_TIMEOUT,
             Self::Stopped { .. } | Self::NotStarted | Self::Withdrawn => KIND_STOPPED,
+            Self::ResultLost { .. } => KIND_RESULT_LOST,
             Self::Silent { .. }
+            | Self::Away { .. }
             | Self::Unknown(_)
             | Self::Undetermined { .. }
             | Self::Unrecorded => KIND_UNKNOWN,
@@ -168,7 +216,7 @@ pub(crate) fn is_guess(result: &str) -> bool {
         .ok()
         .and_then(|shape| shape.error);
     error.is_some_and(|error| {
-        [KIND_TIMEOUT, KIND_STOPPED, KIND_UNKNOWN].contains(&error.kind.as_ref())
+        [KIND_TIMEOUT, KIND_STOPPED, KIND_UNKNOWN, KIND_RESULT_LOST].contains(&error.kind.as_ref())
             && error.details.exit_code.is_none()
     })
 }
@@ -205,8 +253,12 @@ mod tests {
             Verdict::cancel_unanswered(Stop, 5),
             Verdict::Stopped { told: false },
             Verdict::Silent { asked: 35 },
-            Verdict::of_error(UNDETERMINED, Via::Agent),
-            Verdict::of_error(UNDETERMINED, Via::Ssh),
+            Verdict::Away {
+                since: AwaySince::Start(Timestamp::UNIX_EPOCH),
+                seconds: 420,
+            },
+            Verdict::of_error(Evidence::Undetermined, UNDETERMINED, Via::Agent),
+            Verdict::of_error(Evidence::Unproved, "?", Via::Ssh),
             Verdict::Unmarked,
             Verdict::Unrecorded,
         ];
@@ -261,29 +313,53 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_a_refusal_unless_the_agent_says_that_it_does_not_know() {
-        let words = "the outcome is not known: the machine was restarted while the action ran";
-        let told = Verdict::of_error(words, Via::Agent);
-        assert_eq!(told.kind(), KIND_UNKNOWN);
+    fn an_error_becomes_what_it_proves_and_no_more() {
         let node: Certname = "db1".parse().unwrap();
-        let message = told.message(&node);
-        assert!(
-            message.contains(&format!("its agent says: {words}")),
-            "{message}"
-        );
-        for words in [
-            "unknown module: task",
-            "cannot start: the outcome is not known",
-        ] {
-            let refused = Verdict::Refused(words.to_owned());
-            assert_eq!(Verdict::of_error(words, Via::Agent), refused);
+        let words = "the outcome is not known: the machine was restarted while the action ran";
+        for evidence in [Evidence::Undetermined, Evidence::Unproved] {
+            let told = Verdict::of_error(evidence, words, Via::Agent);
+            assert_eq!(told.kind(), KIND_UNKNOWN);
+            let message = told.message(&node);
+            assert!(
+                message.contains(&format!("its agent says: {words}")),
+                "{message}"
+            );
         }
+        let refused = Verdict::Refused("unknown module: task".to_owned());
+        let told = Verdict::of_error(Evidence::NotRun, "unknown module: task", Via::Agent);
+        assert_eq!(told, refused);
+    }
+
+    #[test]
+    fn a_lost_result_is_a_failure_with_the_exit_code_and_never_called_not_run() {
+        let node: Certname = "db1".parse().unwrap();
+        let lost = |exit_code| Verdict::ResultLost {
+            words: "invalid UTF-8 on stdout".to_owned(),
+            exit_code,
+        };
+        for (exit_code, expected) in [(Some(0), "exit code 0"), (None, "exit code is not known")] {
+            let verdict = lost(exit_code);
+            assert_eq!(verdict.state(), RunState::Failed);
+            let message = verdict.message(&node);
+            assert!(
+                message.contains("ran") && message.contains(expected),
+                "{message}"
+            );
+            assert!(!message.contains("did not run"), "{message}");
+        }
+        let result = |exit_code| lost(exit_code).result(&node);
+        assert_eq!(
+            result(Some(3))["_error"]["details"],
+            json!({"exit_code": 3})
+        );
+        assert!(!is_guess(&result(Some(3)).to_string()));
+        assert!(is_guess(&result(None).to_string()), "an outcome is news");
     }
 
     #[test]
     fn a_node_without_an_agent_says_nothing_by_its_agent() {
         let words = "the outcome is not known: the connection broke";
-        let verdict = Verdict::of_error(words, Via::Ssh);
+        let verdict = Verdict::of_error(Evidence::Undetermined, words, Via::Ssh);
         assert_eq!(verdict.kind(), KIND_UNKNOWN);
         let message = verdict.message(&"db1".parse().unwrap());
         let begin = "how it ended on db1 is not known (it ran over SSH): the connection broke; ";

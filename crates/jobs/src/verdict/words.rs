@@ -3,10 +3,11 @@
 //! The rule: the cause, the node, and what to do next; words of a node are clipped.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use pcp::Certname;
 
-use super::{UNDETERMINED, Verdict};
+use super::{AwaySince, UNDETERMINED, Verdict};
 use crate::defaults::NODE_MESSAGE_BYTES;
 use crate::flight::{Stranger, WhyUnknown};
 use crate::over_ssh::Via;
@@ -77,6 +78,22 @@ impl Verdict {
                 "{node} gave no answer to {asked} status requests; the action may have run, run \
                  in part or not at all: look at the node before running it again"
             ),
+            Self::Away { since, seconds } => format!(
+                "{node} is {since}; the server waited {seconds} s for it, as long as for a silent \
+                 node. The action may have run, run in part or not at all: look at the node before \
+                 running it again"
+            ),
+            Self::ResultLost { words, exit_code } => {
+                let code = match exit_code {
+                    Some(code) => format!("with exit code {code}"),
+                    None => "its exit code is not known".to_owned(),
+                };
+                format!(
+                    "it ran on {node} and ended ({code}), but its result is lost, its agent says: {}; \
+                     running it again repeats what it did",
+                    clip(words)
+                )
+            }
             Self::Unknown(why) => format!(
                 "how it ended on {node} is not known: {}; the action may have run, run in part or \
                  not at all: look at the node before running it again",
@@ -105,6 +122,18 @@ impl Verdict {
             Self::Unrecorded => format!(
                 "the server's database refused to record how it ended on {node} (its log says \
                  why): look at the node before running it again"
+            ),
+        }
+    }
+}
+
+impl fmt::Display for AwaySince {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Gone(since) => write!(f, "not connected since {since:.0}"),
+            Self::Start(start) => write!(
+                f,
+                "not connected since before the server's start at {start:.0}"
             ),
         }
     }

@@ -45,6 +45,8 @@ impl Behind {
         };
         let world = World::on(dir, store, config, 1).await;
         let nodes = world.agents(3, &Manner::default());
+        // No commit but the job's comes to the door.
+        world.logged(nodes.len()).await;
         Self {
             world,
             door,

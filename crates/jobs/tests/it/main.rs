@@ -6,6 +6,7 @@
     reason = "helpers of tests may fail like tests, and a test's future lives once"
 )]
 
+mod absence;
 mod chaos;
 mod deploys;
 mod dispatch;
@@ -15,6 +16,7 @@ mod faults;
 mod fleet;
 mod happy;
 mod live;
+mod lost_results;
 mod namesakes;
 mod natives;
 mod pings;

@@ -43,6 +43,10 @@ pub(crate) struct Manner {
     pub(crate) refuses: bool,
     /// Ends actions with an error: how they went is not known.
     pub(crate) loses_track: bool,
+    /// Ends actions with this error in the place of their result, as a pxp-agent does.
+    pub(crate) errs: Option<&'static str>,
+    /// Answers no status query with a status, but with an error.
+    pub(crate) status_errs: Option<&'static str>,
     /// A broker far away says so instead of the fabric.
     pub(crate) not_connected_message: bool,
     /// What the action does.
@@ -564,6 +568,14 @@ impl Inner {
 
     fn blocking(self: &Arc<Self>, certname: Certname, manner: &Manner, request: Request) {
         let transaction_id = request.transaction_id.clone();
+        if let Some(words) = manner.status_errs {
+            let error = RpcError {
+                transaction_id,
+                id: pcp::MessageId::random(),
+                description: words.to_owned(),
+            };
+            return self.later(certname, Body::Error(error));
+        }
         let results = match request.module.as_str() {
             "ping" => {
                 serde_json::value::to_raw_value(&serde_json::json!({"request_hops": []})).unwrap()
@@ -594,6 +606,12 @@ impl Inner {
                     ..
                 }) => {
                     let mut outcome = outcome.clone();
+                    if let Some(words) = manner.errs {
+                        outcome.stdout = Some(agents_error(words));
+                        let mut status = StatusResult::finished(id.clone(), outcome);
+                        status.status = Status::Failure;
+                        return status;
+                    }
                     if *puppet {
                         outcome.stdout = Some(ran(manner, &outcome).to_string());
                     }
@@ -649,6 +667,12 @@ impl Entry {
     }
 }
 
+/// What stands in the place of the output in a status answer.
+fn agents_error(words: &str) -> String {
+    let kind = "puppetlabs.pxp-agent/execution-error";
+    json!({"_error": {"kind": kind, "details": {}, "msg": words}}).to_string()
+}
+
 /// The module's words for a Puppet run that ended so.
 fn ran(manner: &Manner, outcome: &ActionResult) -> Value {
     let mut said = manner.puppet.clone().unwrap_or_else(|| {
@@ -671,6 +695,13 @@ fn end_of(
     puppet: bool,
 ) -> Body {
     let transaction_id = transaction.clone();
+    if let Some(words) = manner.errs {
+        return Body::Error(RpcError {
+            transaction_id,
+            id: pcp::MessageId::random(),
+            description: words.to_owned(),
+        });
+    }
     if manner.loses_track {
         return Body::Error(RpcError {
             transaction_id,

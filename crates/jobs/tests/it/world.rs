@@ -42,6 +42,7 @@ pub(crate) fn quick() -> JobsConfig {
         cancel_grace: Duration::from_millis(300),
         reconnect_grace: Duration::from_millis(300),
         away_grace: Duration::from_millis(300),
+        presence_interval: Duration::from_millis(5),
         tick: Duration::from_millis(10),
         ping_timeout: Duration::from_millis(300),
         prune_after: None,
@@ -175,10 +176,11 @@ impl World {
 
     /// As [`World::kill`], and its store is not there for the next one yet.
     pub(crate) async fn die(&mut self) {
-        self.sim.detach();
         let Incarnation { jobs, runtime } = self.engine.take().unwrap();
         let down = move || runtime.shutdown_timeout(Duration::from_secs(10));
         tokio::task::spawn_blocking(down).await.unwrap();
+        // Its agents lose the connection when it is dead, not before.
+        self.sim.detach();
         drop(jobs);
         // A dead server takes its store with it: what it had handed over is written, and nothing
         // after that.
@@ -212,6 +214,30 @@ impl World {
             );
         }
         events
+    }
+
+    /// The job's events, when one of this type is there.
+    pub(crate) async fn event(&self, job: JobNumber, kind: &str) -> Vec<EventRow> {
+        let wait = async {
+            loop {
+                let events = self.store.events(job, 0, 1_000).await.unwrap();
+                if events.iter().any(|event| event.kind == kind) {
+                    return events;
+                }
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, wait).await.unwrap()
+    }
+
+    /// Waits until the log of connected nodes has so many.
+    pub(crate) async fn logged(&self, count: usize) {
+        let wait = async {
+            while self.store.connected_nodes("", 1_000).await.unwrap().len() != count {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, wait).await.unwrap();
     }
 
     pub(crate) async fn state(&self, job: JobNumber) -> String {

@@ -46,7 +46,7 @@ fn a_success_tells_its_versions_counts_and_resources() {
         "✓ Finished node web1 - SUCCESS! (changed)",
         "    Environment: production  Configuration version: 42  Transaction UUID: \
          5f5a1b2c-0000-4000-8000-000000000001",
-        "    Resource events: 1 failed  2 changed  20 unchanged  3 skipped  4 noop",
+        "    Resource events: 1 failed  2 changed  20 unchanged  3 skipped  4 would change",
         "    Report: https://console.example.com/#/cm/report/abc",
         "    changed  File[/etc/motd]  /code/site.pp:3",
         "               content changed",

@@ -1,0 +1,208 @@
+//! What an agent's error proves about the action: [`Evidence`].
+//!
+//! The rule: "did not run" needs a proof, since operators repeat such an action. A stock pxp-agent
+//! sends the same message type before an action starts, while it fails and after it ended, so its
+//! words decide; `tutti-agent` and the SSH runner send an error only for an action that did not
+//! start, unless the words say otherwise.
+
+use super::is_undetermined;
+
+/// The agent that reported an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Speaker {
+    /// A pxp-agent, or an agent that announced nothing (a stock pcp-broker forwards no announcements).
+    Stock,
+    /// `tutti-agent`, or the runner of SSH connections.
+    Tutti,
+}
+
+/// What an error says about the action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Evidence {
+    /// The action did not start.
+    NotRun,
+    /// The action ended; its result cannot be told. The exit code in a status answer is that of its
+    /// process.
+    ResultLost,
+    /// The agent carried the action out and says that its end is not known.
+    Undetermined,
+    /// The error fits an action that ran as well as one that did not.
+    Unproved,
+}
+
+/// Errors of request validation and of a task that cannot be started.
+const REFUSALS: [&str; 5] = [
+    "unknown module: ",
+    "unknown action '",
+    "invalid input for ",
+    "Failed to initialize the metadata file: ",
+    "failed to start action task: ",
+];
+
+/// The agent's words before the reason why an action failed inside it.
+const FAILED: &str = "Failed to execute the task for the ";
+
+/// Actions that fetch everything before they start a process. `file download` is not one of them: some of
+/// its files may be in place when the next one fails.
+const ALL_OR_NOTHING: [&str; 3] = ["'task run'", "'script run'", "'command run'"];
+
+/// Reasons that precede the start of such an action (pxp-agent 1.15.25, by the order of its steps).
+const BEFORE_START: [&str; 6] = [
+    "Failed to download file with: ",
+    "Cannot download file. ",
+    "no implementations match supported features: ",
+    "at least one file must be specified for a task",
+    "unsupported task input method: ",
+    "run_command thread failed to fetch user's passwd entry!",
+];
+
+/// Endings of such reasons.
+const BEFORE_START_ENDS: [&str; 2] = [
+    "file requested by implementation not found",
+    "file requested as additional task dependency not found",
+];
+
+/// Errors about the output of a process that ended.
+const AFTER_END: [&str; 2] = ["The task executed for the ", "Message size: "];
+
+/// Reasons of PCP peers that refuse a message as a whole.
+const UNDELIVERED: [&str; 6] = [
+    "Not connected.",
+    "Message not ",
+    "Multiple recipients no longer supported.",
+    "Could not decode message",
+    "no data",
+    "invalid data",
+];
+
+impl Evidence {
+    /// What an `rpc_error_message`, or the error in a status answer, proves.
+    pub(crate) fn of_rpc_error(words: &str, speaker: Speaker) -> Self {
+        if is_undetermined(words) {
+            return Self::Undetermined;
+        }
+        if starts(words, &AFTER_END) {
+            return Self::ResultLost;
+        }
+        if speaker == Speaker::Tutti || Self::is_of_validation(words) {
+            return Self::NotRun;
+        }
+        match reason_of_failure(words) {
+            Some(reason) if precedes_start(reason) => Self::NotRun,
+            _ => Self::Unproved,
+        }
+    }
+
+    /// Whether an error refuses a request before anything of it is looked up or started.
+    pub(crate) fn is_of_validation(words: &str) -> bool {
+        starts(words, &REFUSALS) || only_blocking(words)
+    }
+
+    /// What an `error_message` of the PCP layer proves that answers a request: either the message
+    /// reached nothing that acts on it, or nothing is proved.
+    pub(crate) fn of_pcp_error(words: &str) -> Self {
+        let undelivered = starts(words, &UNDELIVERED) || words.ends_with(" fast enough.");
+        match undelivered || words.contains(" is too large for its type; ") {
+            true => Self::NotRun,
+            false => Self::Unproved,
+        }
+    }
+}
+
+fn starts(words: &str, beginnings: &[&str]) -> bool {
+    beginnings.iter().any(|begin| words.starts_with(begin))
+}
+
+fn only_blocking(words: &str) -> bool {
+    words.starts_with("the module '") && words.ends_with("supports only blocking PXP requests")
+}
+
+/// The reason in "Failed to execute the task for the LABEL. Error: REASON". The label ends with the
+/// transaction id in parentheses, and module and action were validated before.
+fn reason_of_failure(words: &str) -> Option<&str> {
+    let (label, reason) = words.strip_prefix(FAILED)?.split_once("). Error: ")?;
+    let is_atomic = ALL_OR_NOTHING.iter().any(|action| label.contains(action));
+    is_atomic.then_some(reason)
+}
+
+fn precedes_start(reason: &str) -> bool {
+    starts(reason, &BEFORE_START) || BEFORE_START_ENDS.iter().any(|end| reason.ends_with(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LABEL: &str = "non blocking 'task run' request (transaction 5f5a)";
+
+    fn failed(reason: &str) -> String {
+        format!("{FAILED}{LABEL}. Error: {reason}")
+    }
+
+    #[test]
+    fn a_stock_agents_error_proves_that_nothing_ran_only_where_its_words_precede_the_start() {
+        for words in [
+            "unknown module: task".to_owned(),
+            "unknown action 'x' for module 'task'".to_owned(),
+            "the module 'echo' supports only blocking PXP requests".to_owned(),
+            format!("invalid input for {LABEL}"),
+            "Failed to initialize the metadata file: no space".to_owned(),
+            failed("Failed to download file with: Downloading file \"x\" failed after trying all"),
+            failed("no implementations match supported features: shell"),
+            failed("'x.rb' file requested by implementation not found"),
+        ] {
+            let evidence = Evidence::of_rpc_error(&words, Speaker::Stock);
+            assert_eq!(evidence, Evidence::NotRun, "{words}");
+        }
+        for words in [
+            failed("Destination /x already exists and is not a directory!"),
+            failed("failed to write output on file"),
+            format!("{FAILED}{LABEL}. Unexpected error: stdin pipe i/o failed: Broken pipe (32)"),
+            format!(
+                "{FAILED}non blocking 'file download' request (transaction 5f5a). Error: \
+                 Failed to download file with: x"
+            ),
+            "something else".to_owned(),
+            String::new(),
+        ] {
+            let evidence = Evidence::of_rpc_error(&words, Speaker::Stock);
+            assert_eq!(evidence, Evidence::Unproved, "{words}");
+        }
+    }
+
+    #[test]
+    fn an_error_about_the_output_proves_that_it_ran_whoever_says_it() {
+        for words in [
+            format!("The task executed for the {LABEL} returned invalid UTF-8 on stdout"),
+            format!("The task executed for the {LABEL} returned invalid results on stdout: x"),
+            "Message size: 70000000 exceeded max-message-size 67108864".to_owned(),
+        ] {
+            for speaker in [Speaker::Stock, Speaker::Tutti] {
+                let evidence = Evidence::of_rpc_error(&words, speaker);
+                assert_eq!(evidence, Evidence::ResultLost, "{words}");
+            }
+        }
+    }
+
+    #[test]
+    fn our_agents_error_is_a_refusal_unless_it_says_that_the_outcome_is_not_known() {
+        let words = "cannot start: the outcome is not known";
+        let evidence = Evidence::of_rpc_error(words, Speaker::Tutti);
+        assert_eq!(evidence, Evidence::NotRun);
+        let words = "the outcome is not known: the machine was restarted";
+        let evidence = Evidence::of_rpc_error(words, Speaker::Tutti);
+        assert_eq!(evidence, Evidence::Undetermined);
+    }
+
+    #[test]
+    fn a_pcp_error_is_a_proof_only_where_it_says_that_the_message_was_not_delivered() {
+        for words in ["Not connected.", "Message not authorized.", "invalid data"] {
+            let evidence = Evidence::of_pcp_error(words);
+            assert_eq!(evidence, Evidence::NotRun, "{words}");
+        }
+        for words in ["java.nio.channels.ClosedChannelException", ""] {
+            let evidence = Evidence::of_pcp_error(words);
+            assert_eq!(evidence, Evidence::Unproved, "{words}");
+        }
+    }
+}

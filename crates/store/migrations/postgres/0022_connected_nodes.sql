@@ -1,0 +1,4 @@
+-- Nodes with a connected agent: after a restart these are expected back.
+CREATE TABLE connected_nodes (
+    certname TEXT COLLATE "C" PRIMARY KEY
+);

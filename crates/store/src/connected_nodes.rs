@@ -1,0 +1,39 @@
+//! Nodes with a connected agent, as of about a second ago.
+//!
+//! The rule: a server that starts reads here which nodes were connected when the last one ended, however
+//! that ended.
+
+use crate::StoreError;
+use crate::step::Step;
+use crate::store::Store;
+use crate::value::Value;
+
+const CAME: &str = "INSERT INTO connected_nodes (certname) VALUES ($1) ON CONFLICT DO NOTHING";
+const WENT: &str = "DELETE FROM connected_nodes WHERE certname = $1";
+const ALL: &str =
+    "SELECT certname FROM connected_nodes WHERE certname > $1 ORDER BY certname LIMIT $2";
+
+pub(crate) const STATEMENTS: &[&str] = &[CAME, WENT, ALL];
+
+// === impl Store ===
+
+impl Store {
+    /// Keeps that nodes have come (`true`) and gone, in one transaction.
+    pub async fn nodes_changed(&self, changes: Vec<(String, bool)>) -> Result<(), StoreError> {
+        let steps = changes.iter().map(|(certname, is_connected)| Step {
+            sql: if *is_connected { CAME } else { WENT },
+            values: vec![Value::owned(certname)],
+        });
+        self.execute_all(steps.collect()).await.map(drop)
+    }
+
+    /// The next `limit` connected nodes behind `after`.
+    pub async fn connected_nodes(
+        &self,
+        after: &str,
+        limit: u32,
+    ) -> Result<Vec<String>, StoreError> {
+        let page = vec![Value::owned(after), Value::Int(i64::from(limit))];
+        self.query(ALL, page).await
+    }
+}

@@ -1,5 +1,5 @@
-//! `cargo xtask soak`: the kill tests of `bin/tutti`, of plans and of deployments, and readers and plans beside
-//! deployments, for long. Main function: [`run`].
+//! `cargo xtask soak`: the kill tests of `bin/tutti`, of plans and of deployments, readers and plans beside
+//! deployments, and power cuts, for long. Main function: [`run`].
 
 use anyhow::Result;
 
@@ -11,12 +11,18 @@ const PLANS_NODES: &str = "8";
 /// Deployments beside a reader, and plans beside deployments.
 const DEPLOYS: &str = "1000";
 
+/// The packages with workloads whose power is cut.
+const POWER_CUT_PACKAGES: &[&str] = &["actions", "audit", "code-manager"];
+
 /// How long.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
     /// How often a process is killed
     #[arg(long, default_value_t = 5_000)]
     kills: u32,
+    /// How often the power of each workload's disk is cut
+    #[arg(long, default_value_t = 1_000)]
+    power_cuts: u32,
     /// The seed of the kill times; a failing run prints its own
     #[arg(long)]
     seed: Option<u64>,
@@ -58,5 +64,15 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let readers = ["test", "-p", "code-manager", "--test", "it", "readers"];
     run::visible(run::cargo(&readers).env("TUTTI_CODE_DEPLOYS", DEPLOYS))?;
     let beside = ["test", "-p", "tutti", "--test", "it", "plans_beside_a_loop"];
-    run::visible(run::cargo(&beside).env("TUTTI_CODE_PLANS", DEPLOYS))
+    run::visible(run::cargo(&beside).env("TUTTI_CODE_PLANS", DEPLOYS))?;
+    for package in POWER_CUT_PACKAGES {
+        let mut test = run::cargo(&["test", "-p", package, "--test", "it", "--", "power_cuts"]);
+        test.arg("--nocapture");
+        test.env("TUTTI_POWER_CUTS", options.power_cuts.to_string());
+        if let Some(seed) = options.seed {
+            test.env("TUTTI_SEED", seed.to_string());
+        }
+        run::visible(&mut test)?;
+    }
+    Ok(())
 }

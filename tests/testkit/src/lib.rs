@@ -10,6 +10,7 @@
 //! | [`identity_provider`] | an OpenID Connect provider |
 //! | [`postgres`] | a private PostgreSQL server |
 //! | [`door`] | a door in front of it that shuts at a commit |
+//! | [`power_cut`] | a disk whose power is cut under the processes that live on it |
 //! | [`peers`] | real puppetserver, PuppetDB and puppet agents |
 //!
 //! The rule: nothing here outlives its handle, and no load leaves the loopback addresses.
@@ -22,4 +23,5 @@ pub mod identity_provider;
 pub mod installation;
 pub mod peers;
 pub mod postgres;
+pub mod power_cut;
 pub mod service;

@@ -22,13 +22,21 @@ use place::{Account, account, programs};
 /// A running server.
 #[derive(Debug)]
 pub struct Postgres {
-    directory: tempfile::TempDir,
+    directory: Directory,
     programs: PathBuf,
     account: Option<Account>,
     process: Mutex<Option<Process>>,
     databases: AtomicU64,
     /// Its port on 127.0.0.1, if it has one.
     tcp: Option<u16>,
+}
+
+/// Where a server has its data, log and socket.
+#[derive(Debug)]
+struct Directory {
+    path: PathBuf,
+    /// Goes with the handle; `None`: the directory stays.
+    temporary: Option<tempfile::TempDir>,
 }
 
 /// The server's process and the thread that is its parent: the kernel's signal comes at the death
@@ -95,7 +103,10 @@ impl Postgres {
             chown(directory.path(), Some(uid), Some(gid))?;
         }
         let server = Self {
-            directory,
+            directory: Directory {
+                path: directory.path().to_owned(),
+                temporary: Some(directory),
+            },
             programs,
             account,
             process: Mutex::new(None),
@@ -125,6 +136,37 @@ impl Postgres {
         );
         server.resume()?;
         Ok(server)
+    }
+
+    /// Starts a server on the data that another handle made with [`Postgres::start_in`] and [`Postgres::keep`].
+    pub fn start_on(directory: &Path) -> Result<Self> {
+        let server = Self {
+            directory: Directory {
+                path: directory.to_owned(),
+                temporary: None,
+            },
+            programs: programs()?,
+            account: account()?,
+            process: Mutex::new(None),
+            databases: AtomicU64::new(0),
+            tcp: None,
+        };
+        server.resume()?;
+        Ok(server)
+    }
+
+    /// Ends the server as an administrator does and leaves its directory, which is given.
+    pub fn keep(mut self) -> Result<PathBuf> {
+        self.stop()?;
+        if let Some(temporary) = self.directory.temporary.take() {
+            return Ok(temporary.keep());
+        }
+        Ok(self.directory.path.clone())
+    }
+
+    /// The URL of a database that is there.
+    pub fn url(&self, database: &str) -> String {
+        url(self.directory(), database)
     }
 
     /// Makes an empty database and gives its URL.
@@ -356,6 +398,12 @@ impl Postgres {
 pub(crate) fn url(directory: &Path, database: &str) -> String {
     let host = directory.display().to_string().replace('/', "%2F");
     format!("postgresql://tutti@{host}/{database}")
+}
+
+impl Directory {
+    fn path(&self) -> &Path {
+        &self.path
+    }
 }
 
 impl Drop for Postgres {

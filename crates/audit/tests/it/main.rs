@@ -8,6 +8,7 @@
 mod bench;
 mod heads;
 mod kill;
+mod power_cuts;
 mod prune;
 mod tampering;
 mod writing;

@@ -1,0 +1,227 @@
+//! A real disk whose power can be cut: [`PowerCutDisk`].
+//!
+//! ext4 on a loop device over a file in FUSE, whose [`medium`] keeps writes in memory until they are flushed.
+//! A cut kills the processes of the disk, drops any subset of what was not flushed, and mounts what is left.
+//! The invariants: nothing but this file is ever written, and a disk is unmounted and detached when its handle
+//! goes, also by a panic; what a killed run leaves is cleared when the next one makes its first disk.
+
+mod block_file;
+pub mod medium;
+mod mounts;
+mod workload;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Once;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use fuser::{BackgroundSession, Config, MountOption, SessionACL};
+
+use block_file::BlockFile;
+use medium::{Medium, Survivors};
+use mounts::{PREFIX, clear_leftovers, force_unmount, mount_ext4, run, unmount};
+pub use workload::Workload;
+
+/// A disk that loses what was not flushed when its power is cut.
+#[derive(Debug)]
+pub struct PowerCutDisk {
+    directory: PathBuf,
+    file: BlockFile,
+    session: Option<BackgroundSession>,
+    is_mounted: bool,
+    /// The medium at the moment of the last cut.
+    frozen: Medium,
+}
+
+/// The size of disks that name no other: enough for a PostgreSQL cluster, and little to make anew.
+pub const USUAL_BYTES: u64 = 256 << 20;
+
+/// Sets how many cuts each workload gets; `cargo xtask test --full` and `cargo xtask soak` set more.
+const CUTS_VARIABLE: &str = "TUTTI_POWER_CUTS";
+
+/// How many cuts each workload gets in the plain test command.
+const USUAL_CUTS: u64 = 6;
+
+/// How many power cuts a workload is to be given.
+pub fn cuts() -> u64 {
+    let number = std::env::var(CUTS_VARIABLE).ok();
+    number
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(USUAL_CUTS)
+}
+
+/// The seed of this run, printed so that a failing run can be repeated: `TUTTI_SEED`, or a random one.
+#[expect(clippy::print_stderr, reason = "a failing test shows it")]
+pub fn seed() -> u64 {
+    let given = std::env::var("TUTTI_SEED").ok();
+    let seed = given
+        .and_then(|text| text.parse().ok())
+        .unwrap_or_else(rand::random);
+    eprintln!("TUTTI_SEED={seed}");
+    seed
+}
+
+/// Prints how many cuts a workload got, and how many per second.
+#[expect(clippy::print_stdout, reason = "a figure for whoever runs the tests")]
+pub fn print_figures(cuts: u64, since: Instant, more: &str) {
+    let per_second = cuts as f64 / since.elapsed().as_secs_f64();
+    println!("{cuts} power cuts, {per_second:.1} per second; {more}");
+}
+
+static NUMBER: AtomicU64 = AtomicU64::new(0);
+static CLEARED: Once = Once::new();
+
+// === impl PowerCutDisk ===
+
+impl PowerCutDisk {
+    /// Why this machine cannot have such disks; `None`: it can.
+    pub fn obstacle() -> Option<String> {
+        if !rustix::process::geteuid().is_root() {
+            return Some("it needs root, to mount".to_owned());
+        }
+        for device in ["/dev/fuse", "/dev/loop-control"] {
+            if !Path::new(device).exists() {
+                return Some(format!("there is no {device}"));
+            }
+        }
+        for program in ["mkfs.ext4", "mount", "umount", "unshare", "setpriv"] {
+            if Command::new(program).arg("-V").output().is_err() {
+                return Some(format!("there is no program {program}"));
+            }
+        }
+        // Containers have the devices and may not use them.
+        let probe = Self::new(MINIMUM_BYTES);
+        probe.err().map(|error| format!("{error:#}"))
+    }
+
+    /// A disk for a test; `None`: this machine cannot have one, which is printed.
+    #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+    pub fn for_test() -> Option<Self> {
+        match Self::obstacle() {
+            Some(obstacle) => {
+                eprintln!("SKIPPED: no disk whose power can be cut: {obstacle}");
+                None
+            }
+            None => Some(Self::new(USUAL_BYTES).expect("a disk could be made before")),
+        }
+    }
+
+    /// A disk with an empty ext4, mounted.
+    pub fn new(size_bytes: u64) -> Result<Self> {
+        CLEARED.call_once(clear_leftovers);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{PREFIX}{}-{number}", std::process::id());
+        let directory = std::env::temp_dir().join(name);
+        for part in ["fuse", "disk"] {
+            std::fs::create_dir_all(directory.join(part))?;
+        }
+        let mut disk = Self {
+            directory,
+            file: BlockFile::new(size_bytes),
+            session: None,
+            is_mounted: false,
+            frozen: Medium::default(),
+        };
+        let mut config = Config::default();
+        config.mount_options = vec![MountOption::FSName("tutti-power-cut".to_owned())];
+        config.acl = SessionACL::Owner;
+        let session = fuser::spawn_mount(disk.file.clone(), disk.directory.join("fuse"), &config);
+        disk.session = Some(session.context("cannot mount a FUSE file system")?);
+        let file = disk.file.power_on(Medium::default());
+        let mut format = Command::new("mkfs.ext4");
+        format.args(["-q", "-F", "-E", "nodiscard,lazy_itable_init=0"]);
+        run(format.arg(disk.directory.join("fuse").join(&file)))?;
+        disk.mount(&file)?;
+        Ok(disk)
+    }
+
+    /// Where it is mounted.
+    pub fn path(&self) -> PathBuf {
+        self.directory.join("disk")
+    }
+
+    /// Makes durable all that is on the disk.
+    pub fn sync(&self) -> Result<()> {
+        rustix::fs::syncfs(std::fs::File::open(self.path())?)?;
+        Ok(())
+    }
+
+    /// Lets the power fail by itself, after so many more writes and flushes of the disk.
+    pub fn cut_after(&self, events: u64) {
+        self.file.cut_after(events);
+    }
+
+    /// Writes and flushes since the power came on.
+    pub fn events(&self) -> u64 {
+        self.file.events()
+    }
+
+    /// Waits until the power failed by itself, at most so long; `false`: it is on still.
+    pub fn wait_for_cut(&self, at_most: Duration) -> bool {
+        self.file.wait_off(at_most)
+    }
+
+    /// Cuts the power, kills the processes that live on the disk, and takes the disk away. Gives how many writes
+    /// were not flushed.
+    pub fn cut<'a>(
+        &mut self,
+        workloads: impl IntoIterator<Item = &'a mut Workload>,
+    ) -> Result<usize> {
+        self.file.power_off();
+        self.frozen = self.file.medium();
+        let mut workloads: Vec<&mut Workload> = workloads.into_iter().collect();
+        for workload in &mut workloads {
+            workload.kill()?;
+        }
+        // Processes that wait for the disk end only when it answers.
+        self.file.fail_requests();
+        for workload in workloads {
+            workload.wait_until_gone()?;
+        }
+        self.unmount()?;
+        Ok(self.frozen.unflushed())
+    }
+
+    /// Switches the power on again, with these of the writes that were not flushed when it was cut. May be
+    /// called again with others, for another outcome of the same cut.
+    pub fn restore(&mut self, survivors: Survivors, seed: u64) -> Result<()> {
+        self.unmount()?;
+        let file = self.file.power_on(self.frozen.cut(survivors, seed));
+        self.mount(&file)
+            .with_context(|| format!("the file system is lost: {survivors:?}, seed {seed}"))
+    }
+
+    fn mount(&mut self, file: &str) -> Result<()> {
+        mount_ext4(&self.directory.join("fuse").join(file), &self.path())?;
+        self.is_mounted = true;
+        Ok(())
+    }
+
+    fn unmount(&mut self) -> Result<()> {
+        if self.is_mounted {
+            unmount(&self.path())?;
+            self.is_mounted = false;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for PowerCutDisk {
+    fn drop(&mut self) {
+        // Nothing may wait for the disk when it goes.
+        self.file.fail_requests();
+        force_unmount(&self.path());
+        if let Some(session) = self.session.take()
+            && session.umount_and_join().is_err()
+        {
+            force_unmount(&self.directory.join("fuse"));
+        }
+        // What stays is cleared by the next run.
+        let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}
+
+/// The smallest disk with a journal.
+const MINIMUM_BYTES: u64 = 16 << 20;

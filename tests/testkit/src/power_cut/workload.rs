@@ -1,0 +1,151 @@
+//! A process that lives on a disk, with all that it starts: [`Workload`].
+//!
+//! The invariant: it has a PID namespace of its own, so that killing its first process ends all of them at
+//! once, as a power cut does; and it ends with the thread that started it.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use rustix::process::{Pid, Signal, kill_process};
+
+/// A process, its descendants, and the lines that it prints.
+#[derive(Debug)]
+pub struct Workload {
+    child: Child,
+    lines: mpsc::Receiver<String>,
+    reader: Option<JoinHandle<()>>,
+    stderr: Option<JoinHandle<String>>,
+}
+
+/// Longer than a healthy machine needs to start a process, to end a broken test with a message.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+// === impl Workload ===
+
+impl Workload {
+    /// Starts a program with its arguments and environment. What it prints can be read line by line.
+    pub fn start(program: &Command) -> Result<Self> {
+        Self::start_with(program, &[])
+    }
+
+    /// The same for a program that looks at processes in `/proc`: it gets one of its own.
+    pub fn start_with_proc(program: &Command) -> Result<Self> {
+        Self::start_with(program, &["--mount-proc"])
+    }
+
+    fn start_with(program: &Command, unshare: &[&str]) -> Result<Self> {
+        let mut command = Command::new("setpriv");
+        command
+            .args(["--pdeathsig", "KILL", "unshare", "--pid", "--fork"])
+            .arg("--kill-child=SIGKILL")
+            .args(unshare)
+            .arg(program.get_program())
+            .args(program.get_args());
+        for (name, value) in program.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        if let Some(directory) = program.get_current_dir() {
+            command.current_dir(directory);
+        }
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0);
+        let mut child = command.spawn().context("cannot start a workload")?;
+        let output = child.stdout.take().context("no output")?;
+        let mut stderr = child.stderr.take().context("no output")?;
+        let stderr = std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            // What was read before an error is told.
+            let _ = stderr.read_to_end(&mut bytes);
+            String::from_utf8_lossy(&bytes).into_owned()
+        });
+        let (sender, lines) = mpsc::channel();
+        let reader = std::thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(Self {
+            child,
+            lines,
+            reader: Some(reader),
+            stderr: Some(stderr),
+        })
+    }
+
+    /// Waits for the next line that it prints; `None`: it ended.
+    pub fn next_line(&self) -> Result<Option<String>> {
+        match self.lines.recv_timeout(PATIENCE) {
+            Ok(line) => Ok(Some(line)),
+            Err(mpsc::RecvTimeoutError::Disconnected) => Ok(None),
+            Err(mpsc::RecvTimeoutError::Timeout) => bail!("the workload prints nothing"),
+        }
+    }
+
+    /// The lines that it printed and that were not read yet. All of them, once it is gone.
+    pub fn lines(&self) -> Vec<String> {
+        self.lines.try_iter().collect()
+    }
+
+    /// What it wrote to its standard error. Waits for its end; empty when it was asked for before.
+    pub fn stderr(&mut self) -> String {
+        let stderr = self.stderr.take().map(JoinHandle::join);
+        stderr.and_then(Result::ok).unwrap_or_default()
+    }
+
+    /// Whether it ended by itself.
+    pub fn has_ended(&mut self) -> Result<bool> {
+        Ok(self.child.try_wait()?.is_some())
+    }
+
+    /// Kills it and all that it started.
+    pub(super) fn kill(&mut self) -> Result<()> {
+        if self.child.try_wait()?.is_some() {
+            return Ok(());
+        }
+        let pid = self.child.id();
+        let children = format!("/proc/{pid}/task/{pid}/children");
+        let text = std::fs::read_to_string(children).unwrap_or_default();
+        let mut pids: Vec<i32> = text.split_ascii_whitespace().flat_map(str::parse).collect();
+        if pids.is_empty() {
+            // It has not begun yet, and ends what it may begin just now.
+            pids.push(pid.cast_signed());
+        }
+        for pid in pids.into_iter().filter_map(Pid::from_raw) {
+            // That it is gone already is as good.
+            let _ = kill_process(pid, Signal::KILL);
+        }
+        Ok(())
+    }
+
+    /// Waits until all of it is gone.
+    pub(super) fn wait_until_gone(&mut self) -> Result<()> {
+        self.child.wait()?;
+        if let Some(reader) = self.reader.take()
+            && reader.join().is_err()
+        {
+            bail!("the thread that reads what the workload prints panicked");
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Workload {
+    fn drop(&mut self) {
+        // A test that fails drops its disk first or last; either way the processes must not stay.
+        let _ = self.kill();
+        let _ = self.child.wait();
+    }
+}

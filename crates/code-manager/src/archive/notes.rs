@@ -10,7 +10,10 @@ use crate::content::Content;
 /// What it says; `None`: there is none.
 pub(crate) fn read_note(path: &Path) -> Option<String> {
     let text = std::fs::read_to_string(path).ok()?;
-    Some(text.trim().to_owned())
+    let text = text.trim();
+    // Without content, or with zeros for it: so a power cut leaves a file whose name came before its bytes.
+    let is_damaged = text.is_empty() || text.contains('\0');
+    (!is_damaged).then(|| text.to_owned())
 }
 
 /// Writes it whole or not at all. What a kill leaves of it is where unfinished contents are, and goes with
@@ -28,4 +31,21 @@ fn write(content: &Content, path: &Path, text: &str) -> std::io::Result<()> {
     file.write_all(text.as_bytes())?;
     file.persist(path)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn power_cut_leaves_notes_without_content_which_count_as_absent() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("note");
+        for damaged in ["", "\n", "\0\0\0\0"] {
+            std::fs::write(&path, damaged).unwrap();
+            assert_eq!(read_note(&path), None, "{damaged:?}");
+        }
+        std::fs::write(&path, "abc\n").unwrap();
+        assert_eq!(read_note(&path).as_deref(), Some("abc"));
+    }
 }

@@ -5,6 +5,7 @@
 //! is made anew beside and takes the place of the old one in one step.
 
 use std::collections::HashMap;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -143,14 +144,26 @@ impl Mirrors {
 
     /// Fetches a commit that no branch and no tag leads to, where the repository gives such.
     pub async fn fetch_commit(&self, mirror: &Mirror, commit: &Commit) -> Result<(), GitError> {
-        let _fetching = mirror.lock().await;
-        self.fetch(mirror, &[commit.as_str()]).await
+        let mut known = mirror.lock().await;
+        let fetched = self.fetch(mirror, &[commit.as_str()]).await;
+        match fetched {
+            Err(GitError::Failed { .. }) if self.is_damaged(mirror).await => {
+                *known = None;
+                self.renew_locked(mirror, commit).await
+            }
+            fetched => fetched,
+        }
     }
 
     /// Makes a copy anew in which a commit cannot be read.
     pub(crate) async fn renew(&self, mirror: &Mirror, commit: &Commit) -> Result<(), GitError> {
         let mut known = mirror.lock().await;
         *known = None;
+        self.renew_locked(mirror, commit).await
+    }
+
+    /// The same, for a caller that holds the lock of the copy.
+    async fn renew_locked(&self, mirror: &Mirror, commit: &Commit) -> Result<(), GitError> {
         self.clone_anew(mirror).await?;
         if self.parse(mirror, commit.as_str()).await?.is_none() {
             // No branch leads to it any more.
@@ -243,7 +256,7 @@ impl Mirrors {
         }
         for (name, text) in [("HEAD", HEAD), ("config", CONFIG)] {
             let path = fresh.join(name);
-            std::fs::write(&path, text).map_err(directory(&path))?;
+            write_durably(&path, text).map_err(directory(&path))?;
         }
         Ok(fresh)
     }
@@ -269,12 +282,17 @@ impl Mirrors {
         self.git.run(call).await.map(drop)
     }
 
-    /// Whether git cannot use the copy. It is only asked when something failed, since it takes long.
+    /// Whether git cannot use the copy. It is only asked when something failed, since it reads every object:
+    /// `--connectivity-only` passes over objects that no reference leads to, and an empty one of these is enough
+    /// to make every fetch fail. History with mistakes that git tolerates counts as damage too; it costs a clone.
     async fn is_damaged(&self, mirror: &Mirror) -> bool {
+        if has_empty_file(&mirror.directory.join("objects")) {
+            return true;
+        }
         let call = Call {
             directory: Some(&mirror.directory),
             verb: "fsck",
-            arguments: &["--connectivity-only", "--no-dangling", "--no-progress"],
+            arguments: &["--full", "--no-dangling", "--no-progress"],
             remote: &mirror.remote,
             limit: FETCH_TIMEOUT,
             most_bytes: REFS_BYTES,
@@ -357,6 +375,23 @@ fn read(printed: &[u8], verb: &'static str, mirror: &Mirror) -> Result<Refs, Git
             remote: mirror.shown(),
         },
     })
+}
+
+/// Whether a file without content is below a directory; git has none such there. Names that cannot be read are
+/// left to git.
+fn has_empty_file(directory: &Path) -> bool {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.into_iter().any(|entry| match entry.metadata() {
+        Ok(metadata) if metadata.is_dir() => has_empty_file(&entry.path()),
+        Ok(metadata) => metadata.is_file() && metadata.len() == 0,
+        Err(_) => false,
+    })
+}
+
+fn write_durably(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut file = std::fs::File::create(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
 }
 
 fn make(path: &Path) -> Result<(), GitError> {

@@ -10,7 +10,7 @@ use code_manager::{Deployer, Git, Settings};
 
 use crate::world::{World, name};
 
-const MODULES: usize = 3;
+pub(crate) const MODULES: usize = 3;
 /// `cargo xtask soak` sets another number.
 const KILLS: u64 = 20;
 /// A deployment takes about so long, so that kills meet all of its parts.
@@ -55,7 +55,7 @@ fn begin(directory: &Path) -> std::process::Child {
         .unwrap()
 }
 
-fn write(world: &World, number: u64) {
+pub(crate) fn write(world: &World, number: u64) {
     let text = number.to_string();
     for module in 0..MODULES {
         let module = world.at(&format!("m{module}"));
@@ -204,6 +204,39 @@ async fn a_damaged_copy_is_made_anew() {
         assert_eq!(world.files("production")["modules/apt/VERSION"], wanted);
         assert_eq!(leftovers(world.path()), Vec::<String>::new(), "{number}");
     }
+}
+
+/// Writes an object without content into a copy: git takes it for one that it has, and no reference leads to it.
+fn write_empty_object(copy: &Path, id: &str) {
+    let path = copy.join("objects").join(&id[..2]).join(&id[2..]);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, "").unwrap();
+}
+
+#[tokio::test]
+async fn power_cut_in_a_fetch_leaves_an_empty_object_and_the_copy_is_made_anew() {
+    let (world, copy) = copied().await;
+    for (number, kind) in ["HEAD", "HEAD^{tree}", "HEAD:VERSION"].iter().enumerate() {
+        let version = format!("{}", number + 2);
+        world.at("apt").write("VERSION", &version).commit();
+        write_empty_object(&copy, &world.at("apt").git(&["rev-parse", kind]));
+        world.deploy("production").await.unwrap();
+        assert_eq!(world.files("production")["modules/apt/VERSION"], version);
+    }
+}
+
+#[tokio::test]
+async fn power_cut_in_the_fetch_of_a_commit_without_a_branch_leaves_an_empty_object_too() {
+    let (world, copy) = copied().await;
+    let apt = world.at("apt");
+    apt.git(&["config", "uploadpack.allowAnySHA1InWant", "true"]);
+    apt.git(&["checkout", "--quiet", "--detach"]);
+    let commit = apt.write("VERSION", "detached").commit();
+    apt.git(&["checkout", "--quiet", "production"]);
+    write_empty_object(&copy, &commit);
+    world.puppetfile(&format!("mod 'apt', git: 'DIR/apt', commit: '{commit}'"));
+    world.deploy("production").await.unwrap();
+    assert_eq!(world.files("production")["modules/apt/VERSION"], "detached");
 }
 
 /// Takes all objects' content away, or the objects.

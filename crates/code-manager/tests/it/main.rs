@@ -17,6 +17,7 @@ mod observers;
 mod one_module;
 mod parts;
 mod power;
+mod power_cuts;
 mod programs;
 mod readers;
 mod repositories;

@@ -13,11 +13,18 @@ use tokio::sync::Notify;
 use super::Shared;
 use super::asker::{Asker, label};
 use super::disk::on_disk;
-use super::end::End;
+use super::end::{End, is_damaged, why_without_record};
 use super::outcome::{Outcome, not_known};
 use super::schedule::Schedule;
 use crate::defaults::{MAX_PENDING_OUTCOMES, RESEND_GAP};
 use crate::spool::{Entry, Record};
+
+/// An entry of the spool on its way to whoever asked.
+enum Loaded {
+    Ended(Entry, Box<Record>, End),
+    /// Its record cannot be read, so its requester is not known.
+    Damaged(String),
+}
 
 /// Outcomes that are not known to have arrived.
 #[derive(Debug, Default)]
@@ -87,13 +94,26 @@ pub(super) async fn deliver(shared: &Arc<Shared>, id: &TransactionId, asker: Opt
         let Some(entry) = spool.find(&wanted) else {
             return Ok(None);
         };
-        let record = entry.record()?;
+        let record = match entry.record() {
+            Ok(record) => record,
+            Err(error) if is_damaged(&error) => {
+                return Ok(Some(Loaded::Damaged(why_without_record(&entry, &error))));
+            }
+            Err(error) => return Err(error),
+        };
         let end = End::read(&entry, &record)?;
-        Ok(end.map(|end| (entry, record, end)))
+        Ok(end.map(|end| Loaded::Ended(entry, Box::new(record), end)))
     })
     .await;
     let (entry, record, end) = match loaded {
-        Ok(Some(loaded)) => loaded,
+        Ok(Some(Loaded::Ended(entry, record, end))) => (entry, record, end),
+        Ok(Some(Loaded::Damaged(why))) => {
+            shared.courier.schedule().remove(id);
+            if let Some(asker) = asker {
+                shared.send_error(asker, id.clone(), why).await;
+            }
+            return;
+        }
         // Purged, or not ended.
         Ok(None) => return shared.courier.schedule().remove(id),
         Err(error) => {

@@ -6,8 +6,10 @@ use std::fmt::Display;
 use std::io;
 
 use super::outcome::not_known;
-use crate::process::ExitRecord;
-use crate::spool::{Entry, Record, Status};
+use crate::process::{ExitRecord, boot_id as boot_id_now};
+use crate::spool::{Clocks, Entry, Record, Status};
+
+const RESTARTED: &str = "the machine was restarted while the action ran";
 
 /// How an action ended.
 #[derive(Debug)]
@@ -23,10 +25,32 @@ impl End {
         Self::Undetermined(not_known(why))
     }
 
+    /// An action whose agent and wrapper are gone without a record of its end.
+    pub(super) fn unrecorded(same_boot: bool) -> Self {
+        Self::undetermined(if same_boot {
+            "the agent and the process that supervised the action ended without recording it"
+        } else {
+            RESTARTED
+        })
+    }
+
+    /// An action of which a file in the spool cannot be read. In another boot than the action's,
+    /// the restart of the machine is the reason that matters.
+    pub(super) fn unreadable(same_boot: bool, file: &str, error: &io::Error) -> Self {
+        Self::undetermined(why_unreadable(same_boot, file, error))
+    }
+
     /// How a finished transaction ended, by its entry; `None` while it has not.
     pub(super) fn read(entry: &Entry, record: &Record) -> io::Result<Option<Self>> {
-        if let Some(exit) = entry.exit()? {
-            return Ok(Some(Self::Exit(exit)));
+        match entry.exit() {
+            Ok(Some(exit)) => return Ok(Some(Self::Exit(exit))),
+            Ok(None) => {}
+            Err(error) if is_damaged(&error) => {
+                let boot_id = record.tutti.as_ref().map(|tutti| tutti.boot_id.as_str());
+                let same_boot = boot_id.is_some_and(|id| boot_id_now().is_ok_and(|now| now == id));
+                return Ok(Some(Self::unreadable(same_boot, "exit record", &error)));
+            }
+            Err(error) => return Err(error),
         }
         if record.status == Status::Undetermined {
             let why = record.execution_error.clone();
@@ -38,4 +62,28 @@ impl End {
         }
         Ok(None)
     }
+}
+
+/// Why nobody knows the end of an action whose record cannot be read. Its boot is not known then,
+/// only when its entry last changed.
+pub(super) fn why_without_record(entry: &Entry, error: &io::Error) -> String {
+    let same_boot = Clocks::read().is_ok_and(|now| entry.is_of_this_boot(&now));
+    not_known(why_unreadable(same_boot, "record", error))
+}
+
+fn why_unreadable(same_boot: bool, file: &str, error: &io::Error) -> String {
+    if same_boot {
+        format!("its {file} in the spool is unreadable: {error}")
+    } else {
+        RESTARTED.to_owned()
+    }
+}
+
+/// Whether a file of the spool was read and makes no sense, as a power cut leaves it. Other errors
+/// may pass by themselves.
+pub(super) fn is_damaged(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof
+    )
 }

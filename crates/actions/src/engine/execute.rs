@@ -78,7 +78,7 @@ impl Execution<'_> {
                 self.not_run(error.to_string()).await
             }
             // The claim says whether it came to the action.
-            Err(error @ LaunchError::Silent) => match Claim::Abandoned.take(entry) {
+            Err(error @ LaunchError::Silent) => match self.claim(Claim::Abandoned).await {
                 Ok(()) => self.not_run(error.to_string()).await,
                 Err(ClaimError::Taken) => match self.entry.claim() {
                     Ok(Some(Claim::Started(identity))) => {
@@ -157,6 +157,7 @@ impl Execution<'_> {
             max_output_bytes: config.max_spool_output_bytes,
             timeout_ms: config.action_timeout.map(milliseconds),
             stop_grace_ms: milliseconds(config.stop_grace),
+            durability: self.entry.durability(),
             private,
         };
         (order, stdin)
@@ -174,9 +175,10 @@ impl Execution<'_> {
     /// Runs the `file` module's work in the agent itself.
     async fn place_files(&mut self, plan: FilePlan, stops: &mut watch::Receiver<Stop>) -> End {
         self.turn.release_bytes();
-        let claimed = ProcessIdentity::current()
-            .map_err(ClaimError::Io)
-            .and_then(|me| Claim::Started(me).take(self.entry.path()));
+        let claimed = match ProcessIdentity::current() {
+            Ok(me) => self.claim(Claim::Started(me)).await,
+            Err(error) => Err(ClaimError::Io(error)),
+        };
         if let Err(error) = claimed {
             return self.not_run(error.to_string()).await;
         }
@@ -211,6 +213,11 @@ impl Execution<'_> {
             Some((STDOUT_FILE, "downloaded")),
         )
         .await
+    }
+
+    async fn claim(&self, claim: Claim) -> Result<(), ClaimError> {
+        let entry = self.entry.clone();
+        on_disk(move || Ok(entry.take_claim(&claim))).await?
     }
 
     async fn cancelled(&self) -> End {

@@ -27,8 +27,8 @@ enum Found {
     Running(ProcessIdentity),
 }
 
-/// Goes through the whole spool. An entry that cannot be read is logged and
-/// left to the purge.
+/// Goes through the whole spool. Of an entry whose record cannot be read not even the requester is
+/// known: it is logged, told to whoever asks for it, and left to the purge.
 pub(super) async fn recover(shared: &Arc<Shared>) -> io::Result<()> {
     let spool = shared.spool.clone();
     let entries = on_disk(move || spool.entries()).await?;
@@ -88,23 +88,32 @@ fn look(entry: &Entry) -> io::Result<(Record, Found)> {
 }
 
 fn unfinished(entry: &Entry, same_boot: bool) -> io::Result<Found> {
-    if let Some(exit) = entry.exit()? {
-        return Ok(Found::Ended(End::Exit(exit)));
+    match entry.exit() {
+        Ok(Some(exit)) => return Ok(Found::Ended(End::Exit(exit))),
+        Ok(None) => {}
+        Err(error) => {
+            let end = End::unreadable(same_boot, "exit record", &error);
+            return Ok(Found::Ended(end));
+        }
     }
-    match entry.claim()? {
+    let claim = match entry.claim() {
+        Ok(claim) => claim,
+        Err(error) => return Ok(Found::Ended(End::unreadable(same_boot, "claim", &error))),
+    };
+    match claim {
         Some(Claim::Started(identity)) if identity.open().is_some() => Ok(Found::Running(identity)),
         Some(Claim::Started(_)) => {
             // It may have recorded its end right before it went.
             let end = match entry.exit()? {
                 Some(exit) => End::Exit(exit),
-                None => undetermined(same_boot),
+                None => End::unrecorded(same_boot),
             };
             Ok(Found::Ended(end))
         }
         Some(Claim::Abandoned) => never_started(entry),
         // A claim of the boot before may not have reached the disk.
-        None if !same_boot => Ok(Found::Ended(undetermined(false))),
-        None => match Claim::Abandoned.take(entry.path()) {
+        None if !same_boot => Ok(Found::Ended(End::unrecorded(false))),
+        None => match entry.take_claim(&Claim::Abandoned) {
             Ok(()) => never_started(entry),
             // A wrapper was faster; now it can be followed.
             Err(ClaimError::Taken) => unfinished(entry, same_boot),
@@ -118,15 +127,6 @@ fn never_started(entry: &Entry) -> io::Result<Found> {
     let exit = ExitRecord::not_run(1, Some(why.to_owned()));
     entry.write_exit(&exit).map_err(|error| error.source)?;
     Ok(Found::Ended(End::Exit(exit)))
-}
-
-fn undetermined(same_boot: bool) -> End {
-    let why = if same_boot {
-        "the agent and the process that supervised the action ended without recording it"
-    } else {
-        "the machine was restarted while the action ran"
-    };
-    End::undetermined(why)
 }
 
 #[cfg(test)]
@@ -147,9 +147,29 @@ mod tests {
         let found = unfinished(&entry, true).unwrap();
         assert!(matches!(found, Found::Ended(End::Exit(exit)) if exit.error.is_some()));
         assert!(matches!(
-            Claim::Abandoned.take(entry.path()),
+            entry.take_claim(&Claim::Abandoned),
             Err(ClaimError::Taken)
         ));
+    }
+
+    #[test]
+    fn an_empty_claim_or_exit_record_of_an_earlier_boot_means_that_the_machine_was_restarted() {
+        for file in ["claim.json", "exit.json"] {
+            for content in ["", "\0\0\0\0", "{\"Started\":{"] {
+                let (_dir, entry) = entry();
+                std::fs::write(entry.path().join(file), content).unwrap();
+                let found = unfinished(&entry, false).unwrap();
+                let Found::Ended(End::Undetermined(why)) = found else {
+                    panic!("{file} {content:?}");
+                };
+                assert!(why.contains("the machine was restarted"), "{why}");
+                let found = unfinished(&entry, true).unwrap();
+                let Found::Ended(End::Undetermined(why)) = found else {
+                    panic!("{file} {content:?}");
+                };
+                assert!(why.contains("unreadable"), "{why}");
+            }
+        }
     }
 
     #[test]
@@ -164,7 +184,7 @@ mod tests {
         let (_dir, entry) = entry();
         let mut gone = ProcessIdentity::current().unwrap();
         gone.start_ticks += 1;
-        Claim::Started(gone).take(entry.path()).unwrap();
+        entry.take_claim(&Claim::Started(gone)).unwrap();
         assert!(matches!(
             unfinished(&entry, true).unwrap(),
             Found::Ended(End::Undetermined(_))
@@ -175,7 +195,7 @@ mod tests {
     fn a_claim_of_a_living_process_is_followed() {
         let (_dir, entry) = entry();
         let me = ProcessIdentity::current().unwrap();
-        Claim::Started(me.clone()).take(entry.path()).unwrap();
+        entry.take_claim(&Claim::Started(me.clone())).unwrap();
         assert!(matches!(unfinished(&entry, true).unwrap(), Found::Running(found) if found == me));
     }
 }

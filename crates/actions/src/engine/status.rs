@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::Shared;
 use super::disk::on_disk;
-use super::end::End;
+use super::end::{End, is_damaged, why_without_record};
 use super::outcome::{action_result, not_known};
 use crate::modules::{WaitingFor, result_of, status_text};
 use crate::spool::ResultKind;
@@ -55,6 +55,9 @@ fn look_without_id(shared: &Shared, id: TransactionId) -> StatusResult {
         .and_then(|record| Ok((End::read(&entry, &record)?, record)));
     let (end, record) = match ended {
         Ok(read) => read,
+        Err(error) if is_damaged(&error) && !shared.transactions.is_active(&id) => {
+            return undetermined(id, why_without_record(&entry, &error));
+        }
         Err(error) => return unknown(id, &format!("the record in the spool is unusable: {error}")),
     };
     match end {
@@ -72,7 +75,7 @@ fn look_without_id(shared: &Shared, id: TransactionId) -> StatusResult {
             }
             Err(error) => unknown(id, &format!("cannot read the result: {error}")),
         },
-        Some(End::Undetermined(why)) => unknown(id, &why),
+        Some(End::Undetermined(why)) => undetermined(id, why),
         None if shared.transactions.is_active(&id) => {
             let mut status = StatusResult::new(id, Status::Running);
             status.waiting = WaitingFor::read(entry.path()).map(|it| it.to_string());
@@ -108,6 +111,13 @@ fn finished(id: TransactionId, result: &mut ActionResult, error: Option<&str>) -
 fn unknown(id: TransactionId, why: &str) -> StatusResult {
     let mut status = StatusResult::new(id, Status::Unknown);
     status.stdout = Some(error_text(why));
+    status
+}
+
+/// Unknown, and for good: whoever asks need not ask again.
+fn undetermined(id: TransactionId, why: String) -> StatusResult {
+    let mut status = unknown(id, &why);
+    status.undetermined = Some(why);
     status
 }
 

@@ -51,7 +51,7 @@ fn remove_abandoned_scratch(shared: &Shared) -> io::Result<()> {
             Ok(Some(Claim::Started(identity))) => identity.open().is_some(),
             Ok(Some(Claim::Abandoned)) => false,
             // Nobody starts it any more once this claim is taken.
-            Ok(None) => Claim::Abandoned.take(entry.path()).is_err(),
+            Ok(None) => entry.take_claim(&Claim::Abandoned).is_err(),
             Err(_) => false,
         };
         if !runs {

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Loss;
 use crate::defaults::{EXIT_MESSAGE_BYTES, EXIT_RECORD_BYTES};
+use crate::spool::Durability;
 
 /// How an action ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,11 +105,17 @@ impl Reservation {
 
     /// Puts the record in place, whole. Its name is on disk after
     /// [`Settled::sync`], and visible to other processes at once.
-    pub(crate) fn settle(mut self, record: &ExitRecord) -> io::Result<Settled> {
+    pub(crate) fn settle(
+        mut self,
+        record: &ExitRecord,
+        durability: Durability,
+    ) -> io::Result<Settled> {
         self.file.seek(SeekFrom::Start(0))?;
         self.file.write_all(&record.to_bytes())?;
-        // A disk that fails here may still serve the record until the next boot.
-        let _ = self.file.sync_data();
+        if durability.is_kept() {
+            // A disk that fails here may still serve the record until the next boot.
+            let _ = self.file.sync_data();
+        }
         std::fs::rename(&self.temporary, self.entry.join(ExitRecord::FILE))?;
         // For tools that look for pxp-agent's file; the record is the truth.
         let _ = write_exitcode(&self.entry, record.exitcode);
@@ -172,7 +179,8 @@ mod tests {
             "a reservation is no record"
         );
         let record = ExitRecord::not_run(127, Some("é".repeat(EXIT_MESSAGE_BYTES)));
-        reservation.settle(&record).unwrap().sync().unwrap();
+        let settled = reservation.settle(&record, Durability::Kept).unwrap();
+        settled.sync().unwrap();
         let read = ExitRecord::read(entry.path()).unwrap().unwrap();
         assert_eq!(read.exitcode, 127);
         assert_eq!(read.error.unwrap().len(), EXIT_MESSAGE_BYTES);

@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{LaidOutFile, Private};
+use crate::spool::Durability;
 
 /// One action to run in a spool entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +32,9 @@ pub(crate) struct RunOrder {
     pub(crate) max_output_bytes: u64,
     /// From SIGTERM to SIGKILL.
     pub(crate) stop_grace_ms: u64,
+    /// What is promised of the entry's files. An order of an older agent, which names none, is kept.
+    #[serde(default)]
+    pub(crate) durability: Durability,
     /// Where the files go if another user is to run them.
     #[serde(default)]
     pub(crate) private: Option<Private>,
@@ -95,6 +99,7 @@ mod tests {
             timeout_ms: None,
             max_output_bytes: 1,
             stop_grace_ms: 1,
+            durability: Durability::Scratch,
             private: None,
         }
     }

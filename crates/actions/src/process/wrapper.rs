@@ -27,7 +27,7 @@ use super::layout::lay_out;
 use super::output_limit::OutputLimit;
 use super::{ExitRecord, Held, Loss, ProcessIdentity, RunOrder, tree};
 use crate::defaults::OUTPUT_LIMIT_INTERVAL;
-use crate::spool::{Claim, ClaimError, STDERR_FILE, STDOUT_FILE};
+use crate::spool::{Claim, ClaimError, Durability, STDERR_FILE, STDOUT_FILE};
 
 /// The first descriptor that nothing here was meant to get: after stdin, stdout and stderr.
 const FIRST_INHERITED: i32 = 3;
@@ -93,7 +93,7 @@ async fn run(entry: &Path, order: RunOrder, stdin: Vec<u8>) -> Result<(), NotSta
     let mut signals = Signals::listen().map_err(NotStarted::Supervisor)?;
     let mut prepared = Prepared::make(entry, &order)?;
     let identity = ProcessIdentity::current().map_err(NotStarted::Supervisor)?;
-    Claim::Started(identity.clone()).take(entry)?;
+    Claim::Started(identity.clone()).take(entry, order.durability)?;
     // For people and tools that look for pxp-agent's file.
     let _ = std::fs::write(entry.join("pid"), format!("{}\n", identity.pid));
     notify(&Notice::Claimed(identity));
@@ -109,7 +109,10 @@ async fn run(entry: &Path, order: RunOrder, stdin: Vec<u8>) -> Result<(), NotSta
     // Before the record, so that it never counts bytes that a power loss takes.
     // Where the disk fails, the record says more than is there, and so the
     // result says what is missing.
-    let unwritten = prepared.limit.sync().err().as_ref().and_then(Loss::of);
+    let unwritten = match order.durability {
+        Durability::Kept => prepared.limit.sync().err().as_ref().and_then(Loss::of),
+        Durability::Scratch => None,
+    };
     record.loss = full.or(unwritten);
     if prepared.held.take().is_none() && order.remove_layout {
         for file in &order.layout {
@@ -117,11 +120,13 @@ async fn run(entry: &Path, order: RunOrder, stdin: Vec<u8>) -> Result<(), NotSta
             let _ = std::fs::remove_file(entry.join(&file.destination));
         }
     }
-    if let Ok(settled) = prepared.reservation.settle(&record) {
+    if let Ok(settled) = prepared.reservation.settle(&record, order.durability) {
         notify(&Notice::Ended);
-        // Too late for a better answer: the record is there for the agent,
-        // and a machine that loses it now has lost the action's effects too.
-        let _ = settled.sync();
+        if order.durability.is_kept() {
+            // Too late for a better answer: the record is there for the agent,
+            // and a machine that loses it now has lost the action's effects too.
+            let _ = settled.sync();
+        }
     }
     Ok(())
 }

@@ -12,6 +12,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::Durability;
 use crate::process::ProcessIdentity;
 
 const CLAIM_FILE: &str = "claim.json";
@@ -35,14 +36,18 @@ pub(crate) enum ClaimError {
 }
 
 impl Claim {
-    /// Takes the claim. Not synced: it decides between processes of one boot,
-    /// and after another boot an entry without a claim counts as unknown.
-    pub(crate) fn take(&self, entry: &Path) -> Result<(), ClaimError> {
+    /// Takes the claim. Its content is flushed before its name appears, so no reader finds it
+    /// empty. Its name is not: the claim decides between processes of one boot, and after another
+    /// boot an entry without a claim counts as unknown.
+    pub(crate) fn take(&self, entry: &Path, durability: Durability) -> Result<(), ClaimError> {
         let mut file = tempfile::Builder::new()
             .prefix(".claim-")
             .permissions(Permissions::from_mode(0o640))
             .tempfile_in(entry)?;
         serde_json::to_writer(&mut file, self).map_err(io::Error::from)?;
+        if durability.is_kept() {
+            file.as_file().sync_data()?;
+        }
         match file.persist_noclobber(entry.join(CLAIM_FILE)) {
             Ok(_) => {}
             Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
@@ -70,9 +75,14 @@ mod tests {
     fn only_the_first_claim_counts() {
         let entry = tempfile::tempdir().unwrap();
         assert_eq!(Claim::read(entry.path()).unwrap(), None);
-        Claim::Abandoned.take(entry.path()).unwrap();
+        Claim::Abandoned
+            .take(entry.path(), Durability::Kept)
+            .unwrap();
         let wrapper = Claim::Started(ProcessIdentity::current().unwrap());
-        assert!(matches!(wrapper.take(entry.path()), Err(ClaimError::Taken)));
+        assert!(matches!(
+            wrapper.take(entry.path(), Durability::Scratch),
+            Err(ClaimError::Taken)
+        ));
         assert_eq!(Claim::read(entry.path()).unwrap(), Some(Claim::Abandoned));
     }
 }

@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 
 use pki::durable::{self, WriteError};
 
-use super::{Claim, Record};
+use super::claim::ClaimError;
+use super::{Claim, Clocks, Durability, Record};
 use crate::defaults::MAX_RECORD_BYTES;
 use crate::process::{ExitRecord, OutputLimit};
 
@@ -23,11 +24,27 @@ pub(super) const METADATA_FILE: &str = "metadata";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
     directory: PathBuf,
+    durability: Durability,
 }
 
 impl Entry {
     pub(super) fn at(directory: PathBuf) -> Self {
-        Self { directory }
+        Self {
+            directory,
+            durability: Durability::Kept,
+        }
+    }
+
+    /// The entry of an action whose result is not kept.
+    pub(super) fn scratch_at(directory: PathBuf) -> Self {
+        Self {
+            directory,
+            durability: Durability::Scratch,
+        }
+    }
+
+    pub(crate) fn durability(&self) -> Durability {
+        self.durability
     }
 
     /// Makes the directory of a scratch entry.
@@ -55,6 +72,11 @@ impl Entry {
             &record.to_bytes(),
             0o640,
         )
+    }
+
+    /// Takes the claim on the action of this entry.
+    pub(crate) fn take_claim(&self, claim: &Claim) -> Result<(), ClaimError> {
+        claim.take(&self.directory, self.durability)
     }
 
     pub(crate) fn claim(&self) -> io::Result<Option<Claim>> {
@@ -85,7 +107,12 @@ impl Entry {
     /// one that was not started.
     pub(crate) fn write_exit(&self, record: &ExitRecord) -> Result<(), WriteError> {
         let bytes = serde_json::to_vec(record).expect("a record holds only strings and numbers");
-        durable::write_atomic(&self.directory.join(ExitRecord::FILE), &bytes, 0o640)
+        let path = self.directory.join(ExitRecord::FILE);
+        if self.durability.is_kept() {
+            return durable::write_atomic(&path, &bytes, 0o640);
+        }
+        // Only the agent itself reads it, in the same step.
+        std::fs::write(&path, &bytes).map_err(|source| WriteError { path, source })
     }
 
     /// Leaves a text as an output stream, for an action that had no process; on
@@ -93,7 +120,10 @@ impl Entry {
     pub(crate) fn write_output(&self, stream: &str, text: &str) -> io::Result<()> {
         let mut file = File::create(self.directory.join(stream))?;
         file.write_all(text.as_bytes())?;
-        file.sync_data()
+        if self.durability.is_kept() {
+            file.sync_data()?;
+        }
+        Ok(())
     }
 
     /// Puts what a wrapper recorded on disk.
@@ -115,6 +145,13 @@ impl Entry {
         let mut bytes = Vec::new();
         file.take(limit).read_to_end(&mut bytes)?;
         Ok(bytes)
+    }
+
+    /// Whether its files were last made or renamed since the machine was started.
+    pub(crate) fn is_of_this_boot(&self, now: &Clocks) -> bool {
+        let changed = std::fs::metadata(&self.directory).and_then(|meta| meta.modified());
+        let booted = now.wall.checked_sub(now.since_boot);
+        matches!((changed, booted), (Ok(changed), Some(booted)) if changed >= booted)
     }
 
     /// Removes the directory.

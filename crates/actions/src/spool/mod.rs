@@ -17,12 +17,14 @@
 //! orchestrator can tell "never seen" from "forgotten". It goes when entries go
 //! that somebody may still ask for, and the spool is another one from then on.
 //!
-//! The rules: an entry appears whole; parameters and stdin never reach the
+//! The rules: an entry appears whole; a file of an entry that was promised is flushed before it
+//! is renamed into place ([`Durability`]); parameters and stdin never reach the
 //! disk; a name from the network becomes a path only as a
 //! [`TransactionId`](pxp::TransactionId).
 
 mod claim;
 mod clocks;
+mod durability;
 mod entry;
 mod purge;
 mod record;
@@ -30,6 +32,7 @@ mod store;
 
 pub(crate) use claim::{Claim, ClaimError};
 pub(crate) use clocks::{Clocks, since_boot};
+pub(crate) use durability::Durability;
 pub(crate) use entry::{Entry, STDERR_FILE, STDOUT_FILE};
 pub(crate) use record::{Delivery, Extension, Record, ResultKind, Status};
 pub use store::OpenSpoolError;

@@ -141,14 +141,8 @@ impl Spool {
         if made.is_err() {
             let _ = std::fs::remove_dir_all(&new);
         }
-        let file = made?;
-        // Only now, so that one commit of the file system's journal covers all
-        // of the above. A crash before this leaves at worst an entry with an
-        // empty record, for which nothing was promised and nothing ran.
-        let synced = file
-            .sync_all()
-            .and_then(|()| File::open(directory)?.sync_all())
-            .and_then(|()| File::open(&self.directory)?.sync_all());
+        made?;
+        let synced = File::open(&self.directory).and_then(|spool| spool.sync_all());
         if synced.is_err() {
             let _ = std::fs::remove_dir_all(directory);
         }
@@ -158,7 +152,7 @@ impl Spool {
     /// An entry for an action whose result is not kept; yet to be
     /// [made](Entry::make), so that it can be known as used before it is there.
     pub(crate) fn scratch(&self) -> Entry {
-        Entry::at(
+        Entry::scratch_at(
             self.directory
                 .join(SCRATCH_DIRECTORY)
                 .join(Uuid::new_v4().to_string()),
@@ -187,7 +181,7 @@ impl Spool {
     /// Directories of actions whose result is not kept.
     pub(crate) fn scratch_entries(&self) -> io::Result<Vec<Entry>> {
         std::fs::read_dir(self.directory.join(SCRATCH_DIRECTORY))?
-            .map(|file| Ok(Entry::at(file?.path())))
+            .map(|file| Ok(Entry::scratch_at(file?.path())))
             .collect()
     }
 
@@ -209,15 +203,19 @@ impl Spool {
     }
 }
 
-fn fill_and_move(new: &Path, directory: &Path, metadata: &[u8]) -> io::Result<File> {
+/// The record is on disk before the entry has its name: a power cut leaves the entry whole or not
+/// at all.
+fn fill_and_move(new: &Path, directory: &Path, metadata: &[u8]) -> io::Result<()> {
     let mut file = OpenOptions::new()
         .write(true)
         .create_new(true)
         .mode(0o640)
         .open(new.join(METADATA_FILE))?;
     file.write_all(metadata)?;
+    file.sync_all()?;
+    File::open(new)?.sync_all()?;
     renameat_with(CWD, new, CWD, directory, RenameFlags::NOREPLACE)?;
-    Ok(file)
+    Ok(())
 }
 
 fn make_directory(directory: &Path) -> io::Result<()> {

@@ -220,7 +220,7 @@ pub(super) fn request(
 }
 
 /// The program in `examples/run-action.rs`, which cargo builds with the tests.
-fn wrapper() -> PathBuf {
+pub(super) fn wrapper() -> PathBuf {
     let deps = std::env::current_exe().unwrap();
     let profile = deps.parent().and_then(Path::parent).unwrap();
     let wrapper = profile.join("examples/run-action");

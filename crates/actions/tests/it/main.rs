@@ -15,6 +15,7 @@ mod disk;
 mod downloads;
 mod fake;
 mod live;
+mod power_cuts;
 mod primary;
 mod puppet;
 mod puppet_fake;

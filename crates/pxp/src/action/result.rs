@@ -109,6 +109,9 @@ pub struct StatusResult {
     /// Extension: what a running action waits for, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting: Option<String>,
+    /// Extension: why nobody can know how it ended, now or later. Only with [`Status::Unknown`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undetermined: Option<String>,
     /// Extension: the identity of the spool that was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spool_id: Option<Uuid>,
@@ -133,6 +136,7 @@ impl StatusResult {
             cancelled: false,
             timed_out: false,
             waiting: None,
+            undetermined: None,
             spool_id: None,
         }
     }

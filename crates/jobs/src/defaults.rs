@@ -15,6 +15,14 @@ pub const POLL_INTERVAL: Duration = Duration::from_secs(12);
 /// See [`POLL_INTERVAL`].
 pub const POLL_LIMIT: u32 = 35;
 
+/// Status requests without an answer after which the end of the wait is written down, so that a
+/// restart of the server does not begin it anew: two, so that one lost message writes nothing.
+/// At most [`TASK_CONCURRENCY`] rows when a broker goes away, in one commit.
+pub const SILENCE_NOTED: u32 = 2;
+/// How long a silent node is asked at least after a restart of the server, however little is left
+/// of its wait: as long as a fleet takes to come back ([`AWAY_GRACE`]).
+pub const SILENCE_AFTER_RESTART: Duration = AWAY_GRACE;
+
 /// How long one run may take when its job names no timeout. A day: long enough for any sane
 /// action, short enough that a hung one gives its slot back.
 pub const RUN_TIMEOUT: Duration = Duration::from_secs(24 * 3_600);

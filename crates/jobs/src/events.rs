@@ -24,6 +24,9 @@ pub(crate) const NODE_AS_TASK: &str = "node_as_task";
 const TRANSPORT: &str = "transport";
 const SSH: &str = "ssh";
 
+/// The key of a run's details that says until when its silent node is waited for.
+const SILENT_UNTIL: &str = "silent_until_ms";
+
 /// The node of a run in flight is not connected.
 pub(crate) const NODE_DISCONNECTED: &str = "node_disconnected";
 
@@ -160,6 +163,24 @@ pub(crate) fn mark_details(spool_id: Option<Uuid>, via: Via) -> String {
     details_via(details, via)
 }
 
+/// The details of [`mark_details`], and until when (in milliseconds since the epoch) the node, which
+/// is silent, is waited for.
+pub(crate) fn silent_details(spool_id: Option<Uuid>, via: Via, until_ms: Option<i64>) -> String {
+    let details = mark_details(spool_id, via);
+    let Some(until_ms) = until_ms else {
+        return details;
+    };
+    let mut known: Map<String, Value> = serde_json::from_str(&details).unwrap_or_default();
+    known.insert(SILENT_UNTIL.to_owned(), Value::from(until_ms));
+    Value::Object(known).to_string()
+}
+
+/// Reads what [`silent_details`] wrote.
+pub(crate) fn silent_until(details: &str) -> Option<i64> {
+    let known: Map<String, Value> = serde_json::from_str(details).ok()?;
+    known.get(SILENT_UNTIL)?.as_i64()
+}
+
 /// A run's details, which are a JSON object, with how its node was reached where that was not by an
 /// agent.
 pub(crate) fn details_via(details: String, via: Via) -> String {
@@ -228,6 +249,12 @@ mod tests {
             let mark = mark_details(Some(spool_id_there), way);
             assert_eq!(spool_id(&mark), Some(spool_id_there));
             assert_eq!(via(&mark), way);
+            assert_eq!(silent_until(&mark), None);
+            let silent = silent_details(Some(spool_id_there), way, Some(5));
+            assert_eq!(spool_id(&silent), Some(spool_id_there));
+            assert_eq!((via(&silent), silent_until(&silent)), (way, Some(5)));
+            let heard = silent_details(Some(spool_id_there), way, None);
+            assert_eq!(heard, mark);
         }
         for nothing in [
             &mark_details(None, Via::Agent),

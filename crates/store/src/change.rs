@@ -10,6 +10,8 @@ pub enum Change {
     Run(RunChange),
     /// A job goes on. Applied only if that is forward.
     Job(JobChange),
+    /// The details of a run change, and not its state. Applied only while it is `running`.
+    Details(DetailsChange),
     /// Something happened that changes no state. Applied if the job exists.
     Event(EventChange),
 }
@@ -34,6 +36,17 @@ pub struct RunChange {
     pub sealed: Option<Vec<u8>>,
     /// Its place in the log.
     pub event: Option<NewEvent>,
+}
+
+/// New details of a run that is under way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DetailsChange {
+    /// Number of the job.
+    pub job: JobNumber,
+    /// Certname of the run's node.
+    pub certname: String,
+    /// A JSON object in the place of the one that is there.
+    pub details: String,
 }
 
 /// A job's next state.

@@ -63,7 +63,7 @@ mod write;
 mod writing;
 
 pub use audit::{AuditFilter, AuditRow};
-pub use change::{Applied, Change, EventChange, JobChange, RunChange};
+pub use change::{Applied, Change, DetailsChange, EventChange, JobChange, RunChange};
 pub use check_ins::CheckInRow;
 pub use code_deploys::{CodeDeployEnd, CodeDeployRow, NewCodeDeploy};
 pub use code_followers::{CodeFollowerRow, CodeGenerationRow};

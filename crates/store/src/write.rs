@@ -143,7 +143,7 @@ impl Change {
         match self {
             Self::Run(change) => crate::state::run_progress(&change.to_state).map(|_| ()),
             Self::Job(change) => crate::state::job_progress(&change.to_state).map(|_| ()),
-            Self::Event(_) => Ok(()),
+            Self::Details(_) | Self::Event(_) => Ok(()),
         }
     }
 
@@ -157,6 +157,7 @@ impl Change {
                     + change.event.as_ref().map_or(0, NewEvent::bytes)
             }
             Self::Job(change) => change.event.as_ref().map_or(0, NewEvent::bytes),
+            Self::Details(change) => change.details.len(),
             Self::Event(change) => change.event.bytes(),
         }
     }
@@ -184,6 +185,10 @@ impl Change {
                 change.event.as_ref().inspect(|event| {
                     steps.push(events::insert_after_job(event, mark, change.job));
                 })
+            }
+            Self::Details(change) => {
+                steps.push(runs::set_details(change));
+                None
             }
             Self::Event(change) => {
                 steps.push(events::insert_for_job(&change.event, mark, change.job));

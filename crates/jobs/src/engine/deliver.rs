@@ -167,7 +167,7 @@ impl Engine {
             let capabilities = presence.capabilities;
             flying
                 .flight
-                .met(capabilities.and_then(|known| known.spool_id));
+                .sent_to(capabilities.and_then(|known| known.spool_id));
         }
         self.book.sent_as(key, message.id);
         Some(Outgoing {

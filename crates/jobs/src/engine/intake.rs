@@ -107,7 +107,10 @@ impl Engine {
         }
     }
 
-    fn status(&mut self, key: RunKey, result: StatusResult) {
+    fn status(&mut self, key: RunKey, mut result: StatusResult) {
+        if let Some(words) = result.undetermined.take() {
+            return self.told_undetermined(key, words);
+        }
         let status = match result.status {
             action::Status::Running => Status::Running,
             action::Status::Unknown => Status::Unknown {
@@ -247,6 +250,14 @@ impl Engine {
         } else {
             let said = Said::Error(words.to_owned());
             self.look_up(certname, transaction.clone(), said);
+        }
+    }
+
+    /// The agent has an entry of the run, and nobody can know how it ended.
+    fn told_undetermined(&mut self, key: RunKey, words: String) {
+        if self.book.flying(key).is_some_and(|flying| !flying.shaping) {
+            let via = self.book.run(key).map_or(Via::Agent, |run| run.via);
+            self.give_up_as_told(key, &Verdict::Undetermined { words, via });
         }
     }
 

@@ -178,7 +178,12 @@ impl Engine {
             let ago = Duration::from_millis(ago_ms.try_into().unwrap_or(0));
             let spool_id = row.details.as_deref().and_then(events::spool_id);
             let patience = &self.parts.patience;
-            let flight = Flight::recovered(Instant::now(), ago, timeout, spool_id, patience);
+            let mut flight = Flight::recovered(Instant::now(), ago, timeout, spool_id, patience);
+            if let Some(until_ms) = row.details.as_deref().and_then(events::silent_until) {
+                let left_ms = until_ms.saturating_sub(self.parts.clock.now_ms());
+                let left = Duration::from_millis(left_ms.try_into().unwrap_or(0));
+                flight.silent_before(left, patience);
+            }
             let output = Output {
                 granted: RECOVERED_OUTPUT_BYTES,
                 ..Output::default()

@@ -28,6 +28,7 @@ impl Engine {
         let source = std::error::Error::source(&error);
         let (job, certname) = match &change {
             Change::Run(change) => (change.job, change.certname.as_str()),
+            Change::Details(change) => (change.job, change.certname.as_str()),
             Change::Job(change) => (change.job, ""),
             Change::Event(change) => (change.job, ""),
         };

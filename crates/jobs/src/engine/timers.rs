@@ -6,11 +6,15 @@
 
 use pcp::Certname;
 use pxp::Capabilities;
+use store::{Change, DetailsChange};
 use tokio::time::Instant;
 
+use super::book::Phase;
+use super::ledger::After;
 use super::outgoing::Outgoing;
 use super::state::Engine;
-use crate::flight::{Due, WhyUnknown};
+use crate::events;
+use crate::flight::{Due, Silence, WhyUnknown};
 use crate::keys::RunKey;
 use crate::over_ssh::Via;
 use crate::verdict::Verdict;
@@ -65,6 +69,9 @@ impl Engine {
         } else {
             flight.tick_unheard(now, can_cancel, &patience)?
         };
+        if let Some(silence) = flight.note_silence(&patience) {
+            self.write_silence(key, silence);
+        }
         match due {
             Due::Nothing => None,
             Due::Retry => self.request_again(key),
@@ -95,6 +102,32 @@ impl Engine {
                 None
             }
         }
+    }
+
+    /// Writes down until when a silent node is waited for: after a restart the wait goes on.
+    fn write_silence(&mut self, key: RunKey, silence: Silence) {
+        let now_ms = self.parts.clock.now_ms();
+        let until_ms = match silence {
+            Silence::Lasts(left) => {
+                Some(now_ms.saturating_add(i64::try_from(left.as_millis()).unwrap_or(i64::MAX)))
+            }
+            Silence::Over => None,
+        };
+        let Some(job) = self.book.jobs.get_mut(&key.job) else {
+            return;
+        };
+        let number = job.number;
+        let run = &mut job.runs[key.index];
+        let Phase::Flying(flying) = &run.phase else {
+            return;
+        };
+        let change = DetailsChange {
+            job: number,
+            certname: run.certname.to_string(),
+            details: events::silent_details(flying.flight.spool_id(), run.via, until_ms),
+        };
+        self.ledger
+            .push(Change::Details(change), After::Told(key.job));
     }
 
     /// A node is there (again): its runs are asked about, and those that waited for it go on.

@@ -13,13 +13,28 @@ use crate::defaults;
 
 impl Flight {
     /// An agent with this spool bears the node's name now. If it is not the one that the run was
-    /// marked for, nobody's `unknown` proves anything any more: either may have got the request.
+    /// marked for, no `unknown` proves anything any more: either may have got the request.
+    ///
+    /// An agent without a spool id is a weaker sign than one with another: a broker that lost a
+    /// session before it could tell what the agent announced reports the same. So the mark that it
+    /// left is cleared when the right spool answers again, unless the request was sent meanwhile. A
+    /// stock agent that had got it would have confirmed it, and what was confirmed is never resent.
     pub(crate) fn met(&mut self, found: Option<Uuid>) {
-        if let Some(expected) = self.spool_id
-            && found != Some(expected)
-        {
+        let Some(expected) = self.spool_id else {
+            return;
+        };
+        let only_nameless = self.stranger.is_none_or(|known| known.found.is_none());
+        if found != Some(expected) && only_nameless {
             self.stranger = Some(Stranger { expected, found });
+        } else if found == Some(expected) && only_nameless && !self.given_to_stranger {
+            self.stranger = None;
         }
+    }
+
+    /// The request is sent to an agent with this spool.
+    pub(crate) fn sent_to(&mut self, found: Option<Uuid>) {
+        self.met(found);
+        self.given_to_stranger |= self.spool_id.is_some() && found != self.spool_id;
     }
 
     /// The agent answered a status query.
@@ -124,6 +139,53 @@ mod tests {
         let next = flight.answer(start, unknown, &PATIENCE);
         assert_eq!(next, Next::Wait, "the other one may have got the request");
         assert_eq!(flight.answer(start, Status::Ended, &PATIENCE), Next::Record);
+    }
+
+    /// Issue 13, 5.3
+    #[test]
+    fn the_right_spool_clears_the_mark_of_a_session_without_capabilities() {
+        let start = Instant::now();
+        let ours = Some(Uuid::from_u128(1));
+        let unknown = Status::Unknown { spool_id: ours };
+        let mut flight = Flight::new(start, HOUR, ours, &PATIENCE);
+        flight.sent_to(ours);
+        flight.met(None);
+        flight.met(ours);
+        assert_eq!(flight.answer(start, unknown, &PATIENCE), Next::Resend);
+
+        let mut flight = Flight::new(start, HOUR, ours, &PATIENCE);
+        flight.sent_to(ours);
+        flight.met(None);
+        let next = flight.answer(start, unknown, &PATIENCE);
+        assert_eq!(next, Next::Resend, "its answer is the proof");
+    }
+
+    /// Issue 13, 5.3
+    #[test]
+    fn the_mark_stays_where_another_agent_may_have_got_the_request() {
+        let start = Instant::now();
+        let (ours, other) = (Some(Uuid::from_u128(1)), Some(Uuid::from_u128(2)));
+        let unknown = Status::Unknown { spool_id: ours };
+        let mut flight = Flight::new(start, HOUR, ours, &PATIENCE);
+        flight.sent_to(None);
+        flight.met(ours);
+        assert_eq!(flight.answer(start, unknown, &PATIENCE), Next::Wait);
+
+        let mut flight = Flight::new(start, HOUR, ours, &PATIENCE);
+        flight.sent_to(ours);
+        for found in [other, None, ours] {
+            flight.met(found);
+        }
+        assert_eq!(flight.answer(start, unknown, &PATIENCE), Next::Wait);
+
+        let mut flight = Flight::new(start, HOUR, ours, &PATIENCE);
+        flight.sent_to(ours);
+        flight.accepted(start, &PATIENCE);
+        for found in [None, ours] {
+            flight.met(found);
+        }
+        let forgotten = Next::Unknown(WhyUnknown::Forgotten);
+        assert_eq!(flight.answer(start, unknown, &PATIENCE), forgotten);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use crate::defaults;
 
-pub(crate) use words::{CancelReason, Due, Next, Patience, Status, Stranger, WhyUnknown};
+pub(crate) use words::{CancelReason, Due, Next, Patience, Silence, Status, Stranger, WhyUnknown};
 
 /// A run whose request was, or is about to be, sent.
 #[derive(Debug)]
@@ -28,6 +28,8 @@ pub(crate) struct Flight {
     spool_id: Option<Uuid>,
     /// Another agent than that one was seen under the node's name.
     stranger: Option<Stranger>,
+    /// The request was sent while another agent than that one bore the name.
+    given_to_stranger: bool,
     /// When the request was first sent; `None`: before this machine's clock began.
     sent: Option<Instant>,
     cancelling: Option<(CancelReason, Instant)>,
@@ -35,6 +37,8 @@ pub(crate) struct Flight {
     busy: u8,
     /// Send the request (again) at the next tick: the node's queue was full.
     retry: bool,
+    /// The store has the end of the wait for this node.
+    silence_noted: bool,
 }
 
 // === impl Flight ===
@@ -53,12 +57,40 @@ impl Flight {
             accepted: false,
             spool_id,
             stranger: None,
+            given_to_stranger: false,
             sent: Some(now),
             cancelling: None,
             resends: 0,
             busy: 0,
             retry: false,
+            silence_noted: false,
         }
+    }
+
+    /// The node was silent before the restart, and `left` remains of the wait for it. It does not
+    /// begin anew, but the node gets the time to come back.
+    pub(crate) fn silent_before(&mut self, left: Duration, patience: &Patience) {
+        let left = left.max(defaults::SILENCE_AFTER_RESTART);
+        let polls = left
+            .as_nanos()
+            .div_ceil(patience.poll_interval.as_nanos().max(1));
+        let polls = u32::try_from(polls).unwrap_or(u32::MAX);
+        self.unanswered = patience.poll_limit.saturating_sub(polls);
+        self.silence_noted = true;
+    }
+
+    /// What the store has to know about the node's silence, if that changed.
+    pub(crate) fn note_silence(&mut self, patience: &Patience) -> Option<Silence> {
+        let is_silent = self.unanswered >= defaults::SILENCE_NOTED;
+        if is_silent == self.silence_noted {
+            return None;
+        }
+        self.silence_noted = is_silent;
+        let polls = patience.poll_limit.saturating_sub(self.unanswered);
+        Some(match is_silent {
+            true => Silence::Lasts(patience.poll_interval * polls),
+            false => Silence::Over,
+        })
     }
 
     /// A run that was marked `ago` before this engine knew of it; it is asked at once.
@@ -145,6 +177,11 @@ impl Flight {
     pub(crate) fn accepted(&mut self, now: Instant, patience: &Patience) {
         self.accepted = true;
         self.heard(now, patience);
+    }
+
+    /// The spool that the run was marked for.
+    pub(crate) fn spool_id(&self) -> Option<Uuid> {
+        self.spool_id
     }
 
     /// Whether the agent said so.
@@ -305,6 +342,41 @@ mod tests {
             flight.tick(seconds(now, 10), false, true, &PATIENCE),
             Due::TimedOut
         );
+    }
+
+    /// Issue 13, 5.2
+    #[test]
+    fn the_wait_for_a_silent_node_is_noted_and_goes_on_after_a_restart() {
+        let patience = Patience {
+            poll_limit: 35,
+            ..PATIENCE
+        };
+        let start = Instant::now();
+        let mut flight = Flight::new(start, HOUR, None, &patience);
+        flight.tick(seconds(start, 12), true, true, &patience);
+        assert_eq!(flight.note_silence(&patience), None, "one may get lost");
+        flight.tick(seconds(start, 24), true, true, &patience);
+        let left = 33 * patience.poll_interval;
+        assert_eq!(flight.note_silence(&patience), Some(Silence::Lasts(left)));
+        assert_eq!(flight.note_silence(&patience), None, "once");
+
+        // What was left of the wait at each of three restarts, and how often it is asked then.
+        for (left, asked) in [(300, 25), (130, 11), (0, 10)] {
+            let mut flight = Flight::recovered(start, Duration::ZERO, HOUR, None, &patience);
+            flight.silent_before(Duration::from_secs(left), &patience);
+            let due: Vec<Due> = (0..=asked)
+                .map(|n| flight.tick(seconds(start, n * 12), true, true, &patience))
+                .collect();
+            let (last, polls) = due.split_last().unwrap();
+            assert!(
+                polls.iter().all(|due| *due == Due::Ask),
+                "{left}: {polls:?}"
+            );
+            assert_eq!(*last, Due::Silent { asked: 35 }, "{left}");
+        }
+
+        flight.heard(seconds(start, 25), &patience);
+        assert_eq!(flight.note_silence(&patience), Some(Silence::Over));
     }
 
     #[test]

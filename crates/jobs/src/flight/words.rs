@@ -54,6 +54,15 @@ pub(crate) enum Due {
     Estranged(Stranger),
 }
 
+/// How long a silent node is still waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Silence {
+    /// Until then it is asked again.
+    Lasts(Duration),
+    /// It was heard.
+    Over,
+}
+
 /// What an agent said to a status query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {

@@ -2,7 +2,7 @@
 
 use super::changes;
 use super::events::{self, NewEvent};
-use crate::change::RunChange;
+use crate::change::{DetailsChange, RunChange};
 use crate::ledger::Ledger;
 use crate::state::{RUN_OVER, RUN_RUNNING, run_progress};
 use crate::step::Step;
@@ -37,7 +37,10 @@ const TRANSITION: &str = "UPDATE runs SET state = $3, progress = $4, \
      corrective = COALESCE($10, corrective), intentional = COALESCE($11, intentional) \
      WHERE job = $1 AND certname = $2 AND progress < $4";
 
-pub(crate) const STATEMENTS: &[&str] = &[INSERT, TRANSITION];
+const SET_DETAILS: &str =
+    "UPDATE runs SET details = $3 WHERE job = $1 AND certname = $2 AND state = 'running'";
+
+pub(crate) const STATEMENTS: &[&str] = &[INSERT, TRANSITION, SET_DETAILS];
 
 /// The statements of a new job's run.
 pub(crate) fn plan_insert<'a>(
@@ -70,6 +73,18 @@ pub(crate) fn plan_insert<'a>(
             .map(|event| events::insert(event, mark, job)),
     );
     Ok(())
+}
+
+/// New details of a run that is under way.
+pub(crate) fn set_details(change: &DetailsChange) -> Step<'_> {
+    Step {
+        sql: SET_DETAILS,
+        values: vec![
+            Value::Int(change.job.get()),
+            Value::text(&change.certname),
+            Value::text(&change.details),
+        ],
+    }
 }
 
 /// A run's transition.

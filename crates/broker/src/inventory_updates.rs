@@ -1,6 +1,8 @@
 //! Tells subscribers of comings and goings, once per second.
 //!
-//! The rule: a subscriber misses nothing; one that cannot keep up is closed and asks anew.
+//! The rule: a subscriber misses nothing; one that cannot keep up is closed and asks anew. (To a
+//! controller that wants [capabilities](presence), a session that came and went between two rounds
+//! never was.)
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,14 +44,21 @@ fn flush(router: &Router) {
     }
 }
 
-fn send(router: &Router, update: Update) {
+fn send(router: &Router, mut update: Update) {
     if let Subscriber::Controller(controller) = &update.subscriber {
         let connected = update
             .changes
             .iter()
             .filter(|(_, change)| *change == types::Change::Connected)
             .map(|(uri, _)| uri);
-        presence::announce(controller, &router.sessions, connected);
+        if let Some(present) = presence::announce(controller, &router.sessions, connected) {
+            update.changes.retain(|(uri, change)| {
+                *change != types::Change::Connected || present.contains(uri)
+            });
+        }
+        if update.changes.is_empty() {
+            return;
+        }
     }
     let changes = update
         .changes

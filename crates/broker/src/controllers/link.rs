@@ -231,8 +231,10 @@ impl Link {
         let subscriber = (request.subscribe == Some(true))
             .then(|| Subscriber::Controller(Arc::clone(&self.controller)));
         let found = sessions.inventory(address, request.query, subscriber);
-        let uris: Vec<PcpUri> = found.iter().map(|session| session.uri.clone()).collect();
-        presence::announce(&self.controller, sessions, uris.iter());
+        let mut uris: Vec<PcpUri> = found.iter().map(|session| session.uri.clone()).collect();
+        if let Some(present) = presence::announce(&self.controller, sessions, uris.iter()) {
+            uris.retain(|uri| present.contains(uri));
+        }
         self.send(inventory_response(message, uris).to(address.clone()));
         sessions.activate(address);
     }

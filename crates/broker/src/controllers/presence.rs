@@ -1,4 +1,10 @@
 //! What agents announced, told to the controllers that asked for it.
+//!
+//! The rule: such a controller hears of a session only together with what that session announced. A
+//! session that is gone announces nothing, and would be taken for an agent without extensions: so it
+//! is left out.
+
+use std::collections::HashSet;
 
 use fabric::wire::{PRESENCE, Presence};
 use pcp::types;
@@ -9,23 +15,23 @@ use crate::defaults::PRESENCE_BATCH;
 use crate::session::Version;
 use crate::sessions::Sessions;
 
-/// Says what the agents at `uris` announced, before the inventory names them.
+/// Says what the agents at `uris` announced, before the inventory names them. Returns those whose
+/// sessions are there, the only ones that may be named; `None` if the controller did not ask.
 pub(crate) fn announce<'a>(
     controller: &Controller,
     sessions: &Sessions,
     uris: impl Iterator<Item = &'a PcpUri>,
-) {
+) -> Option<HashSet<PcpUri>> {
     if !controller.wants_capabilities() {
-        return;
+        return None;
     }
     let known: Vec<_> = uris
-        .map(|uri| {
-            let session = sessions.get(uri);
-            let announced = session.and_then(|session| session.capabilities.clone());
-            (
+        .filter_map(|uri| {
+            let announced = sessions.get(uri)?.capabilities.clone();
+            Some((
                 uri.clone(),
                 announced.map(|capabilities| capabilities.to_string()),
-            )
+            ))
         })
         .collect();
     for batch in known.chunks(PRESENCE_BATCH) {
@@ -41,7 +47,8 @@ pub(crate) fn announce<'a>(
             .is_err()
         {
             // The inventory message that follows finds no room either and ends the connection.
-            return;
+            break;
         }
     }
+    Some(known.into_iter().map(|(uri, _)| uri).collect())
 }

@@ -270,3 +270,69 @@ async fn our_orchestrator_on_the_other_end() {
     guard(link).await.unwrap().unwrap();
     assert!(fabric.connected().is_empty());
 }
+
+/// Issue 13, 5.3: sessions that come and go between two rounds of updates.
+#[tokio::test]
+async fn a_session_that_is_gone_is_never_announced_without_what_it_can() {
+    let (_controller, broker, mut peer) = one().await;
+    let ask = |id: u32, kind: &str, data: serde_json::Value| {
+        json!({
+            "id": format!("00000000-0000-4000-8000-00000000000{id}"),
+            "message_type": kind,
+            "data": data,
+        })
+    };
+    peer.send(ask(1, fabric::wire::PRESENCE_REQUEST, json!(null)))
+        .await;
+    let all = json!({"query": ["pcp://*/agent"], "subscribe": true});
+    peer.send(ask(2, "http://puppetlabs.com/inventory_request", all))
+        .await;
+    peer.recv().await;
+
+    let header = [("tutti-pxp-extensions", "version=1, acknowledged_results")];
+    for name in ["brief.example", "lasting.example"] {
+        let identity = broker.world.identity(name);
+        let connect = async || {
+            let tls = broker.world.client_tls(&identity);
+            let path = "/pcp2/agent";
+            let client = Client::over(broker.addr(), tls, path, &header).await;
+            let uri = format!("pcp://{name}/agent");
+            Client {
+                uri,
+                ..client.unwrap()
+            }
+        };
+        if name == "brief.example" {
+            for _ in 0..20 {
+                let mut session = connect().await;
+                session.expect_alive().await;
+                session.ws.close(None).await.unwrap();
+                // The broker has forgotten it once the connection has ended.
+                session.closed().await;
+            }
+        } else {
+            let mut session = connect().await;
+            let mut announced = std::collections::HashMap::new();
+            'updates: loop {
+                let update = peer.recv().await;
+                if update["message_type"] == fabric::wire::PRESENCE {
+                    for (uri, header) in update["data"]["capabilities"].as_object().unwrap() {
+                        assert!(header.is_string(), "{uri} was announced as a stock agent");
+                        announced.insert(uri.clone(), header.clone());
+                    }
+                    continue;
+                }
+                for change in update["data"]["changes"].as_array().unwrap() {
+                    let uri = change["client"].as_str().unwrap();
+                    if change["change"] == 1 {
+                        assert!(announced.contains_key(uri), "{uri}");
+                    }
+                    if uri == "pcp://lasting.example/agent" {
+                        break 'updates;
+                    }
+                }
+            }
+            session.expect_alive().await;
+        }
+    }
+}

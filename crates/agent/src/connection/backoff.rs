@@ -5,7 +5,9 @@
 //! connection is spread evenly over `spread`, so that a fleet that lost its
 //! broker at the same instant does not come back at the same instant, and
 //! every later wait is drawn between the cause's floor and three times the
-//! wait before it, never above the cause's ceiling.
+//! wait before it, never above the cause's ceiling. While the broker's port is
+//! closed the waits are a short series of their own: they double, half of each
+//! is random, and they end at a few seconds.
 
 use std::time::Duration;
 
@@ -18,6 +20,8 @@ use crate::defaults;
 pub enum Cause {
     /// The connection broke, or an attempt did not lead to one.
     Lost,
+    /// Nothing listens on the broker's port: it is being started, most likely.
+    PortClosed,
     /// The broker answered and said no: it will say so again until somebody
     /// changes its rules or our certificate.
     Denied,
@@ -34,6 +38,8 @@ pub struct Limits {
     pub floor: Duration,
     /// Upper end of every wait after a lost connection.
     pub ceiling: Duration,
+    /// Upper end of the waits while the broker's port is closed.
+    pub closed_ceiling: Duration,
     /// Lower end of the wait after a refusal.
     pub denied_floor: Duration,
     /// Lower end of the wait after another agent took our place.
@@ -48,6 +54,7 @@ impl Default for Limits {
             spread: defaults::RECONNECT_SPREAD,
             floor: defaults::RECONNECT_FLOOR,
             ceiling: defaults::RECONNECT_CEILING,
+            closed_ceiling: defaults::PORT_CLOSED_CEILING,
             denied_floor: defaults::DENIED_FLOOR,
             superseded_floor: defaults::SUPERSEDED_FLOOR,
             long_ceiling: defaults::RECONNECT_LONG_CEILING,
@@ -61,6 +68,8 @@ pub struct Backoff {
     limits: Limits,
     /// The last wait; `None` when the series starts anew.
     previous: Option<Duration>,
+    /// Upper end of the last wait for a closed port; `None` when it was not closed.
+    closed: Option<Duration>,
 }
 
 // === impl Backoff ===
@@ -71,6 +80,7 @@ impl Backoff {
         Self {
             limits,
             previous: None,
+            closed: None,
         }
     }
 
@@ -82,6 +92,7 @@ impl Backoff {
     /// The next wait of the series.
     pub fn next(&mut self, cause: Cause, rng: &mut impl Rng) -> Duration {
         let (floor, ceiling) = match cause {
+            Cause::PortClosed => return self.next_while_closed(rng),
             Cause::Lost => (self.limits.floor, self.limits.ceiling),
             Cause::Denied => (self.limits.denied_floor, self.limits.long_ceiling),
             Cause::Superseded => (self.limits.superseded_floor, self.limits.long_ceiling),
@@ -94,7 +105,15 @@ impl Backoff {
             }
         };
         self.previous = Some(wait);
+        self.closed = None;
         wait
+    }
+
+    fn next_while_closed(&mut self, rng: &mut impl Rng) -> Duration {
+        let upper = self.closed.map_or(self.limits.spread, |last| last * 2);
+        let upper = upper.min(self.limits.closed_ceiling.min(self.limits.ceiling));
+        self.closed = Some(upper);
+        between(upper / 2, upper, rng)
     }
 
     /// A short wait that is not part of the series: before the next broker
@@ -128,8 +147,35 @@ mod tests {
         ]
     }
 
+    proptest! {
+        /// Issue 13, 6.4: waits for a closed port are short and random by half, whatever came before,
+        /// and the series of the other causes goes on behind them.
+        #[test]
+        fn waits_for_a_closed_port_are_short_and_leave_the_other_series_alone(
+            before in prop::collection::vec(cause(), 0..10),
+            times in 1_u32..20,
+            seed: u64,
+        ) {
+            let limits = Limits::default();
+            let mut backoff = Backoff::new(limits);
+            let mut rng = StdRng::seed_from_u64(seed);
+            for cause in before {
+                backoff.next(cause, &mut rng);
+            }
+            let series = backoff.previous;
+            let mut upper = limits.spread;
+            for _ in 0..times {
+                let wait = backoff.next(Cause::PortClosed, &mut rng);
+                prop_assert!(wait >= upper / 2 && wait <= upper, "{wait:?} of {upper:?}");
+                upper = (upper * 2).min(limits.closed_ceiling);
+            }
+            prop_assert_eq!(backoff.previous, series);
+        }
+    }
+
     fn bounds(limits: &Limits, cause: Cause) -> (Duration, Duration) {
         match cause {
+            Cause::PortClosed => (Duration::ZERO, limits.closed_ceiling),
             Cause::Lost => (limits.floor, limits.ceiling),
             Cause::Denied => (limits.denied_floor, limits.long_ceiling),
             Cause::Superseded => (limits.superseded_floor, limits.long_ceiling),

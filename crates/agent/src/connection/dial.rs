@@ -5,6 +5,7 @@
 //! name and revocation are checked before a byte of ours goes out, and the
 //! name we go by is the one in the certificate that we have just shown.
 
+use std::io::ErrorKind;
 use std::time::Duration;
 
 use bytes::BytesMut;
@@ -75,6 +76,13 @@ impl DialError {
                 ..
             })
         )
+    }
+}
+
+impl DialError {
+    /// Whether nothing listens on the broker's port.
+    pub(super) fn is_port_closed(&self) -> bool {
+        matches!(self, Self::Connect { source, .. } if source.kind() == ErrorKind::ConnectionRefused)
     }
 }
 

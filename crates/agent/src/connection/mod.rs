@@ -185,6 +185,7 @@ impl Connection {
             cancel: cancel.clone(),
             status,
             revocations: revocations.subscribe(),
+            waits: 0,
         };
         Ok(Self {
             cancel,

@@ -1,9 +1,11 @@
 //! What to do when a connection, or an attempt at one, has ended.
 //!
 //! [`Reconnect`] joins the list of brokers with the back-off; pure, so that
-//! the whole policy is tested as a table. The rule that must hold: no ending,
-//! however often it repeats, makes the agent give up or try again without a
-//! wait that grows.
+//! the whole policy is tested as a table, and against brokers that restart on a
+//! virtual clock (`simulation`). The rules that must hold: no ending, however
+//! often it repeats, makes the agent give up; a broker that says good-bye, or
+//! whose port is closed, has its agents back within seconds of its return; any
+//! other ending that repeats makes the waits grow.
 
 use std::time::Duration;
 
@@ -18,6 +20,14 @@ use crate::defaults;
 pub enum Ending {
     /// No connection came about.
     NotConnected,
+    /// Nothing listens on the broker's port.
+    PortClosed,
+    /// The broker said that it goes away (1001, or 1012: it restarts), after
+    /// the connection had existed for `lived`.
+    GoodBye {
+        /// From the finished upgrade to the end.
+        lived: Duration,
+    },
     /// The broker refused us: association denied, or the upgrade forbidden.
     Denied,
     /// The broker gave our place to another connection of the same name.
@@ -38,6 +48,12 @@ pub struct Reconnect {
     backoff: Backoff,
     /// A connection that lived this long was a good one.
     settled_after: Duration,
+    /// How often the back-off may still start anew before a connection settles.
+    restarts_left: u32,
+    /// The back-off started anew for this absence of the broker already.
+    is_outage: bool,
+    /// A port was closed in this round over the list.
+    is_port_closed: bool,
 }
 
 // === impl Reconnect ===
@@ -49,6 +65,9 @@ impl Reconnect {
             brokers,
             backoff: Backoff::new(limits),
             settled_after: defaults::SETTLED_AFTER,
+            restarts_left: defaults::QUICK_RESTARTS,
+            is_outage: false,
+            is_port_closed: false,
         }
     }
 
@@ -77,29 +96,65 @@ impl Reconnect {
                 self.brokers.go_home();
                 Duration::ZERO
             }
-            Ending::Lost { lived } if lived >= self.settled_after => {
-                // A good broker restarted, most likely: it gets the first try.
-                self.brokers.settled();
-                self.backoff.reset();
-                self.backoff.next(Cause::Lost, rng)
+            Ending::Lost { lived } | Ending::GoodBye { lived } if lived >= self.settled_after => {
+                self.restarts_left = defaults::QUICK_RESTARTS;
+                self.start_anew(rng)
+            }
+            Ending::GoodBye { .. } if self.is_a_restart() => self.start_anew(rng),
+            Ending::PortClosed => {
+                if !self.is_outage && self.is_a_restart() {
+                    self.backoff.reset();
+                }
+                self.is_outage = true;
+                self.is_port_closed = true;
+                self.next_broker(Cause::PortClosed, rng)
             }
             Ending::Superseded => self.backoff.next(Cause::Superseded, rng),
             Ending::Denied => self.next_broker(Cause::Denied, rng),
             // Connections that break soon after they are made count as
             // failures: two agents with one certname throw each other out
             // this way on brokers that do not say so.
-            Ending::NotConnected | Ending::Lost { .. } => self.next_broker(Cause::Lost, rng),
+            Ending::NotConnected => self.next_broker(Cause::Lost, rng),
+            Ending::Lost { .. } | Ending::GoodBye { .. } => {
+                self.is_outage = false;
+                self.next_broker(Cause::Lost, rng)
+            }
         }
+    }
+
+    /// A good broker restarts, most likely: it gets the first try.
+    fn start_anew(&mut self, rng: &mut impl Rng) -> Duration {
+        self.is_outage = true;
+        self.is_port_closed = false;
+        self.brokers.settled();
+        self.backoff.reset();
+        self.backoff.next(Cause::Lost, rng)
+    }
+
+    /// Takes one of the restarts that are believed before a connection settles.
+    fn is_a_restart(&mut self) -> bool {
+        let left = self.restarts_left.checked_sub(1);
+        self.restarts_left = left.unwrap_or(0);
+        left.is_some()
     }
 
     fn next_broker(&mut self, cause: Cause, rng: &mut impl Rng) -> Duration {
         if self.brokers.failed() {
+            // One broker of the list that is being started is reason enough to look again soon.
+            let is_closed = std::mem::take(&mut self.is_port_closed);
+            let cause = match cause {
+                Cause::Lost if is_closed => Cause::PortClosed,
+                cause => cause,
+            };
             self.backoff.next(cause, rng)
         } else {
             self.backoff.step(rng)
         }
     }
 }
+
+#[cfg(test)]
+mod simulation;
 
 #[cfg(test)]
 mod tests {

@@ -35,6 +35,8 @@ pub(super) struct Task {
     pub(super) status: watch::Sender<Status>,
     /// Changes when the file of revocation lists does.
     pub(super) revocations: watch::Receiver<()>,
+    /// Waits since the last connection: a long absence is logged less and less often.
+    pub(super) waits: u32,
 }
 
 /// How one turn ended, for the policy and for people.
@@ -45,8 +47,12 @@ struct Ended {
     next: Option<Dialed>,
 }
 
-/// Codes of brokers, RFC 6455 §7.4.2's private range.
+/// Codes of brokers: RFC 6455 §7.4.1, its private range, and the registry's 1012.
 mod close_code {
+    /// The broker is being stopped.
+    pub(super) const GOING_AWAY: u16 = 1001;
+    /// The broker restarts, or wants all to connect anew.
+    pub(super) const RESTARTS: u16 = 1012;
     /// The broker's rules do not let us in, or our type is not allowed.
     pub(super) const ASSOCIATION_DENIED: u16 = 4002;
     /// The broker saw no certificate of ours.
@@ -67,7 +73,10 @@ impl Task {
             };
             let ended = match dialed {
                 // Boxed, so that a session's state is gone when it is over.
-                Ok(dialed) => Box::pin(self.serve(dialed)).await,
+                Ok(dialed) => {
+                    self.waits = 0;
+                    Box::pin(self.serve(dialed)).await
+                }
                 Err(error) => Ended::from_dial(&error),
             };
             if self.cancel.is_cancelled() {
@@ -203,13 +212,17 @@ impl Task {
         }
     }
 
-    async fn wait(&self, reason: String, delay: Duration) {
-        tracing::warn!(
-            reason,
-            next_broker = %self.reconnect.broker(),
-            "not connected; next attempt in {:.1} s",
-            delay.as_secs_f64()
-        );
+    async fn wait(&mut self, reason: String, delay: Duration) {
+        self.waits = self.waits.saturating_add(1);
+        if self.waits.is_power_of_two() {
+            tracing::warn!(
+                reason,
+                attempts = self.waits,
+                next_broker = %self.reconnect.broker(),
+                "not connected; next attempt in {:.1} s",
+                delay.as_secs_f64()
+            );
+        }
         self.status.send_replace(Status::Waiting { reason, delay });
         tokio::select! {
             () = sleep(delay) => {}
@@ -223,10 +236,10 @@ impl Task {
 impl Ended {
     fn from_dial(error: &DialError) -> Self {
         Self {
-            ending: if error.is_refusal() {
-                Ending::Denied
-            } else {
-                Ending::NotConnected
+            ending: match error {
+                _ if error.is_refusal() => Ending::Denied,
+                _ if error.is_port_closed() => Ending::PortClosed,
+                _ => Ending::NotConnected,
             },
             reason: chain(error),
             next: None,
@@ -244,6 +257,7 @@ impl Ended {
                     reason.push_str("; another agent uses this certname");
                     Ending::Superseded
                 }
+                close_code::GOING_AWAY | close_code::RESTARTS => Ending::GoodBye { lived },
                 _ => Ending::Lost { lived },
             },
             SessionEnd::NotAssociated(_) => Ending::NotConnected,

@@ -133,6 +133,7 @@ fn telling() -> Limits {
         spread: hours(1),
         floor: hours(2),
         ceiling: hours(3),
+        closed_ceiling: hours(3),
         denied_floor: hours(10),
         superseded_floor: hours(20),
         long_ceiling: hours(30),

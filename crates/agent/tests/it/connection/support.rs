@@ -375,6 +375,7 @@ pub(super) fn config(site: &Site, version: PcpVersion, uris: &[String]) -> Conne
             spread: Duration::from_millis(20),
             floor: Duration::from_millis(20),
             ceiling: Duration::from_millis(100),
+            closed_ceiling: Duration::from_millis(100),
             denied_floor: Duration::from_millis(30),
             superseded_floor: Duration::from_millis(30),
             long_ceiling: Duration::from_millis(100),

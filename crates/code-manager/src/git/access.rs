@@ -1,13 +1,12 @@
 //! How repositories are reached: [`Access`], for all of them or for one.
 //!
-//! The rules that must hold: a token goes by HTTPS to the repository that it is for (HTTP on this machine), and
-//! stands in no command line; what one repository is reached with counts for no other.
+//! The rules that must hold: a token goes by HTTPS (HTTP on this machine) to a repository that the settings name, or
+//! whose server they name, and to no server that this one redirects to; it stands in no command line; what one
+//! repository is reached with counts for no other.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use reqwest::Url;
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::process::Command;
@@ -38,7 +37,7 @@ pub struct Access {
 pub(super) enum Login {
     /// Nothing but what git finds itself.
     Own,
-    /// Nothing, since a GitHub App has no token for it.
+    /// Nothing, since there is no token for it: not the general one, and none of a GitHub App.
     Absent {
         /// Why, for people.
         note: String,
@@ -63,6 +62,15 @@ const NO_PROXY: &[&str] = &["no_proxy", "NO_PROXY"];
 
 /// Who a token is said to be of; forges look at the token alone.
 const TOKEN_USER: &str = "x-oauth-token";
+
+/// Where git's helper finds who it is, and the token.
+const USER_VARIABLE: &str = "TUTTI_GIT_USER";
+const TOKEN_VARIABLE: &str = "TUTTI_GIT_TOKEN";
+
+/// Answers git's question for credentials, and nothing else. `printf` is of the shell itself, so the token stands in
+/// no command line.
+const HELPER: &str = "!f() { test \"$1\" = get || return 0; \
+     printf 'username=%s\\npassword=%s\\n' \"$TUTTI_GIT_USER\" \"$TUTTI_GIT_TOKEN\"; }; f";
 
 /// Who a token of a GitHub App is said to be of.
 const APP_USER: &str = "x-access-token";
@@ -98,6 +106,10 @@ impl Access {
     pub(super) async fn login(&self, remote: &str, git: &Git) -> Result<Login, GitError> {
         if !takes_token(remote) {
             return Ok(Login::Own);
+        }
+        if self.oauth_token.is_some() && !git.names(remote) {
+            let note = foreign(remote);
+            return Ok(Login::Absent { note });
         }
         if let Some(path) = &self.oauth_token {
             let (user, token) = (TOKEN_USER, read(path).await?);
@@ -140,14 +152,19 @@ impl Access {
         let Login::Token { user, token } = login else {
             return;
         };
-        let pair = STANDARD.encode(format!("{user}:{}", token.expose_secret()));
+        // Git asks a helper for one server and forgets its answer when another one takes over. A header of
+        // `http.extraHeader` would go to the server of a redirect, too.
+        let key = format!("credential.{}.helper", server(remote));
+        // The first one, which is empty, takes away the helpers of the user's own settings.
+        for (number, value) in ["", HELPER].iter().enumerate() {
+            command
+                .env(format!("GIT_CONFIG_KEY_{number}"), &key)
+                .env(format!("GIT_CONFIG_VALUE_{number}"), value);
+        }
         command
-            .env("GIT_CONFIG_COUNT", "1")
-            .env(
-                "GIT_CONFIG_KEY_0",
-                format!("http.{}.extraHeader", shown(remote)),
-            )
-            .env("GIT_CONFIG_VALUE_0", format!("Authorization: Basic {pair}"));
+            .env("GIT_CONFIG_COUNT", "2")
+            .env(USER_VARIABLE, user)
+            .env(TOKEN_VARIABLE, token.expose_secret());
     }
 
     fn proxies(&self, command: &mut Command) {
@@ -188,6 +205,21 @@ async fn read(path: &Path) -> Result<SecretString, GitError> {
     Ok(token.to_owned().into())
 }
 
+/// The server of an address of HTTP: `https://git.example.com:8443`.
+fn server(remote: &str) -> String {
+    let url = remote.parse::<Url>();
+    url.map_or_else(|_| String::new(), |url| url.origin().ascii_serialization())
+}
+
+/// Why a repository is asked without the general token.
+fn foreign(remote: &str) -> String {
+    let server = server(remote);
+    format!(
+        "it was asked without git.oauth_token, since {server} is not the server of a control repository; name the host in \
+         git.credential_hosts, or the repository in git.repositories, if it may have the token"
+    )
+}
+
 /// Whether a token may go there. Who has credentials in the address has those.
 fn takes_token(remote: &str) -> bool {
     let Ok(url) = remote.parse::<Url>() else {
@@ -203,10 +235,15 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
     use super::*;
+    use crate::git::CredentialServers;
 
     async fn vars(access: &Access, remote: &str) -> BTreeMap<String, String> {
         let mut command = Command::new("git");
-        let login = access.login(remote, &Git::default()).await.unwrap();
+        let git = Git {
+            servers: CredentialServers::of([], ["git.example.com"]),
+            ..Git::default()
+        };
+        let login = access.login(remote, &git).await.unwrap();
         access.apply(&mut command, remote, &login);
         let vars = command.as_std().get_envs();
         let text = |it: &std::ffi::OsStr| it.to_str().unwrap().to_owned();
@@ -249,30 +286,34 @@ mod tests {
             ..Access::default()
         };
         let set = vars(&access, "https://git.example.com/ops/x.git").await;
-        assert_eq!(
-            set["GIT_CONFIG_KEY_0"],
-            "http.https://git.example.com/ops/x.git.extraHeader"
-        );
-        let pair = STANDARD.encode("x-oauth-token:t0ken");
-        assert_eq!(
-            set["GIT_CONFIG_VALUE_0"],
-            format!("Authorization: Basic {pair}")
-        );
+        for key in ["GIT_CONFIG_KEY_0", "GIT_CONFIG_KEY_1"] {
+            assert_eq!(set[key], "credential.https://git.example.com.helper");
+        }
+        assert_eq!(set["GIT_CONFIG_VALUE_0"], "");
+        assert_eq!(set["TUTTI_GIT_USER"], "x-oauth-token");
+        assert_eq!(set["TUTTI_GIT_TOKEN"], "t0ken");
         for other in [
             "http://git.example.com/x",
             "git@git.example.com:x",
             "ssh://git.example.com/x",
             "https://anna:secret@git.example.com/x",
             "/srv/x",
+            "https://evil.example/ops/x.git",
+            "https://git.example.com:8443/ops/x.git",
         ] {
+            let vars = vars(&access, other).await;
+            assert!(!vars.contains_key("GIT_CONFIG_COUNT"), "{other}");
             assert!(
-                !vars(&access, other).await.contains_key("GIT_CONFIG_COUNT"),
+                !vars.values().any(|value| value.contains("t0ken")),
                 "{other}"
             );
         }
         for wrong in ["", "two words", "a\nb", "x\u{0}y", "é"] {
             std::fs::write(&path, wrong).unwrap();
-            let git = Git::default();
+            let git = Git {
+                servers: CredentialServers::of(["https://git.example.com/control"], []),
+                ..Git::default()
+            };
             let error = access.login("https://git.example.com/x", &git).await;
             assert!(matches!(error, Err(GitError::Token { .. })), "{wrong:?}");
         }

@@ -15,6 +15,7 @@ mod noted;
 mod program;
 mod refs;
 mod repack;
+mod servers;
 mod tree;
 mod unused;
 
@@ -27,4 +28,6 @@ pub use mirror::Mirrors;
 pub use program::{Git, GitError};
 pub(crate) use program::{message, one_line, shown};
 pub use refs::{Commit, Refs, Wanted};
+pub use servers::CredentialServers;
+pub(crate) use servers::is_server;
 pub use tree::{TreeError, read_file, take_in};

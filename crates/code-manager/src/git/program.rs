@@ -14,6 +14,7 @@ use tokio::process::Command;
 
 use super::access::{Access, Login};
 use super::github_app::{AppError, GithubApps};
+use super::servers::CredentialServers;
 use crate::defaults::GIT_MESSAGE_BYTES;
 use crate::program::{self, RunError};
 
@@ -24,6 +25,8 @@ pub struct Git {
     pub access: Access,
     /// How single ones are, by their addresses; what is not said there is as above.
     pub repositories: Arc<HashMap<String, Access>>,
+    /// The servers that a general token is sent to.
+    pub servers: CredentialServers,
     /// Tokens that GitHub Apps got.
     pub apps: GithubApps,
 }
@@ -156,6 +159,11 @@ const SETTINGS: &[&str] = &[
 // === impl Git ===
 
 impl Git {
+    /// Whether the settings name the repository, or its server: others get no general token.
+    pub(crate) fn names(&self, remote: &str) -> bool {
+        self.repositories.contains_key(remote) || self.servers.have(remote)
+    }
+
     /// Whether the settings name a GitHub App for a repository at the same server.
     pub(super) fn names_app_at(&self, remote: &str) -> bool {
         let origin = |remote: &str| remote.parse().ok().map(|url: Url| url.origin());

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use psych::{Node, Value};
 
-use super::r10k::{R10k, R10kError, pairs, text_of, wrong};
+use super::r10k::{R10k, R10kError, pairs, text_of, texts, wrong};
 use crate::defaults::GITHUB_TTL_MAX;
-use crate::git::Access;
+use crate::git::{Access, is_server};
 
 // === impl R10k ===
 
@@ -37,6 +37,7 @@ impl R10k {
                     self.git.repositories = Arc::new(of);
                     self.ignored.extend(ignored);
                 }
+                "credential_hosts" | "credential-hosts" => self.credential_hosts = hosts(value)?,
                 "username" => self.ignored.push("git.username".to_owned()),
                 key if access(&mut self.git.access, key, value)? => {}
                 _ => {
@@ -48,6 +49,19 @@ impl R10k {
             }
         }
         Ok(())
+    }
+}
+
+/// Servers beside those of the control repositories that a general token is sent to.
+fn hosts(node: &Node) -> Result<Vec<String>, R10kError> {
+    let named = texts(node)?;
+    match named.iter().find(|name| !is_server(name)) {
+        None => Ok(named),
+        Some(wrong_one) => {
+            let what =
+                format!("git.credential_hosts: {wrong_one:?} is neither a host nor host:port");
+            Err(wrong(node.line, what))
+        }
     }
 }
 
@@ -116,6 +130,31 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
+
+    #[test]
+    fn servers_that_a_general_token_is_for() {
+        let read = R10k::parse(
+            "git:
+  oauth_token: /etc/token
+  credential_hosts: [modules.example.com, 'other.example.com:8443']
+sources:
+  a: {remote: 'git@git.example.com:ops/control', basedir: /x}
+",
+        )
+        .unwrap();
+        for (remote, is_named) in [
+            ("https://git.example.com/x", true),
+            ("https://modules.example.com/x", true),
+            ("https://other.example.com:8443/x", true),
+            ("https://evil.example/x", false),
+        ] {
+            assert_eq!(read.git.names(remote), is_named, "{remote}");
+        }
+        let wrong =
+            "git: {credential_hosts: ['https://x']}\nsources: {a: {remote: u, basedir: /x}}";
+        let error = R10k::parse(wrong).unwrap_err().to_string();
+        assert!(error.contains("neither a host nor host:port"), "{error}");
+    }
 
     #[test]
     fn apps_of_github() {

@@ -12,7 +12,7 @@ use super::Settings;
 use super::code_manager;
 use super::sources::{Read, source};
 use crate::defaults::DEPLOYS_AT_ONCE;
-use crate::git::Git;
+use crate::git::{CredentialServers, Git};
 use crate::types::GenerateTypes;
 
 /// What an `r10k.yaml` says.
@@ -24,6 +24,8 @@ pub struct R10k {
     pub git: Git,
     /// Keys that nothing is done with.
     pub ignored: Vec<String>,
+    /// Servers beside those of the control repositories that a general token is sent to.
+    pub(super) credential_hosts: Vec<String>,
 }
 
 /// Why a file cannot be used.
@@ -65,6 +67,9 @@ impl R10k {
         // One proxy for all, but where another is named.
         let proxy = &r10k.settings.proxy;
         r10k.git.access.proxy = r10k.git.access.proxy.or_else(|| proxy.clone());
+        let remotes = r10k.settings.sources.iter().map(|source| &*source.remote);
+        let named = r10k.credential_hosts.iter().map(String::as_str);
+        r10k.git.servers = CredentialServers::of(remotes, named);
         Ok(r10k)
     }
 
@@ -73,6 +78,7 @@ impl R10k {
             settings: Settings::new("", ""),
             git: Git::default(),
             ignored: Vec::new(),
+            credential_hosts: Vec::new(),
         }
     }
 

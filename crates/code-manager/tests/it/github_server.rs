@@ -11,7 +11,7 @@ use aws_lc_rs::signature::{
 };
 use axum::Router;
 use axum::extract::State as Shared;
-use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use axum::http::{HeaderMap, HeaderName, Method, StatusCode, Uri, header};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
@@ -136,14 +136,36 @@ async fn answer(
     method: Method,
     uri: Uri,
     headers: HeaderMap,
+) -> (StatusCode, [(HeaderName, &'static str); 1], String) {
+    let (status, body) = answered(&mut state.lock().unwrap(), &method, &uri, &headers);
+    // Git shows a token when it is asked for one.
+    (
+        status,
+        [(header::WWW_AUTHENTICATE, "Basic realm=\"x\"")],
+        body,
+    )
+}
+
+/// What git shows when it has nothing: neither a name nor a password.
+pub(crate) const EMPTY: &str = "Basic Og==";
+
+fn answered(
+    state: &mut Known,
+    method: &Method,
+    uri: &Uri,
+    headers: &HeaderMap,
 ) -> (StatusCode, String) {
-    let mut state = state.lock().unwrap();
     let shown = headers.get("authorization");
     let shown = shown.map(|it| it.to_str().unwrap().to_owned());
     let Some(path) = uri.path().strip_prefix("/api/v3/") else {
         // What git gets is not what counts here.
+        let status = match shown {
+            None => StatusCode::UNAUTHORIZED,
+            Some(_) => StatusCode::NOT_FOUND,
+        };
+        let shown = shown.filter(|shown| shown != EMPTY);
         state.logins.insert(uri.path().to_owned(), shown);
-        return (StatusCode::NOT_FOUND, String::new());
+        return (status, String::new());
     };
     state.asked.push(format!("{method} {path}"));
     if !state.wrong.is_empty() {

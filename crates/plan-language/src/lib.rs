@@ -27,4 +27,4 @@ mod world;
 mod yaml;
 
 pub use program::PuppetPlans;
-pub use world::{Nodes, NodesError, World};
+pub use world::{Nodes, NodesError, PlanOwner, World};

@@ -19,7 +19,7 @@ use crate::code::Roots;
 use crate::global::Named;
 use crate::objects::{Steps, Target};
 use crate::preview::Tally;
-use crate::world::World;
+use crate::world::{PlanOwner, World};
 
 /// One evaluation of a plan.
 pub(crate) struct Run {
@@ -84,6 +84,14 @@ impl Run {
             lookup: OnceCell::new(),
             begun: Cell::new(0),
             tally: Tally::default(),
+        }
+    }
+
+    /// The user with whose rights the plan asks about nodes.
+    pub(crate) fn owner(&self) -> PlanOwner {
+        PlanOwner {
+            login: self.launch.owner.clone(),
+            id: self.launch.owner_id.clone(),
         }
     }
 

@@ -25,14 +25,24 @@ pub struct World {
     pub hiera_config: Option<PathBuf>,
 }
 
-/// Those who know nodes.
+/// The user whose plan asks about nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanOwner {
+    /// Login, as it was when the plan was started.
+    pub login: String,
+    /// Id of the user.
+    pub id: String,
+}
+
+/// Those who know nodes. An answer is given with the rights that the plan's owner has at that
+/// moment.
 #[async_trait]
 pub trait Nodes: std::fmt::Debug + Send + Sync {
     /// The rows of a query to PuppetDB: a text is PQL, a list the AST.
-    async fn query(&self, query: &Json) -> Result<Vec<Json>, NodesError>;
+    async fn query(&self, owner: &PlanOwner, query: &Json) -> Result<Vec<Json>, NodesError>;
 
     /// The nodes of a node group, by its name or its id.
-    async fn group(&self, group: &str) -> Result<Vec<String>, NodesError>;
+    async fn group(&self, owner: &PlanOwner, group: &str) -> Result<Vec<String>, NodesError>;
 
     /// Whether each node can be reached now, in the order asked.
     async fn available(&self, certnames: &[String]) -> Vec<bool>;

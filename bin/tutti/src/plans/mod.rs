@@ -1,6 +1,7 @@
 //! The engine that runs plans. Main function: [`start`].
 
 mod nodes;
+mod owner;
 mod rights;
 
 use std::sync::Arc;
@@ -46,6 +47,7 @@ pub(crate) async fn start(config: &Config, reach: Reach<'_>) -> Result<Plans> {
         code: Arc::clone(reach.code),
         blobs: reach.blobs.clone(),
         nodes: Arc::new(Known {
+            access: reach.access.clone(),
             inventory: reach.inventory.clone(),
             classifier: reach.classifier.clone(),
             fleet: Fleet::new(reach.inventory.clone(), reach.classifier.clone()),

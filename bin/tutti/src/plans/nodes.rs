@@ -1,18 +1,25 @@
 //! What plans may ask of nodes: [`Known`].
+//!
+//! The rule: a plan learns of nodes and of node groups only what its owner may see at that moment,
+//! as a scope of a command does.
 
 use std::fmt;
 
+use access::{Access, Permission};
 use async_trait::async_trait;
 use classifier::Classifier;
 use fabric::Fabric;
 use inventory::{Inventory, Query};
 use jobs::{Fleet, Resolve as _};
 use pcp::Certname;
-use plan_language::{Nodes, NodesError};
+use plan_language::{Nodes, NodesError, PlanOwner};
 use serde_json::Value;
+
+use super::owner::identity;
 
 /// The inventory, the classifier and whoever is connected.
 pub(super) struct Known {
+    pub(super) access: Access,
     pub(super) inventory: Inventory,
     pub(super) classifier: Classifier,
     pub(super) fleet: Fleet,
@@ -21,15 +28,20 @@ pub(super) struct Known {
 
 #[async_trait]
 impl Nodes for Known {
-    async fn query(&self, query: &Value) -> Result<Vec<Value>, NodesError> {
+    async fn query(&self, owner: &PlanOwner, query: &Value) -> Result<Vec<Value>, NodesError> {
+        self.demand(owner, Permission::any("nodes", "view_data"))
+            .await?;
         let query = Query::from_json(query.clone()).map_err(told)?;
         self.inventory.query(&query).await.map_err(told)
     }
 
-    async fn group(&self, group: &str) -> Result<Vec<String>, NodesError> {
+    async fn group(&self, owner: &PlanOwner, group: &str) -> Result<Vec<String>, NodesError> {
         let groups = self.classifier.groups();
         let named = groups.iter().find(|it| it.name == group);
         let id = named.map_or_else(|| group.to_owned(), |it| it.id.to_string());
+        // An owner without the right does not learn whether there is such a group.
+        self.demand(owner, Permission::on("node_groups", "view", &id))
+            .await?;
         self.fleet.node_group(&id).await.map_err(told)
     }
 
@@ -41,6 +53,19 @@ impl Nodes for Known {
         names
             .map(|name| name.is_ok_and(|name| is_there(&name)))
             .collect()
+    }
+}
+
+impl Known {
+    /// Refuses a question that the plan's owner may not ask.
+    async fn demand(
+        &self,
+        owner: &PlanOwner,
+        permission: Permission<'_>,
+    ) -> Result<(), NodesError> {
+        let identity = identity(&self.access, &owner.login, &owner.id).await;
+        let allowed = self.access.authorize(&identity.map_err(told)?, permission);
+        allowed.map_err(|denied| told(format!("{denied}; a plan has the rights of its owner")))
     }
 }
 

@@ -6,12 +6,14 @@
 use std::collections::BTreeSet;
 
 use ::plans::{Actor, Effects, NotKnown, NotStarted, Order, Outcome, OverJobs};
-use access::{Access, ManageError, TaskScope};
+use access::{Access, TaskScope};
 use api_types::kinds;
 use async_trait::async_trait;
 use jobs::{Jobs, Scope, TaskRequest};
 use serde_json::{Value, json};
 use store::{JobNumber, PlanMark};
+
+use super::owner::{self, OwnerError};
 
 /// The job engine, behind the rights of a plan's owner.
 pub(super) struct Guarded {
@@ -47,17 +49,13 @@ impl Guarded {
     async fn check(&self, actor: &Actor, request: &TaskRequest) -> Result<(), NotStarted> {
         let unavailable =
             |error: &dyn std::fmt::Display| NotStarted::Unavailable(error.to_string());
-        let user = match self.access.user(&actor.owner_id).await {
-            Ok(user) if user.row.is_revoked => return Err(gone(actor, "is revoked")),
-            Ok(user) => user,
-            Err(ManageError::Store(error)) => return Err(unavailable(&error)),
-            Err(_) => return Err(gone(actor, "does not exist any more")),
-        };
-        let identity = match self.access.identity_of(&user.row.id).await {
-            Ok(identity) => identity,
-            Err(ManageError::Store(error)) => return Err(unavailable(&error)),
-            Err(_) => return Err(gone(actor, "does not exist any more")),
-        };
+        let identity = owner::identity(&self.access, &actor.owner, &actor.owner_id).await;
+        let identity = identity.map_err(|error| match error {
+            OwnerError::Store(error) => unavailable(&error),
+            gone @ OwnerError::Gone { .. } => {
+                refused(&gone.to_string(), json!({"owner": actor.owner}))
+            }
+        })?;
         let scope = self.access.task_scope(&identity, &request.task).await;
         match scope.map_err(|error| unavailable(&error))? {
             TaskScope::All => Ok(()),
@@ -99,11 +97,6 @@ fn within(
         true => Ok(()),
         false => Err(forbidden(actor, &request.task, &outside)),
     }
-}
-
-fn gone(actor: &Actor, what: &str) -> NotStarted {
-    let msg = format!("the owner {} of the plan {what}", actor.owner);
-    refused(&msg, json!({"owner": actor.owner}))
 }
 
 fn forbidden(actor: &Actor, task: &str, nodes: &[String]) -> NotStarted {

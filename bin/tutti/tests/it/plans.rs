@@ -104,6 +104,25 @@ impl World {
             .to_owned()
     }
 
+    /// A user with these permissions, logged in.
+    async fn user(&self, login: &str, permissions: &Value) -> testkit::client::Client {
+        let role = json!({
+            "display_name": format!("role of {login}"), "description": "", "user_ids": [],
+            "group_ids": [], "permissions": permissions,
+        });
+        let made = self.made("/rbac-api/v1/roles", &role).await;
+        let role_id: i64 = made.rsplit('/').next().unwrap().parse().unwrap();
+        let user = json!({
+            "login": login, "email": "", "display_name": login, "password": "a long password 1",
+            "role_ids": [role_id],
+        });
+        self.made("/rbac-api/v1/users", &user).await;
+        self.client
+            .login_as(login, "a long password 1")
+            .await
+            .unwrap()
+    }
+
     /// A plan job when it is over. The server may be away at times.
     pub(crate) async fn plan_over(&self, plan: u64) -> Value {
         let path = format!("/orchestrator/v1/plan_jobs/{plan}");
@@ -286,27 +305,12 @@ async fn a_plan_has_the_rights_of_its_owner() {
     world.shell("greet", &[], "echo hello");
     let plan = "plan site() { return run_task('greet', 'node0.test').ok }";
     world.plan_file("site/plans/init.pp", plan);
-    let role = json!({
-        "display_name": "planners", "description": "", "user_ids": [], "group_ids": [],
-        "permissions": [{"object_type": "plans", "action": "run", "instance": "*"}],
-    });
-    let user = json!({
-        "login": "ann", "email": "", "display_name": "Ann", "password": "a long password 1",
-        "role_ids": [],
-    });
-    let made = world.made("/rbac-api/v1/roles", &role).await;
-    let role_id: i64 = made.rsplit('/').next().unwrap().parse().unwrap();
-    let user = {
-        let mut user = user;
-        user["role_ids"] = json!([role_id]);
-        user
-    };
-    world.made("/rbac-api/v1/users", &user).await;
     let ann = world
-        .client
-        .login_as("ann", "a long password 1")
-        .await
-        .unwrap();
+        .user(
+            "ann",
+            &json!([{"object_type": "plans", "action": "run", "instance": "*"}]),
+        )
+        .await;
     let body = json!({"plan_name": "site"});
     let answer = ann
         .post("/orchestrator/v1/command/plan_run", &body)
@@ -319,6 +323,47 @@ async fn a_plan_has_the_rights_of_its_owner() {
         job["result"]["kind"], "puppetlabs.orchestrator/not-permitted",
         "{job:#}"
     );
+}
+
+/// A text in a plan's targets is a query or a node group only for an owner who may see those.
+#[tokio::test]
+async fn targets_of_a_plan_need_the_rights_of_its_owner_to_see_nodes() {
+    let world = World::start(&NODES[..1]).await;
+    let plan = "plan site(TargetSpec $nodes) { return get_targets($nodes).length }";
+    world.plan_file("site/plans/init.pp", plan);
+    let query = "plan site::query() { return puppetdb_query('nodes[certname] { }').length }";
+    world.plan_file("site/plans/query.pp", query);
+    let ann = world
+        .user(
+            "ann",
+            &json!([{"object_type": "plans", "action": "run", "instance": "*"}]),
+        )
+        .await;
+    let run = async |client: &testkit::client::Client, plan: &str, params: Value| {
+        let body = json!({"plan_name": plan, "params": params});
+        let path = "/orchestrator/v1/command/plan_run";
+        let answer = client.post(path, &body).await.unwrap();
+        let number = answer["name"].as_str().unwrap().parse().unwrap();
+        world.plan_over(number).await
+    };
+    for (nodes, lacking) in [
+        ("all", "nodes:view_data"),
+        ("node*", "nodes:view_data"),
+        ("nodes[certname] { certname ~ 'node' }", "nodes:view_data"),
+        ("group:All Nodes", "node_groups:view"),
+        ("group:there is none", "node_groups:view"),
+    ] {
+        let refused = run(&ann, "site", json!({"nodes": [nodes]})).await;
+        assert_eq!(refused["state"], "failure", "{nodes}: {refused:#}");
+        let msg = refused["result"]["msg"].as_str().unwrap();
+        assert!(msg.contains(lacking), "{nodes}: {msg}");
+    }
+    let refused = run(&ann, "site::query", json!({})).await;
+    assert_eq!(refused["state"], "failure", "{refused:#}");
+    let named = run(&ann, "site", json!({"nodes": NODES[..1]})).await;
+    assert_eq!(named["result"], 1, "a certname needs no right: {named:#}");
+    let seen = run(&world.client, "site", json!({"nodes": "all"})).await;
+    assert_eq!(seen["result"], 1, "{seen:#}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

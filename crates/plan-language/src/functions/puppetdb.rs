@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 
 use super::Run;
 use crate::host::PlanHost;
-use crate::world::Nodes;
+use crate::world::{Nodes, PlanOwner};
 use crate::{failure, json as data};
 
 pub(super) const FUNCTIONS: &[(Function, Run)] = &[
@@ -90,7 +90,11 @@ fn puppetdb_fact(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> 
 fn ask(host: &PlanHost<'_>, call: &Call<'_>, query: Json) -> Eval {
     let nodes = Arc::clone(&host.run.world.nodes);
     let arguments = query.clone();
-    let work = Work::Do(Arc::new(Asking { nodes, query }));
+    let work = Work::Do(Arc::new(Asking {
+        owner: host.run.owner(),
+        nodes,
+        query,
+    }));
     let outcome = host.step("query", &call.place(), arguments, work)?;
     match outcome.ok {
         true => Ok(Value::from_json(&outcome.value)),
@@ -99,6 +103,7 @@ fn ask(host: &PlanHost<'_>, call: &Call<'_>, query: Json) -> Eval {
 }
 
 struct Asking {
+    owner: PlanOwner,
     nodes: Arc<dyn Nodes>,
     query: Json,
 }
@@ -110,7 +115,7 @@ impl Deed for Asking {
     }
 
     async fn act(&self) -> Outcome {
-        match self.nodes.query(&self.query).await {
+        match self.nodes.query(&self.owner, &self.query).await {
             Ok(rows) => Outcome::ok(Json::Array(rows)),
             Err(error) => Outcome::error(KIND, &error.to_string()),
         }

@@ -21,7 +21,7 @@ use crate::failure;
 use crate::host::PlanHost;
 use crate::objects::{Target, Unknown};
 use crate::types;
-use crate::world::{Nodes, NodesError};
+use crate::world::{Nodes, NodesError, PlanOwner};
 
 const SPEC: &str = "Boltlib::TargetSpec";
 const INVALID: &str = "bolt.inventory/validation-error";
@@ -242,7 +242,11 @@ fn ask(host: &PlanHost<'_>, place: &Place, question: &Question) -> Eval<Vec<Stri
         Question::Group(group) => (json!({"group": group}), Question::Group(group.clone())),
     };
     let nodes = Arc::clone(&host.run.world.nodes);
-    let work = Work::Do(Arc::new(Asking { nodes, question }));
+    let work = Work::Do(Arc::new(Asking {
+        owner: host.run.owner(),
+        nodes,
+        question,
+    }));
     let outcome = host.step("targets", place, arguments, work)?;
     if !outcome.ok {
         return Err(failure::raised(failure::of_json(&outcome.value)));
@@ -252,6 +256,7 @@ fn ask(host: &PlanHost<'_>, place: &Place, question: &Question) -> Eval<Vec<Stri
 }
 
 struct Asking {
+    owner: PlanOwner,
     nodes: Arc<dyn Nodes>,
     question: Question,
 }
@@ -266,10 +271,10 @@ impl Deed for Asking {
         let names = match &self.question {
             Question::Query(query) => self
                 .nodes
-                .query(query)
+                .query(&self.owner, query)
                 .await
                 .and_then(|rows| certnames(&rows)),
-            Question::Group(group) => self.nodes.group(group).await,
+            Question::Group(group) => self.nodes.group(&self.owner, group).await,
         };
         match names {
             Ok(names) => Outcome::ok(Json::from(names)),

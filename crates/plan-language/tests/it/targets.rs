@@ -49,6 +49,31 @@ async fn what_stands_for_no_targets_says_why() {
 }
 
 #[tokio::test]
+async fn nodes_are_asked_for_with_the_rights_of_the_plans_owner() {
+    for call in [
+        "get_targets('nodes[certname] { }')",
+        "get_targets('all')",
+        "get_targets('[ab]*')",
+        "get_targets(['a', ['group:some']])",
+        "get_target('a*')",
+        "add_to_group('all', 'mine')",
+        "remove_from_group('group:some', 'mine')",
+        "run_task('m::echo', 'nodes[certname] { }')",
+        "run_command('true', 'group:some')",
+        "wait_until_available('all')",
+        "puppetdb_query('nodes { }')",
+        "puppetdb_fact(['a'])",
+    ] {
+        let plan = format!("plan m::p() {{\n{call}\n}}");
+        let world = World::new(&[("m/plans/p.pp", &plan)]).await;
+        let number = world.begin_as("of-another", "m::p", json!({}), None).await;
+        let (_, msg) = failure(world.over(number).await);
+        assert_eq!(msg, "admin lacks a permission", "{call}");
+        assert_eq!(world.nodes.ran(), [""; 0], "{call}");
+    }
+}
+
+#[tokio::test]
 async fn puppetdb_is_asked() {
     let text = "return [puppetdb_query('nodes { }')[0], puppetdb_fact(['a', 'b'])]";
     let expected = json!([{"certname": "a"}, {"a": {"os": "Debian"}, "b": {}}]);

@@ -9,7 +9,7 @@ use deploy::{Blobs, EnvironmentDir};
 use evaluator::Parsed;
 use jobs::{Jobs, SystemClock};
 use pki::seal::SealKey;
-use plan_language::{NodesError, PuppetPlans};
+use plan_language::{NodesError, PlanOwner, PuppetPlans};
 use plans::{Launch, OverJobs, Plans, PlansConfig, Preview};
 use serde_json::{Value, json};
 use store::{Store, StoreConfig};
@@ -146,13 +146,24 @@ impl World {
     }
 
     async fn begin(&self, plan: &str, params: Value, preview: Option<Preview>) -> i64 {
+        self.begin_as(ADMIN_ID, plan, params, preview).await
+    }
+
+    /// The plan of the user with this id.
+    pub(crate) async fn begin_as(
+        &self,
+        owner_id: &str,
+        plan: &str,
+        params: Value,
+        preview: Option<Preview>,
+    ) -> i64 {
         let launch = Launch {
             preview,
             plan: plan.to_owned(),
             environment: "production".to_owned(),
             params: params.as_object().unwrap().clone(),
             owner: "admin".to_owned(),
-            owner_id: "id-of-admin".to_owned(),
+            owner_id: owner_id.to_owned(),
             ..Launch::default()
         };
         self.plans().run(&launch).await.unwrap()
@@ -245,13 +256,25 @@ pub(crate) fn write(path: &Path, content: &str) {
     std::fs::write(path, content).unwrap();
 }
 
+/// The user who may see all nodes.
+const ADMIN_ID: &str = "id-of-admin";
+
+/// As a server does that asks for the owner's rights.
+fn check(owner: &PlanOwner) -> Result<(), NodesError> {
+    match owner.id == ADMIN_ID {
+        true => Ok(()),
+        false => Err(NodesError(format!("{} lacks a permission", owner.login))),
+    }
+}
+
 /// The nodes, but for `old`, which no query finds; `b` and `c` are in a group.
 #[derive(Debug)]
 struct Known(Arc<[String]>);
 
 #[async_trait]
 impl plan_language::Nodes for Known {
-    async fn query(&self, query: &Value) -> Result<Vec<Value>, NodesError> {
+    async fn query(&self, owner: &PlanOwner, query: &Value) -> Result<Vec<Value>, NodesError> {
+        check(owner)?;
         let text = query.to_string();
         if text.contains("wrong") {
             return Err(NodesError(
@@ -266,7 +289,8 @@ impl plan_language::Nodes for Known {
         Ok(names.map(certname).collect())
     }
 
-    async fn group(&self, group: &str) -> Result<Vec<String>, NodesError> {
+    async fn group(&self, owner: &PlanOwner, group: &str) -> Result<Vec<String>, NodesError> {
+        check(owner)?;
         match group {
             "some" => Ok(vec!["b".to_owned(), "c".to_owned()]),
             other => Err(NodesError(format!("there is no node group {other}"))),

@@ -1,0 +1,47 @@
+//! The user whose plan it is, with the rights of this moment: [`identity`].
+//!
+//! The rule: an owner who is revoked, deleted or gone from the directory has no rights, as for
+//! scheduled jobs.
+
+use access::{Access, Identity, ManageError};
+use store::StoreError;
+
+/// Why a plan's owner has no rights.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum OwnerError {
+    /// The user cannot act any more.
+    #[error("the owner {login} of the plan {what}")]
+    Gone {
+        /// As it was when the plan was started.
+        login: String,
+        /// What became of the user.
+        what: &'static str,
+    },
+    /// The user cannot be read now.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// The owner's rights now.
+pub(super) async fn identity(
+    access: &Access,
+    login: &str,
+    id: &str,
+) -> Result<Identity, OwnerError> {
+    let gone = |what| OwnerError::Gone {
+        login: login.to_owned(),
+        what,
+    };
+    let read = |error| match error {
+        ManageError::Store(error) => OwnerError::Store(error),
+        _ => gone("does not exist any more"),
+    };
+    let user = access.user(id).await.map_err(read)?;
+    if user.row.is_revoked {
+        return Err(gone("is revoked"));
+    }
+    if user.row.is_remote && access.is_gone(id).await? {
+        return Err(gone("is not in its directory any more"));
+    }
+    access.identity_of(id).await.map_err(read)
+}

@@ -158,6 +158,7 @@ impl Engines {
             crate::access::settings(config, &elsewhere),
         );
         let access = Box::pin(access).await?;
+        access.bind_groups(&elsewhere.origins()).await?;
         let recheck = crate::directories::recheck(config, &access, &elsewhere);
         let audit = crate::audit::open(config, store.clone()).await;
         let classifier = crate::classifier::open(store.clone(), &inventory).await?;

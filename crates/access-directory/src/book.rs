@@ -192,22 +192,34 @@ impl Directories {
         Ok(LdapServer::new(settings)?)
     }
 
-    /// Whether one of the directories has a group of this name or DN; `None`: there is no
-    /// directory to ask.
-    pub async fn has_group(&self, name: &str) -> Result<Option<bool>, LdapError> {
-        let servers = self.servers();
-        let mut failed = None;
-        for server in &servers {
+    /// Origins of the directories that have a group of this name or DN; only the directory
+    /// `origin` is asked where one is given. An error: none has it, and one cannot be asked.
+    pub async fn find_group(
+        &self,
+        name: &str,
+        origin: Option<&str>,
+    ) -> Result<Vec<String>, LdapError> {
+        let (mut found, mut failed) = (Vec::new(), None);
+        for server in &self.servers() {
+            let its_origin = origin_of(server);
+            if origin.is_some_and(|origin| origin != its_origin) {
+                continue;
+            }
             match server.has_group(name).await {
-                Ok(true) => return Ok(Some(true)),
+                Ok(true) => found.push(its_origin),
                 Ok(false) => {}
                 Err(error) => failed = Some(error),
             }
         }
-        match failed {
+        match failed.filter(|_| found.is_empty()) {
             Some(error) => Err(error),
-            None => Ok((!servers.is_empty()).then_some(false)),
+            None => Ok(found),
         }
+    }
+
+    /// Origins of all directories (`ldap:ID`), in the order in which they are asked.
+    pub fn origins(&self) -> Vec<String> {
+        self.servers().iter().map(origin_of).collect()
     }
 
     /// What the directory of `origin` says of a user; `None`: he is gone, or disabled, or the
@@ -265,13 +277,20 @@ impl Directory for Directories {
         &self,
         login: &str,
         password: &SecretString,
+        origin: Option<&str>,
     ) -> Result<RemoteUser, DirectoryError> {
         let turn = tokio::time::timeout(QUESTION, self.inner.questions.acquire());
         let _turn = turn.await.map_err(|_| {
             DirectoryError::Unavailable("too many logins wait for it already".to_owned())
         })?;
+        let mut servers = self.servers();
+        // Another directory learns no password of a user who is not its own.
+        let is_own = |server: &LdapServer| origin.is_some_and(|origin| origin_of(server) == origin);
+        if servers.iter().any(is_own) {
+            servers.retain(is_own);
+        }
         let mut failed = None;
-        for server in self.servers() {
+        for server in servers {
             match server.authenticate(login, password).await {
                 Ok(Some(user)) => return Ok(remote(&server, user)),
                 Ok(None) => {}
@@ -307,7 +326,12 @@ fn id_of(server: &LdapServer) -> String {
 }
 
 fn origin_of(server: &LdapServer) -> String {
-    format!("ldap:{}", id_of(server))
+    origin(&id_of(server))
+}
+
+/// What users of the LDAP directory with this id have as their origin.
+pub fn origin(id: &str) -> String {
+    format!("ldap:{id}")
 }
 
 /// The same as long as the directory is at the same place.

@@ -14,7 +14,7 @@ pub mod oidc;
 mod recheck;
 mod roots;
 
-pub use book::{BookError, Directories, OpenBookError};
+pub use book::{BookError, Directories, OpenBookError, origin};
 pub use check::SettingsError;
 pub use ldap::{LdapError, LdapServer, LdapUser};
 pub use oidc::{Oidc, OidcConfig, OidcConfigError, OidcError, Redirect, Started};

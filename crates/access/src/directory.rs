@@ -12,11 +12,13 @@ use secrecy::SecretString;
 /// Somebody who checks passwords.
 #[async_trait]
 pub trait Directory: Debug + Send + Sync {
-    /// The user, if the password is his.
+    /// The user, if the password is right. Where a user of this login is known already, `origin`
+    /// says from which directory: no other one is told the password, as long as that one is there.
     async fn authenticate(
         &self,
         login: &str,
         password: &SecretString,
+        origin: Option<&str>,
     ) -> Result<RemoteUser, DirectoryError>;
 }
 
@@ -36,7 +38,7 @@ pub struct RemoteUser {
     /// May be empty.
     pub email: String,
     /// Names of all his groups, those of groups in groups as well; what they are matched with is
-    /// the `login` of imported groups.
+    /// the `login` of groups that are imported from the same origin.
     pub groups: Vec<String>,
 }
 

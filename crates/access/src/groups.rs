@@ -27,6 +27,9 @@ pub struct GroupSpec {
     pub display_name: String,
     /// Its roles.
     pub role_ids: Vec<i64>,
+    /// The directory that it is of, as [`RemoteUser::origin`](crate::RemoteUser::origin) says it;
+    /// `None`: as it is, and for a new group none, so that nobody can be in it.
+    pub origin: Option<String>,
 }
 
 impl Access {
@@ -77,6 +80,7 @@ impl Access {
             id: id.clone(),
             login,
             display_name,
+            origin: spec.origin.unwrap_or_default(),
         };
         let write = move |store: Store| async move {
             let group_id = row.id.clone();
@@ -88,7 +92,8 @@ impl Access {
         Ok(id)
     }
 
-    /// Changes the roles and the name for people. The login is the directory's.
+    /// Changes the roles, the name for people and the directory. The login is the directory's.
+    /// Whoever binds the group to another directory has every right of its roles.
     pub async fn update_group(
         &self,
         by: &Identity,
@@ -103,8 +108,16 @@ impl Access {
         }
         self.demand_members(by, &present.role_ids, &spec.role_ids)
             .await?;
+        let origin = spec.origin.filter(|origin| *origin != present.row.origin);
+        if origin.is_some() {
+            self.authorize(by, Permission::on("user_groups", "import", "*"))?;
+            self.demand_rights_of_roles(by, &present.role_ids).await?;
+        }
         let id = id.to_owned();
         let write = move |store: Store| async move {
+            if let Some(origin) = origin {
+                store.bind_group(&id, &origin).await?;
+            }
             store.rename_group(&id, &display_name).await?;
             store.set_roles_of_group(&id, &spec.role_ids).await
         };
@@ -120,6 +133,29 @@ impl Access {
         let write = move |store: Store| async move { store.delete_group(&group_id).await };
         self.change(Some(turn), Forget::All, write).await?;
         tracing::info!(by = by.login, group_id = id, "deleted a group");
+        Ok(())
+    }
+
+    /// Binds groups that were imported before groups were bound: to the only directory of these,
+    /// or to none. Reports groups that no user can be in. To be called at every start.
+    pub async fn bind_groups(&self, origins: &[String]) -> Result<(), StoreError> {
+        let turn = self.turn().await;
+        let only = match origins {
+            [only] => only.clone(),
+            _ => String::new(),
+        };
+        let write = move |store: Store| async move { store.bind_undecided_groups(&only).await };
+        self.change(Some(turn), Forget::All, write).await?;
+        for group in self.inner.store.groups().await? {
+            if !origins.contains(&group.origin) {
+                tracing::warn!(
+                    group = group.login,
+                    origin = group.origin,
+                    "an imported group is of no directory that is set, so it has no members; \
+                     bind it with identity_provider_id (PUT /rbac-api/v1/groups/ID)"
+                );
+            }
+        }
         Ok(())
     }
 

@@ -17,6 +17,7 @@ mod change;
 pub mod default_roles;
 pub mod defaults;
 mod directory;
+mod directory_rights;
 mod disclaimer;
 mod error;
 mod groups;
@@ -48,6 +49,7 @@ use tokio_util::task::TaskTracker;
 
 pub use admin::{ADMIN_ID, API_USER_ID};
 pub use directory::{Directory, DirectoryError, RemoteUser};
+pub use directory_rights::{DirectoryChange, DirectoryReach};
 pub use error::ManageError;
 pub use groups::{GroupSpec, GroupView};
 pub use identity::Identity;

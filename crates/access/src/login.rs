@@ -210,7 +210,13 @@ impl Access {
         if login != lockout::spaced(login) {
             return Ok(None);
         }
-        let told = match directory.authenticate(login, password).await {
+        let origin = match who {
+            Who::Known(id) => self.inner.store.user_origin(id).await?,
+            Who::Unknown(_) => None,
+        };
+        let origin = origin.map(|known| known.origin);
+        let asking = directory.authenticate(login, password, origin.as_deref());
+        let told = match asking.await {
             Ok(remote) => Ok(Some(remote)),
             Err(DirectoryError::Refused) => return Ok(None),
             Err(error) => Err(LoginError::Directory(error)),
@@ -258,12 +264,13 @@ impl Access {
             ..UserChange::default()
         };
         let user = id.clone();
+        let from = origin.origin.clone();
         let write = move |store: store::Store| async move {
             if !store.insert_user(new).await? {
                 store.update_user(&user, change).await?;
             }
             store.set_user_origin(&user, &origin, now_ms()).await?;
-            store.set_groups_of_user(&user, &groups).await
+            store.set_groups_of_user(&user, &from, &groups).await
         };
         self.change(Some(turn), crate::change::Forget::All, write)
             .await?;

@@ -59,7 +59,8 @@ impl Access {
         let mut groups = told.groups.clone();
         groups.truncate(REMOTE_GROUPS);
         let same_name = row.display_name == told.display_name && row.email == told.email;
-        if same_name && self.has_groups(&user.id, &groups).await? {
+        let same_groups = self.has_groups(&user.id, &told.origin, &groups).await?;
+        if same_name && same_groups {
             // Nothing that is remembered of tokens changes.
             store.user_checked(&user.id, false, now_ms()).await?;
             return Ok(());
@@ -79,7 +80,7 @@ impl Access {
         let id = user.id.clone();
         let write = move |store: Store| async move {
             store.revoke_tokens_of(&id, None, now_ms()).await?;
-            store.set_groups_of_user(&id, &[]).await?;
+            store.set_groups_of_user(&id, "", &[]).await?;
             store.user_checked(&id, true, now_ms()).await
         };
         self.change(Some(turn), Forget::All, write).await?;
@@ -94,13 +95,18 @@ impl Access {
         Ok(())
     }
 
-    /// Whether these are his groups, of those that are imported.
-    async fn has_groups(&self, user_id: &str, told: &[String]) -> Result<bool, StoreError> {
+    /// Whether these are the user's groups, of those that are imported from this directory.
+    async fn has_groups(
+        &self,
+        user_id: &str,
+        origin: &str,
+        told: &[String],
+    ) -> Result<bool, StoreError> {
         let store = &self.inner.store;
         let imported = store.groups().await?;
         let mut now: Vec<String> = imported
             .into_iter()
-            .filter(|group| told.contains(&group.login))
+            .filter(|group| group.origin == origin && told.contains(&group.login))
             .map(|group| group.id)
             .collect();
         let mut then = store.groups_of_user(user_id).await?;

@@ -195,6 +195,20 @@ impl Access {
         Ok(())
     }
 
+    /// Refuses a caller who lacks a right of one of these roles.
+    pub(crate) async fn demand_rights_of_roles(
+        &self,
+        by: &Identity,
+        ids: &[i64],
+    ) -> Result<(), ManageError> {
+        for id in ids {
+            if let Some(role) = self.inner.store.role(*id).await? {
+                self.demand_cover(by, &permissions_of(&role), true)?;
+            }
+        }
+        Ok(())
+    }
+
     fn demand_member_change(
         &self,
         by: &Identity,

@@ -14,20 +14,28 @@ pub struct GroupRow {
     pub login: String,
     /// The name for people.
     pub display_name: String,
+    /// The directory or identity provider that it is of, as [`UserOrigin`](crate::UserOrigin)
+    /// has it; only users of that one can be in it. Empty: no directory, so it has no members.
+    pub origin: String,
 }
 
-const INSERT: &str = "INSERT INTO user_groups (id, login, display_name) VALUES ($1, $2, $3) \
-     ON CONFLICT DO NOTHING";
+const INSERT: &str = "INSERT INTO user_groups (id, login, display_name, origin) \
+     VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING";
 const RENAME: &str = "UPDATE user_groups SET display_name = $2 WHERE id = $1";
-const ALL: &str = "SELECT id, login, display_name FROM user_groups ORDER BY login";
-const ONE: &str = "SELECT id, login, display_name FROM user_groups WHERE id = $1";
+const ALL: &str =
+    "SELECT id, login, display_name, COALESCE(origin, '') FROM user_groups ORDER BY login";
+const ONE: &str =
+    "SELECT id, login, display_name, COALESCE(origin, '') FROM user_groups WHERE id = $1";
+const BIND: &str = "UPDATE user_groups SET origin = $2 WHERE id = $1";
+const BIND_UNDECIDED: &str = "UPDATE user_groups SET origin = $1 WHERE origin IS NULL";
 const MEMBERS: &str = "SELECT user_id FROM group_members WHERE group_id = $1 ORDER BY user_id";
 const OF_USER: &str = "SELECT group_id FROM group_members WHERE user_id = $1 ORDER BY group_id";
 const MEMBERSHIPS: &str = "SELECT user_id, group_id FROM group_members ORDER BY user_id, group_id";
 const LEAVE_ALL: &str = "DELETE FROM group_members WHERE user_id = $1";
-/// A group that is not imported is left out.
+/// A group that is not imported, or is of another directory, is left out.
 const JOIN: &str = "INSERT INTO group_members (group_id, user_id) \
-     SELECT id, $2 FROM user_groups WHERE login = $1 ON CONFLICT DO NOTHING";
+     SELECT id, $2 FROM user_groups WHERE login = $1 AND origin = $3 AND origin <> '' \
+     ON CONFLICT DO NOTHING";
 const DELETE_ROLES: &str = "DELETE FROM role_groups WHERE group_id = $1";
 const DELETE_MEMBERS: &str = "DELETE FROM group_members WHERE group_id = $1";
 const DELETE: &str = "DELETE FROM user_groups WHERE id = $1";
@@ -37,6 +45,8 @@ pub(crate) const STATEMENTS: &[&str] = &[
     RENAME,
     ALL,
     ONE,
+    BIND,
+    BIND_UNDECIDED,
     MEMBERS,
     OF_USER,
     MEMBERSHIPS,
@@ -52,7 +62,7 @@ pub(crate) const STATEMENTS: &[&str] = &[
 impl Store {
     /// `false`: the name (or id) is taken and nothing was written.
     pub async fn insert_group(&self, group: GroupRow) -> Result<bool, StoreError> {
-        let values = [&group.id, &group.login, &group.display_name];
+        let values = [&group.id, &group.login, &group.display_name, &group.origin];
         let values = values.map(|text| Value::owned(text)).to_vec();
         let sql = INSERT;
         Ok(self.execute(Step { sql, values }).await? > 0)
@@ -63,6 +73,28 @@ impl Store {
         let values = vec![Value::owned(id), Value::owned(display_name)];
         let sql = RENAME;
         Ok(self.execute(Step { sql, values }).await? > 0)
+    }
+
+    /// Binds a group to another directory. Its members leave it: they were told of by the one
+    /// before. `false`: there is no such group.
+    pub async fn bind_group(&self, id: &str, origin: &str) -> Result<bool, StoreError> {
+        let leave = Step {
+            sql: DELETE_MEMBERS,
+            values: vec![Value::owned(id)],
+        };
+        let bind = Step {
+            sql: BIND,
+            values: vec![Value::owned(id), Value::owned(origin)],
+        };
+        let rows = self.execute_all(vec![leave, bind]).await?;
+        Ok(rows.last().is_some_and(|bound| *bound > 0))
+    }
+
+    /// Binds the groups that were imported before groups were bound, and whose members do not
+    /// tell the directory. Does nothing when it is called again. Returns how many there were.
+    pub async fn bind_undecided_groups(&self, origin: &str) -> Result<u64, StoreError> {
+        let (sql, values) = (BIND_UNDECIDED, vec![Value::owned(origin)]);
+        self.execute(Step { sql, values }).await
     }
 
     /// All groups, by the directory's name.
@@ -90,17 +122,22 @@ impl Store {
         self.query(MEMBERSHIPS, Vec::new()).await
     }
 
-    /// The groups that a user is in, by the directory's names: those and no others.
+    /// The groups of the directory `origin` that a user is in, by its names: those and no others.
     pub async fn set_groups_of_user(
         &self,
         user: &str,
+        origin: &str,
         groups: &[String],
     ) -> Result<(), StoreError> {
         let (sql, values) = (LEAVE_ALL, vec![Value::owned(user)]);
         let mut steps = vec![Step { sql, values }];
         steps.extend(groups.iter().map(|group| Step {
             sql: JOIN,
-            values: vec![Value::owned(group), Value::owned(user)],
+            values: vec![
+                Value::owned(group),
+                Value::owned(user),
+                Value::owned(origin),
+            ],
         }));
         self.execute_all(steps).await.map(|_| ())
     }
@@ -122,6 +159,7 @@ impl FromRow for GroupRow {
             id: row.text(0)?,
             login: row.text(1)?,
             display_name: row.text(2)?,
+            origin: row.text(3)?,
         })
     }
 }

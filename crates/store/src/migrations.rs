@@ -81,6 +81,7 @@ pub(crate) const SQLITE: &[Migration] = migrations!("sqlite":
     20 "0020_code_deploys",
     21 "0021_code_followers",
     22 "0022_connected_nodes",
+    23 "0023_group_origins",
 );
 
 pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
@@ -106,6 +107,7 @@ pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
     20 "0020_code_deploys",
     21 "0021_code_followers",
     22 "0022_connected_nodes",
+    23 "0023_group_origins",
 );
 
 /// What is still to be applied, given what was.

@@ -32,6 +32,7 @@ const PUT: &str = "INSERT INTO user_origins (user_id, origin, subject, checked_m
      VALUES ($1, $2, $3, $4) ON CONFLICT (user_id) DO UPDATE SET origin = EXCLUDED.origin, \
      subject = EXCLUDED.subject, checked_ms = EXCLUDED.checked_ms, gone = 0";
 const GET: &str = "SELECT origin, subject FROM user_origins WHERE user_id = $1";
+const OF_ORIGIN: &str = "SELECT user_id FROM user_origins WHERE origin = $1 ORDER BY user_id";
 const CHECKED: &str = "UPDATE user_origins SET checked_ms = $2, gone = $3 WHERE user_id = $1";
 const GONE: &str = "SELECT gone FROM user_origins WHERE user_id = $1";
 const DUE: &str = "SELECT o.user_id, u.login, o.origin, o.subject FROM user_origins o \
@@ -44,7 +45,7 @@ const DUE: &str = "SELECT o.user_id, u.login, o.origin, o.subject FROM user_orig
 const ORIGINS: &str = "SELECT DISTINCT origin, '' FROM user_origins WHERE checked_ms <= $1 \
      AND origin LIKE 'ldap:%' ORDER BY origin";
 
-pub(crate) const STATEMENTS: &[&str] = &[PUT, GET, CHECKED, GONE, DUE, ORIGINS];
+pub(crate) const STATEMENTS: &[&str] = &[PUT, GET, OF_ORIGIN, CHECKED, GONE, DUE, ORIGINS];
 
 // === impl Store ===
 
@@ -68,6 +69,11 @@ impl Store {
     /// `None`: nobody has told.
     pub async fn user_origin(&self, user_id: &str) -> Result<Option<UserOrigin>, StoreError> {
         self.query_one(GET, vec![Value::owned(user_id)]).await
+    }
+
+    /// Ids of the users that a directory has vouched for.
+    pub async fn users_of_origin(&self, origin: &str) -> Result<Vec<String>, StoreError> {
+        self.query(OF_ORIGIN, vec![Value::owned(origin)]).await
     }
 
     /// The user's directory was asked at `now_ms`, and knew him or did not.

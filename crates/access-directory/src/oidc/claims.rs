@@ -78,7 +78,7 @@ pub(super) fn verify(
     let email = Some(text("email")).filter(|text| fits(text));
     let name = Some(text("name")).filter(|text| fits(text) && !text.is_empty());
     Ok(RemoteUser {
-        origin: format!("oidc:{}", config.issuer),
+        origin: config.origin(),
         subject: subject.to_owned(),
         login: login.to_owned(),
         display_name: name.unwrap_or(login).to_owned(),

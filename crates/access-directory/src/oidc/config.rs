@@ -94,6 +94,11 @@ impl OidcConfig {
         }
     }
 
+    /// What users of this provider have as their origin.
+    pub(super) fn origin(&self) -> String {
+        format!("oidc:{}", self.issuer)
+    }
+
     pub(super) fn scope(&self) -> String {
         let mut scope = "openid".to_owned();
         for one in &self.scopes {

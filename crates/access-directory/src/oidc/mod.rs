@@ -157,6 +157,11 @@ impl Oidc {
         })
     }
 
+    /// What users of the provider have as their origin: `oidc:` and the issuer.
+    pub fn origin(&self) -> String {
+        self.inner.config.origin()
+    }
+
     /// Ends a login with the code that the browser came back with.
     pub async fn finish(
         &self,

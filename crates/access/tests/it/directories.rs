@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use access::defaults::{FAILED_LOGINS, PASSWORD_CHECKS, PASSWORD_QUEUE};
 use access::{
-    Directory, DirectoryError, GroupSpec, Lifetime, LoginError, ManageError, Permission,
-    RemoteUser, Settings, TokenRequest,
+    Directory, DirectoryError, DirectoryReach, GroupSpec, Identity, Lifetime, LoginError,
+    ManageError, Permission, RemoteUser, Settings, TokenRequest,
 };
 use async_trait::async_trait;
 use secrecy::{ExposeSecret as _, SecretString};
@@ -19,6 +19,9 @@ use crate::world::{PASSWORD, World};
 
 testkit::both!(
     a_remote_user_has_the_roles_of_his_groups,
+    groups_of_one_directory_take_no_users_of_another,
+    a_change_of_a_directory_needs_every_right_of_its_groups_and_users,
+    groups_from_before_are_bound_to_the_only_directory_once,
     local_users_log_in_while_the_directory_is_down_and_are_never_its_own,
     a_token_of_a_remote_user_begets_none_that_outlives_it,
     other_spellings_of_a_remote_login_are_counted_as_one,
@@ -44,6 +47,7 @@ impl Directory for Fake {
         &self,
         login: &str,
         password: &SecretString,
+        _: Option<&str>,
     ) -> Result<RemoteUser, DirectoryError> {
         self.asked.fetch_add(1, Ordering::Relaxed);
         if let Some(slow) = &self.slow {
@@ -56,6 +60,7 @@ impl Directory for Fake {
             return Err(DirectoryError::Refused);
         }
         Ok(RemoteUser {
+            origin: "ldap:one".to_owned(),
             // As a directory does that reads over letters and spaces.
             login: login.trim().to_lowercase(),
             display_name: format!("Remote {login}"),
@@ -85,6 +90,7 @@ async fn a_remote_user_has_the_roles_of_his_groups() {
     let role = world.role("runners", &[("tasks", "run", "*")]).await;
     let group = GroupSpec {
         login: "staff".to_owned(),
+        origin: Some("ldap:one".to_owned()),
         role_ids: vec![role],
         ..GroupSpec::default()
     };
@@ -116,6 +122,111 @@ async fn a_remote_user_has_the_roles_of_his_groups() {
         world.login("rita", "remote").await,
         Err(LoginError::Revoked)
     ));
+}
+
+async fn groups_of_one_directory_take_no_users_of_another() {
+    let (world, _) = world().await;
+    let access = &world.access;
+    let admin = access.api_user();
+    let staff = |origin: &str| GroupSpec {
+        login: "staff".to_owned(),
+        origin: Some(origin.to_owned()),
+        role_ids: vec![1],
+        ..GroupSpec::default()
+    };
+    let group = access.create_group(&admin, staff("ldap:other")).await;
+    let group = group.unwrap();
+    let token = world.login("rita", "remote").await.unwrap();
+    let rita = access.authenticate(&token).await.unwrap();
+    assert_eq!(rita.group_ids, [""; 0], "the group is of another directory");
+    assert!(
+        access
+            .authorize(&rita, Permission::any("users", "edit"))
+            .is_err()
+    );
+    // A token of a group that gets another directory loses the group's roles at once.
+    access
+        .update_group(&admin, &group, staff("ldap:one"))
+        .await
+        .unwrap();
+    let token = world.login("rita", "remote").await.unwrap();
+    let rita = access.authenticate(&token).await.unwrap();
+    assert_eq!(rita.group_ids, [group.clone()]);
+    access
+        .update_group(&admin, &group, staff("ldap:other"))
+        .await
+        .unwrap();
+    let rita = access.authenticate(&token).await.unwrap();
+    assert_eq!(rita.group_ids, [""; 0]);
+    // Binding is worth the group's rights.
+    let import = [
+        ("user_groups", "import", "*"),
+        ("user_roles", "edit_members", "*"),
+    ];
+    let (clerk, _) = world.with_rights("clerk", &import).await;
+    let bound = access.update_group(&clerk, &group, staff("ldap:one")).await;
+    assert!(matches!(bound, Err(ManageError::Denied(_))), "{bound:?}");
+}
+
+async fn a_change_of_a_directory_needs_every_right_of_its_groups_and_users() {
+    let (world, _) = world().await;
+    let access = &world.access;
+    let admin = access.api_user();
+    let edit = ("directory_service", "edit", "*");
+    let (editor, _) = world.with_rights("editor", &[edit]).await;
+    let (nobody, _) = world.with_rights("nobody", &[("tasks", "run", "*")]).await;
+    let may = async |by: &Identity, reach| access.begin_directory_change(by, reach).await.is_ok();
+    let (one, two) = ("ldap:one", "ldap:two");
+    assert!(
+        may(&editor, DirectoryReach::Every).await,
+        "nobody is in a directory"
+    );
+    assert!(!may(&nobody, DirectoryReach::Every).await);
+    let group = GroupSpec {
+        login: "staff".to_owned(),
+        origin: Some(one.to_owned()),
+        role_ids: vec![1],
+        ..GroupSpec::default()
+    };
+    let group = access.create_group(&admin, group).await.unwrap();
+    assert!(!may(&editor, DirectoryReach::Every).await);
+    assert!(!may(&editor, DirectoryReach::Of(one)).await);
+    assert!(may(&editor, DirectoryReach::Of(two)).await);
+    assert!(may(&admin, DirectoryReach::Every).await);
+    access.delete_group(&admin, &group).await.unwrap();
+    // A remote user with a role of his own is worth his rights, too.
+    let role = world.role("runners", &[("tasks", "run", "*")]).await;
+    world.login("rita", "remote").await.unwrap();
+    assert!(may(&editor, DirectoryReach::Of(one)).await);
+    let rita = world.store.user_by_login("rita").await.unwrap().unwrap();
+    let roles = [role];
+    let given = access.change_roles_of_user(&admin, &rita.id, &roles, &[]);
+    given.await.unwrap();
+    assert!(!may(&editor, DirectoryReach::Of(one)).await);
+    assert!(may(&editor, DirectoryReach::Of(two)).await);
+    let (runner, _) = world
+        .with_rights("runner", &[edit, ("tasks", "run", "*")])
+        .await;
+    assert!(may(&runner, DirectoryReach::Every).await);
+}
+
+async fn groups_from_before_are_bound_to_the_only_directory_once() {
+    let (world, _) = world().await;
+    let admin = world.access.api_user();
+    let group = |login: &str| GroupSpec {
+        login: login.to_owned(),
+        ..GroupSpec::default()
+    };
+    let one = ["ldap:one".to_owned()];
+    world.access.bind_groups(&one).await.unwrap();
+    let staff = world.access.create_group(&admin, group("staff")).await;
+    // A group that was imported when there was no directory is of none, until it is bound.
+    world.access.bind_groups(&one).await.unwrap();
+    let staff = world.access.group(&staff.unwrap()).await.unwrap();
+    assert_eq!(staff.row.origin, "");
+    let token = world.login("rita", "remote").await.unwrap();
+    let rita = world.access.authenticate(&token).await.unwrap();
+    assert_eq!(rita.group_ids, [""; 0]);
 }
 
 async fn local_users_log_in_while_the_directory_is_down_and_are_never_its_own() {

@@ -22,6 +22,10 @@ pub struct Group {
     pub is_remote: bool,
     /// Always false.
     pub is_superuser: bool,
+    /// The directory that the group is of: the id of an LDAP directory, or the issuer of the
+    /// identity provider. Absent: of none, so it has no members.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity_provider_id: Option<String>,
 }
 
 /// `POST groups`, version 1 and 2.
@@ -36,7 +40,8 @@ pub struct GroupImport {
     /// Its roles.
     #[serde(default)]
     pub role_ids: Vec<i64>,
-    /// Not read: the directories are asked in their order.
+    /// The directory that the group is of: the id of an LDAP directory, or the issuer of the
+    /// identity provider. Absent: the only one, or the only one that has the group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity_provider_id: Option<String>,
     /// Whether the directories are asked for it first; absent: if there is no identity
@@ -70,4 +75,8 @@ pub struct GroupUpdate {
     /// Not read.
     #[serde(default)]
     pub is_superuser: bool,
+    /// The directory that the group is of; absent: the one that it is of already. The members of
+    /// a group that gets another directory leave it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity_provider_id: Option<String>,
 }

@@ -19,6 +19,7 @@ const KEPT: &[&str] = &[
     "action",
     "all_tasks",
     "application",
+    "base_dn",
     "certnames",
     "concurrency",
     "deploy-all",
@@ -36,7 +37,9 @@ const KEPT: &[&str] = &[
     "from_step",
     "group_id",
     "group_ids",
+    "hostname",
     "id",
+    "identity_provider_id",
     "instance",
     "is_revoked",
     "job",
@@ -56,6 +59,7 @@ const KEPT: &[&str] = &[
     "plan",
     "plan_job",
     "plan_name",
+    "port",
     "pql_query",
     "query",
     "revoke_tokens_by_ids",
@@ -66,6 +70,9 @@ const KEPT: &[&str] = &[
     "rule",
     "scheduled_time",
     "scope",
+    "settings",
+    "ssl",
+    "start_tls",
     "step",
     "task",
     "tasks",
@@ -317,6 +324,19 @@ mod tests {
             let act = kept(&json!({ "url": url }));
             assert!(!format!("{act:?}").contains("CANARY"), "{url}");
         }
+    }
+
+    #[test]
+    fn a_change_of_a_directory_tells_its_host_and_no_password() {
+        let settings = json!({"hostname": "ldap.example", "port": 636, "ssl": true,
+            "base_dn": "dc=example", "login": "cn=lookup", "password": "CANARY"});
+        let act = kept(&settings);
+        assert_eq!(act.details["hostname"], "ldap.example");
+        assert_eq!(act.details["port"], 636);
+        assert!(!format!("{act:?}").contains("CANARY"));
+        let act = kept(&json!({ "settings": settings }));
+        assert_eq!(act.details["settings"]["hostname"], "ldap.example");
+        assert!(!format!("{act:?}").contains("CANARY"));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use access::{DirectoryChange, DirectoryReach};
 use access_directory::{BookError, LdapError, LdapServer, LdapUser, SettingsError};
 use api_types::rbac::{DirectoryTest, FoundUser, LdapDelete, LdapId, LdapSettings, LdapTest};
 use api_types::{ApiError, kinds};
@@ -16,6 +17,7 @@ use super::refusal::schema;
 use crate::Shared;
 use crate::failure::Failure;
 use crate::given::Variables;
+use crate::guard::Caller;
 
 /// Version 1 knows one.
 pub(crate) async fn first(State(api): State<Shared>) -> Json<Value> {
@@ -25,12 +27,14 @@ pub(crate) async fn first(State(api): State<Shared>) -> Json<Value> {
 
 pub(crate) async fn put(
     State(api): State<Shared>,
+    caller: Caller,
     Form(given): Form<Value>,
 ) -> Result<Json<Value>, Failure> {
     let settings = match is_nothing(&given) {
         true => None,
         false => Some(read(given)?),
     };
+    let _turn = allowed(&api, &caller, DirectoryReach::Every).await?;
     Box::pin(api.elsewhere.directories.set_only(settings)).await?;
     Ok(first(State(api)).await)
 }
@@ -50,34 +54,52 @@ pub(crate) async fn show(
 
 pub(crate) async fn create(
     State(api): State<Shared>,
+    caller: Caller,
     Form(settings): Form<LdapSettings>,
 ) -> Result<(StatusCode, Json<LdapId>), Failure> {
     if settings.id.is_some() {
         return Err(schema("id", "the id: the server gives it").into());
     }
+    let _turn = allowed(&api, &caller, DirectoryReach::Every).await?;
     let id = Box::pin(api.elsewhere.directories.create(settings)).await?;
     Ok((StatusCode::CREATED, Json(LdapId { id })))
 }
 
 pub(crate) async fn update(
     State(api): State<Shared>,
+    caller: Caller,
     Form(settings): Form<LdapSettings>,
 ) -> Result<Json<LdapId>, Failure> {
     let Some(given) = settings.id.clone() else {
         return Err(schema("id", "the id is missing: it says which directory is meant").into());
     };
     let id = id("id", &given)?;
+    let _turn = allowed(&api, &caller, DirectoryReach::Every).await?;
     Box::pin(api.elsewhere.directories.update(&id, settings)).await?;
     Ok(Json(LdapId { id }))
 }
 
 pub(crate) async fn delete(
     State(api): State<Shared>,
+    caller: Caller,
     Form(asked): Form<LdapDelete>,
 ) -> Result<StatusCode, Failure> {
     let id = id("id", &asked.id)?;
+    let origin = access_directory::origin(&id);
+    let _turn = allowed(&api, &caller, DirectoryReach::Of(&origin)).await?;
     Box::pin(api.elsewhere.directories.delete(&id)).await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// Refuses a caller who lacks a right that the changed directory could give. No rights change
+/// until the answer is dropped.
+async fn allowed(
+    api: &Shared,
+    caller: &Caller,
+    reach: DirectoryReach<'_>,
+) -> Result<DirectoryChange, Failure> {
+    let change = api.access.begin_directory_change(&caller.0, reach);
+    Ok(Box::pin(change).await?)
 }
 
 pub(crate) async fn test_first(State(api): State<Shared>) -> Result<Response, Failure> {

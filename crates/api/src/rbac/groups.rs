@@ -8,8 +8,8 @@ use axum::http::StatusCode;
 use axum::response::IntoResponse;
 
 use super::body::{Form, id, location, same_id};
-use super::directories;
 use super::refusal::schema;
+use super::{elsewhere, group_origin};
 use crate::Shared;
 use crate::failure::Failure;
 use crate::given::Variables;
@@ -25,8 +25,9 @@ pub(crate) async fn create(
     caller: Caller,
     Form(asked): Form<GroupImport>,
 ) -> Result<impl IntoResponse, Failure> {
-    check_exists(&api, &asked).await?;
+    let origin = group_origin::of_import(&api.elsewhere, &asked).await?;
     let spec = GroupSpec {
+        origin,
         login: asked.login,
         display_name: asked.display_name,
         role_ids: asked.role_ids,
@@ -34,20 +35,6 @@ pub(crate) async fn create(
     let id = Box::pin(api.access.create_group(&caller.0, spec)).await?;
     let made = group(api.access.group(&id).await?);
     Ok((StatusCode::CREATED, location("groups", &id), Json(made)))
-}
-
-/// Asks the directories for the group, unless `validate` says no. A group may be of the identity
-/// provider, which cannot be asked: where there is one, `validate` has to say yes.
-async fn check_exists(api: &Shared, asked: &GroupImport) -> Result<(), Failure> {
-    let usual = api.elsewhere.oidc.is_none();
-    if !asked.validate.unwrap_or(usual) {
-        return Ok(());
-    }
-    match Box::pin(api.elsewhere.directories.has_group(&asked.login)).await {
-        Ok(Some(true) | None) => Ok(()),
-        Ok(Some(false)) => Err(directories::no_such_group(&asked.login).into()),
-        Err(error) => Err(directories::unavailable(&error).into()),
-    }
 }
 
 pub(crate) async fn show(
@@ -78,7 +65,11 @@ pub(crate) async fn update(
     if asked.login != present.row.login {
         return Err(schema("login", "the login is the directory's and cannot change").into());
     }
+    let origin = asked.identity_provider_id.as_deref();
     let spec = GroupSpec {
+        origin: origin
+            .map(|id| group_origin::named(&api.elsewhere, id))
+            .transpose()?,
         login: asked.login,
         display_name: asked.display_name,
         role_ids: asked.role_ids,
@@ -107,5 +98,6 @@ fn group(view: GroupView) -> Group {
         is_group: true,
         is_remote: true,
         is_superuser: false,
+        identity_provider_id: elsewhere::provider_id(&view.row.origin),
     }
 }

@@ -5,6 +5,7 @@ pub(crate) mod auth;
 pub(crate) mod body;
 pub(crate) mod directories;
 mod elsewhere;
+mod group_origin;
 pub(crate) mod groups;
 pub(crate) mod members;
 pub(crate) mod oidc;

@@ -1,6 +1,7 @@
 //! Directories and the identity provider over the API, where none answers. What a real directory
 //! says is tested with a real one, in `tests/conformance`.
 
+use access::{Grant, GroupSpec, RoleSpec, UserSpec};
 use api_types::Route;
 use api_types::rbac::LdapSettings;
 use serde_json::{Value, json};
@@ -121,6 +122,101 @@ async fn a_directory_is_set_shown_without_its_password_and_taken_away() {
         let again = ask("POST", "v1/command/ldap/delete", body).await;
         assert_eq!(again.kind(), "puppetlabs.rbac/not-found");
     }
+}
+
+/// The first attack of the class "a right that makes an administrator": point a directory at a
+/// server of one's own, and log in as a member of an imported group.
+#[tokio::test]
+async fn directory_service_edit_alone_makes_no_administrator() {
+    let mut world = World::new().await;
+    let access = world.state.access.clone();
+    let admin = access.api_user();
+    let id = world
+        .state
+        .elsewhere
+        .directories
+        .create(serde_json::from_value(settings()).unwrap());
+    let id = id.await.unwrap();
+    let group = GroupSpec {
+        login: "admins".to_owned(),
+        origin: Some(access_directory::origin(&id)),
+        role_ids: vec![1],
+        ..GroupSpec::default()
+    };
+    access.create_group(&admin, group).await.unwrap();
+    let role = RoleSpec {
+        display_name: "directories".to_owned(),
+        permissions: vec![Grant::new("directory_service", "edit", "*")],
+        ..RoleSpec::default()
+    };
+    let role = access.create_role(&admin, role).await.unwrap();
+    let editor = UserSpec {
+        login: "editor".to_owned(),
+        display_name: "Editor".to_owned(),
+        password: Some("a password of the editor".into()),
+        role_ids: vec![role],
+        ..UserSpec::default()
+    };
+    access.create_user(&admin, editor).await.unwrap();
+    let login = json!({"login": "editor", "password": "a password of the editor"});
+    let reply = world
+        .post("/rbac-api/v1/auth/token", login.to_string())
+        .await;
+    world.token = reply.json()["token"].as_str().unwrap().to_owned();
+    let before = world.state.elsewhere.directories.list();
+    let mut rogue = settings();
+    rogue["port"] = json!(2);
+    let mut update = rogue.clone();
+    update["id"] = json!(id);
+    for (method, path, body) in [
+        ("PUT", "v1/ds", rogue.clone()),
+        ("PUT", "v1/ds", json!({})),
+        ("POST", "v1/command/ldap/create", rogue),
+        ("POST", "v1/command/ldap/update", update),
+        ("POST", "v1/command/ldap/delete", json!({"id": id})),
+    ] {
+        let path = format!("/rbac-api/{path}");
+        let refused = world
+            .send(world.request(method, &path, body.to_string()))
+            .await;
+        assert_eq!(refused.status, 403, "{method} {path}: {}", refused.text());
+        assert_eq!(refused.kind(), "puppetlabs.rbac/permission-denied");
+    }
+    assert_eq!(world.state.elsewhere.directories.list(), before);
+    // To look and to test stays permitted.
+    let shown = world.get("/rbac-api/v2/ds").await;
+    assert_eq!(shown.status, 200);
+}
+
+#[tokio::test]
+async fn a_group_is_bound_to_the_directory_that_is_named() {
+    let world = World::new().await;
+    let mut ids = Vec::new();
+    for _ in 0..2 {
+        let one = serde_json::from_value(settings()).unwrap();
+        ids.push(world.state.elsewhere.directories.create(one).await.unwrap());
+    }
+    let import = async |body: Value| world.post("/rbac-api/v2/groups", body.to_string()).await;
+    let group = json!({"login": "staff", "role_ids": [], "validate": false});
+    let which = import(group.clone()).await;
+    assert_eq!(which.kind(), "puppetlabs.rbac/schema-violation");
+    assert_eq!(which.json()["details"]["path"], "identity_provider_id");
+    let mut named = group.clone();
+    named["identity_provider_id"] = json!(ids[1]);
+    let made = import(named.clone()).await;
+    assert_eq!(made.status, 201, "{}", made.text());
+    assert_eq!(made.json()["identity_provider_id"], json!(ids[1]));
+    named["login"] = json!("others");
+    named["identity_provider_id"] = json!("0e6d1f9c-1111-4222-8333-444455556666");
+    let unknown = import(named).await;
+    assert_eq!(unknown.kind(), "puppetlabs.rbac/schema-violation");
+    let mut moved = made.json();
+    moved["identity_provider_id"] = json!(ids[0]);
+    let path = format!("/rbac-api/v1/groups/{}", moved["id"].as_str().unwrap());
+    let moved = world
+        .send(world.request("PUT", &path, moved.to_string()))
+        .await;
+    assert_eq!(moved.json()["identity_provider_id"], json!(ids[0]));
 }
 
 #[tokio::test]

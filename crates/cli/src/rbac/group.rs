@@ -24,7 +24,7 @@ pub enum Verb {
         after_long_help = "Example:\n  tutti group import linux-admins --role Operators"
     )]
     Import(Import),
-    /// Change a group's name for people; roles come with `tutti role add-group`
+    /// Change a group's name for people or its directory; roles come with `tutti role add-group`
     #[command(after_long_help = "Example:\n  tutti group edit linux-admins --name 'Linux admins'")]
     Edit(Edit),
     /// Forget a group; its members lose the roles that they had by it
@@ -57,6 +57,10 @@ pub struct Import {
     /// A role by its name or number; may be given several times
     #[arg(long = "role", value_name = "ROLE")]
     roles: Vec<String>,
+    /// The directory that the group is of, by its id, or the identity provider, by its issuer;
+    /// needed where several have such a group
+    #[arg(long, value_name = "ID")]
+    directory: Option<String>,
 }
 
 /// What changes.
@@ -65,8 +69,12 @@ pub struct Edit {
     /// The directory's name for the group, or its id
     group: String,
     /// The name for people
-    #[arg(long, value_name = "NAME")]
-    name: String,
+    #[arg(long, value_name = "NAME", required_unless_present = "directory")]
+    name: Option<String>,
+    /// The directory that the group is bound to from now on, by its id, or the identity provider,
+    /// by its issuer; the group's members leave it until their next login
+    #[arg(long, value_name = "ID")]
+    directory: Option<String>,
 }
 
 /// One group.
@@ -131,6 +139,10 @@ async fn show(options: &Show, client: &Client) -> Result<u8, Failure> {
         ("name", harmless(&group.display_name)),
         ("roles", roles.shown(&group.role_ids)),
         ("users", users.join(", ")),
+        (
+            "directory",
+            harmless(group.identity_provider_id.as_deref().unwrap_or("none")),
+        ),
     ]);
     Ok(EXIT_SUCCESS)
 }
@@ -140,7 +152,7 @@ async fn import(options: Import, client: &Client) -> Result<u8, Failure> {
         login: options.group,
         display_name: options.name,
         role_ids: find::role_ids(client, &options.roles).await?,
-        identity_provider_id: None,
+        identity_provider_id: options.directory,
         validate: None,
     };
     let group: Group = client.post(&v1(["groups"]), &body).await?;
@@ -157,12 +169,13 @@ async fn edit(options: Edit, client: &Client) -> Result<u8, Failure> {
     let update = GroupUpdate {
         id: group.id.clone(),
         login: group.login,
-        display_name: options.name,
+        display_name: options.name.unwrap_or(group.display_name),
         role_ids: group.role_ids,
         user_ids: Vec::new(),
         is_group: true,
         is_remote: true,
         is_superuser: false,
+        identity_provider_id: options.directory,
     };
     let group: Group = client.put(&v1(["groups", &group.id]), &update).await?;
     say!("Changed group {}", harmless(&group.login));

@@ -166,11 +166,20 @@ async fn a_deleted_user_leaves_nothing(bench: Bench) {
         id: "g".to_owned(),
         login: "staff".to_owned(),
         display_name: "Staff".to_owned(),
+        origin: "ldap:one".to_owned(),
     };
     assert!(store.insert_group(group.clone()).await.unwrap());
     assert!(!store.insert_group(group).await.unwrap());
     let groups = ["staff", "no such"].map(str::to_owned);
-    store.set_groups_of_user("1", &groups).await.unwrap();
+    let join = async |origin| {
+        store
+            .set_groups_of_user("1", origin, &groups)
+            .await
+            .unwrap()
+    };
+    join("ldap:two").await;
+    assert_eq!(store.group_members("g").await.unwrap(), [""; 0]);
+    join("ldap:one").await;
     assert_eq!(store.group_members("g").await.unwrap(), ["1"]);
     store
         .insert_password_reset(&[2; 32], "1", 9, 0)

@@ -90,6 +90,7 @@ impl World {
     /// Imports a group with the role of operators; gives its id.
     pub(crate) async fn import(&self, group: &str) -> String {
         let spec = GroupSpec {
+            origin: self.directories.origins().into_iter().next(),
             login: group.to_owned(),
             role_ids: vec![2],
             ..GroupSpec::default()

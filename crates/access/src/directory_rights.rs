@@ -1,0 +1,90 @@
+//! Rights over the settings of directories: [`Access::begin_directory_change`].
+//!
+//! The rule: a directory says who remote users are and which imported groups they are in, so its
+//! settings are worth every right of those groups and users. Whoever changes the settings has all
+//! of these rights, and none is given to anybody until the change is written.
+
+use std::collections::BTreeSet;
+
+use crate::change::Turn;
+use crate::{Access, Identity, ManageError, Permission};
+
+/// The groups and users for whom a change of a directory matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DirectoryReach<'a> {
+    /// Every imported group and every remote user. A directory that is new, or has another host,
+    /// is asked about every login that no other directory knows.
+    Every,
+    /// Those of one directory, by its origin (`ldap:ID`), and those of none.
+    Of(&'a str),
+}
+
+/// The right to write settings of directories. Rights of users and groups change only when it is
+/// dropped.
+#[derive(Debug)]
+pub struct DirectoryChange {
+    _turn: Turn,
+}
+
+impl Access {
+    /// Allows a change of directories, if the caller has `directory_service:edit` and every right
+    /// of the imported groups and remote users that it matters for.
+    pub async fn begin_directory_change(
+        &self,
+        by: &Identity,
+        reach: DirectoryReach<'_>,
+    ) -> Result<DirectoryChange, ManageError> {
+        self.authorize(by, Permission::on("directory_service", "edit", "*"))?;
+        let turn = self.turn().await;
+        let (users, groups) = self.reached(reach).await?;
+        for role in self.inner.store.roles().await? {
+            let is_theirs = role.user_ids.iter().any(|id| users.contains(id))
+                || role.group_ids.iter().any(|id| groups.contains(id));
+            if is_theirs {
+                self.demand_rights_of_roles(by, &[role.id]).await?;
+            }
+        }
+        Ok(DirectoryChange { _turn: turn })
+    }
+
+    /// Ids of users and of groups.
+    async fn reached(
+        &self,
+        reach: DirectoryReach<'_>,
+    ) -> Result<(BTreeSet<String>, BTreeSet<String>), ManageError> {
+        let store = &self.inner.store;
+        let (mut users, mut groups) = (BTreeSet::new(), BTreeSet::new());
+        let theirs: Option<BTreeSet<String>> = match reach {
+            DirectoryReach::Every => None,
+            DirectoryReach::Of(origin) => {
+                Some(store.users_of_origin(origin).await?.into_iter().collect())
+            }
+        };
+        for user in store
+            .users()
+            .await?
+            .into_iter()
+            .filter(|user| user.is_remote)
+        {
+            let is_reached = match &theirs {
+                None => true,
+                Some(theirs) => {
+                    theirs.contains(&user.id) || store.user_origin(&user.id).await?.is_none()
+                }
+            };
+            if is_reached {
+                users.insert(user.id);
+            }
+        }
+        for group in store.groups().await? {
+            let is_reached = match reach {
+                DirectoryReach::Every => true,
+                DirectoryReach::Of(origin) => group.origin.is_empty() || group.origin == origin,
+            };
+            if is_reached {
+                groups.insert(group.id);
+            }
+        }
+        Ok((users, groups))
+    }
+}

@@ -167,7 +167,7 @@ impl Router {
             return self.deliver(session, Target::Session(found), payload, id);
         }
         if let Some(found) = self.controllers.get(&target) {
-            let payload = Version::V2.encode(&message);
+            let payload = found.payload(&message);
             return self.deliver(session, Target::Controller(found), payload, id);
         }
         self.metrics.undelivered("not_connected");

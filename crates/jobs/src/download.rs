@@ -225,6 +225,7 @@ mod tests {
         stock_agent: false,
         cancelling: None,
         timeout_seconds: 60,
+        has_replaced_bytes: false,
     };
 
     fn landing(root: &Path, destination: &str) -> Landing {

@@ -48,7 +48,7 @@ mod withdrawals;
 pub use ask::AskError;
 pub use clock::{Clock, SystemClock};
 pub use config::JobsConfig;
-pub use events::NODE_LATE_OUTCOME;
+pub use events::{DURATION_MS, NODE_LATE_OUTCOME};
 pub use fleet::Fleet;
 pub use follow::NotFollowed;
 pub use handle::{EngineLost, Jobs, StartError, StopError};

@@ -49,6 +49,8 @@ pub(crate) struct Circumstances {
     /// The agent had been told to end the action.
     pub(crate) cancelling: Option<CancelReason>,
     pub(crate) timeout_seconds: u64,
+    /// As in [`pcp::Message`].
+    pub(crate) has_replaced_bytes: bool,
 }
 
 /// With the key, what the task marked as sensitive is kept, sealed.
@@ -63,7 +65,7 @@ pub(crate) fn shape(
     let mut result = task_output(stdout);
     let secret = result.get_mut(SENSITIVE);
     let secret = secret.map(|secret| std::mem::replace(secret, Value::from(REDACTED)));
-    if let Some(info) = output_info(outcome, secret.is_some()) {
+    if let Some(info) = output_info(outcome, secret.is_some(), known) {
         result.insert("_output_info".to_owned(), info);
     }
     let cancelled = outcome.cancelled;
@@ -162,7 +164,11 @@ pub(crate) fn exit_code(outcome: &ActionResult, known: Circumstances) -> i64 {
 }
 
 /// With a secret in the output, its raw bytes are kept back.
-pub(crate) fn output_info(outcome: &ActionResult, has_secret: bool) -> Option<Value> {
+pub(crate) fn output_info(
+    outcome: &ActionResult,
+    has_secret: bool,
+    known: Circumstances,
+) -> Option<Value> {
     let mut info = Map::new();
     if outcome.stdout_truncated {
         info.insert("truncated".to_owned(), Value::from(true));
@@ -173,6 +179,9 @@ pub(crate) fn output_info(outcome: &ActionResult, has_secret: bool) -> Option<Va
         if !has_secret {
             info.insert("base64".to_owned(), Value::from(base64.as_str()));
         }
+    }
+    if known.has_replaced_bytes {
+        info.insert("replaced_bytes".to_owned(), Value::from(true));
     }
     (!info.is_empty()).then_some(Value::Object(info))
 }
@@ -251,6 +260,7 @@ mod tests {
         stock_agent: false,
         cancelling: None,
         timeout_seconds: 60,
+        has_replaced_bytes: false,
     };
 
     fn outcome(json: Value) -> ActionResult {

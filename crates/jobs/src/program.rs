@@ -30,7 +30,7 @@ pub(crate) fn shape(outcome: &ActionResult, known: Circumstances) -> Shaped {
         ),
         ("exit_code".to_owned(), Value::from(exit_code)),
     ]);
-    if let Some(info) = outcome::output_info(outcome, false) {
+    if let Some(info) = outcome::output_info(outcome, false, known) {
         result.insert("_output_info".to_owned(), info);
     }
     let state = outcome::state_of_process(outcome, exit_code, known);
@@ -94,6 +94,7 @@ mod tests {
         stock_agent: false,
         cancelling: None,
         timeout_seconds: 60,
+        has_replaced_bytes: false,
     };
 
     fn outcome(json: Value) -> ActionResult {

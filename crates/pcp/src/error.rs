@@ -109,7 +109,7 @@ pub enum TranslateError {
     /// More than one target, or a wildcard.
     #[error("multiple recipients are no longer supported")]
     MultipleRecipients,
-    /// The data chunk is not UTF-8 JSON, or an `error_message` without its description.
+    /// The data chunk is not JSON, or an `error_message` without its description.
     #[error("the data chunk does not fit: {0}")]
     Data(#[from] DecodeError),
 }

@@ -27,6 +27,9 @@ pub struct Message {
     pub in_reply_to: Option<MessageId>,
     /// Any JSON; `null` and absent are different.
     pub data: Option<Box<RawValue>>,
+    /// Some bytes of the data were not UTF-8, and U+FFFD stands in their place. Only a v1 frame can
+    /// carry such bytes.
+    pub has_replaced_bytes: bool,
 }
 
 /// A message that borrows from what it was decoded from.
@@ -48,6 +51,12 @@ pub struct MessageRef<'a> {
     /// The JSON as it was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<&'a RawValue>,
+    /// See [`Message::has_replaced_bytes`]. An extension, told only to peers that know it.
+    #[serde(
+        rename = "tutti_replaced_bytes",
+        skip_serializing_if = "std::ops::Not::not"
+    )]
+    pub has_replaced_bytes: bool,
 }
 
 // === impl Message ===
@@ -62,6 +71,7 @@ impl Message {
             sender: None,
             in_reply_to: None,
             data,
+            has_replaced_bytes: false,
         }
     }
 
@@ -88,7 +98,7 @@ impl Message {
         self
     }
 
-    /// The borrowed form.
+    /// The borrowed form, in the words that every peer knows.
     pub fn as_message_ref(&self) -> MessageRef<'_> {
         MessageRef {
             id: self.id,
@@ -97,6 +107,7 @@ impl Message {
             sender: self.sender.as_ref().map(PcpUri::as_uri_ref),
             in_reply_to: self.in_reply_to,
             data: self.data.as_deref(),
+            has_replaced_bytes: false,
         }
     }
 }
@@ -129,6 +140,7 @@ impl MessageRef<'_> {
             sender: self.sender.as_ref().map(UriRef::to_uri),
             in_reply_to: self.in_reply_to,
             data: self.data.map(ToOwned::to_owned),
+            has_replaced_bytes: self.has_replaced_bytes,
         }
     }
 }

@@ -133,7 +133,8 @@ impl Plans {
         let number = store
             .insert_plan_run(&row, launch.seal(seal), timeout_ms)
             .await?;
-        let until_ms = timeout_ms.map(|ms| row.created_ms.saturating_add(ms));
+        let steady_ms = self.shared.clock.steady_ms();
+        let until_ms = timeout_ms.map(|ms| steady_ms.saturating_add(ms));
         // If the engine ends now, the next one finds the plan.
         let _ = self.command(Command::Run(number, until_ms)).await;
         Ok(number)
@@ -207,7 +208,9 @@ impl Plans {
             return Err(not_failed(self.row(number).await?.state));
         }
         let run = store.plan_run(number).await?;
-        let until_ms = run.and_then(|run| run.until_ms);
+        let steady_ms = self.shared.clock.steady_ms();
+        let timeout_ms = run.and_then(|run| run.timeout_ms);
+        let until_ms = timeout_ms.map(|ms| steady_ms.saturating_add(ms));
         // As in `run`.
         let _ = self.command(Command::Run(number, until_ms)).await;
         Ok(step.and_then(|step| step.parse().ok()))

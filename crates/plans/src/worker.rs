@@ -159,7 +159,7 @@ impl Plans {
         };
         let before = machine.stacks();
         let room = WORKER_BRANCHES.saturating_sub(self.stacks);
-        let pace = machine.turn(self.clock.now_ms(), room);
+        let pace = machine.turn(self.clock.steady_ms(), room);
         self.stacks = self.stacks - before + machine.stacks();
         let report = match pace {
             Pace::More => {

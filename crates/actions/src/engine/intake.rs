@@ -6,8 +6,9 @@
 use std::sync::Arc;
 
 use pcp::{MessageId, PcpUri};
+use pxp::action::CancelParams;
 use pxp::{Body, Request, TransactionId};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::asker::{Asker, label, refusal_text};
 use super::transactions::Admission;
@@ -37,19 +38,33 @@ pub(super) fn handle(shared: &Arc<Shared>, sender: PcpUri, message_id: MessageId
         Body::Cancel {
             transaction_id,
             force,
-        } => match shared.transactions.get(&transaction_id) {
-            Some(active) => {
-                tracing::info!(%transaction_id, sender = %asker.uri, force, "cancel");
-                active.stop(force);
-            }
-            // It ended already; its outcome says how.
-            None => tracing::debug!(%transaction_id, "cancel of an action that does not run"),
-        },
+        } => {
+            let order = CancelParams {
+                transaction_id,
+                force,
+            };
+            cancel(shared, &asker, &order);
+        }
         other => {
             let message_type = other.message_type();
             tracing::debug!(sender = %asker.uri, message_type, "ignored: agents only take requests");
         }
     }
+}
+
+/// Ends an action. `false`: it does not run; if it ended already, its outcome says how.
+fn cancel(shared: &Shared, asker: &Asker, order: &CancelParams) -> bool {
+    let CancelParams {
+        transaction_id,
+        force,
+    } = order;
+    let Some(active) = shared.transactions.get(transaction_id) else {
+        tracing::debug!(%transaction_id, "cancel of an action that does not run");
+        return false;
+    };
+    tracing::info!(%transaction_id, sender = %asker.uri, force, "cancel");
+    active.stop(*force);
+    true
 }
 
 fn take(shared: &Arc<Shared>, asker: Asker, request: Request, blocking: bool) {
@@ -94,6 +109,7 @@ async fn quick(shared: Arc<Shared>, asker: Asker, request: Request, blocking: bo
     let results = match planned {
         Ok(Planned::Reply(results)) => results,
         Ok(Planned::Status(asked)) => status::query(&shared, asked).await,
+        Ok(Planned::Cancel(order)) => json!({"cancelled": cancel(&shared, &asker, &order)}),
         Ok(Planned::Facts) => facts(&shared).await,
         Ok(Planned::Work(_)) => unreachable!("quick modules plan no work"),
         Err(refusal) => {

@@ -204,7 +204,7 @@ async fn plan(shared: &Shared, request: Request) -> Result<Work, Refusal> {
     };
     match planned {
         Planned::Work(work) => Ok(work),
-        Planned::Reply(_) | Planned::Status(_) | Planned::Facts => {
+        Planned::Reply(_) | Planned::Status(_) | Planned::Cancel(_) | Planned::Facts => {
             unreachable!("answered by the intake")
         }
     }

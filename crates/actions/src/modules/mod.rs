@@ -21,7 +21,7 @@ mod status;
 mod task;
 
 use pxp::TransactionId;
-use pxp::action::{FilePath, FilePathError, FileSpec};
+use pxp::action::{CANCEL_ACTION, CancelParams, FilePath, FilePathError, FileSpec, TUTTI_MODULE};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -47,6 +47,8 @@ pub(crate) enum Planned {
     Reply(Value),
     /// A question about a transaction.
     Status(TransactionId),
+    /// An order to end an action.
+    Cancel(CancelParams),
     /// What this node is.
     Facts,
     Work(Work),
@@ -140,7 +142,7 @@ impl From<FilePathError> for Refusal {
 
 /// The modules that come with the agent and are answered at once.
 pub(crate) fn is_quick(module: &str) -> bool {
-    matches!(module, "echo" | "facts" | "ping" | "status")
+    matches!(module, "echo" | "facts" | "ping" | "status" | TUTTI_MODULE)
 }
 
 /// Plans a request for one of the agent's own modules; `None` for others.
@@ -154,6 +156,7 @@ pub(crate) fn plan(
         ("facts", "collect") => facts::plan(params),
         ("ping", "ping") => ping::plan(params),
         ("status", "query") => status::plan(params),
+        (TUTTI_MODULE, CANCEL_ACTION) => parse(params).map(Planned::Cancel),
         ("command" | "script" | "task", "run_with") => run_with::plan(module, params),
         ("command", "run") => command::plan(params),
         ("script", "run") => script::plan(params),
@@ -162,12 +165,14 @@ pub(crate) fn plan(
         ("file", "collect") => collect::plan(params),
         ("file", "place") => place::plan(params),
         (module, "run") if puppet::MODULES.contains(&module) => puppet::plan(params),
-        ("echo" | "facts" | "ping" | "status" | "command" | "script" | "task" | "file", _) => {
-            Err(Refusal::UnknownAction {
-                module: module.into(),
-                action: action.into(),
-            })
-        }
+        (
+            "echo" | "facts" | "ping" | "status" | "command" | "script" | "task" | "file"
+            | TUTTI_MODULE,
+            _,
+        ) => Err(Refusal::UnknownAction {
+            module: module.into(),
+            action: action.into(),
+        }),
         (module, _) if puppet::MODULES.contains(&module) => Err(Refusal::UnknownAction {
             module: module.into(),
             action: action.into(),

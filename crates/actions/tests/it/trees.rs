@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use pxp::Body;
+use pxp::action::{CANCEL_ACTION, CancelParams, TUTTI_MODULE};
+use pxp::{Body, Request, TransactionId};
 use serde_json::json;
 
 use super::fake::{Node, until};
@@ -40,6 +41,37 @@ fn forking_command(file: &Path) -> String {
          bash -c 'trap \"\" TERM; echo $$ >>{file}; while :; do sleep 1; done' & \
          sleep 1000"
     )
+}
+
+/// A stock pcp-broker forwards this form, and not the message type of ours.
+#[tokio::test]
+async fn a_blocking_request_of_our_module_cancels_too() {
+    let node = Node::start().await;
+    let id = node.command("sleep 1000").await;
+    for (transaction_id, found) in [(TransactionId::random(), false), (id, true)] {
+        let params = CancelParams {
+            transaction_id,
+            force: true,
+        };
+        let request = TransactionId::random();
+        node.handle(Body::BlockingRequest(Request {
+            transaction_id: request.clone(),
+            module: TUTTI_MODULE.to_owned(),
+            action: CANCEL_ACTION.to_owned(),
+            params: pxp::action::encode(&params),
+            notify_outcome: None,
+        }));
+        let answer = loop {
+            match node.broker.next().await {
+                Body::BlockingResponse(answer) => break answer,
+                Body::ProvisionalResponse { .. } | Body::NonBlockingResponse(_) => {}
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(answer.transaction_id, request);
+        let results: serde_json::Value = serde_json::from_str(answer.results.get()).unwrap();
+        assert_eq!(results, serde_json::json!({"cancelled": found}));
+    }
 }
 
 async fn cancelled(force: bool) {

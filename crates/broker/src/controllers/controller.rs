@@ -2,10 +2,12 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use pcp::PcpUri;
+use bytes::Bytes;
+use pcp::{Message, PcpUri};
 
 use crate::defaults::CONTROLLER_OUTBOX_BYTES;
-use crate::session::outbox::Outbox;
+use crate::session::Version;
+use crate::session::outbox::{Outbox, Payload};
 
 /// One connection to a controller.
 #[derive(Debug)]
@@ -29,6 +31,15 @@ impl Controller {
     /// It wants to hear what agents announce.
     pub(super) fn want_capabilities(&self) {
         self.wants_capabilities.store(true, Ordering::Relaxed);
+    }
+
+    /// A message as this controller reads it. One that asks for capabilities is a Tutti orchestrator and
+    /// knows the mark of replaced bytes.
+    pub(crate) fn payload(&self, message: &Message) -> Payload {
+        match self.wants_capabilities() {
+            true => Payload::Text(Bytes::from(pcp::v2::encode_with_mark(message))),
+            false => Version::V2.encode(message),
+        }
     }
 
     pub(super) fn wants_capabilities(&self) -> bool {

@@ -6,7 +6,7 @@ use fabric::{Fabric, Inbox, PresenceChange, SendError};
 use pcp::{Message, PcpUri};
 use serde_json::json;
 
-use crate::support::{Client, TestBroker, World, guard, message};
+use crate::support::{Client, TestBroker, V1Message, World, guard, message};
 
 fn start() -> (TestBroker, Fabric, Inbox) {
     let address = PcpUri::new("orch.example", "server").unwrap();
@@ -132,4 +132,25 @@ async fn a_stopped_broker_takes_its_nodes_along() {
         "{gone:?}"
     );
     assert!(fabric.connected().is_empty());
+}
+
+/// A pxp-agent over PCP 1 puts the standard error of actions into its message as it is.
+#[tokio::test]
+async fn a_v1_message_with_bytes_that_are_not_utf8_reaches_the_engine_with_a_mark() {
+    let (broker, _fabric, mut inbox) = start();
+    let mut agent = Client::at(&broker, "a.example", "/pcp/").await;
+    let envelope = V1Message::envelope(
+        1,
+        "http://puppetlabs.com/rpc_non_blocking_response",
+        "pcp://a.example/agent",
+        &["pcp://orch.example/server"],
+    );
+    let data = b"{\"transaction_id\":\"1\",\"results\":{\"exitcode\":0,\"stderr\":\"a\xffb\"}}";
+    agent
+        .send_binary(V1Message::write(&envelope, &[(2, data)]))
+        .await;
+    let inbound = guard(inbox.recv()).await.unwrap();
+    assert!(inbound.message.has_replaced_bytes);
+    let data = inbound.message.data.unwrap();
+    assert!(data.get().contains("a\u{fffd}b"), "{data}");
 }

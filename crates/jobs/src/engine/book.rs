@@ -84,6 +84,8 @@ pub(crate) struct Flying {
     pub(crate) flight: Flight,
     pub(crate) message: Option<MessageId>,
     pub(crate) query: Option<TransactionId>,
+    /// The blocking request that tells the agent to end the action.
+    pub(crate) cancel: Option<TransactionId>,
     /// The broker has the request: what follows it to the node cannot overtake it any more.
     pub(crate) handed_over: bool,
     /// Its outcome is here and being read.
@@ -173,6 +175,19 @@ impl Book {
 
     pub(crate) fn by_query(&self, transaction: &TransactionId) -> Option<RunKey> {
         self.queries.get(transaction).copied()
+    }
+
+    /// The run on this node whose action was to be ended by this request.
+    pub(crate) fn by_cancel(
+        &mut self,
+        certname: &Certname,
+        transaction: &TransactionId,
+    ) -> Option<RunKey> {
+        let keys = self.on_node(certname);
+        keys.into_iter().find(|key| {
+            let flying = self.flying(*key);
+            flying.is_some_and(|flying| flying.cancel.as_ref() == Some(transaction))
+        })
     }
 
     pub(crate) fn by_message(&self, message: MessageId) -> Option<RunKey> {
@@ -275,6 +290,7 @@ impl Flying {
             flight,
             message: None,
             query: None,
+            cancel: None,
             handed_over: false,
             shaping: false,
             claim: None,

@@ -10,7 +10,7 @@ use fabric::SendError;
 use futures_util::StreamExt;
 use futures_util::stream;
 use pcp::{Certname, Message, PcpUri};
-use pxp::action::{self, StatusParams};
+use pxp::action::{self, CancelParams, StatusParams};
 use pxp::{Body, Request, TransactionId};
 use serde_json::value::RawValue;
 use tokio::time::Instant;
@@ -206,11 +206,30 @@ impl Engine {
         }
         let run = self.book.run(key)?;
         // Not `force`: the agent asks the processes to end before it kills them.
-        let body = Body::Cancel {
-            transaction_id: run.transaction.clone(),
-            force: false,
+        let (transaction_id, force) = (run.transaction.clone(), false);
+        if self.capabilities(key).is_some() {
+            let body = Body::Cancel {
+                transaction_id,
+                force,
+            };
+            return Some(Outgoing::one(self.message_about(run, body)));
+        }
+        // Behind a stock pcp-broker, which forwards neither announcements nor types of ours.
+        let id = TransactionId::random();
+        let params = CancelParams {
+            transaction_id,
+            force,
         };
-        Some(Outgoing::one(self.message_about(run, body)))
+        let body = Body::BlockingRequest(Request {
+            transaction_id: id.clone(),
+            module: action::TUTTI_MODULE.to_owned(),
+            action: action::CANCEL_ACTION.to_owned(),
+            params: action::encode(&params),
+            notify_outcome: None,
+        });
+        let message = self.message_about(run, body);
+        self.book.flying(key)?.cancel = Some(id);
+        Some(Outgoing::one(message))
     }
 
     /// Tells the agent that a run's outcome is safe.

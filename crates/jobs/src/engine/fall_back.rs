@@ -15,6 +15,7 @@ use crate::defaults::LIVE_EVENTS;
 use crate::events;
 use crate::keys::RunKey;
 use crate::kind::{Action, RUN_WITH};
+use crate::puppet;
 
 // === impl Engine ===
 
@@ -79,6 +80,15 @@ impl Engine {
 /// An agent that cannot do something, with no task that could, says only that it does not know the action.
 pub(super) fn explained(action: Option<&Action>, words: &str) -> String {
     let asked = action.map(|action| (&*action.module, &*action.action));
+    if let Some((puppet::MODULE, _)) = asked
+        && words.starts_with("unknown module: ")
+    {
+        return format!(
+            "its pxp-agent has no module for Puppet runs ({words}); nothing was run. The module is in \
+             the package puppet-agent, as {PUPPET_MODULE_FILE}: install or repair that package, or \
+             replace pxp-agent by tutti-agent, which runs Puppet without it"
+        );
+    }
     let what = match asked.filter(|_| names_no_module(words)) {
         Some((_, RUN_WITH)) => "run anything as another user",
         Some(("file", _)) => "handle files so",
@@ -86,6 +96,9 @@ pub(super) fn explained(action: Option<&Action>, words: &str) -> String {
     };
     format!("it cannot {what}, which takes a current tutti-agent there; nothing was run ({words})")
 }
+
+/// Where a stock agent's package has the module that runs Puppet.
+const PUPPET_MODULE_FILE: &str = "/opt/puppetlabs/pxp-agent/modules/pxp-module-puppet";
 
 /// How agents say that they do not know what they are asked for, pxp-agent's words.
 fn names_no_module(words: &str) -> bool {

@@ -37,6 +37,7 @@ enum Report {
 impl Engine {
     pub(super) fn intake(&mut self, inbound: Inbound) {
         let Inbound { message, certname } = inbound;
+        let has_replaced_bytes = message.has_replaced_bytes;
         if message.message_type == pcp::types::ERROR_MESSAGE {
             return self.error_message(&certname, &message);
         }
@@ -44,8 +45,12 @@ impl Engine {
             Ok(Body::ProvisionalResponse { transaction_id }) => {
                 self.provisional(&certname, &transaction_id);
             }
-            Ok(Body::NonBlockingResponse(response)) => self.outcome(&certname, response),
-            Ok(Body::BlockingResponse(response)) => self.answer(&certname, response),
+            Ok(Body::NonBlockingResponse(response)) => {
+                self.outcome(&certname, response, has_replaced_bytes);
+            }
+            Ok(Body::BlockingResponse(response)) => {
+                self.answer(&certname, response, has_replaced_bytes);
+            }
             Ok(Body::Error(error)) => self.rpc_error(&certname, &error),
             Ok(Body::Output(output)) => self.output(&certname, output),
             Ok(other) => self.ignore(&certname, other.message_type()),
@@ -81,18 +86,19 @@ impl Engine {
         self.trace(key, RunTrace::accepted);
     }
 
-    fn outcome(&mut self, certname: &Certname, response: Response) {
+    fn outcome(&mut self, certname: &Certname, response: Response, has_replaced_bytes: bool) {
         let Some(key) = self.book.by_transaction(&response.transaction_id) else {
             let said = Said::Result(response.results);
             return self.look_up(certname, response.transaction_id, said);
         };
         if self.run_of(certname, Some(key)).is_some() {
-            self.report(key, Report::Outcome(response.results));
+            let report = Report::Outcome(response.results);
+            self.report(key, report, has_replaced_bytes);
         }
     }
 
     /// An answer to a blocking request: one that somebody waits for, or a status query.
-    fn answer(&mut self, certname: &Certname, response: Response) {
+    fn answer(&mut self, certname: &Certname, response: Response, has_replaced_bytes: bool) {
         let transaction = &response.transaction_id;
         let results = Ok(&*response.results);
         if self.parts.asks.answered(transaction, certname, results) {
@@ -102,12 +108,12 @@ impl Engine {
             return self.ignore(certname, "blocking response");
         };
         match action::decode::<StatusResult>(&response.results) {
-            Ok(result) => self.status(key, result),
+            Ok(result) => self.status(key, result, has_replaced_bytes),
             Err(error) => tracing::warn!(%certname, %error, "unreadable answer to a status query"),
         }
     }
 
-    fn status(&mut self, key: RunKey, mut result: StatusResult) {
+    fn status(&mut self, key: RunKey, mut result: StatusResult, has_replaced_bytes: bool) {
         if let Some(words) = result.undetermined.take() {
             return self.told_undetermined(key, words);
         }
@@ -126,7 +132,9 @@ impl Engine {
             .answer(Instant::now(), status, &self.parts.patience)
         {
             Next::Wait => {}
-            Next::Record => self.ended_by_status(key, result.into_result()),
+            Next::Record => {
+                self.ended_by_status(key, result.into_result(), has_replaced_bytes);
+            }
             Next::Unknown(why) => {
                 let over_ssh = self.book.run(key).is_some_and(|run| run.via == Via::Ssh);
                 let why = if over_ssh { WhyUnknown::OverSsh } else { why };
@@ -144,7 +152,12 @@ impl Engine {
 
     /// A status answer says that the action ended. `None`: without an exit code, which a stock agent
     /// leaves out when its record of it is unreadable.
-    fn ended_by_status(&mut self, key: RunKey, outcome: Option<ActionResult>) {
+    fn ended_by_status(
+        &mut self,
+        key: RunKey,
+        outcome: Option<ActionResult>,
+        has_replaced_bytes: bool,
+    ) {
         if let Some(verdict) = self.verdict_of_status(key, outcome.as_ref()) {
             return self.give_up_as_told(key, &verdict);
         }
@@ -152,12 +165,17 @@ impl Engine {
             exitcode: 1,
             ..ActionResult::default()
         });
-        self.report(key, Report::Status(Box::new(outcome)));
+        let report = Report::Status(Box::new(outcome));
+        self.report(key, report, has_replaced_bytes);
     }
 
-    fn report(&mut self, key: RunKey, report: Report) {
+    fn report(&mut self, key: RunKey, report: Report, has_replaced_bytes: bool) {
         let Some(known) = self.circumstances(key) else {
             return;
+        };
+        let known = Circumstances {
+            has_replaced_bytes,
+            ..known
         };
         let Some(kind) = self.book.jobs.get(&key.job).map(|job| job.kind) else {
             return;
@@ -228,6 +246,7 @@ impl Engine {
             stock_agent,
             cancelling,
             timeout_seconds,
+            has_replaced_bytes: false,
         })
     }
 
@@ -242,6 +261,8 @@ impl Engine {
             if self.run_of(certname, Some(key)).is_some() {
                 self.told_error(key, words);
             }
+        } else if let Some(key) = self.book.by_cancel(certname, transaction) {
+            self.cannot_cancel(key);
         } else if let Some(key) = self.book.by_query(transaction) {
             if self.run_of(certname, Some(key)).is_some() {
                 tracing::warn!(%certname, words, "the agent refused a status query");

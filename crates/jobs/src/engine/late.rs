@@ -26,6 +26,7 @@ const LATE: Circumstances = Circumstances {
     stock_agent: false,
     cancelling: None,
     timeout_seconds: 0,
+    has_replaced_bytes: false,
 };
 
 // === impl Engine ===

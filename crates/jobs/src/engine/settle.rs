@@ -169,6 +169,10 @@ impl Engine {
             return;
         };
         self.trace(key, |trace| trace.decided(end.state));
+        let took = match &phase {
+            Phase::Flying(flying) => flying.flight.age(Instant::now()),
+            _ => None,
+        };
         if !matches!(phase, Phase::Waiting) {
             self.scheduler.release(key.job);
         }
@@ -190,7 +194,10 @@ impl Engine {
             to_state: end.state.as_str().to_owned(),
             at_ms,
             result: Some(end.result),
-            details: Some(events::details_via(end.details, run.via)),
+            details: Some(events::details_took(
+                events::details_via(end.details, run.via),
+                took,
+            )),
             sealed: end.sealed,
             event: Some(event),
         };

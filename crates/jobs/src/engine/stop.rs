@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use super::book::Phase;
 use super::ledger::After;
 use super::state::Engine;
+use super::timers::may_cancel;
 use crate::events;
 use crate::flight::CancelReason;
 use crate::keys::{JobKey, RunKey};
@@ -87,10 +88,8 @@ impl Engine {
         let now = Instant::now();
         let mut outgoing = Vec::new();
         for run in self.flying(key) {
-            if self
-                .capabilities(run)
-                .is_none_or(|capabilities| !capabilities.cancel)
-            {
+            let presence = self.book.run(run).and_then(|run| self.presence_of(run));
+            if !presence.as_ref().is_some_and(may_cancel) {
                 self.give_up(run, &Verdict::Stopped { told: false });
                 continue;
             }

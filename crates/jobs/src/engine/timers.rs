@@ -4,6 +4,7 @@
 //! called too often, or twice, changes nothing; and no run is given up while what its node says
 //! waits unread in the inbox.
 
+use fabric::Presence;
 use pcp::Certname;
 use pxp::Capabilities;
 use store::{Change, DetailsChange};
@@ -14,7 +15,7 @@ use super::ledger::After;
 use super::outgoing::Outgoing;
 use super::state::Engine;
 use crate::events;
-use crate::flight::{Due, Silence, WhyUnknown};
+use crate::flight::{CancelReason, Due, Silence, WhyUnknown};
 use crate::keys::RunKey;
 use crate::over_ssh::Via;
 use crate::verdict::Verdict;
@@ -57,10 +58,7 @@ impl Engine {
         }
         let run = self.book.run(key)?;
         let presence = self.presence_of(run);
-        let capabilities = presence
-            .as_ref()
-            .and_then(|presence| presence.capabilities.as_ref());
-        let can_cancel = capabilities.is_some_and(|capabilities| capabilities.cancel);
+        let can_cancel = presence.as_ref().is_some_and(may_cancel);
         let timeout = self.book.jobs.get(&key.job)?.timeout.as_secs();
         let patience = self.parts.patience;
         let flight = &mut self.book.flying(key)?.flight;
@@ -130,6 +128,22 @@ impl Engine {
             .push(Change::Details(change), After::Told(key.job));
     }
 
+    /// The agent answered a cancel with an error: it is a stock agent, which cannot.
+    pub(super) fn cannot_cancel(&mut self, key: RunKey) {
+        let Some(job) = self.book.jobs.get(&key.job) else {
+            return;
+        };
+        let seconds = job.timeout.as_secs();
+        let flying = self.book.flying(key);
+        let told = false;
+        let verdict = match flying.and_then(|flying| flying.flight.cancelling()) {
+            Some(CancelReason::Timeout) => Verdict::TimedOut { seconds, told },
+            Some(CancelReason::Stop) => Verdict::Stopped { told },
+            None => return,
+        };
+        self.give_up(key, &verdict);
+    }
+
     /// A node is there (again): its runs are asked about, and those that waited for it go on.
     pub(super) fn connected(&mut self, certname: &Certname, capabilities: Option<&Capabilities>) {
         let (now, heard) = (Instant::now(), self.has_room());
@@ -179,4 +193,11 @@ impl Engine {
         let returning = &mut self.parts.returning;
         returning.retain(|certname| fabric.presence(certname).is_none());
     }
+}
+
+/// Whether it makes sense to tell the agent to end an action. One that announced nothing may be a
+/// `tutti-agent` behind a stock pcp-broker; a pxp-agent refuses the request.
+pub(super) fn may_cancel(presence: &Presence) -> bool {
+    let capabilities = presence.capabilities.as_ref();
+    capabilities.is_none_or(|capabilities| capabilities.cancel)
 }

@@ -109,6 +109,11 @@ impl Flight {
         }
     }
 
+    /// How long ago the request was first sent; `None`: before this machine's clock began.
+    pub(crate) fn age(&self, now: Instant) -> Option<Duration> {
+        self.sent.map(|sent| now.saturating_duration_since(sent))
+    }
+
     pub(crate) fn tick(
         &mut self,
         now: Instant,

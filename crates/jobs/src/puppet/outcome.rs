@@ -47,6 +47,10 @@ impl Ran {
             ("transaction_uuid", json!(self.text("transaction_uuid"))),
         ];
         result.extend(told.map(|(key, value)| (key.to_owned(), value)));
+        if self.known.has_replaced_bytes {
+            let info = json!({"replaced_bytes": true});
+            result.insert("_output_info".to_owned(), info);
+        }
         // Puppet Enterprise's results do not have the key, so where nobody knows, neither have these.
         if let Some(code_id) = report.code_id.clone().or_else(|| self.code_id()) {
             result.insert("code_id".to_owned(), json!(code_id));
@@ -216,6 +220,7 @@ mod tests {
         stock_agent: false,
         cancelling: None,
         timeout_seconds: 60,
+        has_replaced_bytes: false,
     };
     const UUID: &str = "1b867bff-a1a0-4a02-8e5f-cbc6a4d6d8a8";
 

@@ -143,6 +143,7 @@ mod tests {
             stock_agent: false,
             cancelling: None,
             timeout_seconds: 60,
+            has_replaced_bytes: false,
         };
         let told = |said: Value| {
             let said = json!({"transaction_uuid": "x", "code_id": said}).to_string();

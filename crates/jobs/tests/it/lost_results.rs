@@ -138,3 +138,49 @@ async fn after_a_restart_a_status_answer_alone_tells_that_the_result_is_lost() {
     );
     assert_eq!(error["details"], json!({"exit_code": 4}));
 }
+
+#[tokio::test]
+async fn a_result_with_replaced_bytes_is_delivered_and_marked() {
+    let world = World::with(patient()).await;
+    let manner = Manner {
+        stock: true,
+        replaced_bytes: true,
+        result: Some(ActionResult {
+            stdout: Some("a\u{fffd}b".to_owned()),
+            ..ActionResult::default()
+        }),
+        ..Manner::default()
+    };
+    let nodes = world.agents(1, &manner);
+    let job = world.run(request(&nodes)).await;
+    world.over(job).await;
+    let (state, result) = world.only_run(job).await;
+    let expected = json!({"_output": "a\u{fffd}b", "_output_info": {"replaced_bytes": true}});
+    assert_eq!((state.as_str(), result), ("finished", expected));
+    let job = world.jobs().deploy(deploy(&nodes)).await.unwrap();
+    let events = world.over(job).await;
+    let (_, result) = world.only_run(job).await;
+    assert_eq!(result["_output_info"], json!({"replaced_bytes": true}));
+    let told = events
+        .iter()
+        .any(|event| event.details.contains("replaced_bytes"));
+    assert!(told, "{events:?}");
+}
+
+#[tokio::test]
+async fn a_stock_agent_without_the_module_for_puppet_names_the_package() {
+    let world = World::with(patient()).await;
+    let manner = Manner {
+        stock: true,
+        lacks: Some("pxp-module-puppet"),
+        ..Manner::default()
+    };
+    let nodes = world.agents(1, &manner);
+    let job = world.jobs().deploy(deploy(&nodes)).await.unwrap();
+    world.over(job).await;
+    let (_, result) = world.only_run(job).await;
+    let error = &result["_error"];
+    assert_eq!(error["kind"], KIND_EXECUTION);
+    let msg = error["msg"].as_str().unwrap();
+    assert!(msg.contains("in the package puppet-agent"), "{msg}");
+}

@@ -53,6 +53,10 @@ pub(crate) struct Manner {
     pub(crate) result: Option<ActionResult>,
     /// Standard output that is written live, before the action ends.
     pub(crate) writes: Vec<u8>,
+    /// A Tutti agent behind a stock broker: what it announces does not come through.
+    pub(crate) unannounced: bool,
+    /// Its messages reach the engine with replaced bytes.
+    pub(crate) replaced_bytes: bool,
     /// Ignores a cancel.
     pub(crate) stubborn: bool,
     /// What a Puppet run says; that it changed nothing otherwise.
@@ -580,6 +584,21 @@ impl Inner {
             "ping" => {
                 serde_json::value::to_raw_value(&serde_json::json!({"request_hops": []})).unwrap()
             }
+            action::TUTTI_MODULE if manner.stock => {
+                let error = RpcError {
+                    transaction_id,
+                    id: pcp::MessageId::random(),
+                    description: "unknown module: tutti".to_owned(),
+                };
+                return self.later(certname, Body::Error(error));
+            }
+            action::TUTTI_MODULE => {
+                let params: action::CancelParams = action::decode(&request.params).unwrap();
+                self.entry(&certname, &params.transaction_id, |entry| {
+                    _ = entry.cancelled.send_replace(true)
+                });
+                action::encode(&json!({"cancelled": true}))
+            }
             "status" => {
                 let params: StatusParams = action::decode(&request.params).unwrap();
                 action::encode(&self.status(&certname, manner, params.transaction_id))
@@ -634,7 +653,8 @@ impl Inner {
         let (true, Some(port)) = (connected, self.port()) else {
             return;
         };
-        let message = body.into_message(port.engine_address().clone(), PcpUri::agent(certname));
+        let mut message = body.into_message(port.engine_address().clone(), PcpUri::agent(certname));
+        message.has_replaced_bytes = self.manner(certname).replaced_bytes;
         port.to_engine(certname.clone(), message).await;
     }
 }
@@ -643,7 +663,7 @@ impl Inner {
 
 impl Agent {
     fn capabilities(&self) -> Option<Capabilities> {
-        (!self.manner.stock).then(|| Capabilities {
+        (!self.manner.stock && !self.manner.unannounced).then(|| Capabilities {
             version: "1".to_owned(),
             live_output: true,
             acknowledged_results: true,

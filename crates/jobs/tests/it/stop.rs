@@ -215,3 +215,24 @@ async fn a_request_that_waits_for_room_is_not_sent_after_a_stop() {
     let states = world.runs(job).await.into_iter().map(|run| run.state);
     assert_eq!(states.collect::<Vec<_>>(), ["skipped"; 3]);
 }
+
+#[tokio::test]
+async fn a_cancel_reaches_an_agent_of_ours_behind_a_stock_broker() {
+    let world = World::with(patient()).await;
+    let manner = Manner {
+        held: true,
+        unannounced: true,
+        ..Manner::default()
+    };
+    let nodes = world.agents(1, &manner);
+    let job = world.run(request(&nodes)).await;
+    world.executing(1).await;
+    world.jobs().stop(job, true).await.unwrap();
+    world.over(job).await;
+    let (state, result) = world.only_run(job).await;
+    assert_eq!(
+        (state.as_str(), &result["_error"]["kind"]),
+        ("failed", &"tutti/stopped".into())
+    );
+    assert_eq!(result["_error"]["details"]["exit_code"], 143);
+}

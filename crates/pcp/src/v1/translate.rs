@@ -2,7 +2,8 @@
 //!
 //! Lost on the way to v2: `expires` and `destination_report`. Lost on the way to v1:
 //! `in_reply_to`, except where v1 has a place for it (`inventory_response`, and the `id` in an
-//! `error_message`). Data of `false` or `null` survives both ways.
+//! `error_message`). Data of `false` or `null` survives both ways. A pxp-agent puts the output of
+//! actions into the data as it is: bytes that are not UTF-8 become U+FFFD and the message is marked.
 
 use std::borrow::Cow;
 
@@ -21,13 +22,15 @@ pub fn to_message(frame: &FrameRef<'_>) -> Result<Message, TranslateError> {
         [one] if !one.is_wildcard() => Some(one.to_uri()),
         _ => return Err(TranslateError::MultipleRecipients),
     };
+    let text = frame.data.as_deref().map(String::from_utf8_lossy);
     let mut message = Message {
         id: envelope.id,
         message_type: envelope.message_type.clone().into_owned(),
         target,
         sender: Some(envelope.sender.to_uri()),
         in_reply_to: envelope.in_reply_to,
-        data: frame.data.as_deref().map(raw_json).transpose()?.flatten(),
+        data: text.as_deref().map(raw_json).transpose()?.flatten(),
+        has_replaced_bytes: matches!(text, Some(Cow::Owned(_))),
     };
     if message.message_type == ERROR_MESSAGE {
         let raw = message
@@ -72,8 +75,7 @@ pub fn from_message(message: &Message, expires: Timestamp) -> FrameRef<'_> {
 }
 
 /// An empty data chunk is no data.
-fn raw_json(bytes: &[u8]) -> Result<Option<Box<RawValue>>, DecodeError> {
-    let text = std::str::from_utf8(bytes).map_err(|_| DecodeError::NotUtf8("data chunk"))?;
+fn raw_json(text: &str) -> Result<Option<Box<RawValue>>, DecodeError> {
     if text.is_empty() {
         return Ok(None);
     }

@@ -38,6 +38,7 @@ impl Engine {
             plan_job,
             asleep,
             until_ms,
+            timeout_ms,
             ..
         } in unfinished
         {
@@ -52,7 +53,7 @@ impl Engine {
                 self.enqueue(plan_job);
             }
             if let Some(entry) = self.plans.get_mut(&plan_job) {
-                entry.until_ms = until_ms;
+                entry.until_ms = at_most(until_ms, timeout_ms, &self.parts);
             }
         }
         if plans > 0 {
@@ -143,6 +144,13 @@ async fn load(parts: &Arc<Parts>, plan: i64, from_before: bool) -> Result<Loaded
     })
 }
 
+/// A stored deadline. The machine's clock may have been set back since it was stored: nothing waits
+/// longer than it was to wait from the beginning.
+fn at_most(until_ms: Option<i64>, whole_ms: Option<i64>, parts: &Parts) -> Option<i64> {
+    let latest = parts.clock.steady_ms().saturating_add(whole_ms?);
+    until_ms.map(|until_ms| until_ms.min(latest))
+}
+
 /// A row of the journal as the plan is answered from it.
 pub(super) fn recorded(row: &PlanStepRow, parts: &Parts) -> Recorded {
     let step = &row.step;
@@ -162,6 +170,10 @@ pub(super) fn recorded(row: &PlanStepRow, parts: &Parts) -> Recorded {
         ok,
         value: Arc::new(value),
     });
+    let whole_ms = step
+        .until_ms
+        .map(|until_ms| until_ms.saturating_sub(step.begun_ms));
+    let until_ms = at_most(step.until_ms, whole_ms, parts);
     Recorded {
         id: id(row),
         kind: step.kind.clone(),
@@ -172,7 +184,7 @@ pub(super) fn recorded(row: &PlanStepRow, parts: &Parts) -> Recorded {
         delivered: step.delivered,
         dropped: step.state == "dropped",
         job: row.job,
-        until_ms: step.until_ms,
+        until_ms: until_ms.or(step.until_ms),
         bytes: step.site.len()
             + step.arguments.len()
             + step.outcome.as_ref().map_or(0, String::len),

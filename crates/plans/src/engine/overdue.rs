@@ -21,7 +21,7 @@ const TIMEOUT: &str = "tutti/plan-timeout";
 impl Engine {
     /// Ends the plans whose time is over.
     pub(super) fn end_overdue(&mut self) {
-        let now_ms = self.parts.clock.now_ms();
+        let now_ms = self.parts.clock.steady_ms();
         let mut overdue = Vec::new();
         for entry in self.plans.values_mut() {
             if entry.until_ms.is_some_and(|until_ms| until_ms <= now_ms) {
@@ -52,7 +52,7 @@ impl Engine {
             ?error,
             "a plan whose time is over is ended later"
         );
-        let now_ms = self.parts.clock.now_ms();
+        let now_ms = self.parts.clock.steady_ms();
         if let Some(entry) = self.plans.get_mut(&life.plan) {
             entry.until_ms = Some(now_ms);
         }

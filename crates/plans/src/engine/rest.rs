@@ -18,7 +18,7 @@ impl Engine {
     /// A plan tells that nothing moves in it, after so many orders.
     pub(super) fn resting(&mut self, life: Life, rest: Rest, taken: u64) {
         let long_ms = i64::try_from(self.parts.config.long_sleep.as_millis()).unwrap_or(i64::MAX);
-        let from_ms = self.parts.clock.now_ms().saturating_add(long_ms);
+        let from_ms = self.parts.clock.steady_ms().saturating_add(long_ms);
         let Some(entry) = self.alive(life) else {
             return;
         };

@@ -81,7 +81,7 @@ impl Engine {
 async fn come(parts: &Parts, plan: i64, step: &StepId, start: Start) -> Option<Outcome> {
     match start {
         Start::Until(until_ms) => {
-            let ms = until_ms.saturating_sub(parts.clock.now_ms());
+            let ms = until_ms.saturating_sub(parts.clock.steady_ms());
             tokio::time::sleep(Duration::from_millis(ms.try_into().unwrap_or(0))).await;
             Some(Outcome::ok(Value::Null))
         }

@@ -1,12 +1,15 @@
 //! Plans that wait for long: they leave the memory and come back.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use plans::{Counts, PlansConfig};
+use jobs::{Clock, SystemClock};
+use plans::{Counts, Launch, PlansConfig};
 use serde_json::json;
 use testkit::both;
 
-use crate::world::{World, quick};
+use crate::world::{World, launch, quick};
 
 both!(a_plan_that_asks_sleeps_and_wakes_even_after_a_restart);
 
@@ -123,4 +126,68 @@ async fn an_idle_plan_leaves_the_memory_while_its_job_goes_on() {
     world.open.send_replace(true);
     assert_eq!(world.over(plan).await.0, "success");
     world.check_ledger(&[plan]).await;
+}
+
+/// A machine whose clock is set at every reading.
+#[derive(Debug)]
+struct Jumping {
+    /// How far, each time.
+    step_ms: i64,
+    readings: AtomicI64,
+}
+
+impl Clock for Jumping {
+    fn now_ms(&self) -> i64 {
+        let readings = self.readings.fetch_add(1, Ordering::Relaxed);
+        SystemClock.now_ms() + self.step_ms * readings
+    }
+
+    fn steady_ms(&self) -> i64 {
+        SystemClock.steady_ms()
+    }
+}
+
+#[tokio::test]
+async fn a_clock_that_is_set_neither_lengthens_a_sleep_nor_ends_a_plan() {
+    const HOUR_MS: i64 = 3_600_000;
+    for step_ms in [-HOUR_MS, HOUR_MS] {
+        let mut world = World::new().await;
+        world.kill().await;
+        world.clock = Arc::new(Jumping {
+            step_ms,
+            readings: AtomicI64::new(1),
+        });
+        world.start().await;
+        let launch = Launch {
+            timeout: Some(Duration::from_secs(1_800)),
+            ..launch("naps")
+        };
+        let plan = world.plans().run(&launch).await.unwrap();
+        let (state, result) = world.over(plan).await;
+        assert_eq!(state, "success", "{result}");
+    }
+}
+
+#[tokio::test]
+async fn a_clock_that_was_set_back_during_a_restart_does_not_lengthen_a_sleep() {
+    const DAYS_MS: i64 = -3 * 86_400_000;
+    #[derive(Debug)]
+    struct Behind;
+    impl Clock for Behind {
+        fn now_ms(&self) -> i64 {
+            SystemClock.now_ms() + DAYS_MS
+        }
+    }
+    let mut world = World::new().await;
+    let plan = world.run("naps").await;
+    world
+        .until("it sleeps", async || {
+            let journal = world.plans().journal(plan).await.unwrap();
+            journal.iter().any(|row| row.step.until_ms.is_some())
+        })
+        .await;
+    world.kill().await;
+    world.clock = Arc::new(Behind);
+    world.start().await;
+    assert_eq!(world.over(plan).await.0, "success");
 }

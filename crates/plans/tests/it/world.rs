@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jobs::SystemClock;
+use jobs::{Clock, SystemClock};
 use pki::seal::SealKey;
 use plans::{Launch, Plans, PlansConfig, Programs};
 use serde_json::Value;
@@ -28,6 +28,7 @@ pub(crate) struct World {
     seal: Arc<SealKey>,
     _directory: tempfile::TempDir,
     engine: Option<Incarnation>,
+    pub(crate) clock: Arc<dyn Clock>,
 }
 
 /// An engine in a runtime of its own, so that it can be killed at any await.
@@ -80,6 +81,7 @@ impl World {
             seal: Arc::new(seal),
             _directory: directory,
             engine: None,
+            clock: Arc::new(SystemClock),
         };
         world.start().await;
         world
@@ -99,7 +101,7 @@ impl World {
             .unwrap();
         let (config, store) = (self.config.clone(), self.store.clone());
         let (programs, seal) = (Arc::clone(&self.programs), Arc::clone(&self.seal));
-        let clock = Arc::new(SystemClock);
+        let clock = Arc::clone(&self.clock);
         let start =
             async move { Plans::start(config, store, effects, programs, seal, clock).await };
         let plans = runtime.spawn(start).await.unwrap().unwrap();

@@ -16,9 +16,9 @@ use serde_json::value::RawValue;
 pub use code_id::{CodeId, CodeIdError};
 pub use file::{FilePath, FilePathError, FileSpec, FileUri, Sha256, Sha256Error};
 pub use params::{
-    CollectParams, Collected, CollectedItem, CommandParams, EchoParams, FileEntry, FileKind,
-    FileParams, PingParams, PlaceParams, RunMetadata, RunWithParams, ScriptParams, StatusParams,
-    TaskParams,
+    CancelParams, CollectParams, Collected, CollectedItem, CommandParams, EchoParams, FileEntry,
+    FileKind, FileParams, PingParams, PlaceParams, RunMetadata, RunWithParams, ScriptParams,
+    StatusParams, TaskParams,
 };
 pub use puppet::{
     PuppetCause, PuppetErrorType, PuppetParams, PuppetResource, PuppetResourceStatus, PuppetResult,
@@ -27,6 +27,11 @@ pub use puppet::{
 pub use result::{ActionResult, Status, StatusResult};
 
 use crate::json;
+
+/// The module of blocking requests about the agent's own work.
+pub const TUTTI_MODULE: &str = "tutti";
+/// Its action with [`CancelParams`]; the result is `{"cancelled": bool}`, false if no such action runs.
+pub const CANCEL_ACTION: &str = "cancel";
 
 /// Why parameters or results are not what they should be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

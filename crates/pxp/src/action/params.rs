@@ -81,6 +81,17 @@ pub struct RunWithParams {
     pub env: BTreeMap<String, String>,
 }
 
+/// `tutti` / `cancel`, an extension of ours: ends a running action and everything it started. A blocking
+/// request, since a stock pcp-broker forwards only the types of PXP.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CancelParams {
+    /// The action's.
+    pub transaction_id: TransactionId,
+    /// `true`: kill at once, without asking first.
+    pub force: bool,
+}
+
 /// `file` / `download`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileParams {

@@ -13,6 +13,7 @@ mod support;
 
 mod assembly;
 mod authorization;
+mod behaviours;
 mod controllers;
 mod decoding;
 mod engine;

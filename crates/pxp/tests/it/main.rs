@@ -4,6 +4,7 @@ mod actions;
 mod bodies;
 mod capabilities;
 mod entry;
+mod exchanges;
 mod metadata;
 mod names;
 mod param_types;

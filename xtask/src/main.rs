@@ -1,4 +1,4 @@
-//! What a developer types: `cargo xtask test|bench|soak|layers`. Main type: [`Command`].
+//! What a developer types: `cargo xtask test|bench|soak|layers|deny`. Main type: [`Command`].
 //!
 //! The rule: nothing here is needed by a user of Tutti, and everything that the checks need beyond
 //! a Rust toolchain is installed (or named) by [`packages`].
@@ -9,6 +9,7 @@
 )]
 
 mod bench;
+mod deny;
 mod layers;
 mod packages;
 mod run;
@@ -31,6 +32,8 @@ enum Command {
     Soak(soak::Options),
     /// Check that crates use only the floors below them
     Layers,
+    /// Check licences, bans, sources and, where that is possible, advisories of the dependencies
+    Deny,
 }
 
 fn main() -> ExitCode {
@@ -39,6 +42,7 @@ fn main() -> ExitCode {
         Command::Bench(options) => bench::run(&options),
         Command::Soak(options) => soak::run(&options),
         Command::Layers => layers::run(),
+        Command::Deny => deny::run(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

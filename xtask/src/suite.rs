@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 
-use crate::{layers, packages, run};
+use crate::{deny, layers, packages, run};
 
 /// Power cuts for each of the four workloads of `--full`: 120 in all, in about two minutes.
 const POWER_CUTS: &str = "30";
@@ -31,6 +31,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if !options.tests_only {
         run::visible(&mut run::cargo(&["fmt", "--all", "--check"]))?;
         layers::run()?;
+        deny::run()?;
         let clippy = [
             "clippy",
             "--workspace",

@@ -4,8 +4,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
-use pcp::Certname;
 use serde::Deserialize;
 
 use crate::config::Config;
@@ -44,13 +42,4 @@ pub(crate) fn settings(config: &Config, elsewhere: &api::Elsewhere) -> access::S
         token_inactivity: (token_inactivity_s > 0).then(|| Duration::from_secs(token_inactivity_s)),
         directory: Some(Arc::new(elsewhere.directories.clone())),
     }
-}
-
-/// The programs that need no token.
-pub(crate) fn allowed_certnames(config: &Config) -> Result<Vec<Certname>> {
-    let names = config.access.certificate_allowlist.iter();
-    names
-        .map(|name| name.parse())
-        .collect::<Result<_, _>>()
-        .context("access.certificate_allowlist of the configuration")
 }

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, ensure};
-use broker::{Broker, BrokerConfig, ControllersConfig, Policy, ShippedPolicy};
-use pki::{ClientAuth, ServerTls};
+use broker::{Broker, BrokerConfig, ControllersConfig, ShippedPolicy};
+use pki::{ClientAuth, ServerCertnames, ServerTls};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -33,10 +33,10 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
     let tasks = TaskTracker::new();
     tasks.spawn(Arc::clone(&tls).watch(stop.clone()));
     let mut settings = settings(&config)?;
-    settings.controllers = Some(ControllersConfig::new(
-        config.broker.controller_uris.clone(),
-        config.tls_files(),
-    ));
+    settings.controllers = Some(ControllersConfig {
+        certnames: ServerCertnames::from_list(&config.broker.controller_certnames),
+        ..ControllersConfig::new(config.broker.controller_uris.clone(), config.tls_files())
+    });
     let broker = Broker::start(settings, tls, None)?;
     services::ready(&format!("broker on {}", broker.local_addr()));
     stop.cancelled().await;
@@ -50,8 +50,7 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
 /// A broker's settings from the file's section; the same for a broker inside the server.
 pub(crate) fn settings(config: &Config) -> Result<BrokerConfig> {
     let policy = match &config.broker.authorization {
-        Some(path) => Policy::read_file(path)
-            .with_context(|| format!("the authorization rules {}", path.display()))?,
+        Some(path) => crate::privileged_names::policy(path)?,
         None => ShippedPolicy::default()
             .policy()
             .context("the shipped authorization rules")?,

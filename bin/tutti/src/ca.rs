@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 use cli::{harmless, say};
@@ -13,6 +14,7 @@ use pki::ca::{AltName, Entry, GenerateOptions, ImportFiles, InitOptions, SignOpt
 use pki::{CertificateAuthority, KeyType};
 
 use crate::config::Config;
+use crate::privileged_names::registry;
 
 /// Manage the certificate authority
 #[derive(Debug, clap::Args)]
@@ -64,6 +66,9 @@ enum Verb {
         /// Sign extensions that grant rights
         #[arg(long)]
         allow_authorization_extensions: bool,
+        /// Sign names that grant rights, such as those of brokers and programs
+        #[arg(long)]
+        allow_privileged_names: bool,
     },
     /// Revoke certificates; sessions that use them are cut within a second
     Revoke {
@@ -106,9 +111,19 @@ enum Key {
 
 /// Does what the verb says.
 pub(crate) fn run(options: Options) -> Result<()> {
-    let dir = match options.cadir {
-        Some(dir) => dir,
-        None => Config::read(&options.config)?.ca_dir(),
+    // A directory may be worked on where there is no server; no name has rights then.
+    let config = match options.cadir {
+        Some(_) if !options.config.exists() => None,
+        _ => Some(Config::read(&options.config)?),
+    };
+    let names = match &config {
+        Some(config) if matches!(options.verb, Verb::Sign { .. }) => registry(config)?,
+        _ => Arc::default(),
+    };
+    let dir = match (options.cadir, &config) {
+        (Some(dir), _) => dir,
+        (None, Some(config)) => config.ca_dir(),
+        (None, None) => bail!("there is no configuration; give --cadir"),
     };
     match options.verb {
         Verb::Init {
@@ -122,12 +137,14 @@ pub(crate) fn run(options: Options) -> Result<()> {
             all,
             allow_alt_names,
             allow_authorization_extensions,
+            allow_privileged_names,
         } => {
-            let ca = CertificateAuthority::open(&dir)?;
+            let ca = CertificateAuthority::open(&dir)?.with_privileged_names(names);
             let options = SignOptions {
                 allow_alt_names,
                 allow_authorization: allow_authorization_extensions,
-                lifetime: None,
+                allow_privileged_names,
+                ..SignOptions::default()
             };
             let certnames = if all { waiting(&ca)? } else { certnames };
             each(&certnames, "signed", |name| {

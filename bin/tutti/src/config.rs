@@ -121,6 +121,9 @@ pub(crate) struct Broker {
     pub max_message_bytes: usize,
     /// For `tutti broker`: the orchestrators that it connects to.
     pub controller_uris: Vec<String>,
+    /// For `tutti broker`: the certnames that orchestrators may have, if not the hosts of the
+    /// addresses; `*` for any.
+    pub controller_certnames: Vec<String>,
     /// For `tutti server`: certnames of brokers on other machines that may connect.
     pub remote_brokers: Vec<String>,
 }
@@ -504,6 +507,7 @@ impl Default for Broker {
             idle_timeout_s: 360,
             max_message_bytes: 64 << 20,
             controller_uris: Vec::new(),
+            controller_certnames: Vec::new(),
             remote_brokers: Vec::new(),
         }
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result};
 use code_manager::file_sync::{Follower, FollowerSettings, Stale};
 use code_manager::service::After;
-use pki::{ClientAuth, ServerTls};
+use pki::{ClientAuth, ServerCertnames, ServerTls};
 use reqwest::Url;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
@@ -23,6 +23,9 @@ use crate::{server, services};
 pub(crate) struct Follow {
     /// `https://tutti.example.com:8143`
     server: String,
+    /// Its certnames, if not the host of the address; `*` for any.
+    #[serde(default)]
+    server_certnames: Vec<String>,
     /// What to do when the server is silent for longer than its lease.
     #[serde(default)]
     stale: WhenStale,
@@ -77,6 +80,7 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
     let settings = FollowerSettings {
         server: server.clone(),
         tls: config.tls_files(),
+        certnames: ServerCertnames::from_list(&follow.server_certnames),
         directory: config.code.directory.clone(),
         environments: config.code.codedir.join("environments"),
         stale: match follow.stale {

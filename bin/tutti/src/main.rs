@@ -16,6 +16,7 @@ mod inventory;
 mod modules;
 mod observers;
 mod plans;
+mod privileged_names;
 mod quickstart;
 mod schedules;
 mod server;

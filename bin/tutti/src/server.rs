@@ -14,7 +14,7 @@ use fabric::Fabric;
 use jobs::{Jobs, JobsConfig};
 use pcp::{Certname, PcpUri};
 use pki::seal::SealKey;
-use pki::{ClientAuth, ServerTls};
+use pki::{ClientAuth, PrivilegedNames, ServerTls};
 use store::{Store, StoreConfig};
 use telemetry::Tracer;
 use tokio::net::TcpListener;
@@ -35,6 +35,11 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
     if let Some(authority) = &authority {
         ca::ensure_own_certificate(&config, authority)?;
     }
+    let privileged_names = crate::privileged_names::registry(&config)?;
+    let authority = authority.map(|it| it.with_privileged_names(Arc::clone(&privileged_names)));
+    // Before anything listens: a name with rights must not be had by asking for it.
+    let autosign = puppet_api::Autosign::from_patterns(&config.ca.autosign)?;
+    autosign.check(&privileged_names)?;
     config.warn_without_revocation();
     let tls = Arc::new(ServerTls::load(config.tls_files(), ClientAuth::Optional)?);
     let background = TaskTracker::new();
@@ -49,14 +54,14 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
         crate::inventory::collect(&config, &engines.inventory, &engines.fabric, &engines.jobs);
     let classes = crate::classifier::read_classes(&config, &engines.classifier)?;
     let faces = TaskTracker::new();
-    let api = api::router(engines.api_state(&config, tracer, &stop)?);
+    let api = api::router(engines.api_state(&config, privileged_names, tracer, &stop));
     let api = serve(config.api.listen, api, &tls, &faces, &stop).await?;
     let mut listening = format!("API on {api}");
     if let Some(broker) = &broker {
         listening = format!("{listening}, broker on {}", broker.local_addr());
     }
     if config.puppet_api.enabled {
-        let router = puppet_api::router(engines.puppet_api_state(&config, authority)?);
+        let router = puppet_api::router(engines.puppet_api_state(autosign, authority)?);
         let address = serve(config.puppet_api.listen, router, &tls, &faces, &stop).await?;
         listening = format!("{listening}, Puppet API on {address}");
     }
@@ -223,11 +228,11 @@ impl Engines {
     fn api_state(
         &self,
         config: &Config,
+        privileged_names: Arc<PrivilegedNames>,
         tracer: Tracer,
         stopping: &CancellationToken,
-    ) -> Result<api::ApiState> {
-        let brokers = remote_brokers(config)?;
-        Ok(api::ApiState {
+    ) -> api::ApiState {
+        api::ApiState {
             jobs: self.jobs.clone(),
             plans: self.plans.clone(),
             store: self.store.clone(),
@@ -244,10 +249,8 @@ impl Engines {
             webhooks: self.webhooks.clone(),
             info: api::Info {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
-                brokers,
-                allowed_certnames: crate::access::allowed_certnames(config)?,
+                privileged_names,
                 metrics: vec![Arc::new(crate::ssh::Figures(self.ssh.clone()))],
-                followers: followers(config)?,
                 plan_code: api::Codes {
                     everywhere: config.code.plans,
                     of: config.code.plans_of.clone(),
@@ -260,48 +263,24 @@ impl Engines {
                 stopping: stopping.clone(),
                 ..api::Info::default()
             },
-        })
+        }
     }
 
     fn puppet_api_state(
         &self,
-        config: &Config,
+        autosign: puppet_api::Autosign,
         authority: Option<pki::CertificateAuthority>,
     ) -> Result<puppet_api::State> {
-        let autosign = puppet_api::Autosign::from_patterns(&config.ca.autosign)
-            .context("ca.autosign of the configuration")?;
-        let administrators = config.ca.administrators.iter().map(|name| name.parse());
-        let administrators: Vec<Certname> = administrators
-            .collect::<Result<_, _>>()
-            .context("ca.administrators of the configuration")?;
-        // Whoever held a certificate of one of these names would be taken for it.
-        let mut reserved = remote_brokers(config)?;
-        reserved.push(config.certname.parse()?);
+        let ca = authority.map(|authority| {
+            let audit = self.audit.clone();
+            puppet_api::CaService::new(authority, autosign, audit)
+        });
         Ok(puppet_api::State {
             code: Arc::clone(&self.code),
             blobs: self.blobs.clone(),
-            ca: authority.map(|authority| {
-                let audit = self.audit.clone();
-                puppet_api::CaService::new(authority, autosign, administrators, &reserved, audit)
-            }),
+            ca: ca.transpose()?,
         })
     }
-}
-
-fn followers(config: &Config) -> Result<api::Followers> {
-    api::Followers::new(config.code.followers.clone()).map_err(|api::BadFollower(bad)| {
-        anyhow::anyhow!(
-            "code.followers: {bad:?} is neither a certname nor a domain such as *.compilers.example"
-        )
-    })
-}
-
-fn remote_brokers(config: &Config) -> Result<Vec<Certname>> {
-    let names = config.broker.remote_brokers.iter();
-    names
-        .map(|name| name.parse())
-        .collect::<Result<_, _>>()
-        .context("broker.remote_brokers of the configuration")
 }
 
 fn jobs_config(config: &Config, fleet: jobs::Fleet) -> JobsConfig {

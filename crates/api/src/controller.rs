@@ -1,7 +1,7 @@
 //! Brokers on other machines: they connect to `/server` and see the orchestrator as a controller.
 //!
 //! A broker is known by its verified client certificate, whose name must be in
-//! [`Info::brokers`](crate::Info::brokers). The rule: a link ends with the server, when the
+//! [`Info::privileged_names`](crate::Info::privileged_names). The rule: a link ends with the server, when the
 //! broker's certificate is revoked, and when the broker is silent for too long;
 //! [`fabric::remote`] does the rest.
 
@@ -20,6 +20,7 @@ use futures_util::stream::{self, SplitSink, SplitStream, Stream};
 use futures_util::{SinkExt as _, StreamExt as _};
 use https::{Hold, PeerCertificate};
 use pcp::Certname;
+use pki::Privilege;
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval, timeout};
@@ -35,12 +36,8 @@ pub(crate) fn admit(api: &Shared, peer: Option<&PeerCertificate>) -> Result<(), 
         let msg = "this is for brokers, which show a client certificate of this server's CA";
         return Err(ApiError::new(kinds::UNAUTHENTICATED, msg));
     };
-    if api
-        .info
-        .brokers
-        .iter()
-        .any(|broker| broker.as_ref() == certname)
-    {
+    let names = &api.info.privileged_names;
+    if names.holds(Privilege::RemoteBroker, certname) {
         return Ok(());
     }
     tracing::warn!(

@@ -16,6 +16,7 @@ use axum::http::{HeaderMap, Uri, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use https::PeerCertificate;
+use pki::Privilege;
 
 use crate::Shared;
 use crate::audit;
@@ -103,8 +104,8 @@ async fn authenticate(api: &Shared, shown: &Shown) -> Result<Caller, Failure> {
 /// connection would not be there.
 fn program(api: &Shared, peer: Option<&PeerCertificate>) -> Option<Caller> {
     let certname = peer?.certname()?;
-    let allowed = &api.info.allowed_certnames;
-    let listed = allowed.iter().any(|name| name.as_str() == certname);
+    let names = &api.info.privileged_names;
+    let listed = names.holds(Privilege::Program, certname);
     listed.then(|| Caller(api.access.api_user()))
 }
 

@@ -56,7 +56,6 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 
 pub use crate::code_manager::CodeService;
-pub use crate::file_sync::{BadFollower, Followers};
 pub use crate::following::following;
 pub use crate::rbac::Elsewhere;
 pub use crate::schedules::Clockwork;

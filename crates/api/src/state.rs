@@ -12,7 +12,7 @@ use deploy::Code;
 use fabric::Fabric;
 use inventory::Inventory;
 use jobs::Jobs;
-use pcp::Certname;
+use pki::PrivilegedNames;
 use plans::Plans;
 use schedules::Schedules;
 use store::Store;
@@ -21,7 +21,7 @@ use webhooks::Webhooks;
 
 use crate::budget::{Bodies, Budget};
 use crate::defaults::{STREAMS, STREAMS_EACH};
-use crate::{Clockwork, CodeService, Elsewhere, Followers};
+use crate::{Clockwork, CodeService, Elsewhere};
 
 /// The engines.
 #[derive(Clone)]
@@ -69,12 +69,8 @@ pub struct Info {
     pub metrics_open: bool,
     /// More figures for `/metrics`, for example the broker's.
     pub metrics: Vec<Arc<dyn MetricsSource>>,
-    /// Certnames of the brokers on other machines that may connect to `/server`.
-    pub brokers: Vec<Certname>,
-    /// Certnames of programs that may do everything without a token, as `api_user`.
-    pub allowed_certnames: Vec<Certname>,
-    /// Certnames of servers that may follow this one's code.
-    pub followers: Followers,
+    /// Certnames with rights: programs without a token, brokers on other machines, followers.
+    pub privileged_names: Arc<PrivilegedNames>,
     /// Which code plans read that do not say.
     pub plan_code: Codes<PlanCode>,
     /// Which code the nodes of on-demand Puppet runs get, where nothing is said.

@@ -7,6 +7,7 @@ use std::net::{Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use pcp::Certname;
+use pki::ServerCertnames;
 
 use crate::authorization::Policy;
 use crate::controllers::allowlist::DEFAULT_ALLOWLIST;
@@ -80,6 +81,8 @@ pub struct Timeouts {
 pub struct ControllersConfig {
     /// `wss://host:port/path`; `/server` is appended.
     pub uris: Vec<String>,
+    /// The certnames that controllers may have, beside the host name that is checked anyway.
+    pub certnames: ServerCertnames,
     /// Message types that a controller may send.
     pub allowlist: Vec<String>,
     /// The broker's own certificate, presented as a client; read at each attempt.
@@ -112,6 +115,7 @@ impl ControllersConfig {
     pub fn new(uris: Vec<String>, tls: pki::TlsFiles) -> Self {
         Self {
             uris,
+            certnames: ServerCertnames::default(),
             allowlist: DEFAULT_ALLOWLIST
                 .iter()
                 .map(|&message_type| message_type.to_owned())

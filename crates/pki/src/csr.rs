@@ -182,13 +182,6 @@ impl Request {
     pub fn extensions(&self) -> &[RequestedExtension] {
         &self.extensions
     }
-
-    /// Whether a person must look before it is signed.
-    pub fn asks_for_rights(&self) -> bool {
-        self.extensions
-            .iter()
-            .any(RequestedExtension::is_authorization)
-    }
 }
 
 fn refuse_weak_key(

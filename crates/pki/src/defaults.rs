@@ -17,8 +17,8 @@ pub const CRL_LIFETIME: Duration = Duration::from_secs(5 * 365 * 24 * 3600);
 pub const CLOCK_SKEW: Duration = Duration::from_secs(24 * 3600);
 
 /// Largest certificate request that is read. An RSA-4096 request with ten
-/// extensions has about 2.5 KB.
-pub const MAX_CSR_BYTES: usize = 64 * 1024;
+/// extensions has about 2.5 KB, an RSA-16384 request about 6 KB.
+pub const MAX_CSR_BYTES: usize = 16 * 1024;
 
 /// Largest PEM file that is read. A revocation list of 100,000 entries has
 /// about 5 MB in PEM.
@@ -28,8 +28,15 @@ pub const MAX_PEM_BYTES: u64 = 64 * 1024 * 1024;
 pub const MAX_CERTNAME_BYTES: usize = 251;
 
 /// Requests that wait for a signature. Anyone may submit one, so the disk must
-/// be protected: 50,000 (the largest fleet that is meant) x 2.5 KB = 125 MB.
+/// be protected: 50,000 (the largest fleet that is meant) x 2.5 KB = 125 MB, and
+/// x [`MAX_CSR_BYTES`] = 800 MB in the worst case. In memory a request takes
+/// some 100 bytes, so 5 MB.
 pub const MAX_PENDING_REQUESTS: usize = 50_000;
+
+/// Requests of one network that wait for a signature: a tenth of the list, so
+/// that ten networks are needed to fill it, and a whole site behind one
+/// address can still be brought up at once. At most 80 MB.
+pub const MAX_PENDING_PER_SOURCE: usize = MAX_PENDING_REQUESTS / 10;
 
 /// Quiet time after the first file event before files are read again. A
 /// certificate and its key are usually replaced within a few milliseconds.

@@ -5,7 +5,10 @@
 //! never another certificate of the chain). A subject with two common names is
 //! refused, because two readers could disagree about it.
 
+use std::net::IpAddr;
+
 use x509_parser::der_parser::asn1_rs::Utf8String;
+use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::{FromDer, X509Certificate};
 use x509_parser::x509::X509Name;
 
@@ -30,6 +33,27 @@ pub enum IdentityError {
 pub fn certname_of(leaf: &[u8]) -> Result<String, IdentityError> {
     let certificate = parse(leaf)?;
     common_name(certificate.subject()).map(str::to_owned)
+}
+
+/// The common name of a leaf certificate in DER, and its alternative names that are host names or
+/// addresses.
+pub fn names_of(leaf: &[u8]) -> Result<Vec<String>, IdentityError> {
+    let certificate = parse(leaf)?;
+    let mut names = vec![common_name(certificate.subject())?.to_owned()];
+    if let Ok(Some(extension)) = certificate.subject_alternative_name() {
+        let others = &extension.value.general_names;
+        names.extend(others.iter().filter_map(|name| match name {
+            GeneralName::DNSName(name) => Some((*name).to_owned()),
+            GeneralName::IPAddress(octets) => address(octets).map(|it| it.to_string()),
+            _ => None,
+        }));
+    }
+    Ok(names)
+}
+
+fn address(octets: &[u8]) -> Option<IpAddr> {
+    let v4 = <[u8; 4]>::try_from(octets).map(IpAddr::from).ok();
+    v4.or_else(|| <[u8; 16]>::try_from(octets).map(IpAddr::from).ok())
 }
 
 /// The text of a Puppet extension (a DER UTF8String) of a certificate, or

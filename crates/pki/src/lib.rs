@@ -7,6 +7,7 @@
 //! | [`csr`] | certificate requests: made by an agent, read by the authority |
 //! | [`tls`] | [`ServerTls`] and [`ClientTls`]: rustls configurations from four files, reloaded |
 //! | [`identity`] | who a certificate speaks for |
+//! | [`privileged`] | the names that grant rights to the holders of their certificates |
 //! | [`seal`] | AES-256-GCM for secrets at rest |
 //! | [`durable`] | files that are whole or absent after a crash |
 //!
@@ -23,6 +24,7 @@ pub mod identity;
 pub mod key;
 mod lock;
 mod pem_file;
+pub mod privileged;
 pub mod seal;
 pub mod tls;
 
@@ -30,7 +32,8 @@ pub use ca::{CaError, CertificateAuthority};
 pub use identity::certname_of;
 pub use key::KeyType;
 pub use pem_file::PemFileError;
+pub use privileged::{NamePattern, Privilege, PrivilegedName, PrivilegedNames};
 pub use tls::{
-    ClientAuth, ClientTls, LoadError, OwnCertificateError, Revocations, ServerTls, TlsFiles,
-    verify_own,
+    ClientAuth, ClientTls, LoadError, OwnCertificateError, Revocations, ServerCertnames, ServerTls,
+    TlsFiles, UnexpectedCertname, verify_own,
 };

@@ -14,9 +14,20 @@ pub const BODY_TIME: Duration = Duration::from_secs(30);
 /// reads or checks a signature meanwhile. Anonymous requests cannot take all blocking threads.
 pub const CA_WORK_AT_ONCE: usize = 2;
 
+/// Lines of networks at which those without a request are forgotten: a line takes some 100 bytes, and
+/// there are never more with a request than connections.
+pub const CA_LINES_SWEPT: usize = 1_024;
+
 /// Longest wait for a turn at the CA, then 503. A turn is 5 to 20 ms (a signature and a few fsyncs),
 /// so two at once are some 5,000 requests in this time: a thousand new nodes that ask together.
 pub const CA_WAIT: Duration = Duration::from_secs(30);
+
+/// When a client that found the CA busy is to try again: the work of others before it is done by then.
+pub const CA_BUSY_RETRY: Duration = Duration::from_secs(30);
+
+/// When a client whose request found no room in the list is to try again: a person has to sign or
+/// delete some first. Puppet's own pause between two looks.
+pub const LIST_FULL_RETRY: Duration = Duration::from_secs(120);
 
 /// Piece in which a file is read and sent. Two such pieces per download are in
 /// memory at most.

@@ -169,6 +169,7 @@ impl Installation {
         let home = home.display();
         let text = format!(
             "broker-ws-uris : [\"wss://localhost:{broker_port}/pcp2/\"]\npcp-version : \"2\"\n\
+             broker-certnames : [\"localhost\", \"broker.test\"]\n\
              primary-uris : [\"https://localhost:{}\"]\nssl-ca-cert : {:?}\nssl-cert : {cert:?}\n\
              ssl-key : {key:?}\nssl-crl : {:?}\nspool-dir : \"{home}/spool\"\n\
              task-cache-dir : \"{home}/tasks-cache\"\nmodules-dir : \"{home}/modules\"\n\

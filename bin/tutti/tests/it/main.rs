@@ -12,6 +12,7 @@ mod identity;
 mod kill;
 mod live;
 mod metrics;
+mod names;
 mod oidc;
 mod plans;
 mod postgres;

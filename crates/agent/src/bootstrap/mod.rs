@@ -315,12 +315,14 @@ impl Bootstrap {
             return Ok(());
         }
         let request = self.request()?;
-        self.retrying("submit the certificate request", || {
-            self.submit(client, &request)
-        })
-        .await?;
         let mut pause = defaults::CERT_POLL_FIRST.min(self.config.wait_for_cert);
         loop {
+            // Each time, as Puppet does: a full list may have dropped it, or it may be signed
+            // unasked by now.
+            self.retrying("submit the certificate request", || {
+                self.submit(client, &request)
+            })
+            .await?;
             if self.fetch_certificate(client).await? {
                 return Ok(());
             }

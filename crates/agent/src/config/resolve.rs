@@ -7,6 +7,8 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use pki::ServerCertnames;
+
 use super::error::ConfigError;
 use super::paths::DefaultPaths;
 use super::settings::{Arguments, Settings};
@@ -39,6 +41,9 @@ pub(super) fn resolve(
             proxy: proxy("broker-ws-proxy", settings.broker_ws_proxy.as_deref())?,
             pcp_version: pcp_version(&settings)?,
             tls: certificates.files,
+            broker_certnames: ServerCertnames::from_list(
+                settings.broker_certnames.as_deref().unwrap_or_default(),
+            ),
             connection_timeout: seconds(
                 "connection-timeout",
                 settings.connection_timeout,

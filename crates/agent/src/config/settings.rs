@@ -137,6 +137,9 @@ pub struct Settings {
     /// Largest message accepted from the broker, in bytes
     #[arg(long, value_name = "BYTES")]
     pub max_incoming_message_size: Option<u64>,
+    /// Certnames that brokers may have; absent: the host of their address; "*": any (file only).
+    #[arg(skip)]
+    pub broker_certnames: Option<Vec<String>>,
     /// Longest wait between connection attempts, in seconds
     #[arg(long, value_name = "SECS")]
     pub reconnect_max_delay: Option<u32>,

@@ -2,7 +2,7 @@
 //!
 //! [`dial`] does name resolution, TCP, the proxy's tunnel, TLS and the upgrade
 //! within one time limit. The rule that must hold: the server's chain, host
-//! name and revocation are checked before a byte of ours goes out, and the
+//! name, certname and revocation are checked before a byte of ours goes out, and the
 //! name we go by is the one in the certificate that we have just shown.
 
 use std::io::ErrorKind;
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use pcp::PcpUri;
-use pki::{ClientTls, LoadError};
+use pki::{ClientTls, LoadError, UnexpectedCertname};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, ServerName};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -54,6 +54,13 @@ pub(super) enum DialError {
     Proxy { to: String, source: ProxyError },
     #[error("TLS with {to} failed")]
     Handshake { to: String, source: std::io::Error },
+    #[error(
+        "{to} is not the broker that is configured; if it is meant, name it in broker-certnames"
+    )]
+    OtherServer {
+        to: String,
+        source: UnexpectedCertname,
+    },
     #[error("the upgrade broke off")]
     Upgrade(#[source] std::io::Error),
     #[error("the broker opened no WebSocket")]
@@ -116,7 +123,7 @@ async fn dial_unbounded(
     capabilities: &str,
 ) -> Result<Dialed, DialError> {
     // Read at every attempt: certificates are renewed while agents run.
-    let tls = ClientTls::load(&config.tls)?;
+    let tls = ClientTls::load_for(&config.tls, config.broker_certnames.clone())?;
     let own = own_uri(config)?;
     let name = ServerName::try_from(broker.host().to_owned())
         .map_err(|_| DialError::HostName(broker.host().to_owned()))?;
@@ -124,10 +131,7 @@ async fn dial_unbounded(
     let mut stream = TlsConnector::from(tls)
         .connect(name, tcp)
         .await
-        .map_err(|source| DialError::Handshake {
-            to: broker.authority(),
-            source,
-        })?;
+        .map_err(|source| handshake_error(broker.authority(), source))?;
     let received = upgrade(&mut stream, config.pcp_version, broker, capabilities).await?;
     Ok(Dialed {
         stream,
@@ -136,6 +140,13 @@ async fn dial_unbounded(
         own,
         announced: capabilities.to_owned(),
     })
+}
+
+fn handshake_error(to: String, source: std::io::Error) -> DialError {
+    match UnexpectedCertname::of_handshake(&source) {
+        Some(source) => DialError::OtherServer { to, source },
+        None => DialError::Handshake { to, source },
+    }
 }
 
 /// Our address: the common name of our certificate, wherever in the subject

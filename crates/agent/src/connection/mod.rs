@@ -26,7 +26,7 @@ mod writer;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pki::TlsFiles;
+use pki::{ServerCertnames, TlsFiles};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -57,6 +57,8 @@ pub struct ConnectionConfig {
     pub pcp_version: PcpVersion,
     /// Who we are and whom we trust.
     pub tls: TlsFiles,
+    /// The certnames that brokers may have, beside the host name that is checked anyway.
+    pub broker_certnames: ServerCertnames,
     /// For TCP, proxy, TLS and upgrade together.
     pub connection_timeout: Duration,
     /// WebSocket pings.
@@ -136,6 +138,7 @@ impl Default for ConnectionConfig {
                 ca: "".into(),
                 crl: None,
             },
+            broker_certnames: ServerCertnames::default(),
             connection_timeout: defaults::CONNECTION_TIMEOUT,
             keepalive: KeepaliveConfig {
                 interval: defaults::PING_INTERVAL,

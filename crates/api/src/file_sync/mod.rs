@@ -15,6 +15,7 @@ use axum::extract::State;
 use axum::{Extension, Json};
 use code_manager::file_sync::{CheckInError, FileSync};
 use https::PeerCertificate;
+use pki::Privilege;
 use serde_json::json;
 
 use crate::Shared;
@@ -32,9 +33,9 @@ pub(crate) fn admit(api: &Shared, peer: Option<&PeerCertificate>) -> Result<(), 
             "this is for servers that follow this one, which show a client certificate of its CA";
         return Err(ApiError::new(kinds::UNAUTHENTICATED, msg));
     };
-    let allowed = &api.info.allowed_certnames;
-    let is_allowed = allowed.iter().any(|name| name.as_str() == certname);
-    if is_allowed || api.info.followers.permit(certname) {
+    let names = &api.info.privileged_names;
+    let rights = [Privilege::Program, Privilege::Follower];
+    if rights.iter().any(|right| names.holds(*right, certname)) {
         return Ok(());
     }
     tracing::warn!(
@@ -43,42 +44,6 @@ pub(crate) fn admit(api: &Shared, peer: Option<&PeerCertificate>) -> Result<(), 
     );
     let msg = format!("{certname} is not on this server's list of followers");
     Err(ApiError::new(kinds::NOT_PERMITTED, msg).with("certname", json!(certname)))
-}
-
-/// Certnames that may follow: whole names, and domains such as `*.compilers.example`.
-#[derive(Clone, Debug, Default)]
-pub struct Followers(Vec<String>);
-
-/// What is no such name.
-#[derive(Debug)]
-pub struct BadFollower(pub String);
-
-// === impl Followers ===
-
-impl Followers {
-    /// From the configuration.
-    ///
-    /// # Errors
-    /// A pattern that is neither a name nor a domain; `*` alone would let every agent read all code.
-    pub fn new(patterns: Vec<String>) -> Result<Self, BadFollower> {
-        let is_bad = |pattern: &&String| {
-            let name = pattern.strip_prefix("*.").unwrap_or(pattern);
-            name.is_empty() || name.contains(['*', '/'])
-        };
-        match patterns.iter().find(is_bad) {
-            Some(bad) => Err(BadFollower(bad.clone())),
-            None => Ok(Self(patterns)),
-        }
-    }
-
-    fn permit(&self, certname: &str) -> bool {
-        let permits = |pattern: &String| match pattern.strip_prefix('*') {
-            // The dot stays in the suffix, so that `*.x` is not `evilx`.
-            Some(suffix) => certname.len() > suffix.len() && certname.ends_with(suffix),
-            None => certname == pattern,
-        };
-        self.0.iter().any(permits)
-    }
 }
 
 /// Those who follow; an error where the server deploys no code.
@@ -140,32 +105,5 @@ fn refusal(error: CheckInError) -> Failure {
         CheckInError::Invalid(place, what) => ApiError::invalid(place, what).into(),
         CheckInError::Full => ApiError::new(kinds::UNAVAILABLE, error.to_string()).into(),
         _ => Failure::internal("serve a follower", &error),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_and_domains_may_follow_and_a_star_is_neither() {
-        let named =
-            |patterns: &[&str]| Followers::new(patterns.iter().map(|&it| it.to_owned()).collect());
-        let some = named(&["compiler1", "*.compilers.example"]).unwrap();
-        for good in ["compiler1", "a.compilers.example"] {
-            assert!(some.permit(good), "{good}");
-        }
-        for bad in [
-            "compiler2",
-            "compilers.example",
-            "evilcompilers.example",
-            ".compilers.example",
-        ] {
-            assert!(!some.permit(bad), "{bad}");
-        }
-        for bad in ["*", "", "*.", "a*", "*.*"] {
-            assert!(named(&[bad]).is_err(), "{bad}");
-        }
-        assert!(!named(&[]).unwrap().permit(""));
     }
 }

@@ -4,17 +4,17 @@ use api::Info;
 use futures_util::{SinkExt as _, StreamExt as _};
 use pcp::types::{INVENTORY_REQUEST, INVENTORY_RESPONSE, InventoryResponse, encode};
 use pcp::{Message, PcpUri};
+use pki::Privilege;
 use serde_json::json;
 use tokio_tungstenite::tungstenite::{Error as WsError, Message as Frame};
 use tokio_util::sync::CancellationToken;
 
 use crate::site::{Broker, Site};
-use crate::world::World;
+use crate::world::{World, privileged};
 
 async fn world(stopping: &CancellationToken) -> World {
-    let brokers = vec!["broker2.example.com".parse().expect("a certname")];
     Box::pin(World::with(Info {
-        brokers,
+        privileged_names: privileged(Privilege::RemoteBroker, "broker2.example.com"),
         stopping: stopping.clone(),
         ..Info::default()
     }))

@@ -3,10 +3,11 @@
 
 use api::Info;
 use http::{Request, StatusCode, header};
+use pki::Privilege;
 use serde_json::{Value, json};
 
 use crate::site::Site;
-use crate::world::{Reply, World};
+use crate::world::{Reply, World, privileged};
 
 const V1: &str = "/rbac-api/v1";
 
@@ -609,9 +610,8 @@ async fn a_task_target_is_deleted_when_no_role_names_it() {
 
 #[tokio::test]
 async fn a_certificate_of_the_list_needs_no_token_and_others_do() {
-    let allowed = "program.example.com".parse().unwrap();
     let world = World::with(Info {
-        allowed_certnames: vec![allowed],
+        privileged_names: privileged(Privilege::Program, "program.example.com"),
         ..Info::default()
     })
     .await;

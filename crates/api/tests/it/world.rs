@@ -15,6 +15,7 @@ use http_body_util::BodyExt as _;
 use jobs::{Jobs, JobsConfig};
 use pcp::{Certname, PcpUri};
 use pki::seal::SealKey;
+use pki::{NamePattern, Privilege, PrivilegedNames};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 use store::{Store, StoreConfig};
@@ -40,6 +41,13 @@ pub(crate) struct Reply {
     pub(crate) body: Vec<u8>,
 }
 
+/// The names of a server on which one name has a right.
+pub(crate) fn privileged(privilege: Privilege, name: &str) -> Arc<PrivilegedNames> {
+    let mut names = PrivilegedNames::default();
+    names.grant(privilege, "test", NamePattern::Exact(name.to_owned()));
+    Arc::new(names)
+}
+
 impl World {
     pub(crate) async fn new() -> Self {
         Box::pin(Self::with(Info::default())).await
@@ -50,8 +58,8 @@ impl World {
         let mut world = Box::pin(Self::new()).await;
         let service = crate::code_manager::start(&world).await;
         world.state.code_manager = Some(service);
-        let followers = vec!["compiler.example.com".to_owned()];
-        world.state.info.followers = api::Followers::new(followers).expect("names");
+        let names = privileged(Privilege::Follower, "compiler.example.com");
+        world.state.info.privileged_names = names;
         world.router = api::router(world.state.clone());
         world
     }

@@ -8,7 +8,7 @@ use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::Policy;
-use super::name::{Entry, NamePattern};
+use super::name::{Entry, pattern};
 use super::rule::{Parameter, PathPattern, Rule};
 
 /// Why a policy does not load. Places are written `authorization.rules[3].allow`.
@@ -219,7 +219,7 @@ fn name_pattern(place: &Place, text: &str) -> Result<Entry, PolicyError> {
     if text.is_empty() {
         return Err(place.wrong("a name cannot be empty"));
     }
-    NamePattern::parse(text)
+    pattern(text)
         .map(Entry::Name)
         .map_err(|error| place.bad_regex(&error))
 }

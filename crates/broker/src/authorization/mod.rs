@@ -8,6 +8,7 @@
 mod extensions;
 mod load;
 mod name;
+mod privileged;
 mod rule;
 mod shipped;
 

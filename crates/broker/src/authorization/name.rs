@@ -4,7 +4,7 @@
 //! certificates; only `/…/` is a regular expression, only a leading `*.`
 //! stands for a domain.
 
-use regex::Regex;
+use pki::NamePattern;
 
 use super::{Client, Extensions};
 
@@ -17,20 +17,11 @@ pub(super) enum Entry {
     Extensions(Vec<(String, Vec<String>)>),
 }
 
-#[derive(Clone, Debug)]
-pub(super) enum NamePattern {
-    Exact(String),
-    /// `*.example.com`, kept as `.example.com`.
-    Domain(String),
-    /// `/^web\d+/`; finds anywhere unless it is anchored.
-    Regex(Regex),
-}
-
 impl Entry {
     pub(super) fn fits(&self, client: Client<'_>) -> bool {
         match self {
             Self::Anyone => true,
-            Self::Name(pattern) => pattern.fits(client.certname),
+            Self::Name(pattern) => pattern.matches(client.certname),
             Self::Extensions(wanted) => client
                 .extensions
                 .is_some_and(|extensions| has_all(extensions, wanted)),
@@ -46,27 +37,17 @@ impl Entry {
     }
 }
 
-impl NamePattern {
-    pub(super) fn parse(text: &str) -> Result<Self, regex::Error> {
-        if let Some(inner) = text
-            .strip_prefix('/')
-            .and_then(|rest| rest.strip_suffix('/'))
-        {
-            return Ok(Self::Regex(Regex::new(inner)?));
-        }
-        match text.strip_prefix('*') {
-            Some(domain) if domain.starts_with('.') => Ok(Self::Domain(domain.to_owned())),
-            _ => Ok(Self::Exact(text.to_owned())),
-        }
+/// A name, a domain such as `*.example.com`, or an expression such as `/^web\d+/`, which finds
+/// anywhere unless it is anchored.
+pub(super) fn pattern(text: &str) -> Result<NamePattern, regex::Error> {
+    let expression = text.strip_prefix('/').and_then(|it| it.strip_suffix('/'));
+    if let Some(expression) = expression {
+        return NamePattern::regex(expression);
     }
-
-    fn fits(&self, certname: &str) -> bool {
-        match self {
-            Self::Exact(name) => name == certname,
-            Self::Domain(suffix) => certname.len() > suffix.len() && certname.ends_with(suffix),
-            Self::Regex(regex) => regex.is_match(certname),
-        }
-    }
+    Ok(match text.strip_prefix('*') {
+        Some(domain) if domain.starts_with('.') => NamePattern::Domain(domain.to_owned()),
+        _ => NamePattern::Exact(text.to_owned()),
+    })
 }
 
 fn has_all(extensions: &Extensions, wanted: &[(String, Vec<String>)]) -> bool {

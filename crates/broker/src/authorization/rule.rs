@@ -53,6 +53,25 @@ impl Rule {
             })
     }
 
+    /// Whether the rule decides some messages of this type.
+    pub(super) fn may_decide(&self, message_type: &str) -> bool {
+        self.inert().is_none() && self.names_type(message_type)
+    }
+
+    /// Whether no later rule sees a message of this type.
+    pub(super) fn always_decides(&self, message_type: &str) -> bool {
+        let looks_further = |(parameter, _): &(Parameter, Vec<String>)| {
+            matches!(parameter, Parameter::Sender | Parameter::Target)
+        };
+        self.may_decide(message_type) && !self.parameters.iter().any(looks_further)
+    }
+
+    fn names_type(&self, message_type: &str) -> bool {
+        let types = self.parameters.iter();
+        let mut types = types.filter(|(parameter, _)| *parameter == Parameter::MessageType);
+        types.all(|(_, values)| values.iter().any(|value| value == message_type))
+    }
+
     /// A denial outweighs an allowance within a rule.
     pub(super) fn allows(&self, client: Client<'_>) -> bool {
         self.allow_unauthenticated

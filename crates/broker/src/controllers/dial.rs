@@ -27,6 +27,8 @@ enum DialError {
     Files(#[from] pki::LoadError),
     #[error("no answer within {} s", CONTROLLER_CONNECT_TIMEOUT.as_secs())]
     Timeout,
+    #[error("{0}; if that is the controller, name it in broker.controller_certnames")]
+    OtherServer(#[from] pki::UnexpectedCertname),
     #[error("{0}")]
     Io(#[from] std::io::Error),
     #[error("it closed the connection during the upgrade")]
@@ -102,11 +104,17 @@ impl Dialler {
     async fn connect(&self) -> Result<(TlsStream<TcpStream>, BytesMut), DialError> {
         let endpoint = &self.endpoint;
         // Read at each attempt, so that renewed files are used without a restart.
-        let tls = pki::ClientTls::load(&self.config.tls)?;
+        let tls = pki::ClientTls::load_for(&self.config.tls, self.config.certnames.clone())?;
         let tcp = TcpStream::connect((endpoint.host.as_str(), endpoint.port)).await?;
         tcp.set_nodelay(true)?;
         let name = ServerName::try_from(endpoint.host.clone()).expect("checked when configured");
-        let mut stream = TlsConnector::from(tls).connect(name, tcp).await?;
+        let connected = TlsConnector::from(tls).connect(name, tcp).await;
+        let mut stream = connected.map_err(|error| match pki::UnexpectedCertname::of_handshake(
+            &error,
+        ) {
+            Some(unexpected) => DialError::OtherServer(unexpected),
+            None => DialError::Io(error),
+        })?;
         let mut buffer = BytesMut::new();
         let upgrade = handshake::Upgrade::request(
             &endpoint.authority,

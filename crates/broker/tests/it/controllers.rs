@@ -5,6 +5,7 @@ use std::time::Duration;
 use broker::ControllersConfig;
 use fabric::{Fabric, PresenceChange};
 use futures_util::{SinkExt, StreamExt};
+use pki::ServerCertnames;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_tungstenite::tungstenite::Message;
@@ -15,6 +16,12 @@ use crate::support::{
 
 const REQUEST: &str = "http://puppetlabs.com/rpc_blocking_request";
 
+/// The certnames of the controllers here, which are reached under an address.
+fn orchestrators() -> ServerCertnames {
+    let names = ["orch.example", "orch2.example"];
+    ServerCertnames::Listed(names.map(str::to_owned).to_vec())
+}
+
 fn dial(controllers: &[&FakeController]) -> TestBroker {
     let world = World::shared();
     let uris = controllers
@@ -23,6 +30,7 @@ fn dial(controllers: &[&FakeController]) -> TestBroker {
         .collect();
     world.broker(|config| {
         let mut controllers = ControllersConfig::new(uris, world.identity("broker.example").files);
+        controllers.certnames = orchestrators();
         controllers.backoff = Duration::from_millis(10);
         controllers.ping = Duration::from_millis(50);
         config.controllers = Some(controllers);
@@ -192,6 +200,15 @@ async fn k12_several_controllers_and_one_that_is_away() {
         .await;
     assert_eq!(a.recv().await["data"], 1);
     assert_eq!(state(&broker).await.0, 200);
+}
+
+#[tokio::test]
+async fn a_node_with_the_controllers_host_name_is_left_without_a_word() {
+    let node = FakeController::listen(&World::shared(), "evil.example").await;
+    let _broker = dial(&[&node]);
+    for _ in 0..2 {
+        node.is_left_without_a_word().await;
+    }
 }
 
 #[tokio::test]

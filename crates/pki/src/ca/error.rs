@@ -4,6 +4,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use super::waiting::RequestSource;
 use crate::csr::CsrError;
 use crate::durable::WriteError;
 use crate::key::KeyError;
@@ -53,6 +54,14 @@ pub enum CaError {
     CertificateExists { certname: String },
     #[error("{limit} requests are waiting for a signature; sign or delete some first")]
     TooManyRequests { limit: usize },
+    #[error(
+        "{limit} requests from {source_network} are waiting for a signature, which is all that one \
+             network may have; sign or delete some first"
+    )]
+    SourceFull {
+        source_network: RequestSource,
+        limit: usize,
+    },
     #[error("there is no certificate request for {certname}")]
     NoRequest { certname: String },
     #[error("there is no certificate for {certname}")]
@@ -67,6 +76,11 @@ pub enum CaError {
              sign it with --allow-authorization-extensions if that is meant"
     )]
     Authorization { certname: String, oids: String },
+    #[error(
+        "the name {certname} grants rights ({origin}); if its holder is meant to have them, sign it \
+             at the server with `tutti ca sign --allow-privileged-names {certname}`"
+    )]
+    PrivilegedName { certname: String, origin: String },
     #[error("the alternative name {0:?} is neither an ASCII host name nor an IP address")]
     BadAltName(String),
     #[error(transparent)]

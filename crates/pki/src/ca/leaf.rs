@@ -13,11 +13,12 @@ use x509_parser::time::ASN1Time;
 use super::alt_name::{AltName, dns_name};
 use super::error::CaError;
 use super::issuer::Issuer;
-use super::options::{GenerateOptions, SignOptions};
-use crate::csr::Request;
+use super::options::{CertificateUsage, GenerateOptions, SignOptions};
+use crate::csr::{Request, RequestedExtension};
 use crate::defaults::{CERTIFICATE_LIFETIME, CLOCK_SKEW};
 use crate::identity::PP_CLI_AUTH;
 use crate::key;
+use crate::privileged::PrivilegedNames;
 
 /// Netscape comment, which puppetserver writes into every certificate.
 const NETSCAPE_COMMENT: [u64; 7] = [2, 16, 840, 1, 113_730, 1, 13];
@@ -38,12 +39,16 @@ pub(super) struct Issued {
 }
 
 impl Leaf {
-    pub(super) fn from_request(request: &Request, options: &SignOptions) -> Result<Self, CaError> {
+    pub(super) fn from_request(
+        request: &Request,
+        options: &SignOptions,
+        privileged: &PrivilegedNames,
+    ) -> Result<Self, CaError> {
         let certname = request.certname();
-        refuse_unasked(request, options)?;
+        refuse_unasked(request, options, privileged)?;
         let alt_names = request.alt_names().iter().map(|name| name.parse());
         let alt_names: Vec<AltName> = alt_names.collect::<Result<_, _>>()?;
-        let mut params = params(certname, &alt_names, request.public_key())?;
+        let mut params = params(certname, &alt_names, request.public_key(), options.usage)?;
         for extension in request.extensions() {
             params
                 .custom_extensions
@@ -64,7 +69,8 @@ impl Leaf {
     ) -> Result<Self, CaError> {
         let public_key = SubjectPublicKeyInfo::from_der(&key.subject_public_key_info())
             .map_err(CaError::Sign)?;
-        let mut params = params(certname, &options.alt_names, &public_key)?;
+        let usage = CertificateUsage::ServerAndClient;
+        let mut params = params(certname, &options.alt_names, &public_key, usage)?;
         if options.ca_administrator {
             params
                 .custom_extensions
@@ -97,8 +103,20 @@ impl Leaf {
     }
 }
 
-fn refuse_unasked(request: &Request, options: &SignOptions) -> Result<(), CaError> {
+fn refuse_unasked(
+    request: &Request,
+    options: &SignOptions,
+    privileged: &PrivilegedNames,
+) -> Result<(), CaError> {
     let certname = request.certname().to_owned();
+    if !options.allow_privileged_names
+        && let Some(name) = privileged.of(&certname)
+    {
+        return Err(CaError::PrivilegedName {
+            certname,
+            origin: name.origin.clone(),
+        });
+    }
     // A request for its own name alone asks for nothing special.
     let own = format!("DNS:{certname}");
     if !options.allow_alt_names && request.alt_names().iter().any(|name| *name != own) {
@@ -107,13 +125,12 @@ fn refuse_unasked(request: &Request, options: &SignOptions) -> Result<(), CaErro
             names: request.alt_names().join(", "),
         });
     }
-    if !options.allow_authorization && request.asks_for_rights() {
-        let oids: Vec<&str> = request
-            .extensions()
-            .iter()
-            .filter(|extension| extension.is_authorization())
-            .map(|extension| extension.oid.as_str())
-            .collect();
+    let asks_for_rights = |extension: &&RequestedExtension| {
+        extension.is_authorization() || privileged.of_extension(&extension.oid).is_some()
+    };
+    let rights = request.extensions().iter().filter(asks_for_rights);
+    let oids: Vec<&str> = rights.map(|extension| extension.oid.as_str()).collect();
+    if !options.allow_authorization && !oids.is_empty() {
         return Err(CaError::Authorization {
             certname,
             oids: oids.join(", "),
@@ -126,6 +143,7 @@ fn params(
     certname: &str,
     alt_names: &[AltName],
     public_key: &SubjectPublicKeyInfo,
+    usage: CertificateUsage,
 ) -> Result<CertificateParams, CaError> {
     let mut params = CertificateParams::default();
     params.distinguished_name = DistinguishedName::new();
@@ -136,10 +154,13 @@ fn params(
         KeyUsagePurpose::DigitalSignature,
         KeyUsagePurpose::KeyEncipherment,
     ];
-    params.extended_key_usages = vec![
-        ExtendedKeyUsagePurpose::ServerAuth,
-        ExtendedKeyUsagePurpose::ClientAuth,
-    ];
+    params.extended_key_usages = match usage {
+        CertificateUsage::ServerAndClient => vec![
+            ExtendedKeyUsagePurpose::ServerAuth,
+            ExtendedKeyUsagePurpose::ClientAuth,
+        ],
+        CertificateUsage::Client => vec![ExtendedKeyUsagePurpose::ClientAuth],
+    };
     params.use_authority_key_identifier_extension = true;
     params.key_identifier_method = KeyIdMethod::PreSpecified(key::identifier(public_key));
     params.custom_extensions = vec![CustomExtension::from_oid_content(

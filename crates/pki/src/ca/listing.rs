@@ -15,7 +15,6 @@ use super::layout::{CertFile, Layout};
 use super::ledger::SerialBytes;
 use super::read::read_optional;
 use crate::csr::Request;
-use crate::defaults::MAX_PENDING_REQUESTS;
 use crate::{identity, pem_file};
 
 const AUTHORIZATION_ARC: &str = "1.3.6.1.4.1.34380.1.3.";
@@ -246,16 +245,7 @@ pub(super) fn serial_of(certificate: &CertificateDer<'_>) -> Result<SerialBytes,
     }
 }
 
-pub(super) fn refuse_too_many_requests(layout: &Layout) -> Result<(), CaError> {
-    match files_in(&layout.requests_dir())?.len() {
-        count if count < MAX_PENDING_REQUESTS => Ok(()),
-        _ => Err(CaError::TooManyRequests {
-            limit: MAX_PENDING_REQUESTS,
-        }),
-    }
-}
-
-fn files_in(dir: &Path) -> Result<Vec<CertFile>, CaError> {
+pub(super) fn files_in(dir: &Path) -> Result<Vec<CertFile>, CaError> {
     let failed = |source| CaError::Read {
         path: dir.to_owned(),
         source,

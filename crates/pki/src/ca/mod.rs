@@ -23,30 +23,37 @@ mod listing;
 mod options;
 mod read;
 mod setup;
+mod waiting;
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 pub use alt_name::AltName;
 pub use error::{CaError, OpenCaError};
 pub use listing::{CertificateFacts, Entry, Fingerprints, State};
-pub use options::{GenerateOptions, SignOptions};
+pub use options::{CertificateUsage, GenerateOptions, SignOptions};
 pub use setup::{ImportFiles, InitOptions};
+pub use waiting::RequestSource;
 
 use crate::csr::Request;
 use crate::durable;
 use crate::key;
 use crate::lock::FileLock;
+use crate::privileged::PrivilegedNames;
 use issuer::Issuer;
 use layout::{CertFile, Layout, PUBLIC_MODE};
 use leaf::Leaf;
+use waiting::WaitingRequests;
 
 /// A certificate authority on disk. Cloning is cheap; clones are the same one.
 #[derive(Debug, Clone)]
 pub struct CertificateAuthority {
     layout: Layout,
     issuer: Arc<Issuer>,
+    privileged: Arc<PrivilegedNames>,
+    /// Taken while the file lock is held, and never the other way round.
+    waiting: Arc<Mutex<WaitingRequests>>,
 }
 
 /// A certificate and its key, both PEM. The authority keeps no copy of the key.
@@ -102,9 +109,22 @@ impl CertificateAuthority {
         let ca = Self {
             layout,
             issuer: Arc::new(issuer),
+            privileged: Arc::default(),
+            waiting: Arc::default(),
         };
         ca.check_ledger()?;
         Ok(ca)
+    }
+
+    /// Makes the authority refuse to sign names with rights unless that is asked for.
+    #[must_use]
+    pub fn with_privileged_names(self, privileged: Arc<PrivilegedNames>) -> Self {
+        Self { privileged, ..self }
+    }
+
+    /// The names that are not signed without being asked for.
+    pub fn privileged_names(&self) -> &PrivilegedNames {
+        &self.privileged
     }
 
     /// Proves at start what would otherwise fail at the first signature.
@@ -129,10 +149,20 @@ impl CertificateAuthority {
 // === impl CertificateAuthority: requests ===
 
 impl CertificateAuthority {
+    /// Stores a request (PEM) that came from an unknown source; see [`Self::submit_from`].
+    pub fn submit(&self, certname: &str, request_pem: &[u8]) -> Result<Submitted, CaError> {
+        self.submit_from(certname, request_pem, RequestSource::default())
+    }
+
     /// Stores a request (PEM) until it is signed. Sent again with the same key
     /// it is no error; with another key it is refused until the name is cleaned. New names are
-    /// lower-case printable ASCII.
-    pub fn submit(&self, certname: &str, request_pem: &[u8]) -> Result<Submitted, CaError> {
+    /// lower-case printable ASCII. A source has its share of the list and no more.
+    pub fn submit_from(
+        &self,
+        certname: &str,
+        request_pem: &[u8],
+        source: RequestSource,
+    ) -> Result<Submitted, CaError> {
         let file = CertFile::parse(certname)?;
         let request = Request::from_pem(request_pem)?;
         if request.certname() != certname {
@@ -161,10 +191,27 @@ impl CertificateAuthority {
                 })
             };
         }
-        listing::refuse_too_many_requests(&self.layout)?;
+        self.make_room(source)?;
         let path = self.layout.request(&file);
-        durable::write_atomic(&path, request.pem().as_bytes(), PUBLIC_MODE)?;
+        let text = source.header() + request.pem();
+        durable::write_atomic(&path, text.as_bytes(), PUBLIC_MODE)?;
         Ok(Submitted::Stored)
+    }
+
+    /// Refuses a source that has its share, or drops the request that has to go for a new one.
+    fn make_room(&self, source: RequestSource) -> Result<(), CaError> {
+        let waiting = self.waiting.lock();
+        let mut waiting = waiting.unwrap_or_else(PoisonError::into_inner);
+        waiting.refresh(&self.layout)?;
+        if let Some(oldest) = waiting.admit(source)? {
+            tracing::warn!(
+                certname = oldest,
+                "the list of waiting requests is full: the oldest request of the network with the \
+                 most is dropped"
+            );
+            durable::remove(&self.layout.request(&CertFile::parse(&oldest)?))?;
+        }
+        Ok(())
     }
 
     /// The waiting request for a name.
@@ -183,6 +230,15 @@ impl CertificateAuthority {
 // === impl CertificateAuthority: certificates ===
 
 impl CertificateAuthority {
+    /// Whether [`Self::sign`] would sign the waiting request for a name, as far as the request
+    /// decides that.
+    pub fn may_sign(&self, certname: &str, options: &SignOptions) -> Result<bool, CaError> {
+        match self.request(certname)? {
+            Some(request) => Ok(Leaf::from_request(&request, options, &self.privileged).is_ok()),
+            None => Ok(false),
+        }
+    }
+
     /// Signs the waiting request for a name and returns the certificate (PEM).
     pub fn sign(&self, certname: &str, options: &SignOptions) -> Result<String, CaError> {
         let file = CertFile::parse(certname)?;
@@ -192,7 +248,7 @@ impl CertificateAuthority {
             listing::read_request(&self.layout, &file)?.ok_or_else(|| CaError::NoRequest {
                 certname: certname.to_owned(),
             })?;
-        let leaf = Leaf::from_request(&request, options)?;
+        let leaf = Leaf::from_request(&request, options, &self.privileged)?;
         let pem = self.issue(&file, leaf)?;
         durable::remove(&self.layout.request(&file))?;
         Ok(pem)

@@ -1,4 +1,5 @@
-//! What is asked of the authority when it signs: [`SignOptions`], [`GenerateOptions`].
+//! What is asked of the authority when it signs: [`SignOptions`], [`CertificateUsage`],
+//! [`GenerateOptions`].
 //!
 //! The rule: by default nothing is signed that a person should look at first.
 
@@ -14,8 +15,35 @@ pub struct SignOptions {
     pub allow_alt_names: bool,
     /// Sign extensions that grant rights (`pp_auth_role`, `pp_cli_auth`, …).
     pub allow_authorization: bool,
+    /// Sign a name that grants rights ([`crate::PrivilegedNames`]).
+    pub allow_privileged_names: bool,
+    /// How the certificate may be used.
+    pub usage: CertificateUsage,
     /// Lifetime of the certificate; the default is five years.
     pub lifetime: Option<Duration>,
+}
+
+/// The extended key usage of a certificate.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CertificateUsage {
+    /// TLS server and TLS client, as puppetserver signs every certificate.
+    #[default]
+    ServerAndClient,
+    /// TLS client only: for certificates that no person looked at, so that their holders cannot
+    /// pose as a server.
+    Client,
+}
+
+// === impl SignOptions ===
+
+impl SignOptions {
+    /// For requests that are signed without a person's consent.
+    pub fn unasked() -> Self {
+        Self {
+            usage: CertificateUsage::Client,
+            ..Self::default()
+        }
+    }
 }
 
 /// What to generate.

@@ -11,6 +11,7 @@ use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signat
 use rustls::{ClientConfig, DigitallySignedStruct, SignatureScheme};
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 
+use super::certnames::{CertnameVerifier, ServerCertnames};
 use super::files::{LoadError, TlsFiles};
 use super::material::{Trust, own_chain};
 use crate::pem_file;
@@ -34,6 +35,20 @@ impl ClientTls {
                 source,
             })?;
         config.resumption = Resumption::disabled();
+        Ok(Arc::new(config))
+    }
+
+    /// With a client certificate, for a server that must be one of `certnames` as well: for
+    /// connections over which this host takes orders or code.
+    pub fn load_for(
+        files: &TlsFiles,
+        certnames: ServerCertnames,
+    ) -> Result<Arc<ClientConfig>, LoadError> {
+        let mut config = Arc::unwrap_or_clone(Self::load(files)?);
+        let inner = server_verifier(&files.ca, files.crl.as_deref())?;
+        config
+            .dangerous()
+            .set_certificate_verifier(Arc::new(CertnameVerifier { inner, certnames }));
         Ok(Arc::new(config))
     }
 

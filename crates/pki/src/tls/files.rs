@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::pem_file::PemFileError;
+use crate::{identity, pem_file};
 
 /// Where certificate, key, CA bundle and revocation lists are; all PEM.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +19,15 @@ pub struct TlsFiles {
 }
 
 impl TlsFiles {
+    /// Every name of the own certificate: its common name and its alternative names.
+    pub fn own_names(&self) -> Result<Vec<String>, LoadError> {
+        let chain = pem_file::certificates(&self.cert)?;
+        let Some(leaf) = chain.first() else {
+            return Ok(Vec::new());
+        };
+        identity::names_of(leaf).map_err(|error| certificate_error(&self.cert, 0, error))
+    }
+
     /// The files that are to be watched.
     pub(super) fn paths(&self) -> Vec<PathBuf> {
         let own = [&self.cert, &self.key, &self.ca];

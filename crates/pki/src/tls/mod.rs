@@ -15,6 +15,7 @@
 //! - An expired list is still used, and a warning says so: refusing every agent
 //!   because a list was not renewed hurts more than it protects.
 
+mod certnames;
 mod client;
 mod files;
 mod material;
@@ -25,6 +26,7 @@ mod watch;
 
 use std::sync::Arc;
 
+pub use certnames::{ServerCertnames, UnexpectedCertname};
 pub use client::ClientTls;
 pub use files::{LoadError, TlsFiles};
 pub use own::{OwnCertificateError, verify_own};

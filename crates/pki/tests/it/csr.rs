@@ -60,7 +60,7 @@ fn rights_and_alternative_names_need_consent() {
         let options = SignOptions {
             allow_alt_names,
             allow_authorization,
-            lifetime: None,
+            ..SignOptions::default()
         };
         ca.sign("web1", &options)
     };

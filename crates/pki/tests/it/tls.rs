@@ -3,8 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pki::ca::GenerateOptions;
-use pki::{CertificateAuthority, ClientAuth, ClientTls, KeyType, LoadError, ServerTls, TlsFiles};
+use pki::ca::{GenerateOptions, SignOptions};
+use pki::{
+    CertificateAuthority, ClientAuth, ClientTls, KeyType, LoadError, ServerCertnames, ServerTls,
+    TlsFiles, UnexpectedCertname,
+};
 use rustls::{ClientConnection, ServerConnection};
 use tempfile::TempDir;
 
@@ -105,6 +108,91 @@ fn both_sides_are_verified() {
         ..stranger.files("node1")
     });
     assert!(handshake(&server, client.unwrap(), "server.test").is_err());
+}
+
+#[test]
+fn a_server_is_known_by_its_certname_and_not_by_its_host_alone() {
+    let site = Site::new();
+    // A node, among whose alternative names is the host of the server.
+    let made = site.ca.generate(
+        "evil.test",
+        &GenerateOptions {
+            alt_names: vec!["server.test".parse().unwrap()],
+            ..GenerateOptions::default()
+        },
+    );
+    let made = made.unwrap();
+    site.write("evil.crt", &made.cert_pem);
+    site.write("evil.key", &made.key_pem);
+    let client = site.files("node1");
+    let files = TlsFiles {
+        cert: site.path("evil.crt"),
+        key: site.path("evil.key"),
+        ..client.clone()
+    };
+    let evil = ServerTls::load(files, ClientAuth::Required).unwrap();
+    let server = site.server(ClientAuth::Required);
+    let reach = |server: &ServerTls, names: &ServerCertnames| {
+        let client = ClientTls::load_for(&client, names.clone()).unwrap();
+        handshake(server, client, "server.test")
+    };
+    let listed = |name: &str| ServerCertnames::from_list(&[name.to_owned()]);
+    for names in [ServerCertnames::from_list(&[]), listed("server.test")] {
+        reach(&server, &names).unwrap();
+        let refused = std::io::Error::other(reach(&evil, &names).unwrap_err());
+        let unexpected = UnexpectedCertname::of_handshake(&refused).unwrap();
+        assert_eq!(
+            unexpected.to_string(),
+            "its certificate is that of evil.test, not that of server.test"
+        );
+    }
+    reach(&evil, &listed("evil.test")).unwrap();
+    reach(&evil, &listed("*")).unwrap();
+    assert!(reach(&server, &listed("Server.test")).is_err());
+    // Neither is a certificate of another CA, with the right name, taken for it.
+    let stranger = Site::new().server(ClientAuth::Required);
+    assert!(reach(&stranger, &listed("*")).is_err());
+}
+
+#[test]
+fn a_certificate_that_was_signed_unasked_is_no_servers() {
+    let site = Site::new();
+    let made = pki::csr::generate("server.test", KeyType::EcP256).unwrap();
+    let request = made.request_pem.as_bytes();
+    site.ca.submit("server.test", request).unwrap();
+    let cert = site
+        .ca
+        .sign("server.test", &SignOptions::unasked())
+        .unwrap();
+    site.write("unasked.crt", &cert);
+    site.write("unasked.key", &made.key_pem);
+    let other = site.files("node1");
+    let files = TlsFiles {
+        cert: site.path("unasked.crt"),
+        key: site.path("unasked.key"),
+        ..other.clone()
+    };
+    let posing = ServerTls::load(files.clone(), ClientAuth::Required).unwrap();
+    let node = ClientTls::load(&other).unwrap();
+    let refused = handshake(&posing, node, "server.test").unwrap_err();
+    assert!(
+        matches!(refused, rustls::Error::InvalidCertificate(_)),
+        "{refused}"
+    );
+    // As a client it is good.
+    let made = site.ca.generate("broker.test", &GenerateOptions::default());
+    let made = made.unwrap();
+    site.write("broker.crt", &made.cert_pem);
+    site.write("broker.key", &made.key_pem);
+    let broker = TlsFiles {
+        cert: site.path("broker.crt"),
+        key: site.path("broker.key"),
+        ..other
+    };
+    let broker = ServerTls::load(broker, ClientAuth::Required).unwrap();
+    let client = ClientTls::load(&files).unwrap();
+    let leaf = handshake(&broker, client, "broker.test").unwrap().unwrap();
+    assert_eq!(pki::certname_of(&leaf).unwrap(), "server.test");
 }
 
 #[test]

@@ -1,27 +1,50 @@
 //! Which requests are signed without anybody's consent: [`Autosign`].
 //!
-//! The rule: only what a name alone can decide. Requests that ask for
-//! alternative names or rights wait for a person whatever is configured.
+//! The rule: only what a name alone can decide, and no name that grants rights. Requests that ask
+//! for alternative names or rights wait for a person whatever is configured.
+
+use pki::{NamePattern, PrivilegedNames};
 
 /// Off by default.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub enum Autosign {
     /// Nothing is signed unasked.
     #[default]
     Off,
-    /// Every request: for networks where reaching the server is proof enough.
+    /// Every name that grants no rights: for networks where reaching the server is proof enough.
     All,
     /// Names, and domains such as `*.lab.example`, as in Puppet's `autosign.conf`.
-    Names(Vec<String>),
+    Names(Vec<NamePattern>),
 }
 
-/// A pattern that is not one.
+/// `ca.autosign` cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the autosign pattern {0:?} is not permitted: use a certname, or a domain such as \
-     \"*.lab.example\", or \"true\" alone for every name"
-)]
-pub struct AutosignError(String);
+pub enum AutosignError {
+    /// A pattern that is not one.
+    #[error(
+        "ca.autosign: the pattern {0:?} is not permitted: use a certname, or a domain such as \
+         \"*.lab.example\", or \"true\" alone for every name; certnames are ASCII"
+    )]
+    Pattern(String),
+    /// A pattern that may mean a name with rights.
+    #[error(
+        "ca.autosign: the pattern {pattern:?} overlaps {privileged}, whose holder has rights: anyone \
+         who asks first would get them; name the nodes, or a domain that has only nodes, and sign \
+         {privileged} by hand"
+    )]
+    Overlap {
+        /// The pattern of `ca.autosign`.
+        pattern: String,
+        /// The name, and the key that gives it rights.
+        privileged: String,
+    },
+    /// Every name has rights.
+    #[error(
+        "ca.autosign: nothing can be signed unasked, since {0} gives every certificate rights; narrow \
+         that rule, or leave ca.autosign out"
+    )]
+    EveryName(String),
+}
 
 impl Autosign {
     /// From the configuration: no patterns mean off, `true` alone means all.
@@ -30,35 +53,53 @@ impl Autosign {
             [] => Ok(Self::Off),
             [only] if only == "false" => Ok(Self::Off),
             [only] if only == "true" => Ok(Self::All),
-            _ => match patterns.iter().find(|pattern| !is_permitted(pattern)) {
-                Some(bad) => Err(AutosignError(bad.clone())),
-                None => Ok(Self::Names(patterns.to_vec())),
-            },
+            _ => {
+                let read = |text: &String| {
+                    pattern(text).ok_or_else(|| AutosignError::Pattern(text.clone()))
+                };
+                let patterns = patterns.iter().map(read);
+                Ok(Self::Names(patterns.collect::<Result<_, _>>()?))
+            }
         }
     }
 
-    /// Whether a request for this name is signed at once.
+    /// Refuses patterns that may mean a name with rights. `true` means no such name by itself.
+    pub fn check(&self, privileged: &PrivilegedNames) -> Result<(), AutosignError> {
+        let patterns = match self {
+            Self::Off => return Ok(()),
+            Self::All => &[][..],
+            Self::Names(patterns) => patterns,
+        };
+        if let Some(every) = privileged.of_every_name() {
+            return Err(AutosignError::EveryName(every.origin.clone()));
+        }
+        for pattern in patterns {
+            if let Some(name) = privileged.overlap(pattern) {
+                return Err(AutosignError::Overlap {
+                    pattern: pattern.to_string(),
+                    privileged: name.to_string(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a request for this name is signed at once, unless the name grants rights.
     pub fn permits(&self, certname: &str) -> bool {
         match self {
             Self::Off => false,
             Self::All => true,
-            Self::Names(patterns) => patterns.iter().any(|pattern| matches(pattern, certname)),
+            Self::Names(patterns) => patterns.iter().any(|pattern| pattern.matches(certname)),
         }
     }
 }
 
-/// `*` alone would sign everything, which only `true` may say.
-fn is_permitted(pattern: &str) -> bool {
-    let name = pattern.strip_prefix("*.").unwrap_or(pattern);
-    !name.is_empty() && !name.contains(['*', '/']) && name != "true" && name != "false"
-}
-
-fn matches(pattern: &str, certname: &str) -> bool {
-    match pattern.strip_prefix('*') {
-        // The dot stays in the suffix, so `*.x` does not match `evilx`.
-        Some(suffix) => certname.len() > suffix.len() && certname.ends_with(suffix),
-        None => certname == pattern,
-    }
+/// `*` alone would sign everything, which only `true` may say. New certnames are lower-case ASCII,
+/// so that is what a pattern means.
+fn pattern(text: &str) -> Option<NamePattern> {
+    let is_possible = text.is_ascii() && text != "true" && text != "false";
+    let pattern = NamePattern::name_or_domain(&text.to_ascii_lowercase());
+    pattern.filter(|_| is_possible)
 }
 
 #[cfg(test)]
@@ -96,9 +137,85 @@ mod tests {
 
     #[test]
     fn patterns_that_say_too_much_are_refused() {
-        for bad in ["", "*", "*.", "a*", "*.*.x", "../x"] {
+        for bad in [
+            "",
+            "*",
+            "*.",
+            "a*",
+            "*.*.x",
+            "../x",
+            "w\u{e9}b",
+            "*.\u{212a}.example",
+        ] {
             assert!(autosign(&[bad, "b"]).is_err(), "{bad}");
         }
         assert!(autosign(&["true", "b"]).is_err());
+    }
+
+    fn privileged(names: &[&str]) -> PrivilegedNames {
+        let mut privileged = PrivilegedNames::default();
+        for name in names {
+            let pattern = NamePattern::name_or_domain(name).unwrap();
+            privileged.grant(
+                pki::Privilege::Program,
+                "access.certificate_allowlist",
+                pattern,
+            );
+        }
+        privileged
+    }
+
+    #[test]
+    fn a_pattern_that_overlaps_a_name_with_rights_is_refused() {
+        let privileged = privileged(&["Ops.Example", "*.compilers.example"]);
+        for bad in [
+            "ops.example",
+            "OPS.example",
+            "*.example",
+            "*.Example",
+            "a.compilers.example",
+            "*.a.compilers.example",
+            "*.compilers.example",
+        ] {
+            let refused = autosign(&["web1", bad]).unwrap().check(&privileged);
+            let message = refused.unwrap_err().to_string();
+            assert!(message.contains("ca.autosign"), "{message}");
+            assert!(
+                message.contains("access.certificate_allowlist"),
+                "{message}"
+            );
+        }
+        for good in [
+            "web1",
+            "*.lab.other",
+            "compilers.example",
+            "ops.example.org",
+        ] {
+            autosign(&[good]).unwrap().check(&privileged).unwrap();
+        }
+        autosign(&["true"]).unwrap().check(&privileged).unwrap();
+        autosign(&[]).unwrap().check(&privileged).unwrap();
+    }
+
+    #[test]
+    fn nothing_is_signed_where_every_name_has_rights() {
+        let mut privileged = PrivilegedNames::default();
+        privileged.grant(pki::Privilege::Orders, "the rule \"all\"", NamePattern::Any);
+        for patterns in [&["true"][..], &["web1"]] {
+            let refused = autosign(patterns).unwrap().check(&privileged);
+            assert!(matches!(refused, Err(AutosignError::EveryName(_))));
+        }
+        autosign(&[]).unwrap().check(&privileged).unwrap();
+    }
+
+    #[test]
+    fn an_expression_beside_a_domain_cannot_be_decided_and_is_refused() {
+        let mut privileged = PrivilegedNames::default();
+        let expression = NamePattern::regex("^orch[0-9]").unwrap();
+        privileged.grant(pki::Privilege::Orders, "a rule", expression);
+        let check = |text| autosign(&[text]).unwrap().check(&privileged);
+        assert!(check("*.lab.example").is_err());
+        assert!(check("orch1").is_err());
+        check("web1").unwrap();
     }
 }

@@ -2,14 +2,13 @@
 //! programs send them.
 
 use axum::Json;
-use axum::extract::State;
 use pki::CertificateAuthority;
 use pki::ca::SignOptions;
 use serde::{Deserialize, Serialize};
 
 use super::body::WholeBody;
 use super::failure::CaFailure;
-use super::service::{CaService, certname};
+use super::service::{Attended, certname};
 use super::trail::{self, Deed, Route};
 use crate::peer::Caller;
 
@@ -32,7 +31,7 @@ pub(super) struct Signed {
 }
 
 pub(super) async fn sign(
-    State(service): State<CaService>,
+    Attended(service): Attended,
     caller: Caller,
     WholeBody(body): WholeBody,
 ) -> Result<Json<Signed>, CaFailure> {
@@ -61,7 +60,7 @@ pub(super) async fn sign(
 }
 
 pub(super) async fn clean(
-    State(service): State<CaService>,
+    Attended(service): Attended,
     caller: Caller,
     WholeBody(body): WholeBody,
 ) -> Result<String, CaFailure> {

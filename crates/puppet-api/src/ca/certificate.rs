@@ -1,12 +1,12 @@
 //! `GET certificate/{name}`: a node's certificate, or the CA's as `ca`.
 
-use axum::extract::{Path, State};
+use axum::extract::Path;
 
 use super::failure::CaFailure;
-use super::service::{CaService, certname};
+use super::service::{Attended, certname};
 
 pub(super) async fn fetch(
-    State(service): State<CaService>,
+    Attended(service): Attended,
     Path(name): Path<String>,
 ) -> Result<String, CaFailure> {
     if name == "ca" {

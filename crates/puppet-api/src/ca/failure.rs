@@ -1,74 +1,75 @@
 //! Errors of the CA API: plain text, as `puppet ssl` prints them.
 
+use std::time::Duration;
+
 use axum::extract::rejection::BytesRejection;
-use axum::http::StatusCode;
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use pki::CaError;
+
+use crate::defaults::{CA_BUSY_RETRY, LIST_FULL_RETRY};
 
 #[derive(Debug)]
 pub(super) struct CaFailure {
     status: StatusCode,
     message: String,
+    retry_after: Option<Duration>,
 }
 
 impl CaFailure {
-    pub(super) fn not_found(message: impl Into<String>) -> Self {
+    fn new(status: StatusCode, message: String) -> Self {
         Self {
-            status: StatusCode::NOT_FOUND,
-            message: message.into(),
+            status,
+            message,
+            retry_after: None,
         }
+    }
+
+    /// Tells the client when to try again.
+    fn retry_after(self, pause: Duration) -> Self {
+        Self {
+            retry_after: Some(pause),
+            ..self
+        }
+    }
+
+    pub(super) fn not_found(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, message.into())
     }
 
     pub(super) fn forbidden(message: impl Into<String>) -> Self {
         let message = format!("Forbidden request: {}", message.into());
-        Self {
-            status: StatusCode::FORBIDDEN,
-            message,
-        }
+        Self::new(StatusCode::FORBIDDEN, message)
     }
 
     pub(super) fn bad_request(message: impl Into<String>) -> Self {
-        Self {
-            status: StatusCode::BAD_REQUEST,
-            message: message.into(),
-        }
+        Self::new(StatusCode::BAD_REQUEST, message.into())
     }
 
     /// The client did not send its body in time.
     pub(super) fn timeout(message: impl Into<String>) -> Self {
-        Self {
-            status: StatusCode::REQUEST_TIMEOUT,
-            message: message.into(),
-        }
+        Self::new(StatusCode::REQUEST_TIMEOUT, message.into())
     }
 
     /// Too much to do; agents try again by themselves.
     pub(super) fn busy() -> Self {
-        Self {
-            status: StatusCode::SERVICE_UNAVAILABLE,
-            message: "the certificate authority is busy; try again later".to_owned(),
-        }
+        let message = "the certificate authority is busy; try again later";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, message.to_owned()).retry_after(CA_BUSY_RETRY)
     }
 
     /// The audit takes no entry, so nothing was done.
     pub(super) fn unaudited(error: &(dyn std::error::Error + 'static)) -> Self {
         tracing::error!(error, "the CA does nothing, since the audit takes no entry");
-        Self {
-            status: StatusCode::SERVICE_UNAVAILABLE,
-            message:
-                "the entry of the audit cannot be written, and without one nothing is done; try \
-                      again later"
-                    .to_owned(),
-        }
+        let message = "the entry of the audit cannot be written, and without one nothing is done; \
+                       try again later";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, message.to_owned())
     }
 
     /// The cause goes to the log: it names paths of this host.
     pub(super) fn internal(error: &(dyn std::error::Error + 'static)) -> Self {
         tracing::error!(error, "the CA failed");
-        Self {
-            status: StatusCode::INTERNAL_SERVER_ERROR,
-            message: "the certificate authority failed; see the server's log".to_owned(),
-        }
+        let message = "the certificate authority failed; see the server's log";
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, message.to_owned())
     }
 
     pub(super) fn status(&self) -> StatusCode {
@@ -92,28 +93,35 @@ impl From<CaError> for CaFailure {
             CaError::NoRequest { .. }
             | CaError::NoCertificate { .. }
             | CaError::AltNames { .. }
-            | CaError::Authorization { .. } => StatusCode::CONFLICT,
-            CaError::TooManyRequests { .. } => StatusCode::SERVICE_UNAVAILABLE,
+            | CaError::Authorization { .. }
+            | CaError::PrivilegedName { .. } => StatusCode::CONFLICT,
+            CaError::SourceFull { .. } => {
+                return Self::new(StatusCode::TOO_MANY_REQUESTS, error.to_string())
+                    .retry_after(LIST_FULL_RETRY);
+            }
+            CaError::TooManyRequests { .. } => {
+                return Self::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string())
+                    .retry_after(LIST_FULL_RETRY);
+            }
             _ => return Self::internal(&error),
         };
-        Self {
-            status,
-            message: error.to_string(),
-        }
+        Self::new(status, error.to_string())
     }
 }
 
 impl From<BytesRejection> for CaFailure {
     fn from(refused: BytesRejection) -> Self {
-        Self {
-            status: refused.status(),
-            message: refused.body_text(),
-        }
+        Self::new(refused.status(), refused.body_text())
     }
 }
 
 impl IntoResponse for CaFailure {
     fn into_response(self) -> Response {
-        (self.status, self.message).into_response()
+        let mut response = (self.status, self.message).into_response();
+        if let Some(pause) = self.retry_after {
+            let seconds = pause.as_secs().into();
+            response.headers_mut().insert(header::RETRY_AFTER, seconds);
+        }
+        response
     }
 }

@@ -26,6 +26,7 @@ mod revocation_list;
 mod service;
 mod status;
 mod trail;
+mod turns;
 
 use axum::Router;
 use axum::routing::{get, post, put};

@@ -1,13 +1,13 @@
 //! `certificate_request/{name}`: submitted by nodes, deleted by administrators.
 
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::http::StatusCode;
-use pki::ca::{Entry, SignOptions, Submitted};
+use pki::ca::{SignOptions, Submitted};
 use pki::{CaError, CertificateAuthority};
 
 use super::body::WholeBody;
 use super::failure::CaFailure;
-use super::service::{CaService, certname};
+use super::service::{Attended, CaService, certname};
 use super::trail::{self, Deed, Route};
 use crate::peer::Caller;
 
@@ -15,7 +15,7 @@ const SUBMIT: Route = "PUT /puppet-ca/v1/certificate_request/{name}";
 const DELETE: Route = "DELETE /puppet-ca/v1/certificate_request/{name}";
 
 pub(super) async fn fetch(
-    State(service): State<CaService>,
+    Attended(service): Attended,
     Path(name): Path<String>,
 ) -> Result<String, CaFailure> {
     let certname = certname(&name)?;
@@ -29,21 +29,24 @@ pub(super) async fn fetch(
 }
 
 pub(super) async fn submit(
-    State(service): State<CaService>,
+    Attended(service): Attended,
     Path(name): Path<String>,
     caller: Caller,
     WholeBody(body): WholeBody,
 ) -> Result<StatusCode, CaFailure> {
     let certname = certname(&name)?;
     let autosign = service.signs_unasked(&name);
+    let source = service.source();
     let submitting = service.run(move |ca| {
-        let submitted = ca.submit(certname.as_str(), &body)?;
+        let name = certname.as_str();
+        let submitted = ca.submit_from(name, &body, source)?;
+        // Others wait for a person: signing them would be refused, and anyone could fill the audit
+        // with that.
         let sign = autosign && submitted != Submitted::AlreadySigned;
-        let plain = sign
-            && ca
-                .entry(certname.as_str())?
-                .is_some_and(|entry| is_plain(&entry));
-        Ok((submitted, plain))
+        Ok((
+            submitted,
+            sign && ca.may_sign(name, &SignOptions::unasked())?,
+        ))
     });
     let (submitted, sign) = submitting.await?;
     tracing::info!(certname = name, ?submitted, "certificate request received");
@@ -61,7 +64,7 @@ pub(super) async fn submit(
 async fn sign_unasked(service: &CaService, caller: &Caller, name: &str) -> Result<(), CaFailure> {
     let certname = certname(name)?;
     let sign = move |ca: &CertificateAuthority| {
-        match ca.sign(certname.as_str(), &SignOptions::default()) {
+        match ca.sign(certname.as_str(), &SignOptions::unasked()) {
             // Two requests of one node at once: the other one was signed.
             Err(CaError::NoRequest { .. } | CaError::CertificateExists { .. }) => Ok(()),
             signed => signed.map(drop),
@@ -71,15 +74,8 @@ async fn sign_unasked(service: &CaService, caller: &Caller, name: &str) -> Resul
     service.command(act, sign).await
 }
 
-/// Whether a request asks for nothing but its name. Anything else waits for a person: signing it
-/// would be refused, and everybody could fill the audit with that.
-fn is_plain(request: &Entry) -> bool {
-    let own = format!("DNS:{}", request.certname);
-    request.authorization_extensions.is_empty() && request.alt_names.iter().all(|name| *name == own)
-}
-
 pub(super) async fn delete(
-    State(service): State<CaService>,
+    Attended(service): Attended,
     Path(name): Path<String>,
     caller: Caller,
 ) -> Result<StatusCode, CaFailure> {

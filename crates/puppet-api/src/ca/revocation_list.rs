@@ -3,17 +3,17 @@
 
 use std::time::SystemTime;
 
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::{DateTimeParser, DateTimePrinter};
 
 use super::failure::CaFailure;
-use super::service::CaService;
+use super::service::Attended;
 
 pub(super) async fn fetch(
-    State(service): State<CaService>,
+    Attended(service): Attended,
     Path(name): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, CaFailure> {

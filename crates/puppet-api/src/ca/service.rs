@@ -1,19 +1,22 @@
 //! What the CA's handlers share: [`CaService`].
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 use audit::{Act, Audit};
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
 use pcp::Certname;
-use pki::CaError;
-use pki::CertificateAuthority;
+use pki::ca::RequestSource;
+use pki::{CaError, CertificateAuthority, Privilege};
 use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
 
-use super::autosign::Autosign;
+use super::autosign::{Autosign, AutosignError};
 use super::failure::CaFailure;
 use super::trail::{self, Deed, Route};
-use crate::defaults::{CA_WAIT, CA_WORK_AT_ONCE};
+use super::turns::Turns;
+use crate::defaults::CA_WAIT;
 use crate::peer::Caller;
 
 /// The authority and the policy of its HTTP API.
@@ -22,42 +25,41 @@ pub struct CaService {
     ca: CertificateAuthority,
     policy: Arc<Policy>,
     audit: Audit,
-    /// Who has a permit may occupy a blocking thread.
-    turns: Arc<Semaphore>,
+    turns: Turns,
+    /// The network that this clone works for.
+    source: RequestSource,
 }
+
+/// The service, for the network of the caller.
+pub(super) struct Attended(pub(super) CaService);
 
 #[derive(Debug)]
 struct Policy {
     autosign: Autosign,
-    administrators: Vec<Certname>,
-    /// Lower case.
-    reserved: Vec<String>,
 }
 
 impl CaService {
-    /// `administrators` may use the API like holders of `pp_cli_auth`. Neither their names nor
-    /// the `reserved` ones (the server, its brokers), in any case, are ever signed unasked:
-    /// whoever got such a certificate first would be trusted. What is done is told to `audit`
-    /// first; what that does not take is not done.
+    /// The privileged names of `ca` decide who may use the API like holders of `pp_cli_auth`, and
+    /// which names are never signed through it; a policy that overlaps them is refused. What is
+    /// done is told to `audit` first; what that does not take is not done.
     pub fn new(
         ca: CertificateAuthority,
         autosign: Autosign,
-        administrators: Vec<Certname>,
-        reserved: &[Certname],
         audit: Audit,
-    ) -> Self {
-        let reserved = administrators.iter().chain(reserved);
-        let reserved = reserved.map(|name| name.as_str().to_lowercase()).collect();
-        Self {
+    ) -> Result<Self, AutosignError> {
+        autosign.check(ca.privileged_names())?;
+        Ok(Self {
             ca,
-            policy: Arc::new(Policy {
-                autosign,
-                administrators,
-                reserved,
-            }),
+            policy: Arc::new(Policy { autosign }),
             audit,
-            turns: Arc::new(Semaphore::new(CA_WORK_AT_ONCE)),
-        }
+            turns: Turns::new(),
+            source: RequestSource::default(),
+        })
+    }
+
+    /// The network that the caller is in.
+    pub(super) fn source(&self) -> RequestSource {
+        self.source
     }
 
     /// Whether a request for this name is signed without anybody's consent.
@@ -65,14 +67,17 @@ impl CaService {
         if !self.policy.autosign.permits(certname) {
             return false;
         }
-        let is_reserved = self.policy.reserved.contains(&certname.to_lowercase());
-        if is_reserved {
-            tracing::warn!(
-                certname,
-                "not signed automatically: the name has rights here"
-            );
+        match self.ca.privileged_names().of(certname) {
+            None => true,
+            Some(name) => {
+                tracing::warn!(
+                    certname,
+                    "not signed automatically: the name grants rights ({})",
+                    name.origin
+                );
+                false
+            }
         }
-        !is_reserved
     }
 
     /// Refuses everybody but administrators, and writes down who was refused.
@@ -96,11 +101,8 @@ impl CaService {
         let Some(peer) = &caller.certificate.0 else {
             return Err(CaFailure::forbidden("a client certificate is required"));
         };
-        let listed = self
-            .policy
-            .administrators
-            .iter()
-            .any(|name| name.as_str() == peer.certname);
+        let names = self.ca.privileged_names();
+        let listed = names.holds(Privilege::CaAdministrator, &peer.certname);
         if listed || pki::identity::may_administer_ca(&peer.der) {
             return Ok(());
         }
@@ -140,7 +142,7 @@ impl CaService {
         wait: Duration,
         work: impl FnOnce(&CertificateAuthority) -> Result<T, CaError> + Send + 'static,
     ) -> Result<T, CaFailure> {
-        let turn = self.turns.clone().acquire_owned();
+        let turn = self.turns.take(self.source);
         let Ok(turn) = tokio::time::timeout(wait, turn).await else {
             return Err(CaFailure::busy());
         };
@@ -157,6 +159,21 @@ impl CaService {
     }
 }
 
+impl FromRequestParts<CaService> for Attended {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        service: &CaService,
+    ) -> Result<Self, Infallible> {
+        let caller = Caller::from_request_parts(parts, service).await?;
+        Ok(Self(CaService {
+            source: RequestSource::new(caller.address),
+            ..service.clone()
+        }))
+    }
+}
+
 /// A name from a path, before anything is done with it.
 pub(super) fn certname(text: &str) -> Result<Certname, CaFailure> {
     text.parse()
@@ -167,11 +184,12 @@ pub(super) fn certname(text: &str) -> Result<Certname, CaFailure> {
 mod tests {
     use axum::http::StatusCode;
     use axum::response::IntoResponse as _;
-    use pki::KeyType;
     use pki::ca::InitOptions;
+    use pki::{KeyType, NamePattern, PrivilegedNames};
     use tokio::sync::mpsc;
 
     use super::*;
+    use crate::defaults::CA_WORK_AT_ONCE;
 
     async fn service(autosign: Autosign) -> (tempfile::TempDir, CaService) {
         let dir = tempfile::tempdir().unwrap();
@@ -180,14 +198,19 @@ mod tests {
             key_type: KeyType::EcP256,
         };
         let ca = CertificateAuthority::init(&dir.path().join("ca"), &options).unwrap();
-        let names = |names: &[&str]| -> Vec<Certname> {
-            names.iter().map(|name| name.parse().unwrap()).collect()
-        };
-        let reserved = names(&["Server.Example", "broker2.example"]);
+        let mut names = PrivilegedNames::default();
+        for (privilege, name) in [
+            (Privilege::Server, "Server.Example"),
+            (Privilege::RemoteBroker, "broker2.example"),
+            (Privilege::CaAdministrator, "admin"),
+        ] {
+            names.grant(privilege, "test", NamePattern::Exact(name.to_owned()));
+        }
+        let ca = ca.with_privileged_names(Arc::new(names));
         let store = store::StoreConfig::sqlite(dir.path().join("tutti.db"));
         let store = store::Store::open(&store).await.unwrap();
         let audit = Audit::open(store, audit::AuditConfig::default()).await;
-        let service = CaService::new(ca, autosign, names(&["admin"]), &reserved, audit);
+        let service = CaService::new(ca, autosign, audit).unwrap();
         (dir, service)
     }
 

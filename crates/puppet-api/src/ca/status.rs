@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, Query};
 use axum::http::StatusCode;
 use pki::CertificateAuthority;
 use pki::ca::{Entry, SignOptions, State as CertState};
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::body::WholeBody;
 use super::failure::CaFailure;
-use super::service::{CaService, certname};
+use super::service::{Attended, CaService, certname};
 use super::trail::{self, Deed, Route};
 use crate::defaults::MAX_CERT_TTL_SECONDS;
 use crate::peer::Caller;
@@ -55,7 +55,7 @@ pub(super) struct Filter {
 }
 
 pub(super) async fn fetch(
-    State(service): State<CaService>,
+    Attended(service): Attended,
     Path(name): Path<String>,
     caller: Caller,
 ) -> Result<Json<Status>, CaFailure> {
@@ -64,7 +64,7 @@ pub(super) async fn fetch(
 }
 
 pub(super) async fn list(
-    State(service): State<CaService>,
+    Attended(service): Attended,
     Query(filter): Query<Filter>,
     caller: Caller,
 ) -> Result<Json<Vec<Status>>, CaFailure> {
@@ -81,7 +81,7 @@ pub(super) async fn list(
 }
 
 pub(super) async fn change(
-    State(service): State<CaService>,
+    Attended(service): Attended,
     Path(name): Path<String>,
     caller: Caller,
     WholeBody(body): WholeBody,
@@ -114,7 +114,7 @@ pub(super) async fn change(
 }
 
 pub(super) async fn clean(
-    State(service): State<CaService>,
+    Attended(service): Attended,
     Path(name): Path<String>,
     caller: Caller,
 ) -> Result<StatusCode, CaFailure> {

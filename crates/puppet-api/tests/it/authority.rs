@@ -87,6 +87,71 @@ async fn an_administrator_lists_signs_revokes_and_cleans() {
 }
 
 #[tokio::test]
+async fn names_with_rights_are_signed_at_the_server_only() {
+    let site = Site::start().await;
+    for name in ["ops", "a.compilers.example"] {
+        site.ca.submit(name, request(name).as_bytes()).unwrap();
+    }
+    let admin = site.administrator();
+    let signed = r#"{"desired_state":"signed"}"#;
+    let url = format!("{CA}/certificate_status/ops");
+    let (status, text) = admin.put(&url, signed).await;
+    assert_eq!(status, StatusCode::CONFLICT);
+    assert!(text.contains("access.certificate_allowlist"), "{text}");
+    assert!(text.contains("--allow-privileged-names"), "{text}");
+    let names = r#"{"certnames":["a.compilers.example"]}"#;
+    let bulk = admin
+        .request(Method::POST, &format!("{CA}/sign"))
+        .body(names);
+    let bulk: Value = bulk.send().await.unwrap().json().await.unwrap();
+    assert_eq!(
+        bulk["signing-errors"],
+        serde_json::json!(["a.compilers.example"])
+    );
+    let asked_for = pki::ca::SignOptions {
+        allow_privileged_names: true,
+        ..pki::ca::SignOptions::default()
+    };
+    site.ca.sign("ops", &asked_for).unwrap();
+}
+
+/// One address has its share of the list of waiting requests; others have room beside it.
+#[tokio::test]
+async fn one_source_cannot_fill_the_list_of_waiting_requests() {
+    let site = Site::start().await;
+    let pem = request("flood");
+    for number in 0..pki::defaults::MAX_PENDING_PER_SOURCE {
+        let path = site.ca.dir().join(format!("requests/flood{number}.pem"));
+        std::fs::write(path, format!("# submitted from 127.0.0.1\n{pem}")).unwrap();
+    }
+    let path = format!("{CA}/certificate_request/web1");
+    let submit = site
+        .nobody()
+        .request(Method::PUT, &path)
+        .body(request("web1"));
+    let refused = submit.send().await.unwrap();
+    assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(refused.headers()["retry-after"], "120");
+    let text = refused.text().await.unwrap();
+    assert!(
+        text.contains("127.0.0.1") && text.contains("sign or delete"),
+        "{text}"
+    );
+    let other = pki::ca::RequestSource::new(Some("10.0.0.1".parse().unwrap()));
+    let pem = request("web2");
+    site.ca.submit_from("web2", pem.as_bytes(), other).unwrap();
+    // Room that is made counts at once.
+    assert!(site.ca.delete_request("flood0").unwrap());
+    let (status, _) = site.nobody().put(&path, request("web1")).await;
+    assert_eq!(status, StatusCode::OK);
+    // The source stands in the file, and no one is shown it.
+    let stored = std::fs::read_to_string(site.ca.dir().join("requests/web1.pem")).unwrap();
+    assert!(stored.starts_with("# submitted from 127.0.0.1\n-----BEGIN"));
+    let (_, shown) = site.nobody().get(&path).await;
+    assert!(shown.starts_with("-----BEGIN"), "{shown}");
+}
+
+#[tokio::test]
 async fn a_listed_certname_is_an_administrator_until_it_is_revoked() {
     let site = Site::start().await;
     let listed = site.node("listed");

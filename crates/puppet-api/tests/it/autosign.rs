@@ -1,9 +1,9 @@
 //! What is signed without anybody's consent.
 
-use puppet_api::Autosign;
+use puppet_api::{Autosign, CaService};
 use reqwest::StatusCode;
 
-use crate::site::{Site, request};
+use crate::site::{PP_ROLE, Site, request};
 
 async fn submitted(site: &Site, certname: &str, pem: String) -> bool {
     let node = site.nobody();
@@ -31,6 +31,8 @@ async fn a_request_for_rights_waits_for_a_person() {
     for (name, extension) in [
         ("rights", "1.3.6.1.4.1.34380.1.3.39=ASN1:UTF8String:true"),
         ("names", "subjectAltName=DNS:puppet"),
+        // A rule of the broker gives orders to holders of this one.
+        ("role", &format!("{PP_ROLE}=ASN1:UTF8String:orchestrator")),
     ] {
         let ran = std::process::Command::new("openssl")
             .args([
@@ -59,9 +61,73 @@ async fn a_request_for_rights_waits_for_a_person() {
 }
 
 #[tokio::test]
+async fn a_certificate_that_was_signed_unasked_is_a_clients_and_has_its_own_name_only() {
+    let site = Site::with_autosign(Autosign::All).await;
+    assert!(submitted(&site, "web1.example", request("web1.example")).await);
+    let pem = site.ca.certificate("web1.example").unwrap().unwrap();
+    std::fs::write(site.dir.path().join("web1.pem"), pem).unwrap();
+    let ran = std::process::Command::new("openssl")
+        .args(["x509", "-in", "web1.pem", "-noout", "-ext"])
+        .arg("extendedKeyUsage,subjectAltName")
+        .current_dir(site.dir.path())
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&ran.stdout);
+    let lines: Vec<_> = text.lines().map(str::trim).collect();
+    assert!(lines.contains(&"TLS Web Client Authentication"), "{text}");
+    assert!(lines.contains(&"DNS:web1.example"), "{text}");
+    // What a person signs is as puppetserver makes it.
+    site.ca.submit("web2", request("web2").as_bytes()).unwrap();
+    let by_hand = site.ca.sign("web2", &pki::ca::SignOptions::default());
+    let by_hand = pem::parse(by_hand.unwrap()).unwrap();
+    assert_eq!(
+        pki::identity::names_of(by_hand.contents()).unwrap(),
+        ["web2", "web2"]
+    );
+}
+
+#[tokio::test]
+async fn a_request_that_waits_is_signed_once_its_name_is_permitted_and_never_with_rights() {
+    let site = Site::with_autosign(Autosign::All).await;
+    // As if they had come before the setting.
+    let waiting = |name: &str| {
+        let pem = request(name);
+        site.ca.submit(name, pem.as_bytes()).unwrap();
+        pem
+    };
+    let (web, ops) = (waiting("web1"), waiting("ops"));
+    assert!(submitted(&site, "web1", web).await);
+    assert!(!submitted(&site, "ops", ops).await);
+}
+
+#[tokio::test]
+async fn a_policy_that_overlaps_a_name_with_rights_makes_no_service() {
+    let site = Site::start().await;
+    for (pattern, name, key) in [
+        ("ops", "ops", "access.certificate_allowlist"),
+        (
+            "*.compilers.example",
+            "*.compilers.example",
+            "code.followers",
+        ),
+        ("*.example", "*.compilers.example", "code.followers"),
+        ("localhost", "localhost", "certname"),
+        ("broker2", "Broker2", "broker.remote_brokers"),
+        ("listed", "listed", "ca.administrators"),
+        ("orch", "orch", "broker.authorization"),
+    ] {
+        let autosign = Autosign::from_patterns(&[pattern.to_owned()]).unwrap();
+        let refused = CaService::new(site.ca.clone(), autosign, site.audit.clone());
+        let message = refused.unwrap_err().to_string();
+        assert!(message.contains("ca.autosign"), "{message}");
+        assert!(message.contains(&format!("{name} ({key})")), "{message}");
+    }
+}
+
+#[tokio::test]
 async fn names_with_rights_wait_for_a_person() {
     let site = Site::with_autosign(Autosign::All).await;
-    for name in ["broker2", "listed"] {
+    for name in ["broker2", "listed", "ops", "orch", "a.compilers.example"] {
         assert!(!submitted(&site, name, request(name)).await, "{name}");
         assert!(site.ca.request(name).unwrap().is_some(), "{name}");
     }

@@ -7,7 +7,10 @@ use std::sync::Arc;
 use audit::{Audit, AuditConfig};
 use deploy::{Blobs, EnvironmentDir};
 use pki::ca::{GenerateOptions, InitOptions};
-use pki::{CertificateAuthority, ClientAuth, ClientTls, KeyType, ServerTls, TlsFiles};
+use pki::{
+    CertificateAuthority, ClientAuth, ClientTls, KeyType, NamePattern, Privilege, PrivilegedNames,
+    ServerTls, TlsFiles,
+};
 use puppet_api::{Autosign, CaService, State};
 use reqwest::{Method, Response, StatusCode};
 use store::{Store, StoreConfig};
@@ -44,6 +47,7 @@ impl Site {
             key_type: KeyType::EcP256,
         };
         let ca = CertificateAuthority::init(&dir.path().join("ca"), &options).unwrap();
+        let ca = ca.with_privileged_names(Arc::new(privileged()));
         let blobs = Blobs::open(dir.path().join("blobs")).unwrap();
         let module = dir.path().join("code/environments/production/modules/demo");
         for sub in ["tasks", "files", "lib"] {
@@ -59,13 +63,7 @@ impl Site {
         let state = State {
             code: Arc::new(EnvironmentDir::new(dir.path().join("code"))),
             blobs: blobs.clone(),
-            ca: Some(CaService::new(
-                ca.clone(),
-                autosign,
-                vec!["listed".parse().unwrap()],
-                &["localhost".parse().unwrap(), "Broker2".parse().unwrap()],
-                audit.clone(),
-            )),
+            ca: Some(CaService::new(ca.clone(), autosign, audit.clone()).unwrap()),
         };
         let stop = CancellationToken::new();
         let router = puppet_api::router(state);
@@ -156,6 +154,26 @@ impl Client {
 async fn read(response: Response) -> (StatusCode, String) {
     (response.status(), response.text().await.unwrap())
 }
+
+/// The names with rights here, and an extension that a broker's rule gives rights to.
+fn privileged() -> PrivilegedNames {
+    let mut names = PrivilegedNames::default();
+    for (privilege, key, name) in [
+        (Privilege::Server, "certname", "localhost"),
+        (Privilege::CaAdministrator, "ca.administrators", "listed"),
+        (Privilege::RemoteBroker, "broker.remote_brokers", "Broker2"),
+        (Privilege::Program, "access.certificate_allowlist", "ops"),
+        (Privilege::Orders, "broker.authorization", "orch"),
+    ] {
+        names.grant(privilege, key, NamePattern::Exact(name.to_owned()));
+    }
+    let followers = NamePattern::name_or_domain("*.compilers.example").unwrap();
+    names.grant(Privilege::Follower, "code.followers", followers);
+    names.grant_extension("broker.authorization", PP_ROLE);
+    names
+}
+
+pub(crate) const PP_ROLE: &str = "1.3.6.1.4.1.34380.1.1.13";
 
 pub(crate) fn request(certname: &str) -> String {
     pki::csr::generate(certname, KeyType::EcP256)

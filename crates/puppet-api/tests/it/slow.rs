@@ -17,13 +17,7 @@ async fn a_body_that_never_arrives_is_given_up_on_every_route() {
     let router = puppet_api::router(State {
         code: Arc::new(EnvironmentDir::new(site.dir.path().join("code"))),
         blobs: site.blobs.clone(),
-        ca: Some(CaService::new(
-            site.ca.clone(),
-            Autosign::Off,
-            Vec::new(),
-            &[],
-            site.audit.clone(),
-        )),
+        ca: Some(CaService::new(site.ca.clone(), Autosign::Off, site.audit.clone()).unwrap()),
     });
     for (method, path) in [
         ("PUT", "certificate_request/web1"),

@@ -16,7 +16,7 @@ use agent::intake::{Intake, Requests};
 use futures_util::{SinkExt, StreamExt};
 use pcp::{Message, MessageId, PcpUri};
 use pki::ca::{AltName, GenerateOptions, InitOptions};
-use pki::{CertificateAuthority, ClientAuth, KeyType, ServerTls, TlsFiles};
+use pki::{CertificateAuthority, ClientAuth, KeyType, ServerCertnames, ServerTls, TlsFiles};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
@@ -371,6 +371,7 @@ pub(super) fn config(site: &Site, version: PcpVersion, uris: &[String]) -> Conne
             .collect(),
         pcp_version: version,
         tls: site.files(AGENT),
+        broker_certnames: ServerCertnames::Listed(vec!["broker.example".to_owned()]),
         backoff: Limits {
             spread: Duration::from_millis(20),
             floor: Duration::from_millis(20),

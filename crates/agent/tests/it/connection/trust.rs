@@ -1,8 +1,9 @@
 //! Whom the agent trusts, who it says it is, and the way through a proxy.
 
 use actions::Outbox;
-use agent::connection::{ConnectionConfig, PcpVersion};
-use pki::ca::AltName;
+use agent::connection::{ConnectionConfig, PcpVersion, Status};
+use pki::ServerCertnames;
+use pki::ca::{AltName, SignOptions};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -40,6 +41,76 @@ async fn a_broker_of_another_name_is_not_joined() {
     let broker = FakeBroker::with_files(site.files_for("broker.example", names)).await;
     let _agent = TestAgent::start(config(&site, PcpVersion::V2, &[broker.uri("/pcp2/")]));
     is_never_joined(&broker).await;
+}
+
+/// Waits until an attempt failed, and answers why.
+async fn failure(agent: &TestAgent) -> String {
+    let mut status = agent.connection.status();
+    let waiting = status.wait_for(|status| matches!(status, Status::Waiting { .. }));
+    match &*waiting.await.expect("the task lives") {
+        Status::Waiting { reason, .. } => reason.clone(),
+        other => panic!("expected a wait, got {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_node_with_the_brokers_host_name_is_not_joined() {
+    let site = Site::new();
+    // Its alternative names have `localhost`, where the agent looks for its broker.
+    let node = FakeBroker::with_files(site.files("evil.example")).await;
+    for expected in [
+        ServerCertnames::default(),
+        ServerCertnames::Listed(vec!["broker.example".to_owned()]),
+    ] {
+        let agent = TestAgent::start(ConnectionConfig {
+            broker_certnames: expected,
+            ..config(&site, PcpVersion::V2, &[node.uri("/pcp2/")])
+        });
+        is_never_joined(&node).await;
+        let reason = failure(&agent).await;
+        assert!(
+            reason.contains("evil.example") && reason.contains("broker-certnames"),
+            "{reason}"
+        );
+    }
+    let _agent = TestAgent::start(ConnectionConfig {
+        broker_certnames: ServerCertnames::Any,
+        ..config(&site, PcpVersion::V2, &[node.uri("/pcp2/")])
+    });
+    node.accept().await.is_alive().await;
+}
+
+#[tokio::test]
+async fn the_broker_is_the_one_of_the_address_where_no_other_is_named() {
+    let site = Site::new();
+    let broker = FakeBroker::with_files(site.files("localhost")).await;
+    let _agent = TestAgent::start(ConnectionConfig {
+        broker_certnames: ServerCertnames::default(),
+        ..config(&site, PcpVersion::V2, &[broker.uri("/pcp2/")])
+    });
+    broker.accept().await.is_alive().await;
+}
+
+#[tokio::test]
+async fn a_certificate_that_was_signed_unasked_is_no_brokers() {
+    let site = Site::new();
+    let mut files = site.files("broker.example");
+    let made = pki::csr::generate("localhost", pki::KeyType::EcP256).expect("a request");
+    let submitted = site.ca.submit("localhost", made.request_pem.as_bytes());
+    submitted.expect("a request that waits");
+    let signed = site.ca.sign("localhost", &SignOptions::unasked());
+    files.cert = site.dir.path().join("unasked.pem");
+    files.key = site.dir.path().join("unasked.key");
+    std::fs::write(&files.cert, signed.expect("a certificate")).expect("a file");
+    std::fs::write(&files.key, made.key_pem).expect("a file");
+    let broker = FakeBroker::with_files(files).await;
+    let agent = TestAgent::start(ConnectionConfig {
+        broker_certnames: ServerCertnames::Any,
+        ..config(&site, PcpVersion::V2, &[broker.uri("/pcp2/")])
+    });
+    is_never_joined(&broker).await;
+    let reason = failure(&agent).await;
+    assert!(reason.contains("certificate"), "{reason}");
 }
 
 #[tokio::test]

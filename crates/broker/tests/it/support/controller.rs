@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use futures_util::{SinkExt, StreamExt};
 use serde_json::Value;
+use tokio::io::AsyncReadExt as _;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
@@ -49,6 +50,22 @@ impl FakeController {
     /// How the broker calls this controller.
     pub(crate) fn address(&self) -> String {
         format!("pcp://{}/server", self.addr)
+    }
+
+    /// The broker's next connection ends before the broker says anything in it.
+    pub(crate) async fn is_left_without_a_word(&self) {
+        guard(async {
+            let (tcp, _) = self.listener.accept().await.unwrap();
+            // With TLS 1.3 the server is done before the client has looked.
+            if let Ok(mut tls) = self.acceptor.accept(tcp).await {
+                let read = tls.read(&mut [0; 1]).await;
+                assert!(
+                    !matches!(read, Ok(bytes) if bytes > 0),
+                    "the broker spoke to a stranger"
+                );
+            }
+        })
+        .await;
     }
 
     /// The broker's next connection.

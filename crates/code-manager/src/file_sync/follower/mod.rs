@@ -19,7 +19,7 @@ use std::time::Duration;
 use api_types::{CheckInCommand, CheckedIn};
 use deploy::EnvironmentName;
 use futures_util::future::join_all;
-use pki::TlsFiles;
+use pki::{ServerCertnames, TlsFiles};
 use reqwest::Url;
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -48,6 +48,8 @@ pub struct FollowerSettings {
     pub server: Url,
     /// What it shows that server.
     pub tls: TlsFiles,
+    /// The certnames that server may have, beside the host name that is checked anyway.
+    pub certnames: ServerCertnames,
     /// Where it keeps contents and versions.
     pub directory: PathBuf,
     /// Puppet's `environments`.
@@ -105,7 +107,11 @@ impl Follower {
             (environment, signature, generation)
         });
         Ok(Self {
-            remote: Remote::new(settings.server.clone(), settings.tls.clone()),
+            remote: Remote::new(
+                settings.server.clone(),
+                settings.tls.clone(),
+                settings.certnames.clone(),
+            ),
             core: Core::new(live.collect()),
             versions,
             arriving,

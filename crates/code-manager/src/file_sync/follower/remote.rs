@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use api_types::{CheckInCommand, CheckedIn, FileSyncVersions};
 use deploy::EnvironmentName;
-use pki::{ClientTls, TlsFiles};
+use pki::{ClientTls, ServerCertnames, TlsFiles};
 use reqwest::{Client, Response, StatusCode, Url};
 
 use crate::content::ContentHash;
@@ -30,6 +30,7 @@ pub(super) struct Remote {
 struct Inner {
     url: Url,
     tls: TlsFiles,
+    certnames: ServerCertnames,
     client: Mutex<Option<Client>>,
 }
 
@@ -77,11 +78,12 @@ impl RemoteError {
 // === impl Remote ===
 
 impl Remote {
-    pub(super) fn new(url: Url, tls: TlsFiles) -> Self {
+    pub(super) fn new(url: Url, tls: TlsFiles, certnames: ServerCertnames) -> Self {
         Self {
             inner: Arc::new(Inner {
                 url,
                 tls,
+                certnames,
                 client: Mutex::default(),
             }),
         }
@@ -96,7 +98,9 @@ impl Remote {
             return Ok(client);
         }
         let tls = self.inner.tls.clone();
-        let loaded = tokio::task::spawn_blocking(move || ClientTls::load(&tls)).await;
+        let certnames = self.inner.certnames.clone();
+        let loaded = move || ClientTls::load_for(&tls, certnames);
+        let loaded = tokio::task::spawn_blocking(loaded).await;
         let tls = loaded.map_err(|error| RemoteError::Tls(error.to_string()))?;
         let tls = tls.map_err(|error| RemoteError::Tls(chain(&error)))?;
         let client = Client::builder()

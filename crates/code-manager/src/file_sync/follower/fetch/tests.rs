@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use pki::ca::{GenerateOptions, InitOptions};
-use pki::{CertificateAuthority, KeyType, TlsFiles};
+use pki::{CertificateAuthority, KeyType, ServerCertnames, TlsFiles};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -142,7 +142,7 @@ impl World {
     }
 
     async fn fetch(&self, server: &Server) -> Result<(), FetchError> {
-        let remote = Remote::new(server.url.clone(), self.tls.clone());
+        let remote = Remote::new(server.url.clone(), self.tls.clone(), ServerCertnames::Host);
         fetch(&remote, &self.arriving, &self.wanted).await
     }
 
@@ -328,7 +328,7 @@ async fn a_part_that_somebody_changed_is_begun_anew_and_nothing_else_is_written_
 async fn two_versions_that_want_the_same_get_it_once() {
     let world = World::new();
     let server = Server::start(vec![world.whole(BYTES)]).await;
-    let remote = Remote::new(server.url.clone(), world.tls.clone());
+    let remote = Remote::new(server.url.clone(), world.tls.clone(), ServerCertnames::Host);
     let all = [world.wanted];
     let one = async {
         let _awaited = world.arriving.wait_for(&all).unwrap();

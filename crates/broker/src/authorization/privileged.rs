@@ -1,0 +1,140 @@
+//! The names that the rules give rights to, for the registry of such names.
+//!
+//! The rule: a right is to give orders to agents or to read the inventory. A rule in whose way
+//! another one always stands gives nothing.
+
+use pcp::types::INVENTORY_REQUEST;
+use pki::{NamePattern, Privilege, PrivilegedNames};
+
+use super::name::Entry;
+use super::rule::Rule;
+use super::{Policy, extensions};
+
+/// Orders that run something on a node, or tell who is there.
+const ORDERS: &[&str] = &[
+    INVENTORY_REQUEST,
+    "http://puppetlabs.com/rpc_blocking_request",
+    "http://puppetlabs.com/rpc_non_blocking_request",
+];
+
+/// Messages about what runs already. Policies made for other brokers let every node send them, since
+/// they name only the types that they know.
+const CONTROL: &[&str] = &[
+    "urn:tutti:pxp:outcome_ack",
+    "urn:tutti:pxp:output_credit",
+    "urn:tutti:pxp:cancel",
+];
+
+impl Policy {
+    /// Notes in `names` who has rights by these rules; `origin` says where the rules stand.
+    pub fn grant_to(&self, names: &mut PrivilegedNames, origin: &str) {
+        for (index, rule) in self.rules.iter().enumerate() {
+            let decides = |message_type: &&str| self.reaches(index, message_type);
+            let orders = ORDERS.iter().any(|it| decides(it));
+            if !orders && !CONTROL.iter().any(|it| decides(it)) {
+                continue;
+            }
+            let origin = format!("{origin}, the rule {:?}", rule.name());
+            grant(rule, orders, names, &origin);
+        }
+    }
+
+    /// Whether the rule at `index` decides messages of this type that no earlier rule decides.
+    fn reaches(&self, index: usize, message_type: &str) -> bool {
+        let (before, from) = self.rules.split_at(index);
+        from.first().is_some_and(|it| it.may_decide(message_type))
+            && !before.iter().any(|it| it.always_decides(message_type))
+    }
+}
+
+fn grant(rule: &Rule, orders: bool, names: &mut PrivilegedNames, origin: &str) {
+    if rule.allow_unauthenticated && orders {
+        names.grant(Privilege::Orders, origin, NamePattern::Any);
+    }
+    for entry in &rule.allow {
+        match entry {
+            Entry::Anyone if orders => names.grant(Privilege::Orders, origin, NamePattern::Any),
+            Entry::Anyone => {}
+            Entry::Name(pattern) => names.grant(Privilege::Orders, origin, pattern.clone()),
+            Entry::Extensions(wanted) => {
+                for oid in wanted.iter().filter_map(|(key, _)| extensions::oid(key)) {
+                    names.grant_extension(origin, &oid);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ShippedPolicy;
+
+    fn names(policy: &Policy) -> PrivilegedNames {
+        let mut names = PrivilegedNames::default();
+        policy.grant_to(&mut names, "broker.authorization");
+        names
+    }
+
+    fn rule(name: &str, sort_order: u16, types: &[&str], allow: &str) -> String {
+        let parameters = match types {
+            [] => String::new(),
+            types => format!("query-params: {{ message_type: {types:?} }}"),
+        };
+        format!(
+            r#"{{ name: "{name}", sort-order: {sort_order}, allow: {allow}, match-request: {{
+                type: path, path: "/pcp-broker/send", method: post, {parameters} }} }}"#
+        )
+    }
+
+    fn policy(rules: &[String]) -> Policy {
+        let rules = rules.join(", ");
+        let text = format!("authorization: {{ version: 1, rules: [{rules}] }}");
+        Policy::parse(&text).expect("a policy")
+    }
+
+    #[test]
+    fn the_shipped_policy_gives_rights_to_orchestrators_only() {
+        let shipped = ShippedPolicy {
+            orchestrators: vec!["orch.example".to_owned()],
+        };
+        let names = names(&shipped.policy().expect("it loads"));
+        let orchestrator = names.of("orch.example").expect("it gives orders");
+        assert_eq!(
+            orchestrator.origin,
+            "broker.authorization, the rule \"orchestrators give orders\""
+        );
+        assert!(names.of("node.example").is_none());
+        assert!(names.of_every_name().is_none());
+    }
+
+    #[test]
+    fn names_domains_expressions_and_extensions_of_rules_have_rights() {
+        let allow = r#"["ops", "*.ops.example", "/^orch/", { extensions: { pp_role: "orch" } }]"#;
+        let names = names(&policy(&[rule("orders", 400, ORDERS, allow)]));
+        for name in ["ops", "OPS", "a.ops.example", "orch1"] {
+            assert!(names.of(name).is_some(), "{name}");
+        }
+        assert!(names.of("web1").is_none());
+        assert!(names.of_extension("1.3.6.1.4.1.34380.1.1.13").is_some());
+    }
+
+    #[test]
+    fn what_an_earlier_rule_decides_gives_no_rights() {
+        // As policies of the field have it: orders for some, the rest for all.
+        let orders = rule("orders", 400, ORDERS, r#"["orch"]"#);
+        let rest = rule("rest", 420, &[], r#""*""#);
+        let names = names(&policy(&[orders, rest]));
+        assert!(names.of_every_name().is_none());
+        assert!(names.of("orch").is_some() && names.of("web1").is_none());
+    }
+
+    #[test]
+    fn orders_for_everyone_are_rights_of_every_name() {
+        let everyone = names(&policy(&[rule("all", 400, &[], r#""*""#)]));
+        assert!(everyone.of_every_name().is_some());
+        let answers = ["http://puppetlabs.com/rpc_blocking_response"];
+        let nodes = names(&policy(&[rule("nodes", 400, &answers, r#"["*.example"]"#)]));
+        assert!(nodes.of("web1.example").is_none());
+    }
+}

@@ -1,0 +1,211 @@
+//! Requests that wait for a signature, by the network that they came from: [`WaitingRequests`].
+//!
+//! The rule: anyone may submit a request, so one network gets a share of the list and no more, and
+//! a full list always has room for a network with fewer requests than another. The network stands in
+//! the file of the request, above the PEM block, where other tools pass over it; so the share
+//! survives restarts and counts for every process.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::io::Read as _;
+use std::net::{IpAddr, Ipv6Addr};
+use std::path::Path;
+use std::time::SystemTime;
+
+use super::error::CaError;
+use super::layout::{CertFile, Layout};
+use super::listing::files_in;
+use crate::defaults::{MAX_PENDING_PER_SOURCE, MAX_PENDING_REQUESTS};
+
+const HEADER: &str = "# submitted from ";
+/// The header with the longest address has 58 bytes.
+const HEADER_BYTES: u64 = 64;
+
+/// The network that a request came from: an IPv4 address, or 64 bits of an IPv6 address, which is
+/// the least that a site is given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct RequestSource(Option<IpAddr>);
+
+/// The waiting requests, as far as they were read. Callers hold the authority's lock.
+#[derive(Debug, Default)]
+pub(super) struct WaitingRequests {
+    by_name: HashMap<String, WaitingRequest>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct WaitingRequest {
+    source: RequestSource,
+    since: SystemTime,
+}
+
+// === impl RequestSource ===
+
+impl RequestSource {
+    /// The source of a request from this address; `None` is a source of its own.
+    pub fn new(address: Option<IpAddr>) -> Self {
+        Self(address.map(|address| match address.to_canonical() {
+            IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64).into(),
+            v4 @ IpAddr::V4(_) => v4,
+        }))
+    }
+
+    /// What stands above the PEM block of a request.
+    pub(super) fn header(self) -> String {
+        match self.0 {
+            Some(address) => format!("{HEADER}{address}\n"),
+            None => String::new(),
+        }
+    }
+
+    fn read(path: &Path) -> std::io::Result<Self> {
+        let mut head = Vec::new();
+        let file = std::fs::File::open(path)?;
+        file.take(HEADER_BYTES).read_to_end(&mut head)?;
+        let head = String::from_utf8_lossy(&head);
+        let address = head.lines().next().and_then(|it| it.strip_prefix(HEADER));
+        Ok(Self::new(address.and_then(|text| text.parse().ok())))
+    }
+}
+
+impl fmt::Display for RequestSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(IpAddr::V6(network)) => write!(f, "{network}/64"),
+            Some(address) => address.fmt(f),
+            None => f.write_str("an unknown address"),
+        }
+    }
+}
+
+// === impl WaitingRequests ===
+
+impl WaitingRequests {
+    /// Takes up what this or another process has stored or removed since the last time.
+    pub(super) fn refresh(&mut self, layout: &Layout) -> Result<(), CaError> {
+        let mut before = std::mem::take(&mut self.by_name);
+        for file in files_in(&layout.requests_dir())? {
+            let name = file.certname();
+            let (name, request) = match before.remove_entry(name) {
+                Some(known) => known,
+                None => match WaitingRequest::read(layout, &file) {
+                    Some(request) => (name.to_owned(), request),
+                    None => continue,
+                },
+            };
+            self.by_name.insert(name, request);
+        }
+        Ok(())
+    }
+
+    /// Makes sure that a request from `source` may wait: the name of the request that has to go
+    /// for it, if one has to.
+    pub(super) fn admit(&self, source: RequestSource) -> Result<Option<String>, CaError> {
+        self.admit_within(source, MAX_PENDING_PER_SOURCE, MAX_PENDING_REQUESTS)
+    }
+
+    fn admit_within(
+        &self,
+        source: RequestSource,
+        per_source: usize,
+        total: usize,
+    ) -> Result<Option<String>, CaError> {
+        let mut counts: HashMap<RequestSource, usize> = HashMap::new();
+        for request in self.by_name.values() {
+            *counts.entry(request.source).or_default() += 1;
+        }
+        let own = counts.get(&source).copied().unwrap_or(0);
+        if own >= per_source {
+            return Err(CaError::SourceFull {
+                source_network: source,
+                limit: per_source,
+            });
+        }
+        if self.by_name.len() < total {
+            return Ok(None);
+        }
+        let greediest = counts.into_iter().max_by_key(|(_, count)| *count);
+        match greediest {
+            Some((greedy, count)) if count > own => Ok(self.oldest_of(greedy)),
+            _ => Err(CaError::TooManyRequests { limit: total }),
+        }
+    }
+
+    fn oldest_of(&self, source: RequestSource) -> Option<String> {
+        let of_source = self.by_name.iter().filter(|(_, it)| it.source == source);
+        let oldest = of_source.min_by_key(|(name, request)| (request.since, *name));
+        oldest.map(|(name, _)| name.clone())
+    }
+}
+
+// === impl WaitingRequest ===
+
+impl WaitingRequest {
+    /// `None`: another process removed it meanwhile, or it cannot be read, which the list tells.
+    fn read(layout: &Layout, file: &CertFile) -> Option<Self> {
+        let path = layout.request(file);
+        let since = path.metadata().and_then(|meta| meta.modified()).ok()?;
+        let source = RequestSource::read(&path).ok()?;
+        Some(Self { source, since })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn source(address: &str) -> RequestSource {
+        RequestSource::new(Some(address.parse().unwrap()))
+    }
+
+    /// Requests `name` from an address, each a second younger than the one before.
+    fn waiting(requests: &[(&str, &str)]) -> WaitingRequests {
+        let one = |(age, (name, address)): (u64, &(&str, &str))| {
+            let since = SystemTime::UNIX_EPOCH + Duration::from_secs(age);
+            let request = WaitingRequest {
+                source: source(address),
+                since,
+            };
+            ((*name).to_owned(), request)
+        };
+        WaitingRequests {
+            by_name: (0..).zip(requests).map(one).collect(),
+        }
+    }
+
+    #[test]
+    fn a_source_is_an_ipv4_address_or_an_ipv6_network() {
+        assert_eq!(source("10.0.0.1"), source("::ffff:10.0.0.1"));
+        assert_ne!(source("10.0.0.1"), source("10.0.0.2"));
+        assert_eq!(source("2001:db8::1"), source("2001:db8::ffff:1"));
+        assert_ne!(source("2001:db8::1"), source("2001:db8:0:1::1"));
+        assert_eq!(source("2001:db8::1").to_string(), "2001:db8::/64");
+        assert_eq!(source("10.0.0.1").header(), "# submitted from 10.0.0.1\n");
+    }
+
+    #[test]
+    fn one_source_has_a_share_of_the_list() {
+        let list = waiting(&[("a", "10.0.0.1"), ("b", "10.0.0.1")]);
+        let refused = list.admit_within(source("10.0.0.1"), 2, 10).unwrap_err();
+        assert!(matches!(refused, CaError::SourceFull { limit: 2, .. }));
+        assert!(refused.to_string().contains("10.0.0.1"), "{refused}");
+        let other = list.admit_within(source("10.0.0.2"), 2, 10).unwrap();
+        assert_eq!(other, None);
+    }
+
+    #[test]
+    fn a_full_list_drops_the_oldest_of_the_greediest() {
+        let list = waiting(&[
+            ("a", "10.0.0.2"),
+            ("b", "10.0.0.1"),
+            ("c", "10.0.0.1"),
+            ("d", "10.0.0.1"),
+        ]);
+        let admit = |address| list.admit_within(source(address), 4, 4);
+        assert_eq!(admit("10.0.0.3").unwrap().as_deref(), Some("b"));
+        assert_eq!(admit("10.0.0.2").unwrap().as_deref(), Some("b"));
+        let greedy = admit("10.0.0.1").unwrap_err();
+        assert!(matches!(greedy, CaError::TooManyRequests { limit: 4 }));
+    }
+}

@@ -1,0 +1,107 @@
+//! Whose work the CA does next: [`Turns`].
+//!
+//! The rule: a network waits in a line of its own before it stands in the common one, so a client
+//! waits for a few requests of each other network, however many one of them has sent.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use pki::ca::RequestSource;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::defaults::{CA_LINES_SWEPT, CA_WORK_AT_ONCE};
+
+/// The turns of all networks. Clones are the same.
+#[derive(Clone, Debug)]
+pub(super) struct Turns {
+    work: Arc<Semaphore>,
+    lines: Arc<Mutex<HashMap<RequestSource, Weak<Semaphore>>>>,
+}
+
+/// A permit to occupy a blocking thread; given back when dropped.
+#[derive(Debug)]
+pub(super) struct Turn {
+    _work: OwnedSemaphorePermit,
+    _line: OwnedSemaphorePermit,
+    /// The line exists as long as a request of its network does.
+    _kept: Arc<Semaphore>,
+}
+
+// === impl Turns ===
+
+impl Turns {
+    pub(super) fn new() -> Self {
+        Self {
+            work: Arc::new(Semaphore::new(CA_WORK_AT_ONCE)),
+            lines: Arc::default(),
+        }
+    }
+
+    /// Waits until it is the turn of a request from `source`.
+    pub(super) async fn take(&self, source: RequestSource) -> Turn {
+        let line = self.line(source);
+        let in_line = Arc::clone(&line).acquire_owned().await;
+        let work = Arc::clone(&self.work).acquire_owned().await;
+        Turn {
+            _work: work.expect("never closed"),
+            _line: in_line.expect("never closed"),
+            _kept: line,
+        }
+    }
+
+    fn line(&self, source: RequestSource) -> Arc<Semaphore> {
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(line) = lines.get(&source).and_then(Weak::upgrade) {
+            return line;
+        }
+        if lines.len() >= CA_LINES_SWEPT {
+            lines.retain(|_, line| line.strong_count() > 0);
+        }
+        let line = Arc::new(Semaphore::new(CA_WORK_AT_ONCE));
+        lines.insert(source, Arc::downgrade(&line));
+        line
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    fn source(last: u8) -> RequestSource {
+        RequestSource::new(Some([10, 0, 0, last].into()))
+    }
+
+    #[tokio::test]
+    async fn a_network_with_many_requests_is_passed_by_one_with_a_single_request() {
+        let turns = Turns::new();
+        let mut held: Vec<_> = (0..CA_WORK_AT_ONCE)
+            .map(|_| turns.take(source(1)).now_or_never().expect("a free turn"))
+            .collect();
+        let mut greedy: Vec<_> = (0..100).map(|_| Box::pin(turns.take(source(1)))).collect();
+        for waiting in &mut greedy {
+            assert!(waiting.now_or_never().is_none());
+        }
+        let mut honest = Box::pin(turns.take(source(2)));
+        assert!((&mut honest).now_or_never().is_none());
+        held.pop();
+        // The next of the greedy network enters the common line behind the other network.
+        for waiting in &mut greedy {
+            assert!(waiting.now_or_never().is_none());
+        }
+        honest.now_or_never().expect("its turn");
+    }
+
+    #[tokio::test]
+    async fn lines_without_requests_are_forgotten() {
+        let turns = Turns::new();
+        for number in 0..=CA_LINES_SWEPT {
+            let [.., high, low] = number.to_be_bytes();
+            let network = RequestSource::new(Some([10, 0, high, low].into()));
+            drop(turns.take(network).await);
+        }
+        let lines = turns.lines.lock().unwrap().len();
+        assert_eq!(lines, 1);
+    }
+}

@@ -30,8 +30,8 @@ impl Policy {
     pub fn grant_to(&self, names: &mut PrivilegedNames, origin: &str) {
         for (index, rule) in self.rules.iter().enumerate() {
             let decides = |message_type: &&str| self.reaches(index, message_type);
-            let orders = ORDERS.iter().any(|it| decides(it));
-            if !orders && !CONTROL.iter().any(|it| decides(it)) {
+            let orders = ORDERS.iter().any(&decides);
+            if !orders && !CONTROL.iter().any(decides) {
                 continue;
             }
             let origin = format!("{origin}, the rule {:?}", rule.name());

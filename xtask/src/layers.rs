@@ -14,6 +14,7 @@ const FLOORS: &[(u8, &[&str])] = &[
     (
         0,
         &[
+            "admission",
             "eyaml",
             "hocon",
             "https",
@@ -61,6 +62,7 @@ const FLOORS: &[(u8, &[&str])] = &[
 
 /// Edges inside one floor: (user, used).
 const SIDEWAYS: &[(&str, &str)] = &[
+    ("https", "admission"),
     ("https", "pki"),
     ("pxp", "pcp"),
     ("evaluator", "pcore"),

@@ -97,7 +97,7 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
         let tls = Arc::new(ServerTls::load(config.tls_files(), ClientAuth::Optional)?);
         faces.spawn(Arc::clone(&tls).watch(stop.clone()));
         let router = api::following(env!("CARGO_PKG_VERSION").to_owned(), follower.watch());
-        let at = server::serve(address, router, &tls, &faces, &stop).await?;
+        let at = server::serve(address, router, &tls, &faces, &stop)?;
         summary = format!("{summary}, status on {at}");
     }
     services::ready(&summary);

@@ -17,7 +17,6 @@ use pki::seal::SealKey;
 use pki::{ClientAuth, PrivilegedNames, ServerTls};
 use store::{Store, StoreConfig};
 use telemetry::Tracer;
-use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -55,14 +54,14 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
     let classes = crate::classifier::read_classes(&config, &engines.classifier)?;
     let faces = TaskTracker::new();
     let api = api::router(engines.api_state(&config, privileged_names, tracer, &stop));
-    let api = serve(config.api.listen, api, &tls, &faces, &stop).await?;
+    let api = serve(config.api.listen, api, &tls, &faces, &stop)?;
     let mut listening = format!("API on {api}");
     if let Some(broker) = &broker {
         listening = format!("{listening}, broker on {}", broker.local_addr());
     }
     if config.puppet_api.enabled {
         let router = puppet_api::router(engines.puppet_api_state(autosign, authority)?);
-        let address = serve(config.puppet_api.listen, router, &tls, &faces, &stop).await?;
+        let address = serve(config.puppet_api.listen, router, &tls, &faces, &stop)?;
         listening = format!("{listening}, Puppet API on {address}");
     }
     services::ready(&listening);
@@ -315,15 +314,14 @@ fn start_broker(
 }
 
 /// Listens, and serves `router` until `stop`; answers where.
-pub(crate) async fn serve(
+pub(crate) fn serve(
     address: SocketAddr,
     router: axum::Router,
     tls: &Arc<ServerTls>,
     faces: &TaskTracker,
     stop: &CancellationToken,
 ) -> Result<SocketAddr> {
-    let listener = TcpListener::bind(address)
-        .await
+    let listener = https::listen(address)
         .with_context(|| format!("cannot listen on {address}; is another service there?"))?;
     let address = listener.local_addr()?;
     let config = https::Config {

@@ -11,15 +11,17 @@ use axum::body::{Body, Bytes, HttpBody as _};
 use axum::extract::{FromRequest, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
+use bytes::BytesMut;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 use serde_json::json;
+use tokio::time::Instant;
 
 use crate::Shared;
 use crate::budget::{Exhausted, Share};
 use crate::defaults::{
-    BODY_RETRY_SECONDS, BODY_TIME, BODY_WAIT, DISCARD_BYTES, DISCARD_TIME, SMALL_BODY_BYTES,
-    SMALL_BODY_TIME,
+    BODY_PROGRESS_BYTES, BODY_PROGRESS_WINDOW, BODY_RETRY_SECONDS, BODY_STEP_BYTES, BODY_TIME,
+    BODY_WAIT, DISCARD_BYTES, DISCARD_TIME, SMALL_BODY_BYTES, SMALL_BODY_TIME,
 };
 use crate::failure::{Failure, chain};
 use crate::guard::Pass;
@@ -84,7 +86,7 @@ async fn take(parts: &mut Parts, body: Body, api: &Shared) -> Result<Bytes, Fail
     };
     if terms.share.get().is_some() {
         // It is in memory already.
-        return arrived(body, terms.max_bytes, Duration::MAX).await;
+        return in_memory(body, terms.max_bytes).await;
     }
     let bytes = Box::pin(received(parts, body, &terms, api)).await?;
     if let Some(caller) = terms.pass.check(api).await? {
@@ -113,42 +115,101 @@ async fn received(
     }
     // Who does not say how much comes may send as much as is allowed.
     let expected = announced.unwrap_or(limit);
-    match api.bodies.share(&terms.who, expected, BODY_WAIT).await {
-        // There is one reader at a time.
-        Ok(share) => _ = terms.share.set(share),
+    let mut share = match api.bodies.share(&terms.who, expected, BODY_WAIT).await {
+        Ok(share) => share,
         Err(exhausted) => {
             if sends {
                 discard(&mut body).await;
             }
             return Err(busy(exhausted).into());
         }
-    }
+    };
     let time = match expected <= SMALL_BODY_BYTES {
         true => SMALL_BODY_TIME,
         false => BODY_TIME,
     };
-    arrived(body, limit, time).await
-}
-
-async fn arrived(mut body: Body, limit: usize, time: Duration) -> Result<Bytes, Failure> {
-    let whole = Limited::new(&mut body, limit).collect();
-    match tokio::time::timeout(time, whole).await {
-        Ok(Ok(whole)) => Ok(whole.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => {
+    let collecting = collect(&mut body, api, &mut share, (expected, limit));
+    let collected = tokio::time::timeout(time, Box::pin(collecting)).await;
+    // There is one reader at a time.
+    _ = terms.share.set(share);
+    match collected {
+        Ok(Ok(whole)) => Ok(whole),
+        Ok(Err(NotCollected::TooLarge)) => {
             discard(&mut body).await;
             Err(too_large(limit).into())
         }
-        Ok(Err(error)) => {
-            let error: Box<dyn std::error::Error> = error;
-            let msg = format!("the request's body broke off: {}", chain(&*error));
-            Err(ApiError::new(kinds::VALIDATION, msg).into())
+        Ok(Err(NotCollected::NoMemory(exhausted))) => {
+            discard(&mut body).await;
+            Err(busy(exhausted).into())
         }
-        Err(_) => {
-            let seconds = time.as_secs();
-            let msg = format!("the request's body did not arrive within {seconds} seconds");
-            Err(ApiError::new(kinds::REQUEST_TIMEOUT, msg).into())
+        Ok(Err(NotCollected::Broken(error))) => Err(broken(&error)),
+        Ok(Err(NotCollected::Stalled)) => Err(too_slow(BODY_PROGRESS_WINDOW)),
+        Err(_) => Err(too_slow(time)),
+    }
+}
+
+/// Why a body is not whole.
+enum NotCollected {
+    TooLarge,
+    NoMemory(Exhausted),
+    Broken(axum::Error),
+    Stalled,
+}
+
+/// Reads a body. Memory is taken for what has arrived and the next read; and the body has to grow
+/// by [`BODY_PROGRESS_BYTES`] within each [`BODY_PROGRESS_WINDOW`].
+async fn collect(
+    body: &mut Body,
+    api: &Shared,
+    share: &mut Share,
+    (expected, limit): (usize, usize),
+) -> Result<Bytes, NotCollected> {
+    let mut whole = BytesMut::new();
+    let mut window_bytes = 0;
+    let mut window_end = Instant::now() + BODY_PROGRESS_WINDOW;
+    loop {
+        let next = (whole.len() + BODY_STEP_BYTES).min(expected);
+        let grown = api.bodies.grow(share, expected, next, BODY_WAIT).await;
+        grown.map_err(NotCollected::NoMemory)?;
+        let frame = match tokio::time::timeout_at(window_end, body.frame()).await {
+            Ok(None) => return Ok(whole.freeze()),
+            Ok(Some(frame)) => frame.map_err(NotCollected::Broken)?,
+            Err(_) => return Err(NotCollected::Stalled),
+        };
+        let data = frame.data_ref().map_or(&[][..], |data| data);
+        if whole.len() + data.len() > limit {
+            return Err(NotCollected::TooLarge);
+        }
+        whole.extend_from_slice(data);
+        if whole.len() >= window_bytes + BODY_PROGRESS_BYTES {
+            window_bytes = whole.len();
+            window_end = Instant::now() + BODY_PROGRESS_WINDOW;
         }
     }
+}
+
+/// A body that is in memory already.
+async fn in_memory(mut body: Body, limit: usize) -> Result<Bytes, Failure> {
+    let whole = Limited::new(&mut body, limit).collect().await;
+    match whole {
+        Ok(whole) => Ok(whole.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(too_large(limit).into()),
+        Err(error) => {
+            let error: Box<dyn std::error::Error> = error;
+            Err(broken(&*error))
+        }
+    }
+}
+
+fn broken(error: &(dyn std::error::Error + 'static)) -> Failure {
+    let msg = format!("the request's body broke off: {}", chain(error));
+    ApiError::new(kinds::VALIDATION, msg).into()
+}
+
+fn too_slow(time: Duration) -> Failure {
+    let seconds = time.as_secs();
+    let msg = format!("the request's body did not arrive within {seconds} seconds");
+    ApiError::new(kinds::REQUEST_TIMEOUT, msg).into()
 }
 
 /// Takes what a client still sends, within bounds: a connection that is closed on a client that

@@ -23,10 +23,10 @@ pub(crate) struct Budget {
     parts: Mutex<HashMap<String, Weak<Semaphore>>>,
 }
 
-/// What somebody has; given back when it is dropped.
+/// A part of a budget; given back when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Share {
-    _all: OwnedSemaphorePermit,
+    all: OwnedSemaphorePermit,
     _own: OwnedSemaphorePermit,
 }
 
@@ -59,24 +59,40 @@ impl Budget {
         }
     }
 
-    /// `units` for `who`, if they come free within `wait`.
+    /// A share of `who` that may become `units`, if his part has them free within `wait`. Of the
+    /// budget of all it takes nothing until it [grows](Self::grow): what is announced holds up
+    /// no other one.
     pub(crate) async fn share(
         &self,
         who: &str,
         units: u32,
         wait: Duration,
     ) -> Result<Share, Exhausted> {
-        let until = tokio::time::Instant::now() + wait;
         let own = self.part(who).acquire_many_owned(units);
-        let own = tokio::time::timeout_at(until, own).await;
+        let own = tokio::time::timeout(wait, own).await;
         let own = own.ok().and_then(Result::ok).ok_or(Exhausted::Own)?;
-        let all = Arc::clone(&self.all).acquire_many_owned(units);
-        let all = tokio::time::timeout_at(until, all).await;
+        let all = Arc::clone(&self.all).try_acquire_many_owned(0);
+        let all = all.map_err(|_| Exhausted::All)?;
+        Ok(Share { all, _own: own })
+    }
+
+    /// Takes the budget of all for `units` of `share`, if it comes free within `wait`.
+    pub(crate) async fn grow(
+        &self,
+        share: &mut Share,
+        units: u32,
+        wait: Duration,
+    ) -> Result<(), Exhausted> {
+        let held = u32::try_from(share.all.num_permits()).unwrap_or(u32::MAX);
+        let more = units.saturating_sub(held);
+        if more == 0 {
+            return Ok(());
+        }
+        let all = Arc::clone(&self.all).acquire_many_owned(more);
+        let all = tokio::time::timeout(wait, all).await;
         let all = all.ok().and_then(Result::ok).ok_or(Exhausted::All)?;
-        Ok(Share {
-            _all: all,
-            _own: own,
-        })
+        share.all.merge(all);
+        Ok(())
     }
 
     /// One unit for `who`, if it is free now.
@@ -85,10 +101,7 @@ impl Budget {
         let own = own.map_err(|_| Exhausted::Own)?;
         let all = Arc::clone(&self.all).try_acquire_owned();
         let all = all.map_err(|_| Exhausted::All)?;
-        Ok(Share {
-            _all: all,
-            _own: own,
-        })
+        Ok(Share { all, _own: own })
     }
 
     fn part(&self, who: &str) -> Arc<Semaphore> {
@@ -117,20 +130,41 @@ impl Bodies {
         }
     }
 
-    /// Memory for `bytes` of `who`, if it comes free within `wait`.
+    /// Memory for a body of `who` that becomes `bytes` long, if his part has it free within `wait`.
     pub(crate) async fn share(
         &self,
         who: &str,
         bytes: usize,
         wait: Duration,
     ) -> Result<Share, Exhausted> {
-        let (budget, most) = match bytes <= SMALL_BODY_BYTES {
+        let (budget, most) = self.of_size(bytes);
+        budget.share(who, kilobytes(bytes.min(most)), wait).await
+    }
+
+    /// Takes memory for the first `arrived_bytes` of a body that becomes `bytes` long.
+    pub(crate) async fn grow(
+        &self,
+        share: &mut Share,
+        bytes: usize,
+        arrived_bytes: usize,
+        wait: Duration,
+    ) -> Result<(), Exhausted> {
+        let (budget, most) = self.of_size(bytes);
+        let units = kilobytes(arrived_bytes.min(most));
+        budget.grow(share, units, wait).await
+    }
+
+    /// The budget of bodies of `bytes`, and the longest that counts in it.
+    fn of_size(&self, bytes: usize) -> (&Budget, usize) {
+        match bytes <= SMALL_BODY_BYTES {
             true => (&self.small, SMALL_BODY_BYTES),
             false => (&self.large, BODY_IDENTITY_BYTES),
-        };
-        let kilobytes = u32::try_from(bytes.min(most).div_ceil(1_024)).unwrap_or(u32::MAX);
-        budget.share(who, kilobytes, wait).await
+        }
     }
+}
+
+fn kilobytes(bytes: usize) -> u32 {
+    u32::try_from(bytes.div_ceil(1_024)).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -146,10 +180,14 @@ mod tests {
         assert_eq!(budget.one("ann").unwrap_err(), Exhausted::Own);
         let refused = budget.share("ann", 1, NOW).await;
         assert_eq!(refused.unwrap_err(), Exhausted::Own);
+        let mut had = had;
+        budget.grow(&mut had, 2, NOW).await.unwrap();
         let other = budget.one("bob").unwrap();
         assert_eq!(budget.one("bob").unwrap_err(), Exhausted::All);
-        let refused = budget.share("bob", 1, NOW).await;
-        assert_eq!(refused.unwrap_err(), Exhausted::All);
+        let mut refused = budget.share("bob", 1, NOW).await.unwrap();
+        let grown = budget.grow(&mut refused, 1, NOW).await;
+        assert_eq!(grown.unwrap_err(), Exhausted::All);
+        drop(refused);
         drop(had);
         budget.share("ann", 2, NOW).await.unwrap();
         drop(other);
@@ -162,7 +200,8 @@ mod tests {
         let budget = Arc::new(Budget::new(1, 1));
         let had = budget.one("ann").unwrap();
         let wait = Duration::from_secs(60);
-        let waits = budget.share("bob", 1, wait);
+        let mut share = budget.share("bob", 1, wait).await.unwrap();
+        let waits = budget.grow(&mut share, 1, wait);
         tokio::pin!(waits);
         assert!(futures_util::poll!(&mut waits).is_pending());
         drop(had);
@@ -173,16 +212,36 @@ mod tests {
     async fn large_bodies_take_nothing_from_small_ones() {
         let bodies = Bodies::new();
         let mut held = Vec::new();
+        let most = BODY_IDENTITY_BYTES;
         for who in 0..BODY_BUDGET_BYTES / BODY_IDENTITY_BYTES {
-            let who = who.to_string();
-            let share = bodies.share(&who, BODY_IDENTITY_BYTES, NOW).await;
-            held.push(share.unwrap());
+            let share = bodies.share(&who.to_string(), most, NOW).await;
+            let mut share = share.unwrap();
+            bodies.grow(&mut share, most, most, NOW).await.unwrap();
+            held.push(share);
         }
-        let refused = bodies.share("late", BODY_IDENTITY_BYTES, NOW).await;
+        let mut late = bodies.share("late", most, NOW).await.unwrap();
+        let refused = bodies.grow(&mut late, most, 1, NOW).await;
         assert_eq!(refused.unwrap_err(), Exhausted::All);
         let refused = bodies.share("0", SMALL_BODY_BYTES + 1, NOW).await;
         assert_eq!(refused.unwrap_err(), Exhausted::Own);
-        bodies.share("late", SMALL_BODY_BYTES, NOW).await.unwrap();
+        let small = bodies.share("late", SMALL_BODY_BYTES, NOW).await;
+        let (all, mut small) = (SMALL_BODY_BYTES, small.unwrap());
+        bodies.grow(&mut small, all, all, NOW).await.unwrap();
         bodies.share("0", 0, NOW).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn what_is_announced_takes_nothing_from_others() {
+        let bodies = Bodies::new();
+        let mut announced = Vec::new();
+        for who in 0..100 {
+            let share = bodies
+                .share(&who.to_string(), BODY_IDENTITY_BYTES, NOW)
+                .await;
+            announced.push(share.unwrap());
+        }
+        let all = BODY_IDENTITY_BYTES;
+        let mut honest = bodies.share("honest", all, NOW).await.unwrap();
+        bodies.grow(&mut honest, all, all, NOW).await.unwrap();
     }
 }

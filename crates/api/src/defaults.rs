@@ -31,6 +31,15 @@ pub const BODY_TIME: Duration = Duration::from_secs(120);
 /// How long a small one may take: 1 MiB at 280 kbit/s.
 pub const SMALL_BODY_TIME: Duration = Duration::from_secs(30);
 
+/// How far the memory of a body is ahead of what has arrived: hyper reads so much at once.
+pub const BODY_STEP_BYTES: usize = 64 * 1024;
+
+/// A body grows by so much within each [`BODY_PROGRESS_WINDOW`], or it is refused: 50 kbit/s.
+pub const BODY_PROGRESS_BYTES: usize = 64 * 1024;
+
+/// See [`BODY_PROGRESS_BYTES`].
+pub const BODY_PROGRESS_WINDOW: Duration = Duration::from_secs(10);
+
 /// How much of a body that is too large is still taken and thrown away, so that its sender reads
 /// the refusal: a mistake is rarely larger; a sender of more may see its connection reset.
 pub const DISCARD_BYTES: usize = 16 * 1024 * 1024;

@@ -15,7 +15,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Uri, header};
 use axum::middleware::Next;
 use axum::response::Response;
-use https::PeerCertificate;
+use https::{Hold, PeerCertificate, PeerNetwork};
 use pki::Privilege;
 
 use crate::Shared;
@@ -54,6 +54,9 @@ pub(crate) async fn guard(
         pass: pass.clone(),
         share: Arc::default(),
     };
+    if let (Some(_), Some(hold)) = (&caller, request.extensions().get::<Hold>()) {
+        hold.authenticated();
+    }
     if let Some(caller) = caller {
         audit::met(&request, &caller);
         pass.authorize(&api, &caller)?;
@@ -157,7 +160,9 @@ impl Pass {
         match (caller, token, certname) {
             (Some(caller), Some(_), _) => format!("user {}", caller.0.user_id),
             (_, _, Some(certname)) => format!("program {certname}"),
-            _ => address.map_or_else(String::new, |address| format!("address {address}")),
+            _ => address.map_or_else(String::new, |address| {
+                format!("network {}", PeerNetwork::from(address))
+            }),
         }
     }
 

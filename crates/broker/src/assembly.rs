@@ -1,94 +1,201 @@
-//! Leave to receive large messages.
+//! Leases of memory for large messages on their way in: [`Assembly`], [`AssemblyLease`].
 //!
-//! [`Assembly`] is the budget of all sessions together. The rules: whoever asks, asks once, for all
-//! that its message may become, so that nobody who holds a part waits for the rest and the holders
-//! always come to their end; whoever waits is not read from; and first come, first served.
+//! The rules: a session that waits for its lease is not read from; and a lease ends when its
+//! message does not move on, so a peer that announces much and sends little holds up no other one.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use pcp::Certname;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::defaults::ASSEMBLY_BYTES_PER_SECOND;
+use crate::assembly_queue::{AssemblyQueue, MessageNumber};
+use crate::defaults::{ASSEMBLY_BYTES_PER_SECOND, ASSEMBLY_PROGRESS_BYTES, ASSEMBLY_STEP_BYTES};
 
-/// The budget.
+/// The memory for large messages of all sessions together; clones share it.
 #[derive(Clone, Debug)]
 pub(crate) struct Assembly {
-    left: Arc<Semaphore>,
-    total_bytes: u32,
+    queue: Arc<Mutex<SharedQueue>>,
     grace: Duration,
-    reserved: Gauge,
+    progress_window: Duration,
     waits: Counter,
 }
 
-/// Leave for one message; given back when dropped.
 #[derive(Debug)]
-pub(crate) struct Leave {
-    _permit: OwnedSemaphorePermit,
-    bytes: u32,
+struct SharedQueue {
+    queue: AssemblyQueue,
+    /// Wakes the sessions of messages that wait, by number.
+    wakers: std::collections::HashMap<MessageNumber, Arc<Notify>>,
     reserved: Gauge,
-    /// When the message has to be complete.
-    pub(crate) deadline: Instant,
 }
+
+/// The right of one large message to come in; given back when dropped.
+#[derive(Debug)]
+pub(crate) struct AssemblyLease {
+    assembly: Assembly,
+    number: MessageNumber,
+    granted: Arc<Notify>,
+    reserved_bytes: usize,
+    /// Start of the message, moved on by the time for which it waited here.
+    started: Instant,
+    /// Until then the message has to grow by [`ASSEMBLY_PROGRESS_BYTES`].
+    window_end: Instant,
+    /// Length of the message when the window began.
+    window_bytes: usize,
+}
+
+/// A lease, now or as soon as there is memory.
+pub(crate) type Leased = Result<AssemblyLease, BoxFuture<'static, AssemblyLease>>;
 
 // === impl Assembly ===
 
 impl Assembly {
-    /// A message may take `grace` and the time that its size allows. `reserved` and `waits` are kept
-    /// up to date.
+    /// A message may take `grace` and the time that its size allows, and has to move on within
+    /// each `progress_window`. `reserved` and `waits` are kept up to date.
     pub(crate) fn new(
         total_bytes: usize,
         grace: Duration,
+        progress_window: Duration,
         reserved: Gauge,
         waits: Counter,
     ) -> Self {
-        let total_bytes = u32::try_from(total_bytes).unwrap_or(u32::MAX);
-        Self {
-            left: Arc::new(Semaphore::new(total_bytes as usize)),
-            total_bytes,
-            grace,
+        let queue = SharedQueue {
+            queue: AssemblyQueue::new(total_bytes),
+            wakers: std::collections::HashMap::new(),
             reserved,
+        };
+        Self {
+            queue: Arc::new(Mutex::new(queue)),
+            grace,
+            progress_window,
             waits,
         }
     }
 
-    /// Leave for a message of at most `bytes`, now or as soon as there is room. One that is larger
-    /// than the whole budget gets all of it.
-    pub(crate) fn reserve(&self, bytes: usize) -> Result<Leave, BoxFuture<'static, Leave>> {
-        let bytes = u32::try_from(bytes)
-            .unwrap_or(u32::MAX)
-            .min(self.total_bytes);
-        if let Ok(permit) = Arc::clone(&self.left).try_acquire_many_owned(bytes) {
-            return Ok(self.leave(permit, bytes));
-        }
-        self.waits.inc();
-        let this = self.clone();
-        Err(Box::pin(async move {
-            let permit = Arc::clone(&this.left).acquire_many_owned(bytes).await;
-            this.leave(permit.expect("never closed"), bytes)
-        }))
+    /// A lease for a message of `certname` of which `held_bytes` are there and which becomes
+    /// `at_most_bytes` long.
+    pub(crate) fn begin(
+        &self,
+        certname: &Certname,
+        held_bytes: usize,
+        at_most_bytes: usize,
+    ) -> Leased {
+        let bytes = next_step(held_bytes, at_most_bytes);
+        let granted = Arc::new(Notify::new());
+        let (number, has_it) = {
+            let mut shared = self.lock();
+            let begun = shared.queue.begin(certname, bytes);
+            shared.wakers.insert(begun.0, Arc::clone(&granted));
+            shared.report();
+            begun
+        };
+        let now = Instant::now();
+        let lease = AssemblyLease {
+            assembly: self.clone(),
+            number,
+            granted,
+            reserved_bytes: bytes,
+            started: now,
+            window_end: now + self.progress_window,
+            window_bytes: held_bytes,
+        };
+        lease.now_or_later(has_it)
     }
 
-    fn leave(&self, permit: OwnedSemaphorePermit, bytes: u32) -> Leave {
-        self.reserved.inc_by(i64::from(bytes));
-        let seconds = u64::from(bytes) / ASSEMBLY_BYTES_PER_SECOND as u64;
-        Leave {
-            _permit: permit,
-            bytes,
-            reserved: self.reserved.clone(),
-            deadline: Instant::now() + self.grace + Duration::from_secs(seconds),
-        }
+    fn lock(&self) -> MutexGuard<'_, SharedQueue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Leave {
-    fn drop(&mut self) {
-        self.reserved.dec_by(i64::from(self.bytes));
+// === impl SharedQueue ===
+
+impl SharedQueue {
+    fn report(&self) {
+        let reserved = self.queue.reserved_bytes();
+        self.reserved
+            .set(i64::try_from(reserved).unwrap_or(i64::MAX));
     }
+}
+
+// === impl AssemblyLease ===
+
+impl AssemblyLease {
+    /// Whether the lease covers another read of `read_bytes`.
+    pub(crate) fn covers(&self, held_bytes: usize, read_bytes: usize, at_most: usize) -> bool {
+        self.reserved_bytes >= at_most || self.reserved_bytes >= held_bytes + read_bytes
+    }
+
+    /// Extends the lease by a step.
+    pub(crate) fn grow(mut self, held_bytes: usize, at_most_bytes: usize) -> Leased {
+        self.reserved_bytes = next_step(held_bytes, at_most_bytes).max(self.reserved_bytes);
+        let has_it = {
+            let mut shared = self.assembly.lock();
+            let has_it = shared.queue.grow(self.number, self.reserved_bytes);
+            shared.report();
+            has_it
+        };
+        self.now_or_later(has_it)
+    }
+
+    /// Takes note that the message is `held_bytes` long now.
+    pub(crate) fn arrived(&mut self, held_bytes: usize) {
+        if held_bytes >= self.window_bytes + ASSEMBLY_PROGRESS_BYTES {
+            self.window_bytes = held_bytes;
+            self.window_end = Instant::now() + self.assembly.progress_window;
+        }
+    }
+
+    /// When the message is too slow, unless more of it arrives before.
+    pub(crate) fn deadline(&self) -> Instant {
+        let rate = ASSEMBLY_BYTES_PER_SECOND as u64;
+        let allowed_ms = self.reserved_bytes as u64 * 1_000 / rate;
+        let whole = self.started + self.assembly.grace + Duration::from_millis(allowed_ms);
+        whole.min(self.window_end)
+    }
+
+    fn now_or_later(self, has_it: bool) -> Leased {
+        if has_it {
+            return Ok(self);
+        }
+        self.assembly.waits.inc();
+        Err(Box::pin(self.wait()))
+    }
+
+    async fn wait(mut self) -> Self {
+        let began = Instant::now();
+        while !self.assembly.lock().queue.has_what_it_wants(self.number) {
+            self.granted.notified().await;
+        }
+        // The peer is not to blame for what it could not send.
+        let now = Instant::now();
+        self.started += now - began;
+        self.window_end = now + self.assembly.progress_window;
+        self
+    }
+}
+
+impl Drop for AssemblyLease {
+    fn drop(&mut self) {
+        let mut shared = self.assembly.lock();
+        shared.wakers.remove(&self.number);
+        for granted in shared.queue.end(self.number) {
+            if let Some(waker) = shared.wakers.get(&granted) {
+                waker.notify_one();
+            }
+        }
+        shared.report();
+    }
+}
+
+/// The bytes to reserve for a message of which `held_bytes` are there.
+fn next_step(held_bytes: usize, at_most_bytes: usize) -> usize {
+    let step = held_bytes.saturating_add(ASSEMBLY_STEP_BYTES);
+    // A peer may announce less than what a read brings.
+    step.min(at_most_bytes.max(held_bytes))
 }
 
 #[cfg(test)]
@@ -97,39 +204,61 @@ mod tests {
 
     use super::*;
 
-    fn budget(total_bytes: usize) -> Assembly {
+    const WINDOW: Duration = Duration::from_secs(10);
+    const MIB: usize = 1 << 20;
+
+    fn assembly(total_bytes: usize) -> Assembly {
         Assembly::new(
             total_bytes,
-            Duration::ZERO,
+            Duration::from_secs(30),
+            WINDOW,
             Gauge::default(),
             Counter::default(),
         )
     }
 
-    #[test]
-    fn who_finds_no_room_waits_in_turn() {
-        let budget = budget(100);
-        let first = budget.reserve(60).ok().expect("room");
-        let mut second = budget.reserve(60).expect_err("no room");
-        assert!((&mut second).now_or_never().is_none());
-        // Small enough, but behind one that waits.
-        let mut third = budget.reserve(50).expect_err("no room before its turn");
-        assert!((&mut third).now_or_never().is_none());
-        assert_eq!((budget.reserved.get(), budget.waits.get()), (60, 2));
-        drop(first);
-        let second = second.now_or_never().expect("its turn");
-        assert!((&mut third).now_or_never().is_none());
-        drop(second);
-        drop(third.now_or_never().expect("its turn"));
-        assert_eq!(budget.reserved.get(), 0);
+    fn name(text: &str) -> Certname {
+        text.parse().unwrap()
     }
 
-    #[test]
-    fn one_that_is_larger_than_all_gets_all() {
-        let budget = budget(100);
-        let leave = budget.reserve(1_000).ok().expect("room");
-        assert_eq!(budget.reserved.get(), 100);
-        drop(leave);
-        assert_eq!(budget.reserved.get(), 0);
+    #[tokio::test(start_paused = true)]
+    async fn what_is_announced_reserves_nothing() {
+        let assembly = assembly(512 * MIB);
+        let lease = assembly.begin(&name("a.example"), 100_000, 64 * MIB);
+        let lease = lease.ok().expect("memory");
+        let reserved = assembly.lock().queue.reserved_bytes();
+        assert_eq!(reserved, 100_000 + ASSEMBLY_STEP_BYTES);
+        drop(lease);
+        assert_eq!(assembly.lock().queue.reserved_bytes(), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_that_waits_is_woken_and_has_a_new_window() {
+        let assembly = assembly(MIB);
+        let first = assembly
+            .begin(&name("a.example"), MIB, MIB)
+            .ok()
+            .expect("memory");
+        let mut second = assembly
+            .begin(&name("b.example"), 1, MIB)
+            .expect_err("none");
+        assert!((&mut second).now_or_never().is_none());
+        tokio::time::advance(WINDOW * 20).await;
+        drop(first);
+        let second = second.await;
+        assert_eq!(second.deadline(), Instant::now() + WINDOW);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_message_has_to_move_on_within_each_window() {
+        let assembly = assembly(64 * MIB);
+        let lease = assembly.begin(&name("a.example"), 0, 64 * MIB);
+        let mut lease = lease.ok().expect("memory");
+        let start = Instant::now();
+        lease.arrived(ASSEMBLY_PROGRESS_BYTES - 1);
+        tokio::time::advance(WINDOW / 2).await;
+        assert_eq!(lease.deadline(), start + WINDOW, "too little");
+        lease.arrived(ASSEMBLY_PROGRESS_BYTES);
+        assert_eq!(lease.deadline(), start + WINDOW / 2 + WINDOW);
     }
 }

@@ -19,7 +19,6 @@ use crate::config::BrokerConfig;
 use crate::controllers;
 use crate::controllers::endpoint::ControllerUriError;
 use crate::controllers::table::Controllers;
-use crate::defaults::BACKLOG;
 use crate::message_limits::MessageLimits;
 use crate::metrics::Metrics;
 use crate::opening::Shared;
@@ -82,6 +81,7 @@ impl Broker {
         let assembly = Assembly::new(
             config.limits.assembly_bytes,
             config.timeouts.assembly,
+            config.timeouts.assembly_progress,
             metrics.assembly_reserved.clone(),
             metrics.assembly_waits.clone(),
         );
@@ -98,7 +98,7 @@ impl Broker {
         });
         let address = config.listen;
         let listening = |source| StartError::Listen { address, source };
-        let listener = accept::listen(address, BACKLOG).map_err(listening)?;
+        let listener = admission::listen(address).map_err(listening)?;
         let local_addr = listener.local_addr().map_err(listening)?;
         if let Some(fabric) = fabric {
             let link = Arc::new(Link {

@@ -48,6 +48,8 @@ pub struct Limits {
     pub max_connections: usize,
     /// Connections that are not associated yet.
     pub half_open: usize,
+    /// The same from one network (an IPv4 address or an IPv6 /64).
+    pub half_open_per_network: usize,
     /// Handshakes that compute at the same time; one core less than there are, so that the
     /// associated clients are always served.
     pub handshakes: usize,
@@ -62,6 +64,8 @@ pub struct Limits {
 /// Times.
 #[derive(Clone, Debug)]
 pub struct Timeouts {
+    /// From accept to the first byte.
+    pub first_byte: Duration,
     /// From accept to association.
     pub opening: Duration,
     /// Silence of a client.
@@ -70,6 +74,8 @@ pub struct Timeouts {
     pub delivery: Duration,
     /// For a large message to come in, beside what its size allows.
     pub assembly: Duration,
+    /// In which a large message has to grow.
+    pub assembly_progress: Duration,
     /// Between batches of inventory changes.
     pub inventory: Duration,
     /// For sessions to end when the broker stops.
@@ -143,6 +149,7 @@ impl Default for Limits {
         Self {
             max_connections: 0,
             half_open: defaults::HALF_OPEN,
+            half_open_per_network: defaults::HALF_OPEN_PER_NETWORK,
             handshakes: cores.saturating_sub(1).max(1),
             message_bytes: defaults::MESSAGE_BYTES,
             assembly_bytes: defaults::ASSEMBLY_BYTES,
@@ -154,10 +161,12 @@ impl Default for Limits {
 impl Default for Timeouts {
     fn default() -> Self {
         Self {
+            first_byte: admission::defaults::FIRST_BYTE,
             opening: defaults::OPENING_TIMEOUT,
             idle: defaults::IDLE_TIMEOUT,
             delivery: defaults::DELIVERY_PATIENCE,
             assembly: defaults::ASSEMBLY_GRACE,
+            assembly_progress: defaults::ASSEMBLY_PROGRESS_WINDOW,
             inventory: defaults::INVENTORY_INTERVAL,
             shutdown: defaults::SHUTDOWN_TIMEOUT,
         }

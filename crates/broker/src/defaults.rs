@@ -5,16 +5,16 @@
 
 use std::time::Duration;
 
-/// Connections that are not associated yet. Each costs at most [`HANDSHAKE_BYTES`] twice (what
-/// came in, what goes out), so a flood of them holds 1,024 × 64 KB = 64 MB at worst; the next
-/// client waits in the kernel's backlog.
-pub const HALF_OPEN: usize = 1_024;
+/// Connections that are not associated yet. A silent one costs about 1 KB, one in its handshake at
+/// most [`HANDSHAKE_BYTES`]: 8,192 × 16 KB = 128 MB at the very worst.
+pub const HALF_OPEN: usize = 8_192;
 
-/// Length of the kernel's accept queue: a reconnect storm waits here instead of being refused.
-pub const BACKLOG: u32 = 4_096;
+/// The same from one network: three quarters, so that a site with 5,000 agents behind one address
+/// reconnects at once and other networks still have places.
+pub const HALF_OPEN_PER_NETWORK: usize = HALF_OPEN / 4 * 3;
 
 /// From accept to association. A handshake takes milliseconds; 10 s covers a lost packet or two
-/// on a slow link, and turns 1,024 stuck clients over at 100 per second.
+/// on a slow link.
 pub const OPENING_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Sessions of one certname, each under a type of its own. A node has one (`agent`), with a
@@ -32,7 +32,7 @@ pub const REFUSALS_WINDOW: Duration = Duration::from_secs(60);
 
 /// Ciphertext that a client may send before its handshake is done. A chain of four RSA-4096
 /// certificates is 7 KB.
-pub const HANDSHAKE_BYTES: usize = 32 * 1024;
+pub const HANDSHAKE_BYTES: usize = 16 * 1024;
 
 /// Plaintext that a client may send before its upgrade is answered: the HTTP head (16 KB at most)
 /// and what it pipelined behind it.
@@ -44,17 +44,28 @@ pub const PATH_BYTES: usize = 1_024;
 /// One message, both directions, as brokers and agents of the field have it (64 MiB).
 pub const MESSAGE_BYTES: usize = 64 * 1024 * 1024;
 
-/// Large messages being received, over all sessions: eight of the largest (8 × 64 MiB). With the
-/// growth of a buffer (twice its content at worst) that is 1 GiB when eight clients do their worst
-/// at once; the next ones are not read from meanwhile.
+/// Large messages being received, over all sessions: what has arrived of them, as much as eight of
+/// the largest (8 × 64 MiB), and one message more that always comes to its end. With the growth of
+/// a buffer (twice its content at worst) that is 1.2 GiB; the others are not read from meanwhile.
 pub const ASSEMBLY_BYTES: usize = 512 * 1024 * 1024;
 
-/// A message up to this size needs no leave: what nearly every message is, and with one for each of
+/// How far the memory of a large message is ahead of what has arrived: two reads and more, and 256
+/// steps for the largest.
+pub const ASSEMBLY_STEP_BYTES: usize = 256 * 1024;
+
+/// A large message grows by so much within each [`ASSEMBLY_PROGRESS_WINDOW`], or its session is
+/// closed: 13 KB/s, which a bad mobile connection has.
+pub const ASSEMBLY_PROGRESS_BYTES: usize = 128 * 1024;
+
+/// See [`ASSEMBLY_PROGRESS_BYTES`].
+pub const ASSEMBLY_PROGRESS_WINDOW: Duration = Duration::from_secs(10);
+
+/// A message up to this size needs no lease: what nearly every message is, and with one for each of
 /// 20,000 clients at once (never seen) 1.3 GB at the very worst.
 pub const FREE_MESSAGE_BYTES: usize = 64 * 1024;
 
-/// How fast a large message has to come in, beside [`ASSEMBLY_GRACE`], so that clients that never
-/// finish theirs cannot keep the leave from others: 64 MiB in 9 minutes, a line of 1 Mbit/s.
+/// How fast a large message has to come in on the whole, beside [`ASSEMBLY_GRACE`]: 64 MiB in 9
+/// minutes, a line of 1 Mbit/s.
 pub const ASSEMBLY_BYTES_PER_SECOND: usize = 128 * 1024;
 
 /// See [`ASSEMBLY_BYTES_PER_SECOND`].

@@ -26,6 +26,7 @@
 mod accept;
 mod access_log;
 mod assembly;
+mod assembly_queue;
 pub mod authorization;
 mod broker;
 mod change_log;

@@ -5,10 +5,10 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use admission::{Admission, ConnectionGate};
 use axum::Router;
 use pki::ServerTls;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -34,8 +34,7 @@ pub fn serve(
     Server {
         tls,
         router,
-        half_open: Arc::new(Semaphore::new(config.max_half_open)),
-        connections: Arc::new(Semaphore::new(config.max_connections)),
+        gate: ConnectionGate::new(config.admission.clone()),
         config,
         failures: Arc::default(),
         tasks: TaskTracker::new(),
@@ -49,20 +48,13 @@ struct Server {
     tls: Arc<ServerTls>,
     router: Router,
     config: Config,
-    half_open: Arc<Semaphore>,
-    connections: Arc<Semaphore>,
+    gate: ConnectionGate,
     failures: Arc<Failures>,
     tasks: TaskTracker,
     /// Told to stop: finish what runs.
     stop: CancellationToken,
     /// The drain deadline has passed: end now.
     cut: CancellationToken,
-}
-
-/// What a connection holds while it lives.
-struct Admission {
-    half_open: OwnedSemaphorePermit,
-    connection: OwnedSemaphorePermit,
 }
 
 // === impl Server ===
@@ -72,14 +64,10 @@ impl Server {
         // Even when the returned future is dropped, no connection outlives it.
         let _cut_on_drop = self.cut.clone().drop_guard();
         loop {
-            let next = async {
-                let admission = self.admit().await;
-                (admission, listener.accept().await)
-            };
             tokio::select! {
                 () = self.stop.cancelled() => break,
-                (admission, accepted) = next => match accepted {
-                    Ok((stream, address)) => self.start(stream, address, admission),
+                accepted = self.gate.accept(&listener) => match accepted {
+                    Ok((stream, address, admission)) => self.start(stream, address, admission),
                     Err(error) => pause_after(&error).await,
                 },
             }
@@ -88,33 +76,14 @@ impl Server {
         self.drain().await;
     }
 
-    /// Waits for room before a connection is taken from the kernel's queue.
-    async fn admit(&self) -> Admission {
-        const NEVER_CLOSED: &str = "the semaphores live as long as the server";
-        let connection = self
-            .connections
-            .clone()
-            .acquire_owned()
-            .await
-            .expect(NEVER_CLOSED);
-        let half_open = self
-            .half_open
-            .clone()
-            .acquire_owned()
-            .await
-            .expect(NEVER_CLOSED);
-        Admission {
-            half_open,
-            connection,
-        }
-    }
-
     fn start(&self, stream: TcpStream, address: SocketAddr, admission: Admission) {
+        let admission = Arc::new(admission);
         let connection = Connection {
             tls: self.tls.clone(),
             router: self.router.clone(),
             config: self.config.clone(),
             address,
+            admission: Arc::clone(&admission),
             failures: Arc::clone(&self.failures),
             stop: self.stop.clone(),
             cut: self.cut.clone(),
@@ -122,12 +91,11 @@ impl Server {
         };
         let cut = self.cut.clone();
         self.tasks.spawn(async move {
-            let _open = admission.connection;
-            let served = connection.serve(stream, admission.half_open);
             // Boxed: the task would keep the size of the handshake for ever.
-            let served = Box::pin(served);
+            let served = Box::pin(connection.serve(stream));
             tokio::select! {
                 () = cut.cancelled() => {}
+                () = admission.displaced() => {}
                 () = served => {}
             }
         });

@@ -2,16 +2,17 @@
 
 use std::time::Duration;
 
+use admission::AdmissionLimits;
+
 use crate::defaults;
 
 /// Bounds of a listener.
 #[derive(Debug, Clone)]
 pub struct Config {
     pub handshake_timeout: Duration,
-    /// Handshakes at the same time.
-    pub max_half_open: usize,
-    /// Connections at the same time; more wait in the kernel's queue.
-    pub max_connections: usize,
+    /// Connections at the same time, in total and per network. While all of them are
+    /// authenticated, more wait in the kernel's queue.
+    pub admission: AdmissionLimits,
     /// Time for a request head to arrive.
     pub header_read_timeout: Duration,
     /// How long a client may take nothing of its answer.
@@ -24,8 +25,10 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             handshake_timeout: defaults::HANDSHAKE_TIMEOUT,
-            max_half_open: defaults::MAX_HALF_OPEN,
-            max_connections: defaults::MAX_CONNECTIONS,
+            admission: AdmissionLimits {
+                connections: defaults::MAX_CONNECTIONS,
+                ..AdmissionLimits::default()
+            },
             header_read_timeout: defaults::HEADER_READ_TIMEOUT,
             write_stall_timeout: defaults::WRITE_STALL_TIMEOUT,
             drain_deadline: defaults::DRAIN_DEADLINE,

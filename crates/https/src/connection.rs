@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 
+use admission::{Admission, ConnectionStage};
 use axum::Router;
 use axum::extract::ConnectInfo;
 use hyper::body::Incoming;
@@ -12,7 +13,6 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use pki::ServerTls;
 use tokio::net::TcpStream;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
@@ -20,19 +20,21 @@ use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 
 use crate::config::Config;
-use crate::defaults::MAX_HEAD_BYTES;
+use crate::defaults::{HANDSHAKE_BYTES, MAX_HEAD_BYTES};
+use crate::handshake_limit::HandshakeLimit;
 use crate::handshakes::Failures;
 use crate::hold::Hold;
 use crate::peer::PeerCertificate;
 use crate::stall::WriteStall;
 
-type Stream = TlsStream<WriteStall<TcpStream>>;
+type Stream = TlsStream<HandshakeLimit<WriteStall<TcpStream>>>;
 
 pub(crate) struct Connection {
     pub(crate) tls: Arc<ServerTls>,
     pub(crate) router: Router,
     pub(crate) config: Config,
     pub(crate) address: SocketAddr,
+    pub(crate) admission: Arc<Admission>,
     pub(crate) failures: Arc<Failures>,
     pub(crate) stop: CancellationToken,
     pub(crate) cut: CancellationToken,
@@ -42,12 +44,20 @@ pub(crate) struct Connection {
 // === impl Connection ===
 
 impl Connection {
-    pub(crate) async fn serve(self, stream: TcpStream, half_open: OwnedSemaphorePermit) {
+    pub(crate) async fn serve(self, stream: TcpStream) {
+        let spoke = tokio::select! {
+            () = self.stop.cancelled() => return,
+            spoke = self.admission.first_byte(&stream) => spoke,
+        };
+        if let Err(error) = spoke {
+            tracing::debug!(client = %self.address, ?error, "a connection said nothing");
+            return;
+        }
         let handshake = Box::pin(self.handshake(stream));
-        let Some(stream) = handshake.await else {
+        let Some(mut stream) = handshake.await else {
             return;
         };
-        drop(half_open);
+        stream.get_mut().0.lift();
         let peer = PeerCertificate::of(stream.get_ref().1);
         self.requests(stream, peer).await;
     }
@@ -59,6 +69,7 @@ impl Connection {
         }
         // Below TLS, where each write that succeeds is bytes that the client's side took.
         let stream = WriteStall::new(stream, self.config.write_stall_timeout);
+        let stream = HandshakeLimit::new(stream, HANDSHAKE_BYTES);
         let accepting = TlsAcceptor::from(self.tls.current()).accept(stream);
         tokio::select! {
             () = self.stop.cancelled() => None,
@@ -78,9 +89,13 @@ impl Connection {
 
     async fn requests(self, stream: Stream, peer: PeerCertificate) {
         let (tls, cut) = (self.tls.clone(), self.cut.clone());
-        let hold = Hold::new(tls, peer.clone(), cut, self.tasks.token());
+        let admission = Arc::clone(&self.admission);
+        let hold = Hold::new(tls, peer.clone(), cut, self.tasks.token(), admission);
         if hold.is_revoked() {
             return;
+        }
+        if peer.0.is_some() {
+            hold.authenticated();
         }
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
@@ -128,6 +143,8 @@ impl Connection {
         let router = self.router.clone();
         let address = self.address;
         hyper::service::service_fn(move |request: hyper::Request<Incoming>| {
+            // Half-open until the first request is here: a handshake alone is not enough.
+            hold.advance(ConnectionStage::Anonymous);
             let mut request = request.map(axum::body::Body::new);
             request.extensions_mut().insert(peer.clone());
             request.extensions_mut().insert(hold.clone());

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use admission::{Admission, ConnectionStage};
 use pki::ServerTls;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::task_tracker::TaskTrackerToken;
@@ -19,6 +20,7 @@ pub struct Hold {
     peer: PeerCertificate,
     cut: CancellationToken,
     _task: TaskTrackerToken,
+    admission: Arc<Admission>,
 }
 
 /// Why a connection has to end.
@@ -38,13 +40,25 @@ impl Hold {
         peer: PeerCertificate,
         cut: CancellationToken,
         task: TaskTrackerToken,
+        admission: Arc<Admission>,
     ) -> Self {
         Self {
             tls,
             peer,
             cut,
             _task: task,
+            admission,
         }
+    }
+
+    /// Marks the peer as known, by its certificate or by a valid token of a request. From then on
+    /// the connection is not dropped in favour of others, and not limited per network.
+    pub fn authenticated(&self) {
+        self.advance(ConnectionStage::Authenticated);
+    }
+
+    pub(crate) fn advance(&self, stage: ConnectionStage) {
+        self.admission.advance(stage);
     }
 
     /// Returns when the connection has to end; at once if that is so already.

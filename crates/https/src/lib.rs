@@ -8,7 +8,9 @@
 //! Rules that hold here:
 //! - Every connection runs on a task that [`serve`] waits for or aborts before
 //!   it returns.
-//! - Handshakes, connections, the time for a request head and the time for
+//! - Connections are admitted by an [`admission::ConnectionGate`]: a verified certificate, or
+//!   [`Hold::authenticated`], takes a connection out of the limits for unknown peers.
+//! - The bytes of a handshake, the time for a request head and the time for
 //!   which a client may not read its answer are bounded (see [`Config`]); size
 //!   and time of bodies are the router's business, since only it knows what each
 //!   route may take (`axum::extract::DefaultBodyLimit`).
@@ -19,12 +21,14 @@ mod accept;
 mod config;
 mod connection;
 pub mod defaults;
+mod handshake_limit;
 mod handshakes;
 mod hold;
 mod peer;
 mod stall;
 
 pub use accept::serve;
+pub use admission::{AdmissionLimits, PeerNetwork, listen};
 pub use config::Config;
 pub use hold::{Hold, Lost};
 pub use peer::{Peer, PeerCertificate};

@@ -6,6 +6,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use admission::ConnectionStage;
 use pcp::types::ASSOCIATE_REQUEST;
 use pcp::{Certname, PcpUri, SERVER_TYPE};
 
@@ -193,8 +194,9 @@ async fn damp(
         delay_ms = u64::try_from(damping.delay.as_millis()).unwrap_or(u64::MAX),
         "a certname keeps superseding itself; do two machines have the same certificate?"
     );
-    // It is known now, and its place is for those that are not yet.
-    opening.place = None;
+    // It is known now, and half-open places are for clients that are not yet.
+    opening.half_open = None;
+    opening.admission.advance(ConnectionStage::Authenticated);
     // A client that gives up meanwhile makes room for its next attempt.
     match tokio::time::timeout(damping.delay, upgrade.wait_for_end(socket)).await {
         Err(_) => Ok(Ok(())),

@@ -12,10 +12,11 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use admission::{Admission, NoFirstByte};
 use bytes::BytesMut;
 use pki::ServerTls;
 use tokio::net::TcpStream;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -53,21 +54,23 @@ pub(crate) struct Opening {
     shared: Arc<Shared>,
     tasks: TaskTracker,
     remote: SocketAddr,
+    admission: Arc<Admission>,
     /// Until the connection is associated, refused, or known and waits.
-    place: Option<Place>,
+    half_open: Option<HalfOpenCount>,
 }
 
-/// One of the places for half-open connections.
-struct Place {
-    router: Arc<Router>,
-    _permit: OwnedSemaphorePermit,
-}
+/// Counts one half-open connection while it lives.
+struct HalfOpenCount(Arc<Router>);
 
 /// How an opening ended without a session.
 #[derive(Debug, thiserror::Error)]
 enum Failed {
     #[error("not done in time")]
     Timeout,
+    #[error("nothing was sent")]
+    Silent,
+    #[error("displaced by a newer connection")]
+    Displaced,
     #[error("{0}")]
     Tls(#[from] TlsError),
     #[error("{0}")]
@@ -104,30 +107,33 @@ impl Shared {
 // === impl Opening ===
 
 impl Opening {
-    /// `permit` is for a place among the half-open connections.
+    /// `admission` is dropped when the connection is associated or refused.
     pub(crate) fn new(
         shared: Arc<Shared>,
         tasks: TaskTracker,
         remote: SocketAddr,
-        permit: OwnedSemaphorePermit,
+        admission: Admission,
     ) -> Self {
-        let place = Place::new(Arc::clone(&shared.router), permit);
+        let half_open = HalfOpenCount::new(Arc::clone(&shared.router));
         Self {
             shared,
             tasks,
             remote,
-            place: Some(place),
+            admission: Arc::new(admission),
+            half_open: Some(half_open),
         }
     }
 
     /// Opens the connection.
     pub(crate) async fn run(mut self, tcp: TcpStream) {
         let shared = Arc::clone(&self.shared);
+        let admission = Arc::clone(&self.admission);
         let opened = tokio::select! {
             () = shared.cut.cancelled() => Err(Failed::Refused("shutdown")),
+            () = admission.displaced() => Err(Failed::Displaced),
             opened = Box::pin(self.open(tcp)) => opened,
         };
-        self.place = None;
+        self.half_open = None;
         let metrics = &shared.router.metrics;
         match opened {
             Ok(parts) => {
@@ -143,6 +149,11 @@ impl Opening {
     }
 
     async fn open(&mut self, tcp: TcpStream) -> Result<Parts, Failed> {
+        match self.admission.first_byte(&tcp).await {
+            Ok(()) => {}
+            Err(NoFirstByte::Displaced) => return Err(Failed::Displaced),
+            Err(NoFirstByte::Timeout | NoFirstByte::Broken) => return Err(Failed::Silent),
+        }
         let limit = self.shared.config.timeouts.opening;
         let asked = timeout(limit, self.ask(tcp))
             .await
@@ -185,27 +196,24 @@ impl Opening {
         } else {
             &shared.handshakes
         };
-        socket.handshake(turns, &mut plain).await?;
+        socket.handshake(&self.admission, turns, &mut plain).await?;
         let asked = request::read(&mut socket, plain, &shared.config.paths).await?;
         Ok((socket, asked))
     }
 }
 
-// === impl Place ===
+// === impl HalfOpenCount ===
 
-impl Place {
-    fn new(router: Arc<Router>, permit: OwnedSemaphorePermit) -> Self {
+impl HalfOpenCount {
+    fn new(router: Arc<Router>) -> Self {
         router.metrics.half_open.inc();
-        Self {
-            router,
-            _permit: permit,
-        }
+        Self(router)
     }
 }
 
-impl Drop for Place {
+impl Drop for HalfOpenCount {
     fn drop(&mut self) {
-        self.router.metrics.half_open.dec();
+        self.0.metrics.half_open.dec();
     }
 }
 
@@ -249,6 +257,8 @@ impl Failed {
     fn label(&self) -> &'static str {
         match self {
             Self::Timeout => "timeout",
+            Self::Silent => "silent",
+            Self::Displaced => "displaced",
             Self::Tls(_) => "tls",
             Self::Request(_) => "request",
             Self::Refused(label) => label,

@@ -2,7 +2,7 @@
 //!
 //! The rule: it keeps reading while it writes and writing while it reads, so no pair of peers can
 //! block each other; it stops reading only while the router waits for room for its last message,
-//! or a large message for leave to come in. Nothing is allocated while nothing moves.
+//! or a large message for its lease. Nothing is allocated while nothing moves.
 
 use std::future::pending;
 use std::pin::{Pin, pin};
@@ -16,10 +16,10 @@ use ws::{Decoder, Event, Frame};
 
 use super::Session;
 use super::outbox::{Closing, Command, Payload, Queued};
-use crate::assembly::Leave;
+use crate::assembly::{AssemblyLease, Leased};
 use crate::defaults::{CLOSE_TIMEOUT, FREE_MESSAGE_BYTES, IDLE_PROGRESS_BYTES};
 use crate::router::{Routed, Router};
-use crate::tls::{Received, TlsError, TlsSocket};
+use crate::tls::{READ_BYTES, Received, TlsError, TlsSocket};
 
 /// Close code for a large message that does not come to its end.
 const TOO_SLOW: u16 = 1008;
@@ -62,8 +62,8 @@ pub(crate) struct Actor {
     pong: Option<Bytes>,
     /// The message for which the router waits.
     routing: Option<BoxFuture<'static, ()>>,
-    /// Leave for the large message that is coming in, or being routed.
-    leave: LeaveState,
+    /// The lease of the large message that is coming in, or being routed.
+    lease: LeaseState,
     /// The borders of frames are lost.
     unreadable: bool,
     state: State,
@@ -72,11 +72,11 @@ pub(crate) struct Actor {
     bytes_since_sign: usize,
 }
 
-enum LeaveState {
+enum LeaseState {
     /// Not needed so far.
     None,
-    Waits(BoxFuture<'static, Leave>),
-    Held(Leave),
+    Waits(BoxFuture<'static, AssemblyLease>),
+    Held(AssemblyLease),
 }
 
 enum State {
@@ -103,7 +103,7 @@ impl Actor {
             frame_cost: 0,
             pong: None,
             routing: None,
-            leave: LeaveState::None,
+            lease: LeaseState::None,
             unreadable: false,
             state: State::Open,
             idle_timeout: parts.idle_timeout,
@@ -152,11 +152,11 @@ impl Actor {
             command = self.session.outbox.command(), if open => self.on_command(command),
             () = wait_for(&mut self.routing) => {
                 self.routing = None;
-                self.leave = LeaveState::None;
+                self.lease = LeaseState::None;
                 self.decode();
             }
-            leave = wait_for_leave(&mut self.leave) => {
-                self.leave = LeaveState::Held(leave);
+            lease = wait_for_lease(&mut self.lease) => {
+                self.lease = LeaseState::Held(lease);
                 // So long we did not listen.
                 self.sign_of_life();
             }
@@ -200,8 +200,8 @@ impl Actor {
         match self.state {
             State::Open | State::Ended(_) => {
                 let idle = self.last_sign + self.idle_timeout;
-                match &self.leave {
-                    LeaveState::Held(leave) if self.routing.is_none() => idle.min(leave.deadline),
+                match &self.lease {
+                    LeaseState::Held(lease) if self.routing.is_none() => idle.min(lease.deadline()),
                     _ => idle,
                 }
             }
@@ -238,12 +238,12 @@ impl Actor {
     // --- reading ---
 
     fn is_reading(&self) -> bool {
-        self.routing.is_none() && !matches!(self.leave, LeaveState::Waits(_))
+        self.routing.is_none() && !matches!(self.lease, LeaseState::Waits(_))
     }
 
     /// A large message that others may wait for.
     fn is_too_slow(&self) -> bool {
-        matches!(&self.leave, LeaveState::Held(leave) if leave.deadline <= Instant::now())
+        matches!(&self.lease, LeaseState::Held(lease) if lease.deadline() <= Instant::now())
     }
 
     fn read(&mut self, reading: bool) {
@@ -282,7 +282,7 @@ impl Actor {
                     self.on_event(event);
                 }
                 Ok(None) => {
-                    self.ask_for_leave();
+                    self.extend_lease();
                     break;
                 }
                 Err(error) => {
@@ -304,16 +304,30 @@ impl Actor {
         }
     }
 
-    /// A message that turns out to be large needs leave for all that it may become.
-    fn ask_for_leave(&mut self) {
-        let needed = matches!(self.leave, LeaveState::None) && matches!(self.state, State::Open);
+    /// A message that turns out to be large needs a lease for what has arrived and the next read.
+    fn extend_lease(&mut self) {
         let incoming = self.decoder.incoming(&self.plain);
-        if !needed || incoming.held_bytes <= FREE_MESSAGE_BYTES {
+        let (held, at_most) = (incoming.held_bytes, incoming.at_most_bytes);
+        if !matches!(self.state, State::Open) || held <= FREE_MESSAGE_BYTES {
             return;
         }
-        self.leave = match self.router.assembly.reserve(incoming.at_most_bytes) {
-            Ok(leave) => LeaveState::Held(leave),
-            Err(waits) => LeaveState::Waits(waits),
+        let leased: Leased = match std::mem::replace(&mut self.lease, LeaseState::None) {
+            LeaseState::None => {
+                let assembly = &self.router.assembly;
+                assembly.begin(&self.session.certname, held, at_most)
+            }
+            LeaseState::Held(mut lease) => {
+                lease.arrived(held);
+                match lease.covers(held, READ_BYTES, at_most) {
+                    true => Ok(lease),
+                    false => lease.grow(held, at_most),
+                }
+            }
+            LeaseState::Waits(waits) => Err(waits),
+        };
+        self.lease = match leased {
+            Ok(lease) => LeaseState::Held(lease),
+            Err(waits) => LeaseState::Waits(waits),
         };
     }
 
@@ -333,7 +347,7 @@ impl Actor {
 
     fn routed(&mut self, routed: Routed) {
         match routed {
-            Routed::Done => self.leave = LeaveState::None,
+            Routed::Done => self.lease = LeaseState::None,
             Routed::Waits(future) => self.routing = Some(future),
         }
     }
@@ -413,7 +427,7 @@ impl Actor {
     fn close(&mut self, closing: Closing) {
         if matches!(self.state, State::Open) {
             // What still comes of a message is dropped.
-            self.leave = LeaveState::None;
+            self.lease = LeaseState::None;
             // Senders hear of it at once, and not by a patience that runs out.
             self.session.outbox.close(closing.code, &closing.reason);
             let deadline = Instant::now() + CLOSE_TIMEOUT;
@@ -460,10 +474,10 @@ impl End {
     }
 }
 
-async fn wait_for_leave(leave: &mut LeaveState) -> Leave {
-    match leave {
-        LeaveState::Waits(waits) => waits.await,
-        LeaveState::None | LeaveState::Held(_) => pending().await,
+async fn wait_for_lease(lease: &mut LeaseState) -> AssemblyLease {
+    match lease {
+        LeaseState::Waits(waits) => waits.await,
+        LeaseState::None | LeaseState::Held(_) => pending().await,
     }
 }
 

@@ -3,4 +3,5 @@
 mod scratch;
 mod socket;
 
+pub(crate) use scratch::INPUT_BYTES as READ_BYTES;
 pub(crate) use socket::{Received, TlsError, TlsSocket};

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 
 /// What one read takes from the kernel: three full TLS records, behind the tail of an incomplete
 /// one or of a handshake flight.
-pub(super) const INPUT_BYTES: usize = 96 * 1024;
+pub(crate) const INPUT_BYTES: usize = 96 * 1024;
 
 /// Plaintext of one record at most.
 pub(super) const RECORD_PLAIN_BYTES: usize = 16 * 1024;

@@ -7,6 +7,7 @@
 use std::io;
 use std::sync::Arc;
 
+use admission::Admission;
 use bytes::{Buf, BytesMut};
 use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedStatus};
@@ -68,10 +69,12 @@ impl TlsSocket {
         })
     }
 
-    /// Runs the handshake. Only the computing is done under a permit of `turns`, so that a slow
-    /// client holds up nobody. What the client sent behind its handshake lands in `plain`.
+    /// Runs the handshake. Only the computing is done under a turn of its network and a permit of
+    /// `turns`, so a slow client holds up no other one, and networks take turns. What the client
+    /// sent behind its handshake lands in `plain`.
     pub(crate) async fn handshake(
         &mut self,
+        admission: &Admission,
         turns: &Semaphore,
         plain: &mut BytesMut,
     ) -> Result<(), TlsError> {
@@ -88,12 +91,13 @@ impl TlsSocket {
             if !self.tls.is_handshaking() {
                 break;
             }
+            let network_turn = admission.handshake_turn().await;
             let turn = turns
                 .acquire()
                 .await
                 .expect("the broker never closes its turns");
             let step = self.receive(plain);
-            drop(turn);
+            drop((turn, network_turn));
             // An alert that says why goes out if the kernel takes it at once.
             self.flush().ok();
             if step? == Received::End {

@@ -54,7 +54,7 @@ async fn second_waits_until(end: impl AsyncFnOnce(Client, Bytes)) {
     let mut small = Client::connect(&broker, "c.example").await;
     let (half, rest) = halves(&large("a.example"));
     first.send_raw(&half).await;
-    until(&broker, RESERVED, |bytes| bytes > 900 << 10).await;
+    until(&broker, RESERVED, |bytes| bytes > 450 << 10).await;
 
     let second = tokio::spawn(async move {
         second.send(large("b.example")).await;
@@ -88,20 +88,71 @@ async fn a_client_that_goes_away_in_the_middle_gives_its_room_back() {
     second_waits_until(async |first, _| drop(first)).await;
 }
 
+/// The head of a masked text frame of `bytes`, unmasked by zeros.
+fn frame_head(first_byte: u8, bytes: u64) -> Vec<u8> {
+    let mut head = vec![first_byte, 0x80 | 127];
+    head.extend(bytes.to_be_bytes());
+    head.extend([0; 4]);
+    head
+}
+
+/// A text frame that is the whole message.
+const WHOLE: u8 = 0x81;
+/// A text frame that is not the last of its message.
+const FRAGMENT: u8 = 0x01;
+
 #[tokio::test]
-async fn fragments_reserve_all_that_they_may_become() {
+async fn fragments_reserve_what_has_arrived_and_a_step() {
+    let broker = World::shared().broker(|_| {});
+    let mut client = Client::connect(&broker, "a.example").await;
+    client.send_raw(&frame_head(FRAGMENT, 100_000)).await;
+    client.send_raw(&[b'x'; 100_000]).await;
+    until(&broker, RESERVED, |bytes| bytes > 100_000).await;
+    let most = 100_014 + broker::defaults::ASSEMBLY_STEP_BYTES as u64;
+    assert!(metric(&broker, RESERVED).await <= most);
+}
+
+/// Issue 13, 2.2: what is announced blocks no one, and a certname has one large message at a time.
+#[tokio::test]
+async fn eight_sessions_that_announce_the_most_do_not_hold_up_other_senders() {
     let broker = World::shared().broker(|config| {
-        config.limits.message_bytes = 3 << 20;
-        config.limits.assembly_bytes = 4 << 20;
+        // Neither progress nor a deadline helps here.
+        config.timeouts.assembly = Duration::from_secs(3_600);
+        config.timeouts.assembly_progress = Duration::from_secs(3_600);
+    });
+    let sessions = broker::defaults::SESSIONS_PER_CERTNAME;
+    let mut attackers = Vec::new();
+    for index in 0..sessions {
+        let path = format!("/pcp2/t{index}");
+        let mut attacker = Client::at(&broker, "greedy.example", &path).await;
+        attacker.send_raw(&frame_head(WHOLE, 64 << 20)).await;
+        attacker.send_raw(&[b'x'; 100_000]).await;
+        attackers.push(attacker);
+    }
+    // All but one wait for their certname's turn, and hold nothing.
+    let waiting = sessions as u64 - 1;
+    until(&broker, WAITS, |waits| waits >= waiting).await;
+    let most = 100_014 + broker::defaults::ASSEMBLY_STEP_BYTES as u64;
+    assert!(metric(&broker, RESERVED).await <= most);
+    let mut honest = Client::connect(&broker, "a.example").await;
+    let data = "x".repeat(60 << 20);
+    honest
+        .send(message(1, "test/x", "pcp://a.example/agent", json!(data)))
+        .await;
+    let heard = honest.recv().await;
+    assert_eq!(heard["data"].as_str().map(str::len), Some(60 << 20));
+}
+
+#[tokio::test]
+async fn a_large_message_that_does_not_grow_closes_1008() {
+    let broker = World::shared().broker(|config| {
+        config.timeouts.assembly = Duration::from_secs(3_600);
+        config.timeouts.assembly_progress = Duration::from_millis(50);
     });
     let mut client = Client::connect(&broker, "a.example").await;
-    // A text frame of 100,000 bytes that is not the last of its message, unmasked by zeros.
-    let mut head = vec![0x01, 0x80 | 127];
-    head.extend(100_000_u64.to_be_bytes());
-    head.extend([0; 4]);
-    client.send_raw(&head).await;
+    client.send_raw(&frame_head(WHOLE, 64 << 20)).await;
     client.send_raw(&[b'x'; 100_000]).await;
-    until(&broker, RESERVED, |bytes| bytes == 3 << 20).await;
+    assert_eq!(client.close_code().await, 1008);
 }
 
 #[tokio::test]

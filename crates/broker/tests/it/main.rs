@@ -17,6 +17,7 @@ mod behaviours;
 mod controllers;
 mod decoding;
 mod engine;
+mod floods;
 mod inventory;
 mod limits;
 mod opening;

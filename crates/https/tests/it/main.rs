@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod bounds;
+mod floods;
 mod identity;
 mod shutdown;
 mod site;

@@ -1,0 +1,26 @@
+//! The numbers of this crate, with their arithmetic.
+
+use std::time::Duration;
+
+/// Length of the kernel's accept queue of every listener: a reconnect storm waits there instead of
+/// being refused. Linux caps it at `net.core.somaxconn`, which is 4,096 as well.
+pub const BACKLOG: u32 = 4_096;
+
+/// Half-open connections of one listener. A silent one costs a descriptor, its kernel socket and
+/// about 1 KB here; one in its handshake at most 16 KB. 4,096 × 16 KB = 64 MB at the very worst.
+pub const HALF_OPEN: usize = 4_096;
+
+/// Half-open connections of one network: three quarters, so a single network never fills the
+/// listener, and a site behind one address can still reconnect by the thousand.
+pub const HALF_OPEN_PER_NETWORK: usize = HALF_OPEN / 4 * 3;
+
+/// From accept to the first byte. A client speaks as soon as its connection stands, so this covers
+/// a lost packet (1 s) and its second loss (2 s more).
+pub const FIRST_BYTE: Duration = Duration::from_secs(3);
+
+/// At its limit, a network loses a connection whose handshake is older than this. Agents of the
+/// field give an attempt up after 5 s, so nothing that still lives is lost.
+pub const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(5);
+
+/// At most one log line about dropped connections in this time: any client can cause them.
+pub const SUMMARY_INTERVAL: Duration = Duration::from_secs(60);

@@ -1,0 +1,218 @@
+//! Accepts connections within limits: [`ConnectionGate`] and [`Admission`].
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Notify, OwnedSemaphorePermit};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use crate::defaults::SUMMARY_INTERVAL;
+use crate::limits::AdmissionLimits;
+use crate::network::PeerNetwork;
+use crate::table::{AdmissionTable, ConnectionStage, Entry};
+
+/// The gate of one listener; clones share it.
+#[derive(Debug, Clone)]
+pub struct ConnectionGate(Arc<Gate>);
+
+#[derive(Debug)]
+struct Gate {
+    limits: AdmissionLimits,
+    table: Mutex<AdmissionTable<CancellationToken>>,
+    left: Notify,
+    summary: Mutex<DropSummary>,
+}
+
+/// The right of one connection to exist; its limits are free again when this is dropped.
+#[derive(Debug)]
+pub struct Admission {
+    gate: Arc<Gate>,
+    number: u64,
+    network: PeerNetwork,
+    displaced: CancellationToken,
+}
+
+/// Why a connection ended before it said anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoFirstByte {
+    /// [`AdmissionLimits::first_byte`] has passed.
+    Timeout,
+    /// A newer connection took the place.
+    Displaced,
+    /// The connection broke.
+    Broken,
+}
+
+/// Dropped connections that no log line has reported yet.
+#[derive(Debug, Default)]
+struct DropSummary {
+    unreported: u64,
+    reported_at: Option<Instant>,
+}
+
+// === impl ConnectionGate ===
+
+impl ConnectionGate {
+    /// A gate for one listener.
+    pub fn new(limits: AdmissionLimits) -> Self {
+        Self(Arc::new(Gate {
+            table: Mutex::new(AdmissionTable::new(limits.clone())),
+            limits,
+            left: Notify::new(),
+            summary: Mutex::default(),
+        }))
+    }
+
+    /// The next connection of `listener` that may stay. Others are accepted and dropped at once,
+    /// so a flood never keeps a peer of another network waiting in the kernel's queue. Only while
+    /// every connection is authenticated, newcomers wait there. When this is dropped, a newcomer
+    /// that waits for room is dropped with it.
+    pub async fn accept(
+        &self,
+        listener: &TcpListener,
+    ) -> io::Result<(TcpStream, SocketAddr, Admission)> {
+        loop {
+            self.wait_for_room().await;
+            let (stream, address) = listener.accept().await?;
+            loop {
+                if let Some(admission) = self.enter(address) {
+                    return Ok((stream, address, admission));
+                }
+                // The last free place was taken by one that has been authenticated meanwhile.
+                if !self.0.lock().is_full_of_authenticated() {
+                    break;
+                }
+                self.wait_for_room().await;
+            }
+            drop(stream);
+            self.0.note_drop(address.ip().into());
+            // Accepting costs no budget: without this a flood would keep the thread.
+            tokio::task::consume_budget().await;
+        }
+    }
+
+    /// Connections whose peers are not known yet.
+    pub fn half_open(&self) -> usize {
+        self.0.lock().half_open()
+    }
+
+    async fn wait_for_room(&self) {
+        loop {
+            let left = self.0.left.notified();
+            if !self.0.lock().is_full_of_authenticated() {
+                return;
+            }
+            left.await;
+        }
+    }
+
+    fn enter(&self, address: SocketAddr) -> Option<Admission> {
+        let network = PeerNetwork::from(address.ip());
+        let cancel = CancellationToken::new();
+        let entry = self.0.lock().enter(network, cancel.clone(), Instant::now());
+        match entry {
+            Entry::Admitted { number, displaced } => {
+                if let Some(displaced) = displaced {
+                    displaced.cancel();
+                    self.0.note_drop(network);
+                }
+                Some(Admission {
+                    gate: Arc::clone(&self.0),
+                    number,
+                    network,
+                    displaced: cancel,
+                })
+            }
+            Entry::Refused => None,
+        }
+    }
+}
+
+// === impl Gate ===
+
+impl Gate {
+    fn lock(&self) -> MutexGuard<'_, AdmissionTable<CancellationToken>> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note_drop(&self, newcomer: PeerNetwork) {
+        let mut summary = self.summary.lock().unwrap_or_else(PoisonError::into_inner);
+        let due = summary.add(Instant::now());
+        drop(summary);
+        if let Some(connections) = due {
+            tracing::warn!(connections, last_newcomer = %newcomer,
+                "connections were dropped at a limit of unauthenticated connections; \
+                 at most one such line a minute");
+        }
+    }
+}
+
+// === impl Admission ===
+
+impl Admission {
+    /// Waits for the first byte (or the end of the stream) and marks the connection as speaking.
+    pub async fn first_byte(&self, stream: &TcpStream) -> Result<(), NoFirstByte> {
+        // Readiness alone may be reported without a byte.
+        let mut byte = [0];
+        let peeked = timeout(self.gate.limits.first_byte, stream.peek(&mut byte));
+        tokio::select! {
+            biased;
+            peeked = peeked => match peeked {
+                Ok(Ok(_)) => {}
+                Ok(Err(_)) => return Err(NoFirstByte::Broken),
+                Err(_) => return Err(NoFirstByte::Timeout),
+            },
+            () = self.displaced() => return Err(NoFirstByte::Displaced),
+        }
+        self.advance(ConnectionStage::Handshaking);
+        Ok(())
+    }
+
+    /// Returns when a newer connection took the place of this one. Never for one that is
+    /// authenticated.
+    pub async fn displaced(&self) {
+        self.displaced.cancelled().await;
+    }
+
+    /// The connection has come as far as `stage`; an earlier stage changes nothing.
+    pub fn advance(&self, stage: ConnectionStage) {
+        self.gate.lock().advance(self.number, stage);
+        self.gate.left.notify_one();
+    }
+
+    /// A turn among the handshakes of the same network. Taken before a turn among all handshakes,
+    /// it lets networks alternate: many handshakes of one do not delay those of another.
+    pub async fn handshake_turn(&self) -> OwnedSemaphorePermit {
+        let turns = self.gate.lock().handshake_turns(self.network);
+        let turn = turns.acquire_owned().await;
+        turn.expect("the turns of a network are never closed")
+    }
+}
+
+impl Drop for Admission {
+    fn drop(&mut self) {
+        self.gate.lock().leave(self.number);
+        self.gate.left.notify_one();
+    }
+}
+
+// === impl DropSummary ===
+
+impl DropSummary {
+    /// The number to report now, if a line is due.
+    fn add(&mut self, now: Instant) -> Option<u64> {
+        self.unreported += 1;
+        let is_quiet = self.reported_at.is_some_and(|reported_at| {
+            now.saturating_duration_since(reported_at) < SUMMARY_INTERVAL
+        });
+        if is_quiet {
+            return None;
+        }
+        self.reported_at = Some(now);
+        Some(std::mem::take(&mut self.unreported))
+    }
+}

@@ -1,0 +1,260 @@
+//! Decides which connections are kept: [`AdmissionTable`], without I/O.
+//!
+//! The rules: a newcomer displaces at most one connection; what is displaced belongs to the network
+//! that has the most, or to the newcomer's own; and an authenticated connection is never displaced.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::sync::Semaphore;
+
+use crate::limits::AdmissionLimits;
+use crate::network::PeerNetwork;
+
+/// How far a connection has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConnectionStage {
+    /// Accepted; no byte has arrived.
+    Silent,
+    /// Bytes have arrived, the peer is not known yet.
+    Handshaking,
+    /// Served, without a certificate or a token.
+    Anonymous,
+    /// The peer has shown a verified certificate or a valid token.
+    Authenticated,
+}
+
+/// The connections of one listener. `T` is what cancels one.
+#[derive(Debug)]
+pub(crate) struct AdmissionTable<T> {
+    limits: AdmissionLimits,
+    connections: HashMap<u64, Connection<T>>,
+    networks: HashMap<PeerNetwork, NetworkConnections>,
+    half_open: usize,
+    /// Numbers grow, so a smaller one is older.
+    next_number: u64,
+}
+
+#[derive(Debug)]
+struct Connection<T> {
+    network: PeerNetwork,
+    stage: ConnectionStage,
+    since: Instant,
+    cancel: T,
+}
+
+/// Numbers of the connections of one network by stage; authenticated ones are only counted.
+#[derive(Debug, Default)]
+struct NetworkConnections {
+    silent: BTreeSet<u64>,
+    handshaking: BTreeSet<u64>,
+    anonymous: BTreeSet<u64>,
+    authenticated: usize,
+    /// Turns to compute a handshake, made when the first is asked for.
+    turns: Option<Arc<Semaphore>>,
+}
+
+/// The decision about a newcomer.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Entry<T> {
+    Admitted { number: u64, displaced: Option<T> },
+    Refused,
+}
+
+// === impl AdmissionTable ===
+
+impl<T> AdmissionTable<T> {
+    pub(crate) fn new(limits: AdmissionLimits) -> Self {
+        Self {
+            limits,
+            connections: HashMap::new(),
+            networks: HashMap::new(),
+            half_open: 0,
+            next_number: 0,
+        }
+    }
+
+    /// Takes a silent connection of `network` in, if there is room or room can be made.
+    pub(crate) fn enter(&mut self, network: PeerNetwork, cancel: T, now: Instant) -> Entry<T> {
+        let displaced = match self.make_room(network, now) {
+            Ok(victim) => victim.and_then(|victim| self.leave(victim)),
+            Err(()) => return Entry::Refused,
+        };
+        let number = self.next_number;
+        self.next_number += 1;
+        self.connections.insert(
+            number,
+            Connection {
+                network,
+                stage: ConnectionStage::Silent,
+                since: now,
+                cancel,
+            },
+        );
+        let of_network = self.networks.entry(network).or_default();
+        of_network.silent.insert(number);
+        self.half_open += 1;
+        Entry::Admitted { number, displaced }
+    }
+
+    /// The connection has come as far as `stage`; it never goes back.
+    pub(crate) fn advance(&mut self, number: u64, stage: ConnectionStage) {
+        let Some(connection) = self.connections.get_mut(&number) else {
+            return;
+        };
+        if stage as u8 <= connection.stage as u8 {
+            return;
+        }
+        let of_network = self.networks.entry(connection.network).or_default();
+        of_network.remove(number, connection.stage);
+        of_network.insert(number, stage);
+        if connection.stage.is_half_open() && !stage.is_half_open() {
+            self.half_open -= 1;
+        }
+        connection.stage = stage;
+    }
+
+    /// Forgets a connection; answers what cancels it, if it was still there.
+    pub(crate) fn leave(&mut self, number: u64) -> Option<T> {
+        let connection = self.connections.remove(&number)?;
+        if connection.stage.is_half_open() {
+            self.half_open -= 1;
+        }
+        if let Some(of_network) = self.networks.get_mut(&connection.network) {
+            of_network.remove(number, connection.stage);
+            if of_network.is_empty() {
+                self.networks.remove(&connection.network);
+            }
+        }
+        Some(connection.cancel)
+    }
+
+    /// Whether a newcomer could only be refused because all connections are authenticated.
+    pub(crate) fn is_full_of_authenticated(&self) -> bool {
+        let authenticated = || self.networks.values().map(|of| of.authenticated);
+        self.connections.len() >= self.limits.connections
+            && authenticated().sum::<usize>() >= self.limits.connections
+    }
+
+    pub(crate) fn half_open(&self) -> usize {
+        self.half_open
+    }
+
+    /// The turns of a network to compute handshakes.
+    pub(crate) fn handshake_turns(&mut self, network: PeerNetwork) -> Arc<Semaphore> {
+        let permits = self.limits.handshakes_per_network.max(1);
+        let made = || Arc::new(Semaphore::new(permits));
+        match self.networks.get_mut(&network) {
+            Some(of_network) => Arc::clone(of_network.turns.get_or_insert_with(made)),
+            // The connection was displaced and is about to end.
+            None => made(),
+        }
+    }
+
+    /// The connection that makes room for one of `network`; `None`: there is room.
+    fn make_room(&self, network: PeerNetwork, now: Instant) -> Result<Option<u64>, ()> {
+        let own = self.networks.get(&network);
+        let own_half_open = own.map_or(0, NetworkConnections::half_open);
+        if own_half_open >= self.limits.half_open_per_network {
+            return own
+                .and_then(|own| self.own_victim(own, now))
+                .map(Some)
+                .ok_or(());
+        }
+        if self.half_open >= self.limits.half_open {
+            let greediest = self.greediest(NetworkConnections::half_open).ok_or(())?;
+            let handshaking = greediest.handshaking.first();
+            let is_greedier = greediest.half_open() > own_half_open + 1;
+            let victim = greediest.silent.first();
+            let victim = victim.or(handshaking.filter(|_| is_greedier));
+            return victim.copied().map(Some).ok_or(());
+        }
+        if self.connections.len() >= self.limits.connections {
+            let greediest = self
+                .greediest(NetworkConnections::unauthenticated)
+                .ok_or(())?;
+            let victim = greediest.silent.first();
+            let victim = victim.or(greediest.anonymous.first());
+            let victim = victim.or(greediest.handshaking.first());
+            return victim.copied().map(Some).ok_or(());
+        }
+        Ok(None)
+    }
+
+    /// The oldest silent connection, or else the oldest handshake that takes too long.
+    fn own_victim(&self, own: &NetworkConnections, now: Instant) -> Option<u64> {
+        let slow = |number: &&u64| {
+            let since = self.connections.get(number).map(|found| found.since);
+            since.is_some_and(|since| {
+                now.saturating_duration_since(since) >= self.limits.handshake_patience
+            })
+        };
+        let silent = own.silent.first();
+        silent.or(own.handshaking.first().filter(slow)).copied()
+    }
+
+    /// The network with the most connections by `count`, and among equals the one whose oldest
+    /// silent connection is the oldest. Looks at every network, only when the table is full.
+    fn greediest(
+        &self,
+        count: impl Fn(&NetworkConnections) -> usize,
+    ) -> Option<&NetworkConnections> {
+        let oldest = |of: &NetworkConnections| of.silent.first().copied().unwrap_or(u64::MAX);
+        self.networks
+            .values()
+            .max_by_key(|of| (count(of), Reverse(oldest(of))))
+            .filter(|of| count(of) > 0)
+    }
+}
+
+// === impl NetworkConnections ===
+
+impl NetworkConnections {
+    fn half_open(&self) -> usize {
+        self.silent.len() + self.handshaking.len()
+    }
+
+    fn unauthenticated(&self) -> usize {
+        self.half_open() + self.anonymous.len()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.unauthenticated() + self.authenticated == 0
+    }
+
+    fn insert(&mut self, number: u64, stage: ConnectionStage) {
+        match self.numbers(stage) {
+            Some(numbers) => _ = numbers.insert(number),
+            None => self.authenticated += 1,
+        }
+    }
+
+    fn remove(&mut self, number: u64, stage: ConnectionStage) {
+        match self.numbers(stage) {
+            Some(numbers) => _ = numbers.remove(&number),
+            None => self.authenticated -= 1,
+        }
+    }
+
+    fn numbers(&mut self, stage: ConnectionStage) -> Option<&mut BTreeSet<u64>> {
+        match stage {
+            ConnectionStage::Silent => Some(&mut self.silent),
+            ConnectionStage::Handshaking => Some(&mut self.handshaking),
+            ConnectionStage::Anonymous => Some(&mut self.anonymous),
+            ConnectionStage::Authenticated => None,
+        }
+    }
+}
+
+// === impl ConnectionStage ===
+
+impl ConnectionStage {
+    fn is_half_open(self) -> bool {
+        matches!(self, Self::Silent | Self::Handshaking)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -16,6 +16,8 @@ pub(crate) struct Access {
     pub certificate_allowlist: Vec<String>,
     /// Wrong passwords in a row that lock a user until somebody reinstates him; 0 = never.
     pub failed_logins_lock: u32,
+    /// Seconds for which such a lock lasts.
+    pub failed_logins_lock_s: u64,
     /// Seconds without use after which a token ends; 0 = never.
     pub token_inactivity_s: u64,
 }
@@ -25,6 +27,7 @@ impl Default for Access {
         Self {
             certificate_allowlist: Vec::new(),
             failed_logins_lock: access::defaults::FAILED_LOGINS,
+            failed_logins_lock_s: access::defaults::USER_LOCK.as_secs(),
             token_inactivity_s: 0,
         }
     }
@@ -34,11 +37,13 @@ impl Default for Access {
 pub(crate) fn settings(config: &Config, elsewhere: &api::Elsewhere) -> access::Settings {
     let Access {
         failed_logins_lock,
+        failed_logins_lock_s,
         token_inactivity_s,
         ..
     } = config.access;
     access::Settings {
         failed_logins_lock: (failed_logins_lock > 0).then_some(failed_logins_lock),
+        user_lock: Duration::from_secs(failed_logins_lock_s),
         token_inactivity: (token_inactivity_s > 0).then(|| Duration::from_secs(token_inactivity_s)),
         directory: Some(Arc::new(elsewhere.directories.clone())),
     }

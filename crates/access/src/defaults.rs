@@ -17,13 +17,23 @@ pub const LABEL_CHARS: usize = 200;
 /// The longest login and password, in bytes: argon2 would take 4 GiB, and time with it.
 pub const CREDENTIAL_BYTES: usize = 1_024;
 
-/// How many passwords are checked at once. Each takes 19 MiB and some 20 ms of one core, so two
-/// leave the server its memory and its other work.
+/// How many passwords of anonymous logins are checked at once. Each takes 19 MiB and some 20 ms of
+/// one core, so two leave the server its memory and its other work.
 pub const PASSWORD_CHECKS: usize = 2;
 
-/// How many passwords are checked or wait for it. With two at once and 20 ms each, the last one
-/// waits 640 ms; those beyond are told to come again at once.
-pub const PASSWORD_QUEUE: usize = 64;
+/// How many of sessions and holders of client certificates, besides: they never wait for anonymous
+/// logins.
+pub const KNOWN_PASSWORD_CHECKS: usize = 1;
+
+/// How many attempts of one source wait or are checked: with one at a time and 20 ms each, the last
+/// one waits 640 ms; those beyond are told to come again at once.
+pub const PASSWORD_QUEUE_PER_SOURCE: usize = 32;
+
+/// The same for all sources together; each has one attempt in the line for a turn. 1,024 × 1 KB.
+pub const PASSWORD_QUEUE: usize = 1_024;
+
+/// Questions to a directory at once for the attempts of one source: half of those that all have.
+pub const DIRECTORY_QUESTIONS_PER_SOURCE: usize = 16;
 
 /// How many failed logins in a row, from one address, lock a login for that address.
 pub const FAILED_LOGINS: u32 = 10;
@@ -31,16 +41,34 @@ pub const FAILED_LOGINS: u32 = 10;
 /// How long: some 3,000 guesses a day are left to an attacker, and a person waits for a coffee.
 pub const LOCK_OUT: Duration = Duration::from_secs(300);
 
-/// Addresses that are remembered for each user; the one that failed longest ago makes room. 48
-/// bytes each make 12 KiB for a user under attack from everywhere.
-pub const SOURCES_PER_USER: usize = 256;
+/// How long a user stays locked after [`FAILED_LOGINS`] failures from wherever. The lock ends by
+/// itself, and failures meanwhile do not extend it: anonymous attempts lock no user out for good.
+pub const USER_LOCK: Duration = Duration::from_secs(1_800);
 
-/// Counters for logins that do not exist. They share these, so that guessing names takes no
-/// memory; 16 bytes each make 16 KiB, twice: for addresses and for names.
-pub const UNKNOWN_LOGINS: usize = 1_024;
+/// Networks that are remembered for each user from which he logged in: 24 bytes each.
+pub const SOURCES_PER_USER: usize = 64;
 
-/// How many failures of a login, from wherever, are answered at full speed: five people's locks.
-/// Beyond, every attempt waits, also the right one, but nobody is refused.
+/// Counters of failures for pairs of name and source, about 200 bytes each: 800 KB.
+pub const COUNTED_PAIRS: usize = 4_096;
+
+/// Counters for names, about 150 bytes each: 300 KB.
+pub const COUNTED_NAMES: usize = 2_048;
+
+/// Counters for sources, about 60 bytes each: 120 KB.
+pub const COUNTED_SOURCES: usize = 2_048;
+
+/// Counters for passwords, about 200 bytes each with the name that failed last: 400 KB.
+pub const COUNTED_PASSWORDS: usize = 2_048;
+
+/// A source and a password are forgiven one failure in this time, ten in a minute: what many users
+/// behind one address mistype.
+pub const FAILURE_DECAY: Duration = Duration::from_secs(6);
+
+/// For how many names one password may fail at full speed.
+pub const UNSLOWED_PASSWORD_USES: u32 = 10;
+
+/// How many failures of a name, from wherever, or of a source are answered at full speed: five
+/// people's locks. Beyond, every attempt waits, also the right one, but none is refused.
 pub const UNSLOWED_FAILURES: u32 = 50;
 
 /// How much longer each further failure makes the next attempt wait.

@@ -14,6 +14,7 @@ mod admin;
 mod cache;
 pub mod catalog;
 mod change;
+mod counters;
 pub mod default_roles;
 pub mod defaults;
 mod directory;
@@ -29,6 +30,7 @@ mod login;
 mod metrics;
 mod passwd;
 mod password;
+mod password_queue;
 mod permission;
 mod permissions;
 mod remote;
@@ -59,6 +61,7 @@ pub use login::LoginError;
 pub use metrics::Metrics;
 pub use passwd::{PasswordFault, check_new_password};
 pub use password::HashError;
+pub use password_queue::LoginOrigin;
 pub use permission::{Denied, Grant, GrantError, Instance, Permission};
 pub use permissions::Permissions;
 pub use remote::DueUser;
@@ -135,7 +138,7 @@ impl Access {
                 store,
                 settings,
                 passwords,
-                locks: Mutex::new(LockOut::new()),
+                locks: Mutex::new(LockOut::new(now_ms())),
                 cache,
                 metrics: Metrics::default(),
                 changes: Arc::default(),

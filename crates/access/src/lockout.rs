@@ -1,41 +1,60 @@
-//! Who has to wait after failed logins. Pure: the caller brings the time.
+//! Delays and locks after failed logins: [`LockOut`]. Pure: the caller brings the time.
 //!
-//! Two counters for each failure. That of the login and the address it came from locks this
-//! address out, so that an attacker locks nobody out but himself. That of the login alone slows
-//! everybody down a little, so that many addresses do not guess much faster than one.
+//! The rule: whether a user exists is never asked. A name is counted as it is typed, folded, so a
+//! name that no user has is slowed down and locked exactly like one that a user has, and memory
+//! does not grow with what attackers invent.
 //!
-//! The rule: memory does not grow with what attackers invent. Users that exist have counters of
-//! their own, for so many addresses; all other names share a fixed number of them, chosen by a
-//! keyed hash, so that a name that does not exist is locked just like one that does.
+//! Four counters for each failure. The one of name and source locks this source out for the name,
+//! so an attacker locks out no other source. Those of the name, of the source and of the password
+//! slow attempts down: many sources do not guess one name much faster than one source does, and
+//! one source or one password is not tried over many names at full speed.
 
 use std::collections::HashMap;
 use std::fmt;
-use std::hash::{BuildHasher as _, Hash, RandomState};
-use std::net::{IpAddr, Ipv6Addr};
+use std::hash::{BuildHasher as _, RandomState};
+use std::net::IpAddr;
 use std::time::Duration;
 
+use admission::PeerNetwork;
+use secrecy::{ExposeSecret as _, SecretString};
+
+use crate::counters::{BoundedCounters, DecayingCounter, FailureCounter};
 use crate::defaults::{
-    FAILED_LOGINS, LOCK_OUT, SLOW_STEP, SLOWEST, SOURCES_PER_USER, UNKNOWN_LOGINS,
-    UNSLOWED_FAILURES,
+    COUNTED_NAMES, COUNTED_PAIRS, COUNTED_PASSWORDS, COUNTED_SOURCES, FAILED_LOGINS,
+    SOURCES_PER_USER, UNSLOWED_FAILURES, UNSLOWED_PASSWORD_USES,
 };
 
 /// The counters.
 #[derive(Debug)]
 pub(crate) struct LockOut {
-    known: HashMap<String, User>,
-    unknown: Vec<Counter>,
-    unknown_from: Vec<Counter>,
+    pairs: BoundedCounters<(String, Source), FailureCounter>,
+    names: BoundedCounters<String, FailureCounter>,
+    sources: BoundedCounters<Source, DecayingCounter>,
+    passwords: BoundedCounters<u64, DecayingCounter>,
+    /// The name for which a password failed last: a user who repeats a mistake tries one name.
+    last_names: HashMap<u64, String>,
+    /// Sources from which a user has logged in, by user id.
+    welcome: HashMap<String, Vec<Source>>,
+    /// When the users were locked who failed too often from wherever, by user id.
+    user_locks: HashMap<String, i64>,
+    /// The start of this server, from which locks count that it found.
+    started_ms: i64,
     hasher: RandomState,
 }
 
-/// Whose counter it is.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Who<'a> {
-    /// A user, by id.
-    Known(&'a str),
-    /// A name that no user has, as [`folded`] gives it.
-    Unknown(&'a str),
+/// One attempt, as it is counted.
+#[derive(Clone, Debug)]
+pub(crate) struct Attempt {
+    /// The name, [`folded`].
+    name: String,
+    source: Source,
+    /// Keyed hash of the password; the key is never written down.
+    password: u64,
 }
+
+/// The network an attempt comes from, as far as its sender cannot choose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Source(Option<PeerNetwork>);
 
 /// A login as it is counted: spelled otherwise, it is the same one to a directory.
 pub(crate) fn folded(login: &str) -> String {
@@ -49,112 +68,133 @@ pub(crate) fn spaced(login: &str) -> String {
     words.join(" ")
 }
 
-/// Where an attempt comes from, as far as its sender cannot choose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Source(Option<IpAddr>);
-
-#[derive(Debug, Default)]
-struct User {
-    all: Counter,
-    from: HashMap<Source, Counter>,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Counter {
-    failures: u32,
-    last_ms: i64,
-}
-
 // === impl LockOut ===
 
 impl LockOut {
-    pub(crate) fn new() -> Self {
-        let counters = || vec![Counter::default(); UNKNOWN_LOGINS];
+    pub(crate) fn new(started_ms: i64) -> Self {
         Self {
-            known: HashMap::new(),
-            unknown: counters(),
-            unknown_from: counters(),
+            pairs: BoundedCounters::new(COUNTED_PAIRS),
+            names: BoundedCounters::new(COUNTED_NAMES),
+            sources: BoundedCounters::new(COUNTED_SOURCES),
+            passwords: BoundedCounters::new(COUNTED_PASSWORDS),
+            last_names: HashMap::new(),
+            welcome: HashMap::new(),
+            user_locks: HashMap::new(),
+            started_ms,
             hasher: RandomState::new(),
         }
     }
 
-    /// How long `who` has to wait before another attempt from `source`; `None`: may try.
-    pub(crate) fn wait(&self, who: Who<'_>, source: Source, now_ms: i64) -> Option<Duration> {
-        let counter = match who {
-            Who::Known(id) => *self.known.get(id)?.from.get(&source)?,
-            Who::Unknown(login) => self.unknown_from[self.slot((login, source))],
-        };
-        counter.wait(now_ms)
-    }
-
-    /// How long an attempt of `who` is held up, wherever it comes from.
-    pub(crate) fn delay(&self, who: Who<'_>, now_ms: i64) -> Duration {
-        let counter = match who {
-            Who::Known(id) => self.known.get(id).map(|user| user.all).unwrap_or_default(),
-            Who::Unknown(login) => self.unknown[self.slot(login)],
-        };
-        counter.delay(now_ms)
-    }
-
-    /// Takes down a failure; `true`: it locked the login for `source`.
-    pub(crate) fn failed(&mut self, who: Who<'_>, source: Source, now_ms: i64) -> bool {
-        match who {
-            Who::Known(id) => {
-                let user = self.known.entry(id.to_owned()).or_default();
-                user.all.fail(now_ms);
-                user.from(source).fail(now_ms)
-            }
-            Who::Unknown(login) => {
-                let (all, from) = (self.slot(login), self.slot((login, source)));
-                self.unknown[all].fail(now_ms);
-                self.unknown_from[from].fail(now_ms)
-            }
+    pub(crate) fn attempt(&self, login: &str, password: &SecretString, source: Source) -> Attempt {
+        Attempt {
+            name: folded(login),
+            source,
+            password: self.hasher.hash_one(password.expose_secret()),
         }
+    }
+
+    /// How long the name is locked for the source; `None`: not at all.
+    pub(crate) fn wait(&self, attempt: &Attempt, now_ms: i64) -> Option<Duration> {
+        self.pairs.get(&attempt.pair()).lock(now_ms)
+    }
+
+    /// By how much the attempt is slowed down.
+    pub(crate) fn delay(&self, attempt: &Attempt, now_ms: i64) -> Duration {
+        let name = self.names.get(&attempt.name);
+        let source = self.sources.get(&attempt.source);
+        let password = self.passwords.get(&attempt.password);
+        name.delay(UNSLOWED_FAILURES, now_ms)
+            .max(source.delay(UNSLOWED_FAILURES, now_ms))
+            .max(password.delay(UNSLOWED_PASSWORD_USES, now_ms))
+    }
+
+    /// Counts a failure; `true`: it locked the name for the source.
+    pub(crate) fn failed(&mut self, attempt: &Attempt, now_ms: i64) -> bool {
+        self.names.fail(attempt.name.clone(), now_ms);
+        self.sources.fail(attempt.source, now_ms);
+        self.count_password(attempt, now_ms);
+        self.pairs.fail(attempt.pair(), now_ms) == FAILED_LOGINS
     }
 
     /// Takes a failure back that was none in the end.
-    pub(crate) fn take_back(&mut self, who: Who<'_>, source: Source) {
-        match who {
-            Who::Known(id) => {
-                // What was forgotten meanwhile stays so.
-                if let Some(user) = self.known.get_mut(id) {
-                    user.all.take_back();
-                    if let Some(counter) = user.from.get_mut(&source) {
-                        counter.take_back();
-                    }
-                }
-            }
-            Who::Unknown(login) => {
-                let (all, from) = (self.slot(login), self.slot((login, source)));
-                self.unknown[all].take_back();
-                self.unknown_from[from].take_back();
-            }
-        }
+    pub(crate) fn take_back(&mut self, attempt: &Attempt) {
+        self.pairs.take_back(&attempt.pair());
+        self.names.take_back(&attempt.name);
+        self.sources.take_back(&attempt.source);
+        self.passwords.take_back(&attempt.password);
     }
 
-    /// A login that went well wipes the slate of its source. The login stays slow: its owner
-    /// does not make an attacker faster.
-    pub(crate) fn succeeded(&mut self, user_id: &str, source: Source) {
-        if let Some(user) = self.known.get_mut(user_id) {
-            user.from.remove(&source);
-        }
+    /// A login that went well ends the lock of its name for its source. Name, source and password
+    /// stay slow: an account of one's own makes no attacker faster.
+    pub(crate) fn succeeded(&mut self, attempt: &Attempt) {
+        self.pairs.remove(&attempt.pair());
     }
 
-    fn slot(&self, of: impl Hash) -> usize {
-        // Reduced modulo the number of slots first, so it fits.
-        (self.hasher.hash_one(of) % UNKNOWN_LOGINS as u64) as usize
+    /// The user has logged in from `source`.
+    pub(crate) fn welcome(&mut self, user_id: &str, source: Source) {
+        let sources = self.welcome.entry(user_id.to_owned()).or_default();
+        sources.retain(|known| *known != source);
+        if sources.len() >= SOURCES_PER_USER {
+            sources.remove(0);
+        }
+        sources.push(source);
+    }
+
+    /// Whether the user has logged in from `source` before, since the server started.
+    pub(crate) fn is_welcome(&self, user_id: &str, source: Source) -> bool {
+        let sources = self.welcome.get(user_id);
+        sources.is_some_and(|sources| sources.contains(&source))
+    }
+
+    /// The user is locked from now on.
+    pub(crate) fn lock_user(&mut self, user_id: &str, now_ms: i64) {
+        self.user_locks.insert(user_id.to_owned(), now_ms);
+    }
+
+    /// Whether the lock of a user who failed too often began `lock_time` ago.
+    pub(crate) fn is_user_lock_over(
+        &self,
+        user_id: &str,
+        lock_time: Duration,
+        now_ms: i64,
+    ) -> bool {
+        let since = self.user_locks.get(user_id);
+        let since = since.copied().unwrap_or(self.started_ms);
+        now_ms.saturating_sub(since) >= crate::ms(lock_time)
+    }
+
+    fn count_password(&mut self, attempt: &Attempt, now_ms: i64) {
+        let last = self.last_names.get(&attempt.password);
+        if last == Some(&attempt.name) {
+            return;
+        }
+        if self.last_names.len() >= COUNTED_PASSWORDS {
+            self.last_names.clear();
+        }
+        self.last_names
+            .insert(attempt.password, attempt.name.clone());
+        self.passwords.fail(attempt.password, now_ms);
+    }
+}
+
+// === impl Attempt ===
+
+impl Attempt {
+    pub(crate) fn source(&self) -> Source {
+        self.source
+    }
+
+    fn pair(&self) -> (String, Source) {
+        (self.name.clone(), self.source)
     }
 }
 
 // === impl Source ===
 
 impl Source {
-    /// Of an IPv6 address its network of 64 bits, which is the least that anybody is given.
+    /// Of an IPv6 address its network of 64 bits, the smallest that a site is given.
     pub(crate) fn new(address: Option<IpAddr>) -> Self {
-        Self(address.map(|address| match address.to_canonical() {
-            IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64).into(),
-            v4 => v4,
-        }))
+        Self(address.map(PeerNetwork::from))
     }
 }
 
@@ -162,194 +202,11 @@ impl Source {
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Some(IpAddr::V6(network)) => write!(f, "{network}/64"),
-            Some(address) => address.fmt(f),
+            Some(network) => network.fmt(f),
             None => f.write_str("unknown"),
         }
     }
 }
 
-// === impl User ===
-
-impl User {
-    fn from(&mut self, source: Source) -> &mut Counter {
-        if self.from.len() >= SOURCES_PER_USER && !self.from.contains_key(&source) {
-            let oldest = self.from.iter().min_by_key(|(_, counter)| counter.last_ms);
-            if let Some((&oldest, _)) = oldest {
-                self.from.remove(&oldest);
-            }
-        }
-        self.from.entry(source).or_default()
-    }
-}
-
-// === impl Counter ===
-
-impl Counter {
-    fn wait(self, now_ms: i64) -> Option<Duration> {
-        let passed = self.passed(now_ms);
-        (self.failures >= FAILED_LOGINS && passed < LOCK_OUT).then(|| LOCK_OUT - passed)
-    }
-
-    fn delay(self, now_ms: i64) -> Duration {
-        if self.passed(now_ms) >= LOCK_OUT {
-            return Duration::ZERO;
-        }
-        let beyond = self.failures.saturating_sub(UNSLOWED_FAILURES);
-        SLOW_STEP.saturating_mul(beyond).min(SLOWEST)
-    }
-
-    /// `true` when this failure locks.
-    fn fail(&mut self, now_ms: i64) -> bool {
-        // Failures that are long past count no more, nor do those before a lock that is over.
-        if self.passed(now_ms) >= LOCK_OUT {
-            self.failures = 0;
-        }
-        self.failures = self.failures.saturating_add(1);
-        self.last_ms = now_ms;
-        self.failures == FAILED_LOGINS
-    }
-
-    fn take_back(&mut self) {
-        self.failures = self.failures.saturating_sub(1);
-    }
-
-    /// Since the last failure; a clock that went back counts as no time at all.
-    fn passed(self, now_ms: i64) -> Duration {
-        let ms = now_ms.saturating_sub(self.last_ms);
-        Duration::from_millis(u64::try_from(ms).unwrap_or(0))
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const NOW: i64 = 1_000_000_000;
-    const HERE: Source = Source(None);
-
-    fn from(address: &str) -> Source {
-        Source::new(Some(address.parse().unwrap()))
-    }
-
-    fn fail(locks: &mut LockOut, who: Who<'_>, source: Source, times: u32) -> Vec<bool> {
-        (0..times).map(|_| locks.failed(who, source, NOW)).collect()
-    }
-
-    fn after(passed: Duration) -> i64 {
-        NOW + i64::try_from(passed.as_millis()).unwrap()
-    }
-
-    #[test]
-    fn the_tenth_failure_locks_known_and_unknown_alike() {
-        for who in [Who::Known("id"), Who::Unknown("nobody")] {
-            let mut locks = LockOut::new();
-            assert_eq!(fail(&mut locks, who, HERE, 9), [false; 9]);
-            assert_eq!(locks.wait(who, HERE, NOW), None);
-            assert!(locks.failed(who, HERE, NOW));
-            assert_eq!(locks.wait(who, HERE, NOW), Some(LOCK_OUT));
-            let end = after(LOCK_OUT);
-            let almost = locks.wait(who, HERE, end - 1);
-            assert_eq!(almost, Some(Duration::from_millis(1)));
-            assert_eq!(locks.wait(who, HERE, end), None);
-            // A fresh start: not locked again by the next mistake.
-            assert!(!locks.failed(who, HERE, end));
-            assert_eq!(locks.wait(who, HERE, end), None);
-        }
-    }
-
-    #[test]
-    fn a_lock_is_for_the_address_that_failed() {
-        let attacker = from("192.0.2.1");
-        for who in [Who::Known("id"), Who::Unknown("nobody")] {
-            let mut locks = LockOut::new();
-            fail(&mut locks, who, attacker, 1_000);
-            assert!(locks.wait(who, attacker, NOW).is_some());
-            assert_eq!(locks.wait(who, from("192.0.2.2"), NOW), None);
-            assert_eq!(locks.wait(who, HERE, NOW), None);
-        }
-    }
-
-    #[test]
-    fn one_host_is_one_source() {
-        assert_eq!(from("::ffff:192.0.2.1"), from("192.0.2.1"));
-        assert_eq!(from("2001:db8::1"), from("2001:db8::ffff:0:0:1"));
-        assert_ne!(from("2001:db8::1"), from("2001:db8:0:1::1"));
-        assert_ne!(from("192.0.2.1"), from("192.0.2.2"));
-    }
-
-    #[test]
-    fn what_is_taken_back_counts_no_more() {
-        for who in [Who::Known("id"), Who::Unknown("nobody")] {
-            let mut locks = LockOut::new();
-            fail(&mut locks, who, HERE, 10);
-            locks.take_back(who, HERE);
-            assert_eq!(locks.wait(who, HERE, NOW), None);
-            assert!(locks.failed(who, HERE, NOW), "the tenth again");
-            assert!(locks.wait(who, HERE, NOW).is_some());
-            locks.take_back(who, from("192.0.2.1"));
-            assert!(locks.wait(who, HERE, NOW).is_some(), "of one source only");
-        }
-    }
-
-    #[test]
-    fn other_spellings_are_counted_as_one() {
-        for spelled in ["rita k", " RITA K", "Rita\u{a0}  k\t"] {
-            assert_eq!(folded(spelled), "rita k");
-        }
-    }
-
-    #[test]
-    fn many_failures_slow_a_login_down_from_everywhere_and_a_success_does_not_help() {
-        for who in [Who::Known("id"), Who::Unknown("nobody")] {
-            let mut locks = LockOut::new();
-            fail(&mut locks, who, HERE, UNSLOWED_FAILURES);
-            assert_eq!(locks.delay(who, NOW), Duration::ZERO);
-            fail(&mut locks, who, from("192.0.2.1"), 3);
-            locks.succeeded("id", HERE);
-            assert_eq!(locks.delay(who, NOW), SLOW_STEP * 3);
-            fail(&mut locks, who, HERE, 1_000);
-            assert_eq!(locks.delay(who, NOW), SLOWEST);
-            assert_eq!(locks.delay(who, after(LOCK_OUT)), Duration::ZERO);
-        }
-    }
-
-    #[test]
-    fn a_success_wipes_the_slate_of_that_user_and_source_only() {
-        let mut locks = LockOut::new();
-        let (a, b) = (Who::Known("a"), Who::Known("b"));
-        fail(&mut locks, a, HERE, 9);
-        fail(&mut locks, a, from("192.0.2.1"), 10);
-        fail(&mut locks, b, HERE, 10);
-        locks.succeeded("a", HERE);
-        assert!(!locks.failed(a, HERE, NOW));
-        assert!(locks.wait(a, from("192.0.2.1"), NOW).is_some());
-        assert!(locks.wait(b, HERE, NOW).is_some());
-    }
-
-    #[test]
-    fn invented_names_and_addresses_take_no_memory() {
-        let mut locks = LockOut::new();
-        for i in 0..10_000 {
-            let source = Source(Some(std::net::Ipv4Addr::from_bits(i).into()));
-            locks.failed(Who::Unknown(&format!("user{i}")), source, NOW);
-            locks.failed(Who::Known("id"), source, NOW + i64::from(i));
-        }
-        assert_eq!(locks.unknown.len(), UNKNOWN_LOGINS);
-        assert_eq!(locks.unknown_from.len(), UNKNOWN_LOGINS);
-        assert_eq!(locks.known.len(), 1);
-        let sources = &locks.known["id"].from;
-        assert_eq!(sources.len(), SOURCES_PER_USER);
-        // The latest are those that are remembered.
-        let last = std::net::Ipv4Addr::from_bits(9_999);
-        assert!(sources.contains_key(&Source(Some(last.into()))));
-    }
-
-    #[test]
-    fn a_clock_that_goes_back_keeps_the_lock() {
-        let mut locks = LockOut::new();
-        fail(&mut locks, Who::Known("a"), HERE, 10);
-        let wait = locks.wait(Who::Known("a"), HERE, NOW - 5_000);
-        assert_eq!(wait, Some(LOCK_OUT));
-    }
-}
+mod tests;

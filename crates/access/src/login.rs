@@ -1,6 +1,5 @@
 //! From a password to a token.
 
-use std::net::IpAddr;
 use std::time::Duration;
 
 use secrecy::{ExposeSecret as _, SecretString};
@@ -8,10 +7,12 @@ use store::{NewUser, StoreError, UserChange, UserOrigin, UserRow};
 use uuid::Uuid;
 
 use crate::defaults::{CREDENTIAL_BYTES, REMOTE_GROUPS};
-use crate::lockout::{self, Source, Who};
+use crate::lockout::{self, Attempt, Source};
+use crate::password_queue::{PasswordRequester, QueuePlace};
 use crate::tokens::Ground;
 use crate::{
-    Access, DirectoryError, HashError, IssueError, RemoteUser, TokenRequest, admin, now_ms, remote,
+    Access, DirectoryError, HashError, IssueError, LoginOrigin, RemoteUser, TokenRequest, admin,
+    now_ms, remote, token,
 };
 
 /// Why there is no token.
@@ -34,8 +35,8 @@ pub enum LoginError {
     Revoked,
     /// The password was right.
     #[error(
-        "this user is locked after too many failed logins; an administrator can reinstate it, or \
-         give a token to set a new password"
+        "this user is locked for some time after too many failed logins; an administrator can \
+         reinstate it, or give a token to set a new password"
     )]
     Locked,
     /// A user of this server has the name of one of the directory.
@@ -62,17 +63,16 @@ pub enum LoginError {
 }
 
 impl Access {
-    /// A new token for the user `login`. Failures lock the login for the address `source` that
-    /// they come from; without one, for all who have none.
+    /// A new token for the user `login`. Failures lock the login for the network that they come
+    /// from; without one, for all who have none.
     pub async fn login(
         &self,
         login: &str,
         password: SecretString,
         request: TokenRequest,
-        source: Option<IpAddr>,
+        origin: impl Into<LoginOrigin>,
     ) -> Result<SecretString, LoginError> {
-        let source = Source::new(source);
-        let logging_in = self.log_in(login, password, request, source);
+        let logging_in = self.log_in(login, password, request, origin.into());
         let outcome = Box::pin(logging_in).await;
         self.inner.metrics.login(&outcome);
         outcome
@@ -83,15 +83,18 @@ impl Access {
         login: &str,
         password: SecretString,
         request: TokenRequest,
-        source: Source,
+        origin: LoginOrigin,
     ) -> Result<SecretString, LoginError> {
-        let user = Box::pin(self.check_password(login, password, source)).await?;
+        let source = Source::new(origin.address);
+        let checking = self.check_password(login, password, source, origin.requester());
+        let user = Box::pin(checking).await?;
         if user.is_revoked {
             return Err(LoginError::Revoked);
         }
-        if self.is_locked(&user) {
+        if self.is_locked(&user) && !self.inner.locks().is_welcome(&user.id, source) {
             return Err(LoginError::Locked);
         }
+        self.inner.locks().welcome(&user.id, source);
         Box::pin(self.welcome(user, request)).await
     }
 
@@ -119,11 +122,50 @@ impl Access {
         Box::pin(self.welcome(user, request)).await
     }
 
-    /// Whether wrong passwords have locked the user, wherever they came from.
+    /// Whether wrong passwords have locked the user, wherever they came from. The lock ends by
+    /// itself.
     pub(crate) fn is_locked(&self, user: &UserRow) -> bool {
+        let locked = self.has_failed_too_often(user.id.as_str(), user.failed_logins);
+        locked
+            && !self
+                .inner
+                .locks()
+                .is_user_lock_over(&user.id, self.lock_time(), now_ms())
+    }
+
+    fn has_failed_too_often(&self, user_id: &str, failures: i64) -> bool {
         let most = self.inner.settings.failed_logins_lock;
-        !admin::is_immutable(&user.id)
-            && most.is_some_and(|most| user.failed_logins >= i64::from(most))
+        !admin::is_immutable(user_id) && most.is_some_and(|most| failures >= i64::from(most))
+    }
+
+    fn lock_time(&self) -> Duration {
+        self.inner.settings.user_lock
+    }
+
+    /// Writes a failure of `user` down. A failure without a user is written as well, and one while
+    /// the user is locked, but to no row: their time must not tell, and the lock is not extended.
+    async fn count_failure(&self, user: Option<&UserRow>) -> Result<(), StoreError> {
+        let store = &self.inner.store;
+        let Some(user) = user.filter(|user| !self.is_locked(user)) else {
+            return store.count_failed_login("").await;
+        };
+        let is_lock_over = self.has_failed_too_often(&user.id, user.failed_logins);
+        let failures = if is_lock_over {
+            1
+        } else {
+            user.failed_logins + 1
+        };
+        if self.has_failed_too_often(&user.id, failures) {
+            self.inner.locks().lock_user(&user.id, now_ms());
+        }
+        if !is_lock_over {
+            return store.count_failed_login(&user.id).await;
+        }
+        let change = UserChange {
+            failed_logins: Some(failures),
+            ..UserChange::default()
+        };
+        store.update_user(&user.id, change).await.map(|_| ())
     }
 
     async fn welcome(
@@ -148,60 +190,60 @@ impl Access {
         login: &str,
         password: SecretString,
         source: Source,
+        requester: PasswordRequester,
     ) -> Result<UserRow, LoginError> {
         if login.len() > CREDENTIAL_BYTES || password.expose_secret().len() > CREDENTIAL_BYTES {
             return Err(LoginError::Wrong);
         }
+        // The place before the delay: so many wait for one source, and no more.
+        let place = self.inner.passwords.enter(requester)?;
         let user = self.inner.store.user_by_typed_login(login).await?;
-        let folded = lockout::folded(login);
-        let who = user
-            .as_ref()
-            .map_or(Who::Unknown(&folded), |user| Who::Known(&user.id));
-        // Before the turn: those who wait here hold up nobody else.
-        let delay = self.inner.locks().delay(who, now_ms());
+        let attempt = self.inner.locks().attempt(login, &password, source);
+        let delay = self.inner.locks().delay(&attempt, now_ms());
+        // Before the turn: attempts that are slowed down hold up no other source.
         tokio::time::sleep(delay).await;
         // The turn before the lock: many attempts at once must not all pass the lock before the
         // first of them has failed.
-        let turn = self.inner.passwords.turn().await?;
-        if let Some(wait) = self.inner.locks().wait(who, source, now_ms()) {
+        let turn = place.turn().await;
+        if let Some(wait) = self.inner.locks().wait(&attempt, now_ms()) {
             return Err(LoginError::LockedOut { wait });
         }
         let hash = user.as_ref().and_then(|user| user.password_hash.clone());
         let checking = self.inner.passwords.check(&turn, password.clone(), hash);
         if let (Some(user), true) = (&user, checking.await?) {
-            self.inner.locks().succeeded(&user.id, source);
+            self.inner.locks().succeeded(&attempt);
             return Ok(user.clone());
         }
         // Counted from now on, whether the directory knows better or not: those who come while it
         // is asked must not slip through the lock.
-        let locked = self.inner.locks().failed(who, source, now_ms());
-        let is_local = user.as_ref().is_some_and(|user| !user.is_remote);
-        // A directory that is slow keeps nobody else from his turn.
+        let locked = self.inner.locks().failed(&attempt, now_ms());
+        // A directory that is slow keeps no other attempt from its turn.
         drop(turn);
-        // Users of this server are of this server alone.
-        if !is_local && let Some(remote) = self.ask_directory(login, &password, who, source).await?
-        {
+        let asking = self.ask_directory(login, &password, &attempt, (&place, user.as_ref()));
+        if let Some(remote) = asking.await? {
             let user = Box::pin(self.take_in(remote)).await?;
-            self.inner.locks().succeeded(&user.id, source);
+            self.inner.locks().succeeded(&attempt);
             return Ok(user);
         }
-        // A failure of nobody is written as well, or its time would tell.
-        let id = user.as_ref().map_or("", |user| user.id.as_str());
-        self.inner.store.count_failed_login(id).await?;
+        self.count_failure(user.as_ref()).await?;
         if locked {
-            tracing::warn!(login, %source, "locked for this address after too many failures");
+            tracing::warn!(login, source = %attempt.source(),
+                "locked for this address after too many failures");
         }
         Err(LoginError::Wrong)
     }
 
     /// The user as the directory knows him, if it does with this password. The attempt was
     /// counted as a failure before, and is taken back where the password was right or not tried.
+    ///
+    /// Users of this server are of this server alone: for them the directory is asked for a name
+    /// that it cannot have, so that its time does not tell that they exist.
     async fn ask_directory(
         &self,
         login: &str,
         password: &SecretString,
-        who: Who<'_>,
-        source: Source,
+        attempt: &Attempt,
+        (place, user): (&QueuePlace, Option<&UserRow>),
     ) -> Result<Option<RemoteUser>, LoginError> {
         let Some(directory) = &self.inner.settings.directory else {
             return Ok(None);
@@ -210,10 +252,17 @@ impl Access {
         if login != lockout::spaced(login) {
             return Ok(None);
         }
-        let origin = match who {
-            Who::Known(id) => self.inner.store.user_origin(id).await?,
-            Who::Unknown(_) => None,
-        };
+        let _turn = place.directory_turn().await;
+        if user.is_some_and(|user| !user.is_remote) {
+            let (name, password) = (Uuid::new_v4().to_string(), token::random_password());
+            return match directory.authenticate(&name, &password, None).await {
+                Ok(_) | Err(DirectoryError::Refused) => Ok(None),
+                Err(error) => Err(LoginError::Directory(error)),
+            };
+        }
+        // Looked for without a user as well, or its time would tell.
+        let id = user.map_or("", |user| user.id.as_str());
+        let origin = self.inner.store.user_origin(id).await?;
         let origin = origin.map(|known| known.origin);
         let asking = directory.authenticate(login, password, origin.as_deref());
         let told = match asking.await {
@@ -221,7 +270,7 @@ impl Access {
             Err(DirectoryError::Refused) => return Ok(None),
             Err(error) => Err(LoginError::Directory(error)),
         };
-        self.inner.locks().take_back(who, source);
+        self.inner.locks().take_back(attempt);
         told
     }
 

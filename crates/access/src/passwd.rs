@@ -8,6 +8,7 @@ use store::Store;
 use crate::change::Forget;
 use crate::defaults::{CREDENTIAL_BYTES, PASSWORD_CHARS, RESET_LIFETIME};
 use crate::lockout::Source;
+use crate::password_queue::PasswordRequester;
 use crate::token;
 use crate::{Access, Identity, LoginError, ManageError, Permission, admin, ms, now_ms};
 
@@ -69,7 +70,8 @@ impl Access {
             return Err(ManageError::RemoteUser);
         }
         check_new_password(&new, Some(&by.login)).map_err(ManageError::Password)?;
-        let checking = self.check_password(&by.login, current, Source::new(source));
+        let requester = PasswordRequester::User(by.user_id.clone());
+        let checking = self.check_password(&by.login, current, Source::new(source), requester);
         let user = match Box::pin(checking).await {
             Ok(user) => user,
             Err(LoginError::LockedOut { wait }) => return Err(ManageError::LockedOut { wait }),
@@ -77,7 +79,7 @@ impl Access {
             Err(LoginError::Hash(error)) => return Err(error.into()),
             Err(_) => return Err(ManageError::CurrentPassword),
         };
-        let hash = self.inner.passwords.hash(new).await?;
+        let hash = self.inner.passwords.hash(new, &by.user_id).await?;
         let but = token.map(token::hash);
         let login = user.login;
         // A login with the old password that is under way makes its token before, or none.
@@ -137,7 +139,7 @@ impl Access {
             .await?;
         let (user_id, login) = found.ok_or(ManageError::ResetToken)?;
         check_new_password(&new, Some(&login)).map_err(ManageError::Password)?;
-        let password = self.inner.passwords.hash(new).await?;
+        let password = self.inner.passwords.hash(new, &user_id).await?;
         let turn = self.turn().await;
         let write = move |store: Store| async move {
             let now = now_ms();

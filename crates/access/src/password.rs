@@ -1,7 +1,7 @@
 //! Checking passwords with argon2id, off the async threads and a few at a time.
 //!
-//! The rules: every check costs the same, also for a login that does not exist; and so many wait
-//! for a turn and no more, so that a flood of guesses holds nobody up for long.
+//! The rules: every check costs the same, also for a login that does not exist; and each waits for
+//! its turn in the [`PasswordQueue`].
 
 use std::sync::Arc;
 
@@ -9,30 +9,21 @@ use argon2::Argon2;
 use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _};
 use secrecy::{ExposeSecret as _, SecretString};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::defaults::{PASSWORD_CHECKS, PASSWORD_QUEUE};
+use crate::password_queue::{PasswordQueue, PasswordRequester, QueuePlace, Turn};
 
 /// Makes and checks hashes.
 #[derive(Clone, Debug)]
 pub(crate) struct Passwords {
-    turns: Arc<Semaphore>,
-    /// Those who have a turn or wait for one.
-    places: Arc<Semaphore>,
-    /// What passwords of unknown logins are checked against.
+    queue: PasswordQueue,
+    /// The hash that passwords of unknown logins are checked against.
     nobody: Arc<str>,
 }
-
-/// The right to check a password now.
-#[derive(Clone, Debug)]
-pub(crate) struct Turn(
-    #[expect(dead_code, reason = "held for its drop")] Arc<[OwnedSemaphorePermit; 2]>,
-);
 
 /// Why a password was not hashed.
 #[derive(Debug, thiserror::Error)]
 pub enum HashError {
-    /// [`PASSWORD_QUEUE`] others wait.
+    /// The queue of the source is full.
     #[error("too many logins wait already; try again in some seconds")]
     Busy,
     /// It takes a broken machine.
@@ -46,28 +37,26 @@ fn failed(error: impl ToString) -> HashError {
 
 impl Passwords {
     pub(crate) async fn new() -> Result<Self, HashError> {
-        let turns = Arc::new(Semaphore::new(PASSWORD_CHECKS));
         let nobody = hash(crate::token::random_password()).await?;
         Ok(Self {
-            turns,
-            places: Arc::new(Semaphore::new(PASSWORD_QUEUE)),
+            queue: PasswordQueue::new(),
             nobody: nobody.into(),
         })
     }
 
-    /// Waits until fewer than [`PASSWORD_CHECKS`] others have a turn, unless [`PASSWORD_QUEUE`]
-    /// wait already.
-    pub(crate) async fn turn(&self) -> Result<Turn, HashError> {
-        let place = Arc::clone(&self.places).try_acquire_owned();
-        let place = place.map_err(|_| HashError::Busy)?;
-        let turn = Arc::clone(&self.turns).acquire_owned().await;
-        turn.map(|permit| Turn(Arc::new([permit, place])))
-            .map_err(failed)
+    /// A place in the queue of `requester`, unless it is full.
+    pub(crate) fn enter(&self, requester: PasswordRequester) -> Result<QueuePlace, HashError> {
+        self.queue.enter(requester)
     }
 
-    /// A PHC string with a salt of its own, made in a turn.
-    pub(crate) async fn hash(&self, password: SecretString) -> Result<String, HashError> {
-        let turn = self.turn().await?;
+    /// A PHC string with a salt of its own, made in a turn of the user with this id.
+    pub(crate) async fn hash(
+        &self,
+        password: SecretString,
+        user_id: &str,
+    ) -> Result<String, HashError> {
+        let place = self.enter(PasswordRequester::User(user_id.to_owned()))?;
+        let turn = place.turn().await;
         let hashed = tokio::task::spawn_blocking(move || {
             let _turn = turn;
             hash_now(&password)
@@ -116,7 +105,8 @@ mod tests {
     #[tokio::test]
     async fn only_the_right_password_of_somebody_passes() {
         let passwords = Passwords::new().await.unwrap();
-        let turn = passwords.turn().await.unwrap();
+        let requester = PasswordRequester::User("id".to_owned());
+        let turn = passwords.enter(requester).unwrap().turn().await;
         let hash = hash("right".into()).await.unwrap();
         assert!(
             hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"),
@@ -140,38 +130,5 @@ mod tests {
         let hash = hash("right".into()).await.unwrap();
         let parameters = |hash: &str| hash.split('$').take(4).collect::<Vec<_>>().join("$");
         assert_eq!(parameters(&hash), parameters(&passwords.nobody));
-    }
-
-    #[tokio::test]
-    async fn so_many_wait_and_all_others_are_told_to_come_again() {
-        let passwords = Passwords::new().await.unwrap();
-        let mut turns = Vec::new();
-        for _ in 0..PASSWORD_CHECKS {
-            turns.push(passwords.turn().await.unwrap());
-        }
-        let mut waiting: Vec<_> = (PASSWORD_CHECKS..PASSWORD_QUEUE)
-            .map(|_| Box::pin(passwords.turn()))
-            .collect();
-        for wait in &mut waiting {
-            assert!(is_waiting(wait).await);
-        }
-        let refused = passwords.turn().await;
-        assert!(matches!(refused, Err(HashError::Busy)));
-        let refused = passwords.hash("right".into()).await;
-        assert!(matches!(refused, Err(HashError::Busy)));
-        // Who goes away makes room, and so does who is done.
-        drop(waiting.pop());
-        turns.clear();
-        drop(waiting);
-        passwords.turn().await.unwrap();
-    }
-
-    /// Whether it waits when it is asked once.
-    async fn is_waiting(future: &mut (impl Future + Unpin)) -> bool {
-        std::future::poll_fn(|context| {
-            let polled = std::pin::Pin::new(&mut *future).poll(context);
-            std::task::Poll::Ready(polled.is_pending())
-        })
-        .await
     }
 }

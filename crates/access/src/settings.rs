@@ -4,15 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::Directory;
-use crate::defaults::FAILED_LOGINS;
+use crate::defaults::{FAILED_LOGINS, USER_LOCK};
 
 /// How logins are guarded, and where users come from beside this server.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Wrong passwords in a row, from wherever, that lock a user until somebody reinstates him;
-    /// `None`: never. `admin` is only ever locked for an address, or anybody could lock out the
+    /// Wrong passwords in a row, from wherever, that lock a user for [`Self::user_lock`] or until
+    /// he is reinstated; `None`: never. `admin` is only ever locked for an address, or anybody could lock out the
     /// one who reinstates.
     pub failed_logins_lock: Option<u32>,
+    /// How long such a lock lasts.
+    pub user_lock: Duration,
     /// A token that is not used for so long ends; `None`: it lives as long as it was given.
     pub token_inactivity: Option<Duration>,
     /// Where users come from who are not of this server.
@@ -23,6 +25,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             failed_logins_lock: Some(FAILED_LOGINS),
+            user_lock: USER_LOCK,
             token_inactivity: None,
             directory: None,
         }

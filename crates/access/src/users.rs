@@ -121,7 +121,7 @@ impl Access {
         let password_hash = match spec.password {
             Some(new) => {
                 check_new_password(&new, Some(&login)).map_err(ManageError::Password)?;
-                Some(self.inner.passwords.hash(new).await?)
+                Some(self.inner.passwords.hash(new, &by.user_id).await?)
             }
             None => None,
         };

@@ -1,7 +1,10 @@
 //! Logins that fail.
 
+use std::time::Duration;
+
 use access::defaults::FAILED_LOGINS;
-use access::{AuthenticateError, LoginError, UserUpdate};
+use access::{AuthenticateError, LoginError, Settings, UserUpdate};
+use tokio::task::JoinSet;
 
 use crate::world::{PASSWORD, World};
 
@@ -11,7 +14,11 @@ testkit::both!(
     an_attacker_locks_only_his_own_address_out,
     attempts_at_once_do_not_slip_through_the_lock,
     a_revoked_user_neither_logs_in_nor_uses_tokens,
-    ten_failures_lock_a_user_for_good_until_he_is_reinstated,
+    ten_failures_lock_a_user_until_he_is_reinstated,
+    a_lock_of_a_user_ends_by_itself_and_failures_do_not_extend_it,
+    a_network_from_which_a_user_logged_in_is_not_locked_by_failures_elsewhere,
+    spellings_do_not_tell_whether_a_user_exists,
+    one_address_with_invented_names_does_not_keep_others_out,
     a_right_password_wipes_the_slate,
     nobody_locks_the_administrator_out,
     a_program_without_a_password_cannot_log_in,
@@ -67,7 +74,7 @@ async fn an_attacker_locks_only_his_own_address_out() {
 
 async fn attempts_at_once_do_not_slip_through_the_lock() {
     let world = World::new().await;
-    let attempts = (0..40).map(|_| {
+    let attempts = (0..access::defaults::PASSWORD_QUEUE_PER_SOURCE).map(|_| {
         let access = world.access.clone();
         tokio::spawn(async move {
             access
@@ -117,7 +124,7 @@ async fn a_revoked_user_neither_logs_in_nor_uses_tokens() {
     world.login("fred", PASSWORD).await.unwrap();
 }
 
-async fn ten_failures_lock_a_user_for_good_until_he_is_reinstated() {
+async fn ten_failures_lock_a_user_until_he_is_reinstated() {
     let mut world = World::new().await;
     let admin = world.admin().await;
     let fred = world.user("fred", &[]).await;
@@ -149,6 +156,89 @@ async fn ten_failures_lock_a_user_for_good_until_he_is_reinstated() {
         .await
         .unwrap();
     world.login("fred", PASSWORD).await.unwrap();
+}
+
+/// Failures of `login` from so many addresses that no address is locked.
+async fn fail_from_everywhere(world: &World, login: &str) {
+    for n in 0..FAILED_LOGINS {
+        let address = format!("198.51.100.{n}");
+        let failed = world.login_from(&address, login, "wrong").await;
+        assert!(matches!(failed, Err(LoginError::Wrong)));
+    }
+}
+
+/// Issue 13, 2.3: anonymous failures lock no user out for good.
+async fn a_lock_of_a_user_ends_by_itself_and_failures_do_not_extend_it() {
+    let settings = Settings {
+        user_lock: Duration::ZERO,
+        ..Settings::default()
+    };
+    let world = World::with(settings).await;
+    let fred = world.user("fred", &[]).await;
+    fail_from_everywhere(&world, "fred").await;
+    world
+        .login_from("192.0.2.99", "fred", PASSWORD)
+        .await
+        .unwrap();
+    assert!(!world.access.user(&fred).await.unwrap().is_locked);
+
+    // While a lock lasts, nothing is counted that would make it longer.
+    let world = World::new().await;
+    let fred = world.user("fred", &[]).await;
+    fail_from_everywhere(&world, "fred").await;
+    let failed = world.login_from("192.0.2.98", "fred", "wrong").await;
+    assert!(matches!(failed, Err(LoginError::Wrong)));
+    let row = world.access.user(&fred).await.unwrap().row;
+    assert_eq!(row.failed_logins, i64::from(FAILED_LOGINS));
+    let locked = world.login_from("192.0.2.99", "fred", PASSWORD).await;
+    assert!(matches!(locked, Err(LoginError::Locked)), "{locked:?}");
+}
+
+async fn a_network_from_which_a_user_logged_in_is_not_locked_by_failures_elsewhere() {
+    let world = World::new().await;
+    world.user("fred", &[]).await;
+    world.login("fred", PASSWORD).await.unwrap();
+    fail_from_everywhere(&world, "fred").await;
+    world.login("fred", PASSWORD).await.unwrap();
+}
+
+/// Issue 13, 2.3: exact and folded spellings are counted alike, whether the user exists or not.
+async fn spellings_do_not_tell_whether_a_user_exists() {
+    let world = World::new().await;
+    world.user("fred", &[]).await;
+    let attempts = async |exact: &str, folded: &str| {
+        let mut answers = Vec::new();
+        for n in 0..=FAILED_LOGINS {
+            let login = if n % 2 == 0 { exact } else { folded };
+            let failed = world.login(login, "wrong").await.unwrap_err();
+            answers.push(std::mem::discriminant(&failed));
+        }
+        answers
+    };
+    let existing = attempts("fred", "FRED").await;
+    let invented = attempts("dref", "DREF").await;
+    assert_eq!(existing, invented);
+    let locked = world.login("FRED", "wrong").await;
+    assert!(matches!(locked, Err(LoginError::LockedOut { .. })));
+}
+
+/// Issue 13, 2.3: as many attempts as one address may have waiting, and more.
+async fn one_address_with_invented_names_does_not_keep_others_out() {
+    let world = World::new().await;
+    let mut flood = JoinSet::new();
+    for n in 0..200 {
+        let access = world.access.clone();
+        flood.spawn(async move {
+            let address = "198.51.100.7".parse().ok();
+            let login = format!("invented{n}");
+            let attempt = access.login(&login, "wrong".into(), Default::default(), address);
+            attempt.await.map(|_| ())
+        });
+    }
+    // The flood is there: some of it is refused for want of a place.
+    let refused = flood.join_next().await.unwrap().unwrap();
+    assert!(matches!(refused, Err(LoginError::Hash(_))), "{refused:?}");
+    world.login("admin", &world.password()).await.unwrap();
 }
 
 async fn a_right_password_wipes_the_slate() {

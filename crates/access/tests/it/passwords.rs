@@ -76,7 +76,7 @@ async fn a_reset_token_sets_a_password_once_and_reinstates_who_was_locked() {
         failed.expect_err("a wrong password");
     }
     assert!(matches!(
-        world.login("fred", PASSWORD).await,
+        world.login_from("192.0.2.2", "fred", PASSWORD).await,
         Err(LoginError::Locked)
     ));
     let earlier = world.access.reset_token(&admin, &fred).await.unwrap();

@@ -3,10 +3,11 @@
 use std::net::SocketAddr;
 
 use access::defaults::TOKEN_TEXT_CHARS;
-use access::{Label, Lifetime, TokenRequest};
+use access::{Label, Lifetime, LoginOrigin, TokenRequest};
 use api_types::{ApiError, LoginRequest, TokenReply};
 use axum::extract::{ConnectInfo, State};
 use axum::{Extension, Json};
+use https::PeerCertificate;
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::refusal;
@@ -21,6 +22,7 @@ pub(crate) type Peer = Option<Extension<ConnectInfo<SocketAddr>>>;
 pub(crate) async fn login(
     State(api): State<Shared>,
     peer: Peer,
+    certificate: Option<Extension<PeerCertificate>>,
     Strict(asked): Strict<LoginRequest>,
 ) -> Result<Json<TokenReply>, Failure> {
     let password = SecretString::from(asked.password);
@@ -30,8 +32,14 @@ pub(crate) async fn login(
         asked.description,
         asked.client,
     )?;
-    let source = peer.map(|Extension(ConnectInfo(address))| address.ip());
-    let login = api.access.login(&asked.login, password, request, source);
+    let certname = certificate
+        .as_ref()
+        .and_then(|certificate| certificate.certname());
+    let origin = LoginOrigin {
+        address: peer.map(|Extension(ConnectInfo(address))| address.ip()),
+        certname: certname.map(str::to_owned),
+    };
+    let login = api.access.login(&asked.login, password, request, origin);
     let token = Box::pin(login).await.map_err(refusal::login)?;
     Ok(shown(&token))
 }

@@ -19,8 +19,9 @@ pub const SMALL_BODY_BUDGET_BYTES: usize = 64 * 1024 * 1024;
 /// How much of it one user, program or address may have: a quarter.
 pub const SMALL_BODY_IDENTITY_BYTES: usize = 16 * 1024 * 1024;
 
-/// How long a request waits for memory for its body: 64 MiB arrive in less at 100 Mbit/s.
-pub const BODY_WAIT: Duration = Duration::from_secs(10);
+/// How long a request waits for memory for its body: half of [`BODY_PROGRESS_WINDOW`], so that
+/// it is refused before a body that stalls is given up.
+pub const BODY_WAIT: Duration = Duration::from_secs(5);
 
 /// When somebody may come again for whose body there was no memory.
 pub const BODY_RETRY_SECONDS: u64 = 10;

@@ -50,6 +50,10 @@ pub(super) struct Link {
     pub(super) ping: Duration,
 }
 
+/// What stands for a close frame without a code; never sent itself.
+const NO_CODE: u16 = 1005;
+const NORMAL: u16 = 1000;
+
 /// A message that waits for room at its agent.
 type Delivery = futures_util::future::BoxFuture<'static, ()>;
 
@@ -59,24 +63,31 @@ impl Link {
     where
         S: AsyncRead + AsyncWrite,
     {
-        let (reader, writer) = tokio::io::split(stream);
+        let (reader, mut writer) = tokio::io::split(stream);
         // Only the latest ping needs an answer: one place is enough.
         let (pong, pongs) = mpsc::channel(1);
         let end = tokio::select! {
             end = self.read(reader, decoder, buffer, pong) => end,
-            end = self.write(writer, pongs) => end,
+            end = self.write(&mut writer, pongs) => end,
         };
-        match end {
+        let end = match end {
             Ok(never) => match never {},
             Err(end) => end,
+        };
+        if let LinkEnd::Closed(code) = end {
+            // RFC 6455 §5.5.1: a close is answered, with its own code where it has one.
+            let code = if code == NO_CODE { NORMAL } else { code };
+            let reason = String::new();
+            close(&mut writer, Closing { code, reason }).await;
         }
+        end
     }
 
     // --- writing ---
 
     async fn write<S: AsyncWrite>(
         &self,
-        mut writer: WriteHalf<S>,
+        writer: &mut WriteHalf<S>,
         mut pongs: mpsc::Receiver<Bytes>,
     ) -> Result<std::convert::Infallible, LinkEnd> {
         let outbox = &self.controller.outbox;
@@ -85,18 +96,18 @@ impl Link {
         loop {
             tokio::select! {
                 command = outbox.command() => if let Command::Close(closing) = command {
-                    return Err(close(&mut writer, closing).await);
+                    return Err(close(writer, closing).await);
                 },
-                Some(payload) = pongs.recv() => send(&mut writer, Frame::Pong(&payload)).await?,
+                Some(payload) = pongs.recv() => send(writer, Frame::Pong(&payload)).await?,
                 // One zero byte, as brokers of the field send it.
-                _ = pings.tick() => send(&mut writer, Frame::Ping(&[0])).await?,
+                _ = pings.tick() => send(writer, Frame::Ping(&[0])).await?,
                 queued = outbox.next() => {
                     match &queued.payload {
                         Payload::Text(text) => {
                             let text = std::str::from_utf8(text).expect("made from a String");
-                            send(&mut writer, Frame::Text(text)).await?;
+                            send(writer, Frame::Text(text)).await?;
                         }
-                        Payload::Binary(bytes) => send(&mut writer, Frame::Binary(bytes)).await?,
+                        Payload::Binary(bytes) => send(writer, Frame::Binary(bytes)).await?,
                     }
                     outbox.written(queued.cost());
                 }
@@ -129,7 +140,7 @@ impl Link {
                     Event::Ping(payload) => drop(pong.try_send(payload)),
                     Event::Pong(_) => {}
                     Event::Close(frame) => {
-                        return Err(LinkEnd::Closed(frame.map_or(1005, |frame| frame.code)));
+                        return Err(LinkEnd::Closed(frame.map_or(NO_CODE, |frame| frame.code)));
                     }
                 }
                 while deliveries.len() >= CONTROLLER_DELIVERIES {

@@ -9,6 +9,8 @@ use pki::ServerCertnames;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use crate::support::{
     Client, FakeController, Peer, TestBroker, World, guard, message, text_of, tls_stream,
@@ -286,6 +288,28 @@ async fn our_orchestrator_on_the_other_end() {
     drop(broker);
     guard(link).await.unwrap().unwrap();
     assert!(fabric.connected().is_empty());
+}
+
+/// Issue 13, 6.7
+#[tokio::test]
+async fn a_close_of_a_controller_is_answered() {
+    for code in [None, Some(CloseCode::Away)] {
+        let (_controller, _broker, mut peer) = one().await;
+        let frame = code.map(|code| CloseFrame {
+            code,
+            reason: "restart".into(),
+        });
+        guard(peer.ws.close(frame)).await.unwrap();
+        let answer = loop {
+            match guard(peer.ws.next()).await {
+                Some(Ok(Message::Close(answer))) => break answer,
+                Some(Ok(_)) => {}
+                other => panic!("no close frame: {other:?}"),
+            }
+        };
+        let expected = code.unwrap_or(CloseCode::Normal);
+        assert_eq!(answer.map(|frame| frame.code), Some(expected));
+    }
 }
 
 /// Issue 13, 5.3: sessions that come and go between two rounds of updates.

@@ -28,6 +28,13 @@ pub const MAX_CONCURRENT_STATUS_QUERIES: usize = 4;
 /// machine; two programs and what comes after fit into the server's 60 seconds.
 pub const FACTS_TIMEOUT: Duration = Duration::from_secs(25);
 
+/// How long an answer counts as fresh (`facts-min-interval`): a server that restarts, or whose
+/// connection flaps, asks again each time, and custom facts may start package managers.
+pub const FACTS_MIN_INTERVAL: Duration = Duration::from_secs(300);
+
+/// Where Puppet's own packages put links to their programs.
+pub const PUPPET_BIN: &str = "/opt/puppetlabs/bin";
+
 /// Facts of one node, as a server takes them. Facter tells 10 to 60 KB.
 pub const FACTS_BYTES: u64 = 1 << 20;
 
@@ -150,11 +157,17 @@ pub const DOWNLOAD_CONNECT_TIMEOUT: Duration = Duration::from_secs(120);
 /// A whole download (`task-download-timeout`).
 pub const DOWNLOAD_TIMEOUT: Duration = Duration::from_secs(1800);
 
-/// Rounds over all primary URIs when the failure looks temporary.
-pub const DOWNLOAD_ROUNDS: u32 = 5;
+/// Rounds over all primary URIs that end with an error inside a server (500): it is there, so
+/// its error may well be for ever. While a server is away or overloaded, downloads are tried for
+/// the whole [`DOWNLOAD_TIMEOUT`].
+pub const DOWNLOAD_FAULTY_ROUNDS: u32 = 5;
 
 /// First wait between rounds; doubles (1, 2, 4, 8 s), half of it random.
 pub const DOWNLOAD_BACKOFF: Duration = Duration::from_secs(1);
+
+/// Longest wait between rounds: 1,000 nodes that want the same file ask 130 times per second
+/// while their server is away, and have it within 10 s of its return.
+pub const DOWNLOAD_BACKOFF_MAX: Duration = Duration::from_secs(10);
 
 /// Longest `Retry-After` that is honoured.
 pub const DOWNLOAD_RETRY_AFTER_MAX: Duration = Duration::from_secs(60);

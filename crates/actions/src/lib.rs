@@ -29,6 +29,7 @@ use std::process::ExitCode;
 /// started.
 pub fn wrapper_main(mut args: impl Iterator<Item = OsString>) -> ExitCode {
     match args.next() {
+        Some(word) if word == process::ATTENDANT => process::attend_main(args),
         Some(word) if word == process::BECOME => process::become_main(args),
         Some(word) if word == modules::COLLECTOR => modules::collect_main(),
         Some(word) if word == modules::PLACER => modules::place_main(),

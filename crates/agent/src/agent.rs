@@ -166,12 +166,14 @@ fn engine_config(
             proxy: actions.proxy.map(|proxy| proxy.to_string()),
             connect_timeout: actions.download_connect_timeout,
             total_timeout: actions.download_timeout,
+            ..DownloadConfig::default()
         },
         max_message_bytes: actions.max_message_bytes,
         max_output_bytes: actions.max_output_bytes,
         max_spool_output_bytes: actions.max_spool_output_bytes,
         max_concurrent_actions: actions.concurrency,
         action_timeout: actions.action_timeout,
+        facts_min_interval: actions.facts_min_interval,
         ..base
     })
 }

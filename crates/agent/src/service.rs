@@ -75,7 +75,7 @@ pub async fn run(config: Config) -> ExitCode {
 
 async fn supervise(config: Config, mut logs: LogFiles) -> Result<(), RunError> {
     let mut signals = Signals::listen().map_err(RunError::Signals)?;
-    let _pid_file = PidFile::lock(&config.pidfile)?;
+    let _pid_file = config.pidfile.as_deref().map(PidFile::lock).transpose()?;
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"),
         pid = std::process::id(),

@@ -80,6 +80,7 @@ impl Asks {
             action: action.to_owned(),
             params,
             notify_outcome: None,
+            extended: None,
         });
         let message = body.into_message(PcpUri::agent(certname), fabric.address().clone());
         fabric.send(message).await?;

@@ -70,6 +70,10 @@ pub struct Request {
     /// Only in non-blocking requests, and required there: whether to send the outcome.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notify_outcome: Option<bool>,
+    /// Extension, only for agents that announced `extended_requests`: the requester understands
+    /// results whose output is cut and says so. Others get the whole output, or an error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extended: Option<bool>,
 }
 
 /// What came of it.

@@ -13,7 +13,8 @@ use uuid::Uuid;
 use crate::defaults::MAX_CAPABILITIES_BYTES;
 
 /// The header's name. Its value is a list like
-/// `version=0.1.0, live_output, acknowledged_results, cancel, facts, spool_id=<uuid>`.
+/// `version=0.1.0, live_output, acknowledged_results, cancel, facts, extended_requests,
+/// spool_id=<uuid>`.
 pub const CAPABILITIES_HEADER: &str = "Tutti-Pxp-Extensions";
 
 /// What one agent can do.
@@ -33,6 +34,9 @@ pub struct Capabilities {
     /// It tells facts: module `facts`, action `collect`.
     #[serde(default)]
     pub facts: bool,
+    /// It takes the member `extended` in requests.
+    #[serde(default)]
+    pub extended_requests: bool,
     /// The identity of its spool. A new one means that it has forgotten all earlier runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spool_id: Option<Uuid>,
@@ -60,6 +64,7 @@ impl fmt::Display for Capabilities {
             ("acknowledged_results", self.acknowledged_results),
             ("cancel", self.cancel),
             ("facts", self.facts),
+            ("extended_requests", self.extended_requests),
         ];
         for (name, _) in flags.iter().filter(|(_, set)| *set) {
             write!(f, ", {name}")?;
@@ -94,6 +99,7 @@ impl FromStr for Capabilities {
                 "acknowledged_results" => capabilities.acknowledged_results = true,
                 "cancel" => capabilities.cancel = true,
                 "facts" => capabilities.facts = true,
+                "extended_requests" => capabilities.extended_requests = true,
                 "spool_id" => {
                     let id = Uuid::try_parse(value).map_err(|_| CapabilitiesError::SpoolId)?;
                     capabilities.spool_id = Some(id);

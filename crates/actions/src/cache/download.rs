@@ -2,11 +2,13 @@
 //!
 //! The rules: https only; the digest is computed from the bytes as they are
 //! written, and only a file that has the asked one gets its name; every primary
-//! server is tried in each round.
+//! server is tried in each round; rounds go on for the whole `task-download-timeout` while servers
+//! are away, and a download that waits for its next round takes no place from others.
 
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -21,8 +23,8 @@ use tokio::sync::{Semaphore, mpsc};
 
 use super::retry::{Verdict, judge, wait_before};
 use crate::defaults::{
-    CHUNKS_IN_FLIGHT, DOWNLOAD_CONNECT_TIMEOUT, DOWNLOAD_ROUNDS, DOWNLOAD_TIMEOUT,
-    MAX_CONCURRENT_DOWNLOADS, MAX_FILE_BYTES,
+    CHUNKS_IN_FLIGHT, DOWNLOAD_BACKOFF_MAX, DOWNLOAD_CONNECT_TIMEOUT, DOWNLOAD_FAULTY_ROUNDS,
+    DOWNLOAD_TIMEOUT, MAX_CONCURRENT_DOWNLOADS, MAX_FILE_BYTES,
 };
 
 /// Where files come from.
@@ -36,8 +38,10 @@ pub struct DownloadConfig {
     pub proxy: Option<String>,
     /// `task-download-connect-timeout`.
     pub connect_timeout: Duration,
-    /// `task-download-timeout`.
+    /// `task-download-timeout`: of a download with all its tries.
     pub total_timeout: Duration,
+    /// Longest wait between two tries that no server asked for.
+    pub backoff_max: Duration,
 }
 
 impl Default for DownloadConfig {
@@ -48,6 +52,7 @@ impl Default for DownloadConfig {
             proxy: None,
             connect_timeout: DOWNLOAD_CONNECT_TIMEOUT,
             total_timeout: DOWNLOAD_TIMEOUT,
+            backoff_max: DOWNLOAD_BACKOFF_MAX,
         }
     }
 }
@@ -74,9 +79,39 @@ enum AttemptError {
         why: String,
         wait: Option<Duration>,
     },
+    /// The server is there and fails at this file.
+    Faulty(String),
     Permanent(String),
     /// The node's own fault: no other server helps.
     Local(FetchError),
+}
+
+/// A round in which no server had the file.
+#[derive(Debug)]
+struct FailedRound {
+    /// Of the server that gives most.
+    hope: Hope,
+    /// The longest wait that a server asked for.
+    wait: Option<Duration>,
+    /// Of the last server.
+    failure: Failure,
+}
+
+#[derive(Debug)]
+struct Failure {
+    url: String,
+    why: String,
+}
+
+/// Whether another round may succeed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Hope {
+    /// Every server refused for good.
+    None,
+    /// A server is there and fails at this file.
+    Little,
+    /// A server is away or overloaded.
+    Good,
 }
 
 #[derive(Debug)]
@@ -95,18 +130,18 @@ impl Downloader {
 
     /// Fetches a file into `directory`, under its basename.
     pub(super) async fn fetch(&self, spec: &FileSpec, directory: &Path) -> Result<(), FetchError> {
-        let _slot = self
-            .slots
-            .acquire()
-            .await
-            .expect("the semaphore is never closed");
         let urls = self.urls(spec)?;
-        let client = self.client()?;
-        let rounds = self.rounds(&client, &urls, spec, directory);
+        let last = Mutex::new(None);
+        let rounds = self.rounds(&urls, spec, directory, &last);
         tokio::time::timeout(self.config.total_timeout, rounds)
             .await
             .unwrap_or_else(|_| {
-                let why = format!("it took more than {:?}", self.config.total_timeout);
+                let limit = self.config.total_timeout;
+                let last = last.into_inner().unwrap_or_else(PoisonError::into_inner);
+                let why = match last {
+                    Some(why) => format!("tried for {limit:?} (`task-download-timeout`): {why}"),
+                    None => format!("it took more than {limit:?} (`task-download-timeout`)"),
+                };
                 Err(FetchError::Download {
                     url: urls[0].to_string(),
                     why,
@@ -114,41 +149,69 @@ impl Downloader {
             })
     }
 
+    /// Tries until it is there, or it is certain that it will not be. `last` is left the last
+    /// failure, for the case that the time is over.
     async fn rounds(
         &self,
-        client: &Client,
         urls: &[Url],
         spec: &FileSpec,
         directory: &Path,
+        last: &Mutex<Option<String>>,
     ) -> Result<(), FetchError> {
-        let mut failed_rounds = 0;
+        let (mut failed_rounds, mut faulty_rounds) = (0_u32, 0);
         loop {
-            let mut asked: Option<Duration> = None;
-            let mut transient = false;
-            let mut last = None;
-            for url in urls {
-                let why = match attempt(client, url, spec, directory).await {
-                    Ok(()) => return Ok(()),
-                    Err(AttemptError::Local(error)) => return Err(error),
-                    Err(AttemptError::Permanent(why)) => why,
-                    Err(AttemptError::Transient { why, wait }) => {
-                        transient = true;
-                        asked = asked.max(wait);
-                        why
-                    }
-                };
-                tracing::warn!(%url, why, "download failed");
-                last = Some(FetchError::Download {
+            let round = self.round(urls, spec, directory).await?;
+            let Some(round) = round else {
+                return Ok(());
+            };
+            failed_rounds = failed_rounds.saturating_add(1);
+            faulty_rounds += u32::from(round.hope == Hope::Little);
+            if round.hope == Hope::None || faulty_rounds == DOWNLOAD_FAULTY_ROUNDS {
+                let Failure { url, why } = round.failure;
+                return Err(FetchError::Download { url, why });
+            }
+            *last.lock().unwrap_or_else(PoisonError::into_inner) = Some(round.failure.why);
+            let ceiling = self.config.backoff_max;
+            let wait = wait_before(failed_rounds, round.wait, ceiling, rand::random());
+            tokio::time::sleep(wait).await;
+        }
+    }
+
+    /// Asks every server once; `None` when one of them had the file.
+    async fn round(
+        &self,
+        urls: &[Url],
+        spec: &FileSpec,
+        directory: &Path,
+    ) -> Result<Option<FailedRound>, FetchError> {
+        let _slot = self
+            .slots
+            .acquire()
+            .await
+            .expect("the semaphore is never closed");
+        // Anew for each round: certificates and revocation lists may change while a server is away.
+        let client = self.client()?;
+        let mut failed: Option<FailedRound> = None;
+        for url in urls {
+            let (why, hope, wait) = match attempt(&client, url, spec, directory).await {
+                Ok(()) => return Ok(None),
+                Err(AttemptError::Local(error)) => return Err(error),
+                Err(AttemptError::Permanent(why)) => (why, Hope::None, None),
+                Err(AttemptError::Faulty(why)) => (why, Hope::Little, None),
+                Err(AttemptError::Transient { why, wait }) => (why, Hope::Good, wait),
+            };
+            tracing::warn!(%url, why, "download failed");
+            let before = failed.as_ref();
+            failed = Some(FailedRound {
+                hope: before.map_or(hope, |before| before.hope.max(hope)),
+                wait: before.and_then(|before| before.wait).max(wait),
+                failure: Failure {
                     url: url.to_string(),
                     why,
-                });
-            }
-            failed_rounds += 1;
-            if !transient || failed_rounds == DOWNLOAD_ROUNDS {
-                return Err(last.expect("there is at least one URL"));
-            }
-            tokio::time::sleep(wait_before(failed_rounds, asked, rand::random())).await;
+                },
+            });
         }
+        Ok(failed)
     }
 
     fn urls(&self, spec: &FileSpec) -> Result<Vec<Url>, FetchError> {
@@ -231,6 +294,11 @@ async fn attempt(
                 "the server answered {status}"
             )));
         }
+        Verdict::Faulty => {
+            return Err(AttemptError::Faulty(format!(
+                "the server answered {status}"
+            )));
+        }
         Verdict::Transient(wait) => {
             return Err(AttemptError::Transient {
                 why: format!("the server answered {status}"),
@@ -301,6 +369,7 @@ fn write(
             "the file's sha256 is {found}, but the request expects {expected}"
         )));
     }
+    // Not flushed: the digest is compared at every use, and what a power cut took is fetched anew.
     file.persist(directory.join(spec.filename.file_name()))
         .map_err(|error| local(error.error))?;
     Ok(())

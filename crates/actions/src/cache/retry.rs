@@ -1,8 +1,8 @@
 //! Whether a failed download is tried again, and when: [`Verdict`] and
 //! [`wait_before`]. Without clock or network.
 //!
-//! The rule: only what may pass by itself is tried again; a missing file or
-//! wrong content fails at once.
+//! The rule: only what may pass by itself is tried again, as long as the caller has time; a missing
+//! file or wrong content fails at once, and an error inside the server after some rounds.
 
 use std::time::Duration;
 
@@ -16,12 +16,17 @@ pub(super) enum Verdict {
     Good,
     /// May pass; the wait that the server asked for.
     Transient(Option<Duration>),
+    /// The server is there and fails at this file: may pass, but need not.
+    Faulty,
     Permanent,
 }
 
 pub(super) fn judge(status: StatusCode, retry_after: Option<&str>) -> Verdict {
     if status.is_success() {
         return Verdict::Good;
+    }
+    if status == StatusCode::INTERNAL_SERVER_ERROR || status == StatusCode::NOT_IMPLEMENTED {
+        return Verdict::Faulty;
     }
     if status.is_server_error()
         || status == StatusCode::TOO_MANY_REQUESTS
@@ -34,10 +39,16 @@ pub(super) fn judge(status: StatusCode, retry_after: Option<&str>) -> Verdict {
     Verdict::Permanent
 }
 
-/// The wait after `failed_rounds` rounds: doubling from one second, half of it
+/// The wait after `failed_rounds` rounds: doubling from one second to `ceiling`, half of it
 /// random (`fraction` of 0..1), and at least what the server asked for.
-pub(super) fn wait_before(failed_rounds: u32, asked: Option<Duration>, fraction: f64) -> Duration {
-    let full = DOWNLOAD_BACKOFF * 2u32.saturating_pow(failed_rounds.saturating_sub(1));
+pub(super) fn wait_before(
+    failed_rounds: u32,
+    asked: Option<Duration>,
+    ceiling: Duration,
+    fraction: f64,
+) -> Duration {
+    let doublings = 2_u32.saturating_pow(failed_rounds.saturating_sub(1));
+    let full = DOWNLOAD_BACKOFF.saturating_mul(doublings).min(ceiling);
     let jittered = full.mul_f64(0.5 + fraction / 2.0);
     jittered.max(asked.unwrap_or_default().min(DOWNLOAD_RETRY_AFTER_MAX))
 }
@@ -53,7 +64,10 @@ mod tests {
         for status in [400, 401, 403, 404, 410] {
             assert_eq!(judge(status, Some("1")), Verdict::Permanent, "{status}");
         }
-        for status in [408, 429, 500, 502, 503, 504] {
+        for status in [500, 501] {
+            assert_eq!(judge(status, Some("1")), Verdict::Faulty, "{status}");
+        }
+        for status in [408, 429, 502, 503, 504, 599] {
             assert_eq!(judge(status, None), Verdict::Transient(None), "{status}");
         }
         let asked = Verdict::Transient(Some(Duration::from_secs(7)));
@@ -66,10 +80,12 @@ mod tests {
 
     #[test]
     fn waits_double_and_honour_the_server_within_reason() {
-        let ms = |rounds, asked, fraction| wait_before(rounds, asked, fraction).as_millis();
+        let ceiling = Duration::from_secs(10);
+        let ms =
+            |rounds, asked, fraction| wait_before(rounds, asked, ceiling, fraction).as_millis();
         assert_eq!(
-            [1, 2, 3, 4].map(|rounds| ms(rounds, None, 1.0)),
-            [1000, 2000, 4000, 8000]
+            [1, 2, 3, 4, 5, 500].map(|rounds| ms(rounds, None, 1.0)),
+            [1000, 2000, 4000, 8000, 10_000, 10_000]
         );
         assert_eq!(ms(1, None, 0.0), 500);
         assert_eq!(ms(1, Some(Duration::from_secs(9)), 0.0), 9000);

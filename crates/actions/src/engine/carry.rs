@@ -45,6 +45,14 @@ pub(super) fn fit(mut stdout: Captured, mut stderr: Captured, budget_bytes: usiz
     }
 }
 
+/// Whether both streams are carried whole within `budget_bytes`. What a disk lost is not held
+/// against them.
+pub(super) fn fits(stdout: &Captured, stderr: &Captured, budget_bytes: usize) -> bool {
+    let streams = [stdout, stderr];
+    let total = streams.iter().map(|stream| stream.total_bytes).sum::<u64>();
+    total <= budget_bytes as u64 && stdout.cost() + stderr.cost() <= budget_bytes
+}
+
 impl Captured {
     fn is_cut(&self) -> bool {
         (self.head.len() as u64) < self.total_bytes

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use crate::cache::DownloadConfig;
 use crate::defaults::{
-    MAX_CONCURRENT_ACTIONS, MAX_MESSAGE_BYTES, MAX_OUTPUT_BYTES, MAX_QUEUED_ACTIONS,
-    MAX_QUEUED_BYTES, MAX_SPOOL_OUTPUT_BYTES, SPOOL_TTL, STOP_GRACE, TASK_CACHE_TTL,
+    FACTS_MIN_INTERVAL, MAX_CONCURRENT_ACTIONS, MAX_MESSAGE_BYTES, MAX_OUTPUT_BYTES,
+    MAX_QUEUED_ACTIONS, MAX_QUEUED_BYTES, MAX_SPOOL_OUTPUT_BYTES, PUPPET_BIN, SPOOL_TTL,
+    STOP_GRACE, TASK_CACHE_TTL,
 };
 
 /// Where the engine works and how much it takes on.
@@ -49,6 +50,10 @@ pub struct EngineConfig {
     pub action_timeout: Option<Duration>,
     /// From SIGTERM to SIGKILL.
     pub stop_grace: Duration,
+    /// `facts-min-interval`: how long facts count as fresh.
+    pub facts_min_interval: Duration,
+    /// Where `puppet` and `facter` are looked for before the agent's `PATH`.
+    pub facts_programs: PathBuf,
 }
 
 impl EngineConfig {
@@ -72,6 +77,8 @@ impl EngineConfig {
             max_queued_bytes: MAX_QUEUED_BYTES,
             action_timeout: None,
             stop_grace: STOP_GRACE,
+            facts_min_interval: FACTS_MIN_INTERVAL,
+            facts_programs: PUPPET_BIN.into(),
         }
     }
 }

@@ -153,7 +153,8 @@ pub(super) async fn outcome(
         End::Undetermined(why) => return Outcome::Error(why),
     };
     let (shared, entry, kind) = (Arc::clone(shared), entry.clone(), record.result_kind());
-    on_disk(move || Outcome::of(&entry, &exit, &kind, &label, &shared.config))
+    let carriage = record.carriage();
+    on_disk(move || Outcome::of(&entry, &exit, &kind, (&label, carriage), &shared.config))
         .await
         .unwrap_or_else(|error| {
             Outcome::Error(not_known(format!("cannot read the result: {error}")))

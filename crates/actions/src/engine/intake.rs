@@ -4,6 +4,7 @@
 //! and only when even that has no room is it logged instead.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use pcp::{MessageId, PcpUri};
 use pxp::action::CancelParams;
@@ -13,7 +14,8 @@ use serde_json::{Value, json};
 use super::asker::{Asker, label, refusal_text};
 use super::transactions::Admission;
 use super::{Shared, run, status};
-use crate::modules::{self, Planned};
+use crate::modules::{self, FactPrograms, Planned};
+use crate::spool::Carriage;
 
 pub(super) fn handle(shared: &Arc<Shared>, sender: PcpUri, message_id: MessageId, body: Body) {
     let asker = Asker {
@@ -100,6 +102,7 @@ fn take(shared: &Arc<Shared>, asker: Asker, request: Request, blocking: bool) {
 /// Modules that answer at once, however busy the agent is.
 async fn quick(shared: Arc<Shared>, asker: Asker, request: Request, blocking: bool) {
     let id = request.transaction_id;
+    let carriage = Carriage::of(request.extended == Some(true));
     let planned = if blocking {
         modules::plan(&request.module, &request.action, &request.params)
             .expect("quick modules are our own")
@@ -108,7 +111,10 @@ async fn quick(shared: Arc<Shared>, asker: Asker, request: Request, blocking: bo
     };
     let results = match planned {
         Ok(Planned::Reply(results)) => results,
-        Ok(Planned::Status(asked)) => status::query(&shared, asked).await,
+        Ok(Planned::Status(asked)) => match status::query(&shared, asked, carriage).await {
+            Ok(results) => results,
+            Err(error) => return shared.send_error(&asker, id, error.to_string()).await,
+        },
         Ok(Planned::Cancel(order)) => json!({"cancelled": cancel(&shared, &asker, &order)}),
         Ok(Planned::Facts) => facts(&shared).await,
         Ok(Planned::Work(_)) => unreachable!("quick modules plan no work"),
@@ -123,10 +129,23 @@ async fn quick(shared: Arc<Shared>, asker: Asker, request: Request, blocking: bo
     shared.send_results(&asker, id, &results).await;
 }
 
-/// One collection at a time: each starts a program that takes seconds.
+/// One collection at a time: each starts a program that takes seconds. Requests that come meanwhile,
+/// or soon after it, get the same answer.
 async fn facts(shared: &Shared) -> Value {
-    let _place = shared.facts_place.acquire().await;
-    modules::collect_facts(&shared.environment).await
+    let mut last = shared.last_facts.lock().await;
+    if let Some((at, answer)) = &*last
+        && at.elapsed() < shared.config.facts_min_interval
+    {
+        return answer.clone();
+    }
+    let config = &shared.config;
+    let programs = FactPrograms {
+        attendant: &config.wrapper,
+        directory: &config.facts_programs,
+    };
+    let answer = modules::collect_facts(programs, &shared.environment).await;
+    *last = Some((Instant::now(), answer.clone()));
+    answer
 }
 
 fn refuse(shared: &Arc<Shared>, asker: Asker, id: TransactionId, why: String) {

@@ -34,7 +34,7 @@ mod upkeep;
 mod watcher;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pcp::{MessageId, PcpUri};
 use pxp::{Body, Capabilities};
@@ -93,7 +93,8 @@ struct Shared {
     /// One permit per running action.
     places: Semaphore,
     status_places: Semaphore,
-    facts_place: Semaphore,
+    /// The last facts and when they were collected; held while a collection runs.
+    last_facts: tokio::sync::Mutex<Option<(Instant, serde_json::Value)>>,
     replies: Arc<Semaphore>,
     courier: Courier,
     live: LiveOutputs,
@@ -127,7 +128,7 @@ impl Engine {
             ),
             places: Semaphore::new(config.max_concurrent_actions),
             status_places: Semaphore::new(MAX_CONCURRENT_STATUS_QUERIES),
-            facts_place: Semaphore::new(1),
+            last_facts: tokio::sync::Mutex::default(),
             replies: Arc::new(Semaphore::new(MAX_PENDING_REPLIES)),
             courier: Courier::default(),
             live: LiveOutputs::start().map_err(EngineStartError::Watch)?,
@@ -162,6 +163,7 @@ impl Engine {
             acknowledged_results: true,
             cancel: true,
             facts: true,
+            extended_requests: true,
             spool_id: self.spool_id(),
         }
     }

@@ -12,12 +12,12 @@ use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::asker::Asker;
-use super::carry::{Captured, Carried, fit};
+use super::carry::{Captured, Carried, fit, fits};
 use super::config::EngineConfig;
 use crate::defaults::MESSAGE_OVERHEAD_BYTES;
 use crate::modules::result_of;
 use crate::process::ExitRecord;
-use crate::spool::{Entry, ResultKind, STDERR_FILE, STDOUT_FILE, Status};
+use crate::spool::{Carriage, Entry, ResultKind, STDERR_FILE, STDOUT_FILE, Status};
 
 /// How every text begins that tells of an action which may or may not have run.
 const NOT_KNOWN: &str = "the outcome is not known";
@@ -34,12 +34,13 @@ pub(super) enum Outcome {
 }
 
 impl Outcome {
-    /// The outcome of an action with this end. `label` names the request.
+    /// The outcome of an action with this end. `label` names the request, and `carriage` is its
+    /// requester's.
     pub(super) fn of(
         entry: &Entry,
         exit: &ExitRecord,
         kind: &ResultKind,
-        label: &str,
+        (label, carriage): (&str, Carriage),
         config: &EngineConfig,
     ) -> io::Result<Self> {
         if let Some(error) = &exit.error {
@@ -49,7 +50,10 @@ impl Outcome {
         }
         match kind {
             ResultKind::Output => {
-                let result = action_result(entry, exit, config)?;
+                let result = match action_result(entry, exit, carriage, config)? {
+                    Ok(result) => result,
+                    Err(too_large) => return Ok(Self::Error(too_large.to_string())),
+                };
                 let success = result.exitcode == 0;
                 Ok(Self::Results {
                     results: encode(&result),
@@ -127,15 +131,29 @@ impl Outcome {
     }
 }
 
-/// Exit code and output, cut to what a message may hold. Where output may be missing, stderr says so
+/// Output that no message can hold, in pxp-agent's words.
+#[derive(Debug, thiserror::Error)]
+#[error("Message size: {size_bytes} exceeded max-message-size {limit_bytes}")]
+pub(super) struct OutputTooLarge {
+    size_bytes: u64,
+    limit_bytes: usize,
+}
+
+/// Exit code and output, cut to what a message may hold, or refused where the requester would take a
+/// cut output for the whole. Where output may be missing, stderr says so
 /// in the agent's name before the action's own words.
 pub(super) fn action_result(
     entry: &Entry,
     exit: &ExitRecord,
+    carriage: Carriage,
     config: &EngineConfig,
-) -> io::Result<ActionResult> {
+) -> io::Result<Result<ActionResult, OutputTooLarge>> {
+    let limit = match carriage {
+        Carriage::Cut => config.max_output_bytes,
+        Carriage::Whole => config.max_message_bytes as u64,
+    };
     let capture = |stream, total_bytes: u64| -> io::Result<Captured> {
-        let head = entry.output(stream, 0, total_bytes.min(config.max_output_bytes))?;
+        let head = entry.output(stream, 0, total_bytes.min(limit))?;
         // A file that lost bytes is carried as one that was cut.
         Ok(Captured { head, total_bytes })
     };
@@ -150,8 +168,14 @@ pub(super) fn action_result(
     let budget = config
         .max_message_bytes
         .saturating_sub(MESSAGE_OVERHEAD_BYTES);
+    if carriage == Carriage::Whole && !fits(&stdout, &stderr, budget) {
+        return Ok(Err(OutputTooLarge {
+            size_bytes: exit.stdout_bytes + exit.stderr_bytes,
+            limit_bytes: config.max_message_bytes,
+        }));
+    }
     let [stdout, stderr] = fit(stdout, stderr, budget);
-    Ok(ActionResult {
+    Ok(Ok(ActionResult {
         exitcode: i64::from(exit.exitcode),
         stdout: not_empty(&stdout),
         stderr: not_empty(&stderr),
@@ -164,7 +188,7 @@ pub(super) fn action_result(
         stderr_base64: stderr.base64,
         cancelled: exit.cancelled,
         timed_out: exit.timed_out,
-    })
+    }))
 }
 
 fn not_empty(carried: &Carried) -> Option<String> {
@@ -211,14 +235,16 @@ mod tests {
     fn output_that_was_lost_is_said_to_be_missing() {
         for left in [0, 3] {
             let (_dir, entry, exit, config) = damaged(left);
-            let result = action_result(&entry, &exit, &config).unwrap();
+            let result = action_result(&entry, &exit, Carriage::Cut, &config);
+            let result = result.unwrap().unwrap();
             assert!(result.stdout_truncated);
             assert_eq!(result.stdout_bytes, Some(STDOUT.len() as u64));
             assert_eq!(result.stdout.unwrap_or_default(), STDOUT[..left]);
             assert!(!result.stderr_truncated);
         }
         let (_dir, entry, exit, config) = damaged(STDOUT.len());
-        let result = action_result(&entry, &exit, &config).unwrap();
+        let result = action_result(&entry, &exit, Carriage::Cut, &config);
+        let result = result.unwrap().unwrap();
         assert_eq!(
             (result.stdout_truncated, result.stdout_bytes),
             (false, None)
@@ -231,7 +257,8 @@ mod tests {
             required: BTreeSet::new(),
         };
         let (_dir, entry, exit, config) = damaged(3);
-        let error = Outcome::of(&entry, &exit, &kind, "request", &config).unwrap_err();
+        let error =
+            Outcome::of(&entry, &exit, &kind, ("request", Carriage::Cut), &config).unwrap_err();
         assert!(error.to_string().contains("only 3 are left"), "{error}");
     }
 

@@ -17,12 +17,15 @@ use super::transactions::Turn;
 use super::{Shared, courier};
 use crate::modules::{self, Planned, Refusal, Work};
 use crate::process::boot_id;
-use crate::spool::{CreateEntryError, Delivery, Entry, Extension, Record, Status, since_boot};
+use crate::spool::{
+    Carriage, CreateEntryError, Delivery, Entry, Extension, Record, Status, since_boot,
+};
 
 /// Runs a request whose sender waits for the outcome.
 pub(super) async fn blocking(shared: Arc<Shared>, mut turn: Turn, asker: Asker, request: Request) {
     let id = request.transaction_id.clone();
     let label = label(&request.module, &request.action, &id, true);
+    let carriage = Carriage::of(request.extended == Some(true));
     let work = match plan(&shared, request).await {
         Ok(work) => work,
         Err(refusal) => {
@@ -52,7 +55,7 @@ pub(super) async fn blocking(shared: Arc<Shared>, mut turn: Turn, asker: Asker, 
     let owned = Arc::clone(&shared);
     let outcome = on_disk(move || {
         let outcome = match end {
-            End::Exit(exit) => Outcome::of(&entry, &exit, &kind, &label, &owned.config),
+            End::Exit(exit) => Outcome::of(&entry, &exit, &kind, (&label, carriage), &owned.config),
             End::Undetermined(why) => Ok(Outcome::Error(why)),
         };
         // What cannot be removed now is removed by the next purge.
@@ -228,6 +231,7 @@ fn new_record(asker: &Asker, request: &Request) -> Record {
             boot_id: boot_id().unwrap_or_default(),
             boot_ms: u64::try_from(since_boot().as_millis()).ok(),
             result: crate::spool::ResultKind::Output,
+            extended: request.extended == Some(true),
             delivery: Delivery::default(),
         }),
     }

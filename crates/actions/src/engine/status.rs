@@ -13,11 +13,15 @@ use serde_json::{Value, json};
 use super::Shared;
 use super::disk::on_disk;
 use super::end::{End, is_damaged, why_without_record};
-use super::outcome::{action_result, not_known};
+use super::outcome::{OutputTooLarge, action_result, not_known};
 use crate::modules::{WaitingFor, result_of, status_text};
-use crate::spool::ResultKind;
+use crate::spool::{Carriage, ResultKind};
 
-pub(super) async fn query(shared: &Arc<Shared>, id: TransactionId) -> Value {
+pub(super) async fn query(
+    shared: &Arc<Shared>,
+    id: TransactionId,
+    carriage: Carriage,
+) -> Result<Value, OutputTooLarge> {
     let _place = shared
         .status_places
         .acquire()
@@ -25,30 +29,38 @@ pub(super) async fn query(shared: &Arc<Shared>, id: TransactionId) -> Value {
         .expect("the semaphore is never closed");
     let owned = Arc::clone(shared);
     let asked = id.clone();
-    let answer = on_disk(move || Ok(look(&owned, asked))).await;
-    let answer = answer.unwrap_or_else(|error| unknown(id, &error.to_string()));
-    serde_json::to_value(answer).expect("a status serialises")
+    let answer = on_disk(move || Ok(look(&owned, asked, carriage))).await;
+    let answer = answer.unwrap_or_else(|error| Ok(unknown(id, &error.to_string())))?;
+    Ok(serde_json::to_value(answer).expect("a status serialises"))
 }
 
 /// Vouches with the spool's id, but not for an entry that is there and tells nothing: "unknown"
 /// with the id means that the transaction was never seen.
-fn look(shared: &Shared, id: TransactionId) -> StatusResult {
-    let mut answer = look_without_id(shared, id.clone());
+fn look(
+    shared: &Shared,
+    id: TransactionId,
+    carriage: Carriage,
+) -> Result<StatusResult, OutputTooLarge> {
+    let mut answer = look_without_id(shared, id.clone(), carriage)?;
     // The id last: had entries been taken out before, it would be another one by now.
     if answer.status != Status::Unknown || shared.spool.find(&id).is_none() {
         answer.spool_id = shared.spool.vouched_id();
     }
-    answer
+    Ok(answer)
 }
 
-fn look_without_id(shared: &Shared, id: TransactionId) -> StatusResult {
+fn look_without_id(
+    shared: &Shared,
+    id: TransactionId,
+    carriage: Carriage,
+) -> Result<StatusResult, OutputTooLarge> {
     let Some(entry) = shared.spool.find(&id) else {
         // One that waits for its record, or whose sender waits for its result.
-        return if shared.transactions.is_active(&id) {
+        return Ok(if shared.transactions.is_active(&id) {
             StatusResult::new(id, Status::Running)
         } else {
             unknown(id, "found no results directory")
-        };
+        });
     };
     let ended = entry
         .record()
@@ -56,13 +68,17 @@ fn look_without_id(shared: &Shared, id: TransactionId) -> StatusResult {
     let (end, record) = match ended {
         Ok(read) => read,
         Err(error) if is_damaged(&error) && !shared.transactions.is_active(&id) => {
-            return undetermined(id, why_without_record(&entry, &error));
+            return Ok(undetermined(id, why_without_record(&entry, &error)));
         }
-        Err(error) => return unknown(id, &format!("the record in the spool is unusable: {error}")),
+        Err(error) => {
+            let why = format!("the record in the spool is unusable: {error}");
+            return Ok(unknown(id, &why));
+        }
     };
-    match end {
-        Some(End::Exit(exit)) => match action_result(&entry, &exit, &shared.config) {
-            Ok(mut result) => {
+    Ok(match end {
+        Some(End::Exit(exit)) => match action_result(&entry, &exit, carriage, &shared.config) {
+            Ok(Err(too_large)) => return Err(too_large),
+            Ok(Ok(mut result)) => {
                 if record.result_kind() == ResultKind::Puppet && exit.error.is_none() {
                     let loss = exit.loss.map(|loss| loss.words(&shared.config.spool_dir));
                     say_puppet(
@@ -82,7 +98,7 @@ fn look_without_id(shared: &Shared, id: TransactionId) -> StatusResult {
             status
         }
         None => unknown(id, &not_known("nobody watches it any more")),
-    }
+    })
 }
 
 /// The result of a run instead of its output, as pxp-module-puppet has it.

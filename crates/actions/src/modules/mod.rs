@@ -31,7 +31,7 @@ use crate::spool::ResultKind;
 pub(crate) use collect::{COLLECTOR, collect_main};
 pub(crate) use environment::Environment;
 pub(crate) use external::ExternalModules;
-pub(crate) use facts::collect as collect_facts;
+pub(crate) use facts::{FactPrograms, collect as collect_facts};
 pub(crate) use file::{FilePlan, ItemKind, place};
 pub(crate) use place::{PLACER, place_main};
 pub(crate) use puppet::{PuppetInput, RUNNER, WaitingFor, result_of, runner_main, status_text};

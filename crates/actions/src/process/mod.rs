@@ -6,6 +6,7 @@
 //! [`ExitRecord`]. The rule: the wrapper depends on nothing but the spool entry,
 //! so an action goes on and is recorded whatever happens to the agent.
 
+mod attend;
 mod ending;
 mod exit_record;
 mod identity;
@@ -19,6 +20,7 @@ mod tree;
 mod user;
 mod wrapper;
 
+pub(crate) use attend::{ATTENDANT, attend_main};
 pub(crate) use exit_record::ExitRecord;
 pub(crate) use identity::{ProcessIdentity, boot_id};
 pub(crate) use launch::{LaunchError, Supervised};

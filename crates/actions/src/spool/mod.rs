@@ -34,6 +34,6 @@ pub(crate) use claim::{Claim, ClaimError};
 pub(crate) use clocks::{Clocks, since_boot};
 pub(crate) use durability::Durability;
 pub(crate) use entry::{Entry, STDERR_FILE, STDOUT_FILE};
-pub(crate) use record::{Delivery, Extension, Record, ResultKind, Status};
+pub(crate) use record::{Carriage, Delivery, Extension, Record, ResultKind, Status};
 pub use store::OpenSpoolError;
 pub(crate) use store::{CreateEntryError, Spool};

@@ -54,8 +54,16 @@ pub(crate) struct Extension {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) boot_ms: Option<u64>,
     pub(crate) result: ResultKind,
+    /// Whether the requester understands results whose output is cut. Agents that did not record it
+    /// served no others.
+    #[serde(default = "is_extended")]
+    pub(crate) extended: bool,
     #[serde(default)]
     pub(crate) delivery: Delivery,
+}
+
+fn is_extended() -> bool {
+    true
 }
 
 /// What becomes of the output.
@@ -69,6 +77,21 @@ pub(crate) enum ResultKind {
     Json { required: BTreeSet<String> },
     /// What the runner of `pxp-module-puppet` left, or the lack of it.
     Puppet,
+}
+
+/// How output that is too large is carried to a requester.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Carriage {
+    /// Up to `max-output-bytes` of each stream, marked as cut. For requesters that understand the mark.
+    Cut,
+    /// All that a message holds, and an error for what it does not hold, as pxp-agent.
+    Whole,
+}
+
+impl Carriage {
+    pub(crate) fn of(extended: bool) -> Self {
+        if extended { Self::Cut } else { Self::Whole }
+    }
 }
 
 /// How far the outcome got.
@@ -92,6 +115,11 @@ impl Record {
         self.tutti
             .as_ref()
             .map_or(ResultKind::Output, |tutti| tutti.result.clone())
+    }
+
+    /// How output is carried to the requester.
+    pub(crate) fn carriage(&self) -> Carriage {
+        Carriage::of(self.tutti.as_ref().is_some_and(|tutti| tutti.extended))
     }
 
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
@@ -123,6 +151,7 @@ pub(crate) mod tests {
                 boot_id: "boot".into(),
                 boot_ms: Some(0),
                 result: ResultKind::Output,
+                extended: true,
                 delivery: Delivery::default(),
             }),
         }

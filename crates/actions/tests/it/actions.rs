@@ -2,9 +2,9 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use pxp::Body;
 use pxp::action::{ActionResult, Status};
-use serde_json::json;
+use pxp::{Body, Request};
+use serde_json::{Value, json};
 
 use super::fake::{Node, PATIENCE, request};
 
@@ -134,6 +134,38 @@ async fn a_large_output_is_cut_and_its_size_told() {
         .unwrap()
         .len();
     assert_eq!(kept, 70_000_000, "all of it is in the spool");
+}
+
+/// Issue 13, 6.6: 20 MB are what a pxp-agent delivers.
+#[tokio::test]
+async fn a_stock_controller_gets_the_whole_output_or_an_error_and_never_a_part() {
+    let node = Node::start_with(|config, _| config.max_message_bytes = 21_000_000).await;
+    let stock = |module: &str, action: &str, params: Value| Request {
+        extended: None,
+        ..request(module, action, &params, Some(true))
+    };
+    let print = |bytes: u32| {
+        let command = format!("head -c {bytes} /dev/zero | tr '\\0' 'x'");
+        stock("command", "run", json!({ "command": command }))
+    };
+    node.handle(Body::BlockingRequest(print(20_000_000)));
+    let result = node.broker.result().await;
+    assert_eq!((result.exitcode, result.stdout_truncated), (0, false));
+    assert_eq!(result.stdout.unwrap().len(), 20_000_000);
+
+    let large = print(22_000_000);
+    let id = large.transaction_id.clone();
+    node.handle(Body::BlockingRequest(large.clone()));
+    let expected = "Message size: 22000000 exceeded max-message-size 21000000";
+    assert_eq!(node.broker.error().await, expected);
+    node.handle(Body::NonBlockingRequest(large));
+    assert_eq!(node.broker.provisional().await, id);
+    assert_eq!(node.broker.error().await, expected);
+    let query = stock("status", "query", json!({ "transaction_id": id }));
+    node.handle(Body::BlockingRequest(query));
+    assert_eq!(node.broker.error().await, expected);
+    let status = node.status(&id).await;
+    assert!(status.stdout_truncated, "a requester that understands it");
 }
 
 /// A13, A65

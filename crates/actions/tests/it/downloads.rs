@@ -1,11 +1,12 @@
 //! Files from a primary server over mutual TLS.
 
 use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
 
 use pxp::Body;
 use serde_json::{Value, json};
 
-use super::fake::{Node, request};
+use super::fake::{Node, PATIENCE, request};
 use super::primary::{Answer, Certificates, Primary};
 use super::tasks::sha256;
 
@@ -119,6 +120,55 @@ async fn temporary_failures_are_tried_again() {
     site.node.blocking("task", "run", &task(TASK));
     assert_eq!(site.node.broker.result().await.exitcode, 0);
     assert_eq!(site.primary.requests().len(), 2);
+}
+
+/// A site whose downloads wait for milliseconds between their tries.
+async fn impatient(answers: &[Answer], total: Duration) -> Site {
+    let directory = tempfile::tempdir().unwrap();
+    let certificates = Certificates::make(directory.path());
+    let primary = Primary::start(certificates.server, answers).await;
+    let uri = primary.uri();
+    let node = Node::start_with(|config, _| {
+        config.downloads.tls = Some(certificates.agent);
+        config.downloads.primary_uris = vec![uri];
+        config.downloads.backoff_max = Duration::from_millis(2);
+        config.downloads.total_timeout = total;
+    })
+    .await;
+    Site {
+        node,
+        primary,
+        _certificates: directory,
+    }
+}
+
+/// Issue 13, 5.4
+#[tokio::test]
+async fn a_server_that_is_away_is_tried_for_the_whole_download_timeout() {
+    let away = Answer::status("HTTP/1.1 503 Service Unavailable");
+    let mut answers = vec![away.clone(); 20];
+    answers.push(Answer::ok(TASK));
+    let site = impatient(&answers, PATIENCE).await;
+    site.node.blocking("task", "run", &task(TASK));
+    assert_eq!(site.node.broker.result().await.exitcode, 0);
+    assert_eq!(site.primary.requests().len(), 21);
+
+    let site = impatient(&[away], Duration::from_millis(500)).await;
+    site.node.blocking("task", "run", &task(TASK));
+    let error = site.node.broker.error().await;
+    assert!(error.contains("task-download-timeout"), "{error}");
+    assert!(error.contains("503 Service Unavailable"), "{error}");
+}
+
+/// Issue 13, 5.4
+#[tokio::test]
+async fn a_server_that_fails_at_a_file_is_not_tried_for_ever() {
+    let broken = Answer::status("HTTP/1.1 500 Internal Server Error");
+    let site = impatient(&[broken], PATIENCE).await;
+    site.node.blocking("task", "run", &task(TASK));
+    let error = site.node.broker.error().await;
+    assert!(error.contains("500 Internal"), "{error}");
+    assert_eq!(site.primary.requests().len(), 5);
 }
 
 #[tokio::test]

@@ -216,6 +216,7 @@ pub(super) fn request(
         action: action.to_owned(),
         params: serde_json::value::to_raw_value(params).unwrap(),
         notify_outcome,
+        extended: Some(true),
     }
 }
 

@@ -13,6 +13,7 @@ mod behaviours_process;
 mod behaviours_tasks;
 mod disk;
 mod downloads;
+mod facts;
 mod fake;
 mod live;
 mod power_cuts;

@@ -6,7 +6,7 @@ use pxp::action::Status;
 use pxp::{Body, Request, TransactionId};
 use serde_json::{Value, json};
 
-use super::fake::{Node, PATIENCE, orchestrator, request, wrapper};
+use super::fake::{Node, PATIENCE, orchestrator, request, until, wrapper};
 
 const NOT_KNOWN: &str = "the outcome is not known";
 const RESTARTED: &str = "the machine was restarted";
@@ -15,11 +15,16 @@ const RESTARTED: &str = "the machine was restarted";
 async fn interrupted(node: &Node) -> (TransactionId, PathBuf) {
     let model = node.command("true").await;
     assert_eq!(node.broker.result().await.exitcode, 0);
-    node.handle(Body::OutcomeAck {
-        transaction_id: model.clone(),
-    });
+    let directory = node.entry(&model);
+    until("its record is written", || {
+        let record = std::fs::read_to_string(directory.join("metadata"));
+        record.is_ok_and(|record| record.contains("success"))
+    })
+    .await;
     node.engine.shutdown(PATIENCE).await;
-    let model = std::fs::read(node.entry(&model).join("metadata")).unwrap();
+    let model = std::fs::read(directory.join("metadata")).unwrap();
+    // Its outcome is not to be told again.
+    std::fs::remove_dir_all(directory).unwrap();
     let mut record: Value = serde_json::from_slice(&model).unwrap();
     let id = TransactionId::random();
     record["transaction_id"] = json!(id);
@@ -58,8 +63,11 @@ async fn an_entry_whose_record_came_back_empty_is_told_to_whoever_asks_and_never
     let mut node = Node::start().await;
     let (id, entry) = interrupted(&node).await;
     std::fs::write(entry.join("metadata"), "").unwrap();
-    let long_ago = std::time::SystemTime::UNIX_EPOCH + PATIENCE;
-    let times = std::fs::FileTimes::new().set_modified(long_ago);
+    // Before this boot, and young enough for the purge.
+    let uptime = std::fs::read_to_string("/proc/uptime").unwrap();
+    let uptime = uptime.split('.').next().unwrap().parse().unwrap();
+    let before = std::time::SystemTime::now() - std::time::Duration::from_secs(uptime) - PATIENCE;
+    let times = std::fs::FileTimes::new().set_modified(before);
     std::fs::File::open(&entry)
         .unwrap()
         .set_times(times)

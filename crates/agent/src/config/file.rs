@@ -2,7 +2,8 @@
 //!
 //! [`read`] turns a file into [`Settings`]. The rule that must hold: an
 //! unknown key is reported and skipped (files are shared between versions), a
-//! known key of the wrong type stops the start and is named.
+//! known key of the wrong type stops the start and is named. A quoted number or
+//! boolean is one, as pxp-agent's reader has it.
 
 use std::path::Path;
 
@@ -72,13 +73,16 @@ fn settings_of(
             unknown_keys.push(key);
             continue;
         }
-        // One key at a time, so that an error can name it.
-        let single = Map::from_iter([(key.clone(), value)]);
-        let settings: Settings =
-            serde_json::from_value(Value::Object(single)).map_err(|e| ConfigError::Type {
+        let unquoted = unquoted(&value);
+        let settings = single(&key, value)
+            .or_else(|error| {
+                let settings = unquoted.map(|value| single(&key, value));
+                settings.and_then(Result::ok).ok_or(error)
+            })
+            .map_err(|error| ConfigError::Type {
                 option: key.clone(),
                 place: place(path, text, &key),
-                reason: e.to_string(),
+                reason: error.to_string(),
             })?;
         accepted.extend(settings.mentioned());
     }
@@ -88,6 +92,21 @@ fn settings_of(
         settings,
         unknown_keys,
     })
+}
+
+/// The settings of one key, so that an error can name it.
+fn single(key: &str, value: Value) -> serde_json::Result<Settings> {
+    let single = Map::from_iter([(key.to_owned(), value)]);
+    serde_json::from_value(Value::Object(single))
+}
+
+/// The number or boolean that a text stands for, in the words of HOCON.
+fn unquoted(value: &Value) -> Option<Value> {
+    match value.as_str()? {
+        "true" | "yes" | "on" => Some(Value::Bool(true)),
+        "false" | "no" | "off" => Some(Value::Bool(false)),
+        text => text.trim().parse::<i64>().ok().map(Value::from),
+    }
 }
 
 /// The names of all options: the fields of [`Settings`].

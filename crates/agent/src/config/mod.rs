@@ -37,8 +37,8 @@ pub struct Config {
     pub log: LogConfig,
     /// Where the PCP access log goes, when it is wanted.
     pub access_log: Option<PathBuf>,
-    /// File with our process id.
-    pub pidfile: PathBuf,
+    /// File with our process id; `None` in the foreground, unless one is named.
+    pub pidfile: Option<PathBuf>,
     /// How to get a certificate when there is none; `None` when it was not
     /// said where from.
     pub bootstrap: Option<BootstrapConfig>,
@@ -82,6 +82,8 @@ pub struct ActionConfig {
     pub max_spool_output_bytes: u64,
     /// How long an action may run; `None` for no limit.
     pub action_timeout: Option<Duration>,
+    /// How long facts count as fresh.
+    pub facts_min_interval: Duration,
 }
 
 /// Command line over file over defaults.

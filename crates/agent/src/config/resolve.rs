@@ -72,11 +72,21 @@ pub(super) fn resolve(
                 &paths.pcp_access_logfile,
             )
         }),
-        pidfile: path_or(settings.pidfile.as_deref(), &paths.pidfile),
+        pidfile: pidfile(&settings, paths),
         bootstrap: certificates.bootstrap,
         crl_from_ca: certificates.crl_from_ca,
         notes,
     })
+}
+
+/// The file that keeps a second agent from starting. As with pxp-agent, one that was told to stay in
+/// the foreground takes no default file: it may run beside the service.
+fn pidfile(settings: &Settings, paths: &DefaultPaths) -> Option<PathBuf> {
+    match &settings.pidfile {
+        Some(named) => Some(path_or(Some(named), &paths.pidfile)),
+        None if settings.foreground == Some(true) => None,
+        None => Some(paths.pidfile.clone()),
+    }
 }
 
 /// The command line's one broker replaces the file's list.
@@ -265,6 +275,11 @@ fn actions(
             .max_output_bytes
             .unwrap_or(actions::defaults::MAX_OUTPUT_BYTES),
         max_spool_output_bytes: spool_output(settings)?,
+        facts_min_interval: settings
+            .facts_min_interval
+            .map_or(actions::defaults::FACTS_MIN_INTERVAL, |seconds| {
+                Duration::from_secs(seconds.into())
+            }),
         action_timeout: settings
             .action_timeout
             .and_then(NonZeroU32::new)

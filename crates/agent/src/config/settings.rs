@@ -134,6 +134,9 @@ pub struct Settings {
     /// Seconds an action may run; 0 for no limit
     #[arg(long, value_name = "SECS")]
     pub action_timeout: Option<u32>,
+    /// Seconds for which collected facts count as fresh; 0 collects at each request
+    #[arg(long, value_name = "SECS")]
+    pub facts_min_interval: Option<u32>,
     /// Largest message accepted from the broker, in bytes
     #[arg(long, value_name = "BYTES")]
     pub max_incoming_message_size: Option<u64>,

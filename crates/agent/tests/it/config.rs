@@ -9,6 +9,7 @@ use agent::config::{Config, ConfigError, load_with};
 use agent::connection::PcpVersion;
 use agent::logging::{Level, Output};
 use clap::Parser;
+use serde_json::json;
 
 /// The program's command line, less its subcommands.
 #[derive(Debug, Parser)]
@@ -108,7 +109,7 @@ fn defaults_are_those_of_pxp_agent() {
     assert_eq!(config.log.level, Level::default());
     assert_eq!(config.log.output, Output::File(home.logfile));
     assert_eq!(config.access_log, None);
-    assert_eq!(config.pidfile, home.pidfile);
+    assert_eq!(config.pidfile, Some(home.pidfile));
     assert_eq!(config.bootstrap, None);
 }
 
@@ -201,7 +202,9 @@ fn every_option_of_the_file_has_its_effect() {
         ("max-message-size = 1000", |c| {
             c.actions.max_message_bytes == 1000
         }),
-        ("pidfile = \"/x/pid\"", |c| c.pidfile == Path::new("/x/pid")),
+        ("pidfile = \"/x/pid\"", |c| {
+            c.pidfile.as_deref() == Some(Path::new("/x/pid"))
+        }),
         ("concurrency = 3", |c| c.actions.concurrency == 3),
         ("max-output-bytes = 5", |c| c.actions.max_output_bytes == 5),
         ("max-spool-output-bytes = 7", |c| {
@@ -209,6 +212,9 @@ fn every_option_of_the_file_has_its_effect() {
         }),
         ("action-timeout = 60", |c| {
             c.actions.action_timeout == Some(seconds(60))
+        }),
+        ("facts-min-interval = 60", |c| {
+            c.actions.facts_min_interval == seconds(60)
         }),
         ("action-timeout = 0", |c| c.actions.action_timeout.is_none()),
         ("max-incoming-message-size = 100000", |c| {
@@ -231,15 +237,52 @@ fn every_option_of_the_file_has_its_effect() {
     assert_eq!(config.actions.modules_dir, Some(modules.into()));
 }
 
+/// Issue 13, 6.7
+#[test]
+fn quoted_numbers_and_booleans_are_accepted_as_pxp_agent_does() {
+    let node = Node::new();
+    let quoted = "ping-interval = \"60\"\nlog-pcp-access = \"true\"\n\
+                  max-message-size = \"1000000\"\nforeground = on";
+    let config = node.with(quoted).expect("a valid configuration");
+    assert_eq!(config.connection.keepalive.interval, seconds(60));
+    assert!(config.access_log.is_some());
+    assert_eq!(config.actions.max_message_bytes, 1_000_000);
+    assert_eq!(config.pidfile, None);
+    let json = json!({
+        "broker-ws-uri": "wss://b:8142/pcp2/",
+        "ssl-ca-cert": node.text("ca.pem"),
+        "ssl-cert": node.text("cert.pem"),
+        "ssl-key": node.text("key.pem"),
+        "ping-interval": "60",
+    });
+    let config = node.load_file("pxp-agent.json", &json.to_string(), &[]);
+    let config = config.expect("a valid configuration");
+    assert_eq!(config.connection.keepalive.interval, seconds(60));
+}
+
+/// Issue 13, 6.7
+#[test]
+fn a_foreground_agent_takes_no_default_pid_file() {
+    let node = Node::new();
+    let home = DefaultPaths::below_home(node.dir.path());
+    for (text, expected) in [
+        ("", Some(home.pidfile)),
+        ("foreground = true", None),
+        ("foreground = true\npidfile = \"/x\"", Some("/x".into())),
+    ] {
+        assert_eq!(node.with(text).expect(text).pidfile, expected, "{text}");
+    }
+}
+
 #[test]
 fn a_wrong_type_is_an_error_that_names_the_option_and_its_line() {
     let node = Node::new();
     for (text, option) in [
         ("ping-interval = soon", "ping-interval"),
-        ("ping-interval = \"120\"", "ping-interval"),
+        ("ping-interval = \"-1\"", "ping-interval"),
         ("ping-interval = -1", "ping-interval"),
         ("connection-timeout = 1.5", "connection-timeout"),
-        ("log-pcp-access = yes", "log-pcp-access"),
+        ("log-pcp-access = maybe", "log-pcp-access"),
         ("log-pcp-access = 1", "log-pcp-access"),
         ("primary-uris = a", "primary-uris"),
         ("primary-uris = [1]", "primary-uris"),

@@ -67,6 +67,7 @@ impl Agents {
             acknowledged_results: true,
             cancel: true,
             facts: false,
+            extended_requests: false,
             spool_id: None,
         };
         self.port()

@@ -15,7 +15,7 @@ use pxp::{Body, Request, TransactionId};
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
-use super::book::Phase;
+use super::book::{Phase, Run};
 use super::outgoing::{HandedOver, Outgoing};
 use super::state::Engine;
 use crate::defaults::SENDS;
@@ -160,6 +160,7 @@ impl Engine {
                 Via::Ssh => action.over_ssh.told(&run.certname, params),
             },
             notify_outcome: Some(true),
+            extended: self.takes_extended(run),
         });
         let presence = self.presence_of(run);
         let message = self.message_about(run, body);
@@ -174,6 +175,12 @@ impl Engine {
             request_of: Some(key),
             message,
         })
+    }
+
+    /// What a request says of this server to an agent that takes it.
+    fn takes_extended(&self, run: &Run) -> Option<bool> {
+        let capabilities = self.presence_of(run)?.capabilities?;
+        capabilities.extended_requests.then_some(true)
     }
 
     /// Asks the agent how a run goes.
@@ -192,6 +199,7 @@ impl Engine {
             action: "query".to_owned(),
             params: action::encode(&params),
             notify_outcome: None,
+            extended: self.takes_extended(run),
         });
         let message = self.message_about(run, body);
         self.book.asked_as(key, query);

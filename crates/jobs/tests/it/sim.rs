@@ -669,6 +669,7 @@ impl Agent {
             acknowledged_results: true,
             cancel: true,
             facts: false,
+            extended_requests: true,
             spool_id: Some(self.spool_id),
         })
     }

@@ -48,6 +48,7 @@ impl Nodes {
                 acknowledged_results: false,
                 cancel: false,
                 facts: false,
+                extended_requests: false,
                 spool_id: None,
             };
             port.connected(name.parse().unwrap(), Some(Arc::new(capabilities)));

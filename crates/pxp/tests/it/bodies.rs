@@ -202,6 +202,7 @@ fn a_kind_of_request_writes_what_its_schema_wants() {
         action: "a".into(),
         params: raw("{}"),
         notify_outcome,
+        extended: None,
     };
     let blocking = Body::BlockingRequest(request(Some(true)));
     assert!(Body::decode(blocking.message_type(), Some(&blocking.encode())).is_ok());

@@ -205,6 +205,7 @@ async fn a_run_is_asked_about_and_never_run_twice() {
         action: "run".to_owned(),
         params: pxp::action::encode(&again),
         notify_outcome: Some(true),
+        extended: None,
     });
     world.send(&crate::world::certname(), body).await;
     world.runner.idle().await;

@@ -142,6 +142,7 @@ impl World {
             action: name.to_owned(),
             params: action::encode(&params),
             notify_outcome: Some(true),
+            extended: None,
         });
         self.send(certname, body).await;
         transaction_id
@@ -220,6 +221,7 @@ impl World {
             action: "query".to_owned(),
             params: action::encode(&json!({"transaction_id": transaction})),
             notify_outcome: None,
+            extended: None,
         });
         self.send(&certname(), body).await;
         loop {

@@ -108,6 +108,7 @@ impl SimulatedAgent {
             acknowledged_results: true,
             cancel: false,
             facts: false,
+            extended_requests: false,
             spool_id: Some(self.spool_id),
         }
         .to_string();

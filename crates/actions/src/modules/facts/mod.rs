@@ -2,12 +2,15 @@
 //! [`collect`].
 //!
 //! Puppet's own facts are the best answer (they have the site's custom facts), then Facter's, then
-//! a [`native`] set that needs nothing installed. The rule: it changes nothing on the node, ends in
-//! time, and always has an answer.
+//! a [`native`] set that needs nothing installed. The rule: it ends in time and with the agent, and
+//! always has an answer. (Custom facts are programs of the site: what they do is not ours.)
 
 mod ask;
 mod native;
 mod settings;
+
+use std::ffi::OsString;
+use std::path::Path;
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -20,20 +23,29 @@ const PROGRAMS: [(&str, &[&str]); 2] = [
     ("facter", &["--json"]),
 ];
 
+/// How programs that tell facts are found and started.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FactPrograms<'a> {
+    /// The executable that [attends](crate::process::ATTENDANT) a program, and its first arguments.
+    pub(crate) attendant: &'a [OsString],
+    /// Looked into before `PATH`.
+    pub(crate) directory: &'a Path,
+}
+
 pub(super) fn plan(params: &RawValue) -> Result<Planned, Refusal> {
     let _: Map<String, Value> = super::parse(params)?;
     Ok(Planned::Facts)
 }
 
 /// `{"facts": {…}, "environment": "production", "source": "puppet"}`.
-pub(crate) async fn collect(environment: &Environment) -> Value {
+pub(crate) async fn collect(programs: FactPrograms<'_>, environment: &Environment) -> Value {
     let variables = environment.with(Vec::new());
     let puppet_environment = settings::environment();
     for (program, args) in PROGRAMS {
-        let Some(path) = ask::find(program, &variables) else {
+        let Some(path) = ask::find(program, programs.directory, &variables) else {
             continue;
         };
-        match ask::ask(&path, args, &variables).await {
+        match ask::ask(programs.attendant, &path, args, &variables).await {
             Ok(facts) => return answer(facts, puppet_environment, program),
             Err(why) => tracing::info!(program, why, "no facts from an installed program"),
         }
@@ -63,7 +75,12 @@ mod tests {
 
     #[tokio::test]
     async fn a_node_always_has_an_answer() {
-        let answer = collect(&Environment::of_the_agent(&[])).await;
+        // Nothing can be started through it.
+        let programs = FactPrograms {
+            attendant: &["/nonexistent".into()],
+            directory: Path::new("/nonexistent"),
+        };
+        let answer = collect(programs, &Environment::of_the_agent(&[])).await;
         let kernel = &answer["facts"]["kernel"];
         assert_eq!(kernel, "Linux", "{}", answer["source"]);
         assert!(answer["facts"]["os"]["family"].is_string());

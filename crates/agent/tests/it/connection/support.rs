@@ -358,6 +358,7 @@ pub(super) fn capabilities() -> pxp::Capabilities {
         acknowledged_results: true,
         cancel: true,
         facts: false,
+        extended_requests: false,
         spool_id: None,
     }
 }

@@ -1,0 +1,116 @@
+//! How long small actions take on this machine, in milliseconds: blocking ones, and the way of
+//! non-blocking ones to the provisional response and to the outcome. The flushes of the disk are most
+//! of it, so it does not need an optimised build.
+//!
+//! `cargo run -p actions --example action_latency -- DIRECTORY`, after
+//! `cargo build -p actions --example run-action`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use actions::{Engine, EngineConfig, NotSent, Outbox};
+use async_trait::async_trait;
+use pcp::{MessageId, PcpUri};
+use pxp::{Body, Request, TransactionId};
+use tokio::sync::{Mutex, mpsc, watch};
+
+const ROUNDS: usize = 100;
+
+/// A broker that takes everything.
+struct Sink {
+    sent: mpsc::UnboundedSender<Body>,
+    connected: watch::Sender<bool>,
+}
+
+#[async_trait]
+impl Outbox for Sink {
+    async fn send(&self, _to: &PcpUri, body: Body) -> Result<(), NotSent> {
+        self.sent.send(body).map_err(|_| NotSent::NotConnected)
+    }
+
+    fn connected(&self) -> watch::Receiver<bool> {
+        self.connected.subscribe()
+    }
+}
+
+type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+
+#[tokio::main]
+async fn main() -> Outcome<()> {
+    let directory: PathBuf = std::env::args_os().nth(1).ok_or("name a directory")?.into();
+    let directory = tempfile::tempdir_in(directory)?;
+    let wrapper = std::env::current_exe()?.with_file_name("run-action");
+    let at = |name: &str| directory.path().join(name);
+    let config = EngineConfig::new(at("spool"), at("cache"), vec![wrapper.into()]);
+    let (sent, received) = mpsc::unbounded_channel();
+    let connected = watch::Sender::new(true);
+    let engine = Engine::start(config, Arc::new(Sink { sent, connected })).await?;
+    let received = Mutex::new(received);
+
+    let (mut blocking, mut provisional, mut outcome) = (vec![], vec![], vec![]);
+    for _ in 0..ROUNDS {
+        let (request, _) = command()?;
+        let started = Instant::now();
+        send(&engine, Body::BlockingRequest(request))?;
+        next(&received).await?;
+        blocking.push(started.elapsed());
+
+        let (request, id) = command()?;
+        let started = Instant::now();
+        send(&engine, Body::NonBlockingRequest(request))?;
+        next(&received).await?;
+        provisional.push(started.elapsed());
+        next(&received).await?;
+        outcome.push(started.elapsed());
+        send(&engine, Body::OutcomeAck { transaction_id: id })?;
+    }
+    for (name, mut times) in [
+        ("blocking", blocking),
+        ("provisional", provisional),
+        ("outcome", outcome),
+    ] {
+        times.sort_unstable();
+        let ms = |at: usize| times[at].as_secs_f64() * 1_000.0;
+        println!(
+            "{name}: min {:.1} p50 {:.1} p90 {:.1}",
+            ms(0),
+            ms(ROUNDS / 2),
+            ms(ROUNDS * 9 / 10)
+        );
+    }
+    engine.shutdown(Duration::from_secs(10)).await;
+    Ok(())
+}
+
+fn command() -> Outcome<(Request, TransactionId)> {
+    let transaction_id = TransactionId::random();
+    let request = Request {
+        transaction_id: transaction_id.clone(),
+        module: "command".to_owned(),
+        action: "run".to_owned(),
+        params: pxp::action::encode(&serde_json::json!({"command": "echo done"})),
+        notify_outcome: Some(true),
+        extended: Some(true),
+    };
+    Ok((request, transaction_id))
+}
+
+fn send(engine: &Engine, body: Body) -> Outcome<()> {
+    let controller = "pcp://bench/server".parse()?;
+    engine.handle(controller, MessageId::random(), body);
+    Ok(())
+}
+
+async fn next(received: &Mutex<mpsc::UnboundedReceiver<Body>>) -> Outcome<Body> {
+    let body = received
+        .lock()
+        .await
+        .recv()
+        .await
+        .ok_or("the engine is gone")?;
+    match body {
+        Body::Error(error) => Err(error.description.into()),
+        body => Ok(body),
+    }
+}

@@ -4,6 +4,7 @@
 //!
 //! `cargo run -p actions --example action_latency -- DIRECTORY`, after
 //! `cargo build -p actions --example run-action`.
+#![expect(clippy::print_stdout, reason = "it is a program that reports")]
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -60,6 +60,7 @@ async fn a_blocking_request_of_our_module_cancels_too() {
             action: CANCEL_ACTION.to_owned(),
             params: pxp::action::encode(&params),
             notify_outcome: None,
+            extended: None,
         }));
         let answer = loop {
             match node.broker.next().await {

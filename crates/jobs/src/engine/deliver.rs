@@ -234,6 +234,7 @@ impl Engine {
             action: action::CANCEL_ACTION.to_owned(),
             params: action::encode(&params),
             notify_outcome: None,
+            extended: None,
         });
         let message = self.message_about(run, body);
         self.book.flying(key)?.cancel = Some(id);

@@ -1,11 +1,14 @@
-//! What an evaluation may use. Main types: [`Limits`] and [`Budget`], which counts.
+//! What an evaluation may use. Main types: [`Limits`], [`SharedBytes`] and [`Budget`], which counts.
 //!
-//! Everything that is counted is counted the same on every run, so a program that is evaluated again
-//! meets the same end. Only the stack is measured and not counted, as the last resort. The rule that
-//! must hold: nothing that a program can repeat or grow goes uncharged.
+//! What one evaluation may use is counted the same on every run, so a program that is evaluated again
+//! meets the same end. Two limits differ from run to run, and no program can catch their errors: the
+//! stack is measured, and what all evaluations have together depends on the others. The rule that must
+//! hold: nothing that a program can repeat or grow goes uncharged.
 
 use std::cell::Cell;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::defaults;
 
@@ -18,6 +21,8 @@ pub struct Limits {
     pub calls_max: u32,
     /// Stack below the place where the evaluation is entered.
     pub stack_bytes: usize,
+    /// What all evaluations have together; `None`: this one is alone.
+    pub shared: Option<Arc<SharedBytes>>,
 }
 
 impl Default for Limits {
@@ -28,6 +33,7 @@ impl Default for Limits {
             value_bytes_max: defaults::VALUE_BYTES_MAX,
             calls_max: defaults::CALLS_MAX,
             stack_bytes: defaults::STACK_BYTES,
+            shared: None,
         }
     }
 }
@@ -43,11 +49,33 @@ impl Limits {
     }
 }
 
+/// Bytes that evaluations may make together, over all threads.
+///
+/// Each evaluation has [`OWN_BYTES`](defaults::OWN_BYTES) without asking. What is above comes from
+/// here, until its end. The rule: an evaluation never has more of it than is left for the others. So
+/// one alone gets half, each that asks for much leaves something for the next, and it is always the
+/// one that asks for much that is refused.
+#[derive(Debug)]
+pub struct SharedBytes {
+    left: AtomicU64,
+    max: u64,
+}
+
+/// What one evaluation has of [`SharedBytes`]; it goes back with the last branch.
+#[derive(Debug)]
+struct Share {
+    of: Arc<SharedBytes>,
+    taken: Cell<u64>,
+    /// Taken, and not used yet.
+    unused: Cell<u64>,
+}
+
 /// What is left of the limits. Branches of one plan share what they use.
 #[derive(Debug, Clone)]
 pub(crate) struct Budget {
     steps_left: Rc<Cell<u64>>,
     bytes_left: Rc<Cell<u64>>,
+    share: Option<Rc<Share>>,
     limits: Rc<Limits>,
 }
 
@@ -56,6 +84,7 @@ pub(crate) struct Budget {
 pub(crate) enum Exhausted {
     Steps,
     Bytes,
+    SharedBytes,
     ValueBytes,
     Calls,
     Stack,
@@ -66,6 +95,10 @@ impl Budget {
         Self {
             steps_left: Rc::new(Cell::new(limits.steps_max)),
             bytes_left: Rc::new(Cell::new(limits.bytes_max)),
+            share: limits
+                .shared
+                .clone()
+                .map(|shared| Rc::new(Share::new(shared))),
             limits: Rc::new(limits),
         }
     }
@@ -102,13 +135,18 @@ impl Budget {
         if bytes > self.limits.value_bytes_max {
             return Err(Exhausted::ValueBytes);
         }
-        match self.bytes_left.get().checked_sub(bytes) {
-            Some(left) => {
-                self.bytes_left.set(left);
-                Ok(())
-            }
-            None => Err(Exhausted::Bytes),
+        let Some(left) = self.bytes_left.get().checked_sub(bytes) else {
+            return Err(Exhausted::Bytes);
+        };
+        if self
+            .share
+            .as_ref()
+            .is_some_and(|share| !share.use_up(bytes))
+        {
+            return Err(Exhausted::SharedBytes);
         }
+        self.bytes_left.set(left);
+        Ok(())
     }
 
     pub(crate) fn describe(&self, exhausted: &Exhausted) -> (String, &'static str) {
@@ -124,6 +162,10 @@ impl Budget {
                     limits.bytes_max
                 ),
                 "look for a loop that builds a text or a list out of itself",
+            ),
+            Exhausted::SharedBytes => (
+                "the program makes more bytes of values than others leave".to_owned(),
+                "many programs with large values run at once: run it again later, or let it make less",
             ),
             Exhausted::ValueBytes => (
                 format!(
@@ -144,6 +186,67 @@ impl Budget {
                 "look for a function that calls itself without an end",
             ),
         }
+    }
+}
+
+// === impl SharedBytes ===
+
+impl SharedBytes {
+    #[must_use]
+    pub fn new(max: u64) -> Self {
+        Self {
+            left: AtomicU64::new(max),
+            max,
+        }
+    }
+
+    /// Bytes that evaluations have now, beside what each has of its own.
+    pub fn taken(&self) -> u64 {
+        self.max - self.left.load(Ordering::Relaxed)
+    }
+
+    /// Gives `bytes` to an evaluation that has `taken`.
+    fn take(&self, bytes: u64, taken: u64) -> bool {
+        let fair = |left: u64| {
+            left.checked_sub(bytes)
+                .filter(|after| taken.saturating_add(bytes) <= *after)
+        };
+        self.left
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, fair)
+            .is_ok()
+    }
+}
+
+// === impl Share ===
+
+impl Share {
+    fn new(of: Arc<SharedBytes>) -> Self {
+        Self {
+            of,
+            taken: Cell::new(0),
+            unused: Cell::new(defaults::OWN_BYTES),
+        }
+    }
+
+    /// Takes more where it has not enough, some at a time.
+    fn use_up(&self, bytes: u64) -> bool {
+        if let Some(unused) = self.unused.get().checked_sub(bytes) {
+            self.unused.set(unused);
+            return true;
+        }
+        let more = bytes.max(defaults::SHARED_CHUNK_BYTES);
+        if !self.of.take(more, self.taken.get()) {
+            return false;
+        }
+        self.taken.set(self.taken.get() + more);
+        self.unused.set(self.unused.get() + more - bytes);
+        true
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.of.left.fetch_add(self.taken.get(), Ordering::Relaxed);
     }
 }
 
@@ -183,4 +286,64 @@ impl Stack {
 fn address() -> usize {
     let here = 0_u8;
     std::hint::black_box(&raw const here).addr()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KIB: u64 = 1 << 10;
+
+    fn budget(shared: &Arc<SharedBytes>) -> Budget {
+        Budget::new(Limits {
+            shared: Some(Arc::clone(shared)),
+            ..Limits::default()
+        })
+    }
+
+    /// Takes 64 KiB at a time until it is refused; gives how much it got.
+    fn greedy(budget: &Budget) -> u64 {
+        let mut got = 0;
+        while budget.bytes(64 * KIB).is_ok() {
+            got += 64 * KIB;
+        }
+        assert_eq!(budget.bytes(64 * KIB), Err(Exhausted::SharedBytes));
+        got
+    }
+
+    #[test]
+    fn the_memory_of_all_evaluations_is_bounded_and_each_gets_some() {
+        let max = 64 << 20;
+        let shared = Arc::new(SharedBytes::new(max));
+        let budgets: Vec<Budget> = (0..1_000).map(|_| budget(&shared)).collect();
+        let mut total = 0;
+        for budget in &budgets {
+            let got = greedy(budget);
+            assert!(got >= defaults::OWN_BYTES, "{got}");
+            total += got;
+        }
+        assert!(total <= max + 1_000 * defaults::OWN_BYTES, "{total}");
+        assert!(shared.taken() <= max);
+        let late = budget(&shared);
+        assert!(
+            late.bytes(defaults::OWN_BYTES).is_ok(),
+            "one that needs little goes on"
+        );
+    }
+
+    #[test]
+    fn one_that_takes_much_leaves_half_and_gives_it_back() {
+        let max = 64 << 20;
+        let shared = Arc::new(SharedBytes::new(max));
+        let first = budget(&shared);
+        let branch = first.clone();
+        assert!(greedy(&first) >= max / 2 - defaults::SHARED_CHUNK_BYTES);
+        assert!(shared.taken() <= max / 2);
+        let second = budget(&shared);
+        assert!(greedy(&second) >= max / 4 - 2 * defaults::SHARED_CHUNK_BYTES);
+        drop((first, second));
+        assert!(shared.taken() > 0, "a branch goes on");
+        drop(branch);
+        assert_eq!(shared.taken(), 0);
+    }
 }

@@ -11,6 +11,17 @@ pub const STEPS_A_TURN: u64 = 1 << 16;
 /// what it can hold: a server with a thousand plans cannot give more to one.
 pub const BYTES_MAX: u64 = 1 << 30;
 
+/// Bytes that each evaluation may make without asking what others leave: of the thousand plans that a
+/// server has in memory, 512 MiB.
+pub const OWN_BYTES: u64 = 512 << 10;
+
+/// What an evaluation takes at a time of what all have together.
+pub const SHARED_CHUNK_BYTES: u64 = 256 << 10;
+
+/// Bytes that all plans of a server may make above that, as long as they are in memory: 2 GiB. One alone
+/// gets half of it, which is [`BYTES_MAX`].
+pub const SHARED_BYTES_MAX: u64 = 2 << 30;
+
 /// Bytes of one string, or 16 times the elements of one list.
 pub const VALUE_BYTES_MAX: u64 = 64 << 20;
 

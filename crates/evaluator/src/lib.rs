@@ -38,7 +38,7 @@ mod unknown;
 mod uri;
 
 pub use block::Block;
-pub use budget::Limits;
+pub use budget::{Limits, SharedBytes};
 pub use code_map::CodeMap;
 pub use error::{
     BUDGET_EXHAUSTED, Eval, EvalError, Interrupt, Jump, Place, RUNTIME_ERROR, Unwind, raise,

@@ -4,6 +4,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use evaluator::function::{Call, Native};
@@ -71,7 +72,10 @@ impl<'b> PlanHost<'b> {
 
     /// What evaluations on this branch's stack may use.
     pub(crate) fn limits(&self) -> Limits {
-        Limits::for_stack(self.branch.stack_bytes())
+        Limits {
+            shared: Some(Arc::clone(&self.run.world.shared_bytes)),
+            ..Limits::for_stack(self.branch.stack_bytes())
+        }
     }
 
     /// Takes a step.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use deploy::{Blobs, Code};
-use evaluator::Parsed;
+use evaluator::{Parsed, SharedBytes};
 use serde_json::Value as Json;
 
 /// What all plans of a server have in common. Cheap to clone.
@@ -19,6 +19,8 @@ pub struct World {
     pub nodes: Arc<dyn Nodes>,
     /// Files of code, parsed once for all plans.
     pub parsed: Arc<Parsed>,
+    /// What the values of all plans in memory may take.
+    pub shared_bytes: Arc<SharedBytes>,
     /// Files of data, parsed once for all plans.
     pub data: Arc<lookup::Cache>,
     /// The `hiera.yaml` of the global layer, whether it exists or not; `None` for no such layer.

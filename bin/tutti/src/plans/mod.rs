@@ -11,7 +11,8 @@ use access::Access;
 use anyhow::{Context as _, Result};
 use classifier::Classifier;
 use deploy::{Blobs, Code};
-use evaluator::Parsed;
+use evaluator::defaults::SHARED_BYTES_MAX;
+use evaluator::{Parsed, SharedBytes};
 use fabric::Fabric;
 use inventory::Inventory;
 use jobs::{Fleet, Jobs, SystemClock};
@@ -54,6 +55,7 @@ pub(crate) async fn start(config: &Config, reach: Reach<'_>) -> Result<Plans> {
             fabric: reach.fabric.clone(),
         }),
         parsed: Parsed::new(),
+        shared_bytes: Arc::new(SharedBytes::new(SHARED_BYTES_MAX)),
         data: Arc::default(),
         hiera_config: Some(config.code.hiera_config()),
     });

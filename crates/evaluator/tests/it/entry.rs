@@ -12,6 +12,7 @@ const LIMITS: Limits = Limits {
     value_bytes_max: 256 << 10,
     calls_max: 40,
     stack_bytes: 512 << 10,
+    shared: None,
 };
 
 #[derive(Default)]

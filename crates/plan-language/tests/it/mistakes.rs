@@ -41,6 +41,40 @@ async fn what_grows_without_end_is_ended() {
     }
 }
 
+/// More than one of the plans below needs, and less than two.
+const SHARED_BYTES: u64 = 80 << 20;
+
+/// The memory of all plans together is bounded: the one that asks for too much is refused.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn plans_that_take_what_others_leave_harm_nobody_else() {
+    // 2^24 bytes, and as many on the way to them.
+    let large = "$x = Integer[1, 24].reduce('x') |$text, $n| { \"${text}${text}\" }";
+    let hoard =
+        format!("plan m::hoard() {{ {large}\n run_task('m::hold', 'a')\n return $x.length }}");
+    let greedy = format!("plan m::greedy() {{ {large}\n return $x.length }}");
+    let caught = format!("plan m::caught() {{ return catch_errors() || {{ {large} }} }}");
+    let files: [(&str, &str); 4] = [
+        ("m/plans/hoard.pp", &hoard),
+        ("m/plans/greedy.pp", &greedy),
+        ("m/plans/caught.pp", &caught),
+        ("m/plans/small.pp", "plan m::small() { return 1 }"),
+    ];
+    let world = World::with_shared_bytes(&files, SHARED_BYTES).await;
+    let hoard = world.launch("m::hoard", json!({})).await;
+    let has_much = async || (world.shared_bytes() > SHARED_BYTES / 4).then_some(());
+    world.until("the plan has its values", has_much).await;
+    for plan in ["m::greedy", "m::caught"] {
+        let (_, msg) = failure(world.run(plan, json!({})).await);
+        assert!(msg.contains("than others leave"), "{plan}: {msg}");
+    }
+    assert_eq!(value(world.run("m::small", json!({})).await), 1);
+    world.plans().stop(hoard, "ann", false).await.unwrap();
+    world.over(hoard).await;
+    let is_back = async || (world.shared_bytes() == 0).then_some(());
+    world.until("what the plan had is free", is_back).await;
+    assert_eq!(value(world.run("m::greedy", json!({})).await), 1 << 24);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_plan_that_computes_for_ever_holds_up_nobody_and_can_be_stopped() {
     let spin = "plan m::spin() { Integer[1, 900000000].each |$n| { $n + 1 } }";

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use deploy::{Blobs, EnvironmentDir};
-use evaluator::Parsed;
+use evaluator::defaults::SHARED_BYTES_MAX;
+use evaluator::{Parsed, SharedBytes};
 use jobs::{Jobs, SystemClock};
 use pki::seal::SealKey;
 use plan_language::{NodesError, PlanOwner, PuppetPlans};
@@ -28,6 +29,7 @@ pub(crate) struct World {
     blobs: Blobs,
     seal: Arc<SealKey>,
     names: Arc<[String]>,
+    shared_bytes: Arc<SharedBytes>,
     plans: Option<Plans>,
 }
 
@@ -38,6 +40,15 @@ impl World {
     /// With these files in `environments/production/modules`, on the nodes `a`, `b`, `c` and `old`.
     pub(crate) async fn new(files: &[(&str, &str)]) -> Self {
         Self::with_nodes(files, &["a", "b", "c", "old"]).await
+    }
+
+    /// Where all plans together may make so many bytes.
+    pub(crate) async fn with_shared_bytes(files: &[(&str, &str)], bytes: u64) -> Self {
+        let mut world = Self::new(files).await;
+        world.stop().await;
+        world.shared_bytes = Arc::new(SharedBytes::new(bytes));
+        world.start().await;
+        world
     }
 
     /// On these nodes.
@@ -74,6 +85,7 @@ impl World {
             blobs,
             seal: Arc::new(seal),
             names: names.iter().map(|&name| name.to_owned()).collect(),
+            shared_bytes: Arc::new(SharedBytes::new(SHARED_BYTES_MAX)),
             plans: None,
         };
         world.start().await;
@@ -86,6 +98,7 @@ impl World {
             blobs: self.blobs.clone(),
             nodes: Arc::new(Known(Arc::clone(&self.names))),
             parsed: Parsed::new(),
+            shared_bytes: Arc::clone(&self.shared_bytes),
             data: Arc::default(),
             hiera_config: Some(self.directory.path().join("global/hiera.yaml")),
         });
@@ -109,6 +122,11 @@ impl World {
 
     pub(crate) async fn stop(&mut self) {
         self.plans.take().unwrap().shutdown().await;
+    }
+
+    /// Bytes that plans have of what all have together.
+    pub(crate) fn shared_bytes(&self) -> u64 {
+        self.shared_bytes.taken()
     }
 
     pub(crate) fn plans(&self) -> &Plans {

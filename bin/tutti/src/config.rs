@@ -359,6 +359,14 @@ impl Config {
             .unwrap_or_else(|| format!("sqlite:{}", self.data_dir.join("tutti.db").display()))
     }
 
+    /// How the server's own database is opened.
+    pub(crate) fn store_config(&self) -> store::StoreConfig {
+        store::StoreConfig {
+            history: Some(self.data_dir.join("history")),
+            ..store::StoreConfig::new(self.store_url())
+        }
+    }
+
     fn check(&self) -> Result<(), String> {
         if let Err(error) = self.certname.parse::<pcp::Certname>() {
             return Err(format!("certname: {error}"));

@@ -15,6 +15,7 @@ mod follow;
 mod inventory;
 mod modules;
 mod observers;
+mod older_history;
 mod plans;
 mod privileged_names;
 mod quickstart;
@@ -63,6 +64,7 @@ enum Command {
     /// Have the code that a server deploys on this machine, too, until SIGTERM or Ctrl-C
     Follow(services::Options),
     Ca(ca::Options),
+    AcceptOlderHistory(older_history::Options),
     /// Print a completion script for a shell
     Completions {
         /// Which shell
@@ -95,6 +97,10 @@ fn main() -> ExitCode {
         Command::Follow(options) => starting(services::run(&options, |config, stop| {
             follow::run(config, stop)
         })),
+        Command::AcceptOlderHistory(options) => match older_history::run(&options) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => complain(&error, cli::EXIT_ERROR),
+        },
         Command::Ca(options) => match ca::run(options) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => complain(&error, cli::EXIT_ERROR),

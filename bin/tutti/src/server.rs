@@ -15,7 +15,7 @@ use jobs::{Jobs, JobsConfig};
 use pcp::{Certname, PcpUri};
 use pki::seal::SealKey;
 use pki::{ClientAuth, PrivilegedNames, ServerTls};
-use store::{Store, StoreConfig};
+use store::Store;
 use telemetry::Tracer;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -143,7 +143,7 @@ struct Engines {
 
 impl Engines {
     async fn start(config: &Config, tracer: &Tracer) -> Result<Self> {
-        let store = Store::open(&StoreConfig::new(config.store_url())).await?;
+        let store = Store::open(&config.store_config()).await?;
         let seal = SealKey::open_or_create(&config.data_dir.join("seal.key"))?;
         let blobs = Blobs::open(config.data_dir.join("blobs"))?;
         let modules = config.data_dir.join("modules");

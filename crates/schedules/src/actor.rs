@@ -46,7 +46,7 @@ impl Actor {
         while !self.parts.stopped.is_cancelled() {
             let pause = match Box::pin(self.look()).await {
                 Ok(pause) => pause,
-                Err(StoreError::Closed | StoreError::Superseded) => break,
+                Err(error) if error.is_end() => break,
                 Err(error) => {
                     tracing::warn!(%error, "cannot look at the schedules; tried again until it works");
                     self.doubtful = true;

@@ -93,7 +93,8 @@ pub(crate) async fn launch(parts: Arc<Parts>, row: ScheduleRow, slot: SlotKey) -
     }
     loop {
         match parts.store.end_slot(slot, text.as_deref()).await {
-            Ok(()) | Err(StoreError::Closed | StoreError::Superseded) => break,
+            Ok(()) => break,
+            Err(error) if error.is_end() => break,
             Err(error) => {
                 tracing::warn!(%error, ?slot, "cannot write what came of a slot; tried again");
                 // The next start finds the slot open.

@@ -15,6 +15,11 @@ pub struct StoreConfig {
     pub readers: usize,
     /// How long a write waits for a lost PostgreSQL to come back.
     pub patience: Duration,
+    /// The file that says how far the database's history went, so that an older copy of it is
+    /// noticed at the start; `None`: only while the process runs.
+    pub history: Option<PathBuf>,
+    /// Whether an older history may be opened, to be [accepted](crate::Store::accept_older_history).
+    pub older_history: bool,
 }
 
 /// The engine that a URL names.
@@ -30,6 +35,8 @@ impl StoreConfig {
             url: url.into(),
             readers: defaults::READERS,
             patience: defaults::POSTGRES_PATIENCE,
+            history: None,
+            older_history: false,
         }
     }
 

@@ -48,9 +48,40 @@ pub const PRUNE_ROWS: i64 = 1_000;
 /// One connection attempt to PostgreSQL.
 pub const POSTGRES_CONNECT: Duration = Duration::from_secs(5);
 
-/// How long a starting server waits for the database to be free: PostgreSQL notices within
-/// milliseconds that its predecessor was killed, or when that one's last statement ends.
+/// Everything until a session can be used: four machines that do not answer, or a slow log-in.
+pub const POSTGRES_OPEN: Duration = Duration::from_secs(20);
+
+/// How long a starting server waits for the database to be free while its holder is heard:
+/// PostgreSQL notices within milliseconds that a predecessor was killed, or when that one's last
+/// statement ends. Three heartbeats.
 pub const POSTGRES_LOCK: Duration = Duration::from_secs(3);
+
+/// Pause between the statements that say that the holder of the database is alive: one short
+/// statement a second.
+pub const POSTGRES_HEARTBEAT: Duration = Duration::from_secs(1);
+
+/// After this, a holder that sent nothing is ended by its successor, and data that the other end
+/// did not acknowledge ends a connection: ten heartbeats, so that a machine that is merely busy
+/// keeps its database.
+pub const POSTGRES_SILENCE: Duration = Duration::from_secs(10);
+
+/// Silence before the first keep-alive probe, the pause between probes, and how many may stay
+/// without an answer: 4 + 2 × 3 = 10 s, as [`POSTGRES_SILENCE`].
+pub const POSTGRES_KEEPALIVE_IDLE: Duration = Duration::from_secs(4);
+/// See [`POSTGRES_KEEPALIVE_IDLE`].
+pub const POSTGRES_KEEPALIVE_INTERVAL: Duration = Duration::from_secs(2);
+/// See [`POSTGRES_KEEPALIVE_IDLE`].
+pub const POSTGRES_KEEPALIVE_PROBES: u32 = 3;
+
+/// How long a session may stand still inside a transaction, where it has the ledger's row: a
+/// transaction takes milliseconds. One that is ended so is repeated by a server that is alive.
+pub const POSTGRES_IDLE_IN_TRANSACTION: Duration = Duration::from_secs(5);
+
+/// How long a statement waits for a lock of another session, such as an administrator's.
+pub const POSTGRES_LOCK_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long one answer is waited for. The largest batch (32 MiB) takes seconds on a slow line.
+pub const POSTGRES_ANSWER: Duration = Duration::from_secs(30);
 
 /// Pause between attempts to reach PostgreSQL again.
 pub const POSTGRES_RETRY: Duration = Duration::from_millis(250);
@@ -72,3 +103,17 @@ pub const RUN_CHANGES: i64 = u32::MAX as i64;
 
 /// Statements sent ahead of their answers in one transaction.
 pub const POSTGRES_PIPELINE: usize = 1_024;
+
+/// Pause between writes of the file that says how far the history went: one fsync a second at the
+/// most, beside 150-200 of commits.
+pub const HISTORY_MARK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Numbers of jobs, and of plans, that go unused after an older history was accepted: the file may
+/// be a second behind, and a server takes some 200 jobs/s.
+pub const HISTORY_SKIPPED_JOBS: i64 = 1_000;
+
+/// The same for events: 10,000 results/s have several each.
+pub const HISTORY_SKIPPED_EVENTS: i64 = 1_000_000;
+
+/// The same for commits: 200/s.
+pub const HISTORY_SKIPPED_COMMITS: i64 = 1_000;

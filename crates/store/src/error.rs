@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::OlderHistory;
 use crate::migrations::MigrateError;
 use crate::value::ColumnError;
 
@@ -20,6 +21,12 @@ pub enum OpenStoreError {
     InvalidUrl {
         /// Where.
         what: String,
+    },
+    /// The certificates of the URL cannot be used.
+    #[error("the store's PostgreSQL URL names certificates that cannot be used")]
+    Tls {
+        /// Which and why.
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// Another server process has the SQLite file.
     #[error(
@@ -40,6 +47,16 @@ pub enum OpenStoreError {
         /// Why.
         source: std::io::Error,
     },
+    /// The database has less than was committed to it.
+    #[error(
+        "{0}. A standby that lagged behind was promoted, or a backup was restored. Bring the newer \
+         database back if it is still there; otherwise `tutti accept-older-history` goes on with \
+         this one"
+    )]
+    HistoryWentBack(Box<OlderHistory>),
+    /// The file beside the database that says how far its history went.
+    #[error(transparent)]
+    HistoryFile(#[from] HistoryFileError),
     /// The schema.
     #[error(transparent)]
     Migrate(#[from] MigrateError),
@@ -87,6 +104,24 @@ pub enum StoreError {
     /// Another server took the database over while this one had lost it.
     #[error("another server process took over this database; this one must end")]
     Superseded,
+    /// The database has less than this process committed to it.
+    #[error(
+        "the database has {found} commits and this server had made {own}: an older copy of it \
+         answers, such as a standby that lagged behind; this server must end, and the next start \
+         says what to do"
+    )]
+    HistoryWentBack {
+        /// The last commit of this process.
+        own: i64,
+        /// The last one of the database.
+        found: i64,
+    },
+    /// The file of the database is another one than was opened.
+    #[error("{} was replaced or removed while it was used; this server must end", path.display())]
+    Replaced {
+        /// The file.
+        path: PathBuf,
+    },
     /// The engine refused what the statement says: the same again would be refused again.
     #[error("the database refused the statement")]
     Refused(#[source] Source),
@@ -98,7 +133,45 @@ pub enum StoreError {
 /// A cause that several callers of one batch may share.
 pub type Source = Arc<dyn std::error::Error + Send + Sync>;
 
+/// Why the file that says how far the history went cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum HistoryFileError {
+    /// It cannot be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It is something else.
+    #[error(
+        "{} does not say how far the database's history went; remove it if the database is known \
+         to be the newest one",
+        path.display()
+    )]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// It cannot be written.
+    #[error(transparent)]
+    Write(#[from] pki::durable::WriteError),
+}
+
 // === impl StoreError ===
+
+impl StoreError {
+    /// Whether this store takes nothing any more, so that its process must end.
+    pub fn is_end(&self) -> bool {
+        matches!(
+            self,
+            Self::Closed | Self::Superseded | Self::HistoryWentBack { .. } | Self::Replaced { .. }
+        )
+    }
+}
 
 impl From<ColumnError> for StoreError {
     fn from(error: ColumnError) -> Self {

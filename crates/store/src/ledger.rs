@@ -24,16 +24,20 @@ pub(crate) const BEGIN: &str = concat!(
 pub(crate) const END: &str =
     "UPDATE ledger SET job = $1, event = $2, audit = $3, audit_hash = $4 WHERE id = 1";
 
-/// A server process starts.
+/// A server process starts: its epoch is above that of the database, and above $1.
 pub(crate) const NEW_EPOCH: &str = concat!(
-    "UPDATE ledger SET epoch = epoch + 1 WHERE id = 1 RETURNING ",
+    "UPDATE ledger SET epoch = CASE WHEN epoch < CAST($1 AS BIGINT) THEN CAST($1 AS BIGINT) \
+     ELSE epoch END + 1 WHERE id = 1 RETURNING ",
     columns!()
 );
 
 /// As it stands.
 pub(crate) const READ: &str = concat!("SELECT ", columns!(), " FROM ledger WHERE id = 1");
 
-pub(crate) const STATEMENTS: &[&str] = &[BEGIN, END, NEW_EPOCH, READ];
+/// Which database it is.
+pub(crate) const IDENTITY: &str = "SELECT identity FROM ledger WHERE id = 1";
+
+pub(crate) const STATEMENTS: &[&str] = &[BEGIN, END, NEW_EPOCH, READ, IDENTITY];
 
 /// What was given out last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

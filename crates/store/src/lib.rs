@@ -24,6 +24,7 @@ pub mod defaults;
 mod error;
 mod events;
 mod groups;
+mod history;
 mod inventory;
 mod job_order;
 mod jobs;
@@ -31,6 +32,7 @@ mod ledger;
 mod migrations;
 mod node_groups;
 mod number;
+mod older_history;
 mod page;
 mod passwords;
 mod plan_events;
@@ -70,15 +72,17 @@ pub use code_followers::{CodeFollowerRow, CodeGenerationRow};
 pub use code_pins::CodePinRow;
 pub use config::StoreConfig;
 pub use connections::ConnectionRow;
-pub use error::{OpenStoreError, Source, StoreError};
+pub use error::{HistoryFileError, OpenStoreError, Source, StoreError};
 pub use events::EventRow;
 pub use groups::GroupRow;
+pub use history::HistoryMark;
 pub use inventory::{InventoryFacts, InventoryNodeRow, InventoryReportRow};
 pub use job_order::JobOrder;
 pub use jobs::{JobFilter, JobRow, JobStateRow, OpenDeployRow, UnfinishedJob};
 pub use migrations::MigrateError;
 pub use node_groups::NodeGroupRow;
 pub use number::{InvalidJobNumber, JobNumber};
+pub use older_history::{AcceptedHistory, OlderHistory};
 pub use page::Page;
 pub use plan_events::{NewPlanEvent, PlanEventRow};
 pub use plan_jobs::{
@@ -143,6 +147,7 @@ pub fn every_statement() -> Vec<&'static str> {
         agents::STATEMENTS,
         connected_nodes::STATEMENTS,
         audit::STATEMENTS,
+        older_history::STATEMENTS,
         writing::audit::STATEMENTS,
         prune::STATEMENTS,
         schedules::STATEMENTS,

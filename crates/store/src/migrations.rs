@@ -82,6 +82,7 @@ pub(crate) const SQLITE: &[Migration] = migrations!("sqlite":
     21 "0021_code_followers",
     22 "0022_connected_nodes",
     23 "0023_group_origins",
+    24 "0024_ledger_identity",
 );
 
 pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
@@ -108,6 +109,7 @@ pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
     21 "0021_code_followers",
     22 "0022_connected_nodes",
     23 "0023_group_origins",
+    24 "0024_ledger_identity",
 );
 
 /// What is still to be applied, given what was.

@@ -10,6 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::change::{Applied, Change};
 use crate::config::Target;
+use crate::older_history::OlderHistory;
 use crate::postgres::Postgres;
 use crate::request::{Message, Request};
 use crate::sqlite::Sqlite;
@@ -24,6 +25,7 @@ use crate::{OpenStoreError, StoreConfig, StoreError};
 pub struct Store {
     engine: Arc<Engine>,
     writes: mpsc::Sender<Message>,
+    pub(crate) older: Option<Arc<OlderHistory>>,
 }
 
 enum Engine {
@@ -36,19 +38,20 @@ enum Engine {
 impl Store {
     /// Opens the store, makes it if it is not there, and brings its schema up to date.
     pub async fn open(config: &StoreConfig) -> Result<Self, OpenStoreError> {
-        let (engine, writes) = match config.target()? {
+        let (engine, writes, older) = match config.target()? {
             Target::Sqlite(path) => {
-                let (sqlite, writes) = Sqlite::open(path, config.readers).await?;
-                (Engine::Sqlite(sqlite), writes)
+                let (sqlite, writes, older) = Sqlite::open(path, config.clone()).await?;
+                (Engine::Sqlite(sqlite), writes, older)
             }
             Target::Postgres(url) => {
-                let (postgres, writes) = Postgres::open(&url, config).await?;
-                (Engine::Postgres(postgres), writes)
+                let (postgres, writes, older) = Postgres::open(&url, config).await?;
+                (Engine::Postgres(postgres), writes, older)
             }
         };
         Ok(Self {
             engine: Arc::new(engine),
             writes,
+            older: older.map(Arc::new),
         })
     }
 
@@ -67,6 +70,7 @@ impl Store {
         Ok(Self {
             engine: Arc::new(engine),
             writes,
+            older: None,
         })
     }
 

@@ -7,6 +7,7 @@
 
 use crate::change::{Applied, Change};
 use crate::ledger::Ledger;
+use crate::older_history::Acceptance;
 use crate::run_secrets;
 use crate::step::Step;
 use crate::writing::audit::{self, AuditMark, NewAudit};
@@ -22,6 +23,8 @@ pub(crate) enum Write {
     Commit(Vec<Change>),
     /// Entries of the audit chain, in this order.
     Audit(Vec<NewAudit>),
+    /// The history goes on from an older one.
+    AcceptHistory(Box<Acceptance>),
     /// Statements that need no number.
     Statements(Vec<Step<'static>>),
 }
@@ -61,7 +64,7 @@ impl Write {
         match self {
             Self::InsertJob(job) => job.validate(),
             Self::Commit(changes) => changes.iter().try_for_each(Change::validate),
-            Self::Audit(_) | Self::Statements(_) => Ok(()),
+            Self::Audit(_) | Self::AcceptHistory(_) | Self::Statements(_) => Ok(()),
         }
     }
 
@@ -71,6 +74,7 @@ impl Write {
             Self::InsertJob(job) => 4 + 2 * job.runs.len() + job.marked(),
             Self::Commit(changes) => 2 * changes.len(),
             Self::Audit(entries) => entries.len(),
+            Self::AcceptHistory(_) => crate::older_history::STATEMENTS.len(),
             Self::Statements(steps) => steps.len(),
         }
     }
@@ -81,6 +85,7 @@ impl Write {
             Self::InsertJob(job) => job.options.len() + job.userdata.len(),
             Self::Commit(changes) => changes.iter().map(Change::bytes).sum(),
             Self::Audit(entries) => entries.iter().map(NewAudit::bytes).sum(),
+            Self::AcceptHistory(_) => 0,
             Self::Statements(steps) => steps.iter().map(Step::bytes).sum(),
         }
     }
@@ -102,6 +107,10 @@ impl Write {
                     .iter()
                     .map(|entry| audit::plan_append(entry, ledger, &mut steps));
                 Outcome::Audit(marks.collect())
+            }
+            Self::AcceptHistory(acceptance) => {
+                acceptance.plan(ledger, &mut steps);
+                Outcome::Rows
             }
             Self::Statements(given) => {
                 steps.extend(given.iter().cloned());

@@ -1,8 +1,9 @@
-//! A door in front of PostgreSQL that shuts at a commit.
+//! A door in front of PostgreSQL that shuts at a commit, or leads nowhere.
 //!
-//! [`Door`] passes bytes between clients and the server. The rule: when it shuts, every connection
-//! through it is cut, and none is let in until it is opened again; so the server is away for the
-//! client at exactly that moment.
+//! [`Door`] passes bytes between clients and the server. The rules: when it shuts, every connection
+//! through it is cut, and none is let in until it is opened again, so the server is away for the
+//! client at exactly that moment; when it swallows, the connections of before stay open and nothing
+//! passes any more, as after the end of a machine that could not say so.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -44,6 +45,7 @@ pub enum Moment {
 pub struct Door {
     directory: tempfile::TempDir,
     way: Arc<watch::Sender<Way>>,
+    swallowed: watch::Sender<()>,
     _doorkeeper: AbortOnDropHandle<()>,
 }
 
@@ -57,10 +59,13 @@ impl Door {
             .context("cannot make the door's socket")?;
         let way = Arc::new(watch::Sender::new(Way::Open));
         let inside = server.directory().join(SOCKET);
-        let doorkeeper = tokio::spawn(keep(listener, inside, Arc::clone(&way)));
+        let swallowed = watch::Sender::new(());
+        let keeping = keep(listener, inside, Arc::clone(&way), swallowed.subscribe());
+        let doorkeeper = tokio::spawn(keeping);
         Ok(Self {
             directory,
             way,
+            swallowed,
             _doorkeeper: AbortOnDropHandle::new(doorkeeper),
         })
     }
@@ -81,6 +86,11 @@ impl Door {
         self.way.send_replace(Way::Open);
     }
 
+    /// Passes nothing more on the connections of now and leaves them open; new ones are served.
+    pub fn swallow(&self) {
+        self.swallowed.send_replace(());
+    }
+
     /// Returns when it is shut.
     pub async fn shut(&self) {
         // The sender is here: it cannot be closed.
@@ -88,7 +98,12 @@ impl Door {
     }
 }
 
-async fn keep(listener: UnixListener, inside: PathBuf, way: Arc<watch::Sender<Way>>) {
+async fn keep(
+    listener: UnixListener,
+    inside: PathBuf,
+    way: Arc<watch::Sender<Way>>,
+    swallowed: watch::Receiver<()>,
+) {
     let mut guests = JoinSet::new();
     while let Ok((client, _)) = listener.accept().await {
         while guests.try_join_next().is_some() {}
@@ -96,12 +111,20 @@ async fn keep(listener: UnixListener, inside: PathBuf, way: Arc<watch::Sender<Wa
             continue;
         }
         let (inside, way) = (inside.clone(), Arc::clone(&way));
+        let mut swallowed = swallowed.clone();
+        swallowed.mark_unchanged();
         guests.spawn(async move {
             let mut shut = way.subscribe();
-            tokio::select! {
+            let mut passing = std::pin::pin!(pass(client, &inside, &way));
+            let is_swallowed = tokio::select! {
                 // However a connection ends, it is closed.
-                _ = pass(client, &inside, &way) => {}
-                _ = shut.wait_for(|way| *way == Way::Shut) => {}
+                _ = &mut passing => false,
+                _ = shut.wait_for(|way| *way == Way::Shut) => false,
+                Ok(()) = swallowed.changed() => true,
+            };
+            if is_swallowed {
+                // `passing` keeps the sockets open.
+                std::future::pending::<()>().await;
             }
         });
     }

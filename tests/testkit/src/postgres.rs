@@ -27,8 +27,22 @@ pub struct Postgres {
     account: Option<Account>,
     process: Mutex<Option<Process>>,
     databases: AtomicU64,
-    /// Its port on 127.0.0.1, if it has one.
+    /// Its port on the address of the setup, if it has one.
     tcp: Option<u16>,
+    setup: PostgresSetup,
+}
+
+/// How a server differs from the usual one.
+#[derive(Clone, Debug, Default)]
+pub struct PostgresSetup {
+    /// The address it listens on; none: only its Unix socket.
+    pub address: Option<String>,
+    /// Settings as `name=value`.
+    pub settings: Vec<String>,
+    /// Lines of `pg_hba.conf` in front of the usual ones, which let everybody in.
+    pub hba: Vec<String>,
+    /// Names and contents of files in its data directory, readable by the server alone.
+    pub files: Vec<(String, String)>,
 }
 
 /// Where a server has its data, log and socket.
@@ -78,23 +92,67 @@ impl Postgres {
 
     /// A new server.
     pub fn start() -> Result<Self> {
-        Self::start_with(None, &std::env::temp_dir())
+        Self::start_with(PostgresSetup::default(), &std::env::temp_dir())
     }
 
     /// A new server that also listens on 127.0.0.1, for those who cannot use a Unix socket.
     pub fn start_on_tcp() -> Result<Self> {
-        Self::start_with(
-            Some(crate::installation::free_port()?),
-            &std::env::temp_dir(),
-        )
+        Self::start_as(PostgresSetup {
+            address: Some("127.0.0.1".to_owned()),
+            ..PostgresSetup::default()
+        })
+    }
+
+    /// A new server that differs from the usual one.
+    pub fn start_as(setup: PostgresSetup) -> Result<Self> {
+        Self::start_with(setup, &std::env::temp_dir())
     }
 
     /// A new server whose data, log and socket are in a directory below this one.
     pub fn start_in(parent: &Path) -> Result<Self> {
-        Self::start_with(None, parent)
+        Self::start_with(PostgresSetup::default(), parent)
     }
 
-    fn start_with(tcp: Option<u16>, parent: &Path) -> Result<Self> {
+    fn start_with(setup: PostgresSetup, parent: &Path) -> Result<Self> {
+        let server = Self::place(setup, parent)?;
+        server.init()?;
+        server.resume()?;
+        Ok(server)
+    }
+
+    /// A copy of this server's data as they are now, which is not started.
+    pub fn copy(&self) -> Result<Self> {
+        let parent = self.directory.path().parent();
+        let copy = Self::place(
+            self.setup.clone(),
+            parent.context("a directory has a parent")?,
+        )?;
+        let output = self
+            .command("pg_basebackup", &[])
+            .args(["-U", "tutti", "--no-sync", "--checkpoint=fast", "-h"])
+            .arg(self.directory.path())
+            .args(["-p", &self.port().to_string(), "-D"])
+            .arg(copy.data())
+            .output()
+            .context("cannot run pg_basebackup")?;
+        ensure!(
+            output.status.success(),
+            "pg_basebackup: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        copy.databases
+            .store(self.databases.load(Ordering::Relaxed), Ordering::Relaxed);
+        Ok(copy)
+    }
+
+    /// This one, which does not run, to be started where the other one was.
+    #[must_use]
+    pub fn at_place_of(mut self, other: &Self) -> Self {
+        self.tcp = other.tcp;
+        self
+    }
+
+    fn place(setup: PostgresSetup, parent: &Path) -> Result<Self> {
         let programs = programs()?;
         let account = account()?;
         let directory = tempfile::Builder::new().prefix("pg-").tempdir_in(parent)?;
@@ -102,7 +160,11 @@ impl Postgres {
             std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o711))?;
             chown(directory.path(), Some(uid), Some(gid))?;
         }
-        let server = Self {
+        let tcp = match setup.address {
+            Some(_) => Some(crate::installation::free_port()?),
+            None => None,
+        };
+        Ok(Self {
             directory: Directory {
                 path: directory.path().to_owned(),
                 temporary: Some(directory),
@@ -112,8 +174,12 @@ impl Postgres {
             process: Mutex::new(None),
             databases: AtomicU64::new(0),
             tcp,
-        };
-        let output = server
+            setup,
+        })
+    }
+
+    fn init(&self) -> Result<()> {
+        let output = self
             .command("initdb", &[])
             .args([
                 "--auth=trust",
@@ -126,7 +192,7 @@ impl Postgres {
             ])
             .arg("--no-sync")
             .arg("-D")
-            .arg(server.data())
+            .arg(self.data())
             .output()
             .context("cannot run initdb")?;
         ensure!(
@@ -134,8 +200,18 @@ impl Postgres {
             "initdb: {}",
             String::from_utf8_lossy(&output.stderr)
         );
-        server.resume()?;
-        Ok(server)
+        let hba = self.data().join("pg_hba.conf");
+        let usual = std::fs::read_to_string(&hba)?;
+        std::fs::write(&hba, format!("{}\n{usual}", self.setup.hba.join("\n")))?;
+        for (name, content) in &self.setup.files {
+            let path = self.data().join(name);
+            std::fs::write(&path, content)?;
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
+            if let Some(Account { uid, gid, .. }) = self.account {
+                chown(&path, Some(uid), Some(gid))?;
+            }
+        }
+        Ok(())
     }
 
     /// Starts a server on the data that another handle made with [`Postgres::start_in`] and [`Postgres::keep`].
@@ -150,6 +226,7 @@ impl Postgres {
             process: Mutex::new(None),
             databases: AtomicU64::new(0),
             tcp: None,
+            setup: PostgresSetup::default(),
         };
         server.resume()?;
         Ok(server)
@@ -181,7 +258,15 @@ impl Postgres {
 
     /// `127.0.0.1:PORT`, if it listens there.
     pub fn tcp_place(&self) -> Option<String> {
-        self.tcp.map(|port| format!("127.0.0.1:{port}"))
+        let address = self.setup.address.as_ref()?;
+        self.tcp.map(|port| format!("{address}:{port}"))
+    }
+
+    /// The URL of the same database over the Unix socket.
+    pub fn local_url(&self, database_url: &str) -> String {
+        let database = database_url.rsplit('/').next().unwrap_or_default();
+        let place = self.directory().display().to_string().replace('/', "%2F");
+        format!("postgresql://tutti@{place}:{}/{database}", self.port())
     }
 
     /// The port, which is also in the name of its Unix socket.
@@ -292,10 +377,13 @@ impl Postgres {
             .arg(self.data())
             .arg("-k")
             .arg(self.directory.path());
-        let address = if self.tcp.is_some() { "127.0.0.1" } else { "" };
+        let address = self.setup.address.as_deref().unwrap_or_default();
         command.args(["-c", &format!("listen_addresses={address}")]);
         command.args(["-c", &format!("port={}", self.port())]);
         command.args(["-c", "fsync=on", "-c", "max_connections=200"]);
+        for setting in &self.setup.settings {
+            command.args(["-c", setting]);
+        }
         let log = std::fs::OpenOptions::new()
             .create(true)
             .append(true)

@@ -37,3 +37,67 @@ async fn jobs_survive_the_server_and_the_database() {
     world.client.wait(next).await.unwrap();
     world.stop().await;
 }
+
+/// P4: what the standby did not get is not run again, and what the agents keep is told again.
+#[tokio::test]
+async fn nothing_is_run_twice_after_a_fail_over_to_a_lagging_standby() {
+    let primary = Postgres::start_on_tcp().unwrap();
+    let url = primary.create_database().unwrap();
+    let installation = crate::installation(&format!("[store]\nurl = {url:?}\n"));
+    let mut world = World::of(installation, &NODES[..1]).await;
+    let gate = world.gate("slow", "echo run >> \"$PT_begun.ledger\"", "echo survived");
+    let job = world.job("slow", &NODES[..1], gate.params()).await;
+    gate.begun().await;
+    let standby = primary.copy().unwrap();
+    gate.open();
+    world.ended(job).await;
+    world.shell("quick", &[], "echo done");
+    let lost = world.job("quick", &NODES[..1], json!({})).await;
+    world.ended(lost).await;
+
+    let mut server = world.server.take().unwrap();
+    primary.kill().unwrap();
+    let standby = standby.at_place_of(&primary);
+    standby.resume().unwrap();
+    // It answers the next command with an error and ends; the client tries again.
+    let status = tokio::select! {
+        status = server.ended() => status.unwrap(),
+        job = world.client.run_task("quick", &NODES[..1], json!({})) => panic!("{job:?}"),
+    };
+    assert!(!status.success(), "{status}");
+    assert!(server.log_text().contains("an older copy of it answers"));
+    let accept = |arguments: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_tutti"));
+        command.arg("accept-older-history").args(arguments);
+        command.arg("--config").arg(world.root().join("tutti.toml"));
+        let output = command.output().unwrap();
+        String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
+    };
+    let told = accept(&[]);
+    assert!(
+        told.contains(&format!("Lost are jobs {lost} to {lost}.")),
+        "{told}"
+    );
+    let told = accept(&["--yes"]);
+    assert!(told.contains("Start the server"), "{told}");
+
+    world.start_server().await;
+    let nodes = world.ended(job).await;
+    assert_eq!(nodes[0]["state"], json!("finished"), "{nodes:?}");
+    assert_eq!(nodes[0]["result"]["_output"], json!("survived\n"));
+    let ledger = std::fs::read_to_string(world.root().join("slow-begun.ledger")).unwrap();
+    assert_eq!(ledger, "run\n", "it ran once");
+    let next = world.job("quick", &NODES[..1], json!({})).await;
+    assert!(next > lost, "its number is not used again");
+    let entries = world
+        .client
+        .get("/audit/v1/entries?action=accept_older_history")
+        .await;
+    assert!(
+        entries
+            .unwrap()
+            .to_string()
+            .contains("accept_older_history")
+    );
+    world.stop().await;
+}

@@ -131,7 +131,7 @@ async fn write(store: Store, metrics: Arc<Metrics>, entries: Vec<(Change, After)
             Err(error) => error,
         };
         match error {
-            StoreError::Closed | StoreError::Superseded => {
+            error if error.is_end() => {
                 halt = Some(Halt::Gone(error));
                 break;
             }

@@ -170,7 +170,7 @@ impl Engine {
                 if matches!(error, StoreError::OutcomeUnknown(_)) {
                     return self.doubt(key, draft, error, reply);
                 }
-                if matches!(error, StoreError::Closed | StoreError::Superseded) {
+                if error.is_end() {
                     self.lost = Some(error.clone());
                 }
                 // A caller that is gone needs no answer.

@@ -103,7 +103,7 @@ impl Engine {
                         let number = Ok(number);
                         return Resolved { doubt, number };
                     }
-                    Err(error @ (StoreError::Closed | StoreError::Superseded)) => {
+                    Err(error) if error.is_end() => {
                         let number = Err(error);
                         return Resolved { doubt, number };
                     }

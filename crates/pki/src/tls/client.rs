@@ -2,7 +2,7 @@
 //! server's chain and host name. A client reads its files at each connection
 //! attempt, so there is nothing to watch.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -65,6 +65,33 @@ impl ClientTls {
         ))
     }
 
+    /// With a check of one's choice, for servers that are no part of Tutti; `identity` is a
+    /// certificate and its key.
+    pub fn checking(
+        check: ServerCheck,
+        identity: Option<(&Path, &Path)>,
+    ) -> Result<Arc<ClientConfig>, LoadError> {
+        let verifier: Arc<dyn ServerCertVerifier> = match check {
+            ServerCheck::Full(ca) => server_verifier(&ca, None)?,
+            ServerCheck::Chain(ca) => Arc::new(ChainVerifier(server_verifier(&ca, None)?)),
+            ServerCheck::By(verifier) => verifier,
+            ServerCheck::Nothing => Arc::new(TrustOnFirstContact(super::provider())),
+        };
+        let builder = builder()
+            .dangerous()
+            .with_custom_certificate_verifier(verifier);
+        let Some((cert, key)) = identity else {
+            return Ok(Arc::new(builder.with_no_client_auth()));
+        };
+        let chain = pem_file::certificates(cert)?;
+        let config = builder.with_client_auth_cert(chain, pem_file::private_key(key)?);
+        config.map(Arc::new).map_err(|source| LoadError::Pair {
+            cert: cert.to_owned(),
+            key: key.to_owned(),
+            source,
+        })
+    }
+
     /// For a new node that fetches the CA certificate and has nothing to verify
     /// its server by. Whoever uses it must compare the fingerprint of what it
     /// fetched, or say plainly that it trusts the first answer.
@@ -75,6 +102,19 @@ impl ClientTls {
             .with_custom_certificate_verifier(trusting);
         Arc::new(config.with_no_client_auth())
     }
+}
+
+/// What a server must prove.
+#[derive(Debug, Clone)]
+pub enum ServerCheck {
+    /// A certificate of one of the CAs in this file, for the name of the host.
+    Full(PathBuf),
+    /// A certificate of one of the CAs in this file, for any name.
+    Chain(PathBuf),
+    /// What this verifier asks for.
+    By(Arc<dyn ServerCertVerifier>),
+    /// That it holds the key of the certificate that it shows, and nothing else.
+    Nothing,
 }
 
 fn builder() -> rustls::ConfigBuilder<ClientConfig, rustls::WantsVerifier> {
@@ -95,6 +135,55 @@ fn server_verifier(ca: &Path, crl: Option<&Path>) -> Result<Arc<WebPkiServerVeri
         path: ca.to_owned(),
         what: error.to_string(),
     })
+}
+
+/// Accepts a certificate for another name.
+#[derive(Debug)]
+struct ChainVerifier(Arc<WebPkiServerVerifier>);
+
+impl ServerCertVerifier for ChainVerifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        use rustls::CertificateError::{NotValidForName, NotValidForNameContext};
+        let verified =
+            self.0
+                .verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
+        match verified {
+            // The name is looked at last: everything else is in order.
+            Err(rustls::Error::InvalidCertificate(
+                NotValidForName | NotValidForNameContext { .. },
+            )) => Ok(ServerCertVerified::assertion()),
+            verified => verified,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.0.verify_tls12_signature(message, cert, dss)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.0.verify_tls13_signature(message, cert, dss)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.supported_verify_schemes()
+    }
 }
 
 /// Accepts any certificate, but still demands that the server holds its key.

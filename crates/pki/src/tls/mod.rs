@@ -27,7 +27,7 @@ mod watch;
 use std::sync::Arc;
 
 pub use certnames::{ServerCertnames, UnexpectedCertname};
-pub use client::ClientTls;
+pub use client::{ClientTls, ServerCheck};
 pub use files::{LoadError, TlsFiles};
 pub use own::{OwnCertificateError, verify_own};
 pub use revocations::Revocations;

@@ -123,7 +123,7 @@ impl Entry {
 impl From<StoreError> for Trouble {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::Closed | StoreError::Superseded => Self::Lost(error),
+            error if error.is_end() => Self::Lost(error),
             error => Self::Store(error),
         }
     }

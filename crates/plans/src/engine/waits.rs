@@ -109,7 +109,7 @@ async fn answer(parts: &Parts, plan: i64, step: &StepId) -> Option<Outcome> {
                 let row = row?;
                 return super::load::recorded(&row, parts).outcome;
             }
-            Err(store::StoreError::Closed) => return None,
+            Err(error) if error.is_end() => return None,
             Err(error) => {
                 tracing::warn!(plan, %error, "the answer to a plan is looked for again");
                 tokio::time::sleep(parts.config.store_retry).await;

@@ -6,11 +6,12 @@ use deadpool_postgres::PoolError;
 use tokio_postgres::Error;
 use tokio_postgres::error::SqlState;
 
+use super::session::SessionError;
 use crate::StoreError;
 
 /// Whether the connection is gone, or the server is about to end it, or the transaction lost
 /// against another one: in each case the same may be tried again on a new connection.
-pub(crate) fn is_lost(error: &Error) -> bool {
+fn is_lost(error: &Error) -> bool {
     let Some(state) = error.code() else {
         // Without a code it did not come from the server, but from the connection; only values
         // that cannot be encoded and rows that cannot be read are neither.
@@ -20,6 +21,9 @@ pub(crate) fn is_lost(error: &Error) -> bool {
         SqlState::ADMIN_SHUTDOWN,
         SqlState::CRASH_SHUTDOWN,
         SqlState::CANNOT_CONNECT_NOW,
+        // This process stood still in a transaction, and its session was ended.
+        SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
+        SqlState::IDLE_SESSION_TIMEOUT,
         SqlState::T_R_DEADLOCK_DETECTED,
         SqlState::T_R_SERIALIZATION_FAILURE,
         // A standby, or a primary that became one.
@@ -29,11 +33,21 @@ pub(crate) fn is_lost(error: &Error) -> bool {
         || state.code().starts_with("08")
 }
 
+impl SessionError {
+    /// As [`is_lost`].
+    pub(crate) fn is_lost(&self) -> bool {
+        match self {
+            Self::Engine(error) => is_lost(error),
+            Self::Silent(_) => true,
+        }
+    }
+}
+
 fn is_io(source: &(dyn std::error::Error + 'static)) -> bool {
     source.is::<std::io::Error>()
 }
 
-pub(crate) fn from_engine(error: Error) -> StoreError {
+fn from_engine(error: Error) -> StoreError {
     if is_lost(&error) {
         return StoreError::Unavailable(Arc::new(error));
     }
@@ -42,6 +56,13 @@ pub(crate) fn from_engine(error: Error) -> StoreError {
         Some(state) if *state == SqlState::DISK_FULL => StoreError::DiskFull(Arc::new(error)),
         Some(state) if state.code().starts_with("XX") => StoreError::Corrupt(Arc::new(error)),
         _ => StoreError::Refused(Arc::new(error)),
+    }
+}
+
+pub(crate) fn from_session(error: SessionError) -> StoreError {
+    match error {
+        SessionError::Engine(error) => from_engine(error),
+        silent @ SessionError::Silent(_) => StoreError::Unavailable(Arc::new(silent)),
     }
 }
 

@@ -3,22 +3,29 @@
 //! [`Postgres`] owns the pool and the writer task. The rules: only one server process writes to a
 //! database (an advisory lock on the writing connection), a restart of PostgreSQL is survived, and
 //! a commit whose answer was lost is looked up, never guessed.
-//!
-//! Connections are not encrypted yet: use a Unix socket, loopback or a trusted network.
 
 mod connect;
 mod errors;
+mod holder;
 mod migrate;
+mod session;
+mod tls;
 mod writer;
 
-use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
+use deadpool_postgres::{
+    Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime,
+};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
-use tokio_postgres::NoTls;
-use tokio_postgres::config::SslMode;
+use tokio_postgres_rustls::MakeRustlsConnect;
 
+use self::session::{SessionError, answered, answered_within};
+use self::tls::TlsOptions;
 use self::writer::Writer;
-use crate::defaults::{POSTGRES_CONNECT, POSTGRES_POOL_WAIT, POSTGRES_RETRY, WRITE_QUEUE};
+use crate::defaults::{
+    POSTGRES_CONNECT, POSTGRES_OPEN, POSTGRES_POOL_WAIT, POSTGRES_RETRY, WRITE_QUEUE,
+};
+use crate::older_history::OlderHistory;
 use crate::request::Message;
 use crate::value::{FromRow, Value};
 use crate::{OpenStoreError, StoreConfig, StoreError};
@@ -35,11 +42,11 @@ impl Postgres {
     pub(crate) async fn open(
         url: &str,
         settings: &StoreConfig,
-    ) -> Result<(Self, mpsc::Sender<Message>), OpenStoreError> {
-        let config = configuration(url)?;
-        let place = place(&config);
-        let writer = Writer::open(config.clone(), &place, settings.patience).await?;
-        let pool = pool(config, &place, settings)?;
+    ) -> Result<(Self, mpsc::Sender<Message>, Option<OlderHistory>), OpenStoreError> {
+        let connector = connector(url)?;
+        let place = place(&connector.config);
+        let (writer, older) = Box::pin(Writer::open(connector.clone(), &place, settings)).await?;
+        let pool = pool(connector, &place, settings)?;
         let (writes, queue) = mpsc::channel(WRITE_QUEUE);
         let (alive, closed) = watch::channel(());
         // It ends when the queue is closed: by `close`, or when the last handle is dropped.
@@ -54,6 +61,7 @@ impl Postgres {
                 writer: closed,
             },
             writes,
+            older,
         ))
     }
 
@@ -62,13 +70,14 @@ impl Postgres {
         url: &str,
         settings: &StoreConfig,
     ) -> Result<Self, OpenStoreError> {
-        let mut config = configuration(url)?;
-        let place = place(&config);
+        let mut connector = connector(url)?;
+        let config = &mut connector.config;
+        let place = place(config);
         let options = config.get_options().unwrap_or_default();
         let options = format!("{options} -c default_transaction_read_only=on");
         config.options(options.trim());
-        let pool = pool(config, &place, settings)?;
-        let first = pool.get().await;
+        let pool = pool(connector, &place, settings)?;
+        let first = Box::pin(pool.get()).await;
         first
             .map(drop)
             .map_err(|error| connect::engine(&place, error))?;
@@ -92,7 +101,8 @@ impl Postgres {
     ) -> Result<Vec<T>, StoreError> {
         let deadline = Instant::now() + POSTGRES_POOL_WAIT;
         loop {
-            match self.try_query(sql, &values).await {
+            // On the heap: a new connection takes kilobytes of state.
+            match Box::pin(self.try_query(sql, &values)).await {
                 Err(StoreError::Unavailable(_)) if Instant::now() < deadline => {
                     tokio::time::sleep(POSTGRES_RETRY).await;
                 }
@@ -107,25 +117,24 @@ impl Postgres {
         values: &[Value<'static>],
     ) -> Result<Vec<T>, StoreError> {
         let client = self.pool.get().await.map_err(errors::from_pool)?;
-        let statement = client
-            .prepare_cached(sql)
-            .await
-            .map_err(errors::from_engine)?;
         let params: Vec<_> = values.iter().map(|value| value as _).collect();
-        let rows = client
-            .query(&statement, &params)
-            .await
-            .map_err(errors::from_engine)?;
+        let answer = answered(Box::pin(async {
+            let statement = client.prepare_cached(sql).await?;
+            client.query(&statement, &params).await
+        }))
+        .await;
+        if matches!(answer, Err(SessionError::Silent(_))) {
+            // It leads nowhere: the next one gets another.
+            drop(Object::take(client));
+        }
+        let rows = answer.map_err(errors::from_session)?;
         rows.iter().map(|row| Ok(T::from_row(row)?)).collect()
     }
 
     pub(crate) async fn prepare(&self, sql: &'static str) -> Result<(), StoreError> {
-        let client = self.pool.get().await.map_err(errors::from_pool)?;
-        client
-            .prepare(sql)
-            .await
-            .map(drop)
-            .map_err(errors::from_engine)
+        let client = Box::pin(self.pool.get()).await.map_err(errors::from_pool)?;
+        let prepared = answered(client.prepare(sql)).await;
+        prepared.map(drop).map_err(errors::from_session)
     }
 
     /// Returns when the database is free for another server process.
@@ -137,15 +146,21 @@ impl Postgres {
 }
 
 fn pool(
-    config: tokio_postgres::Config,
+    Connector { config, tls }: Connector,
     place: &str,
     settings: &StoreConfig,
 ) -> Result<Pool, OpenStoreError> {
     let manager = ManagerConfig {
         recycling_method: RecyclingMethod::Fast,
     };
-    Pool::builder(Manager::from_config(config, NoTls, manager))
+    Pool::builder(Manager::from_config(config, tls, manager))
         .max_size(settings.readers.max(1))
+        .post_create(Hook::async_fn(|client, _| {
+            Box::pin(async move {
+                let settled = answered_within(POSTGRES_OPEN, session::settle(client)).await;
+                settled.map_err(|error| HookError::message(error.to_string()))
+            })
+        }))
         .wait_timeout(Some(POSTGRES_POOL_WAIT))
         .create_timeout(Some(POSTGRES_CONNECT))
         .runtime(Runtime::Tokio1)
@@ -153,24 +168,26 @@ fn pool(
         .map_err(|error| connect::engine(place, error))
 }
 
-fn configuration(url: &str) -> Result<tokio_postgres::Config, OpenStoreError> {
-    let invalid = |what: String| OpenStoreError::InvalidUrl { what };
-    let mut config: tokio_postgres::Config = url
-        .parse()
-        .map_err(|error: tokio_postgres::Error| invalid(error.to_string()))?;
-    if matches!(config.get_ssl_mode(), SslMode::Require) {
-        let what = "sslmode=require: encrypted connections to PostgreSQL are not supported yet; \
-                    use a Unix socket, loopback or a tunnel";
-        return Err(invalid(what.to_owned()));
-    }
-    config.ssl_mode(SslMode::Disable);
-    config.connect_timeout(POSTGRES_CONNECT);
-    // A server that vanished without a word is noticed after this.
-    config.tcp_user_timeout(POSTGRES_POOL_WAIT);
+/// How every connection is made.
+#[derive(Clone)]
+pub(crate) struct Connector {
+    pub(crate) config: tokio_postgres::Config,
+    pub(crate) tls: MakeRustlsConnect,
+}
+
+fn connector(url: &str) -> Result<Connector, OpenStoreError> {
+    let (options, url) = TlsOptions::split(url)?;
+    let parsed = url.parse().map_err(|error: tokio_postgres::Error| {
+        let what = std::error::Error::source(&error).map_or(error.to_string(), ToString::to_string);
+        OpenStoreError::InvalidUrl { what }
+    });
+    let mut config: tokio_postgres::Config = parsed?;
+    let tls = options.apply(&mut config)?;
+    session::configure(&mut config, &url);
     if config.get_application_name().is_none() {
         config.application_name("tutti");
     }
-    Ok(config)
+    Ok(Connector { config, tls })
 }
 
 /// Host and database, without user and password.

@@ -3,7 +3,8 @@
 //! [`Writer`] gathers what waits into one transaction, as the SQLite writer does. The rules: one
 //! request that cannot be written does not hurt its neighbours; and when the connection is lost
 //! while the commit is under way, the count of commits in the ledger tells whether it took place,
-//! since only this process writes.
+//! since only this process writes; and a commit follows the last one ([`History`]), or nothing more
+//! is committed.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -14,24 +15,33 @@ use std::time::Duration;
 use futures_util::poll;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
-use tokio_postgres::{Config, Error};
+use tokio_postgres::{Client, Error};
 
+use super::Connector;
 use super::connect::{Link, LinkError};
+use super::holder::{SessionId, Successor};
+use super::session::{SessionError, answered, answered_within};
 use super::{errors, migrate};
 use crate::batch;
-use crate::defaults::{POSTGRES_LOCK, POSTGRES_PIPELINE, POSTGRES_RETRY};
+use crate::defaults::{
+    POSTGRES_HEARTBEAT, POSTGRES_LOCK, POSTGRES_PIPELINE, POSTGRES_RETRY, POSTGRES_SILENCE,
+};
+use crate::history::History;
 use crate::ledger::{self, Ledger};
+use crate::older_history::OlderHistory;
 use crate::request::{Message, Request};
 use crate::step::Step;
 use crate::value::FromRow;
 use crate::write::{Plan, Written};
-use crate::{OpenStoreError, StoreError};
+use crate::{OpenStoreError, StoreConfig, StoreError};
 
 pub(crate) struct Writer {
-    config: Config,
+    connector: Connector,
     /// `None`: lost.
     link: Option<Link>,
-    epoch: i64,
+    /// The last session, which PostgreSQL may still keep when its connection is lost.
+    session: SessionId,
+    history: History,
     patience: Duration,
 }
 
@@ -40,10 +50,10 @@ enum Attempt {
     /// The database said no; nothing was kept.
     Refused(StoreError),
     /// The connection was lost before the commit was sent; nothing was kept.
-    Lost(Error),
+    Lost(SessionError),
     /// The connection was lost after the commit was sent: number and results of the transaction.
     InDoubt {
-        error: Error,
+        error: SessionError,
         commits: i64,
         written: Vec<Written>,
     },
@@ -53,35 +63,33 @@ enum Attempt {
 
 impl Writer {
     pub(crate) async fn open(
-        config: Config,
+        connector: Connector,
         place: &str,
-        patience: Duration,
-    ) -> Result<Self, OpenStoreError> {
-        let mut link = Self::first_link(&config)
+        settings: &StoreConfig,
+    ) -> Result<(Self, Option<OlderHistory>), OpenStoreError> {
+        let mut link = Self::first_link(&connector)
             .await
             .map_err(|error| error.opening(place))?;
         migrate::migrate(&mut link, place).await?;
-        let engine = |error| LinkError::Connect(error).opening(place);
-        let row = link
-            .client
-            .query_one(ledger::NEW_EPOCH, &[])
-            .await
-            .map_err(engine)?;
-        let ledger =
-            Ledger::from_row(&row).map_err(|error| super::connect::engine(place, error))?;
-        Ok(Self {
-            config,
+        let (history, older) = begin_epoch(&link.client, place, settings).await?;
+        let writer = Self {
+            connector,
+            session: link.id.clone(),
             link: Some(link),
-            epoch: ledger.epoch,
-            patience,
-        })
+            history,
+            patience: settings.patience,
+        };
+        Ok((writer, older))
     }
 
-    async fn first_link(config: &Config) -> Result<Link, LinkError> {
-        let deadline = Instant::now() + POSTGRES_LOCK;
+    async fn first_link(connector: &Connector) -> Result<Link, LinkError> {
+        let heard = Instant::now() + POSTGRES_LOCK;
+        let silent = heard + POSTGRES_SILENCE;
         loop {
-            match Link::open(config).await {
-                Err(LinkError::Held { .. }) if Instant::now() < deadline => {
+            match Box::pin(Link::open(connector, Successor::OfSilent)).await {
+                Err(LinkError::Held(holder))
+                    if Instant::now() < heard || holder.is_suspect() && Instant::now() < silent =>
+                {
                     tokio::time::sleep(POSTGRES_RETRY).await;
                 }
                 outcome => return outcome,
@@ -91,15 +99,56 @@ impl Writer {
 
     /// Writes until the store is closed or dropped.
     pub(crate) async fn run(mut self, mut queue: mpsc::Receiver<Message>) {
-        while let Some(first) = queue.recv().await {
+        loop {
+            let first = tokio::select! {
+                first = queue.recv() => first,
+                () = tokio::time::sleep(POSTGRES_HEARTBEAT) => {
+                    self.beat().await;
+                    continue;
+                }
+            };
+            let Some(first) = first else { break };
             let batch = batch::fill(first, &mut queue);
             if batch.last {
                 queue.close();
             }
-            self.write(batch.requests).await;
+            Box::pin(self.write(batch.requests)).await;
+            if self.history.is_due() {
+                self.save_history().await;
+            }
         }
+        self.save_history().await;
         if let Some(link) = self.link {
             link.close().await;
+        }
+    }
+
+    /// Shows that this process is alive, and finds out whether the connection is.
+    async fn beat(&mut self) {
+        let Some(link) = &self.link else {
+            // Only tried: whoever writes waits for it and is told.
+            match Box::pin(Link::open(&self.connector, Successor::OfOwn(&self.session))).await {
+                Ok(link) => self.linked(link),
+                Err(error) => tracing::debug!(%error, "PostgreSQL is not reachable"),
+            }
+            return;
+        };
+        let answer = answered_within(POSTGRES_SILENCE, link.client.query_one(ledger::READ, &[]));
+        match answer.await {
+            // What it says matters to the next write, which compares it, too.
+            Ok(_) => self.save_history().await,
+            Err(error) => {
+                tracing::warn!(%error, "the writing connection to PostgreSQL is lost");
+                self.link = None;
+            }
+        }
+    }
+
+    async fn save_history(&mut self) {
+        if let Some(unsaved) = self.history.unsaved() {
+            // An aborted one ends with its runtime.
+            let commits = tokio::task::spawn_blocking(|| unsaved.write()).await;
+            self.history.saved(commits.ok().flatten());
         }
     }
 
@@ -131,9 +180,10 @@ impl Writer {
         }
         let deadline = Instant::now() + self.patience;
         loop {
-            let epoch = self.epoch;
-            let link = self.link(deadline).await?;
-            match attempt(link, requests, epoch).await {
+            self.history.check()?;
+            self.connect(deadline).await?;
+            let Some(link) = &mut self.link else { continue };
+            match attempt(link, requests, &mut self.history).await {
                 Ok(written) => return Ok(written),
                 Err(Attempt::Refused(error)) => {
                     self.roll_back().await;
@@ -141,7 +191,7 @@ impl Writer {
                 }
                 Err(Attempt::Lost(error)) => {
                     tracing::warn!(%error, "a transaction was lost with its connection; repeated");
-                    self.lost(errors::from_engine(error), deadline).await?;
+                    self.lost(errors::from_session(error), deadline).await?;
                 }
                 Err(Attempt::InDoubt {
                     error,
@@ -149,6 +199,7 @@ impl Writer {
                     written,
                 }) => {
                     self.link = None;
+                    self.history.doubt(commits);
                     if self
                         .took_place(commits, deadline)
                         .await
@@ -174,14 +225,16 @@ impl Writer {
 
     async fn roll_back(&mut self) {
         if let Some(link) = &self.link
-            && link.client.batch_execute("ROLLBACK").await.is_err()
+            && answered(link.client.batch_execute("ROLLBACK"))
+                .await
+                .is_err()
         {
             self.link = None;
         }
     }
 
-    /// The connection, made anew if it was lost.
-    async fn link(&mut self, deadline: Instant) -> Result<&mut Link, StoreError> {
+    /// Makes the connection anew if it was lost.
+    async fn connect(&mut self, deadline: Instant) -> Result<(), StoreError> {
         if self
             .link
             .as_ref()
@@ -189,17 +242,30 @@ impl Writer {
         {
             self.link = None;
         }
-        let link = match self.link.take() {
-            Some(link) => link,
-            None => self.reconnect(deadline).await?,
-        };
-        Ok(self.link.insert(link))
+        if self.link.is_none() {
+            let link = self.reconnect(deadline).await?;
+            self.linked(link);
+        }
+        Ok(())
     }
 
-    async fn reconnect(&self, deadline: Instant) -> Result<Link, StoreError> {
+    fn linked(&mut self, link: Link) {
+        self.session = link.id.clone();
+        self.link = Some(link);
+    }
+
+    async fn reconnect(&mut self, deadline: Instant) -> Result<Link, StoreError> {
         loop {
-            let error = match Link::open(&self.config).await {
+            let error = match Box::pin(Link::open(&self.connector, Successor::OfOwn(&self.session)))
+                .await
+            {
                 Ok(link) => return Ok(link),
+                Err(LinkError::Held(holder))
+                    if holder.epoch.is_some_and(|now| now > self.history.epoch()) =>
+                {
+                    self.history.end(StoreError::Superseded);
+                    return Err(StoreError::Superseded);
+                }
                 Err(error) => error,
             };
             if Instant::now() >= deadline {
@@ -213,9 +279,10 @@ impl Writer {
     /// Whether the transaction with this number was committed.
     async fn took_place(&mut self, commits: i64, deadline: Instant) -> Result<bool, StoreError> {
         loop {
-            let link = self.link(deadline).await?;
-            let row = link.client.query_one(ledger::READ, &[]).await;
-            let ledger = match row.map_err(errors::from_engine) {
+            self.connect(deadline).await?;
+            let Some(link) = &self.link else { continue };
+            let row = answered(link.client.query_one(ledger::READ, &[])).await;
+            let ledger = match row.map_err(errors::from_session) {
                 Ok(row) => Ledger::from_row(&row)?,
                 Err(error @ StoreError::Unavailable(_)) => {
                     self.lost(error, deadline).await?;
@@ -223,34 +290,61 @@ impl Writer {
                 }
                 Err(error) => return Err(error),
             };
-            if ledger.epoch != self.epoch {
-                return Err(StoreError::Superseded);
+            self.history.found(&ledger)?;
+            if ledger.commits < commits {
+                return Ok(false);
             }
-            return Ok(ledger.commits >= commits);
+            self.history.committed(ledger);
+            return Ok(true);
         }
     }
 }
 
 /// Whether another request of the batch may still succeed.
 fn is_of_one_request(error: &StoreError) -> bool {
-    !matches!(
-        error,
-        StoreError::Unavailable(_) | StoreError::OutcomeUnknown(_) | StoreError::Superseded
-    )
+    !error.is_end()
+        && !matches!(
+            error,
+            StoreError::Unavailable(_) | StoreError::OutcomeUnknown(_)
+        )
+}
+
+/// Compares the database with what is known of it, and begins this process's part.
+async fn begin_epoch(
+    client: &Client,
+    place: &str,
+    settings: &StoreConfig,
+) -> Result<(History, Option<OlderHistory>), OpenStoreError> {
+    let refused = |error| LinkError::Connect(error).opening(place);
+    let unreadable = |error| super::connect::engine(place, error);
+    let row = answered(client.query_one(ledger::IDENTITY, &[])).await;
+    let identity: String = row.map_err(refused)?.try_get(0).map_err(unreadable)?;
+    let row = answered(client.query_one(ledger::READ, &[])).await;
+    let found = Ledger::from_row(&row.map_err(refused)?);
+    let found = found.map_err(|error| super::connect::engine(place, error))?;
+    let file = settings.history.as_deref();
+    let older = History::open(file, place, &identity, &found)?;
+    if let Some(older) = older.clone().filter(|_| !settings.older_history) {
+        return Err(OpenStoreError::HistoryWentBack(Box::new(older)));
+    }
+    let above = older.as_ref().map_or(0, |older| older.known.epoch);
+    let row = answered(client.query_one(ledger::NEW_EPOCH, &[&above])).await;
+    let begun = Ledger::from_row(&row.map_err(refused)?);
+    let begun = begun.map_err(|error| super::connect::engine(place, error))?;
+    let history = History::of_epoch(settings.history.clone(), identity, begun, older.as_ref());
+    Ok((history, older))
 }
 
 async fn attempt(
     link: &mut Link,
     requests: &[Request],
-    epoch: i64,
+    history: &mut History,
 ) -> Result<Vec<Written>, Attempt> {
-    link.client.batch_execute("BEGIN").await?;
+    answered(link.client.batch_execute("BEGIN")).await?;
     let statement = link.statement(ledger::BEGIN).await?;
-    let row = link.client.query_one(&statement, &[]).await?;
+    let row = answered(link.client.query_one(&statement, &[])).await?;
     let mut ledger = Ledger::from_row(&row).map_err(|error| Attempt::Refused(error.into()))?;
-    if ledger.epoch != epoch {
-        return Err(Attempt::Refused(StoreError::Superseded));
-    }
+    history.begun(&ledger).map_err(Attempt::Refused)?;
     let plans = requests
         .iter()
         .map(|request| request.write.plan(&mut ledger))
@@ -262,17 +356,12 @@ async fn attempt(
         pipeline(link, steps, &mut rows).await?;
     }
     let statement = link.statement(ledger::END).await?;
-    link.client
-        .execute(
-            &statement,
-            &[
-                &ledger.job,
-                &ledger.event,
-                &ledger.audit,
-                &ledger.audit_hash.as_slice(),
-            ],
-        )
-        .await?;
+    let audit_hash = ledger.audit_hash.as_slice();
+    answered(link.client.execute(
+        &statement,
+        &[&ledger.job, &ledger.event, &ledger.audit, &audit_hash],
+    ))
+    .await?;
     let mut rows = rows.as_slice();
     let mut written = Vec::with_capacity(plans.len());
     for plan in &plans {
@@ -280,14 +369,17 @@ async fn attempt(
         written.push(plan.written(own));
         rows = others;
     }
-    match link.client.batch_execute("COMMIT").await {
-        Ok(()) => Ok(written),
-        Err(error) if errors::is_lost(&error) => Err(Attempt::InDoubt {
+    match answered(link.client.batch_execute("COMMIT")).await {
+        Ok(()) => {
+            history.committed(ledger);
+            Ok(written)
+        }
+        Err(error) if error.is_lost() => Err(Attempt::InDoubt {
             error,
             commits: ledger.commits,
             written,
         }),
-        Err(error) => Err(Attempt::Refused(errors::from_engine(error))),
+        Err(error) => Err(Attempt::Refused(errors::from_session(error))),
     }
 }
 
@@ -299,7 +391,11 @@ enum Sent<'a> {
 }
 
 /// Sends the steps in their order without waiting in between; reads the answers afterwards.
-async fn pipeline(link: &mut Link, steps: &[&Step<'_>], rows: &mut Vec<u64>) -> Result<(), Error> {
+async fn pipeline(
+    link: &mut Link,
+    steps: &[&Step<'_>],
+    rows: &mut Vec<u64>,
+) -> Result<(), SessionError> {
     let mut statements = Vec::with_capacity(steps.len());
     for step in steps {
         statements.push(link.statement(step.sql).await?);
@@ -317,23 +413,25 @@ async fn pipeline(link: &mut Link, steps: &[&Step<'_>], rows: &mut Vec<u64>) -> 
     let mut first_error = None;
     for answer in sent {
         let done = match answer {
-            Sent::Done(done) => done,
-            Sent::Pending(answer) => answer.await,
+            Sent::Done(done) => done.map_err(SessionError::from),
+            Sent::Pending(answer) => answered(answer).await,
         };
         match done {
             Ok(count) => rows.push(count),
+            // Those behind it would not come either.
+            Err(silent @ SessionError::Silent(_)) => return Err(silent),
             Err(error) => _ = first_error.get_or_insert(error),
         }
     }
     first_error.map_or(Ok(()), Err)
 }
 
-impl From<Error> for Attempt {
-    fn from(error: Error) -> Self {
-        if errors::is_lost(&error) {
+impl From<SessionError> for Attempt {
+    fn from(error: SessionError) -> Self {
+        if error.is_lost() {
             Self::Lost(error)
         } else {
-            Self::Refused(errors::from_engine(error))
+            Self::Refused(errors::from_session(error))
         }
     }
 }

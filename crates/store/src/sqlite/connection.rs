@@ -101,7 +101,7 @@ fn migrate(connection: &mut Connection, path: &Path) -> Result<(), OpenStoreErro
     transaction.commit().map_err(engine)
 }
 
-fn refused(path: &Path, source: rusqlite::Error) -> OpenStoreError {
+pub(crate) fn refused(path: &Path, source: rusqlite::Error) -> OpenStoreError {
     // SQLite calls it an I/O error when there is no room for the index of the write-ahead log.
     let full = source.sqlite_error().is_some_and(|error| {
         [ffi::SQLITE_FULL, ffi::SQLITE_IOERR_SHMSIZE].contains(&error.extended_code)

@@ -15,10 +15,12 @@ use std::path::{Path, PathBuf};
 use tokio::sync::{mpsc, watch};
 
 use self::readers::Readers;
+use self::writer::Writer;
 use crate::defaults::WRITE_QUEUE;
+use crate::older_history::OlderHistory;
 use crate::request::Message;
 use crate::value::{FromRow, Value};
-use crate::{OpenStoreError, StoreError};
+use crate::{OpenStoreError, StoreConfig, StoreError};
 
 /// The engine's reading half, and word of the writing one.
 pub(crate) struct Sqlite {
@@ -31,10 +33,10 @@ pub(crate) struct Sqlite {
 impl Sqlite {
     pub(crate) async fn open(
         path: PathBuf,
-        readers: usize,
-    ) -> Result<(Self, mpsc::Sender<Message>), OpenStoreError> {
+        settings: StoreConfig,
+    ) -> Result<(Self, mpsc::Sender<Message>, Option<OlderHistory>), OpenStoreError> {
         // Opening reads files, waits for locks and may migrate: not for the runtime's threads.
-        tokio::task::spawn_blocking(move || Self::open_blocking(path, readers))
+        tokio::task::spawn_blocking(move || Self::open_blocking(path, &settings))
             .await
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
     }
@@ -59,17 +61,18 @@ impl Sqlite {
 
     fn open_blocking(
         path: PathBuf,
-        readers: usize,
-    ) -> Result<(Self, mpsc::Sender<Message>), OpenStoreError> {
+        settings: &StoreConfig,
+    ) -> Result<(Self, mpsc::Sender<Message>, Option<OlderHistory>), OpenStoreError> {
         let lock = lock::take(&path)?;
         let connection = connection::open_writer(&path)?;
-        let readers = Readers::open(&path, readers.max(1))?;
+        let (writer, older) = Writer::open(connection, &path, settings)?;
+        let readers = Readers::open(&path, settings.readers.max(1))?;
         let (writes, queue) = mpsc::channel(WRITE_QUEUE);
-        let (alive, writer) = watch::channel(());
+        let (alive, closed) = watch::channel(());
         std::thread::Builder::new()
             .name("store-writer".to_owned())
             .spawn(move || {
-                writer::run(connection, queue);
+                writer.run(queue);
                 drop(lock);
                 drop(alive);
             })
@@ -81,9 +84,10 @@ impl Sqlite {
             Self {
                 path,
                 readers,
-                writer,
+                writer: closed,
             },
             writes,
+            older,
         ))
     }
 

@@ -1,62 +1,160 @@
 //! The writer thread.
 //!
-//! [`run`] gathers what waits into one transaction, commits, and answers every caller. The rule:
-//! one request that cannot be written does not hurt its neighbours; then the batch is undone and
-//! each of them is tried alone.
+//! [`Writer`] gathers what waits into one transaction, commits, and answers every caller. The rules:
+//! one request that cannot be written does not hurt its neighbours, since the batch is undone then
+//! and each of them is tried alone; and a commit follows the last one ([`History`]), or nothing more
+//! is committed.
 
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::mpsc;
 
 use super::bind::bind;
-use crate::StoreError;
+use super::connection;
 use crate::batch::{self, Batch};
+use crate::history::History;
 use crate::ledger::{self, Ledger};
+use crate::older_history::OlderHistory;
 use crate::request::{Message, Request};
-use crate::value::FromRow;
+use crate::value::{ColumnError, FromRow};
 use crate::write::Written;
+use crate::{OpenStoreError, StoreConfig, StoreError};
 
-/// Writes until the store is closed or dropped.
-pub(crate) fn run(mut connection: Connection, mut queue: mpsc::Receiver<Message>) {
-    while let Some(first) = queue.blocking_recv() {
-        let batch = batch::fill(first, &mut queue);
-        if batch.last {
-            // Senders that wait for a place get an error; what is in the queue is written.
-            queue.close();
-        }
-        write(&mut connection, batch);
-    }
-    // Leaves one tidy file; the log is read again at the next start if this fails.
-    if let Err(error) = connection.pragma_update(None, "wal_checkpoint", "TRUNCATE") {
-        tracing::warn!(%error, "the write-ahead log was not copied back at the end");
-    }
+/// Writes to one file, as long as it is that file and its history is this process's.
+pub(crate) struct Writer {
+    connection: Connection,
+    path: PathBuf,
+    /// The file that was opened, by device and inode.
+    file: (u64, u64),
+    history: History,
 }
 
-fn write(connection: &mut Connection, batch: Batch) {
-    let mut requests = batch.requests;
-    match transact(connection, &requests) {
-        Ok(written) => batch::answer(requests, written),
-        Err(error) if requests.len() == 1 => {
-            batch::fail(requests.remove(0), error);
+// === impl Writer ===
+
+impl Writer {
+    /// Compares the database with what is known of it, and begins this process's part.
+    pub(crate) fn open(
+        connection: Connection,
+        path: &Path,
+        settings: &StoreConfig,
+    ) -> Result<(Self, Option<OlderHistory>), OpenStoreError> {
+        let engine = |source: rusqlite::Error| connection::refused(path, source);
+        let unreadable = |error: ColumnError| OpenStoreError::Engine {
+            place: path.display().to_string(),
+            source: Box::new(error),
+        };
+        let identity: String = connection
+            .query_row(ledger::IDENTITY, [], |row| row.get(0))
+            .map_err(engine)?;
+        let read = |sql: &'static str, values: &[i64]| {
+            let values = rusqlite::params_from_iter(values);
+            connection.query_row(sql, values, |row| Ok(Ledger::from_row(row)))
+        };
+        let found = read(ledger::READ, &[])
+            .map_err(engine)?
+            .map_err(unreadable)?;
+        let place = path.display().to_string();
+        let older = History::open(settings.history.as_deref(), &place, &identity, &found)?;
+        if let Some(older) = older.clone().filter(|_| !settings.older_history) {
+            return Err(OpenStoreError::HistoryWentBack(Box::new(older)));
         }
-        Err(error) => {
-            tracing::debug!(%error, requests = requests.len(), "batch undone, each is tried alone");
-            for request in requests {
-                match transact(connection, std::slice::from_ref(&request)) {
-                    Ok(written) => batch::answer(vec![request], written),
-                    Err(error) => batch::fail(request, error),
+        let above = older.as_ref().map_or(0, |older| older.known.epoch);
+        let begun = read(ledger::NEW_EPOCH, &[above])
+            .map_err(engine)?
+            .map_err(unreadable)?;
+        let file = file_id(path).map_err(|source| OpenStoreError::Io {
+            path: path.to_owned(),
+            source,
+        })?;
+        let writer = Self {
+            history: History::of_epoch(settings.history.clone(), identity, begun, older.as_ref()),
+            connection,
+            path: path.to_owned(),
+            file,
+        };
+        Ok((writer, older))
+    }
+
+    /// Writes until the store is closed or dropped.
+    pub(crate) fn run(mut self, mut queue: mpsc::Receiver<Message>) {
+        while let Some(first) = queue.blocking_recv() {
+            let batch = batch::fill(first, &mut queue);
+            if batch.last {
+                // Senders that wait for a place get an error; what is in the queue is written.
+                queue.close();
+            }
+            self.write(batch);
+            if self.history.is_due() {
+                self.history.save();
+            }
+        }
+        self.history.save();
+        // Leaves one tidy file; the log is read again at the next start if this fails.
+        let copied = self
+            .connection
+            .pragma_update(None, "wal_checkpoint", "TRUNCATE");
+        if let Err(error) = copied {
+            tracing::warn!(%error, "the write-ahead log was not copied back at the end");
+        }
+    }
+
+    fn write(&mut self, batch: Batch) {
+        let mut requests = batch.requests;
+        match self.transact(&requests) {
+            Ok(written) => batch::answer(requests, written),
+            Err(error) if requests.len() == 1 => {
+                batch::fail(requests.remove(0), error);
+            }
+            Err(error) => {
+                tracing::debug!(%error, requests = requests.len(), "batch undone, each is tried alone");
+                for request in requests {
+                    match self.transact(std::slice::from_ref(&request)) {
+                        Ok(written) => batch::answer(vec![request], written),
+                        Err(error) => batch::fail(request, error),
+                    }
                 }
             }
         }
     }
+
+    /// All requests in one transaction; on an error nothing of it is kept.
+    fn transact(&mut self, requests: &[Request]) -> Result<Vec<Written>, StoreError> {
+        if requests.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.history.check()?;
+        self.check_file()?;
+        transact(&mut self.connection, requests, &mut self.history)
+    }
+
+    /// A file that was moved away would take writes until the process ends, and nobody would
+    /// find them again.
+    fn check_file(&mut self) -> Result<(), StoreError> {
+        match file_id(&self.path) {
+            Ok(file) if file != self.file => {}
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            // Whether it can be used, the engine says.
+            Ok(_) | Err(_) => return Ok(()),
+        }
+        let path = self.path.clone();
+        self.history.end(StoreError::Replaced { path });
+        self.history.check()
+    }
 }
 
-/// All requests in one transaction; on an error nothing of it is kept.
-fn transact(connection: &mut Connection, requests: &[Request]) -> Result<Vec<Written>, StoreError> {
-    if requests.is_empty() {
-        return Ok(Vec::new());
-    }
+fn file_id(path: &Path) -> std::io::Result<(u64, u64)> {
+    let file = std::fs::metadata(path)?;
+    Ok((file.dev(), file.ino()))
+}
+
+fn transact(
+    connection: &mut Connection,
+    requests: &[Request],
+    history: &mut History,
+) -> Result<Vec<Written>, StoreError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let mut ledger = {
         let mut statement = transaction.prepare_cached(ledger::BEGIN)?;
@@ -67,6 +165,7 @@ fn transact(connection: &mut Connection, requests: &[Request]) -> Result<Vec<Wri
         while rows.next()?.is_some() {}
         ledger
     };
+    history.begun(&ledger)?;
     let mut written = Vec::with_capacity(requests.len());
     for request in requests {
         let plan = request.write.plan(&mut ledger)?;
@@ -84,8 +183,18 @@ fn transact(connection: &mut Connection, requests: &[Request]) -> Result<Vec<Wri
         ledger.audit,
         ledger.audit_hash,
     ))?;
-    transaction.commit().map_err(commit_error)?;
-    Ok(written)
+    match transaction.commit().map_err(commit_error) {
+        Ok(()) => {
+            history.committed(ledger);
+            Ok(written)
+        }
+        Err(error) => {
+            if matches!(error, StoreError::OutcomeUnknown(_)) {
+                history.doubt(ledger.commits);
+            }
+            Err(error)
+        }
+    }
 }
 
 /// When the disk fails under the commit itself, its pages may have reached the log: after a crash

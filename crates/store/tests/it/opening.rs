@@ -60,11 +60,11 @@ async fn bad_urls_and_places_are_named() {
             .to_string()
             .contains("`sqlite:`")
     );
-    let error = open("postgresql://u:secret@h/d?sslmode=require".to_owned())
+    let error = open("postgresql://u:secret@h/d?sslmode=verify".to_owned())
         .await
         .to_string();
     assert!(
-        error.contains("not supported yet") && !error.contains("secret"),
+        error.contains("expected disable, prefer") && !error.contains("secret"),
         "{error}"
     );
     let missing = directory.path().join("no/tutti.db");

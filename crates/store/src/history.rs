@@ -1,0 +1,339 @@
+//! How far the history of a database went, as one server process knows it: [`History`].
+//!
+//! Every commit has a number, which the ledger counts. The rule: a commit follows the last one of
+//! this process. A database that has fewer is an older one (a standby that lagged behind and was
+//! promoted, a backup that was restored), one that has more is written by another process; in both
+//! cases nothing more is committed. A [`HistoryMark`] beside the database says the same across
+//! restarts. It is written at most once in [`HISTORY_MARK_INTERVAL`] and at the end, so it may be
+//! behind the database, and is never ahead of it.
+
+use std::path::{Path, PathBuf};
+use std::time::{Instant, SystemTime};
+
+use serde::{Deserialize, Serialize};
+
+use crate::StoreError;
+use crate::defaults::HISTORY_MARK_INTERVAL;
+use crate::ledger::Ledger;
+use crate::older_history::OlderHistory;
+use crate::{HistoryFileError, OpenStoreError};
+
+/// A place in the history of a database.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HistoryMark {
+    /// The database, which its copies share.
+    pub identity: String,
+    /// Starts of server processes until then.
+    pub epoch: i64,
+    /// Commits until then.
+    pub commits: i64,
+    /// The last job's number.
+    pub job: i64,
+    /// The last event's id.
+    pub event: i64,
+    /// The number of the last entry of the audit.
+    pub audit: i64,
+    /// When that was, in milliseconds since 1970; 0: not known.
+    pub at_ms: i64,
+}
+
+/// What this process committed last.
+#[derive(Debug)]
+pub(crate) struct History {
+    file: Option<PathBuf>,
+    identity: String,
+    last: Ledger,
+    /// The number of a commit of which it is not known whether it took place.
+    in_doubt: Option<i64>,
+    /// Below this the file is not written: it names an older history that is not accepted yet.
+    floor: i64,
+    /// When the file was written, and the commits that it names.
+    saved: Option<(Instant, i64)>,
+    /// Why nothing more is committed.
+    ended: Option<StoreError>,
+}
+
+// === impl History ===
+
+impl History {
+    /// Compares the database with the file, if there is one.
+    pub(crate) fn open(
+        file: Option<&Path>,
+        place: &str,
+        identity: &str,
+        found: &Ledger,
+    ) -> Result<Option<OlderHistory>, OpenStoreError> {
+        let Some(file) = file else { return Ok(None) };
+        let Some(known) = HistoryMark::read(file)? else {
+            return Ok(None);
+        };
+        if known.identity != identity {
+            tracing::warn!(
+                database = place, file = %file.display(),
+                "this is another database than the one that was used before; its history begins anew"
+            );
+            return Ok(None);
+        }
+        if found.commits >= known.commits && found.epoch >= known.epoch {
+            return Ok(None);
+        }
+        Ok(Some(OlderHistory {
+            place: place.to_owned(),
+            found: HistoryMark::of(identity, found, 0),
+            known,
+        }))
+    }
+
+    /// The history of a process that has just begun its epoch.
+    pub(crate) fn of_epoch(
+        file: Option<PathBuf>,
+        identity: String,
+        last: Ledger,
+        older: Option<&OlderHistory>,
+    ) -> Self {
+        Self {
+            file,
+            identity,
+            last,
+            floor: older.map_or(0, |older| older.known.commits),
+            in_doubt: None,
+            saved: None,
+            ended: None,
+        }
+    }
+
+    pub(crate) fn epoch(&self) -> i64 {
+        self.last.epoch
+    }
+
+    /// Whether anything may be committed: not after the history was found to be another one.
+    pub(crate) fn check(&self) -> Result<(), StoreError> {
+        self.ended.clone().map_or(Ok(()), Err)
+    }
+
+    /// Compares what stands in the database; `found.commits` is the last commit that took place.
+    pub(crate) fn found(&mut self, found: &Ledger) -> Result<(), StoreError> {
+        let (own, doubtful) = (self.last.commits, self.in_doubt);
+        if found.epoch == self.last.epoch
+            && (found.commits == own || Some(found.commits) == doubtful)
+        {
+            // Its session has ended by now: it did not take place.
+            self.in_doubt = doubtful.filter(|_| found.commits != own);
+            return Ok(());
+        }
+        let older =
+            found.epoch < self.last.epoch || found.epoch == self.last.epoch && found.commits < own;
+        let error = if older {
+            StoreError::HistoryWentBack {
+                own,
+                found: found.commits,
+            }
+        } else {
+            StoreError::Superseded
+        };
+        self.end(error.clone());
+        Err(error)
+    }
+
+    /// Compares the ledger as a transaction finds it that has counted itself already.
+    pub(crate) fn begun(&mut self, ledger: &Ledger) -> Result<(), StoreError> {
+        self.found(&Ledger {
+            commits: ledger.commits - 1,
+            ..*ledger
+        })
+    }
+
+    /// Nothing more is committed.
+    pub(crate) fn end(&mut self, error: StoreError) {
+        tracing::error!(%error, "nothing more is written to this database");
+        self.ended = Some(error);
+    }
+
+    pub(crate) fn doubt(&mut self, commits: i64) {
+        self.in_doubt = Some(commits);
+    }
+
+    /// A commit took place.
+    pub(crate) fn committed(&mut self, ledger: Ledger) {
+        self.last = ledger;
+        self.in_doubt = None;
+    }
+
+    /// Whether the file is behind, and for long enough.
+    pub(crate) fn is_due(&self) -> bool {
+        let is_old = |(at, _): (Instant, i64)| at.elapsed() >= HISTORY_MARK_INTERVAL;
+        self.is_behind() && (self.ended.is_some() || self.saved.is_none_or(is_old))
+    }
+
+    fn is_behind(&self) -> bool {
+        let commits = self.last.commits;
+        commits >= self.floor && self.saved.is_none_or(|(_, saved)| saved != commits)
+    }
+
+    /// Writes the file, if it is behind. Waits for the disk.
+    pub(crate) fn save(&mut self) {
+        if let Some(unsaved) = self.unsaved() {
+            let commits = unsaved.write();
+            self.saved(commits);
+        }
+    }
+
+    /// What is to be written, if the file is behind.
+    pub(crate) fn unsaved(&self) -> Option<Unsaved> {
+        let file = self.file.clone().filter(|_| self.is_behind())?;
+        let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+        let at_ms = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
+        Some(Unsaved {
+            file,
+            mark: HistoryMark::of(&self.identity, &self.last, at_ms),
+        })
+    }
+
+    /// The commits that the file names now; `None`: it could not be written, and is tried again.
+    pub(crate) fn saved(&mut self, commits: Option<i64>) {
+        let before = self.saved.map_or(0, |(_, commits)| commits);
+        self.saved = Some((Instant::now(), commits.unwrap_or(before)));
+    }
+}
+
+/// A file to be written.
+#[derive(Debug)]
+pub(crate) struct Unsaved {
+    file: PathBuf,
+    mark: HistoryMark,
+}
+
+impl Unsaved {
+    /// Waits for the disk; gives the commits that the file names, if it was written.
+    pub(crate) fn write(self) -> Option<i64> {
+        match self.mark.write(&self.file) {
+            Ok(()) => Some(self.mark.commits),
+            Err(error) => {
+                tracing::warn!(%error, "cannot write how far the database's history went");
+                None
+            }
+        }
+    }
+}
+
+// === impl HistoryMark ===
+
+impl HistoryMark {
+    fn of(identity: &str, ledger: &Ledger, at_ms: i64) -> Self {
+        Self {
+            identity: identity.to_owned(),
+            epoch: ledger.epoch,
+            commits: ledger.commits,
+            job: ledger.job,
+            event: ledger.event,
+            audit: ledger.audit,
+            at_ms,
+        }
+    }
+
+    /// Reads the file; `None`: there is none.
+    fn read(path: &Path) -> Result<Option<Self>, HistoryFileError> {
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => {
+                let path = path.to_owned();
+                return Err(HistoryFileError::Read { path, source });
+            }
+        };
+        serde_json::from_str(&text)
+            .map(Some)
+            .map_err(|source| HistoryFileError::Content {
+                path: path.to_owned(),
+                source,
+            })
+    }
+
+    fn write(&self, path: &Path) -> Result<(), HistoryFileError> {
+        let text = serde_json::json!(self).to_string() + "\n";
+        Ok(pki::durable::write_atomic(path, text.as_bytes(), 0o600)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ledger(epoch: i64, commits: i64) -> Ledger {
+        Ledger {
+            job: 7,
+            event: 9,
+            commits,
+            epoch,
+            audit: 0,
+            audit_hash: [0; 32],
+        }
+    }
+
+    fn history(file: Option<PathBuf>) -> History {
+        History::of_epoch(file, "one".to_owned(), ledger(3, 100), None)
+    }
+
+    #[test]
+    fn only_the_next_commit_follows() {
+        let went_back = |epoch, commits| {
+            let error = history(None).begun(&ledger(epoch, commits)).unwrap_err();
+            assert!(
+                !matches!(error, StoreError::Superseded),
+                "{epoch} {commits}"
+            );
+        };
+        assert!(history(None).begun(&ledger(3, 101)).is_ok());
+        went_back(3, 100);
+        went_back(3, 1);
+        went_back(2, 101);
+        for other in [ledger(3, 102), ledger(4, 90), ledger(4, 101)] {
+            let error = history(None).begun(&other).unwrap_err();
+            assert!(matches!(error, StoreError::Superseded), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_commit_in_doubt_may_have_taken_place_or_not() {
+        for commits in [101, 102] {
+            let mut history = history(None);
+            history.doubt(101);
+            assert!(history.begun(&ledger(3, commits)).is_ok());
+        }
+        let mut history = history(None);
+        history.doubt(101);
+        assert!(history.begun(&ledger(3, 100)).is_err());
+        assert!(history.check().is_err(), "for good");
+    }
+
+    #[test]
+    fn the_file_tells_an_older_copy_from_another_database() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("history");
+        let open = |identity: &str, found: &Ledger| {
+            History::open(Some(&path), "here", identity, found).unwrap()
+        };
+        assert!(open("one", &ledger(1, 1)).is_none(), "no file");
+        history(Some(path.clone())).save();
+        assert!(open("one", &ledger(3, 100)).is_none());
+        assert!(open("one", &ledger(4, 120)).is_none());
+        assert!(open("two", &ledger(1, 1)).is_none());
+        for older in [ledger(3, 99), ledger(2, 100), ledger(4, 90)] {
+            let found = open("one", &older).unwrap();
+            assert_eq!((found.known.commits, found.known.job), (100, 7));
+            assert_eq!(found.found.commits, older.commits);
+        }
+        let older = open("one", &ledger(3, 99)).unwrap();
+        let mut unaccepted = History::of_epoch(
+            Some(path.clone()),
+            "one".to_owned(),
+            ledger(4, 99),
+            Some(&older),
+        );
+        unaccepted.save();
+        assert!(open("one", &ledger(4, 99)).is_some(), "not accepted yet");
+        std::fs::write(&path, "{").unwrap();
+        let error = History::open(Some(&path), "here", "one", &ledger(3, 100)).unwrap_err();
+        assert!(error.to_string().contains("history"), "{error}");
+    }
+}

@@ -1,0 +1,170 @@
+//! An older copy of the database is taken as it is: [`OlderHistory`], [`AcceptedHistory`].
+//!
+//! What the lost commits did is not known any more, so the rule is: what may have been begun in them
+//! is not begun again. Runs that wait may have been sent: they are marked, so that their agents are
+//! asked. Plans may have taken more steps: they end. Slots of schedules may have started jobs: they
+//! are passed over. Numbers of jobs and events that may have been told go unused.
+
+use std::fmt;
+
+use crate::StoreError;
+use crate::defaults::{HISTORY_SKIPPED_COMMITS, HISTORY_SKIPPED_EVENTS, HISTORY_SKIPPED_JOBS};
+use crate::history::HistoryMark;
+use crate::ledger::Ledger;
+use crate::step::Step;
+use crate::store::Store;
+use crate::value::Value;
+use crate::write::{Write, Written};
+
+/// A database that has less than was committed to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OlderHistory {
+    /// Path, or host and name, of the database.
+    pub place: String,
+    /// How far the server that used it had come, at the least.
+    pub known: HistoryMark,
+    /// How far the database goes.
+    pub found: HistoryMark,
+}
+
+/// What was done with an older history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AcceptedHistory {
+    /// Runs that waited and count as sent now; their agents are asked.
+    pub runs: u64,
+    /// Plans that were ended.
+    pub plans: u64,
+    /// Slots of schedules that were claimed and are given up.
+    pub slots: u64,
+    /// Schedules that were due since; they go on with their next slot.
+    pub schedules: u64,
+}
+
+const SET_COMMITS: &str = "UPDATE ledger SET commits = $1 WHERE id = 1";
+const SKIP_PLANS: &str = "UPDATE plan_counters SET last = last + $1 WHERE name = 'job'";
+const SKIP_PLAN_EVENTS: &str = "UPDATE plan_counters SET last = last + $1 WHERE name = 'event'";
+const ENTER_RUNNING: &str = "INSERT INTO job_states (job, progress, state, enter_ms) \
+     SELECT number, 2, 'running', CAST($1 AS BIGINT) FROM jobs WHERE progress < 2 \
+     ON CONFLICT DO NOTHING";
+const START_JOBS: &str = "UPDATE jobs SET state = 'running', progress = 2, \
+     started_ms = COALESCE(started_ms, $1), changed_ms = $1 WHERE progress < 2";
+/// Of a job that stops, nothing more was sent.
+const MARK_RUNS: &str = "UPDATE runs SET state = 'running', progress = 2, \
+     started_ms = COALESCE(started_ms, $1) WHERE progress < 2 \
+     AND job IN (SELECT number FROM jobs WHERE progress = 2)";
+/// Those of a Bolt elsewhere go on there.
+const END_PLANS: &str = "UPDATE plan_jobs SET state = 'failure', result = $2, finished_ms = $1, \
+     changed_ms = $1 WHERE state = 'running' AND number IN (SELECT plan_job FROM plan_runs)";
+const END_SLOTS: &str = "UPDATE schedule_slots SET ended = 1, error = $1 WHERE ended = 0 \
+     AND NOT EXISTS (SELECT 1 FROM schedule_launches l \
+     WHERE l.schedule = schedule_slots.schedule AND l.slot_ms = schedule_slots.slot_ms)";
+/// The next slot is looked for at once.
+const PASS_SLOTS: &str = "UPDATE schedules SET cursor_ms = $1, next_ms = $1, queued_ms = NULL, \
+     revision = revision + 1 WHERE enabled = 1 AND (next_ms <= $1 OR queued_ms IS NOT NULL)";
+
+pub(crate) const STATEMENTS: &[&str] = &[
+    SET_COMMITS,
+    SKIP_PLANS,
+    SKIP_PLAN_EVENTS,
+    ENTER_RUNNING,
+    START_JOBS,
+    MARK_RUNS,
+    END_PLANS,
+    END_SLOTS,
+    PASS_SLOTS,
+];
+
+/// Places of the statements that are counted.
+const COUNTED: [usize; 4] = [5, 6, 7, 8];
+
+const KIND: &str = "tutti/history-went-back";
+
+// === impl Store ===
+
+impl Store {
+    /// The older history that this store was opened with, where that was allowed.
+    pub fn older_history(&self) -> Option<&OlderHistory> {
+        self.older.as_deref()
+    }
+
+    /// Makes an older history the one that goes on. `None`: it is not an older one.
+    pub async fn accept_older_history(
+        &self,
+        at_ms: i64,
+    ) -> Result<Option<AcceptedHistory>, StoreError> {
+        let Some(older) = self.older_history() else {
+            return Ok(None);
+        };
+        let acceptance = Acceptance {
+            known: older.known.clone(),
+            at_ms,
+        };
+        let write = Write::AcceptHistory(Box::new(acceptance));
+        let Written::Rows(rows) = self.write(write).await? else {
+            unreachable!("it is answered with counts");
+        };
+        let [runs, plans, slots, schedules] =
+            COUNTED.map(|step| rows.get(step).copied().unwrap_or_default());
+        Ok(Some(AcceptedHistory {
+            runs,
+            plans,
+            slots,
+            schedules,
+        }))
+    }
+}
+
+/// The request to accept it.
+#[derive(Debug)]
+pub(crate) struct Acceptance {
+    known: HistoryMark,
+    at_ms: i64,
+}
+
+// === impl Acceptance ===
+
+impl Acceptance {
+    /// In the order of [`STATEMENTS`].
+    pub(crate) fn plan(&self, ledger: &mut Ledger, steps: &mut Vec<Step<'_>>) {
+        ledger.job = ledger.job.max(self.known.job) + HISTORY_SKIPPED_JOBS;
+        ledger.event = ledger.event.max(self.known.event) + HISTORY_SKIPPED_EVENTS;
+        ledger.commits = ledger.commits.max(self.known.commits) + HISTORY_SKIPPED_COMMITS;
+        let msg = "the database went back to an older history, and what was done since then is \
+                   not known; nothing was done again";
+        let error = serde_json::json!({"kind": KIND, "msg": msg, "details": {}}).to_string();
+        let (at, error) = (Value::Int(self.at_ms), Value::owned(&error));
+        let values = [
+            vec![Value::Int(ledger.commits)],
+            vec![Value::Int(HISTORY_SKIPPED_JOBS)],
+            vec![Value::Int(HISTORY_SKIPPED_EVENTS)],
+            vec![at.clone()],
+            vec![at.clone()],
+            vec![at.clone()],
+            vec![at.clone(), error.clone()],
+            vec![error],
+            vec![at],
+        ];
+        steps.extend(
+            STATEMENTS
+                .iter()
+                .zip(values)
+                .map(|(sql, values)| Step { sql, values }),
+        );
+    }
+}
+
+impl fmt::Display for OlderHistory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            place,
+            known,
+            found,
+        } = self;
+        write!(
+            f,
+            "{place} is older than it was: it has {} commits and jobs up to {}, and the server had \
+             made {} commits and jobs up to {}",
+            found.commits, found.job, known.commits, known.job
+        )
+    }
+}

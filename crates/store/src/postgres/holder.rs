@@ -1,0 +1,195 @@
+//! The session that has the database, seen from one that wants it: [`Holder`].
+//!
+//! A server holds [`LOCK`] on its writing session, and [`BEATS`] as its promise to send something
+//! at least every [`POSTGRES_HEARTBEAT`](crate::defaults::POSTGRES_HEARTBEAT). The rule: a session
+//! is ended by another one only if it is an earlier one of the same process, or if it made that
+//! promise and was silent for [`POSTGRES_SILENCE`]. A server that did not stand still is never ended
+//! so, and one that is ended cannot write any more: its epoch is over.
+
+use std::time::Duration;
+
+use tokio_postgres::{Client, Error};
+
+use crate::defaults::{POSTGRES_LOCK, POSTGRES_SILENCE};
+
+/// The advisory lock that the server process holds: "tutti" as a number.
+const LOCK: i64 = 0x74_75_74_74_69;
+/// The lock that says that the holder of [`LOCK`] sends heartbeats.
+const BEATS: i64 = LOCK + 1;
+
+const TAKE_LOCK: &str = "SELECT pg_try_advisory_lock($1)";
+/// A session's identity: process ids are used again, start times with them are not.
+const SESSION: &str = "SELECT pid::bigint, backend_start::text FROM pg_stat_activity \
+     WHERE pid = pg_backend_pid()";
+const EPOCH: &str = "SELECT epoch FROM ledger WHERE id = 1";
+
+macro_rules! has_lock {
+    ($key:literal) => {
+        concat!(
+            "l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 \
+             AND ((l.classid::bigint << 32) | l.objid::bigint) = ",
+            $key,
+            " AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+        )
+    };
+}
+
+/// How long the client was silent, while the session waits for it; otherwise 0.
+macro_rules! silent_ms {
+    () => {
+        "CASE WHEN a.state LIKE 'idle%' OR a.wait_event_type = 'Client' THEN \
+         (EXTRACT(EPOCH FROM clock_timestamp() - GREATEST(a.state_change, a.query_start)) * 1000)\
+         ::bigint ELSE 0 END"
+    };
+}
+
+const HOLDER: &str = concat!(
+    "SELECT a.pid::text || ' of ' || a.application_name || \
+     COALESCE(' at ' || host(a.client_addr), ' on this machine'), ",
+    silent_ms!(),
+    ", EXISTS (SELECT 1 FROM pg_locks l WHERE l.pid = a.pid AND ",
+    has_lock!("$2"),
+    ") FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid WHERE ",
+    has_lock!("$1"),
+    " LIMIT 1"
+);
+
+/// Ends the holder if it is this session.
+const END_OWN: &str = concat!(
+    "SELECT pg_terminate_backend(a.pid) \
+     FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid WHERE ",
+    has_lock!("$1"),
+    " AND a.pid = $2 AND a.backend_start::text = $3"
+);
+
+/// Ends the holder if it promised heartbeats and was silent for this many milliseconds.
+const END_SILENT: &str = concat!(
+    "SELECT pg_terminate_backend(a.pid) \
+     FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid WHERE ",
+    has_lock!("$1"),
+    " AND EXISTS (SELECT 1 FROM pg_locks l WHERE l.pid = a.pid AND ",
+    has_lock!("$2"),
+    ") AND ",
+    silent_ms!(),
+    " >= $3"
+);
+
+/// A session, told apart from every other one of this database.
+#[derive(Clone, Debug)]
+pub(crate) struct SessionId {
+    pid: i64,
+    start: String,
+}
+
+/// The other server process that has the database.
+#[derive(Clone, Debug)]
+pub(crate) struct Holder {
+    /// Its session, in words.
+    pub(crate) session: String,
+    /// The ledger's epoch; `None` where it cannot be read.
+    pub(crate) epoch: Option<i64>,
+    /// For how long it sent nothing, if it promised to; otherwise it counts as alive.
+    silent: Option<Duration>,
+}
+
+/// Which holder may be ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Successor<'a> {
+    /// A starting server: one that stands still.
+    OfSilent,
+    /// A server that lost its connection: its own session, which may not have noticed yet.
+    OfOwn(&'a SessionId),
+}
+
+/// Takes the database for this session. `false`: another one has it.
+pub(super) async fn take(client: &Client) -> Result<bool, Error> {
+    if !lock(client, LOCK).await? {
+        return Ok(false);
+    }
+    // A session that is ending may still have it: the next connection makes the promise then.
+    lock(client, BEATS).await?;
+    Ok(true)
+}
+
+async fn lock(client: &Client, key: i64) -> Result<bool, Error> {
+    client.query_one(TAKE_LOCK, &[&key]).await?.try_get(0)
+}
+
+/// Frees the database.
+pub(super) async fn free(client: &Client) -> Result<(), Error> {
+    client
+        .execute("SELECT pg_advisory_unlock_all()", &[])
+        .await
+        .map(drop)
+}
+
+// === impl SessionId ===
+
+impl SessionId {
+    pub(super) async fn read(client: &Client) -> Result<Self, Error> {
+        let row = client.query_one(SESSION, &[]).await?;
+        Ok(Self {
+            pid: row.try_get(0)?,
+            start: row.try_get(1)?,
+        })
+    }
+}
+
+// === impl Holder ===
+
+impl Holder {
+    /// The holder, after it was ended if `successor` allows that: the next attempt finds out.
+    pub(super) async fn meet(client: &Client, successor: Successor<'_>) -> Result<Self, Error> {
+        let row = client.query_opt(HOLDER, &[&LOCK, &BEATS]).await?;
+        let (session, silent_ms, beats) = match row {
+            Some(row) => (
+                row.try_get::<_, Option<String>>(0)?,
+                row.try_get::<_, Option<i64>>(1)?,
+                row.try_get::<_, bool>(2)?,
+            ),
+            None => (None, None, false),
+        };
+        let session = session.map_or("not known which".to_owned(), |text| {
+            format!("backend {text}")
+        });
+        let ended = match successor {
+            Successor::OfOwn(own) => {
+                let pid = i32::try_from(own.pid).unwrap_or_default();
+                client.query(END_OWN, &[&LOCK, &pid, &own.start]).await
+            }
+            Successor::OfSilent => {
+                let limit = i64::try_from(POSTGRES_SILENCE.as_millis()).unwrap_or(i64::MAX);
+                client.query(END_SILENT, &[&LOCK, &BEATS, &limit]).await
+            }
+        };
+        match ended {
+            Ok(ended) if ended.is_empty() => {}
+            Ok(_) => tracing::warn!(
+                holder = session,
+                silent_ms,
+                "the database was held by a session whose client is gone or stands still; it was \
+                 ended"
+            ),
+            // The role may not end sessions of another one.
+            Err(error) if error.as_db_error().is_some() => {
+                tracing::warn!(%error, holder = session, "cannot end the session that has the database");
+            }
+            Err(error) => return Err(error),
+        }
+        // The table is not there before the first start.
+        let epoch = client.query_opt(EPOCH, &[]).await.ok().flatten();
+        let silent = silent_ms
+            .filter(|_| beats)
+            .and_then(|ms| u64::try_from(ms).ok());
+        Ok(Self {
+            session,
+            epoch: epoch.and_then(|row| row.try_get(0).ok()),
+            silent: silent.map(Duration::from_millis),
+        })
+    }
+
+    /// Whether it may still turn out to stand still.
+    pub(crate) fn is_suspect(&self) -> bool {
+        self.silent.is_some_and(|silent| silent >= POSTGRES_LOCK)
+    }
+}

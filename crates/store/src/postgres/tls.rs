@@ -1,0 +1,251 @@
+//! Encryption of connections to PostgreSQL, by libpq's names: [`TlsOptions`].
+//!
+//! `sslmode`, `sslrootcert`, `sslcert` and `sslkey` stand in the URL. The rule: a connection to
+//! another machine is encrypted and the server's certificate verified, name included, unless the URL
+//! says otherwise.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pki::tls::{ClientTls, ServerCheck};
+use rustls::ClientConfig;
+use rustls_platform_verifier::Verifier;
+use tokio_postgres::Config;
+use tokio_postgres::config::{Host, SslMode as Negotiation};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use crate::OpenStoreError;
+
+/// How much a connection is protected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SslMode {
+    Disable,
+    /// Encrypted if the server can do it; anybody may be the server.
+    Prefer,
+    /// Encrypted; anybody may be the server.
+    Require,
+    /// The server has a certificate of a trusted CA.
+    VerifyCa,
+    /// That certificate bears the name of the host.
+    VerifyFull,
+}
+
+/// The roots of the operating system, as libpq calls them.
+const SYSTEM: &str = "system";
+
+/// What a URL says about encryption.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct TlsOptions {
+    mode: Option<SslMode>,
+    root: Option<String>,
+    cert: Option<PathBuf>,
+    key: Option<PathBuf>,
+}
+
+// === impl TlsOptions ===
+
+impl TlsOptions {
+    /// Takes the options out of the URL; gives what the other parser knows.
+    pub(super) fn split(url: &str) -> Result<(Self, String), OpenStoreError> {
+        let mut options = Self::default();
+        let Some((base, query)) = url.split_once('?') else {
+            return Ok((options, url.to_owned()));
+        };
+        let mut others = Vec::new();
+        for pair in query.split('&') {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let text = || decode(name, value);
+            match name {
+                "sslmode" => options.mode = Some(SslMode::parse(&text()?)?),
+                "sslrootcert" => options.root = Some(text()?),
+                "sslcert" => options.cert = Some(text()?.into()),
+                "sslkey" => options.key = Some(text()?.into()),
+                _ => others.push(pair),
+            }
+        }
+        let rest = match others.is_empty() {
+            true => base.to_owned(),
+            false => format!("{base}?{}", others.join("&")),
+        };
+        Ok((options, rest))
+    }
+
+    /// Sets what is negotiated, and gives what encrypts. Reads the files.
+    pub(super) fn apply(self, config: &mut Config) -> Result<MakeRustlsConnect, OpenStoreError> {
+        let only_sockets = is_every_host(config, |host| matches!(host, Host::Unix(_)));
+        let mode = match self.mode {
+            // As libpq: a socket of this machine is not encrypted.
+            _ if only_sockets => SslMode::Disable,
+            Some(mode) => mode,
+            None if is_local(config) => SslMode::Prefer,
+            None => SslMode::VerifyFull,
+        };
+        config.ssl_mode(match mode {
+            SslMode::Disable => Negotiation::Disable,
+            SslMode::Prefer => Negotiation::Prefer,
+            SslMode::Require | SslMode::VerifyCa | SslMode::VerifyFull => Negotiation::Require,
+        });
+        let client = match mode {
+            SslMode::Disable => ClientTls::first_contact(),
+            _ => self.client(mode)?,
+        };
+        Ok(MakeRustlsConnect::new(Arc::unwrap_or_clone(client)))
+    }
+
+    fn client(&self, mode: SslMode) -> Result<Arc<ClientConfig>, OpenStoreError> {
+        let root = self.root.as_deref();
+        let check = match (mode, root) {
+            (SslMode::VerifyFull, None | Some(SYSTEM)) => {
+                let verifier = Verifier::new(pki::tls::provider()).map_err(refused)?;
+                ServerCheck::By(Arc::new(verifier))
+            }
+            (_, Some(SYSTEM)) => {
+                return Err(invalid("sslrootcert=system: needs sslmode=verify-full"));
+            }
+            (SslMode::VerifyFull, Some(root)) => ServerCheck::Full(root.into()),
+            (SslMode::VerifyCa, None) => {
+                return Err(invalid("sslmode=verify-ca: needs sslrootcert=FILE"));
+            }
+            // As libpq: whoever names a CA wants it to be checked.
+            (SslMode::VerifyCa | SslMode::Require, Some(root)) => ServerCheck::Chain(root.into()),
+            _ => ServerCheck::Nothing,
+        };
+        let identity = match (&self.cert, &self.key) {
+            (Some(cert), Some(key)) => Some((cert.as_path(), key.as_path())),
+            (None, None) => None,
+            _ => return Err(invalid("sslcert and sslkey: one needs the other")),
+        };
+        ClientTls::checking(check, identity).map_err(refused)
+    }
+}
+
+// === impl SslMode ===
+
+impl SslMode {
+    fn parse(name: &str) -> Result<Self, OpenStoreError> {
+        Ok(match name {
+            "disable" => Self::Disable,
+            "prefer" => Self::Prefer,
+            "require" => Self::Require,
+            "verify-ca" => Self::VerifyCa,
+            "verify-full" => Self::VerifyFull,
+            _ => {
+                return Err(invalid(
+                    "sslmode: expected disable, prefer, require, verify-ca or verify-full",
+                ));
+            }
+        })
+    }
+}
+
+fn refused(source: impl std::error::Error + Send + Sync + 'static) -> OpenStoreError {
+    OpenStoreError::Tls {
+        source: Box::new(source),
+    }
+}
+
+fn invalid(what: &str) -> OpenStoreError {
+    OpenStoreError::InvalidUrl {
+        what: what.to_owned(),
+    }
+}
+
+/// Whether nothing leaves this machine.
+fn is_local(config: &Config) -> bool {
+    let addresses = config.get_hostaddrs();
+    if !addresses.is_empty() {
+        return addresses.iter().all(IpAddr::is_loopback);
+    }
+    is_every_host(config, |host| match host {
+        Host::Unix(_) => true,
+        Host::Tcp(name) => {
+            let is_loopback = |address: IpAddr| address.is_loopback();
+            let name = name.trim_start_matches('[').trim_end_matches(']');
+            name == "localhost" || name.parse().is_ok_and(is_loopback)
+        }
+    })
+}
+
+fn is_every_host(config: &Config, is: impl Fn(&Host) -> bool) -> bool {
+    config.get_hosts().iter().all(is)
+}
+
+/// `%2F` and the like.
+fn decode(name: &str, value: &str) -> Result<String, OpenStoreError> {
+    let bad = || invalid(&format!("{name}: not a percent-encoded text"));
+    let mut bytes = Vec::with_capacity(value.len());
+    let mut rest = value.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
+        let (Some(high), Some(low)) = (digit(rest.next()), digit(rest.next())) else {
+            return Err(bad());
+        };
+        bytes.push(u8::try_from(high * 16 + low).map_err(|_| bad())?);
+    }
+    String::from_utf8(bytes).map_err(|_| bad())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn negotiated(url: &str) -> Result<Negotiation, String> {
+        let (options, rest) = TlsOptions::split(url).map_err(|error| error.to_string())?;
+        let mut config: Config = rest
+            .parse()
+            .map_err(|error: tokio_postgres::Error| error.to_string())?;
+        options
+            .apply(&mut config)
+            .map_err(|error| error.to_string())?;
+        Ok(config.get_ssl_mode())
+    }
+
+    #[test]
+    fn another_machine_is_never_reached_in_clear_unless_the_url_says_so() {
+        for url in [
+            "postgresql://u@db.example/x",
+            "postgresql://u@10.0.0.1/x",
+            "postgresql://u@localhost,db.example/x",
+            "postgresql://u@localhost/x?hostaddr=10.0.0.1",
+            "postgresql://u@localhost.example/x",
+        ] {
+            assert_eq!(negotiated(url), Ok(Negotiation::Require), "{url}");
+        }
+        for url in ["postgresql://u@localhost/x", "postgresql://u@127.0.0.1:1/x"] {
+            assert_eq!(negotiated(url), Ok(Negotiation::Prefer), "{url}");
+        }
+        let url = "postgresql://u@%2Frun%2Fpostgresql/x?sslmode=require";
+        assert_eq!(negotiated(url), Ok(Negotiation::Disable));
+        let url = "postgresql://u@db.example/x?sslmode=disable";
+        assert_eq!(negotiated(url), Ok(Negotiation::Disable));
+    }
+
+    #[test]
+    fn options_that_cannot_hold_are_refused() {
+        for (options, part) in [
+            ("sslmode=verify", "expected disable"),
+            ("sslmode=verify-ca", "sslrootcert"),
+            ("sslmode=verify-ca&sslrootcert=system", "verify-full"),
+            ("sslmode=require&sslcert=/x", "sslkey"),
+            ("sslmode=require&sslcert=%zz", "percent"),
+            ("sslrootcert=/missing.pem", "cannot be used"),
+        ] {
+            let error = negotiated(&format!("postgresql://u@db.example/x?{options}"));
+            let error = error.unwrap_err();
+            assert!(error.contains(part), "{options}: {error}");
+        }
+    }
+
+    #[test]
+    fn other_options_stay() {
+        let url = "postgresql://u@h/x?a=1&sslmode=disable&b=%2F";
+        let (options, rest) = TlsOptions::split(url).unwrap();
+        assert_eq!(rest, "postgresql://u@h/x?a=1&b=%2F");
+        assert_eq!(options.mode, Some(SslMode::Disable));
+    }
+}

@@ -225,3 +225,97 @@ impl Drop for PowerCutDisk {
 
 /// The smallest disk with a journal.
 const MINIMUM_BYTES: u64 = 16 << 20;
+
+#[cfg(test)]
+mod tests {
+    use std::io::BufRead as _;
+    use std::process::Stdio;
+
+    use super::*;
+
+    fn is_mounted(path: &Path) -> bool {
+        let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+        mounts.contains(&format!(" {} ", path.display()))
+    }
+
+    fn has_loop_device(directory: &Path) -> bool {
+        let devices = Command::new("losetup").arg("--all").output().unwrap();
+        let devices = String::from_utf8(devices.stdout).unwrap();
+        devices.contains(&directory.display().to_string())
+    }
+
+    #[test]
+    fn a_cut_leaves_what_was_synced_and_not_all_that_was_written() {
+        let Some(mut disk) = PowerCutDisk::for_test() else {
+            return;
+        };
+        let path = disk.path();
+        disk.sync().unwrap();
+        std::fs::write(path.join("synced"), "x").unwrap();
+        disk.sync().unwrap();
+        std::fs::write(path.join("written"), "x").unwrap();
+        disk.cut([]).unwrap();
+        for survivors in [Survivors::None, Survivors::All] {
+            disk.restore(survivors, 0).unwrap();
+            assert_eq!(std::fs::read(path.join("synced")).unwrap(), b"x");
+            assert!(
+                std::fs::read(path.join("written"))
+                    .unwrap_or_default()
+                    .is_empty()
+            );
+        }
+    }
+
+    #[test]
+    fn a_disk_is_unmounted_and_detached_by_a_panic_too() {
+        if PowerCutDisk::for_test().is_none() {
+            return;
+        }
+        let (told, path) = std::sync::mpsc::channel();
+        let panicked = std::thread::spawn(move || {
+            let disk = PowerCutDisk::new(MINIMUM_BYTES).unwrap();
+            told.send(disk.directory.clone()).unwrap();
+            panic!("a test that fails");
+        });
+        assert!(panicked.join().is_err());
+        let directory = path.recv().unwrap();
+        for part in ["disk", "fuse"] {
+            assert!(!is_mounted(&directory.join(part)), "{part}");
+        }
+        assert!(!has_loop_device(&directory));
+        assert!(!directory.exists());
+    }
+
+    /// Not a test: the test run that is killed.
+    #[test]
+    #[ignore = "the process that is killed"]
+    fn has_a_disk_until_it_is_killed() {
+        let disk = PowerCutDisk::new(MINIMUM_BYTES).unwrap();
+        println!("\ndirectory {}", disk.directory.display());
+        std::thread::park();
+    }
+
+    #[test]
+    fn leftovers_of_a_killed_run_are_cleared_by_the_next() {
+        if PowerCutDisk::for_test().is_none() {
+            return;
+        }
+        let name = "power_cut::tests::has_a_disk_until_it_is_killed";
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", name, "--ignored", "--nocapture"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut lines = lines.map_while(Result::ok);
+        let directory = lines.find_map(|line| line.strip_prefix("directory ").map(PathBuf::from));
+        let directory = directory.unwrap();
+        assert!(is_mounted(&directory.join("disk")));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(is_mounted(&directory.join("disk")));
+        clear_leftovers();
+        assert!(!is_mounted(&directory.join("disk")) && !is_mounted(&directory.join("fuse")));
+        assert!(!directory.exists());
+    }
+}

@@ -78,7 +78,7 @@ impl Intake {
             return Ok(());
         };
         let staged = self.staged.path().join(name);
-        if object.exists() || staged.exists() {
+        if self.content.has(sha256, executable, size_bytes) || staged.exists() {
             return Ok(());
         }
         let mode = Content::mode(executable);

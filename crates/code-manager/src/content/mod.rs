@@ -161,10 +161,28 @@ impl Content {
     pub(crate) fn is_whole(&self, manifest: &Manifest) -> bool {
         manifest.entries().all(|(_, entry)| match entry {
             Entry::File {
-                sha256, executable, ..
-            } => self.object(*sha256, *executable).exists(),
+                sha256,
+                executable,
+                size_bytes,
+            } => self.has(*sha256, *executable, *size_bytes),
             Entry::Link { .. } => true,
         })
+    }
+
+    /// Whether the content of a file is here with its whole length. One of another length, as a disk leaves it
+    /// that lost what it had acknowledged, loses its name, so that it is brought again.
+    pub(crate) fn has(&self, sha256: ContentHash, executable: bool, size_bytes: u64) -> bool {
+        let path = self.object(sha256, executable);
+        let Ok(metadata) = fs::symlink_metadata(&path) else {
+            return false;
+        };
+        if metadata.is_file() && metadata.len() == size_bytes {
+            return true;
+        }
+        tracing::warn!(path = %path.display(), "a damaged content is brought anew");
+        // One that stays is found again.
+        drop(fs::remove_file(&path));
+        false
     }
 
     /// Where it all is.

@@ -206,6 +206,24 @@ async fn a_damaged_copy_is_made_anew() {
     }
 }
 
+/// Contents are synced before they have a name, so this takes a disk that lost what it had acknowledged.
+#[tokio::test]
+async fn power_cut_that_emptied_contents_is_healed_by_the_next_deployment() {
+    let mut world = World::new();
+    world.module("apt").write("VERSION", "1").commit();
+    world.control().write("VERSION", "1");
+    world.puppetfile("mod 'apt', git: 'DIR/apt', branch: 'production'");
+    world.deploy("production").await.unwrap();
+    world.stop();
+    truncate(&world.path().join("deploys/content/objects"), true);
+    world.restart();
+    world.control().write("MORE", "2").commit();
+    world.deploy("production").await.unwrap();
+    let files = world.files("production");
+    let found = ["VERSION", "MORE", "modules/apt/VERSION"].map(|path| files[path].as_str());
+    assert_eq!(found, ["1", "2", "1"]);
+}
+
 /// Writes an object without content into a copy: git takes it for one that it has, and no reference leads to it.
 fn write_empty_object(copy: &Path, id: &str) {
     let path = copy.join("objects").join(&id[..2]).join(&id[2..]);

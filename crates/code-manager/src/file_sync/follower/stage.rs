@@ -81,7 +81,7 @@ fn lacking(content: &Content, manifest: &Manifest) -> Vec<Wanted> {
             size_bytes,
         });
     files
-        .filter(|it| !content.object(it.sha256, it.executable).exists())
+        .filter(|it| !content.has(it.sha256, it.executable, it.size_bytes))
         .collect()
 }
 

@@ -10,7 +10,9 @@ use ::code_manager::puppetserver::Puppetserver;
 use ::code_manager::push::Secret;
 use ::code_manager::service::{After, InUse, Observer, Others, Worker};
 use ::code_manager::versioned_code::CodeId;
-use ::code_manager::{CodeManager, Deployer, EnvironmentName, Git, R10kFile, Settings, Signature};
+use ::code_manager::{
+    CodeManager, Deployer, EnvironmentName, Git, R10kFile, Settings, Signature, unwritable,
+};
 use anyhow::{Context as _, Result};
 use async_trait::async_trait;
 use jobs::RunCode;
@@ -29,51 +31,93 @@ pub(crate) struct Works<'s> {
     pub(crate) inventory: &'s inventory::Inventory,
 }
 
-/// Takes up the deployments of before; `None`: the configuration names neither sources nor a staging
-/// directory.
+/// Starts the deployments of code; `None`: the configuration names neither sources nor a staging directory.
+/// Nothing that is wrong with them keeps the server from starting.
 pub(crate) async fn start(
     config: &Config,
     store: Store,
     works: Works<'_>,
-) -> Result<Option<api::CodeService>> {
+) -> Option<api::CodeService> {
     if config.code.r10k_config.is_none() && config.code.staging_directory.is_none() {
-        return Ok(None);
+        return None;
     }
-    let (deployer, observers) = open(config).await?;
-    let after: Vec<Arc<dyn After>> = match &config.puppetserver {
-        Some(named) => vec![Arc::new(puppetserver(config, named)?)],
-        None => Vec::new(),
-    };
-    let in_use = Arc::new(Running {
-        store: store.clone(),
+    let starter = CodeStarter {
+        config: config.clone(),
+        store,
+        jobs: works.jobs.clone(),
+        plans: works.plans.clone(),
         inventory: works.inventory.clone(),
-        over: Mutex::new(Over {
-            plans: works.plans.over(),
-            puppet: works.jobs.puppet_over(),
-        }),
-    });
-    let followed = FileSyncSettings {
-        lease: Duration::from_secs(config.code.followers_lease_s),
-        timeout: Duration::from_secs(config.code.followers_timeout_s),
     };
-    let file_sync = FileSync::start(followed, store.clone(), deployer.versions().clone()).await;
-    let others = Others {
-        after,
-        observers,
-        file_sync: Some(file_sync.context("cannot take up what followers were told")?),
-    };
-    let manager = CodeManager::start(deployer, store, in_use, others).await;
-    let manager = manager.context("cannot take up the deployments of before")?;
-    let secret = match &config.code.webhook_secret_file {
-        Some(path) => {
-            let text = std::fs::read_to_string(path).with_context(|| {
-                format!("cannot read code.webhook_secret_file, {}", path.display())
-            })?;
-            Some(Secret::new(&text).context("code.webhook_secret_file")?)
-        }
-        None => None,
-    };
-    Ok(Some(api::CodeService::new(manager, secret)))
+    Some(api::CodeService::start(starter).await)
+}
+
+/// Starts the deployments of code, as often as it is asked to.
+struct CodeStarter {
+    config: Config,
+    store: Store,
+    jobs: jobs::Jobs,
+    plans: ::plans::Plans,
+    inventory: inventory::Inventory,
+}
+
+#[async_trait]
+impl api::StartCode for CodeStarter {
+    async fn start(&self) -> Result<api::StartedCode, String> {
+        Box::pin(self.try_start()).await.map_err(|error| {
+            let code = &self.config.code;
+            let environments = code.codedir.join("environments");
+            let why = unwritable(&code.directory).or_else(|| unwritable(&environments));
+            match why {
+                Some(why) => format!("{error:#}: {why}"),
+                None => format!("{error:#}"),
+            }
+        })
+    }
+}
+
+impl CodeStarter {
+    /// Takes up the deployments of before.
+    async fn try_start(&self) -> Result<api::StartedCode> {
+        let (config, store) = (&self.config, &self.store);
+        let webhook_secret = match &config.code.webhook_secret_file {
+            Some(path) => {
+                let text = std::fs::read_to_string(path).with_context(|| {
+                    format!("cannot read code.webhook_secret_file, {}", path.display())
+                })?;
+                Some(Secret::new(&text).context("code.webhook_secret_file")?)
+            }
+            None => None,
+        };
+        let (deployer, observers) = open(config).await?;
+        let after: Vec<Arc<dyn After>> = match &config.puppetserver {
+            Some(named) => vec![Arc::new(puppetserver(config, named)?)],
+            None => Vec::new(),
+        };
+        let in_use = Arc::new(Running {
+            store: store.clone(),
+            inventory: self.inventory.clone(),
+            over: Mutex::new(Over {
+                plans: self.plans.over(),
+                puppet: self.jobs.puppet_over(),
+            }),
+        });
+        let followed = FileSyncSettings {
+            lease: Duration::from_secs(config.code.followers_lease_s),
+            timeout: Duration::from_secs(config.code.followers_timeout_s),
+        };
+        let file_sync = FileSync::start(followed, store.clone(), deployer.versions().clone()).await;
+        let others = Others {
+            after,
+            observers,
+            file_sync: Some(file_sync.context("cannot take up what followers were told")?),
+        };
+        let manager = CodeManager::start(deployer, store.clone(), in_use, others).await;
+        let manager = manager.context("cannot take up the deployments of before")?;
+        Ok(api::StartedCode {
+            manager,
+            webhook_secret,
+        })
+    }
 }
 
 /// Opens the directories, with the control repositories of r10k's settings, and those who are told; with none where

@@ -201,7 +201,7 @@ impl Engines {
             plans: &plans,
             inventory: &inventory,
         };
-        let code_manager = crate::code_manager::start(config, store.clone(), works).await?;
+        let code_manager = Box::pin(crate::code_manager::start(config, store.clone(), works)).await;
         let clock = crate::schedules::start(config, store.clone(), audit.clone())?;
         Ok(Self {
             store,

@@ -170,6 +170,8 @@ kinds! {
     TOO_MANY_PLANS = 503 "tutti/too-many-plans";
     /// This server deploys no code.
     NO_CODE_MANAGER = 404 "tutti/no-code-manager";
+    /// This server is to deploy code and cannot at this moment: a directory or a file of it cannot be used.
+    CODE_UNAVAILABLE = 503 "tutti/code-unavailable";
     /// The settings that name the control repositories cannot be used at this moment.
     CODE_SETTINGS = 409 "tutti/code-settings";
     /// A control repository cannot be asked for its branches.

@@ -55,7 +55,7 @@ use api_types::routes;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 
-pub use crate::code_manager::CodeService;
+pub use crate::code_manager::{CodeService, StartCode, StartedCode};
 pub use crate::following::following;
 pub use crate::rbac::Elsewhere;
 pub use crate::schedules::Clockwork;

@@ -16,6 +16,8 @@ use crate::given::{Given, Variables};
 const ORCHESTRATOR: &str = "orchestrator-service";
 const BROKER: &str = "broker-service";
 pub(crate) const STATUS: &str = "status-service";
+/// The name that Puppet Enterprise has for it.
+const CODE_MANAGER: &str = "code-manager-service";
 const FILE_SYNC_STORAGE: &str = "file-sync-storage-service";
 pub(crate) const FILE_SYNC_CLIENT: &str = "file-sync-client-service";
 
@@ -46,7 +48,9 @@ pub(crate) async fn service(
 }
 
 pub(crate) async fn simple(State(api): State<Shared>) -> (StatusCode, String) {
-    let services = all(&api, &StatusQuery::default()).await;
+    let mut services = all(&api, &StatusQuery::default()).await;
+    // Load balancers ask this: a server that cannot deploy code does all other work.
+    services.remove(CODE_MANAGER);
     let code = code(services.values());
     let state = if code == StatusCode::OK {
         ServiceState::Running
@@ -80,6 +84,18 @@ async fn all(api: &Shared, query: &StatusQuery) -> Services {
             report(&api.info.version, query, ServiceState::Running, json!({})),
         ),
     ]);
+    if let Some(code_manager) = &api.code_manager {
+        let (state, details) = match code_manager.fault() {
+            None => (ServiceState::Running, json!({})),
+            // This route needs no token, so it names no path.
+            Some(_) => (
+                ServiceState::Error,
+                json!({"error": "code cannot be deployed; `tutti code status` and the server's log say why"}),
+            ),
+        };
+        let status = report(&api.info.version, query, state, details);
+        services.insert(CODE_MANAGER.to_owned(), status);
+    }
     let manager = crate::code_manager::manager(api).ok();
     let file_sync = manager.and_then(|it| crate::file_sync::services(it, query.level));
     if let Some((storage, client)) = file_sync {

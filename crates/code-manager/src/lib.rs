@@ -28,6 +28,7 @@ pub mod statuses;
 pub mod svn;
 mod trees;
 mod types;
+mod unwritable;
 pub mod verify;
 pub mod version;
 pub mod versioned_code;
@@ -46,4 +47,5 @@ pub use settings::{
 };
 pub use trees::TakeError;
 pub use types::{GenerateTypes, TypesError};
+pub use unwritable::unwritable;
 pub use version::Signature;

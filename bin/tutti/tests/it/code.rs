@@ -83,7 +83,10 @@ async fn start(nodes: &[&str]) -> (World, Control) {
 
 /// The same with more settings of code.
 pub(crate) async fn start_with(nodes: &[&str], settings: &str) -> (World, Control) {
-    let installation = crate::installation("");
+    start_in(crate::installation(""), nodes, settings).await
+}
+
+async fn start_in(installation: Installation, nodes: &[&str], settings: &str) -> (World, Control) {
     // Code comes from the repository only.
     std::fs::remove_dir_all(installation.code_dir()).ok();
     let control = Control::new(&installation);
@@ -133,6 +136,50 @@ impl World {
         assert_eq!(job["state"], "success", "{job:#}");
         job
     }
+}
+
+/// An unwritable code directory stops deployments and nothing else, and they start without a restart when it can
+/// be used. The tests run as root, whom permissions do not bind; so a file stands in the directory's place.
+#[tokio::test]
+async fn an_unwritable_code_directory_stops_neither_orchestrator_nor_broker() {
+    let installation = crate::installation("");
+    let blocked = installation.root().join("versions");
+    std::fs::write(&blocked, "").unwrap();
+    let (world, _control) = start_in(installation, &[NODE], "").await;
+    // The orchestrator and the broker work.
+    world.shell("hello", &[], "echo '{}'");
+    let row = world.run("hello", NODE, json!({})).await;
+    assert_eq!(row["state"], "finished", "{row:#}");
+
+    let path = blocked.display().to_string();
+    let body = json!({"environments": ["production"], "wait": true});
+    let deploys = "/code-manager/v1/deploys";
+    let refused = world.client.post(deploys, &body).await.unwrap_err();
+    let refused = format!("{refused:#}");
+    for part in [
+        "tutti/code-unavailable",
+        &path,
+        "is a file and must be a directory",
+    ] {
+        assert!(refused.contains(part), "{refused}");
+    }
+    let status = "/code-manager/v1/deploys/status";
+    let told = format!("{:#}", world.client.get(status).await.unwrap_err());
+    assert!(told.contains(&path), "{told}");
+    let service = "/status/v1/services/code-manager-service";
+    let told = format!("{:#}", world.client.get(service).await.unwrap_err());
+    assert!(told.contains("503"), "{told}");
+    let orchestrator = world.client.get("/orchestrator/v1/status").await.unwrap();
+    assert_eq!(orchestrator["state"], "running", "{orchestrator:#}");
+
+    std::fs::remove_file(&blocked).unwrap();
+    crate::world::until("deployments start", || async {
+        world.client.get(status).await.is_ok()
+    })
+    .await;
+    world.deploy().await;
+    let service = world.client.get(service).await.unwrap();
+    assert_eq!(service["state"], "running", "{service:#}");
 }
 
 fn all(first: u32, second: u32) -> Value {

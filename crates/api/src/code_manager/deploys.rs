@@ -12,7 +12,7 @@ use code_manager::{CodeManager, EnvironmentName};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
-use super::{may_deploy, refusal, service, shown, unknown};
+use super::{manager, may_deploy, refusal, shown, unknown};
 use crate::Shared;
 use crate::body::Strict;
 use crate::defaults::DEPLOY_WAIT;
@@ -25,7 +25,7 @@ pub(crate) async fn deploy(
     caller: Caller,
     Strict(command): Strict<CodeDeploysCommand>,
 ) -> Result<Json<Vec<CodeDeploy>>, Failure> {
-    let manager = &service(&api)?.manager;
+    let manager = manager(&api)?;
     let mut refused = Vec::new();
     let action = action(&command)?;
     let wanted = match (command.deploy_all, command.environments.as_slice()) {
@@ -121,7 +121,7 @@ fn named(
         match name.parse() {
             Ok(name) => wanted.push((name, action.clone())),
             Err(error) => {
-                let corrected = service(api)?.manager.environments_of(name, None);
+                let corrected = manager(api)?.environments_of(name, None);
                 let mut error = ApiError::invalid("environments", format!("{name:?}: {error}"));
                 if let Some(corrected) = corrected.first() {
                     error = error.with("corrected-env-name", json!(corrected.as_str()));
@@ -162,7 +162,7 @@ pub(crate) async fn status(
     State(api): State<Shared>,
     Given(given): Given,
 ) -> Result<Json<Value>, Failure> {
-    let manager = &service(&api)?.manager;
+    let manager = manager(&api)?;
     let shown = match CodeStatusQuery::read(given)?.id {
         Some(id) => {
             let found = manager.deployment(id).await?;

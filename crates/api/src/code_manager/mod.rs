@@ -4,11 +4,10 @@
 //! name; and what fails is told inside the list of deployments, since others of it went well.
 
 mod deploys;
+mod service;
 mod shown;
 mod versions;
 mod webhook;
-
-use std::sync::{Arc, Mutex};
 
 use access::Permission;
 use api_types::{ApiError, EnvironmentCode, kinds};
@@ -22,34 +21,9 @@ use crate::failure::Failure;
 use crate::guard::Caller;
 
 pub(crate) use deploys::{deploy, ended_all, status};
+pub use service::{CodeService, StartCode, StartedCode};
 pub(crate) use versions::{collect, diff, history, list, pin, promote, rollback, unpin};
 pub(crate) use webhook::{webhook, webhook_module, webhook_r10k};
-
-/// The server's own deployments of code.
-#[derive(Clone, Debug)]
-pub struct CodeService {
-    manager: CodeManager,
-    webhook_secret: Option<code_manager::push::Secret>,
-    deliveries: Arc<Mutex<code_manager::push::Deliveries>>,
-}
-
-// === impl CodeService ===
-
-impl CodeService {
-    /// Webhooks that show this secret need no token.
-    pub fn new(manager: CodeManager, webhook_secret: Option<code_manager::push::Secret>) -> Self {
-        Self {
-            manager,
-            webhook_secret,
-            deliveries: Arc::default(),
-        }
-    }
-
-    /// Ends; what is not over then goes on after the next start.
-    pub async fn shutdown(&self) {
-        self.manager.shutdown().await;
-    }
-}
 
 /// The service; an error where the server deploys no code.
 fn service(api: &Shared) -> Result<&CodeService, Failure> {
@@ -61,13 +35,13 @@ fn service(api: &Shared) -> Result<&CodeService, Failure> {
 
 /// Who deploys; an error where nobody does.
 pub(crate) fn manager(api: &Shared) -> Result<&CodeManager, Failure> {
-    Ok(&service(api)?.manager)
+    service(api)?.manager()
 }
 
 /// Keeps deployments from an environment, for a plan or a job. What is live may have changed while that was
 /// waited for, and is given.
 pub(crate) async fn hold(api: &Shared, name: &str) -> Result<(Hold, EnvironmentCode), Failure> {
-    let manager = &service(api)?.manager;
+    let manager = manager(api)?;
     let name = environment("environment", name)?;
     let hold = manager.hold(&name).await.map_err(|blockers| {
         let msg = format!(
@@ -85,7 +59,7 @@ pub(crate) async fn hold(api: &Shared, name: &str) -> Result<(Hold, EnvironmentC
 
 /// It is the worker's until that is over.
 pub(crate) async fn keep(api: &Shared, worker: Worker, hold: Hold) -> Result<(), Failure> {
-    service(api)?.manager.keep(worker, hold).await;
+    manager(api)?.keep(worker, hold).await;
     Ok(())
 }
 

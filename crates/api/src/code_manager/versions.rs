@@ -15,7 +15,7 @@ use code_manager::service::{Action, By, FileChangeKind};
 use code_manager::{CodeManager, EnvironmentName, Signature};
 use serde_json::json;
 
-use super::{environment, may_deploy, refusal, service};
+use super::{environment, manager, may_deploy, refusal};
 use crate::Shared;
 use crate::body::Strict;
 use crate::failure::Failure;
@@ -26,7 +26,7 @@ pub(crate) async fn history(
     State(api): State<Shared>,
     Given(given): Given,
 ) -> Result<Json<CodeHistory>, Failure> {
-    let manager = &service(&api)?.manager;
+    let manager = manager(&api)?;
     let query = CodeHistoryQuery::read(given)?;
     let of = query.environment.map(|it| environment("environment", &it));
     let limit = query.limit.unwrap_or(CODE_DEPLOYS).min(CODE_DEPLOYS_MAX);
@@ -43,7 +43,7 @@ pub(crate) async fn list(
     State(api): State<Shared>,
     Given(mut given): Given,
 ) -> Result<Json<CodeVersions>, Failure> {
-    let manager = &service(&api)?.manager;
+    let manager = manager(&api)?;
     let of = given.text("environment");
     given.finish()?;
     let pins = manager.pins().await?.into_iter();
@@ -79,7 +79,7 @@ pub(crate) async fn diff(
     State(api): State<Shared>,
     Given(given): Given,
 ) -> Result<Json<CodeDiff>, Failure> {
-    let manager = &service(&api)?.manager;
+    let manager = manager(&api)?;
     let query = CodeDiffQuery::read(given)?;
     let of = environment("environment", &query.environment)?;
     let other = query
@@ -121,7 +121,7 @@ pub(crate) async fn rollback(
     Strict(command): Strict<CodeRollbackCommand>,
 ) -> Result<Json<CodeDeployment>, Failure> {
     may_deploy(&api, &caller, &command.environment)?;
-    let manager = &service(&api)?.manager;
+    let manager = manager(&api)?;
     let of = environment("environment", &command.environment)?;
     let signature = match &command.version {
         Some(digits) => version(manager, &of, Some(digits)).await?,
@@ -137,7 +137,7 @@ pub(crate) async fn promote(
     Strict(command): Strict<CodePromoteCommand>,
 ) -> Result<Json<CodeDeployment>, Failure> {
     may_deploy(&api, &caller, &command.to)?;
-    let manager = &service(&api)?.manager;
+    let manager = manager(&api)?;
     let from = environment("from", &command.from)?;
     let to = environment("to", &command.to)?;
     let signature = version(manager, &from, command.version.as_deref()).await?;
@@ -221,7 +221,7 @@ pub(crate) async fn pin(
     Strict(command): Strict<CodePinCommand>,
 ) -> Result<Json<CodePinned>, Failure> {
     may_deploy(&api, &caller, &command.environment)?;
-    let manager = &service(&api)?.manager;
+    let manager = manager(&api)?;
     let of = environment("environment", &command.environment)?;
     let by = By {
         owner: caller.0.login.clone(),
@@ -240,7 +240,7 @@ pub(crate) async fn unpin(
     Strict(command): Strict<CodeUnpinCommand>,
 ) -> Result<Json<CodePinned>, Failure> {
     may_deploy(&api, &caller, &command.environment)?;
-    let manager = &service(&api)?.manager;
+    let manager = manager(&api)?;
     let of = environment("environment", &command.environment)?;
     // Whether it was pinned does not matter: it is not, now.
     manager.unpin(&of).await?;
@@ -256,7 +256,7 @@ pub(crate) async fn collect(
     Strict(command): Strict<CodeGcCommand>,
 ) -> Result<Json<CodeCollected>, Failure> {
     may_deploy(&api, &caller, "*")?;
-    let manager = &service(&api)?.manager;
+    let manager = manager(&api)?;
     let collected = manager.collect(command.dry_run).await.map_err(refusal)?;
     let gone = collected
         .versions

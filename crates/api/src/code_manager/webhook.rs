@@ -12,12 +12,12 @@ use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Uri};
-use code_manager::EnvironmentName;
 use code_manager::push::{Host, Proof, Push, PushError};
 use code_manager::service::{Action, By};
+use code_manager::{CodeManager, EnvironmentName};
 use serde_json::json;
 
-use super::{CodeService, may_deploy, refusal, service, shown};
+use super::{CodeService, manager, may_deploy, refusal, service, shown};
 use crate::Shared;
 use crate::audit::{self, Origin};
 use crate::body;
@@ -69,7 +69,7 @@ pub(crate) async fn webhook_module(
 ) -> Result<Json<CodeWebhookReply>, Failure> {
     let query = CodeModuleWebhookQuery::read(given)?;
     let message = Message::take(&api, query.kind.as_deref(), request).await?;
-    let manager = &service(&api)?.manager;
+    let manager = manager(&api)?;
     let repository = message.host.repository(&message.body);
     let mut wanted = Vec::new();
     if !message.pushes.is_empty() {
@@ -102,16 +102,16 @@ async fn environments(
 ) -> Result<Json<CodeWebhookReply>, Failure> {
     let query = CodeWebhookQuery::read(given)?;
     let message = Message::take(api, query.kind.as_deref(), request).await?;
-    let mut wanted = wanted(service(api)?, &message.pushes, query.prefix.as_deref());
+    let mut wanted = wanted(manager(api)?, &message.pushes, query.prefix.as_deref());
     if query.prefix.is_none() {
-        add_listed(service(api)?, &message, &mut wanted).await?;
+        add_listed(manager(api)?, &message, &mut wanted).await?;
     }
     begin(api, route, &message, wanted).await
 }
 
 /// Environments of lists have other names than the branches that they are made of.
 async fn add_listed(
-    service: &CodeService,
+    manager: &CodeManager,
     message: &Message,
     wanted: &mut Vec<(EnvironmentName, Action)>,
 ) -> Result<(), Failure> {
@@ -120,7 +120,7 @@ async fn add_listed(
     };
     let there = message.pushes.iter().filter(|push| !push.is_gone);
     let branches = there.map(|push| push.branch.clone()).collect();
-    let listed = service.manager.environments_at(repository, branches).await;
+    let listed = manager.environments_at(repository, branches).await;
     for environment in listed.map_err(refusal)? {
         if !wanted.iter().any(|(known, _)| *known == environment) {
             wanted.push((environment, Action::Deploy { dry_run: false }));
@@ -140,8 +140,7 @@ impl Message {
         let host = Host::of(kind, &header).map_err(misread)?;
         let (_, body) = body::buffered(request, api).await?;
         let proof = service
-            .webhook_secret
-            .as_ref()
+            .webhook_secret()?
             .map_or(Proof::Absent, |secret| secret.check(host, &header, &body));
         let from = sender(api, proof, &headers, &uri).await?;
         let pushes = host.read(&header, &body).map_err(misread)?;
@@ -191,7 +190,7 @@ async fn begin(
     };
     let names = wanted.iter().map(|(name, _)| name.as_str()).collect();
     let intent = audit::by_hook(api, route, &message.origin, from.caller(), (forge, names)).await?;
-    let submitted = service.manager.submit(wanted, by).await.map_err(refusal);
+    let submitted = service.manager()?.submit(wanted, by).await.map_err(refusal);
     intent.finish(audit::of_hook(&submitted)).await;
     let deploys = submitted?.deployments.into_iter().map(shown::queued);
     Ok(Json(reply(deploys.collect())))
@@ -232,7 +231,7 @@ async fn sender(
 
 /// What to do: a branch that is said to be gone is taken away only if the sources say so, too.
 fn wanted(
-    service: &CodeService,
+    manager: &CodeManager,
     pushes: &[Push],
     prefix: Option<&str>,
 ) -> Vec<(EnvironmentName, Action)> {
@@ -241,7 +240,7 @@ fn wanted(
             true => Action::Remove,
             false => Action::Deploy { dry_run: false },
         };
-        let names = service.manager.environments_of(&push.branch, prefix);
+        let names = manager.environments_of(&push.branch, prefix);
         names.into_iter().map(move |name| (name, action.clone()))
     });
     each.collect()

@@ -12,7 +12,7 @@ const PLANS_NODES: &str = "8";
 const DEPLOYS: &str = "1000";
 
 /// The packages with workloads whose power is cut.
-const POWER_CUT_PACKAGES: &[&str] = &["actions", "audit", "code-manager"];
+const POWER_CUT_PACKAGES: &[&str] = &["audit", "code-manager"];
 
 /// How long.
 #[derive(Debug, clap::Args)]
@@ -66,7 +66,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let beside = ["test", "-p", "tutti", "--test", "it", "plans_beside_a_loop"];
     run::visible(run::cargo(&beside).env("TUTTI_CODE_PLANS", DEPLOYS))?;
     for package in POWER_CUT_PACKAGES {
-        let mut test = run::cargo(&["test", "-p", package, "--test", "it", "--", "power_cuts"]);
+        let mut test = run::cargo(&["test", "-p", package, "--", "power_cut"]);
         test.arg("--nocapture");
         test.env("TUTTI_POWER_CUTS", options.power_cuts.to_string());
         if let Some(seed) = options.seed {

@@ -6,8 +6,8 @@ use anyhow::Result;
 
 use crate::{deny, layers, packages, run};
 
-/// Power cuts for each of the four workloads of `--full`: 120 in all, in about two minutes.
-const POWER_CUTS: &str = "30";
+/// Power cuts for each of the three workloads of `--full`: 120 in all, in about three minutes on two cores.
+const POWER_CUTS: &str = "40";
 
 /// How much of it.
 #[derive(Debug, clap::Args)]

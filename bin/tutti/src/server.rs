@@ -68,6 +68,7 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
 
     let lost = tokio::select! {
         () = stop.cancelled() => None,
+        error = engines.store.ended() => Some(gone("database", error)),
         error = engines.jobs.lost() => Some(gone("job engine", error)),
         error = engines.plans.lost() => Some(gone("plan engine", error)),
     };

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime};
 
 use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
 
 use crate::StoreError;
 use crate::defaults::HISTORY_MARK_INTERVAL;
@@ -50,7 +51,7 @@ pub(crate) struct History {
     /// When the file was written, and the commits that it names.
     saved: Option<(Instant, i64)>,
     /// Why nothing more is committed.
-    ended: Option<StoreError>,
+    ended: watch::Sender<Option<StoreError>>,
 }
 
 // === impl History ===
@@ -98,8 +99,13 @@ impl History {
             floor: older.map_or(0, |older| older.known.commits),
             in_doubt: None,
             saved: None,
-            ended: None,
+            ended: watch::Sender::new(None),
         }
+    }
+
+    /// Becomes `Some` when nothing more is committed.
+    pub(crate) fn ended(&self) -> watch::Receiver<Option<StoreError>> {
+        self.ended.subscribe()
     }
 
     pub(crate) fn epoch(&self) -> i64 {
@@ -108,7 +114,7 @@ impl History {
 
     /// Whether anything may be committed: not after the history was found to be another one.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
-        self.ended.clone().map_or(Ok(()), Err)
+        self.ended.borrow().clone().map_or(Ok(()), Err)
     }
 
     /// Compares what stands in the database; `found.commits` is the last commit that took place.
@@ -146,7 +152,7 @@ impl History {
     /// Nothing more is committed.
     pub(crate) fn end(&mut self, error: StoreError) {
         tracing::error!(%error, "nothing more is written to this database");
-        self.ended = Some(error);
+        self.ended.send_replace(Some(error));
     }
 
     pub(crate) fn doubt(&mut self, commits: i64) {
@@ -162,7 +168,7 @@ impl History {
     /// Whether the file is behind, and for long enough.
     pub(crate) fn is_due(&self) -> bool {
         let is_old = |(at, _): (Instant, i64)| at.elapsed() >= HISTORY_MARK_INTERVAL;
-        self.is_behind() && (self.ended.is_some() || self.saved.is_none_or(is_old))
+        self.is_behind() && (self.ended.borrow().is_some() || self.saved.is_none_or(is_old))
     }
 
     fn is_behind(&self) -> bool {

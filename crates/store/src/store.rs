@@ -85,6 +85,22 @@ impl Store {
         }
     }
 
+    /// Returns when this store commits nothing more although it was not closed: another process took
+    /// the database over, or an older copy of it answers. The process must end then.
+    pub async fn ended(&self) -> StoreError {
+        let mut ended = match &*self.engine {
+            Engine::Sqlite(sqlite) => sqlite.ended(),
+            Engine::Postgres(postgres) => postgres.ended(),
+        };
+        let error = ended.wait_for(Option::is_some).await;
+        let error = error.ok().and_then(|error| error.clone());
+        match error {
+            Some(error) => error,
+            // It was closed.
+            None => std::future::pending().await,
+        }
+    }
+
     /// Commits changes, together with those of other callers, and waits until they are durable:
     /// all of them or, on an error, none. May be repeated: what was applied before is then
     /// reported as unchanged.

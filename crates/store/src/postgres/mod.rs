@@ -36,6 +36,7 @@ pub(crate) struct Postgres {
     pool: Pool,
     /// Closed when the writer has let go of the database.
     writer: watch::Receiver<()>,
+    ended: watch::Receiver<Option<StoreError>>,
 }
 
 impl Postgres {
@@ -47,6 +48,7 @@ impl Postgres {
         let place = place(&connector.config);
         let (writer, older) = Box::pin(Writer::open(connector.clone(), &place, settings)).await?;
         let pool = pool(connector, &place, settings)?;
+        let ended = writer.ended();
         let (writes, queue) = mpsc::channel(WRITE_QUEUE);
         let (alive, closed) = watch::channel(());
         // It ends when the queue is closed: by `close`, or when the last handle is dropped.
@@ -59,6 +61,7 @@ impl Postgres {
                 place,
                 pool,
                 writer: closed,
+                ended,
             },
             writes,
             older,
@@ -86,6 +89,7 @@ impl Postgres {
             place,
             pool,
             writer,
+            ended: watch::channel(None).1,
         })
     }
 
@@ -135,6 +139,11 @@ impl Postgres {
         let client = Box::pin(self.pool.get()).await.map_err(errors::from_pool)?;
         let prepared = answered(client.prepare(sql)).await;
         prepared.map(drop).map_err(errors::from_session)
+    }
+
+    /// Why nothing more is committed, once that is so.
+    pub(crate) fn ended(&self) -> watch::Receiver<Option<StoreError>> {
+        self.ended.clone()
     }
 
     /// Returns when the database is free for another server process.

@@ -13,7 +13,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use futures_util::poll;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_postgres::{Client, Error};
 
@@ -135,13 +135,22 @@ impl Writer {
         };
         let answer = answered_within(POSTGRES_SILENCE, link.client.query_one(ledger::READ, &[]));
         match answer.await {
-            // What it says matters to the next write, which compares it, too.
-            Ok(_) => self.save_history().await,
+            Ok(row) => {
+                // What is wrong is told to whoever waits for the end, and to every write.
+                if let Ok(found) = Ledger::from_row(&row) {
+                    let _ = self.history.found(&found);
+                }
+                self.save_history().await;
+            }
             Err(error) => {
                 tracing::warn!(%error, "the writing connection to PostgreSQL is lost");
                 self.link = None;
             }
         }
+    }
+
+    pub(crate) fn ended(&self) -> watch::Receiver<Option<StoreError>> {
+        self.history.ended()
     }
 
     async fn save_history(&mut self) {

@@ -28,6 +28,7 @@ pub(crate) struct Sqlite {
     readers: Readers,
     /// Closed when the writer thread has let go of the file.
     writer: watch::Receiver<()>,
+    ended: watch::Receiver<Option<StoreError>>,
 }
 
 impl Sqlite {
@@ -53,6 +54,7 @@ impl Sqlite {
                 path,
                 readers,
                 writer,
+                ended: watch::channel(None).1,
             })
         })
         .await
@@ -67,6 +69,7 @@ impl Sqlite {
         let connection = connection::open_writer(&path)?;
         let (writer, older) = Writer::open(connection, &path, settings)?;
         let readers = Readers::open(&path, settings.readers.max(1))?;
+        let ended = writer.ended();
         let (writes, queue) = mpsc::channel(WRITE_QUEUE);
         let (alive, closed) = watch::channel(());
         std::thread::Builder::new()
@@ -85,6 +88,7 @@ impl Sqlite {
                 path,
                 readers,
                 writer: closed,
+                ended,
             },
             writes,
             older,
@@ -105,6 +109,11 @@ impl Sqlite {
 
     pub(crate) async fn prepare(&self, sql: &'static str) -> Result<(), StoreError> {
         self.readers.prepare(sql).await
+    }
+
+    /// Why nothing more is committed, once that is so.
+    pub(crate) fn ended(&self) -> watch::Receiver<Option<StoreError>> {
+        self.ended.clone()
     }
 
     /// Returns when the file is closed.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rusqlite::{Connection, TransactionBehavior};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use super::bind::bind;
 use super::connection;
@@ -76,6 +76,10 @@ impl Writer {
             file,
         };
         Ok((writer, older))
+    }
+
+    pub(crate) fn ended(&self) -> watch::Receiver<Option<StoreError>> {
+        self.history.ended()
     }
 
     /// Writes until the store is closed or dropped.

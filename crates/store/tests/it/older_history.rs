@@ -79,6 +79,7 @@ async fn a_fail_over_to_a_lagging_standby_is_noticed_at_the_first_commit() {
         let went_back = matches!(error, StoreError::HistoryWentBack { .. });
         assert!(went_back && error.is_end(), "{error:?}");
     }
+    assert!(store.ended().await.is_end(), "its process ends with it");
     store.close().await;
     let error = Store::open(&config).await.unwrap_err();
     let text = error.to_string();

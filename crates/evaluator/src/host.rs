@@ -92,6 +92,12 @@ pub trait Host {
 
     fn log(&self, level: Level, message: &str, place: &Place);
 
+    /// The program has taken this value out of a `Sensitive`. It goes on as an ordinary value, so a host
+    /// that writes anything down learns here which texts it must not write.
+    fn unwrapped(&self, value: &Value) {
+        let _ = value;
+    }
+
     /// The time, for `Timestamp.new` without arguments and the like.
     fn now(&self) -> Eval<Timestamp> {
         Err(EvalError::raw("the time is not known here").into())

@@ -18,6 +18,10 @@ use pxp::action::{
 use serde_json::{Map, Value, json};
 
 use crate::kind::{Action, Kind};
+use crate::outcome::REDACTED;
+
+/// Where a secret line is for the shell that runs it.
+const LINE_VARIABLE: &str = "_TUTTI_LINE";
 
 /// The mode of a file that was not there before, as `cp` would give it.
 const NEW_FILE_MODE: u32 = 0o644;
@@ -33,6 +37,9 @@ pub enum Native {
     Command {
         /// The line.
         line: String,
+        /// Variables of its environment. Everybody on a node sees the words of a program, and nobody else its
+        /// environment.
+        env: BTreeMap<String, String>,
     },
     /// A file that is run.
     Script {
@@ -117,10 +124,40 @@ impl Native {
         !matches!(self, Self::UploadTree { .. })
     }
 
-    /// What is shown in the place of the task's parameters.
-    pub(crate) fn shown(&self) -> Value {
+    /// What is shown in the place of the task's parameters. `sensitive` names those of the task that are
+    /// secret; what stands for one of them here is not shown.
+    pub(crate) fn shown(&self, sensitive: &[String]) -> Value {
+        let mut shown = self.described();
+        let Some(entries) = shown.as_object_mut() else {
+            return shown;
+        };
+        for (name, value) in entries {
+            if sensitive.iter().any(|it| it == self.parameter(name)) {
+                *value = Value::from(REDACTED);
+            }
+        }
+        shown
+    }
+
+    /// The task's parameter for what is described under this name.
+    fn parameter<'n>(&self, name: &'n str) -> &'n str {
+        match (self, name) {
+            // For the task they stand in front of the line.
+            (Self::Command { .. }, "env_vars") => "command",
+            (Self::Script { .. }, "script") => "name",
+            (Self::Download { .. }, "source") => "path",
+            (
+                Self::Upload { .. } | Self::Secret { .. } | Self::UploadTree { .. },
+                "destination",
+            ) => "path",
+            (_, name) => name,
+        }
+    }
+
+    fn described(&self) -> Value {
         match self {
-            Self::Command { line } => json!({"command": line}),
+            Self::Command { line, env } if env.is_empty() => json!({"command": line}),
+            Self::Command { line, env } => json!({"command": line, "env_vars": env}),
             Self::Script {
                 file,
                 arguments,
@@ -145,13 +182,18 @@ impl Native {
         environment: &EnvironmentName,
         blobs: &Blobs,
         run_as: Option<&str>,
+        sensitive: &[String],
     ) -> Result<Action, BlobError> {
         let user = || run_as.map(str::to_owned);
         Ok(match self {
-            Self::Command { line } => {
-                let command = line.clone();
+            Self::Command { line, env } => {
+                let is_secret = sensitive.iter().any(|name| name == "command");
+                let (command, env) = match is_secret {
+                    true => hidden(line, env.clone()),
+                    false => (line.clone(), env.clone()),
+                };
                 Action::new("command", "run", action::encode(&CommandParams { command }))
-                    .with(user(), BTreeMap::new())
+                    .with(user(), env)
             }
             Self::Script {
                 file,
@@ -202,6 +244,13 @@ impl Native {
             }
         })
     }
+}
+
+/// A line that runs another one, which the environment has: the shell is not called with it.
+fn hidden(line: &str, mut env: BTreeMap<String, String>) -> (String, BTreeMap<String, String>) {
+    env.insert(LINE_VARIABLE.to_owned(), line.to_owned());
+    let outer = format!("_line=\"${LINE_VARIABLE}\"; unset {LINE_VARIABLE}; eval \"$_line\"");
+    (outer, env)
 }
 
 /// A file, or without a hash a directory.
@@ -291,6 +340,37 @@ impl fmt::Debug for Content {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_secret_command_is_in_no_argv_and_not_shown() {
+        let place = tempfile::tempdir().unwrap();
+        let blobs = Blobs::open(place.path().to_owned()).unwrap();
+        let native = Native::Command {
+            line: "echo canary".to_owned(),
+            env: BTreeMap::from([("A".to_owned(), "canary".to_owned())]),
+        };
+        let secret = ["command".to_owned()];
+        assert!(!native.shown(&secret).to_string().contains("canary"));
+        assert!(native.shown(&[]).to_string().contains("canary"));
+        let environment = "production".parse().unwrap();
+        let action = native.action(&environment, &blobs, None, &secret).unwrap();
+        let with: pxp::action::RunWithParams = action::decode(&action.params).unwrap();
+        assert!(!with.run.get().contains("canary"), "{}", with.run.get());
+        assert_eq!(with.env[LINE_VARIABLE], "echo canary");
+        // It does what the line does.
+        let run: CommandParams = action::decode(&with.run).unwrap();
+        let done = std::process::Command::new("/bin/sh")
+            .args(["-c", &run.command])
+            .env_clear()
+            .envs([(
+                LINE_VARIABLE,
+                "a='x  y'; echo \"$a\" ${_TUTTI_LINE-gone}; exit 3",
+            )])
+            .output()
+            .unwrap();
+        assert_eq!(done.stdout, b"x  y gone\n");
+        assert_eq!(done.status.code(), Some(3));
+    }
 
     #[test]
     fn a_script_keeps_the_last_part_of_its_name_where_nodes_can_have_it() {

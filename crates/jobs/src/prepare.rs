@@ -71,7 +71,7 @@ impl Preparation {
         JobTrace::note(trace.as_ref(), &mut options);
         let keeps_secrets = request.mark.is_some();
         let has_task = request.native.as_ref().is_none_or(Native::has_task);
-        let native = self.native(&request, &environment).await?;
+        let native = self.native(&request, &environment, &sensitive).await?;
         let params = task_params(&environment, name, task, valid, request.noop);
         let params = action::encode(&params);
         // Who cannot run it as somebody else must not run it at all.
@@ -137,15 +137,16 @@ impl Preparation {
         &self,
         request: &TaskRequest,
         environment: &EnvironmentName,
+        sensitive: &[String],
     ) -> Result<Option<Action>, BlobError> {
         let Some(native) = request.native.clone() else {
             return Ok(None);
         };
         let (environment, blobs) = (environment.clone(), self.blobs.clone());
-        let run_as = request.run_as.clone();
+        let (run_as, sensitive) = (request.run_as.clone(), sensitive.to_owned());
         // Keeping files blocks.
         let kept = tokio::task::spawn_blocking(move || {
-            native.action(&environment, &blobs, run_as.as_deref())
+            native.action(&environment, &blobs, run_as.as_deref(), &sensitive)
         });
         kept.await
             .expect("keeping files does not panic, and blocking tasks are not aborted")
@@ -263,7 +264,7 @@ fn options(
         )
     };
     let params: Map<String, Value> = valid.params.iter().map(shown).collect();
-    let native = request.native.as_ref().map(Native::shown);
+    let native = request.native.as_ref().map(|it| it.shown(sensitive));
     let mut options = json!({
         "task": request.task,
         "params": native.unwrap_or(Value::Object(params)),

@@ -32,6 +32,11 @@ pub const AVAILABLE_WAIT: Duration = Duration::from_secs(120);
 /// would then never end.
 pub const DO_UNTIL_CALLS: u64 = 100_000;
 
+/// Bytes of the texts that a plan took out of `Sensitive` values and that are looked for in what is written
+/// down: six forms each, so 300 keys of 4 KB with some room. A plan that unwraps more has all its texts
+/// redacted.
+pub const UNWRAPPED_BYTES: usize = 8 << 20;
+
 /// Targets that a preview names for one effect; the others are counted. A thousand certnames of 50 bytes are
 /// 50 KB, and an event is kept as long as its plan job.
 pub const PREVIEW_TARGETS: usize = 1_000;

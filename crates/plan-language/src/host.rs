@@ -78,14 +78,16 @@ impl<'b> PlanHost<'b> {
         }
     }
 
-    /// Takes a step.
+    /// Takes a step. Values that the plan unwrapped go no further than the sealed part of it.
     pub(crate) fn step(
         &self,
         kind: &'static str,
         place: &Place,
-        arguments: Json,
-        work: Work,
+        mut arguments: Json,
+        mut work: Work,
     ) -> Eval<Outcome> {
+        self.run.unwrapped.redact(&mut arguments);
+        self.run.unwrapped.redact_work(&mut work);
         let request = StepRequest {
             kind: kind.into(),
             site: place.to_string(),
@@ -103,7 +105,8 @@ impl<'b> PlanHost<'b> {
         message: &str,
         mut details: Map<String, Json>,
     ) -> Eval<()> {
-        let message = shortened(message);
+        let message = self.run.unwrapped.redacted(message);
+        let message = shortened(&message);
         details.insert("message".to_owned(), Json::from(message));
         let told = Told {
             kind: kind.to_owned(),
@@ -204,6 +207,10 @@ impl Host for PlanHost<'_> {
         };
         // If the plan is stopped here, its next step says so.
         let _ = functions::log(self, level, message, place);
+    }
+
+    fn unwrapped(&self, value: &Value) {
+        self.run.unwrapped.add(value);
     }
 
     fn now(&self) -> Eval<Timestamp> {

@@ -23,6 +23,7 @@ mod program;
 mod run;
 mod tree;
 mod types;
+mod unwrapped;
 mod world;
 mod yaml;
 

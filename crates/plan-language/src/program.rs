@@ -52,7 +52,19 @@ impl Program for PuppetPlan {
         if let Some(preview) = &host.preview {
             given = preview::ended(&host, preview, given);
         }
-        given.map_err(|unwind| failure::fault(*unwind))
+        match given {
+            Ok(mut value) => {
+                run.unwrapped.redact(&mut value);
+                Ok(value)
+            }
+            Err(unwind) => Err(match failure::fault(*unwind) {
+                Fault::Failed(mut error) => {
+                    run.unwrapped.redact(&mut error);
+                    Fault::Failed(error)
+                }
+                stop @ Fault::Stop(_) => stop,
+            }),
+        }
     }
 }
 

@@ -19,6 +19,7 @@ use crate::code::Roots;
 use crate::global::Named;
 use crate::objects::{Steps, Target};
 use crate::preview::Tally;
+use crate::unwrapped::UnwrappedSecrets;
 use crate::world::{PlanOwner, World};
 
 /// One evaluation of a plan.
@@ -35,6 +36,7 @@ pub(crate) struct Run {
     pub(crate) roots: OnceCell<Roots>,
     pub(crate) named_globally: RefCell<Named>,
     pub(crate) lookup: OnceCell<Lookup>,
+    pub(crate) unwrapped: UnwrappedSecrets,
     /// Plans that began so far, this one and those that it ran.
     begun: Cell<u64>,
     /// What a preview has counted.
@@ -82,6 +84,7 @@ impl Run {
             roots: OnceCell::new(),
             named_globally: RefCell::default(),
             lookup: OnceCell::new(),
+            unwrapped: UnwrappedSecrets::default(),
             begun: Cell::new(0),
             tally: Tally::default(),
         }

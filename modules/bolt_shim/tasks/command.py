@@ -13,7 +13,9 @@ from task_helper import Task  # noqa: E402
 
 class Command(Task):
     def run(self, params):
-        return ran(["/bin/sh", "-c", params["command"]])
+        # Everybody on the node sees the words of a program, and nobody else its environment.
+        line = '_line="$_TUTTI_LINE"; unset _TUTTI_LINE; eval "$_line"'
+        return ran(["/bin/sh", "-c", line], {"_TUTTI_LINE": params["command"]})
 
 
 if __name__ == "__main__":

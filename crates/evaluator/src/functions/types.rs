@@ -141,7 +141,10 @@ pub(super) fn made(evaluator: &mut Evaluator<'_>, ty: &Type, arguments: Vec<Valu
 
 fn unwrap(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
     let value = match call.take(0) {
-        Value::Sensitive(inner) => Value::clone(&inner),
+        Value::Sensitive(inner) => {
+            evaluator.host().unwrapped(&inner);
+            Value::clone(&inner)
+        }
         other => other,
     };
     match call.block {

@@ -17,6 +17,7 @@ fn command(line: &str, nodes: &[Certname]) -> TaskRequest {
         params: params(json!({"command": line})),
         native: Some(Native::Command {
             line: line.to_owned(),
+            env: BTreeMap::new(),
         }),
         ..request(nodes)
     }

@@ -41,12 +41,12 @@ impl Options {
             next += 1;
         }
         if let Some(hash) = call.get(next).as_hash() {
-            options.take(hash)?;
+            options.take(host, hash)?;
         }
         Ok(options)
     }
 
-    fn take(&mut self, hash: &Hash) -> Eval<()> {
+    fn take(&mut self, host: &PlanHost<'_>, hash: &Hash) -> Eval<()> {
         for (key, value) in hash.iter() {
             match key.as_str() {
                 Some("_catch_errors") => self.catch_errors = value.is_truthy(),
@@ -54,7 +54,7 @@ impl Options {
                 Some("_description") => self.description = value.to_string(),
                 Some("_timeout") => self.timeout = Some(seconds("_timeout", value)?),
                 Some(RUN_AS) => self.run_as = Some(user(value)?),
-                Some("_env_vars") => self.env_vars = env_vars(value)?,
+                Some("_env_vars") => self.env_vars = env_vars(host, value)?,
                 Some(name) if name.starts_with('_') => {}
                 _ => drop(self.parameters.insert(key.clone(), value.clone())),
             }
@@ -85,7 +85,8 @@ pub(crate) fn seconds(what: &str, value: &Value) -> Eval<Duration> {
     })
 }
 
-fn env_vars(value: &Value) -> Eval<Vec<(String, String)>> {
+/// Nodes get what is `Sensitive` in them in clear, so it counts as unwrapped from here on.
+fn env_vars(host: &PlanHost<'_>, value: &Value) -> Eval<Vec<(String, String)>> {
     let wrong = || {
         failure::invalid(
             "_env_vars is a hash of names of variables, of letters, digits and underscores, and their \
@@ -94,15 +95,20 @@ fn env_vars(value: &Value) -> Eval<Vec<(String, String)>> {
     };
     let vars = value.as_hash().ok_or_else(wrong)?;
     let mut found = Vec::with_capacity(vars.len());
+    host.run.unwrapped.add_hidden(value);
     for (name, value) in vars.iter() {
         let name = name
             .as_str()
             .filter(|name| is_variable(name))
             .ok_or_else(wrong)?;
-        let text = match value {
+        let bare = match value {
+            Value::Sensitive(inner) => inner,
+            value => value,
+        };
+        let text = match bare {
             Value::Undef => String::new(),
             Value::Array(_) | Value::Hash(_) => {
-                let (json, _) = crate::json::data(value).map_err(|_| wrong())?;
+                let (json, _) = crate::json::data(bare).map_err(|_| wrong())?;
                 json.to_string()
             }
             value => value.to_string(),

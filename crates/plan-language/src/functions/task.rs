@@ -195,7 +195,10 @@ fn run_command(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Ev
         name: "command",
         function: "run_command",
         object: &command,
-        native: Some(Native::Command { line: line.clone() }),
+        native: Some(Native::Command {
+            line: command.to_string(),
+            env: options.env_vars.iter().cloned().collect(),
+        }),
         task: "bolt_shim::command",
         params: [("command".to_owned(), json!(line))].into_iter().collect(),
         sensitive: Vec::new(),
@@ -217,7 +220,7 @@ fn run_script(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eva
     let (script, place) = (call.text(0), call.place());
     let targets = targets::of(host, &place, call.get(1))?;
     let options = Options::of(host, &call, 2)?;
-    let arguments = script_arguments(&options.parameters)?;
+    let arguments = script_arguments(host, &options.parameters)?;
     let file = transfer::local(host, &place, &script, transfer::SCRIPT_FOLDERS)?;
     let name = script.rsplit('/').next().unwrap_or(&script);
     let env: BTreeMap<String, String> = options.env_vars.iter().cloned().collect();
@@ -249,7 +252,8 @@ fn run_script(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eva
     action.run(host, &place, targets, &options)
 }
 
-fn script_arguments(given: &Hash) -> Eval<Vec<String>> {
+/// The script gets what is `Sensitive` in them in clear, so it counts as unwrapped from here on.
+fn script_arguments(host: &PlanHost<'_>, given: &Hash) -> Eval<Vec<String>> {
     if given.get_str("pwsh_params").is_some() {
         return Err(failure::invalid(
             "pwsh_params are for nodes with Windows only",
@@ -263,7 +267,12 @@ fn script_arguments(given: &Hash) -> Eval<Vec<String>> {
             "Option 'arguments' must be an array of strings, not {arguments}"
         ))
     })?;
-    Ok(list.iter().map(ToString::to_string).collect())
+    host.run.unwrapped.add_hidden(arguments);
+    let text = |argument: &Value| match argument {
+        Value::Sensitive(inner) => inner.to_string(),
+        argument => argument.to_string(),
+    };
+    Ok(list.iter().map(text).collect())
 }
 
 /// A program's end as Bolt tells it. The job engine tells it so; a job that a plan of before began may have

@@ -245,7 +245,11 @@ fn write_file(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eva
     let options = Options::of(host, &call, 3)?;
     let (content, is_secret) = match call.get(0) {
         Value::Sensitive(inner) => (inner.to_string(), true),
-        content => (content.to_string(), false),
+        content => {
+            let text = content.to_string();
+            let has_secret = host.run.unwrapped.is_in(&text);
+            (text, has_secret)
+        }
     };
     let bytes: Arc<[u8]> = content.as_bytes().into();
     let (told, payload) = match is_secret {

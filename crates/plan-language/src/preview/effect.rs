@@ -85,6 +85,22 @@ impl Preview {
         effect: &Effect<'_>,
         sent: bool,
     ) -> Eval<u32> {
+        let unwrapped = &host.run.unwrapped;
+        let (object, description) = (
+            unwrapped.redacted(effect.object),
+            unwrapped.redacted(effect.description),
+        );
+        let mut parameters = effect.parameters.clone();
+        unwrapped.redact(&mut parameters);
+        // Before anything is cut, so that no half of a secret is left.
+        let effect = &Effect {
+            function: effect.function,
+            object: &object,
+            targets: effect.targets,
+            parameters,
+            noop: effect.noop,
+            description: &description,
+        };
         let depends_on = self.given.borrow().steps.clone();
         let maybe: Steps = self.decided().difference(&depends_on).copied().collect();
         let tally = &host.run.tally;

@@ -13,5 +13,6 @@ mod preview;
 mod results;
 mod targets;
 mod tasks;
+mod unwrapped;
 mod world;
 mod yaml;

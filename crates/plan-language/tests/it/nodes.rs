@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
@@ -31,6 +32,8 @@ struct Inner {
     go: watch::Sender<bool>,
     /// Tasks whose name ends in `moody` fail as long as it is true.
     is_broken: watch::Sender<bool>,
+    /// Nothing of what they are asked stands in what they answer.
+    is_silent: AtomicBool,
 }
 
 struct Link(Nodes);
@@ -43,6 +46,7 @@ impl Nodes {
             asked: Mutex::default(),
             go: watch::Sender::new(false),
             is_broken: watch::Sender::new(true),
+            is_silent: AtomicBool::new(false),
         }));
         let broker = "pcp://broker.example.com/server".parse().unwrap();
         let port = Arc::new(fabric.attach(broker, Arc::new(Link(nodes.clone()))));
@@ -64,6 +68,10 @@ impl Nodes {
 
     pub(crate) fn let_go(&self) {
         self.0.go.send_replace(true);
+    }
+
+    pub(crate) fn be_silent(&self) {
+        self.0.is_silent.store(true, Ordering::Relaxed);
     }
 
     pub(crate) fn repair(&self) {
@@ -124,10 +132,14 @@ impl Nodes {
             go.wait_for(|go| *go).await.unwrap();
         }
         let is_broken = *self.0.is_broken.borrow();
-        let result = match is_task {
+        let mut result = match is_task {
             true => answer(&certname, &task, &params["input"], is_broken),
             false => program(&what, &params),
         };
+        if self.0.is_silent.load(Ordering::Relaxed) {
+            let nothing = json!({"stdout": "", "stderr": "", "exit_code": 0});
+            result.stdout = is_task.then(|| nothing.to_string());
+        }
         let results = action::encode(&result);
         let response = Response {
             transaction_id,
@@ -158,7 +170,12 @@ impl BrokerLink for Link {
 
 /// What comes of what agents do by their own modules: what they were asked, as output.
 fn program(what: &str, params: &Value) -> ActionResult {
-    let command = params["command"].as_str();
+    let lines = [
+        &params["command"],
+        &params["env"]["_TUTTI_LINE"],
+        &params["run"]["command"],
+    ];
+    let command = lines.into_iter().find_map(Value::as_str);
     let code = command.and_then(|it| it.strip_prefix("exit "));
     let path = params["path"].as_str();
     if what == "file collect" && path == Some("/gone") {
@@ -178,10 +195,16 @@ fn program(what: &str, params: &Value) -> ActionResult {
         _ => params.to_string(),
     };
     ActionResult {
-        exitcode: code.map_or(0, |code| code.parse().unwrap()),
+        exitcode: code.map_or(0, number),
         stdout: Some(stdout),
         ..ActionResult::default()
     }
+}
+
+/// Of `3; rest` the 3.
+fn number(text: &str) -> i64 {
+    let digits = text.split(';').next().unwrap();
+    digits.parse().unwrap()
 }
 
 /// Every path has its own name as content; `/hostile` is what no node should say.

@@ -152,7 +152,7 @@ async fn commands_scripts_and_files_are_what_agents_do_themselves() {
                 $s.first['stdout'], $u.first.value, $w.first.message]\n}";
     let world = World::new(&[SCRIPT, ("m/plans/p.pp", plan)]).await;
     let given = value(world.run("m::p", json!({})).await);
-    let line = "A='it'\\''s'; export A; echo\n";
+    let line = "echo\n";
     let said = json!({"stdout": line, "stderr": "", "merged_output": line, "exit_code": 0});
     assert_eq!(given[0], said);
     assert_eq!(given[1], "The command failed with exit code 3");
@@ -165,12 +165,17 @@ async fn commands_scripts_and_files_are_what_agents_do_themselves() {
     assert_eq!(given[5], "Uploaded 'content' to 'a:/tmp/t'");
     let ran = [
         "command run",
-        "command run",
+        "command run_with",
         "file download",
         "file download",
         "script run",
     ];
     assert_eq!(world.nodes.ran(), ran.map(|it| format!("a {it}")));
+    let with = world.nodes.asked("command run_with");
+    assert_eq!(
+        with[0],
+        json!({"run": {"command": "echo"}, "env": {"A": "it's"}})
+    );
 }
 
 #[tokio::test]

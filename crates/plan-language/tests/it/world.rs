@@ -163,6 +163,34 @@ impl World {
         self.begin(plan, params, Some(preview)).await
     }
 
+    /// The same with parameters that are secret.
+    pub(crate) async fn launch_sealed(&self, plan: &str, params: Value, sensitive: &[&str]) -> i64 {
+        let launch = Launch {
+            plan: plan.to_owned(),
+            environment: "production".to_owned(),
+            params: params.as_object().unwrap().clone(),
+            sensitive: sensitive.iter().map(|&name| name.to_owned()).collect(),
+            owner: "admin".to_owned(),
+            owner_id: "id-of-admin".to_owned(),
+            ..Launch::default()
+        };
+        self.plans().run(&launch).await.unwrap()
+    }
+
+    /// What the jobs of all plans show of what was asked.
+    pub(crate) async fn job_options(&self) -> Vec<Value> {
+        let filter = store::JobFilter::default();
+        let (jobs, _) = self
+            .store
+            .jobs(&filter, store::Page::default())
+            .await
+            .unwrap();
+        let options = jobs
+            .iter()
+            .map(|job| serde_json::from_str(&job.options).unwrap());
+        options.collect()
+    }
+
     async fn begin(&self, plan: &str, params: Value, preview: Option<Preview>) -> i64 {
         self.begin_as(ADMIN_ID, plan, params, preview).await
     }

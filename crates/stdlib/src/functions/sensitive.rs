@@ -54,6 +54,7 @@ fn unwrap(evaluator: &Evaluator<'_>, value: &Value, found: &mut bool) -> Eval {
     Ok(match value {
         Value::Sensitive(inner) => {
             *found = true;
+            evaluator.host().unwrapped(inner);
             unwrap(evaluator, inner, found)?
         }
         Value::Array(list) => {
@@ -69,6 +70,7 @@ fn unwrap(evaluator: &Evaluator<'_>, value: &Value, found: &mut bool) -> Eval {
                 let key = match key {
                     Value::Sensitive(inner) => {
                         *found = true;
+                        evaluator.host().unwrapped(inner);
                         (**inner).clone()
                     }
                     other => other.clone(),

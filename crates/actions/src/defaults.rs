@@ -80,6 +80,10 @@ pub const SPOOL_TTL: Duration = Duration::from_secs(14 * 24 * 3600);
 /// orchestrator, twice that for clocks and queues. Younger entries that go are missed.
 pub const SPOOL_MEMORY: Duration = Duration::from_secs(2 * 3600);
 
+/// A task's result from which a secret is removed as JSON, once it is acknowledged; as large as the largest
+/// message. Of what is longer all that follows the secret's key is erased.
+pub const SCRUB_PARSED_BYTES: u64 = 64 * 1024 * 1024;
+
 /// How long unused task files are kept (`task-cache-dir-purge-ttl`).
 pub const TASK_CACHE_TTL: Duration = Duration::from_secs(14 * 24 * 3600);
 

@@ -6,6 +6,7 @@
 
 use pki::seal::SealKey;
 use pxp::action::ActionResult;
+use pxp::task::SensitiveScan;
 use serde_json::{Map, Value, json};
 
 use crate::defaults::DETAILS_STDERR_BYTES;
@@ -17,7 +18,7 @@ use crate::verdict::{KIND_STOPPED, KIND_TIMEOUT, clip};
 pub const REDACTED: &str = "Sensitive [value redacted]";
 
 /// The key under which a task tells a secret.
-pub const SENSITIVE: &str = "_sensitive";
+pub const SENSITIVE: &str = pxp::task::SENSITIVE_KEY;
 
 /// The kind of a task's own failure.
 pub const KIND_TASK: &str = "puppetlabs.tasks/task-error";
@@ -65,7 +66,8 @@ pub(crate) fn shape(
     let mut result = task_output(stdout);
     let secret = result.get_mut(SENSITIVE);
     let secret = secret.map(|secret| std::mem::replace(secret, Value::from(REDACTED)));
-    if let Some(info) = output_info(outcome, secret.is_some(), known) {
+    let withheld = secret.is_none() && withhold(&mut result);
+    if let Some(info) = output_info(outcome, secret.is_some() || withheld, known) {
         result.insert("_output_info".to_owned(), info);
     }
     let cancelled = outcome.cancelled;
@@ -153,6 +155,21 @@ fn task_output(stdout: &str) -> Map<String, Value> {
         None
     };
     object.unwrap_or_else(|| Map::from_iter([("_output".to_owned(), Value::from(stdout))]))
+}
+
+/// Takes what follows the key of a secret out of output that is no result: it may have been cut off, or other
+/// words stand before it. Whether there was any.
+fn withhold(result: &mut Map<String, Value>) -> bool {
+    let Some(Value::String(output)) = result.get_mut("_output") else {
+        return false;
+    };
+    let Some(end) = SensitiveScan::end_of_shown(output.as_bytes()) else {
+        return false;
+    };
+    output.truncate(end);
+    output.push_str(": ");
+    output.push_str(REDACTED);
+    true
 }
 
 /// Exit codes 128 to 255 of a stock agent arrive as -128 to -1.
@@ -344,6 +361,29 @@ mod tests {
         let stdout = json!({"user": "x", "_sensitive": {"password": "hunter2"}}).to_string();
         let (_, result, _) = shaped(json!({"exitcode": 0, "stdout": stdout}));
         assert_eq!(result, json!({"user": "x", "_sensitive": REDACTED}));
+    }
+
+    #[test]
+    fn a_secret_in_output_that_cannot_be_read_as_a_result_is_not_kept() {
+        let whole = json!({"user": "x", "_sensitive": {"password": "hunter2"}}).to_string();
+        for stdout in [
+            whole[..whole.len() - 3].to_owned(),
+            format!("about to begin\n{whole}"),
+            format!("{whole} done"),
+        ] {
+            let base64 = "aHVudGVyMg==";
+            let shaped = shape(
+                &outcome(json!({"exitcode": 1, "stdout": stdout, "stdout_base64": base64})),
+                KNOWN,
+                None,
+            );
+            let shown = format!("{} {} {}", shaped.result, shaped.details, shaped.message);
+            assert!(shown.contains(REDACTED), "{shown}");
+            assert!(
+                !shown.contains("hunter2") && !shown.contains(base64),
+                "{shown}"
+            );
+        }
     }
 
     #[test]

@@ -17,6 +17,7 @@ use super::end::{End, is_damaged, why_without_record};
 use super::outcome::{Outcome, not_known};
 use super::schedule::Schedule;
 use crate::defaults::{MAX_PENDING_OUTCOMES, RESEND_GAP};
+use crate::modules::TASK_MODULE;
 use crate::spool::{Entry, Record};
 
 /// An entry of the spool on its way to whoever asked.
@@ -178,6 +179,9 @@ impl Shared {
         match entry.record() {
             Ok(record) if record.requester == *sender => {
                 self.courier.schedule().remove(&id);
+                if record.module == TASK_MODULE {
+                    self.scrub(&entry, &id).await;
+                }
                 self.update_record(entry, |delivery| delivery.acknowledged = true)
                     .await;
             }
@@ -185,6 +189,19 @@ impl Shared {
                 tracing::warn!(transaction_id = %id, %sender, "acknowledged by another; ignored");
             }
             Err(error) => tracing::warn!(transaction_id = %id, %error, "cannot acknowledge"),
+        }
+    }
+
+    /// Removes a task's secrets, before the entry counts as acknowledged: after a crash between the two it is
+    /// acknowledged, and looked at, once more.
+    async fn scrub(&self, entry: &Entry, id: &TransactionId) {
+        let scrubbed = entry.clone();
+        if let Err(error) = on_disk(move || scrubbed.scrub()).await {
+            tracing::error!(
+                transaction_id = %id, %error,
+                "cannot remove what the task marked as `_sensitive` from the spool; remove the entry's \
+                 stdout by hand, or wait for the purge"
+            );
         }
     }
 

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pcp::PcpUri;
+use pxp::task::SensitiveScan;
 use pxp::{Body, Output, Stream, TransactionId};
 use tokio::sync::watch;
 
@@ -17,6 +18,7 @@ use super::disk::on_disk;
 use super::transactions::Active;
 use super::watcher::{Watched, Watcher};
 use crate::defaults::{MAX_LIVE_OUTPUTS, OUTPUT_CHUNK_BYTES, OUTPUT_COALESCE, OUTPUT_LINGER};
+use crate::modules::TASK_MODULE;
 use crate::spool::Entry;
 
 /// Outputs that somebody watches.
@@ -42,6 +44,10 @@ struct Live {
 struct Sent {
     stdout: u64,
     stderr: u64,
+    /// Where a task's standard output becomes secret. A blocking action has no record that says whether it is
+    /// a task, and counts as one.
+    sensitive: SensitiveScan,
+    is_other: bool,
 }
 
 /// Why no more could be sent.
@@ -187,6 +193,9 @@ impl Live {
     /// Sends all that is there and allowed.
     async fn pump(&self, shared: &Arc<Shared>) -> Pumped {
         let mut sent = self.sent.lock().await;
+        if sent.total() == 0 {
+            sent.is_other = self.is_no_task().await;
+        }
         for stream in [Stream::Stdout, Stream::Stderr] {
             loop {
                 let allowed = self.credit.borrow().saturating_sub(sent.total());
@@ -200,7 +209,11 @@ impl Live {
                 if limit == 0 {
                     return Pumped::CreditSpent;
                 }
-                let whole = whole_characters(&chunk, self.has_ended() || limit < 4);
+                let mut whole = whole_characters(&chunk, self.has_ended() || limit < 4);
+                let mut sensitive = sent.sensitive;
+                if stream == Stream::Stdout && !sent.is_other {
+                    whole = sensitive.pass(&chunk[..whole]);
+                }
                 if whole == 0 {
                     break;
                 }
@@ -219,9 +232,16 @@ impl Live {
                     return Pumped::NotConnected;
                 }
                 *sent.of(stream) += whole as u64;
+                sent.sensitive = sensitive;
             }
         }
         Pumped::Everything
+    }
+
+    async fn is_no_task(&self) -> bool {
+        let entry = self.entry.clone();
+        let record = on_disk(move || entry.record()).await;
+        record.is_ok_and(|record| record.module != TASK_MODULE)
     }
 
     async fn read(&self, stream: Stream, offset: u64, limit: u64) -> bytes::Bytes {

@@ -37,6 +37,9 @@ pub(crate) use place::{PLACER, place_main};
 pub(crate) use puppet::{PuppetInput, RUNNER, WaitingFor, result_of, runner_main, status_text};
 pub(crate) use task::TaskInput;
 
+/// The module that runs tasks, whose results may have secrets.
+pub(crate) const TASK_MODULE: &str = "task";
+
 /// Directory below the spool entry that holds an action's files.
 pub(crate) const FILES_DIRECTORY: &str = "files";
 

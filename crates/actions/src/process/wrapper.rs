@@ -215,7 +215,8 @@ fn output(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .append(true)
         .create(true)
-        .mode(0o640)
+        // It may hold what the task marks as secret.
+        .mode(0o600)
         .open(path)
 }
 

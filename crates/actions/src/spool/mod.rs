@@ -28,6 +28,7 @@ mod durability;
 mod entry;
 mod purge;
 mod record;
+mod scrub;
 mod store;
 
 pub(crate) use claim::{Claim, ClaimError};

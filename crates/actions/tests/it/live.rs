@@ -4,6 +4,7 @@ use pxp::{Body, Output, Stream};
 use serde_json::json;
 
 use super::fake::{Node, until};
+use super::tasks::cached;
 
 impl Node {
     async fn output(&self) -> Output {
@@ -127,4 +128,90 @@ async fn the_output_of_an_ended_action_can_be_fetched_beyond_its_result() {
         received += output.data.len() as u64;
     }
     assert_eq!(received, 100_000);
+}
+
+const CANARY: &str = "canary-7c1e-hunter2";
+
+#[tokio::test]
+async fn live_output_and_the_spool_respect_sensitive() {
+    let node = Node::start().await;
+    let go = node.dir.path().join("go");
+    let script = format!(
+        "#!/bin/sh\nprintf '{{\"user\": \"x\", \"_sensitive\": {{\"pw\": \"{CANARY}\"'\necho seen >&2\n\
+         while [ ! -e {} ]; do sleep 0.02; done\nprintf '}}, \"n\": 1}}'\n",
+        go.display()
+    );
+    let file = cached(&node, "init.sh", &script);
+    let task = json!({"task": "m", "input": {}, "files": [file]});
+    let id = node.non_blocking("task", "run", &task);
+    node.handle(Body::OutputCredit {
+        transaction_id: id.clone(),
+        until: 1_000_000,
+    });
+    let stdout = node.entry(&id).join("stdout");
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let collect = |output: Output, out: &mut Vec<u8>, err: &mut Vec<u8>| match output.stream {
+        Stream::Stdout => out.extend_from_slice(&output.data),
+        Stream::Stderr => err.extend_from_slice(&output.data),
+    };
+    // Standard error goes on behind what is kept back of standard output.
+    while err != b"seen\n" || out.is_empty() {
+        match node.broker.next().await {
+            Body::Output(output) => collect(output, &mut out, &mut err),
+            Body::ProvisionalResponse { .. } => {}
+            other => panic!("no output: {other:?}"),
+        }
+    }
+    // What protects it until the orchestrator has it.
+    let mode = std::os::unix::fs::PermissionsExt::mode(&stdout.metadata().unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
+    std::fs::write(&go, "").unwrap();
+    let result = loop {
+        match node.broker.next().await {
+            Body::Output(output) => collect(output, &mut out, &mut err),
+            Body::NonBlockingResponse(response) => break response.results.to_string(),
+            other => panic!("no result: {other:?}"),
+        }
+    };
+    assert!(
+        result.contains(CANARY),
+        "the orchestrator gets it: {result}"
+    );
+    let out = String::from_utf8(out).unwrap();
+    assert!(
+        out.starts_with("{\"user\": \"x\", \"_sensitive\"") && !out.contains(CANARY),
+        "{out}"
+    );
+
+    let written = std::fs::read_to_string(&stdout).unwrap();
+    node.handle(Body::OutcomeAck {
+        transaction_id: id.clone(),
+    });
+    let spool = node.config.spool_dir.clone();
+    until("nothing in the spool has it", || {
+        files_with(&spool, CANARY).is_empty()
+    })
+    .await;
+    let left = std::fs::read_to_string(&stdout).unwrap();
+    assert_eq!(left.len(), written.len());
+    let left: serde_json::Value = serde_json::from_str(&left).unwrap();
+    assert_eq!(left, json!({"user": "x", "n": 1}));
+}
+
+fn files_with(directory: &std::path::Path, text: &str) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => found.extend(files_with(&path, text)),
+            // What is replaced meanwhile was there and is gone.
+            false => {
+                let bytes = std::fs::read(&path).unwrap_or_default();
+                if bytes.windows(text.len()).any(|it| it == text.as_bytes()) {
+                    found.push(path);
+                }
+            }
+        }
+    }
+    found
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use pcp::{Certname, MessageId};
 use pxp::TransactionId;
+use pxp::task::SensitiveScan;
 use store::JobNumber;
 use tokio::sync::watch;
 use uuid::Uuid;
@@ -120,6 +121,8 @@ pub(crate) struct Output {
     pub(crate) next: [u64; 2],
     /// Bytes of both streams that the agent may have sent.
     pub(crate) granted: u64,
+    /// Where a task's standard output becomes secret.
+    pub(crate) sensitive: SensitiveScan,
 }
 
 // === impl Book ===

@@ -4,6 +4,7 @@
 //! reader takes what came; so a reader's pace reaches the task's node, and a slower one next to it
 //! is told what it missed.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use pcp::Certname;
@@ -15,6 +16,7 @@ use super::outgoing::Outgoing;
 use super::state::Engine;
 use crate::defaults::{LIVE_QUEUE_BYTES, LIVE_SUBSCRIBERS, LIVE_WINDOW_MAX, LIVE_WINDOW_MIN};
 use crate::keys::{JobKey, RunKey};
+use crate::kind::Kind;
 use crate::live::{self, Chunk, Feed, Taken};
 use crate::metrics::count;
 
@@ -117,20 +119,37 @@ impl Engine {
         let Some(passed) = flying.output.take(output.stream, output.offset, len) else {
             return count(&self.parts.metrics.unasked_output);
         };
+        let mut sensitive = flying.output.sensitive;
         let Some(job) = self.book.jobs.get_mut(&key.job) else {
             return;
         };
         job.watchers.retain(|watcher| !watcher.is_gone());
+        let mut bytes = output.data;
+        if job.kind == Kind::Task && output.stream == Stream::Stdout {
+            // The agent does the same, but it may be an older one, or none.
+            bytes.truncate(sensitive.pass(&bytes));
+        }
+        if bytes.is_empty() && len > 0 {
+            // Nothing is left for readers to take, and the other stream must go on.
+            return self.taken(&Taken {
+                job: key.job,
+                runs: HashMap::from([(key, passed)]),
+                lagged: false,
+            });
+        }
         let chunk = Chunk {
             run: key,
             certname: certname.clone(),
             stream: output.stream,
             offset: output.offset,
-            bytes: output.data,
+            bytes,
             passed,
         };
         for watcher in &job.watchers {
             watcher.push(chunk.clone());
+        }
+        if let Some(flying) = self.book.flying(key) {
+            flying.output.sensitive = sensitive;
         }
     }
 
@@ -196,6 +215,7 @@ mod tests {
         let mut output = Output {
             next: [0, 0],
             granted: 10,
+            ..Output::default()
         };
         assert_eq!(output.take(Stream::Stdout, 0, 4), Some(4));
         assert_eq!(output.take(Stream::Stdout, 0, 4), None, "a duplicate");

@@ -172,3 +172,23 @@ async fn whoever_waits_for_the_end_alone_is_told_and_asks_for_no_output() {
     world.jobs().shutdown().await;
     assert_eq!(world.jobs().over(job).await, Err(jobs::NotFollowed));
 }
+
+/// An agent that does not know of it sends all that the task writes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_task_marks_as_sensitive_reaches_no_reader() {
+    const CANARY: &str = "canary-42f0-hunter2";
+    let world = World::with(patient()).await;
+    let mut writes = br#"{"user": "x", "_sensitive": {"#.to_vec();
+    writes.extend(CANARY.repeat(TEXT_BYTES / CANARY.len()).into_bytes());
+    let nodes = world.agents(
+        1,
+        &Manner {
+            writes,
+            ..Manner::default()
+        },
+    );
+    let job = world.run(request(&nodes)).await;
+    let (output, kinds, _) = read(world.jobs().live(job).await).await;
+    assert_eq!(output, br#"{"user": "x", "_sensitive""#);
+    assert_eq!(kinds, ["node_running", "node_finished", "job_finished"]);
+}

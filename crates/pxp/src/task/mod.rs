@@ -9,9 +9,11 @@ mod metadata;
 mod name;
 mod param_type;
 mod params;
+mod sensitive;
 
 pub use implementation::{Implementation, NoImplementation, choose_implementation};
 pub use metadata::{MetadataError, ParameterMetadata, TaskMetadata};
 pub use name::{TaskName, TaskNameError};
 pub use param_type::{Mismatch, ParamType, Presence, Range, Regex, StructEntry, TypeError};
 pub use params::{ParamProblem, ValidParams, validate_params};
+pub use sensitive::{SENSITIVE_KEY, SensitiveScan};

@@ -1,0 +1,147 @@
+//! Taking a task's secrets out of its spool entry: [`Entry::scrub`].
+//!
+//! The rules: what a task wrote under `_sensitive` stays on disk until the orchestrator has it safe, and no
+//! longer; the file keeps its length, and what was no secret stays readable.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
+
+use pxp::task::{SENSITIVE_KEY, SensitiveScan};
+use rustix::fs::{FallocateFlags, fallocate};
+use serde_json::{Map, Value};
+
+use super::{Entry, STDOUT_FILE};
+use crate::defaults::SCRUB_PARSED_BYTES;
+
+/// Bytes that are read or written at once.
+const PIECE: usize = 64 << 10;
+
+impl Entry {
+    /// Removes what stands under `_sensitive` in standard output. `Ok(false)`: there was nothing.
+    pub(crate) fn scrub(&self) -> io::Result<bool> {
+        let path = self.path().join(STDOUT_FILE);
+        let file = match OpenOptions::new().read(true).write(true).open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        let Some(secret_from) = find(&file)? else {
+            return Ok(false);
+        };
+        let length = file.metadata()?.len();
+        match redacted(&file, length)? {
+            Some(shown) => file.write_all_at(&shown, 0)?,
+            None => erase(&file, secret_from, length)?,
+        }
+        file.sync_data()?;
+        Ok(true)
+    }
+}
+
+/// Where the first secret of a file begins.
+fn find(file: &File) -> io::Result<Option<u64>> {
+    let mut scan = SensitiveScan::default();
+    let (mut piece, mut offset) = (vec![0; PIECE], 0);
+    loop {
+        let read = match file.read_at(&mut piece, offset) {
+            Ok(0) => return Ok(None),
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        let shown = scan.pass(piece.get(..read).unwrap_or_default());
+        if scan.is_found() {
+            return Ok(Some(offset + shown as u64));
+        }
+        offset += read as u64;
+    }
+}
+
+/// The result without its secret, as long as it was; `None`: it is none that can be read.
+fn redacted(file: &File, length: u64) -> io::Result<Option<Vec<u8>>> {
+    if length > SCRUB_PARSED_BYTES {
+        return Ok(None);
+    }
+    let mut output = Vec::new();
+    let mut whole = file;
+    whole.read_to_end(&mut output)?;
+    let Ok(mut result) = serde_json::from_slice::<Map<String, Value>>(&output) else {
+        return Ok(None);
+    };
+    if result.remove(SENSITIVE_KEY).is_none() {
+        return Ok(None);
+    }
+    let mut shown = Value::Object(result).to_string().into_bytes();
+    if shown.len() > output.len() || SensitiveScan::end_of_shown(&shown).is_some() {
+        return Ok(None);
+    }
+    shown.resize(output.len(), b' ');
+    Ok(Some(shown))
+}
+
+/// Makes zeros of the rest of a file; as a hole where the file system has them, since the file may be long.
+fn erase(file: &File, from: u64, length: u64) -> io::Result<()> {
+    let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    if fallocate(file, hole, from, length.saturating_sub(from)).is_ok() {
+        return Ok(());
+    }
+    let (zeros, mut at) = (vec![0; PIECE], from);
+    while at < length {
+        let left = usize::try_from(length - at).unwrap_or(PIECE).min(PIECE);
+        file.write_all_at(zeros.get(..left).unwrap_or_default(), at)?;
+        at += left as u64;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Spool;
+    use super::*;
+
+    fn scrubbed(output: &str) -> (bool, Vec<u8>) {
+        let dir = tempfile::tempdir().unwrap();
+        let entry = Spool::open(dir.path()).unwrap().scratch();
+        entry.make().unwrap();
+        entry.write_output(STDOUT_FILE, output).unwrap();
+        let changed = entry.scrub().unwrap();
+        (
+            changed,
+            std::fs::read(entry.path().join(STDOUT_FILE)).unwrap(),
+        )
+    }
+
+    #[test]
+    fn a_result_keeps_all_but_its_secret() {
+        let output = r#"{"user": "x", "_sensitive": {"pw": "hunter2"}, "n": 1}"#;
+        let (changed, left) = scrubbed(output);
+        assert!(changed);
+        assert_eq!(left.len(), output.len());
+        let left: Value = serde_json::from_slice(&left).unwrap();
+        assert_eq!(left, serde_json::json!({"user": "x", "n": 1}));
+    }
+
+    #[test]
+    fn output_that_is_no_result_loses_what_follows_the_key() {
+        for output in [
+            r#"first {"_sensitive": "hunter2"}"#,
+            r#"{"a": {"_sensitive": "hunter2"}}"#,
+            r#"{"_sensitive": "hunter2""#,
+        ] {
+            let (changed, left) = scrubbed(output);
+            assert!(changed);
+            assert_eq!(left.len(), output.len());
+            let left = String::from_utf8(left).unwrap();
+            assert!(!left.contains("hunter2"), "{left}");
+            assert!(left.contains("_sensitive"), "{left}");
+        }
+    }
+
+    #[test]
+    fn other_output_stays_as_it_is() {
+        let (changed, left) = scrubbed("{\"pw\": \"hunter2\"}");
+        assert!(!changed);
+        assert_eq!(left, b"{\"pw\": \"hunter2\"}");
+    }
+}

@@ -20,6 +20,8 @@ pub(crate) struct Access {
     pub failed_logins_lock_s: u64,
     /// Seconds without use after which a token ends; 0 = never.
     pub token_inactivity_s: u64,
+    /// Seconds that a token lives at most; 0 = ten years.
+    pub token_max_lifetime_s: u64,
 }
 
 impl Default for Access {
@@ -29,6 +31,7 @@ impl Default for Access {
             failed_logins_lock: access::defaults::FAILED_LOGINS,
             failed_logins_lock_s: access::defaults::USER_LOCK.as_secs(),
             token_inactivity_s: 0,
+            token_max_lifetime_s: 0,
         }
     }
 }
@@ -39,12 +42,19 @@ pub(crate) fn settings(config: &Config, elsewhere: &api::Elsewhere) -> access::S
         failed_logins_lock,
         failed_logins_lock_s,
         token_inactivity_s,
+        token_max_lifetime_s,
         ..
     } = config.access;
+    let longest = access::defaults::MAX_LIFETIME;
+    let most = match token_max_lifetime_s {
+        0 => longest,
+        seconds => Duration::from_secs(seconds).min(longest),
+    };
     access::Settings {
         failed_logins_lock: (failed_logins_lock > 0).then_some(failed_logins_lock),
         user_lock: Duration::from_secs(failed_logins_lock_s),
         token_inactivity: (token_inactivity_s > 0).then(|| Duration::from_secs(token_inactivity_s)),
+        token_max_lifetime: most,
         directory: Some(Arc::new(elsewhere.directories.clone())),
     }
 }

@@ -6,7 +6,11 @@ use crate::defaults::{LIFETIME, MAX_LIFETIME};
 
 /// A valid lifetime, from a second to [`MAX_LIFETIME`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lifetime(Duration);
+pub struct Lifetime {
+    duration: Duration,
+    /// It was asked for by a number: what cannot live so long is refused, not shortened.
+    is_exact: bool,
+}
 
 /// Why a lifetime is none.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -43,21 +47,37 @@ impl Lifetime {
         let number: u64 = digits.parse().map_err(|_| too_long())?;
         let seconds = number.checked_mul(seconds_each).ok_or_else(too_long)?;
         match Duration::from_secs(seconds) {
-            Duration::ZERO => Ok(Self(MAX_LIFETIME)),
-            lifetime if lifetime <= MAX_LIFETIME => Ok(Self(lifetime)),
+            Duration::ZERO => Ok(Self::at_most(MAX_LIFETIME)),
+            duration if duration <= MAX_LIFETIME => Ok(Self {
+                duration,
+                is_exact: true,
+            }),
             _ => Err(too_long()),
+        }
+    }
+
+    /// As long as this, or less where tokens may not live so long.
+    pub fn at_most(duration: Duration) -> Self {
+        Self {
+            duration: duration.min(MAX_LIFETIME),
+            is_exact: false,
         }
     }
 
     /// The duration.
     pub fn as_duration(self) -> Duration {
-        self.0
+        self.duration
+    }
+
+    /// Whether nothing shorter is wanted.
+    pub(crate) fn is_exact(self) -> bool {
+        self.is_exact
     }
 }
 
 impl Default for Lifetime {
     fn default() -> Self {
-        Self(LIFETIME)
+        Self::at_most(LIFETIME)
     }
 }
 
@@ -76,7 +96,7 @@ mod tests {
             ("1y", 31_536_000),
         ] {
             assert_eq!(
-                Lifetime::parse(text).unwrap().0,
+                Lifetime::parse(text).unwrap().duration,
                 Duration::from_secs(seconds),
                 "{text}"
             );
@@ -85,9 +105,9 @@ mod tests {
 
     #[test]
     fn zero_is_the_longest() {
-        assert_eq!(Lifetime::parse("0").unwrap().0, MAX_LIFETIME);
-        assert_eq!(Lifetime::parse("0h").unwrap().0, MAX_LIFETIME);
-        assert_eq!(Lifetime::parse("10y").unwrap().0, MAX_LIFETIME);
+        assert_eq!(Lifetime::parse("0").unwrap().duration, MAX_LIFETIME);
+        assert_eq!(Lifetime::parse("0h").unwrap().duration, MAX_LIFETIME);
+        assert_eq!(Lifetime::parse("10y").unwrap().duration, MAX_LIFETIME);
     }
 
     #[test]

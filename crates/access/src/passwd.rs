@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use secrecy::{ExposeSecret as _, SecretString};
-use store::Store;
+use store::{PasswordResetRow, Store};
 
 use crate::change::Forget;
 use crate::defaults::{CREDENTIAL_BYTES, PASSWORD_CHARS, RESET_LIFETIME};
@@ -115,9 +115,11 @@ impl Access {
         let hash = token::hash(secret.expose_secret());
         let now = now_ms();
         let expires = now.saturating_add(ms(RESET_LIFETIME));
-        let id = user_id.to_owned();
+        let (id, by_id) = (user_id.to_owned(), by.user_id.clone());
         let write = move |store: Store| async move {
-            store.insert_password_reset(&hash, &id, expires, now).await
+            store
+                .insert_password_reset(&hash, &id, &by_id, expires, now)
+                .await
         };
         self.change(Some(turn), Forget::Nothing, write).await?;
         tracing::info!(by = by.login, user_id, "made a password reset token");
@@ -132,15 +134,17 @@ impl Access {
         new: SecretString,
     ) -> Result<(), ManageError> {
         let hash = token::hash(reset_token);
-        let found = self
-            .inner
-            .store
-            .password_reset_user(&hash, now_ms())
-            .await?;
-        let (user_id, login) = found.ok_or(ManageError::ResetToken)?;
+        let PasswordResetRow { user_id, login, .. } = self
+            .good_reset(&hash)
+            .await?
+            .ok_or(ManageError::ResetToken)?;
         check_new_password(&new, Some(&login)).map_err(ManageError::Password)?;
         let password = self.inner.passwords.hash(new, &user_id).await?;
+        // From the look at the rights of who made it to the write.
         let turn = self.turn().await;
+        self.good_reset(&hash)
+            .await?
+            .ok_or(ManageError::ResetToken)?;
         let write = move |store: Store| async move {
             let now = now_ms();
             store
@@ -157,12 +161,32 @@ impl Access {
     /// The login that a reset token is for.
     pub async fn reset_login(&self, reset_token: &str) -> Result<Option<String>, ManageError> {
         let hash = token::hash(reset_token);
-        let found = self
-            .inner
-            .store
-            .password_reset_user(&hash, now_ms())
-            .await?;
-        Ok(found.map(|(_, login)| login))
+        let found = self.good_reset(&hash).await?;
+        Ok(found.map(|reset| reset.login))
+    }
+
+    /// A reset token whose maker could still make it: the user is there, is not revoked, and has the right
+    /// to reset this password and every right of its user.
+    async fn good_reset(&self, hash: &[u8; 32]) -> Result<Option<PasswordResetRow>, ManageError> {
+        let store = &self.inner.store;
+        let Some(reset) = store.password_reset(hash, now_ms()).await? else {
+            return Ok(None);
+        };
+        let by = store.user(&reset.by_user_id).await?;
+        let user = store.user(&reset.user_id).await?;
+        let (Some(by), Some(user)) = (by.filter(|by| !by.is_revoked), user) else {
+            return Ok(None);
+        };
+        let by = Identity::load(store, by).await?;
+        let permission = Permission::on("users", "reset_password", &user.id);
+        if self.authorize(&by, permission).is_err() {
+            return Ok(None);
+        }
+        match self.demand_rights_of(&by, user).await {
+            Ok(()) => Ok(Some(reset)),
+            Err(ManageError::Denied(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 }
 

@@ -86,7 +86,8 @@ impl Access {
         let (store, cache) = (&self.inner.store, &self.inner.cache);
         let generation = cache.generation();
         let row = store.token_by_hash(hash).await?;
-        let row = row.ok_or(AuthenticateError::Unknown)?;
+        let mut row = row.ok_or(AuthenticateError::Unknown)?;
+        row.expires_ms = Some(self.end_ms(&row));
         if row.revoked_ms.is_some() {
             return Err(AuthenticateError::Revoked);
         }

@@ -1,7 +1,10 @@
 //! New tokens, and the list of those that there are.
 //!
 //! The rule: what a token is made on the strength of, a password or another token, is still good
-//! when it is made; and a token of a user of a directory begets none that lives longer than itself.
+//! when it is made; and a token begets none that lives longer than itself.
+
+use std::fmt;
+use std::time::Duration;
 
 use secrecy::{ExposeSecret as _, SecretString};
 use store::{NewToken, Store, StoreError, TokenRow, UserRow};
@@ -33,6 +36,26 @@ pub enum IssueError {
     /// The user has [`TOKENS_PER_USER`].
     #[error("you have {TOKENS_PER_USER} tokens; revoke some first, or ask for shorter lifetimes")]
     TooMany,
+    /// Longer than the server lets tokens live.
+    #[error(
+        "tokens of this server live {} at most (access.token_max_lifetime_s); ask for a shorter lifetime, or \
+         for 0, the longest",
+        Seconds(*most)
+    )]
+    TooLong {
+        /// How long they do.
+        most: Duration,
+    },
+    /// Longer than the token that was shown.
+    #[error(
+        "a token made with another one ends with it at the latest, and yours ends in {}; log in with the \
+         lifetime and label that you want, or ask for 0, the longest",
+        Seconds(*left)
+    )]
+    OutlivesToken {
+        /// How long that one still lives.
+        left: Duration,
+    },
     /// The token that was shown ended while this was asked, or none was shown.
     #[error("the token that asked for another one is no longer good; log in again")]
     TokenEnded,
@@ -67,8 +90,8 @@ pub struct TokenView {
 }
 
 impl Access {
-    /// Another token for who shows one that is still good. That of a user of a directory ends
-    /// no later than the one that was shown: his directory was not asked again.
+    /// Another token for who shows one that is still good. It ends no later than the one that was shown:
+    /// otherwise a token that was stolen once would be good for ever.
     pub async fn token_for(
         &self,
         identity: &Identity,
@@ -115,6 +138,7 @@ impl Access {
         let turn = self.turn().await;
         let now = now_ms();
         let latest_ms = self.still_good(&ground, now).await?;
+        let expires_ms = self.expiry(request.lifetime, latest_ms, now)?;
         let user_id = ground.user_id();
         if store.count_tokens_of(user_id).await? >= TOKENS_PER_USER {
             return Err(IssueError::TooMany);
@@ -125,7 +149,6 @@ impl Access {
         }
         let secret = token::random_token();
         let hash = token::hash(secret.expose_secret());
-        let expires_ms = now.saturating_add(ms(request.lifetime.as_duration()));
         let new = NewToken {
             hash,
             id: Uuid::new_v4().to_string(),
@@ -134,7 +157,7 @@ impl Access {
             description: request.description,
             client: request.client,
             created_ms: now,
-            expires_ms: Some(latest_ms.map_or(expires_ms, |latest| expires_ms.min(latest))),
+            expires_ms: Some(expires_ms),
             timeout_ms: self.inner.settings.token_inactivity.map(ms),
         };
         let write = move |store: Store| async move { store.insert_token(new).await };
@@ -142,7 +165,38 @@ impl Access {
         Ok(secret)
     }
 
-    /// Until when a new token may live at most (`None`: as long as it likes), under the turn.
+    /// When a new token ends.
+    fn expiry(
+        &self,
+        lifetime: Lifetime,
+        latest_ms: Option<i64>,
+        now_ms: i64,
+    ) -> Result<i64, IssueError> {
+        let most = self.inner.settings.token_max_lifetime;
+        let wanted = lifetime.as_duration();
+        if lifetime.is_exact() && wanted > most {
+            return Err(IssueError::TooLong { most });
+        }
+        let expires_ms = now_ms.saturating_add(ms(wanted.min(most)));
+        match latest_ms {
+            Some(latest_ms) if lifetime.is_exact() && expires_ms > latest_ms => {
+                let left_ms = u64::try_from(latest_ms.saturating_sub(now_ms)).unwrap_or(0);
+                let left = Duration::from_millis(left_ms);
+                Err(IssueError::OutlivesToken { left })
+            }
+            Some(latest_ms) => Ok(expires_ms.min(latest_ms)),
+            None => Ok(expires_ms),
+        }
+    }
+
+    /// When a token ends, which the server's present limit may have moved.
+    pub(crate) fn end_ms(&self, row: &TokenRow) -> i64 {
+        let most = ms(self.inner.settings.token_max_lifetime);
+        let latest = row.created_ms.saturating_add(most);
+        row.expires_ms.map_or(latest, |end| end.min(latest))
+    }
+
+    /// Until when a new token may live at most (`None`: as long as any), under the turn.
     async fn still_good(
         &self,
         ground: &Ground<'_>,
@@ -160,10 +214,10 @@ impl Access {
                 let good = |shown: &TokenRow| {
                     shown.user_id == user_id
                         && shown.revoked_ms.is_none()
-                        && shown.expires_ms.is_none_or(|end| end > now_ms)
+                        && self.end_ms(shown) > now_ms
                 };
                 let shown = shown.filter(good).ok_or(IssueError::TokenEnded)?;
-                Ok(shown.expires_ms.filter(|_| user.is_remote))
+                Ok(Some(self.end_ms(&shown)))
             }
         }
     }
@@ -177,7 +231,7 @@ impl Access {
         let Some(labelled) = labelled else {
             return Ok(());
         };
-        if labelled.expires_ms.is_none_or(|end| end > now_ms) {
+        if self.end_ms(&labelled) > now_ms {
             return Err(IssueError::LabelTaken(label.to_owned()));
         }
         if let Ok(hash) = labelled.hash.as_slice().try_into() {
@@ -186,13 +240,29 @@ impl Access {
         Ok(())
     }
 
-    fn view(&self, row: TokenRow) -> TokenView {
+    fn view(&self, mut row: TokenRow) -> TokenView {
+        row.expires_ms = Some(self.end_ms(&row));
         let hash: Option<&[u8; 32]> = row.hash.as_slice().try_into().ok();
         let used = hash.and_then(|hash| self.inner.cache.last_use(hash));
         let written = row.last_active_ms.unwrap_or(row.created_ms);
         TokenView {
             last_active_ms: used.unwrap_or(written).max(written),
             row,
+        }
+    }
+}
+
+/// A time for people, in the largest unit that it has two of.
+struct Seconds(Duration);
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.0.as_secs();
+        match seconds {
+            172_800.. => write!(f, "{} days", seconds / 86_400),
+            7_200.. => write!(f, "{} hours", seconds / 3_600),
+            120.. => write!(f, "{} minutes", seconds / 60),
+            _ => write!(f, "{seconds} s"),
         }
     }
 }

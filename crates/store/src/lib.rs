@@ -84,6 +84,7 @@ pub use node_groups::NodeGroupRow;
 pub use number::{InvalidJobNumber, JobNumber};
 pub use older_history::{AcceptedHistory, OlderHistory};
 pub use page::Page;
+pub use passwords::PasswordResetRow;
 pub use plan_events::{NewPlanEvent, PlanEventRow};
 pub use plan_jobs::{
     NewPlanJob, PlanJobFilter, PlanJobRow, PlanOutcome, PlanStepState, RunningPlanRow,

@@ -83,6 +83,7 @@ pub(crate) const SQLITE: &[Migration] = migrations!("sqlite":
     22 "0022_connected_nodes",
     23 "0023_group_origins",
     24 "0024_ledger_identity",
+    25 "0025_password_reset_makers",
 );
 
 pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
@@ -110,6 +111,7 @@ pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
     22 "0022_connected_nodes",
     23 "0023_group_origins",
     24 "0024_ledger_identity",
+    25 "0025_password_reset_makers",
 );
 
 /// What is still to be applied, given what was.

@@ -7,12 +7,13 @@ use crate::StoreError;
 use crate::step::Step;
 use crate::store::Store;
 use crate::tokens::revoke_of_user;
-use crate::value::Value;
+use crate::value::{ColumnError, Columns, FromRow, Value};
 
-const INSERT: &str = "INSERT INTO password_resets (hash, user_id, expires_ms) VALUES ($1, $2, $3)";
+const INSERT: &str =
+    "INSERT INTO password_resets (hash, user_id, expires_ms, by_user_id) VALUES ($1, $2, $3, $4)";
 const DELETE_OF_USER: &str = "DELETE FROM password_resets WHERE user_id = $1";
 const DELETE_OLD: &str = "DELETE FROM password_resets WHERE expires_ms < $1";
-const USER_OF: &str = "SELECT users.id, users.login FROM password_resets \
+const RESET: &str = "SELECT users.id, users.login, password_resets.by_user_id FROM password_resets \
      JOIN users ON users.id = password_resets.user_id \
      WHERE password_resets.hash = $1 AND password_resets.expires_ms > $2";
 const SET_BY_RESET: &str = "UPDATE users SET password_hash = $2, failed_logins = 0 WHERE id = $1 \
@@ -29,12 +30,33 @@ pub(crate) const STATEMENTS: &[&str] = &[
     INSERT,
     DELETE_OF_USER,
     DELETE_OLD,
-    USER_OF,
+    RESET,
     SET_BY_RESET,
     REVOKE_BY_RESET,
     USE_UP,
     SET,
 ];
+
+/// A reset token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PasswordResetRow {
+    /// The user whose password it sets.
+    pub user_id: String,
+    /// The login of that user.
+    pub login: String,
+    /// The user who made it, by whose rights it is good.
+    pub by_user_id: String,
+}
+
+impl FromRow for PasswordResetRow {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        Ok(Self {
+            user_id: row.text(0)?,
+            login: row.text(1)?,
+            by_user_id: row.text(2)?,
+        })
+    }
+}
 
 impl Store {
     /// A token to set the user's password with, until `expires_ms`; earlier ones of his end.
@@ -42,12 +64,18 @@ impl Store {
         &self,
         hash: &[u8; 32],
         user_id: &str,
+        by_user_id: &str,
         expires_ms: i64,
         now_ms: i64,
     ) -> Result<(), StoreError> {
         let step = |sql, values| Step { sql, values };
         let hash = Value::Blob(hash.to_vec().into());
-        let values = vec![hash, Value::owned(user_id), Value::Int(expires_ms)];
+        let values = vec![
+            hash,
+            Value::owned(user_id),
+            Value::Int(expires_ms),
+            Value::owned(by_user_id),
+        ];
         let steps = vec![
             step(DELETE_OLD, vec![Value::Int(now_ms)]),
             step(DELETE_OF_USER, vec![Value::owned(user_id)]),
@@ -69,14 +97,14 @@ impl Store {
         self.execute_all(steps).await.map(|_| ())
     }
 
-    /// Id and login of the user whose password a reset token may set.
-    pub async fn password_reset_user(
+    /// A reset token that has not expired.
+    pub async fn password_reset(
         &self,
         hash: &[u8; 32],
         now_ms: i64,
-    ) -> Result<Option<(String, String)>, StoreError> {
+    ) -> Result<Option<PasswordResetRow>, StoreError> {
         let values = vec![Value::Blob(hash.to_vec().into()), Value::Int(now_ms)];
-        self.query_one(USER_OF, values).await
+        self.query_one(RESET, values).await
     }
 
     /// Sets the password by a reset token, which is used up; all tokens of the user end, and

@@ -12,6 +12,7 @@ testkit::both!(
     two_uses_of_a_reset_token_at_once_set_one_password,
     a_reset_lets_nobody_in_who_was_revoked,
     a_reset_token_ends_when_its_user_gets_more_rights,
+    a_password_reset_token_ends_with_its_creators_rights,
 );
 
 const NEW: &str = "another good password";
@@ -197,4 +198,66 @@ async fn a_reset_token_ends_when_its_user_gets_more_rights() {
     let change = access.change_permissions(&admin, weak, add, &[]);
     change.await.unwrap();
     assert!(!good(&token).await, "a permission of his role");
+}
+
+async fn a_password_reset_token_ends_with_its_creators_rights() {
+    let world = World::new().await;
+    let access = &world.access;
+    let admin = access.api_user();
+    let fred = world.user("fred", &[]).await;
+    let good = async |token: &secrecy::SecretString| {
+        let login = access.reset_login(token.expose_secret()).await.unwrap();
+        login.is_some()
+    };
+    let rights = [
+        ("users", "reset_password", "*"),
+        ("nodes", "view_data", "*"),
+    ];
+    for loss in [
+        "revoked",
+        "deleted",
+        "the permission",
+        "the rights of the user",
+    ] {
+        let (clerk, _) = world.with_rights(&format!("clerk {loss}"), &rights).await;
+        let role = clerk.role_ids[0];
+        let token = access.reset_token(&clerk, &fred).await.unwrap();
+        assert!(good(&token).await, "{loss}");
+        match loss {
+            "revoked" => access
+                .set_revoked(&admin, &clerk.user_id, true)
+                .await
+                .unwrap(),
+            "deleted" => access.delete_user(&admin, &clerk.user_id).await.unwrap(),
+            "the permission" => {
+                let gone = [Grant::new("users", "reset_password", "*")];
+                access
+                    .change_permissions(&admin, role, vec![], &gone)
+                    .await
+                    .unwrap();
+            }
+            _ => {
+                let reads = world.role("reads", &[("nodes", "view_data", "*")]).await;
+                let reads = [reads];
+                let change = access.change_roles_of_user(&admin, &fred, &reads, &[]);
+                change.await.unwrap();
+                // Whoever gives the user more ends the tokens that there are; this one is made after that.
+                let token = access.reset_token(&clerk, &fred).await.unwrap();
+                assert!(good(&token).await);
+                let gone = [Grant::new("nodes", "view_data", "*")];
+                access
+                    .change_permissions(&admin, role, vec![], &gone)
+                    .await
+                    .unwrap();
+                assert!(!good(&token).await, "{loss}");
+                let used = access.reset_password(token.expose_secret(), NEW.into());
+                assert!(matches!(used.await, Err(ManageError::ResetToken)), "{loss}");
+                continue;
+            }
+        }
+        assert!(!good(&token).await, "{loss}");
+        let used = access.reset_password(token.expose_secret(), NEW.into());
+        assert!(matches!(used.await, Err(ManageError::ResetToken)), "{loss}");
+        world.login("fred", PASSWORD).await.unwrap();
+    }
 }

@@ -4,6 +4,7 @@ use access::{
     AuthenticateError, Identity, IssueError, Label, Lifetime, LoginError, Revocation, RevokeError,
     Settings, TokenRequest,
 };
+use secrecy::ExposeSecret as _;
 use sha2::{Digest as _, Sha256};
 use store::NewToken;
 
@@ -19,6 +20,8 @@ testkit::both!(
     the_last_use_is_written_at_the_end_and_never_by_a_request,
     a_token_that_ended_under_way_begets_no_other,
     tokens_made_while_all_are_revoked_end_too,
+    a_token_lives_no_longer_than_the_configured_maximum,
+    a_token_cannot_create_one_that_outlives_it,
 );
 
 async fn nonsense_is_no_token() {
@@ -227,4 +230,102 @@ async fn tokens_made_while_all_are_revoked_end_too() {
         asked.await.unwrap();
     }
     assert_eq!(world.store.count_tokens_of(&fred).await.unwrap(), 0);
+}
+
+fn lasting(lifetime: &str) -> TokenRequest {
+    TokenRequest {
+        lifetime: Lifetime::parse(lifetime).unwrap(),
+        ..TokenRequest::default()
+    }
+}
+
+/// When a good token ends, in seconds from when it was made.
+async fn lifetime_s(world: &World, token: &str) -> i64 {
+    let token = world.access.session(token, false).await.unwrap().token;
+    (token.expires_ms.unwrap() - token.created_ms) / 1_000
+}
+
+async fn a_token_lives_no_longer_than_the_configured_maximum() {
+    let settings = Settings {
+        token_max_lifetime: std::time::Duration::from_secs(600),
+        ..Settings::default()
+    };
+    let world = World::with(settings).await;
+    let login = async |request: TokenRequest| {
+        let password = world.password().into();
+        world.access.login("admin", password, request, None).await
+    };
+    for (wanted, seconds) in [
+        (TokenRequest::default(), 600),
+        (lasting("0"), 600),
+        (lasting("10m"), 600),
+        (lasting("5m"), 300),
+    ] {
+        let token = login(wanted).await.unwrap();
+        assert_eq!(lifetime_s(&world, token.expose_secret()).await, seconds);
+    }
+    let refused = login(lasting("601s")).await;
+    let Err(LoginError::Issue(IssueError::TooLong { most })) = refused else {
+        panic!("{refused:?}");
+    };
+    assert_eq!(most.as_secs(), 600);
+    // A token that was made when more was allowed, or none was set.
+    let admin = world.admin().await;
+    let now = jiff::Timestamp::now().as_millisecond();
+    for (text, age_ms, expires_ms, good) in [
+        ("young", 500_000, Some(i64::MAX), true),
+        ("old", 600_001, Some(now + 1_000_000), false),
+        ("old without an end", 600_001, None, false),
+    ] {
+        let token = NewToken {
+            hash: Sha256::digest(text).into(),
+            id: text.to_owned(),
+            user_id: admin.user_id.clone(),
+            created_ms: now - age_ms,
+            expires_ms,
+            ..NewToken::default()
+        };
+        world.store.insert_token(token).await.unwrap();
+        let used = world.access.authenticate(text).await;
+        assert_eq!(used.is_ok(), good, "{text}");
+        let listed = world
+            .access
+            .tokens_of(&admin, &admin.user_id)
+            .await
+            .unwrap();
+        let listed = listed.iter().find(|it| it.row.id == text);
+        assert_eq!(listed.is_some(), good, "{text}");
+        if let Some(listed) = listed {
+            assert_eq!(listed.row.expires_ms, Some(now - age_ms + 600_000));
+        }
+    }
+}
+
+async fn a_token_cannot_create_one_that_outlives_it() {
+    let world = World::new().await;
+    let password = world.password().into();
+    let login = world.access.login("admin", password, lasting("10m"), None);
+    let mut token = login.await.unwrap();
+    let end = world.access.session(token.expose_secret(), false).await;
+    let end = end.unwrap().token.expires_ms;
+    // However often a token is renewed by one that it makes.
+    for _ in 0..3 {
+        let by = world
+            .access
+            .authenticate(token.expose_secret())
+            .await
+            .unwrap();
+        let refused = world.access.token_for(&by, lasting("11m")).await;
+        assert!(
+            matches!(refused, Err(IssueError::OutlivesToken { left }) if left.as_secs() <= 600),
+            "{refused:?}"
+        );
+        let short = world.access.token_for(&by, lasting("1m")).await.unwrap();
+        assert_eq!(lifetime_s(&world, short.expose_secret()).await, 60);
+        for request in [TokenRequest::default(), lasting("0")] {
+            token = world.access.token_for(&by, request).await.unwrap();
+            let made = world.access.session(token.expose_secret(), false).await;
+            assert_eq!(made.unwrap().token.expires_ms, end);
+        }
+    }
 }

@@ -105,8 +105,7 @@ async fn welcome(
 ) -> Result<Response, Failure> {
     let most = oidc.max_lifetime();
     if request.lifetime.as_duration() > most {
-        let most = format!("{}s", most.as_secs());
-        request.lifetime = Lifetime::parse(&most).unwrap_or_default();
+        request.lifetime = Lifetime::at_most(most);
     }
     let login = user.login.clone();
     let token = Box::pin(api.access.login_remote(user, request)).await;

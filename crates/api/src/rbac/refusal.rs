@@ -61,6 +61,9 @@ pub(crate) fn login(error: LoginError) -> Failure {
 pub(crate) fn issue(error: IssueError) -> Failure {
     match error {
         IssueError::LabelTaken(_) => ApiError::invalid("label", error).into(),
+        IssueError::TooLong { .. } | IssueError::OutlivesToken { .. } => {
+            ApiError::invalid("lifetime", error).into()
+        }
         IssueError::TooMany => ApiError::new(kinds::CONFLICT, error.to_string()).into(),
         IssueError::TokenEnded => ApiError::new(kinds::TOKEN_REVOKED, error.to_string()).into(),
         IssueError::UserChanged => ApiError::new(kinds::USER_REVOKED, error.to_string()).into(),

@@ -15,9 +15,10 @@ use crate::{EXIT_SUCCESS, Failure, Format, table};
 /// What can be done with tokens.
 #[derive(Debug, clap::Subcommand)]
 pub enum Verb {
-    /// Make another token for yourself and print it
-    #[command(after_long_help = "Example:
-  tutti token create --lifetime 30d --label ci > /run/secrets/tutti-token")]
+    /// Make another token for yourself and print it; it ends no later than the one you have
+    #[command(after_long_help = "Examples:
+  tutti token create --lifetime 10m --label ci > /run/secrets/tutti-token
+  tutti login --lifetime 30d --label ci --print > /run/secrets/tutti-token")]
     Create(Create),
     /// List the tokens of a user; without a name, your own
     #[command(after_long_help = "Examples:\n  tutti token list\n  tutti token list anna")]
@@ -36,7 +37,7 @@ pub enum Verb {
 /// What it is for.
 #[derive(Debug, clap::Args)]
 pub struct Create {
-    /// How long it is good, such as 30m, 4h, 7d; 0 is the longest [default: 1h]
+    /// How long it is good, such as 30m, 4h, 7d; 0 is as long as the one you have [default: 1h]
     #[arg(long, short = 'l', value_name = "TIME")]
     lifetime: Option<String>,
     /// A name to revoke it by

@@ -182,14 +182,14 @@ async fn a_deleted_user_leaves_nothing(bench: Bench) {
     join("ldap:one").await;
     assert_eq!(store.group_members("g").await.unwrap(), ["1"]);
     store
-        .insert_password_reset(&[2; 32], "1", 9, 0)
+        .insert_password_reset(&[2; 32], "1", "1", 9, 0)
         .await
         .unwrap();
     assert!(store.delete_user("1").await.unwrap());
     assert!(!store.delete_user("1").await.unwrap());
     assert_eq!(store.role(7).await.unwrap().unwrap().user_ids, [""; 0]);
     assert_eq!(store.group_members("g").await.unwrap(), [""; 0]);
-    assert_eq!(store.password_reset_user(&[2; 32], 0).await.unwrap(), None);
+    assert_eq!(store.password_reset(&[2; 32], 0).await.unwrap(), None);
 }
 
 fn role(id: i64, name: &str) -> RoleRow {
@@ -245,7 +245,7 @@ async fn a_password_is_reset_once(bench: Bench) {
     store.insert_token(token).await.unwrap();
     for byte in [1, 2] {
         store
-            .insert_password_reset(&[byte; 32], "1", 100, 0)
+            .insert_password_reset(&[byte; 32], "1", "1", 100, 0)
             .await
             .unwrap();
     }
@@ -270,7 +270,7 @@ async fn a_password_is_reset_once(bench: Bench) {
     assert_eq!(row.as_ref().unwrap().failed_logins, 0);
     assert_eq!(hash(row), "new");
     store
-        .insert_password_reset(&[4; 32], "1", 100, 0)
+        .insert_password_reset(&[4; 32], "1", "1", 100, 0)
         .await
         .unwrap();
     assert!(!set(4, 100).await.unwrap(), "too late");

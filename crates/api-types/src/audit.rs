@@ -12,6 +12,9 @@ use crate::parameters::Parameters;
 pub struct AuditEntries {
     /// The last entry of the chain, as it was after `items` were read.
     pub head: AuditHead,
+    /// What the server keeps beside the database of the chain's head; absent if it keeps nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<KeptAuditHeads>,
     /// Entries in their order; none: there are no more.
     pub items: Vec<AuditEntry>,
 }
@@ -23,6 +26,15 @@ pub struct AuditHead {
     pub seq: i64,
     /// Its hash, as 64 hexadecimal digits.
     pub hash: String,
+}
+
+/// Heads of the chain that stand beside the database.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct KeptAuditHeads {
+    /// The last that was kept; `null`: the file is missing.
+    pub head: Option<AuditHead>,
+    /// Those that the chain contradicted once and that are still there as evidence.
+    pub contradicted: Vec<AuditHead>,
 }
 
 /// One entry. Every field but `hash` is part of what is hashed.

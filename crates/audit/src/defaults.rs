@@ -50,3 +50,7 @@ pub const OPEN_INTENTS: usize = 64 * 1_024;
 
 /// Of them, how many a report names.
 pub const NAMED_INTENTS: usize = 10;
+
+/// Heads that were put aside and that an answer names, the oldest first: each contradiction makes one, and one
+/// is enough.
+pub const KEPT_HEADS: usize = 100;

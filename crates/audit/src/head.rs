@@ -11,6 +11,10 @@ use serde::{Deserialize, Serialize};
 use store::AuditMark;
 
 use crate::HeadFileError;
+use crate::defaults::KEPT_HEADS;
+
+/// Part of the name of a head that was put aside: `audit-head.contradicted-<milliseconds>`.
+pub(crate) const CONTRADICTED: &str = "contradicted";
 
 /// The last entry and its hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +76,58 @@ impl Head {
         };
         let text = serde_json::json!(file).to_string() + "\n";
         Ok(pki::durable::write_atomic(path, text.as_bytes(), 0o600)?)
+    }
+}
+
+/// The heads that are kept beside the database: the present one, and those that the chain contradicted and
+/// that nobody has removed since.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeptHeads {
+    /// Of the file itself; `None`: it is not there.
+    pub head: Option<Head>,
+    /// Of the files that were put aside.
+    pub contradicted: Vec<Head>,
+}
+
+impl KeptHeads {
+    /// Reads the file and those that were put aside; of these it leaves out what holds no head.
+    pub fn read(path: &Path) -> Result<Self, HeadFileError> {
+        let head = Head::read(path)?;
+        let io = |source| HeadFileError::Io {
+            path: path.to_owned(),
+            source,
+        };
+        let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
+            return Ok(Self {
+                head,
+                contradicted: Vec::new(),
+            });
+        };
+        let aside = format!("{}.{CONTRADICTED}-", name.to_string_lossy());
+        let entries = match std::fs::read_dir(directory) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(Self::default());
+            }
+            Err(error) => return Err(io(error)),
+        };
+        let mut contradicted = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(io)?;
+            if entry.file_name().to_string_lossy().starts_with(&aside) {
+                contradicted.extend(Head::read(&entry.path()).ok().flatten());
+            }
+        }
+        contradicted.sort_by_key(|head| head.seq);
+        contradicted.truncate(KEPT_HEADS);
+        Ok(Self { head, contradicted })
+    }
+
+    /// All of them.
+    pub fn all(&self) -> impl Iterator<Item = Head> + '_ {
+        self.head
+            .into_iter()
+            .chain(self.contradicted.iter().copied())
     }
 }
 

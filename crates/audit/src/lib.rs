@@ -33,7 +33,7 @@ use tokio_util::task::TaskTracker;
 
 pub use act::{Act, Actor, ActorKind, Object, Outcome};
 pub use error::{AuditError, HeadFileError};
-pub use head::{Head, HexHash, InvalidHash};
+pub use head::{Head, HexHash, InvalidHash, KeptHeads};
 pub use intent::Intent;
 pub use metrics::Metrics;
 pub use prune::prune;
@@ -64,6 +64,7 @@ pub struct Audit {
 struct Inner {
     store: Store,
     results: Results,
+    head_file: Option<PathBuf>,
     metrics: Arc<Metrics>,
     floods: Arc<Mutex<Floods>>,
     /// Intents that are being written.
@@ -90,6 +91,7 @@ impl Audit {
         let (results, waiting) = Results::new();
         let (floods, stop) = (Arc::default(), CancellationToken::new());
         let metrics = Arc::<Metrics>::default();
+        let head_file = config.head_file.clone();
         let writer = Writer {
             store: store.clone(),
             floods: Arc::clone(&floods),
@@ -104,6 +106,7 @@ impl Audit {
             inner: Arc::new(Inner {
                 store,
                 results,
+                head_file,
                 metrics,
                 floods,
                 tasks: TaskTracker::new(),
@@ -156,6 +159,16 @@ impl Audit {
             // It was refused already, so nothing is done without an entry.
             tracing::error!(error = %watch::chain(&error), "a refusal is not in the audit");
         }
+    }
+
+    /// The heads that are kept beside the database; `None`: none are kept.
+    pub async fn kept_heads(&self) -> Result<Option<KeptHeads>, HeadFileError> {
+        let Some(path) = self.inner.head_file.clone() else {
+            return Ok(None);
+        };
+        watch::blocking(move || KeptHeads::read(&path))
+            .await
+            .map(Some)
     }
 
     /// Counters.

@@ -134,13 +134,20 @@ pub struct Report {
     pub without_result_first: Vec<i64>,
     /// Heads that are older than what was kept, and so were not compared.
     pub heads_pruned: u64,
+    /// The latest entry that a head from elsewhere names: up to it nothing was cut off or written anew. 0:
+    /// there was nothing to compare with, and the rows alone do not say whether their end is missing.
+    pub compared_through: i64,
 }
 
 /// Goes along a chain.
 #[derive(Debug)]
 pub struct Verifier {
     expected: Expected,
+    /// Heads of the store itself, which whoever changes it can change too.
+    own_heads: Vec<Head>,
     hash_found: bool,
+    /// The entry that has the expected hash.
+    hash_seq: i64,
     first: Option<(i64, [u8; 32])>,
     last: Option<(i64, [u8; 32])>,
     /// Whether a checkpoint says that everything before the first entry was pruned.
@@ -166,7 +173,9 @@ impl Verifier {
     pub fn new(expected: Expected) -> Self {
         Self {
             hash_found: expected.hash.is_none(),
+            hash_seq: 0,
             expected,
+            own_heads: Vec::new(),
             first: None,
             last: None,
             begins_rightly: false,
@@ -181,9 +190,21 @@ impl Verifier {
         self.last.map_or(1, |(seq, _)| seq.saturating_add(1))
     }
 
-    /// One more head that the chain had.
+    /// One more head that the store itself tells.
     pub fn expect(&mut self, head: Head) {
+        // Those that were met already say no more.
+        let last = self.last.map_or(0, |(seq, _)| seq);
+        self.own_heads.retain(|head| head.seq > last);
+        self.own_heads.push(head);
+    }
+
+    /// One more head that is kept elsewhere.
+    pub fn expect_kept(&mut self, head: Head) {
         self.expected.heads.push(head);
+    }
+
+    fn heads(&self) -> impl Iterator<Item = &Head> {
+        self.expected.heads.iter().chain(&self.own_heads)
     }
 
     /// The next entry.
@@ -208,14 +229,16 @@ impl Verifier {
         if self.last.is_some_and(|(_, hash)| hash != row.prev) {
             return Err(Fault::Unlinked { seq });
         }
-        let heads = &self.expected.heads;
-        if heads
-            .iter()
+        if self
+            .heads()
             .any(|head| head.seq == seq && head.hash != row.hash)
         {
             return Err(Fault::Rewritten { seq });
         }
-        self.hash_found |= self.expected.hash == Some(row.hash);
+        if self.expected.hash == Some(row.hash) {
+            self.hash_found = true;
+            self.hash_seq = seq;
+        }
         self.last = Some((seq, row.hash));
         self.count(row);
         Ok(())
@@ -229,7 +252,7 @@ impl Verifier {
             return Err(Fault::Beyond { seq, head });
         }
         let first = self.first.map_or(1, |(first, _)| first);
-        let latest = self.expected.heads.iter().map(|head| head.seq).max();
+        let latest = self.heads().map(|head| head.seq).max();
         if let Some(head) = latest.filter(|head| *head > last) {
             let missing = last + 1;
             return Err(Fault::End { missing, head });
@@ -244,9 +267,16 @@ impl Verifier {
             let hash = HexHash(hash).to_string();
             return Err(Fault::NotThere { hash });
         }
-        let heads = self.expected.heads.iter();
-        let pruned = heads.filter(|head| head.seq > 0 && head.seq < first);
-        self.report.heads_pruned = pruned.count() as u64;
+        let (pruned, compared): (Vec<&Head>, Vec<&Head>) = (self.expected.heads.iter())
+            .filter(|head| head.seq > 0)
+            .partition(|head| head.seq < first);
+        self.report.heads_pruned = pruned.len() as u64;
+        self.report.compared_through = match self.expected.hash {
+            Some(_) => self.hash_seq,
+            None => 0,
+        };
+        let latest = compared.iter().map(|head| head.seq).max().unwrap_or(0);
+        self.report.compared_through = self.report.compared_through.max(latest);
         self.report.first = self.first.map_or(0, |(first, _)| first);
         self.report.last = last;
         self.report.head = Head { seq: last, hash }.to_string();

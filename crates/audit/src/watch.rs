@@ -11,7 +11,7 @@ use serde_json::json;
 use store::Store;
 
 use crate::act::{Act, Actor, Outcome, Phase};
-use crate::head::Head;
+use crate::head::{CONTRADICTED, Head};
 use crate::{AuditError, HeadFileError, now_ms, walk};
 
 /// Why the file and the chain could not be compared.
@@ -36,7 +36,7 @@ pub(crate) async fn check(store: &Store, path: &Path) -> Result<Option<Head>, Wa
         Ok(told) => told,
         Err(error @ HeadFileError::Content { .. }) => {
             damaged(store, path, &error.to_string()).await?;
-            None
+            return Ok(None);
         }
         Err(error) => return Err(error.into()),
     };
@@ -54,7 +54,26 @@ pub(crate) async fn check(store: &Store, path: &Path) -> Result<Option<Head>, Wa
             damaged(store, path, &what).await?;
             Ok(None)
         }
-        told => Ok(told),
+        // A new server: from here on the file only goes when something takes it away.
+        None if ledger.seq == 0 => {
+            let owned = path.to_owned();
+            blocking(move || ledger.write(&owned)).await?;
+            Ok(Some(ledger))
+        }
+        None => {
+            let what = format!(
+                "{} is not there, so nothing says whether the end of the chain (entry {}) was cut off",
+                path.display(),
+                ledger.seq
+            );
+            tracing::error!(
+                "the audit has nothing to compare with: {what}; compare `tutti audit verify` with a head \
+                 that you kept"
+            );
+            entry(store, "head_missing", &what).await?;
+            Ok(None)
+        }
+        told @ Some(_) => Ok(told),
     }
 }
 
@@ -102,7 +121,7 @@ async fn damaged(store: &Store, path: &Path, what: &str) -> Result<(), WatchErro
         "THE AUDIT CHAIN WAS CHANGED BY OTHER HANDS: {what}; run `tutti audit verify` and compare \
          with a backup"
     );
-    let aside = path.with_extension(format!("contradicted-{}", now_ms()));
+    let aside = path.with_extension(format!("{CONTRADICTED}-{}", now_ms()));
     match std::fs::rename(path, &aside) {
         Ok(()) => tracing::error!(kept = %aside.display(), "the head that contradicts it is kept"),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
@@ -111,10 +130,15 @@ async fn damaged(store: &Store, path: &Path, what: &str) -> Result<(), WatchErro
             return Err(WatchError::Aside { path, source });
         }
     }
+    entry(store, "chain_contradicted", what).await
+}
+
+/// Tells in the chain what was found out about it.
+async fn entry(store: &Store, action: &str, what: &str) -> Result<(), WatchError> {
     let act = Act {
         actor: Actor::server(),
         service: "audit".to_owned(),
-        action: "chain_contradicted".to_owned(),
+        action: action.to_owned(),
         details: [("what".to_owned(), json!(what))].into_iter().collect(),
         ..Act::default()
     };
@@ -124,7 +148,7 @@ async fn damaged(store: &Store, path: &Path, what: &str) -> Result<(), WatchErro
 }
 
 /// Files are not for the runtime's threads.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
         Err(panic) => std::panic::resume_unwind(panic.into_panic()),

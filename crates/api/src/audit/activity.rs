@@ -4,7 +4,7 @@ use api_types::activity::{
     ActivityCommitV1, ActivityCommitV2, ActivityEvent, ActivityMessage, ActivityName,
     ActivityObject, ActivityPagination, ActivityQuery, ActivityV1, ActivityV2,
 };
-use api_types::audit::{AuditEntries, AuditHead, AuditQuery};
+use api_types::audit::{AuditEntries, AuditHead, AuditQuery, KeptAuditHeads};
 use api_types::{Timestamp, routes};
 use audit::HexHash;
 use axum::Json;
@@ -83,11 +83,23 @@ pub(crate) async fn entries(
     let query = AuditQuery::read(given)?;
     let rows = api.store.audit_entries(query.start, query.limit).await?;
     let head = api.store.audit_head().await?;
+    let kept = api.audit.kept_heads().await;
+    // Then there is nothing to compare with, which is what a check says.
+    let kept = kept.unwrap_or_else(|error| {
+        tracing::error!(%error, "cannot read the head of the audit chain beside the database");
+        Some(audit::KeptHeads::default())
+    });
+    let shown = |head: audit::Head| AuditHead {
+        seq: head.seq,
+        hash: HexHash(head.hash).to_string(),
+    };
+    let kept = kept.map(|kept| KeptAuditHeads {
+        head: kept.head.map(shown),
+        contradicted: kept.contradicted.into_iter().map(shown).collect(),
+    });
     Ok(Json(AuditEntries {
-        head: AuditHead {
-            seq: head.seq,
-            hash: HexHash(head.hash).to_string(),
-        },
+        head: shown(head.into()),
+        kept,
         items: rows.into_iter().map(audit::wire::entry).collect(),
     }))
 }

@@ -12,20 +12,23 @@ mod path;
 
 pub(crate) use outcome::Refused;
 
+use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use api_types::{ApiError, Policy, Route, Trail, kinds};
 use audit::{Act, Actor, ActorKind, AuditError, Intent, Outcome};
-use axum::extract::{ConnectInfo, Request, State};
-use axum::http::Uri;
+use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
+use axum::http::request::Parts;
+use axum::http::{Extensions, Uri};
 use axum::middleware::Next;
 use axum::response::Response;
 use https::PeerCertificate;
 
 use crate::Shared;
 use crate::body;
+use crate::defaults::SECRETS_NAMED;
 use crate::failure::Failure;
 use crate::guard::{Caller, Door};
 
@@ -166,6 +169,30 @@ pub(crate) async fn by_hook(
     api.audit.intent(act).await.map_err(unwritable)
 }
 
+/// Writes the entry of a read that is about to hand out secrets that are stored; without it nobody gets them.
+/// Other reads have no entry, so the handler, which knows what it answers, writes it.
+pub(crate) async fn secrets_read(
+    api: &Shared,
+    route: &'static Route,
+    origin: &Origin,
+    caller: &Caller,
+    (kind, names): (&str, Vec<String>),
+) -> Result<(), Failure> {
+    let mut act = act(route, origin, Some(caller));
+    act.permission = Some("nodes:view_inventory_sensitive".to_owned());
+    let count = names.len();
+    let named: Vec<String> = names.into_iter().take(SECRETS_NAMED).collect();
+    act.details.insert("secrets_of".to_owned(), kind.into());
+    act.details.insert("count".to_owned(), count.into());
+    act.details.insert("names".to_owned(), named.into());
+    let outcome = Outcome {
+        status: Some(200),
+        ..Outcome::default()
+    };
+    let recorded = api.audit.record(&act, &outcome).await;
+    recorded.map(drop).map_err(unwritable)
+}
+
 /// What came of a webhook.
 pub(crate) fn of_hook<T>(done: &Result<T, Failure>) -> Outcome {
     match done {
@@ -217,14 +244,17 @@ fn act(route: &'static Route, origin: &Origin, caller: Option<&Caller>) -> Act {
 
 impl Origin {
     pub(crate) fn of(request: &Request) -> Self {
-        let extensions = request.extensions();
+        Self::new(request.extensions(), request.uri())
+    }
+
+    fn new(extensions: &Extensions, uri: &Uri) -> Self {
         let peer = extensions.get::<ConnectInfo<SocketAddr>>();
         let certificate = extensions.get::<PeerCertificate>();
         let certname = certificate.and_then(PeerCertificate::certname);
         Self {
             address: peer.map(|ConnectInfo(address)| address.ip()),
             certname: certname.map(ToString::to_string),
-            uri: request.uri().clone(),
+            uri: uri.clone(),
         }
     }
 
@@ -241,5 +271,13 @@ impl Origin {
         };
         actor.address = self.address;
         actor
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Origin {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(Self::new(&parts.extensions, &parts.uri))
     }
 }

@@ -1,6 +1,7 @@
 //! Nodes without an agent: `/inventory/v1`.
 //!
-//! The rule: secrets go into a [`Connection`] at once, and come out only for whoever may see them.
+//! The rule: secrets go into a [`Connection`] at once, and come out only for whoever may see them, behind an
+//! entry in the audit.
 
 mod targets;
 
@@ -9,7 +10,7 @@ use std::collections::HashSet;
 use api_types::connections::check_transport;
 use api_types::{
     ApiError, ConnectionCreated, ConnectionItem, ConnectionList, ConnectionsQuery,
-    CreateConnection, DeleteConnection, kinds,
+    CreateConnection, DeleteConnection, Route, kinds, routes,
 };
 use axum::Json;
 use axum::extract::State;
@@ -19,6 +20,7 @@ use serde_json::json;
 use ssh::{Connection, CreateError, Duplicates, Shown};
 
 use crate::Shared;
+use crate::audit::{self, Origin};
 use crate::body::Strict;
 use crate::failure::Failure;
 use crate::given::Given;
@@ -71,21 +73,25 @@ pub(crate) async fn delete(
 pub(crate) async fn list(
     State(api): State<Shared>,
     caller: Caller,
+    origin: Origin,
     Given(given): Given,
 ) -> Result<Json<ConnectionList>, Failure> {
-    answer(&api, &caller, &ConnectionsQuery::from_parameters(given)?)
+    let asked = ConnectionsQuery::from_parameters(given)?;
+    answer(&api, (&routes::CONNECTIONS, &origin), &caller, &asked).await
 }
 
 pub(crate) async fn query(
     State(api): State<Shared>,
     caller: Caller,
+    origin: Origin,
     Strict(asked): Strict<ConnectionsQuery>,
 ) -> Result<Json<ConnectionList>, Failure> {
-    answer(&api, &caller, &asked)
+    answer(&api, (&routes::CONNECTIONS_POST, &origin), &caller, &asked).await
 }
 
-fn answer(
+async fn answer(
     api: &Shared,
+    (route, origin): (&'static Route, &Origin),
     caller: &Caller,
     asked: &ConnectionsQuery,
 ) -> Result<Json<ConnectionList>, Failure> {
@@ -95,6 +101,12 @@ fn answer(
     }
     let names = asked.certnames.as_deref().map(certnames).transpose()?;
     let found = api.connections.query(names.as_deref(), asked.sensitive);
+    if asked.sensitive && asked.wants("sensitive_parameters") && !found.is_empty() {
+        let names = found.iter().flat_map(|it| &it.certnames);
+        let names = names.map(ToString::to_string).collect();
+        let what = ("connections", names);
+        audit::secrets_read(api, route, origin, caller, what).await?;
+    }
     let items = found.into_iter().map(|shown| item(shown, asked)).collect();
     Ok(Json(ConnectionList { items }))
 }

@@ -48,6 +48,50 @@ fn created(certnames: &[&str], more: Value) -> String {
 }
 
 #[tokio::test]
+async fn a_read_of_stored_secrets_is_in_the_audit() {
+    let world = World::new().await;
+    let reply = world.post(CREATE, created(&["n1", "n2"], json!({}))).await;
+    assert_eq!(reply.status, StatusCode::CREATED, "{}", reply.text());
+    let reads = async || {
+        let entries = world.ok("/audit/v1/entries?start=1&limit=100").await;
+        assert!(!entries.to_string().contains("canary"));
+        let entries = entries["items"].as_array().unwrap().clone();
+        let reads = entries.into_iter().filter(|it| it["phase"] == "event");
+        reads.collect::<Vec<Value>>()
+    };
+    // What hands out no secret is no read of one.
+    for query in [
+        "",
+        "?sensitive=false",
+        "?sensitive=true&extract=type",
+        "?sensitive=true&certname=zzz",
+    ] {
+        world.ok(&format!("{QUERY}{query}")).await;
+    }
+    assert_eq!(reads().await, Vec::<Value>::new());
+    let one = world
+        .ok(&format!("{QUERY}?certname=n2&sensitive=true"))
+        .await;
+    assert!(one.to_string().contains("canary"));
+    let asked = json!({"sensitive": true, "extract": ["sensitive_parameters"]});
+    let all = world.post(QUERY, asked.to_string()).await;
+    assert!(all.text().contains("canary"));
+    let reads = reads().await;
+    assert_eq!(reads.len(), 2);
+    for (read, (action, names)) in reads.iter().zip([
+        ("connections", json!(["n2"])),
+        ("connections_post", json!(["n1", "n2"])),
+    ]) {
+        assert_eq!(read["action"], action);
+        assert_eq!(read["actor_name"], "admin");
+        assert_eq!(read["permission"], "nodes:view_inventory_sensitive");
+        let details: Value = serde_json::from_str(read["details"].as_str().unwrap()).unwrap();
+        assert_eq!(details["names"], names);
+        assert_eq!(details["secrets_of"], "connections");
+    }
+}
+
+#[tokio::test]
 async fn connections_are_stored_shown_and_forgotten() {
     let world = World::new().await;
     let reply = world.post(CREATE, created(&["n1", "n2"], json!({}))).await;

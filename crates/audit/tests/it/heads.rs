@@ -1,6 +1,6 @@
 //! The head beside the database: a server notices at its start that the chain was changed.
 
-use audit::Head;
+use audit::{Expected, Fault, Head, KeptHeads};
 
 use crate::bench::{Bench, both};
 
@@ -9,6 +9,9 @@ both!(
     a_start_without_a_change_tells_nothing,
     a_head_file_that_is_broken_is_put_aside,
     a_pruned_head_is_no_fault,
+    a_truncated_log_stays_detected_after_the_server_wrote_a_new_head,
+    a_head_that_was_taken_away_is_told,
+    a_check_says_whether_it_had_something_to_compare_with,
 );
 
 async fn a_start_after_a_cut_is_told_in_the_chain_and_keeps_the_head(bench: Bench) {
@@ -81,4 +84,72 @@ async fn a_pruned_head_is_no_fault(bench: Bench) {
         report.last,
         "nothing to tell"
     );
+}
+
+const CUT: &str = "DELETE FROM audit WHERE seq > 7; \
+                   UPDATE ledger SET audit = 7, audit_hash = (SELECT hash FROM audit WHERE seq = 7)";
+
+/// What a check has that knows the files beside the database.
+fn kept(bench: &Bench) -> Expected {
+    let kept = KeptHeads::read(&bench.head_file()).unwrap();
+    Expected {
+        heads: kept.all().collect(),
+        hash: None,
+    }
+}
+
+async fn a_truncated_log_stays_detected_after_the_server_wrote_a_new_head(bench: Bench) {
+    let bench = bench.filled(10).await;
+    bench.tamper(CUT).await;
+    let cut = bench.verify_against(kept(&bench)).await;
+    assert_eq!(
+        cut,
+        Err(Fault::End {
+            missing: 8,
+            head: 10
+        })
+    );
+    // The server starts, tells it, and goes on behind the cut, beyond the old end.
+    let bench = bench.reopened().await.filled(10).await;
+    assert!(bench.verify().await.is_ok(), "the rows alone say nothing");
+    let after = bench.verify_against(kept(&bench)).await;
+    assert_eq!(after, Err(Fault::Rewritten { seq: 10 }));
+}
+
+async fn a_head_that_was_taken_away_is_told(bench: Bench) {
+    let bench = bench.filled(10).await;
+    let report = bench.verify_against(kept(&bench)).await.unwrap();
+    assert_eq!(report.compared_through, 10);
+    std::fs::remove_file(bench.head_file()).unwrap();
+    bench.tamper(CUT).await;
+    let report = bench.verify_against(kept(&bench)).await.unwrap();
+    assert_eq!(report.compared_through, 0);
+    let bench = bench.reopened().await;
+    bench.audit().await.shutdown().await;
+    let rows = bench.store.audit_entries(8, 10).await.unwrap();
+    assert_eq!(rows[0].entry.action, "head_missing");
+    assert_eq!(rows.len(), 1);
+}
+
+async fn a_check_says_whether_it_had_something_to_compare_with(bench: Bench) {
+    let bench = bench.filled(5).await;
+    assert_eq!(bench.verify().await.unwrap().compared_through, 0);
+    let head = Head::read(&bench.head_file()).unwrap().unwrap();
+    let third = bench.store.audit_entries(3, 1).await.unwrap()[0].hash;
+    for (heads, hash, through) in [
+        (vec![head], None, 5),
+        (vec![], Some(third), 3),
+        (vec![head], Some(third), 5),
+        (
+            vec![Head {
+                seq: 0,
+                hash: [0; 32],
+            }],
+            None,
+            0,
+        ),
+    ] {
+        let report = bench.verify_against(Expected { heads, hash }).await;
+        assert_eq!(report.unwrap().compared_through, through);
+    }
 }

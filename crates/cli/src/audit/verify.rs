@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
-use audit::{Expected, Fault, Head, HexHash, Report, Verifier};
+use audit::{Expected, Fault, Head, HexHash, KeptHeads, Report, Verifier};
 use store::{Store, StoreConfig};
 
 use super::pages;
@@ -85,14 +85,14 @@ pub(super) async fn run(options: &Options, connection: &Connection) -> Result<u8
 pub(super) async fn store(options: &Options, url: String, head_file: &Path) -> Result<u8, Failure> {
     let mut expected = options.expected()?;
     let failed = |error: &dyn std::error::Error| Failure::Usage(chain(error));
-    let beside = Head::read(head_file).map_err(|error| failed(&error))?;
-    expected.heads.extend(beside);
+    let kept = KeptHeads::read(head_file).map_err(|error| failed(&error))?;
+    expected.heads.extend(kept.all());
     let store = Store::open_read_only(&StoreConfig::new(url)).await;
     let store = store.map_err(|error| failed(&error))?;
     let verified = audit::verify(&store, expected).await;
     store.close().await;
     let verified = verified.map_err(|error| failed(&error))?;
-    if beside.is_none() {
+    if kept.head.is_none() {
         anstream::eprintln!(
             "{} there is no {}, so only the database says where the chain ends",
             terminal::warn("warning:"),
@@ -115,6 +115,12 @@ async fn service(
         audit::wire::head(page).map_err(|error| answer(error.to_string()))
     };
     verifier.expect(head(&first.head)?);
+    // The server's word, but not that of its database.
+    if let Some(kept) = &first.kept {
+        for kept in kept.head.iter().chain(&kept.contradicted) {
+            verifier.expect_kept(head(kept)?);
+        }
+    }
     let mut from = 0;
     loop {
         let page = pages::next(client, from).await?;
@@ -192,7 +198,14 @@ fn tell(options: &Options, verified: Result<Report, Fault>) -> u8 {
 }
 
 fn print(report: &Report) {
-    say!("{}", terminal::good("The chain is whole."));
+    let heading = match report.compared_through {
+        0 => terminal::warn(
+            "The chain is whole in itself. It was compared with nothing that is kept elsewhere: if its end was \
+             cut off, or all of it written anew, this does not show it.",
+        ),
+        _ => terminal::good("The chain is whole."),
+    };
+    say!("{heading}");
     let mut fields = vec![
         (
             "entries",
@@ -201,6 +214,7 @@ fn print(report: &Report) {
         ("refusals", report.denied.to_string()),
         ("without result", without_result(report)),
         ("head", report.head.clone()),
+        ("compared", compared(report)),
     ];
     if report.heads_pruned > 0 {
         let what = format!(
@@ -210,6 +224,13 @@ fn print(report: &Report) {
         fields.push(("other heads", what));
     }
     table::fields(&fields);
+}
+
+fn compared(report: &Report) -> String {
+    match report.compared_through {
+        0 => "with nothing; keep the head elsewhere, and give it with --expect-head".to_owned(),
+        seq => format!("with a head that is kept elsewhere, up to entry {seq}"),
+    }
 }
 
 fn without_result(report: &Report) -> String {

@@ -286,8 +286,8 @@ pub const R10K_ATTEMPTS: u32 = 5;
 /// Shortest secret of webhooks, in bytes: what GitLab makes has 20.
 pub const SECRET_BYTES: usize = 16;
 
-/// Deliveries of webhooks that are remembered, 40 bytes each: some days of a busy forge.
-pub const DELIVERIES: usize = 4_096;
+/// Names of webhook messages that are remembered: two of each message, 40 bytes each; some days of a busy forge.
+pub const DELIVERIES: usize = 8_192;
 
 /// How long a follower's question waits for something new. Proxies cut connections that say nothing after
 /// 30 s and more.

@@ -177,9 +177,10 @@ async fn begin(
     if wanted.is_empty() {
         return Ok(Json(reply(Vec::new())));
     }
-    if let (From::Forge, Some(delivery)) = (from, host.delivery(&header(&message.headers))) {
-        first_time(service, delivery)?;
-    }
+    let taken = match from {
+        From::Forge => first_time(service, route, message, &wanted)?,
+        From::Caller(_) => Vec::new(),
+    };
     let forge = format!("webhook of {host}");
     let by = By {
         owner: from
@@ -189,9 +190,24 @@ async fn begin(
         reason: String::new(),
     };
     let names = wanted.iter().map(|(name, _)| name.as_str()).collect();
-    let intent = audit::by_hook(api, route, &message.origin, from.caller(), (forge, names)).await?;
-    let submitted = service.manager()?.submit(wanted, by).await.map_err(refusal);
-    intent.finish(audit::of_hook(&submitted)).await;
+    let intent = audit::by_hook(api, route, &message.origin, from.caller(), (forge, names)).await;
+    let submitted = match intent {
+        Ok(intent) => {
+            let submitted = match service.manager() {
+                Ok(manager) => manager.submit(wanted, by).await.map_err(refusal),
+                Err(failure) => Err(failure.into()),
+            };
+            intent.finish(audit::of_hook(&submitted)).await;
+            submitted
+        }
+        Err(failure) => Err(failure),
+    };
+    if submitted.is_err()
+        && let Ok(mut deliveries) = service.deliveries.lock()
+    {
+        // The forge sends it again, and then something must come of it.
+        deliveries.forget(&taken);
+    }
     let deploys = submitted?.deployments.into_iter().map(shown::queued);
     Ok(Json(reply(deploys.collect())))
 }
@@ -246,19 +262,31 @@ fn wanted(
     each.collect()
 }
 
-fn first_time(service: &CodeService, delivery: &str) -> Result<(), Failure> {
-    let is_first = {
-        let mut deliveries = service.deliveries.lock();
-        deliveries
-            .as_mut()
-            .map_or(true, |deliveries| deliveries.take(delivery))
+/// Refuses a message that was taken before, at the same route and for the same environments: a repository may
+/// have several webhooks. Answers what it is known by from now on.
+fn first_time(
+    service: &CodeService,
+    route: &Route,
+    message: &Message,
+    wanted: &[(EnvironmentName, Action)],
+) -> Result<Vec<String>, Failure> {
+    let (host, header) = (message.host, header(&message.headers));
+    let environments: Vec<&str> = wanted.iter().map(|(name, _)| name.as_str()).collect();
+    let place = format!("{} {}", route.path, environments.join(" "));
+    let names = host.names(&header, &message.body).into_iter();
+    let names: Vec<String> = names.map(|name| format!("{name} {place}")).collect();
+    let taken = match service.deliveries.lock().as_mut() {
+        Ok(deliveries) => deliveries.take_all(&names).is_ok(),
+        Err(_) => true,
     };
-    match is_first {
-        true => Ok(()),
+    match taken {
+        true => Ok(names),
         false => {
-            let msg = "this delivery was taken before; to deploy again, push, or ask for deploys";
+            let msg = "this message was taken before; to deploy again, push, or ask for deploys";
             let refused = ApiError::new(kinds::WEBHOOK_REPLAYED, msg);
-            Err(refused.with("delivery", json!(delivery)).into())
+            Err(refused
+                .with("delivery", json!(host.delivery(&header)))
+                .into())
         }
     }
 }

@@ -578,6 +578,50 @@ async fn a_signed_webhook_deploys_what_was_pushed() {
     assert_eq!(wrong.kind(), "tutti/webhook-unsigned");
 }
 
+/// The header with the id of a delivery is not signed, so whoever saw a message can send it with another.
+#[tokio::test]
+async fn a_webhook_replay_is_detected_by_the_signed_body_too() {
+    let world = World::deploying().await;
+    commit(&world, "3");
+    let pushed = json!({"ref": "refs/heads/production", "after": "1f"}).to_string();
+    for (event, signed_by) in [
+        ("x-github-event", "x-hub-signature-256"),
+        ("x-gitea-event", "x-gitea-signature"),
+        ("x-gitea-event", "x-hub-signature-256"),
+    ] {
+        let body = pushed.replace("1f", &format!("{event} {signed_by}"));
+        let signed = signature(&body);
+        let id = match event {
+            "x-github-event" => "x-github-delivery",
+            _ => "x-gitea-delivery",
+        };
+        let sent = async |delivery: Option<&str>| {
+            let mut headers = vec![(event, "push"), (signed_by, signed.as_str())];
+            headers.extend(delivery.map(|delivery| (id, delivery)));
+            hook(&world, &headers, "", &body).await
+        };
+        let first = sent(Some("one")).await;
+        assert_eq!(first.status, StatusCode::OK, "{event}: {}", first.text());
+        for delivery in [Some("one"), Some("two"), None] {
+            let again = sent(delivery).await;
+            assert_eq!(
+                again.kind(),
+                "tutti/webhook-replayed",
+                "{event} {delivery:?}"
+            );
+        }
+    }
+    // Of another push the body is another one.
+    let other = json!({"ref": "refs/heads/production", "after": "2f"}).to_string();
+    let other_signed = signature(&other);
+    let headers = [
+        ("x-github-event", "push"),
+        ("x-hub-signature-256", other_signed.as_str()),
+    ];
+    let reply = hook(&world, &headers, "", &other).await;
+    assert_eq!(reply.status, StatusCode::OK, "{}", reply.text());
+}
+
 /// Waits for the end of a deployment: the next one of the same environment has its turn behind it.
 async fn over(world: &World, id: i64) {
     let wait = json!({"environments": ["production"], "dry-run": true, "wait": true});

@@ -14,10 +14,7 @@ pub struct Deliveries {
 impl Deliveries {
     /// Notes one; `false`: it was taken before.
     pub fn take(&mut self, name: &str) -> bool {
-        let name = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, name.as_bytes());
-        let Ok(name) = name.as_ref().try_into() else {
-            return true;
-        };
+        let name = digest(name.as_bytes());
         if !self.known.insert(name) {
             return false;
         }
@@ -29,11 +26,57 @@ impl Deliveries {
         }
         true
     }
+
+    /// Takes all of them, or none if one was taken before; which one that was.
+    pub fn take_all<'n>(&mut self, names: &'n [String]) -> Result<(), &'n str> {
+        let is_known = |name: &&String| self.known.contains(&digest(name.as_bytes()));
+        if let Some(known) = names.iter().find(is_known) {
+            return Err(known);
+        }
+        for name in names {
+            self.take(name);
+        }
+        Ok(())
+    }
+
+    /// Nothing came of these: they may come again.
+    pub fn forget(&mut self, names: &[String]) {
+        for name in names {
+            let name = digest(name.as_bytes());
+            if self.known.remove(&name) {
+                self.order.retain(|other| *other != name);
+            }
+        }
+    }
+}
+
+fn digest(bytes: &[u8]) -> [u8; 32] {
+    let mut digest = [0; 32];
+    let whole = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, bytes);
+    digest.copy_from_slice(whole.as_ref());
+    digest
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_several_all_are_taken_or_none() {
+        let mut deliveries = Deliveries::default();
+        let names = |names: &[&str]| {
+            names
+                .iter()
+                .map(|&name| name.to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(deliveries.take_all(&names(&["id 1", "body"])), Ok(()));
+        assert_eq!(deliveries.take_all(&names(&["id 2", "body"])), Err("body"));
+        assert!(deliveries.take("id 2"), "it was not taken with the other");
+        deliveries.forget(&names(&["id 1", "body", "never"]));
+        assert_eq!(deliveries.take_all(&names(&["id 1", "body"])), Ok(()));
+        assert_eq!(deliveries.order.len(), 3);
+    }
 
     #[test]
     fn the_last_ones_are_known_and_no_more() {

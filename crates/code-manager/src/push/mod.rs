@@ -102,6 +102,32 @@ impl Host {
         Repository::read(self, body)
     }
 
+    /// The header that has a signature of the body; `None`: this forge signs nothing.
+    fn signature<'a>(self, header: &Header<'a>) -> Option<&'a str> {
+        match self {
+            Self::GitHub => header("x-hub-signature-256"),
+            Self::Gitea => header("x-gitea-signature")
+                .or_else(|| header("x-forgejo-signature"))
+                .or_else(|| header("x-hub-signature-256")),
+            Self::Bitbucket | Self::BitbucketServer => header("x-hub-signature"),
+            Self::GitLab | Self::Azure => None,
+        }
+    }
+
+    /// What names a message whose proof is right, so that it is known when it comes again: the forge's id,
+    /// which is not signed, and the body where that is. A body that is not signed names nothing: whoever sends
+    /// it again knows the secret, and forges may send it twice.
+    pub fn names(self, header: &Header<'_>, body: &[u8]) -> Vec<String> {
+        let delivery = self.delivery(header).map(|id| format!("id {id}"));
+        let signed = self.signature(header).map(|_| {
+            let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, body);
+            let digest = digest.as_ref().iter();
+            let digest = digest.fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
+            format!("body {digest}")
+        });
+        delivery.into_iter().chain(signed).collect()
+    }
+
     /// What names this delivery, so that it is known when it comes again.
     pub fn delivery<'a>(self, header: &Header<'a>) -> Option<&'a str> {
         match self {

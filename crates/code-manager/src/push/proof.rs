@@ -47,13 +47,8 @@ impl Secret {
     /// Whether who sent this knows it.
     pub fn check(&self, host: Host, header: &Header<'_>, body: &[u8]) -> Proof {
         let shown = match host {
-            Host::GitHub => header("x-hub-signature-256").map(|it| self.signs(it, body)),
-            Host::Gitea => header("x-gitea-signature")
-                .or_else(|| header("x-forgejo-signature"))
-                .or_else(|| header("x-hub-signature-256"))
-                .map(|it| self.signs(it, body)),
-            Host::Bitbucket | Host::BitbucketServer => {
-                header("x-hub-signature").map(|it| self.signs(it, body))
+            Host::GitHub | Host::Gitea | Host::Bitbucket | Host::BitbucketServer => {
+                host.signature(header).map(|it| self.signs(it, body))
             }
             Host::GitLab => header("x-gitlab-token").map(|it| self.is(it.as_bytes())),
             Host::Azure => header("authorization").and_then(|it| self.is_password(it)),

@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use percent_encoding::percent_decode_str;
 use reqwest::Url;
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::process::Command;
@@ -43,7 +44,7 @@ pub(super) enum Login {
         note: String,
     },
     Token {
-        user: &'static str,
+        user: String,
         token: SecretString,
     },
 }
@@ -104,6 +105,9 @@ impl Access {
 
     /// What this repository is shown.
     pub(super) async fn login(&self, remote: &str, git: &Git) -> Result<Login, GitError> {
+        if let Some((user, token)) = in_address(remote) {
+            return Ok(Login::Token { user, token });
+        }
         if !takes_token(remote) {
             return Ok(Login::Own);
         }
@@ -112,7 +116,7 @@ impl Access {
             return Ok(Login::Absent { note });
         }
         if let Some(path) = &self.oauth_token {
-            let (user, token) = (TOKEN_USER, read(path).await?);
+            let (user, token) = (TOKEN_USER.to_owned(), read(path).await?);
             return Ok(Login::Token { user, token });
         }
         let Some(app) = self.app() else {
@@ -127,7 +131,7 @@ impl Access {
         })?;
         Ok(match token {
             Some(token) => Login::Token {
-                user: APP_USER,
+                user: APP_USER.to_owned(),
                 token,
             },
             None => Login::Absent {
@@ -203,6 +207,33 @@ async fn read(path: &Path) -> Result<SecretString, GitError> {
         return Err(wrong(std::io::Error::other(what)));
     }
     Ok(token.to_owned().into())
+}
+
+/// The credentials in an address. Git gets them apart from it, since everybody on the machine sees the words
+/// that a program is called with. What the helper could not tell in one line is left out.
+fn in_address(remote: &str) -> Option<(String, SecretString)> {
+    let url: Url = remote.parse().ok()?;
+    if !is_http(&url) || url.username().is_empty() && url.password().is_none() {
+        return None;
+    }
+    let plain = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
+    let user = plain(url.username());
+    let password = plain(url.password().unwrap_or_default());
+    let is_line = !(user.contains(char::is_control) || password.contains(char::is_control));
+    is_line.then(|| (user, password.into()))
+}
+
+/// An address as a program is called with it.
+pub(super) fn in_argv(remote: &str) -> String {
+    match remote.parse::<Url>() {
+        Ok(url) if is_http(&url) => shown(remote),
+        // The login of SSH is no secret, and belongs there.
+        _ => remote.to_owned(),
+    }
+}
+
+fn is_http(url: &Url) -> bool {
+    matches!(url.scheme(), "http" | "https")
 }
 
 /// The server of an address of HTTP: `https://git.example.com:8443`.
@@ -296,7 +327,6 @@ mod tests {
             "http://git.example.com/x",
             "git@git.example.com:x",
             "ssh://git.example.com/x",
-            "https://anna:secret@git.example.com/x",
             "/srv/x",
             "https://evil.example/ops/x.git",
             "https://git.example.com:8443/ops/x.git",
@@ -308,6 +338,14 @@ mod tests {
                 "{other}"
             );
         }
+        // Who has credentials in the address has those, and not in the words that git is called with.
+        let own = "https://anna:se%21cret@git.example.com/x";
+        let set = vars(&access, own).await;
+        assert_eq!(set["TUTTI_GIT_USER"], "anna");
+        assert_eq!(set["TUTTI_GIT_TOKEN"], "se!cret");
+        assert_eq!(in_argv(own), "https://git.example.com/x");
+        let ssh = "ssh://git@git.example.com/x";
+        assert_eq!(in_argv(ssh), ssh);
         for wrong in ["", "two words", "a\nb", "x\u{0}y", "é"] {
             std::fs::write(&path, wrong).unwrap();
             let git = Git {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use reqwest::Url;
 use tokio::process::Command;
 
-use super::access::{Access, Login};
+use super::access::{Access, Login, in_argv};
 use super::github_app::{AppError, GithubApps};
 use super::servers::CredentialServers;
 use crate::defaults::GIT_MESSAGE_BYTES;
@@ -205,10 +205,14 @@ impl Git {
         let login = access.login(call.remote, self);
         let login = Box::pin(login).await?;
         access.apply(&mut command, call.remote, &login);
-        command
-            .arg(call.verb)
-            .args(call.arguments)
-            .stdin(call.stdin);
+        let words = call
+            .arguments
+            .iter()
+            .map(|word| match *word == call.remote {
+                true => in_argv(word),
+                false => (*word).to_owned(),
+            });
+        command.arg(call.verb).args(words).stdin(call.stdin);
         let (verb, remote) = (call.verb, shown(call.remote));
         // It is large, and part of whatever asks a repository.
         let ran = Box::pin(program::run(command, call.limit, call.most_bytes)).await;

@@ -189,3 +189,49 @@ async fn a_redirect_takes_no_token_to_another_server() {
     let asked = evil.asked.load(Ordering::Relaxed);
     assert!(asked > 0, "git did not follow the redirect: {said}");
 }
+
+/// Everybody on the machine reads the words that programs are called with.
+fn called_with(text: &str) -> Vec<String> {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let lines = processes.filter_map(|it| std::fs::read(it.path().join("cmdline")).ok());
+    let lines = lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
+    lines.filter(|line| line.contains(text)).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn credentials_in_an_address_are_in_no_argv() {
+    const CANARY: &str = "canary-51d7";
+    let server = GitServer::start("127.0.0.1", "").await;
+    let bare = server.remote("one");
+    let remote = bare.replace("://", &format!("://ops:{CANARY}%21@"));
+    let done = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let looking = {
+        let (done, bare) = (Arc::clone(&done), bare.clone());
+        std::thread::spawn(move || {
+            let (mut git, mut secret) = (Vec::new(), Vec::new());
+            while !done.load(Ordering::Relaxed) {
+                git.extend(called_with(&bare));
+                secret.extend(called_with(CANARY));
+            }
+            (git, secret)
+        })
+    };
+    let git = Git {
+        access: Access {
+            proxy: Some(String::new()),
+            ..Access::default()
+        },
+        ..Git::default()
+    };
+    // Each look sees the git of its moment.
+    for _ in 0..20 {
+        let said = refused(&git, &remote).await;
+        assert!(!said.contains(CANARY), "{said}");
+    }
+    done.store(true, Ordering::Relaxed);
+    let (git, secret) = looking.join().unwrap();
+    assert!(!git.is_empty(), "no git was seen");
+    assert_eq!(secret, Vec::<String>::new());
+    let pair = STANDARD.encode(format!("ops:{CANARY}!"));
+    assert_eq!(server.shown(), [format!("Basic {pair}")]);
+}

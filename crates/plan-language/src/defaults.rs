@@ -37,6 +37,9 @@ pub const DO_UNTIL_CALLS: u64 = 100_000;
 /// redacted.
 pub const UNWRAPPED_BYTES: usize = 8 << 20;
 
+/// The shortest text that is looked for: a PIN. What is shorter stands in half of all texts, and is guessed.
+pub const UNWRAPPED_TEXT_BYTES: usize = 4;
+
 /// Targets that a preview names for one effect; the others are counted. A thousand certnames of 50 bytes are
 /// 50 KB, and an event is kept as long as its plan job.
 pub const PREVIEW_TARGETS: usize = 1_000;

@@ -18,7 +18,7 @@ use plans::{Order, Told, Work};
 use serde_json::{Map, Value as Json};
 use zeroize::Zeroize as _;
 
-use crate::defaults::UNWRAPPED_BYTES;
+use crate::defaults::{UNWRAPPED_BYTES, UNWRAPPED_TEXT_BYTES};
 
 /// The texts that one evaluation of a plan unwrapped, in the forms in which they may stand in other texts.
 #[derive(Default)]
@@ -54,8 +54,11 @@ impl UnwrappedSecrets {
     }
 
     fn add_text(&self, text: &str) {
+        if text.len() < UNWRAPPED_TEXT_BYTES {
+            return;
+        }
         for form in forms(text) {
-            if self.is_full() || form.is_empty() {
+            if self.is_full() {
                 return;
             }
             let bytes = form.len();
@@ -255,9 +258,10 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_secret_hides_nothing() {
-        let secrets = of("");
-        assert_eq!(secrets.redacted("any"), "any");
+    fn what_is_too_short_for_a_secret_hides_nothing() {
+        for short in ["", "1", "any"] {
+            assert_eq!(of(short).redacted("any 1"), "any 1");
+        }
     }
 
     #[test]

@@ -216,3 +216,35 @@ async fn a_file_that_cannot_be_written_is_said_and_nothing_is_changed() {
 fn mode(path: &std::path::Path) -> u32 {
     std::fs::metadata(path).unwrap().permissions().mode() & 0o7777
 }
+
+/// As a server sends a line with a secret in it: in the environment of the shell that runs it.
+#[tokio::test]
+async fn a_secret_line_and_its_variables_are_in_no_argv() {
+    const CANARY: &str = "canary-0c4d";
+    let node = Node::start().await;
+    let line = format!(
+        "pw={CANARY}; for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline; echo; done 2>/dev/null; \
+         echo {CANARY} $A ${{_TUTTI_LINE-gone}} >&2"
+    );
+    let outer = r#"_line="$_TUTTI_LINE"; unset _TUTTI_LINE; eval "$_line""#;
+    let nobody = is_root().then(|| json!("nobody"));
+    let users = [Some(Value::Null), nobody];
+    for user in users.into_iter().flatten() {
+        let mut params = json!({
+            "run": {"command": outer}, "env": {"_TUTTI_LINE": line, "A": CANARY},
+        });
+        if !user.is_null() {
+            params["run_as"] = user;
+        }
+        node.blocking("command", "run_with", &params);
+        let result = told(&node).await.unwrap();
+        let words = result.stdout.unwrap();
+        assert!(
+            words.contains("_TUTTI_LINE"),
+            "the shell was not seen: {words}"
+        );
+        assert!(!words.contains(CANARY), "{words}");
+        let said = format!("{CANARY} {CANARY} gone\n");
+        assert_eq!(result.stderr, Some(said), "it ran as it is");
+    }
+}

@@ -45,16 +45,12 @@ pub(crate) fn settings(config: &Config, elsewhere: &api::Elsewhere) -> access::S
         token_max_lifetime_s,
         ..
     } = config.access;
-    let longest = access::defaults::MAX_LIFETIME;
-    let most = match token_max_lifetime_s {
-        0 => longest,
-        seconds => Duration::from_secs(seconds).min(longest),
-    };
+    let most = Duration::from_secs(token_max_lifetime_s).min(access::defaults::MAX_LIFETIME);
     access::Settings {
         failed_logins_lock: (failed_logins_lock > 0).then_some(failed_logins_lock),
         user_lock: Duration::from_secs(failed_logins_lock_s),
         token_inactivity: (token_inactivity_s > 0).then(|| Duration::from_secs(token_inactivity_s)),
-        token_max_lifetime: most,
+        token_max_lifetime: (!most.is_zero()).then_some(most),
         directory: Some(Arc::new(elsewhere.directories.clone())),
     }
 }

@@ -87,7 +87,7 @@ impl Access {
         let generation = cache.generation();
         let row = store.token_by_hash(hash).await?;
         let mut row = row.ok_or(AuthenticateError::Unknown)?;
-        row.expires_ms = Some(self.end_ms(&row));
+        row.expires_ms = self.end_ms(&row);
         if row.revoked_ms.is_some() {
             return Err(AuthenticateError::Revoked);
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::Directory;
-use crate::defaults::{FAILED_LOGINS, MAX_LIFETIME, USER_LOCK};
+use crate::defaults::{FAILED_LOGINS, USER_LOCK};
 
 /// How logins are guarded, and where users come from beside this server.
 #[derive(Clone, Debug)]
@@ -17,8 +17,9 @@ pub struct Settings {
     pub user_lock: Duration,
     /// A token that is not used for so long ends; `None`: it lives as long as it was given.
     pub token_inactivity: Option<Duration>,
-    /// How long a token may live at most. It holds for tokens that were made before it was set, too.
-    pub token_max_lifetime: Duration,
+    /// How long a token may live at most, also one that was made before this was set; `None`: as long as it
+    /// was given, which is [`MAX_LIFETIME`](crate::defaults::MAX_LIFETIME) at most.
+    pub token_max_lifetime: Option<Duration>,
     /// Where users come from who are not of this server.
     pub directory: Option<Arc<dyn Directory>>,
 }
@@ -29,7 +30,7 @@ impl Default for Settings {
             failed_logins_lock: Some(FAILED_LOGINS),
             user_lock: USER_LOCK,
             token_inactivity: None,
-            token_max_lifetime: MAX_LIFETIME,
+            token_max_lifetime: None,
             directory: None,
         }
     }

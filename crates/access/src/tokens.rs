@@ -11,7 +11,7 @@ use store::{NewToken, Store, StoreError, TokenRow, UserRow};
 use uuid::Uuid;
 
 use crate::change::Forget;
-use crate::defaults::{EXPIRED_KEPT, TOKENS_PER_USER};
+use crate::defaults::{EXPIRED_KEPT, MAX_LIFETIME, TOKENS_PER_USER};
 use crate::{Access, Identity, Label, Lifetime, ManageError, Permission, ms, now_ms, token};
 
 /// What a new token shall be like.
@@ -173,6 +173,7 @@ impl Access {
         now_ms: i64,
     ) -> Result<i64, IssueError> {
         let most = self.inner.settings.token_max_lifetime;
+        let most = most.unwrap_or(MAX_LIFETIME);
         let wanted = lifetime.as_duration();
         if lifetime.is_exact() && wanted > most {
             return Err(IssueError::TooLong { most });
@@ -190,10 +191,13 @@ impl Access {
     }
 
     /// When a token ends, which the server's present limit may have moved.
-    pub(crate) fn end_ms(&self, row: &TokenRow) -> i64 {
-        let most = ms(self.inner.settings.token_max_lifetime);
-        let latest = row.created_ms.saturating_add(most);
-        row.expires_ms.map_or(latest, |end| end.min(latest))
+    pub(crate) fn end_ms(&self, row: &TokenRow) -> Option<i64> {
+        let most = self.inner.settings.token_max_lifetime;
+        let latest = most.map(|most| row.created_ms.saturating_add(ms(most)));
+        match (row.expires_ms, latest) {
+            (Some(end), Some(latest)) => Some(end.min(latest)),
+            (end, latest) => end.or(latest),
+        }
     }
 
     /// Until when a new token may live at most (`None`: as long as any), under the turn.
@@ -214,10 +218,10 @@ impl Access {
                 let good = |shown: &TokenRow| {
                     shown.user_id == user_id
                         && shown.revoked_ms.is_none()
-                        && self.end_ms(shown) > now_ms
+                        && self.end_ms(shown).is_none_or(|end| end > now_ms)
                 };
                 let shown = shown.filter(good).ok_or(IssueError::TokenEnded)?;
-                Ok(Some(self.end_ms(&shown)))
+                Ok(self.end_ms(&shown))
             }
         }
     }
@@ -231,7 +235,7 @@ impl Access {
         let Some(labelled) = labelled else {
             return Ok(());
         };
-        if self.end_ms(&labelled) > now_ms {
+        if self.end_ms(&labelled).is_none_or(|end| end > now_ms) {
             return Err(IssueError::LabelTaken(label.to_owned()));
         }
         if let Ok(hash) = labelled.hash.as_slice().try_into() {
@@ -241,7 +245,7 @@ impl Access {
     }
 
     fn view(&self, mut row: TokenRow) -> TokenView {
-        row.expires_ms = Some(self.end_ms(&row));
+        row.expires_ms = self.end_ms(&row);
         let hash: Option<&[u8; 32]> = row.hash.as_slice().try_into().ok();
         let used = hash.and_then(|hash| self.inner.cache.last_use(hash));
         let written = row.last_active_ms.unwrap_or(row.created_ms);

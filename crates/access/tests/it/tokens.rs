@@ -247,7 +247,7 @@ async fn lifetime_s(world: &World, token: &str) -> i64 {
 
 async fn a_token_lives_no_longer_than_the_configured_maximum() {
     let settings = Settings {
-        token_max_lifetime: std::time::Duration::from_secs(600),
+        token_max_lifetime: Some(std::time::Duration::from_secs(600)),
         ..Settings::default()
     };
     let world = World::with(settings).await;

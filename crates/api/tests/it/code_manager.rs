@@ -600,9 +600,13 @@ async fn a_webhook_replay_is_detected_by_the_signed_body_too() {
             headers.extend(delivery.map(|delivery| (id, delivery)));
             hook(&world, &headers, "", &body).await
         };
-        let first = sent(Some("one")).await;
+        let (one, two) = (
+            format!("{event} {signed_by} 1"),
+            format!("{event} {signed_by} 2"),
+        );
+        let first = sent(Some(&one)).await;
         assert_eq!(first.status, StatusCode::OK, "{event}: {}", first.text());
-        for delivery in [Some("one"), Some("two"), None] {
+        for delivery in [Some(one.as_str()), Some(two.as_str()), None] {
             let again = sent(delivery).await;
             assert_eq!(
                 again.kind(),

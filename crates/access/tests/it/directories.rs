@@ -151,7 +151,7 @@ async fn groups_of_one_directory_take_no_users_of_another() {
         .unwrap();
     let token = world.login("rita", "remote").await.unwrap();
     let rita = access.authenticate(&token).await.unwrap();
-    assert_eq!(rita.group_ids, [group.clone()]);
+    assert_eq!(rita.group_ids, std::slice::from_ref(&group));
     access
         .update_group(&admin, &group, staff("ldap:other"))
         .await

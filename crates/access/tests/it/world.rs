@@ -23,7 +23,7 @@ impl World {
         let dir = TempDir::new().expect("a directory");
         let database = Database::empty().await.expect("a database");
         let store = open_store(&database).await;
-        let access = Access::open(store.clone(), dir.path())
+        let access = Box::pin(Access::open(store.clone(), dir.path()))
             .await
             .expect("access opens");
         Self {
@@ -38,7 +38,7 @@ impl World {
         let dir = TempDir::new().expect("a directory");
         let database = Database::empty().await.expect("a database");
         let store = open_store(&database).await;
-        let access = Access::open_with(store.clone(), dir.path(), settings)
+        let access = Box::pin(Access::open_with(store.clone(), dir.path(), settings))
             .await
             .expect("access opens");
         Self {

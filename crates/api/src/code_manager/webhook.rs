@@ -195,7 +195,7 @@ async fn begin(
         Ok(intent) => {
             let submitted = match service.manager() {
                 Ok(manager) => manager.submit(wanted, by).await.map_err(refusal),
-                Err(failure) => Err(failure.into()),
+                Err(failure) => Err(failure),
             };
             intent.finish(audit::of_hook(&submitted)).await;
             submitted

@@ -22,6 +22,19 @@ pub(crate) struct Access {
     pub token_inactivity_s: u64,
     /// Seconds that a token lives at most; 0 = ten years.
     pub token_max_lifetime_s: u64,
+    /// What `tasks:run` and `plans:run` mean where they name no environment.
+    pub unnamed_environment: UnnamedEnvironment,
+}
+
+/// An environment that a permission does not name.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum UnnamedEnvironment {
+    /// The one that each node is in.
+    #[default]
+    Own,
+    /// Any one, on every node.
+    Any,
 }
 
 impl Default for Access {
@@ -32,6 +45,7 @@ impl Default for Access {
             failed_logins_lock_s: access::defaults::USER_LOCK.as_secs(),
             token_inactivity_s: 0,
             token_max_lifetime_s: 0,
+            unnamed_environment: UnnamedEnvironment::default(),
         }
     }
 }
@@ -43,6 +57,7 @@ pub(crate) fn settings(config: &Config, elsewhere: &api::Elsewhere) -> access::S
         failed_logins_lock_s,
         token_inactivity_s,
         token_max_lifetime_s,
+        unnamed_environment,
         ..
     } = config.access;
     let most = Duration::from_secs(token_max_lifetime_s).min(access::defaults::MAX_LIFETIME);
@@ -51,6 +66,10 @@ pub(crate) fn settings(config: &Config, elsewhere: &api::Elsewhere) -> access::S
         user_lock: Duration::from_secs(failed_logins_lock_s),
         token_inactivity: (token_inactivity_s > 0).then(|| Duration::from_secs(token_inactivity_s)),
         token_max_lifetime: (!most.is_zero()).then_some(most),
+        unnamed_environment: match unnamed_environment {
+            UnnamedEnvironment::Own => access::UnnamedEnvironment::Own,
+            UnnamedEnvironment::Any => access::UnnamedEnvironment::Any,
+        },
         directory: Some(Arc::new(elsewhere.directories.clone())),
     }
 }

@@ -59,12 +59,14 @@ catalog! {
         "run" all "Run Puppet" "Start Puppet runs on nodes.";
     }
     "tasks" "Tasks" "Tasks of the environments." {
-        "run" each "Run tasks" "Run a task on any node; the instance is the task's name.";
+        "run" each "Run tasks" "Run a task of the environment that each node is in; the instance is the task's name, \
+              or name@environment for the code of that one on any node.";
         "run_with_constraints" each "Run tasks on a task target"
             "Run the tasks of a task target on its nodes; the instance is the target's number.";
     }
     "plans" "Plans" "Plans of the environments." {
-        "run" each "Run plans" "Run a plan; the instance is the plan's name.";
+        "run" each "Run plans" "Run a plan on nodes that are in its environment; the instance is the plan's name, or \
+              name@environment for the code of that one on any node.";
     }
     "nodes" "Nodes" "What is known of nodes." {
         "view_data" all "View node data" "See facts and reports, and choose nodes by a query.";

@@ -14,6 +14,7 @@ mod admin;
 mod cache;
 pub mod catalog;
 mod change;
+mod code_instance;
 mod counters;
 pub mod default_roles;
 pub mod defaults;
@@ -50,6 +51,7 @@ use store::{Store, StoreError};
 use tokio_util::task::TaskTracker;
 
 pub use admin::{ADMIN_ID, API_USER_ID};
+pub use code_instance::{CodeReach, UnnamedEnvironment};
 pub use directory::{Directory, DirectoryError, RemoteUser};
 pub use directory_rights::{DirectoryChange, DirectoryReach};
 pub use error::ManageError;
@@ -69,7 +71,7 @@ pub use revoke::{Revocation, RevokeError, RevokeFaults};
 pub use roles::{MemberChange, RoleSpec, RoleView};
 pub use session::{AuthenticateError, Session};
 pub use settings::Settings;
-pub use task_targets::{TaskScope, TaskTarget};
+pub use task_targets::{TaskRight, TaskScope, TaskTarget};
 pub use tokens::{IssueError, TokenRequest, TokenView};
 pub use users::{UserSpec, UserUpdate, UserView};
 

@@ -4,6 +4,7 @@
 use std::fmt;
 
 use crate::catalog;
+use crate::code_instance::{CodeInstance, is_of_code};
 use crate::defaults::INSTANCE_BYTES;
 
 /// Any instance.
@@ -59,6 +60,11 @@ pub enum GrantError {
     /// The action has no instances.
     #[error("{0} has no instances: the instance must be \"*\"")]
     NoInstances(String),
+    /// A task or plan with an environment that cannot be one's.
+    #[error(
+        "the instance of {0} is a name, or a name and an environment: package, package@staging, package@*"
+    )]
+    Code(String),
     /// Empty, too long or with control characters.
     #[error("the instance of {0} is empty, too long, or has control characters")]
     Instance(String),
@@ -123,6 +129,10 @@ impl Grant {
         {
             return Err(GrantError::Instance(named()));
         }
+        let is_of_code = is_of_code(&self.object_type, &self.action);
+        if is_of_code && !CodeInstance::is_valid(instance) {
+            return Err(GrantError::Code(named()));
+        }
         if instance != ALL && !action.has_instances {
             return Err(GrantError::NoInstances(named()));
         }
@@ -150,6 +160,10 @@ mod tests {
         for (grant, good) in [
             (Grant::new("tasks", "run", "package"), true),
             (Grant::new("tasks", "run", "*"), true),
+            (Grant::new("tasks", "run", "package@staging"), true),
+            (Grant::new("plans", "run", "*@*"), true),
+            (Grant::new("tasks", "run", "package@"), false),
+            (Grant::new("plans", "run", "@staging"), false),
             (Grant::new("orchestrator", "view", "*"), true),
             (Grant::new("orchestrator", "view", "1"), false),
             (Grant::new("*", "*", "*"), false),

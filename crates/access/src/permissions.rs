@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use crate::catalog::{self, ACTIONS, OBJECT_TYPES};
+use crate::code_instance::{CodeEnvironment, CodeInstance, CodeReach, is_of_code};
 use crate::permission::{ALL, Grant, Instance, Permission};
 
 /// The sum of roles.
@@ -61,7 +62,7 @@ impl Permissions {
     }
 
     /// Whether this is permitted. To reach the routes of tasks, a task target is enough; which
-    /// tasks on which nodes, [`Access::task_scope`](crate::Access::task_scope) says.
+    /// tasks on which nodes, [`Access::task_right`](crate::Access::task_right) says.
     pub fn permits(&self, asked: Permission<'_>) -> bool {
         if self.everything {
             return true;
@@ -70,6 +71,9 @@ impl Permissions {
             return false;
         };
         match asked.instance {
+            Instance::Named(text) if is_of_code(asked.object_type, asked.action) => {
+                instances.have(&CodeInstance::parse(text))
+            }
             Instance::Named(ALL) => instances.all,
             Instance::Named(name) => instances.all || instances.named.contains(name),
             Instance::Any if (asked.object_type, asked.action) == ("tasks", "run") => {
@@ -80,6 +84,26 @@ impl Permissions {
         }
     }
 
+    /// On which nodes the task or plan may run, whose code is of this environment; `None`: on none.
+    /// `object_type`: `tasks` or `plans`.
+    pub(crate) fn code_reach(
+        &self,
+        object_type: &str,
+        name: &str,
+        environment: &str,
+    ) -> Option<CodeReach> {
+        if self.everything {
+            return Some(CodeReach::EveryNode);
+        }
+        let instances = self.instances_of(object_type, "run")?;
+        let asked = |environment| CodeInstance { name, environment };
+        if instances.have(&asked(CodeEnvironment::Named(environment))) {
+            return Some(CodeReach::EveryNode);
+        }
+        let own = instances.have(&asked(CodeEnvironment::Own));
+        own.then_some(CodeReach::OwnEnvironment)
+    }
+
     /// The instances on which this is permitted; `["*"]` for all.
     pub fn instances(&self, object_type: &str, action: &str) -> Vec<String> {
         let all = || vec![ALL.to_owned()];
@@ -87,7 +111,12 @@ impl Permissions {
             return all();
         }
         match self.instances_of(object_type, action) {
-            Some(instances) if instances.all => all(),
+            // `*` is not all of tasks and plans: others may stand beside it, with their environments.
+            Some(instances) if instances.all && !is_of_code(object_type, action) => all(),
+            Some(instances) if instances.all => {
+                let named = instances.named.iter().filter(|text| text.contains('@'));
+                all().into_iter().chain(named.cloned()).collect()
+            }
             Some(instances) => instances.named.iter().cloned().collect(),
             None => Vec::new(),
         }
@@ -132,6 +161,13 @@ impl Permissions {
 }
 
 impl Instances {
+    /// Whether a right to run code is among these.
+    fn have(&self, asked: &CodeInstance<'_>) -> bool {
+        let all = self.all.then_some(ALL);
+        let mut held = all.into_iter().chain(self.named.iter().map(String::as_str));
+        held.any(|text| CodeInstance::parse(text).covers(asked))
+    }
+
     fn is_some(&self) -> bool {
         self.all || !self.named.is_empty()
     }
@@ -163,6 +199,45 @@ mod tests {
         assert_eq!(some.instances("plans", "run"), ["*"]);
         assert!(!of(&[]).permits(Permission::any("tasks", "run")));
         assert!(!Permissions::default().permits(Permission::any("tasks", "run")));
+    }
+
+    #[test]
+    fn a_right_to_run_code_is_bound_to_an_environment() {
+        let some = of(&[
+            ("tasks", "run", "package"),
+            ("tasks", "run", "fix@hotfix"),
+            ("plans", "run", "*"),
+        ]);
+        let reach = |name, environment| some.code_reach("tasks", name, environment);
+        assert_eq!(
+            reach("package", "production"),
+            Some(CodeReach::OwnEnvironment)
+        );
+        assert_eq!(reach("package", "evil"), Some(CodeReach::OwnEnvironment));
+        assert_eq!(reach("fix", "hotfix"), Some(CodeReach::EveryNode));
+        assert_eq!(reach("fix", "production"), None);
+        assert_eq!(
+            some.code_reach("plans", "any", "evil"),
+            Some(CodeReach::OwnEnvironment)
+        );
+        let any = of(&[("tasks", "run", "*@*")]);
+        assert_eq!(
+            any.code_reach("tasks", "x", "evil"),
+            Some(CodeReach::EveryNode)
+        );
+        let all = of(&[("*", "*", "*")]);
+        assert_eq!(
+            all.code_reach("plans", "x", "evil"),
+            Some(CodeReach::EveryNode)
+        );
+        // Who has all tasks of each node's own environment hands on no other.
+        let own = of(&[("tasks", "run", "*")]);
+        assert!(own.covers(&Grant::new("tasks", "run", "package")));
+        for more in ["package@evil", "package@*", "*@*"] {
+            assert!(!own.covers(&Grant::new("tasks", "run", more)), "{more}");
+        }
+        let both = of(&[("tasks", "run", "*"), ("tasks", "run", "x@evil")]);
+        assert_eq!(own.lacks(&both), Some(Grant::new("tasks", "run", "x@evil")));
     }
 
     #[test]

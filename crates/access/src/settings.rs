@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::Directory;
 use crate::defaults::{FAILED_LOGINS, USER_LOCK};
+use crate::{Directory, UnnamedEnvironment};
 
 /// How logins are guarded, and where users come from beside this server.
 #[derive(Clone, Debug)]
@@ -20,6 +20,8 @@ pub struct Settings {
     /// How long a token may live at most, also one that was made before this was set; `None`: as long as it
     /// was given, which is [`MAX_LIFETIME`](crate::defaults::MAX_LIFETIME) at most.
     pub token_max_lifetime: Option<Duration>,
+    /// What `tasks:run` and `plans:run` mean where they name no environment.
+    pub unnamed_environment: UnnamedEnvironment,
     /// Where users come from who are not of this server.
     pub directory: Option<Arc<dyn Directory>>,
 }
@@ -31,6 +33,7 @@ impl Default for Settings {
             user_lock: USER_LOCK,
             token_inactivity: None,
             token_max_lifetime: None,
+            unnamed_environment: UnnamedEnvironment::default(),
             directory: None,
         }
     }

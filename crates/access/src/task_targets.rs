@@ -1,14 +1,15 @@
-//! Task targets, and on which nodes somebody may run a task: [`Access::task_scope`].
+//! Task targets, and on which nodes somebody may run a task: [`Access::task_right`].
 
 use std::collections::BTreeSet;
 
 use store::{Store, StoreError, TaskTargetRow};
 
 use crate::change::Forget;
+use crate::code_instance::{CodeReach, UnnamedEnvironment};
 use crate::defaults::TASK_TARGETS;
 use crate::error::name;
 use crate::permission::ALL;
-use crate::{Access, Identity, ManageError, Permission};
+use crate::{Access, Denied, Identity, ManageError, Permission};
 
 /// Tasks on nodes as one thing that a role can permit. Nodes are the union of the three lists.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,19 +46,65 @@ pub enum TaskScope {
     None,
 }
 
+/// What somebody may run a task on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskRight {
+    /// The nodes.
+    pub scope: TaskScope,
+    /// Whether, of those, only the nodes count that are in the environment of the task's code.
+    pub reach: CodeReach,
+}
+
 impl Access {
-    /// On which nodes `identity` may run `task`: on all with `tasks:run` of it, else on those of
-    /// the task targets of `tasks:run_with_constraints` that have the task.
-    pub async fn task_scope(
+    /// On which nodes `identity` may run `task` with the code of `environment`: on all with
+    /// `tasks:run` of it, else on those of the task targets of `tasks:run_with_constraints` that
+    /// have the task. A task target is for the environment that each node is in.
+    pub async fn task_right(
         &self,
         identity: &Identity,
         task: &str,
-    ) -> Result<TaskScope, StoreError> {
-        if self.may_run_anywhere(identity, task) {
-            return Ok(TaskScope::All);
+        environment: &str,
+    ) -> Result<TaskRight, StoreError> {
+        let targets = match self.code_reach(identity, "tasks", task, environment) {
+            Some(_) => Vec::new(),
+            None => self.permitted_targets(identity).await?,
+        };
+        Ok(self.task_right_of(identity, &targets, task, environment))
+    }
+
+    /// On which nodes the jobs of a plan may run that `identity` runs with the code of `environment`.
+    pub fn authorize_plan(
+        &self,
+        identity: &Identity,
+        plan: &str,
+        environment: &str,
+    ) -> Result<CodeReach, Denied> {
+        let reach = self.code_reach(identity, "plans", plan, environment);
+        reach.ok_or_else(|| Denied {
+            login: identity.login.clone(),
+            permission: Permission::on("plans", "run", plan).to_string(),
+        })
+    }
+
+    /// `None`: the permission is not there.
+    fn code_reach(
+        &self,
+        identity: &Identity,
+        object_type: &str,
+        name: &str,
+        environment: &str,
+    ) -> Option<CodeReach> {
+        let permissions = &identity.permissions;
+        let reach = permissions.code_reach(object_type, name, environment);
+        reach.map(|reach| self.widened(reach))
+    }
+
+    /// As the settings read a permission that names no environment.
+    fn widened(&self, reach: CodeReach) -> CodeReach {
+        match self.inner.settings.unnamed_environment {
+            UnnamedEnvironment::Own => reach,
+            UnnamedEnvironment::Any => CodeReach::EveryNode,
         }
-        let targets = self.permitted_targets(identity).await?;
-        Ok(self.scope_of(identity, &targets, task))
     }
 
     /// The task targets of `tasks:run_with_constraints`, to be asked about many tasks.
@@ -79,31 +126,22 @@ impl Access {
         Ok(targets)
     }
 
-    /// As [`Access::task_scope`], with the [`Access::permitted_targets`] of `identity`.
-    pub fn scope_of(&self, identity: &Identity, targets: &[TaskTarget], task: &str) -> TaskScope {
-        if self.may_run_anywhere(identity, task) {
-            return TaskScope::All;
+    /// As [`Access::task_right`], with the [`Access::permitted_targets`] of `identity`.
+    pub fn task_right_of(
+        &self,
+        identity: &Identity,
+        targets: &[TaskTarget],
+        task: &str,
+        environment: &str,
+    ) -> TaskRight {
+        if let Some(reach) = self.code_reach(identity, "tasks", task, environment) {
+            let scope = TaskScope::All;
+            return TaskRight { scope, reach };
         }
-        let (mut nodes, mut node_groups, mut pql_queries) =
-            (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-        for target in targets.iter().filter(|target| target.has(task)) {
-            nodes.extend(target.nodes.iter().cloned());
-            node_groups.extend(target.node_groups.iter().cloned());
-            pql_queries.extend(target.pql_query.clone());
+        TaskRight {
+            scope: scope_of(targets, task),
+            reach: self.widened(CodeReach::OwnEnvironment),
         }
-        if nodes.is_empty() && node_groups.is_empty() && pql_queries.is_empty() {
-            return TaskScope::None;
-        }
-        TaskScope::Some {
-            nodes,
-            node_groups,
-            pql_queries,
-        }
-    }
-
-    fn may_run_anywhere(&self, identity: &Identity, task: &str) -> bool {
-        let permission = Permission::on("tasks", "run", task);
-        self.authorize(identity, permission).is_ok()
     }
 
     /// All task targets, by number.
@@ -180,6 +218,25 @@ impl Access {
         self.change(Some(turn), Forget::All, write).await?;
         tracing::info!(by = by.login, task_target = id, "deleted a task target");
         Ok(())
+    }
+}
+
+/// The nodes of the targets that have the task.
+fn scope_of(targets: &[TaskTarget], task: &str) -> TaskScope {
+    let (mut nodes, mut node_groups, mut pql_queries) =
+        (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    for target in targets.iter().filter(|target| target.has(task)) {
+        nodes.extend(target.nodes.iter().cloned());
+        node_groups.extend(target.node_groups.iter().cloned());
+        pql_queries.extend(target.pql_query.clone());
+    }
+    if nodes.is_empty() && node_groups.is_empty() && pql_queries.is_empty() {
+        return TaskScope::None;
+    }
+    TaskScope::Some {
+        nodes,
+        node_groups,
+        pql_queries,
     }
 }
 

@@ -1,11 +1,13 @@
 //! On which nodes of a scope the caller may run a task.
 //!
-//! The rule, as Puppet Enterprise has it: nodes that are not permitted are left out and named in the
-//! answer; with none left the command is refused.
+//! The rules: as Puppet Enterprise has it, nodes that are not permitted are left out and named in the
+//! answer, and with none left the command is refused; and a permission that names no environment is
+//! for the nodes that are in the environment whose code is run, so that whoever pushes to a branch
+//! of another one runs nothing on them.
 
 use std::collections::HashSet;
 
-use access::TaskScope;
+use access::{CodeReach, TaskRight, TaskScope};
 use api_types::{ApiError, kinds};
 use jobs::{ResolveError, Scope, ScopeError};
 use pcp::Certname;
@@ -33,14 +35,19 @@ pub(crate) async fn permitted(
     environment: &str,
     scope: &Scope,
 ) -> Result<Permitted, Failure> {
-    let limits = api.access.task_scope(&caller.0, task.as_str()).await?;
-    let mut allowed = match limits {
-        TaskScope::All => {
+    let right = api.access.task_right(&caller.0, task.as_str(), environment);
+    let TaskRight {
+        scope: limits,
+        reach,
+    } = right.await?;
+    let allowed: Option<HashSet<String>> = match limits {
+        TaskScope::All if reach == CodeReach::EveryNode => {
             return Ok(Permitted {
                 nodes: None,
                 dropped: Vec::new(),
             });
         }
+        TaskScope::All => None,
         TaskScope::None => {
             caller.demand(api, "tasks", "run", task.as_str())?;
             return Err(none_left(task));
@@ -56,16 +63,26 @@ pub(crate) async fn permitted(
             for scope in groups.chain(queries) {
                 allowed.extend(members(api, &scope).await?);
             }
-            allowed
+            Some(allowed)
         }
     };
     let asked = api.jobs.targets(scope, environment).await;
     let asked = asked.map_err(|error| scope_refusal(&error))?;
-    let (nodes, dropped): (Vec<_>, Vec<_>) = asked
-        .into_iter()
-        .partition(|node| allowed.remove(node.as_str()));
+    let is_allowed = |node: &Certname| match &allowed {
+        Some(allowed) => allowed.contains(node.as_str()),
+        None => true,
+    };
+    let (mut nodes, mut dropped): (Vec<_>, Vec<_>) = asked.into_iter().partition(is_allowed);
     if nodes.is_empty() {
         return Err(none_left(task));
+    }
+    if reach == CodeReach::OwnEnvironment {
+        let outside = outside(api, &nodes, environment).await?;
+        nodes.retain(|node| !outside.contains(node));
+        if nodes.is_empty() {
+            return Err(elsewhere(task, environment));
+        }
+        dropped.extend(outside);
     }
     Ok(Permitted {
         nodes: Some(nodes),
@@ -83,6 +100,28 @@ async fn members(api: &Shared, scope: &Scope) -> Result<Vec<String>, Failure> {
         ) => Ok(Vec::new()),
         Err(error) => Err(scope_refusal(&error)),
     }
+}
+
+/// The nodes that are not in the environment whose code is to be run.
+async fn outside(
+    api: &Shared,
+    nodes: &[Certname],
+    environment: &str,
+) -> Result<HashSet<Certname>, Failure> {
+    let outside = api.jobs.outside_environment(nodes, environment).await;
+    let outside = outside.map_err(|error| scope_refusal(&ScopeError::Resolve(error)))?;
+    Ok(outside.into_iter().collect())
+}
+
+fn elsewhere(task: &TaskName, environment: &str) -> Failure {
+    let msg = format!(
+        "you may run `{task}` with the code of the environment that a node is in, and none of these \
+         nodes is in `{environment}`; to run that code there needs tasks:run on \
+         `{task}@{environment}`"
+    );
+    let refused = ApiError::new(kinds::NOT_PERMITTED, msg);
+    let refused = refused.with("task", json!(task.as_str()));
+    Failure(refused.with("environment", json!(environment)))
 }
 
 fn none_left(task: &TaskName) -> Failure {

@@ -30,8 +30,9 @@ pub(crate) async fn list(
     // Read once, not for each task.
     let targets = api.access.permitted_targets(&caller.0).await?;
     let may_run = |name: &TaskName| {
-        let scope = api.access.scope_of(&caller.0, &targets, name.as_str());
-        scope != TaskScope::None
+        let access = &api.access;
+        let right = access.task_right_of(&caller.0, &targets, name.as_str(), &environment.name);
+        right.scope != TaskScope::None
     };
     let public = tasks.into_iter().filter(|task| !task.private);
     let items = public.map(|task| TaskListItem {
@@ -60,7 +61,7 @@ pub(crate) async fn show(
         name: name.to_string(),
         metadata: metadata(&task),
         files: files(&task, &environment.name),
-        permitted: may_run(&api, &caller, &name).await?,
+        permitted: may_run(&api, &caller, &name, &environment.name).await?,
         environment,
     }))
 }
@@ -73,16 +74,22 @@ pub(crate) async fn permitted(
 ) -> Result<Json<TaskPermitted>, Failure> {
     let (query, name) = (TasksQuery::read(given)?, task_name(&module, &task)?);
     let asked = name.clone();
-    code::read(&api, &query.environment, move |code| code.task(&asked)).await?;
+    let read = code::read(&api, &query.environment, move |code| code.task(&asked));
+    let (environment, _) = read.await?;
     Ok(Json(TaskPermitted {
-        permitted: may_run(&api, &caller, &name).await?,
+        permitted: may_run(&api, &caller, &name, &environment.name).await?,
     }))
 }
 
-/// Whether there are nodes on which the caller may run the task.
-async fn may_run(api: &Shared, caller: &Caller, name: &TaskName) -> Result<bool, Failure> {
-    let scope = api.access.task_scope(&caller.0, name.as_str()).await?;
-    Ok(scope != TaskScope::None)
+/// Whether there can be nodes on which the caller may run the task of this environment.
+async fn may_run(
+    api: &Shared,
+    caller: &Caller,
+    name: &TaskName,
+    environment: &str,
+) -> Result<bool, Failure> {
+    let right = api.access.task_right(&caller.0, name.as_str(), environment);
+    Ok(right.await?.scope != TaskScope::None)
 }
 
 fn task_name(module: &str, task: &str) -> Result<TaskName, ApiError> {

@@ -144,6 +144,20 @@ impl Inventory {
         }
     }
 
+    /// The environment of the last catalog of each of these nodes, in the order asked; before its
+    /// first one, the environment that the node asked for, where that is known. `None`: nothing is
+    /// known of the node. With a PuppetDB in questions of
+    /// [`FACT_NODES`](crate::defaults::FACT_NODES) nodes each.
+    pub async fn environment_of_each(
+        &self,
+        certnames: &[Certname],
+    ) -> Result<Vec<Option<String>>, QueryError> {
+        match &*self.backend {
+            Backend::PuppetDb(puppetdb) => puppetdb.environment_of_each(certnames).await,
+            Backend::Embedded(embedded) => Ok(embedded.environment_of_each(certnames)),
+        }
+    }
+
     /// Every node at this moment. `None`: a PuppetDB has them; ask it a query.
     pub fn all_facts(&self) -> Option<Snapshot> {
         match &*self.backend {

@@ -138,6 +138,9 @@ pub const LIVE_EVENTS: usize = 500;
 pub const PINGS: usize = 256;
 /// How long a ping waits for its answer.
 pub const PING_TIMEOUT: Duration = Duration::from_secs(10);
+/// The environment of a node of which neither the classifier nor a Puppet run says one: Puppet's own
+/// default.
+pub const UNKNOWN_ENVIRONMENT: &str = "production";
 /// Nodes of one job or ping: twice the largest fleet that one server is meant for.
 pub const SCOPE_NODES: usize = 100_000;
 

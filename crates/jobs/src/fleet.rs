@@ -181,6 +181,13 @@ impl Resolve for Fleet {
             .await
     }
 
+    async fn last_environments(
+        &self,
+        nodes: &[Certname],
+    ) -> Result<Vec<Option<String>>, ResolveError> {
+        Ok(self.inventory.environment_of_each(nodes).await?)
+    }
+
     async fn puppet_versions(
         &self,
         nodes: &[Certname],

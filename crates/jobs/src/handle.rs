@@ -25,6 +25,7 @@ use crate::defaults::{COMMANDS, LIVE_REPORTS, SCOPE_NODES};
 use crate::engine::{Command, Engine, Parts, Prepared};
 use crate::flight::Patience;
 use crate::metrics::Metrics;
+use crate::own_environment::outside;
 use crate::ping::{self, Ping};
 use crate::plan_jobs::PlanJobs;
 use crate::prepare::Preparation;
@@ -32,6 +33,7 @@ use crate::presence_log::{self, PresenceLog};
 use crate::prune::Pruner;
 use crate::puppet::{DeployError, DeployRequest};
 use crate::request::{RunTaskError, TaskRequest};
+use crate::resolve::ResolveError;
 use crate::submit::SubmitError;
 use crate::targets::{Scope, ScopeError, targets};
 use crate::withdrawals::Withdrawals;
@@ -259,6 +261,16 @@ impl Jobs {
         environment: &str,
     ) -> Result<Vec<Certname>, ScopeError> {
         targets(scope, environment, &*self.shared.config.resolve).await
+    }
+
+    /// The nodes, of these, that are not in this environment: by the classifier, or else by their
+    /// last Puppet run, or else by [`UNKNOWN_ENVIRONMENT`](crate::defaults::UNKNOWN_ENVIRONMENT).
+    pub async fn outside_environment(
+        &self,
+        nodes: &[Certname],
+        environment: &str,
+    ) -> Result<Vec<Certname>, ResolveError> {
+        outside(nodes, environment, &*self.shared.config.resolve).await
     }
 
     async fn submit(&self, job: Box<Prepared>) -> Result<JobNumber, SubmitError> {

@@ -26,6 +26,7 @@ mod metrics;
 mod native;
 mod outcome;
 mod over_ssh;
+mod own_environment;
 mod ping;
 mod plan_jobs;
 mod prepare;

@@ -27,6 +27,15 @@ pub trait Resolve: fmt::Debug + Send + Sync {
     /// The environment that each node is classified into, in the order asked.
     async fn environments(&self, nodes: &[Certname]) -> Result<Vec<Classified>, ResolveError>;
 
+    /// The environment of the last Puppet run of each node, in the order asked; `None`: nothing is
+    /// known of the node.
+    async fn last_environments(
+        &self,
+        nodes: &[Certname],
+    ) -> Result<Vec<Option<String>>, ResolveError> {
+        Ok(vec![None; nodes.len()])
+    }
+
     /// The version of Puppet that each node told of last, in the order asked; `None`: nobody knows.
     async fn puppet_versions(
         &self,

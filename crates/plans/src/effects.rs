@@ -34,6 +34,8 @@ pub trait Deed: Send + Sync {
 pub struct Actor {
     /// The plan job.
     pub plan_job: i64,
+    /// The name of the plan.
+    pub plan: String,
     /// Where its jobs run, if they do not say.
     pub environment: String,
     /// The version of its code that the plan stays with.

@@ -1,15 +1,17 @@
 //! Whose rights a plan has: [`Guarded`].
 //!
-//! The rule: a plan runs its tasks with the rights that its owner has at that moment, and a step on nodes of
-//! which one is not permitted is not run at all.
+//! The rules: a plan runs its tasks, and Puppet, with the rights that its owner has at that moment; a step on
+//! nodes of which one is not permitted is not run at all; and a plan whose owner may run it with the code of the
+//! environment that each node is in acts on nodes of its own environment alone, whatever it does there.
 
 use std::collections::BTreeSet;
 
 use ::plans::{Actor, Effects, NotKnown, NotStarted, Order, Outcome, OverJobs};
-use access::{Access, TaskScope};
+use access::{Access, CodeReach, Denied, Identity, Permission, TaskRight, TaskScope};
 use api_types::kinds;
 use async_trait::async_trait;
 use jobs::{Jobs, Scope, TaskRequest};
+use pcp::Certname;
 use serde_json::{Value, json};
 use store::{JobNumber, PlanMark};
 
@@ -30,8 +32,25 @@ impl Effects for Guarded {
         order: Order,
         mark: PlanMark,
     ) -> Result<JobNumber, NotStarted> {
-        if let Order::Task(request) = &order {
-            self.check(actor, request).await?;
+        let owner = self.owner(actor).await?;
+        let (scope, of_task) = match &order {
+            Order::Task(request) => {
+                let bound = self.check_task(actor, &owner, request).await?;
+                (Some(&request.scope), bound)
+            }
+            Order::Puppet(request) => {
+                let run = self
+                    .access
+                    .authorize(&owner, Permission::any("puppet_agent", "run"));
+                run.map_err(|denied| denied_to(actor, &denied))?;
+                (request.scope.as_ref(), None)
+            }
+        };
+        let of_plan = self.check_plan(actor, &owner)?;
+        // Mostly they are the same, and asked about once.
+        let bounds: BTreeSet<&str> = of_task.into_iter().chain(of_plan).collect();
+        for environment in bounds {
+            self.check_environment(actor, scope, environment).await?;
         }
         self.effects.start(actor, order, mark).await
     }
@@ -46,18 +65,81 @@ impl Effects for Guarded {
 }
 
 impl Guarded {
-    async fn check(&self, actor: &Actor, request: &TaskRequest) -> Result<(), NotStarted> {
-        let unavailable =
-            |error: &dyn std::fmt::Display| NotStarted::Unavailable(error.to_string());
+    async fn owner(&self, actor: &Actor) -> Result<Identity, NotStarted> {
         let identity = owner::identity(&self.access, &actor.owner, &actor.owner_id).await;
-        let identity = identity.map_err(|error| match error {
-            OwnerError::Store(error) => unavailable(&error),
+        identity.map_err(|error| match error {
+            OwnerError::Store(error) => NotStarted::Unavailable(error.to_string()),
             gone @ OwnerError::Gone { .. } => {
                 refused(&gone.to_string(), json!({"owner": actor.owner}))
             }
+        })
+    }
+
+    /// The environment in which all nodes must be on which the plan acts, if there is one.
+    fn check_plan<'a>(
+        &self,
+        actor: &'a Actor,
+        owner: &Identity,
+    ) -> Result<Option<&'a str>, NotStarted> {
+        let reach = self
+            .access
+            .authorize_plan(owner, &actor.plan, &actor.environment);
+        let reach = reach.map_err(|denied| denied_to(actor, &denied))?;
+        let is_bound = reach == CodeReach::OwnEnvironment;
+        Ok(is_bound.then_some(actor.environment.as_str()))
+    }
+
+    /// The environment in which all nodes of the task must be, if there is one.
+    async fn check_task<'a>(
+        &self,
+        actor: &'a Actor,
+        owner: &Identity,
+        request: &'a TaskRequest,
+    ) -> Result<Option<&'a str>, NotStarted> {
+        // As the engine will read it.
+        let environment = match request.environment.as_str() {
+            "" => actor.environment.as_str(),
+            named => named,
+        };
+        let right = self
+            .access
+            .task_right(owner, &request.task, environment)
+            .await;
+        let TaskRight { scope, reach } =
+            right.map_err(|error| NotStarted::Unavailable(error.to_string()))?;
+        self.check_scope(actor, request, scope).await?;
+        Ok((reach == CodeReach::OwnEnvironment).then_some(environment))
+    }
+
+    /// Refuses nodes that are not in the environment of the code.
+    async fn check_environment(
+        &self,
+        actor: &Actor,
+        scope: Option<&Scope>,
+        environment: &str,
+    ) -> Result<(), NotStarted> {
+        let Some(Scope::Nodes(nodes)) = scope else {
+            // Plans name their nodes; what others a scope comes to is not known here.
+            return Err(elsewhere(actor, environment, &[]));
+        };
+        let outside = self.jobs.outside_environment(nodes, environment).await;
+        let outside = outside.map_err(|error| {
+            let msg = format!("the environments of the nodes cannot be looked up: {error}");
+            refused(&msg, json!({}))
         })?;
-        let scope = self.access.task_scope(&identity, &request.task).await;
-        match scope.map_err(|error| unavailable(&error))? {
+        match outside.is_empty() {
+            true => Ok(()),
+            false => Err(elsewhere(actor, environment, &outside)),
+        }
+    }
+
+    async fn check_scope(
+        &self,
+        actor: &Actor,
+        request: &TaskRequest,
+        scope: TaskScope,
+    ) -> Result<(), NotStarted> {
+        match scope {
             TaskScope::All => Ok(()),
             TaskScope::None => Err(forbidden(actor, &request.task, &[])),
             TaskScope::Some {
@@ -97,6 +179,24 @@ fn within(
         true => Ok(()),
         false => Err(forbidden(actor, &request.task, &outside)),
     }
+}
+
+fn denied_to(actor: &Actor, denied: &Denied) -> NotStarted {
+    let msg = format!("{denied}; a plan has the rights of its owner");
+    refused(
+        &msg,
+        json!({"owner": actor.owner, "permission": denied.permission}),
+    )
+}
+
+fn elsewhere(actor: &Actor, environment: &str, nodes: &[Certname]) -> NotStarted {
+    let nodes: Vec<&str> = nodes.iter().map(Certname::as_str).collect();
+    let msg = format!(
+        "{} may run the code of `{environment}` on nodes of that environment, and some of these are in another; \
+         a plan has the rights of its owner",
+        actor.owner
+    );
+    refused(&msg, json!({"environment": environment, "nodes": nodes}))
 }
 
 fn forbidden(actor: &Actor, task: &str, nodes: &[String]) -> NotStarted {

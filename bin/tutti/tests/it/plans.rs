@@ -325,6 +325,51 @@ async fn a_plan_has_the_rights_of_its_owner() {
     );
 }
 
+/// Whoever may push to a branch writes its plans: they act on nodes of their own environment alone.
+#[tokio::test]
+async fn a_plan_of_another_branch_does_not_act_on_nodes_of_production() {
+    let world = World::start(&NODES[..1]).await;
+    let right = |kind: &str, instance: &str| json!({"object_type": kind, "action": "run", "instance": instance});
+    let plan = "plan site() { return run_command('true', 'node0.test').ok }";
+    world.plan_file("site/plans/init.pp", plan);
+    let branch = world
+        .installation
+        .code_dir()
+        .join("environments/branch/modules/site/plans");
+    std::fs::create_dir_all(&branch).unwrap();
+    std::fs::write(branch.join("init.pp"), plan).unwrap();
+    let ann = json!([right("plans", "*"), right("tasks", "*")]);
+    let ann = world.user("ann", &ann).await;
+    let bob = json!([right("plans", "site@branch"), right("tasks", "*@branch")]);
+    let bob = world.user("bob", &bob).await;
+    let eve = json!([right("plans", "site"), right("tasks", "*@*")]);
+    let eve = world.user("eve", &eve).await;
+    for (who, user, environment, ok) in [
+        ("ann", &ann, "production", true),
+        ("ann", &ann, "branch", false),
+        ("bob", &bob, "branch", true),
+        // Her plan is bound, although her tasks are not.
+        ("eve", &eve, "branch", false),
+        ("eve", &eve, "production", true),
+    ] {
+        let body = json!({"plan_name": "site", "environment": environment});
+        let path = "/orchestrator/v1/command/plan_run";
+        let answer = user.post(path, &body).await.unwrap();
+        let job = world
+            .plan_over(answer["name"].as_str().unwrap().parse().unwrap())
+            .await;
+        let state = if ok { "success" } else { "failure" };
+        assert_eq!(job["state"], state, "{who} {environment}: {job:#}");
+        if !ok {
+            let kind = &job["result"]["kind"];
+            assert_eq!(kind, "puppetlabs.orchestrator/not-permitted", "{job:#}");
+        }
+    }
+    let body = json!({"plan_name": "site", "environment": "production"});
+    let refused = bob.post("/orchestrator/v1/command/plan_run", &body).await;
+    assert!(refused.is_err(), "the right is for the code of the branch");
+}
+
 /// A text in a plan's targets is a query or a node group only for an owner who may see those.
 #[tokio::test]
 async fn targets_of_a_plan_need_the_rights_of_its_owner_to_see_nodes() {

@@ -2,8 +2,9 @@
 
 use access::defaults::TASK_TARGETS;
 use access::{
-    Grant, GroupSpec, Identity, ManageError, MemberChange, Permission, Revocation, RevokeError,
-    RoleSpec, TaskScope, TaskTarget, UserSpec, UserUpdate,
+    CodeReach, Grant, GroupSpec, Identity, ManageError, MemberChange, Permission, Revocation,
+    RevokeError, RoleSpec, Settings, TaskScope, TaskTarget, UnnamedEnvironment, UserSpec,
+    UserUpdate,
 };
 use store::TaskTargetRow;
 
@@ -17,6 +18,7 @@ testkit::both!(
     a4_default_roles_keep_their_permissions,
     a4_a_change_of_rights_counts_from_the_next_request,
     a4_tokens_of_others_are_nobodys_business,
+    a4_a_right_to_run_code_is_for_the_nodes_of_its_environment,
     a4_a_task_target_permits_its_tasks_on_its_nodes_and_nothing_else,
     a5_names_are_data_and_nothing_else,
     a4_who_has_all_task_targets_makes_none_of_tasks_that_he_may_not_run,
@@ -378,7 +380,10 @@ async fn a4_a_task_target_permits_its_tasks_on_its_nodes_and_nothing_else() {
     let key = first.to_string();
     let constrained = ("tasks", "run_with_constraints", &*key);
     let (fred, _) = world.with_rights("fred", &[constrained]).await;
-    let scope = async |by: &Identity, task| access.task_scope(by, task).await.unwrap();
+    let scope = async |by: &Identity, task| {
+        let right = access.task_right(by, task, "production").await.unwrap();
+        right.scope
+    };
     let TaskScope::Some {
         nodes,
         node_groups,
@@ -460,6 +465,77 @@ async fn a5_names_are_data_and_nothing_else() {
     assert_eq!(access.users().await.unwrap().len(), 2 + 6);
 }
 
+async fn a4_a_right_to_run_code_is_for_the_nodes_of_its_environment() {
+    use CodeReach::{EveryNode, OwnEnvironment};
+    let world = World::new().await;
+    let access = &world.access;
+    let grants = [
+        ("tasks", "run", "package"),
+        ("tasks", "run", "fix@hotfix"),
+        ("plans", "run", "site"),
+        ("plans", "run", "site@hotfix"),
+    ];
+    let mut clerk = CLERK.to_vec();
+    clerk.extend(grants);
+    let (fred, _) = world.with_rights("fred", &clerk).await;
+    let right = async |task, environment| {
+        let right = access.task_right(&fred, task, environment).await.unwrap();
+        (right.scope != TaskScope::None).then_some(right.reach)
+    };
+    for (task, environment, reach) in [
+        ("package", "production", Some(OwnEnvironment)),
+        ("package", "evil", Some(OwnEnvironment)),
+        ("fix", "hotfix", Some(EveryNode)),
+        ("fix", "production", None),
+        ("fix@hotfix", "production", None),
+        ("service", "production", None),
+    ] {
+        assert_eq!(
+            right(task, environment).await,
+            reach,
+            "{task} of {environment}"
+        );
+    }
+    let plan = |plan, environment| access.authorize_plan(&fred, plan, environment).ok();
+    assert_eq!(plan("site", "evil"), Some(OwnEnvironment));
+    assert_eq!(plan("site", "hotfix"), Some(EveryNode));
+    assert_eq!(plan("other", "hotfix"), None);
+    // Of the code of another environment nothing is handed on.
+    for (instance, may) in [
+        ("package", true),
+        ("fix@hotfix", true),
+        ("package@evil", false),
+        ("package@*", false),
+        ("fix", false),
+    ] {
+        let spec = RoleSpec {
+            display_name: format!("role of {instance}"),
+            permissions: vec![Grant::new("tasks", "run", instance)],
+            ..RoleSpec::default()
+        };
+        let made = access.create_role(&fred, spec).await;
+        assert_eq!(made.is_ok(), may, "{instance}: {made:?}");
+    }
+    let admin = access.api_user();
+    let any = access.task_right(&admin, "package", "evil").await.unwrap();
+    assert_eq!((any.scope, any.reach), (TaskScope::All, EveryNode));
+    // The old meaning is a setting.
+    let settings = Settings {
+        unnamed_environment: UnnamedEnvironment::Any,
+        ..Settings::default()
+    };
+    let world = World::with(settings).await;
+    let (fred, _) = world.with_rights("fred", &grants).await;
+    let any = world
+        .access
+        .task_right(&fred, "package", "evil")
+        .await
+        .unwrap();
+    assert_eq!((any.scope, any.reach), (TaskScope::All, EveryNode));
+    let none = world.access.task_right(&fred, "fix", "evil").await.unwrap();
+    assert_eq!(none.scope, TaskScope::None);
+}
+
 async fn a4_who_has_all_task_targets_makes_none_of_tasks_that_he_may_not_run() {
     let world = World::new().await;
     let access = &world.access;
@@ -479,7 +555,11 @@ async fn a4_who_has_all_task_targets_makes_none_of_tasks_that_he_may_not_run() {
     assert!(is_denied(make(None).await), "all tasks everywhere");
     assert!(is_denied(make(Some(&["package", "service"])).await));
     assert!(access.task_targets().await.unwrap().is_empty());
-    let scope = access.task_scope(&fred, "service").await.unwrap();
+    let scope = access
+        .task_right(&fred, "service", "production")
+        .await
+        .unwrap()
+        .scope;
     assert_eq!(scope, TaskScope::None);
     make(Some(&["package"])).await.unwrap();
 }

@@ -30,15 +30,24 @@ pub(crate) async fn over_ssh(
     if targets.is_empty() {
         return Ok(());
     }
-    if api.access.task_scope(&caller.0, task.as_str()).await? != TaskScope::All {
+    let right = api
+        .access
+        .task_right(&caller.0, task.as_str(), &request.environment);
+    if right.await?.scope != TaskScope::All {
         let msg = format!(
             "`targets` needs the permission tasks:run for `{task}` on all nodes; leave it away, or \
              store connections with /inventory/v1"
         );
         return Err(ApiError::new(kinds::NOT_PERMITTED, msg).into());
     }
-    let nodes = api.jobs.targets(&request.scope, &request.environment).await;
-    let nodes = nodes.map_err(|error| scope_refusal(&error))?;
+    let nodes = match request.nodes.take() {
+        // Those on which the caller may run it.
+        Some(nodes) => nodes,
+        None => {
+            let nodes = api.jobs.targets(&request.scope, &request.environment).await;
+            nodes.map_err(|error| scope_refusal(&error))?
+        }
+    };
     let in_scope: HashSet<&Certname> = nodes.iter().collect();
     for (number, target) in targets.into_iter().enumerate() {
         let place = format!("targets[{number}]");

@@ -12,7 +12,6 @@ pub(crate) mod running;
 pub(crate) mod steps;
 
 use ::jobs::{PlanJobError, REDACTED};
-use access::Permission;
 use api_types::plans::{PlanDetail, PlanList, PlanListItem, check_plan_name};
 use api_types::tasks::TasksQuery;
 use api_types::{ApiError, Object, kinds};
@@ -40,7 +39,7 @@ pub(crate) async fn list(
     let public = plans.into_iter().filter(|plan| !plan.private);
     let items = public.map(|plan| PlanListItem {
         id: address(&base, &plan.name),
-        permitted: may_run(&api, &caller, &plan.name),
+        permitted: may_run(&api, &caller, &plan.name, &environment.name),
         name: plan.name.to_string(),
     });
     let items = items.collect();
@@ -61,7 +60,7 @@ pub(crate) async fn show(
         code::read(&api, &query.environment, move |code| code.plan(&asked)).await?;
     Ok(Json(PlanDetail {
         id: address(&base, &name),
-        permitted: may_run(&api, &caller, &name),
+        permitted: may_run(&api, &caller, &name, &environment.name),
         name: name.to_string(),
         environment,
         metadata: metadata(&plan.metadata),
@@ -75,9 +74,23 @@ pub(crate) fn plan_name(place: &str, text: &str) -> Result<PlanName, ApiError> {
     parsed.map_err(|error| ApiError::invalid(place, error))
 }
 
-fn may_run(api: &Shared, caller: &Caller, name: &PlanName) -> bool {
-    let run = Permission::on("plans", "run", name.as_str());
-    api.access.authorize(&caller.0, run).is_ok()
+fn may_run(api: &Shared, caller: &Caller, name: &PlanName, environment: &str) -> bool {
+    let access = &api.access;
+    access
+        .authorize_plan(&caller.0, name.as_str(), environment)
+        .is_ok()
+}
+
+/// Refuses a caller who may not run the plan with the code of this environment. On which nodes its
+/// jobs may run, is asked when it makes them.
+pub(crate) fn demand(
+    api: &Shared,
+    caller: &Caller,
+    plan: &str,
+    environment: &str,
+) -> Result<(), Failure> {
+    api.access.authorize_plan(&caller.0, plan, environment)?;
+    Ok(())
 }
 
 fn address(base: &Base, name: &PlanName) -> String {

@@ -125,7 +125,7 @@ async fn wanted(
     environment: &str,
 ) -> Result<Wanted, Failure> {
     let name = plan_name("plan_name", name)?;
-    caller.demand(api, "plans", "run", name.as_str())?;
+    super::demand(api, caller, name.as_str(), environment)?;
     let asked = name.clone();
     let (environment, plan) = code::read(api, environment, move |code| code.plan(&asked)).await?;
     if plan.metadata.private {

@@ -111,7 +111,7 @@ pub(crate) async fn answer(
 async fn may_run(api: &Shared, caller: &Caller, number: i64) -> Result<(), Failure> {
     let row = api.store.plan_job(number).await?;
     let row = row.ok_or_else(|| refusal(PlanError::Unknown(number)))?;
-    caller.demand(api, "plans", "run", &row.plan)
+    super::demand(api, caller, &row.plan, &row.environment)
 }
 
 fn step(place: &str, text: &str) -> Result<StepId, ApiError> {

@@ -17,7 +17,7 @@ use crate::code;
 use crate::failure::Failure;
 use crate::guard::Caller;
 use crate::refusals::scope_refusal;
-use crate::{deploys, task};
+use crate::{deploys, plans, task};
 
 /// Names of the parameters that are secret.
 pub(super) async fn check(
@@ -33,7 +33,7 @@ pub(super) async fn check(
             Ok(Vec::new())
         }
         ScheduledInput::Plan(plan) => {
-            caller.demand(api, "plans", "run", &plan.name)?;
+            plans::demand(api, caller, &plan.name, environment)?;
             known_environment(api, environment).await?;
             Ok(Vec::new())
         }

@@ -21,7 +21,7 @@ use crate::Shared;
 use crate::failure::Failure;
 use crate::guard::Caller;
 use crate::state::Inner;
-use crate::{deploys, task};
+use crate::{deploys, plans, task};
 
 /// Makes jobs for the schedules. Made before the router and bound by it; until then slots wait.
 #[derive(Clone, Debug, Default)]
@@ -85,7 +85,7 @@ async fn launch(api: &Shared, job: &ScheduledJob, slot: SlotKey) -> Result<JobNu
             deploys::started(api, request, code).await
         }
         ScheduledInput::Plan(plan) => {
-            caller.demand(api, "plans", "run", &plan.name)?;
+            plans::demand(api, &caller, &plan.name, &job.environment)?;
             let msg = "schedules do not start plans yet; run it with command/plan_run";
             Err(ApiError::new(kinds::UNAVAILABLE, msg).into())
         }

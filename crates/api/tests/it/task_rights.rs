@@ -14,7 +14,7 @@ use crate::world::{Reply, World};
 
 const GROUP: &str = "0e6d1f9c-1111-4222-8333-444455556666";
 
-/// The group has the node `b`; a query gives `c`.
+/// The group has the node `b`; a query gives `c`; the last run of `d` was of the environment `branch`.
 #[derive(Debug)]
 struct Oracle;
 
@@ -37,6 +37,14 @@ impl Resolve for Oracle {
 
     async fn environments(&self, nodes: &[Certname]) -> Result<Vec<Classified>, ResolveError> {
         Nobody.environments(nodes).await
+    }
+
+    async fn last_environments(
+        &self,
+        nodes: &[Certname],
+    ) -> Result<Vec<Option<String>>, ResolveError> {
+        let of = |node: &Certname| (node.as_str() == "d").then(|| "branch".to_owned());
+        Ok(nodes.iter().map(of).collect())
     }
 
     async fn report(&self, run: &PuppetRun) -> Result<Option<RunReport>, ResolveError> {
@@ -112,6 +120,79 @@ async fn a_task_runs_on_the_permitted_nodes_and_the_others_are_named() {
         assert_eq!(refused.status, StatusCode::FORBIDDEN, "{task}");
         assert_eq!(refused.kind(), "puppetlabs.orchestrator/not-permitted");
     }
+}
+
+/// Whoever may push to a branch writes the tasks of its environment. With a right to a harmless task
+/// that is no way to the nodes of another environment.
+#[tokio::test]
+async fn a_task_of_another_branch_does_not_run_on_nodes_of_production() {
+    let world = as_somebody(|target| {
+        json!([
+            right("tasks", "run", "test"),
+            right("tasks", "run", "test::typed@hotfix"),
+            right("tasks", "run_with_constraints", target),
+            right("orchestrator", "view", "*"),
+        ])
+    })
+    .await;
+    let code = world.dir.path().join("code/environments");
+    for environment in ["branch", "hotfix"] {
+        let tasks = code.join(environment).join("modules/test/tasks");
+        std::fs::create_dir_all(&tasks).unwrap();
+        for task in ["init.sh", "typed.sh"] {
+            std::fs::write(tasks.join(task), "#!/bin/sh\nid\n").unwrap();
+        }
+    }
+    let denied = "puppetlabs.orchestrator/not-permitted";
+    let ask = async |path: &str, environment: &str, task: &str, nodes: &[&str]| {
+        let mut body = json!({"environment": environment, "task": task, "params": {},
+            "scope": {"nodes": nodes}});
+        if path.ends_with("schedule_task") {
+            body["scheduled_time"] = json!("2100-01-01T10:00:00Z");
+        }
+        post(&world, path, &body).await
+    };
+    let command = "/orchestrator/v1/command/task";
+    for path in [command, "/orchestrator/v1/command/schedule_task"] {
+        for (environment, task, nodes) in [
+            // The attack, and a node that is in the branch as production's code sees it.
+            ("branch", "test", &["a", "b"][..]),
+            ("production", "test", &["d"][..]),
+            ("production", "test::typed", &["a"][..]),
+            ("branch", "test::typed", &["d"][..]),
+        ] {
+            let refused = ask(path, environment, task, nodes).await;
+            assert_eq!(
+                refused.status,
+                StatusCode::FORBIDDEN,
+                "{path} {environment} {task}"
+            );
+            assert_eq!(refused.kind(), denied);
+        }
+    }
+    let mixed = ask(command, "branch", "test", &["a", "d"]).await;
+    assert_eq!(mixed.status, StatusCode::ACCEPTED, "{}", mixed.text());
+    assert_eq!(mixed.json()["not_permitted"], json!(["a"]));
+    let own = ask(command, "production", "test", &["a", "d"]).await;
+    assert_eq!(own.json()["not_permitted"], json!(["d"]), "{}", own.text());
+    let named = ask(command, "hotfix", "test::typed", &["a", "d"]).await;
+    assert_eq!(named.status, StatusCode::ACCEPTED, "{}", named.text());
+    assert_eq!(named.json().get("not_permitted"), None);
+    // Nor over SSH with a connection of one's own.
+    let body = json!({"environment": "branch", "task": "test", "params": {},
+        "scope": {"nodes": ["a", "d"]}, "targets": [{"hostnames": ["a"], "transport": "ssh",
+        "user": "root", "password": "x"}]});
+    let refused = post(&world, command, &body).await;
+    assert!(!refused.status.is_success(), "{}", refused.text());
+}
+
+#[tokio::test]
+async fn a_task_target_is_for_the_environment_of_each_node() {
+    let world = as_somebody(|target| json!([right("tasks", "run_with_constraints", target)])).await;
+    let body = json!({"environment": "branch", "task": "test", "params": {},
+        "scope": {"nodes": ["a", "b", "c"]}});
+    let refused = post(&world, "/orchestrator/v1/command/task", &body).await;
+    assert_eq!(refused.status, StatusCode::FORBIDDEN, "{}", refused.text());
 }
 
 #[tokio::test]

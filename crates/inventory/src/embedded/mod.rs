@@ -110,6 +110,18 @@ impl Embedded {
         certnames.iter().map(of).collect()
     }
 
+    pub(crate) fn environment_of_each(&self, certnames: &[Certname]) -> Vec<Option<String>> {
+        let snapshot = self.snapshot();
+        let of = |certname: &Certname| {
+            let node = snapshot.get(certname)?;
+            let report = node.reports.first();
+            let of_report = report.and_then(|report| report.environment.as_deref());
+            let of_record = || node.record.as_deref()?.environment();
+            of_report.or_else(of_record).map(str::to_owned)
+        };
+        certnames.iter().map(of).collect()
+    }
+
     /// The report of a run, with its metrics; waits for it at most so long.
     pub(crate) async fn report(
         &self,

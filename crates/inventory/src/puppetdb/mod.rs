@@ -114,6 +114,29 @@ impl PuppetDb {
         Ok(certnames.iter().map(of).collect())
     }
 
+    /// As [`Inventory::environment_of_each`](crate::Inventory::environment_of_each).
+    pub(crate) async fn environment_of_each(
+        &self,
+        certnames: &[Certname],
+    ) -> Result<Vec<Option<String>>, QueryError> {
+        let mut told = HashMap::new();
+        for some in certnames.chunks(FACT_NODES) {
+            let names: Vec<&str> = some.iter().map(Certname::as_str).collect();
+            let columns = json!(["certname", "catalog_environment", "facts_environment"]);
+            let of_them = json!(["in", "certname", ["array", names]]);
+            let ast = json!(["from", "nodes", ["extract", columns, of_them]]);
+            for row in self.engine(&json!({ "query": ast })).await? {
+                let row: EnvironmentRow = self.read(row)?;
+                told.insert(
+                    row.certname,
+                    row.catalog_environment.or(row.facts_environment),
+                );
+            }
+        }
+        let of = |certname: &Certname| told.remove(certname.as_str()).flatten();
+        Ok(certnames.iter().map(of).collect())
+    }
+
     /// Looks for the report of a run until it is there or `wait` is over.
     pub(crate) async fn report(
         &self,
@@ -199,6 +222,14 @@ struct InventoryRow {
     trusted: Option<Map<String, Value>>,
     environment: Option<String>,
     timestamp: jiff::Timestamp,
+}
+
+/// A row of `nodes`.
+#[derive(serde::Deserialize)]
+struct EnvironmentRow {
+    certname: String,
+    catalog_environment: Option<String>,
+    facts_environment: Option<String>,
 }
 
 #[derive(serde::Deserialize)]

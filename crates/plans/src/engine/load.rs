@@ -107,6 +107,7 @@ async fn load(parts: &Arc<Parts>, plan: i64, from_before: bool) -> Result<Loaded
     let launch = Launch::unseal(&sealed, &parts.seal).ok_or_else(unreadable)?;
     let actor = Actor {
         plan_job: plan,
+        plan: launch.plan.clone(),
         environment: launch.environment.clone(),
         code_id: launch.code_id.clone(),
         owner: launch.owner.clone(),

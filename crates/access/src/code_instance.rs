@@ -1,0 +1,151 @@
+//! Instances of `tasks:run` and `plans:run`: [`CodeInstance`], a name and the environment that the
+//! code is of.
+//!
+//! Whoever may push to a branch writes the code of its environment, so a right to run code says
+//! which environment's. The rule: an instance without one is for each node the environment that
+//! the node is in, and covers no other.
+
+use crate::permission::ALL;
+
+/// Between the name and the environment; neither has it.
+const SEPARATOR: char = '@';
+
+/// `package`, `package@staging`, `package@*`; and `*` for every name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CodeInstance<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) environment: CodeEnvironment<'a>,
+}
+
+/// The environment that code is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CodeEnvironment<'a> {
+    /// The one that each node is in.
+    Own,
+    /// This one, on every node.
+    Named(&'a str),
+    /// Any one, on every node.
+    Any,
+}
+
+/// On which nodes a permission lets code of an environment run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CodeReach {
+    /// On those that are in the environment of the code.
+    OwnEnvironment,
+    /// On all: the permission names the environment, or a setting says so.
+    EveryNode,
+}
+
+/// What an instance of `tasks:run` or `plans:run` means that names no environment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UnnamedEnvironment {
+    /// For each node the environment that the node is in.
+    #[default]
+    Own,
+    /// Any environment on every node, as in Puppet Enterprise.
+    Any,
+}
+
+/// Whether instances of this permission are [`CodeInstance`]s.
+pub(crate) fn is_of_code(object_type: &str, action: &str) -> bool {
+    matches!((object_type, action), ("tasks" | "plans", "run"))
+}
+
+// === impl CodeInstance ===
+
+impl<'a> CodeInstance<'a> {
+    /// As a grant has it.
+    pub(crate) fn parse(text: &'a str) -> Self {
+        let Some((name, environment)) = text.split_once(SEPARATOR) else {
+            return Self {
+                name: text,
+                environment: CodeEnvironment::Own,
+            };
+        };
+        let environment = match environment {
+            ALL => CodeEnvironment::Any,
+            named => CodeEnvironment::Named(named),
+        };
+        Self { name, environment }
+    }
+
+    /// Whether a role can give it: there is a name, and the environment can be one's.
+    pub(crate) fn is_valid(text: &str) -> bool {
+        let instance = CodeInstance::parse(text);
+        let is_sign = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let environment = match instance.environment {
+            CodeEnvironment::Named(name) => !name.is_empty() && name.chars().all(is_sign),
+            CodeEnvironment::Own | CodeEnvironment::Any => true,
+        };
+        !instance.name.is_empty() && environment
+    }
+
+    /// Whether whoever has this has `other`.
+    pub(crate) fn covers(&self, other: &CodeInstance<'_>) -> bool {
+        let name = self.name == ALL || self.name == other.name;
+        name && match self.environment {
+            CodeEnvironment::Any => true,
+            mine => mine == other.environment,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_instance_covers_its_environment_and_no_other() {
+        let covers =
+            |has: &str, asked: &str| CodeInstance::parse(has).covers(&CodeInstance::parse(asked));
+        for (has, asked) in [
+            ("package", "package"),
+            ("*", "package"),
+            ("package@*", "package"),
+            ("package@*", "package@staging"),
+            ("*@*", "package@staging"),
+            ("*@*", "*"),
+            ("*@staging", "package@staging"),
+            ("package@staging", "package@staging"),
+        ] {
+            assert!(covers(has, asked), "{has} {asked}");
+        }
+        for (has, asked) in [
+            ("package", "service"),
+            ("package", "package@staging"),
+            ("*", "package@staging"),
+            ("*", "*@*"),
+            ("package@staging", "package"),
+            ("package@staging", "package@production"),
+            ("*@staging", "*"),
+            ("package@*", "*@*"),
+        ] {
+            assert!(!covers(has, asked), "{has} {asked}");
+        }
+    }
+
+    #[test]
+    fn instances_that_can_be_given() {
+        for good in [
+            "*",
+            "package",
+            "a::b@staging",
+            "*@*",
+            "package@*",
+            "*@feature_1",
+        ] {
+            assert!(CodeInstance::is_valid(good), "{good}");
+        }
+        for bad in [
+            "@",
+            "@staging",
+            "package@",
+            "package@a@b",
+            "package@a-b",
+            "a@b c",
+        ] {
+            assert!(!CodeInstance::is_valid(bad), "{bad}");
+        }
+    }
+}

@@ -268,7 +268,7 @@ async fn the_life_of_a_group() {
 async fn the_life_of_a_token() {
     let world = World::new().await;
     let wanted = json!({"label": "ci", "description": "for CI", "client": "curl",
-        "lifetime": "4h"});
+        "lifetime": "30m"});
     let token = ok(&world, "POST", "tokens", wanted, 200).await["token"].clone();
     let path = "/rbac-api/v2/auth/token/authenticate";
     let ask = |token: &Value| json!({"token": token, "update_last_activity?": true}).to_string();

@@ -148,8 +148,10 @@ async fn a_broker_that_is_not_listed_is_refused() {
     let server = world.server.as_ref().unwrap();
     logged(server, "refused as a broker").await;
     let port = world.installation.remote_broker_port();
-    let agent = world.installation.agent(NODES[0], port, "").unwrap();
-    let agent = agent.start().await.unwrap();
+    // The agent takes this broker, so what is left to refuse it is the server.
+    let expects_rogue = "broker-certnames : [\"rogue.test\"]\n";
+    let agent = world.installation.agent(NODES[0], port, expects_rogue);
+    let agent = agent.unwrap().start().await.unwrap();
     logged(&rogue, "session associated").await;
     logged(&rogue, "HTTP 403 Forbidden").await;
     let names = world.client.connected_names().await.unwrap();

@@ -170,11 +170,12 @@ impl BrokerLink for Link {
 
 /// What comes of what agents do by their own modules: what they were asked, as output.
 fn program(what: &str, params: &Value) -> ActionResult {
-    let lines = [
-        &params["command"],
-        &params["env"]["_TUTTI_LINE"],
-        &params["run"]["command"],
-    ];
+    // Of what another user runs, all that was asked is said.
+    let bare = match params["run_as"].is_null() {
+        true => &params["run"]["command"],
+        false => &Value::Null,
+    };
+    let lines = [&params["command"], &params["env"]["_TUTTI_LINE"], bare];
     let command = lines.into_iter().find_map(Value::as_str);
     let code = command.and_then(|it| it.strip_prefix("exit "));
     let path = params["path"].as_str();

@@ -23,7 +23,7 @@ pub(crate) async fn noop_and_no_noop(site: &mut Site) {
         .iter()
         .find(|event| event["type"] == "node_running");
     assert_eq!(started.unwrap()["details"]["detail"]["noop"], true);
-    ran.said.expect(0, &["1 noop"]);
+    ran.said.expect(0, &["1 would change"]);
 
     site.puppet(NODE1)
         .configure("usecacheonfailure = false\nnoop = true\n")

@@ -167,7 +167,7 @@ async fn fail_from_everywhere(world: &World, login: &str) {
     }
 }
 
-/// Issue 13, 2.3: anonymous failures lock no user out for good.
+/// Anonymous failures lock no user out for good.
 async fn a_lock_of_a_user_ends_by_itself_and_failures_do_not_extend_it() {
     let settings = Settings {
         user_lock: Duration::ZERO,
@@ -202,7 +202,7 @@ async fn a_network_from_which_a_user_logged_in_is_not_locked_by_failures_elsewhe
     world.login("fred", PASSWORD).await.unwrap();
 }
 
-/// Issue 13, 2.3: exact and folded spellings are counted alike, whether the user exists or not.
+/// Exact and folded spellings are counted alike, whether the user exists or not.
 async fn spellings_do_not_tell_whether_a_user_exists() {
     let world = World::new().await;
     world.user("fred", &[]).await;
@@ -222,7 +222,7 @@ async fn spellings_do_not_tell_whether_a_user_exists() {
     assert!(matches!(locked, Err(LoginError::LockedOut { .. })));
 }
 
-/// Issue 13, 2.3: as many attempts as one address may have waiting, and more.
+/// As many attempts as one address may have waiting, and more.
 async fn one_address_with_invented_names_does_not_keep_others_out() {
     let world = World::new().await;
     let mut flood = JoinSet::new();

@@ -136,7 +136,7 @@ async fn a_large_output_is_cut_and_its_size_told() {
     assert_eq!(kept, 70_000_000, "all of it is in the spool");
 }
 
-/// Issue 13, 6.6: 20 MB are what a pxp-agent delivers.
+/// 20 MB are what a pxp-agent delivers.
 #[tokio::test]
 async fn a_stock_controller_gets_the_whole_output_or_an_error_and_never_a_part() {
     let node = Node::start_with(|config, _| config.max_message_bytes = 21_000_000).await;

@@ -142,7 +142,6 @@ async fn impatient(answers: &[Answer], total: Duration) -> Site {
     }
 }
 
-/// Issue 13, 5.4
 #[tokio::test]
 async fn a_server_that_is_away_is_tried_for_the_whole_download_timeout() {
     let away = Answer::status("HTTP/1.1 503 Service Unavailable");
@@ -160,7 +159,6 @@ async fn a_server_that_is_away_is_tried_for_the_whole_download_timeout() {
     assert!(error.contains("503 Service Unavailable"), "{error}");
 }
 
-/// Issue 13, 5.4
 #[tokio::test]
 async fn a_server_that_fails_at_a_file_is_not_tried_for_ever() {
     let broken = Answer::status("HTTP/1.1 500 Internal Server Error");

@@ -55,7 +55,6 @@ async fn programs_that_tell_no_object_in_time_and_size_are_passed_over() {
     }
 }
 
-/// Issue 13, 5.7
 #[tokio::test]
 async fn facts_are_collected_once_at_a_time_and_not_while_they_are_fresh() {
     let told = "echo '{\"kernel\": \"Other\"}'";
@@ -89,7 +88,6 @@ async fn facts_are_collected_once_at_a_time_and_not_while_they_are_fresh() {
     assert_eq!(runs(&never_fresh.dir.path().join("ledger")), 3);
 }
 
-/// Issue 13, 5.7
 #[tokio::test]
 async fn an_agent_that_stops_ends_the_programs_that_tell_facts() {
     let node = node(Duration::ZERO, |dir| {
@@ -108,7 +106,7 @@ async fn an_agent_that_stops_ends_the_programs_that_tell_facts() {
     .await;
 }
 
-/// Issue 13, 5.7: what a `kill -9` of the agent does is to close its end of the pipe.
+/// What a `kill -9` of the agent does is to close its end of the pipe.
 #[tokio::test]
 async fn a_killed_agent_takes_the_programs_that_tell_facts_along() {
     let mut attendant = Command::new(wrapper())

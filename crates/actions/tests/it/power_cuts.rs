@@ -40,7 +40,6 @@ async fn interrupted(node: &Node) -> (TransactionId, PathBuf) {
     (id, entry)
 }
 
-/// Issue 13, 5.2
 #[tokio::test]
 async fn an_entry_that_came_back_unreadable_is_told_at_once_as_a_restart_of_the_machine() {
     for file in ["claim.json", "exit.json"] {
@@ -57,7 +56,6 @@ async fn an_entry_that_came_back_unreadable_is_told_at_once_as_a_restart_of_the_
     }
 }
 
-/// Issue 13, 5.2
 #[tokio::test]
 async fn an_entry_whose_record_came_back_empty_is_told_to_whoever_asks_and_never_runs() {
     let mut node = Node::start().await;
@@ -132,7 +130,6 @@ fn flushed_first(trace: &str, name: &str) -> bool {
         .any(|line| line.contains("sync(") && line.contains(source))
 }
 
-/// Issue 13, 5.2 and 6.7
 #[tokio::test]
 async fn every_file_of_a_promised_entry_is_flushed_before_its_name_and_a_blocking_one_never() {
     let (node, log) = traced_node().await;

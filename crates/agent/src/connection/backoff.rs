@@ -148,7 +148,7 @@ mod tests {
     }
 
     proptest! {
-        /// Issue 13, 6.4: waits for a closed port are short and random by half, whatever came before,
+        /// Waits for a closed port are short and random by half, whatever came before,
         /// and the series of the other causes goes on behind them.
         #[test]
         fn waits_for_a_closed_port_are_short_and_leave_the_other_series_alone(

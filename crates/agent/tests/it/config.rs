@@ -237,7 +237,6 @@ fn every_option_of_the_file_has_its_effect() {
     assert_eq!(config.actions.modules_dir, Some(modules.into()));
 }
 
-/// Issue 13, 6.7
 #[test]
 fn quoted_numbers_and_booleans_are_accepted_as_pxp_agent_does() {
     let node = Node::new();
@@ -260,7 +259,6 @@ fn quoted_numbers_and_booleans_are_accepted_as_pxp_agent_does() {
     assert_eq!(config.connection.keepalive.interval, seconds(60));
 }
 
-/// Issue 13, 6.7
 #[test]
 fn a_foreground_agent_takes_no_default_pid_file() {
     let node = Node::new();

@@ -112,7 +112,7 @@ async fn fragments_reserve_what_has_arrived_and_a_step() {
     assert!(metric(&broker, RESERVED).await <= most);
 }
 
-/// Issue 13, 2.2: what is announced blocks no one, and a certname has one large message at a time.
+/// What is announced blocks no one, and a certname has one large message at a time.
 #[tokio::test]
 async fn eight_sessions_that_announce_the_most_do_not_hold_up_other_senders() {
     let broker = World::shared().broker(|config| {

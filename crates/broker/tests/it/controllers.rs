@@ -290,7 +290,6 @@ async fn our_orchestrator_on_the_other_end() {
     assert!(fabric.connected().is_empty());
 }
 
-/// Issue 13, 6.7
 #[tokio::test]
 async fn a_close_of_a_controller_is_answered() {
     for code in [None, Some(CloseCode::Away)] {
@@ -312,7 +311,7 @@ async fn a_close_of_a_controller_is_answered() {
     }
 }
 
-/// Issue 13, 5.3: sessions that come and go between two rounds of updates.
+/// Sessions that come and go between two rounds of updates.
 #[tokio::test]
 async fn a_session_that_is_gone_is_never_announced_without_what_it_can() {
     let (_controller, broker, mut peer) = one().await;

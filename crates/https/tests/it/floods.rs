@@ -1,4 +1,4 @@
-//! Floods of connections from one address (issue 13, 2.1): they displace themselves and keep no peer
+//! Floods of connections from one address: they displace themselves and keep no peer
 //! of another address out.
 //!
 //! All timeouts are far longer than a test may take, so only displacement lets honest peers in.

@@ -141,7 +141,6 @@ mod tests {
         assert_eq!(flight.answer(start, Status::Ended, &PATIENCE), Next::Record);
     }
 
-    /// Issue 13, 5.3
     #[test]
     fn the_right_spool_clears_the_mark_of_a_session_without_capabilities() {
         let start = Instant::now();
@@ -160,7 +159,6 @@ mod tests {
         assert_eq!(next, Next::Resend, "its answer is the proof");
     }
 
-    /// Issue 13, 5.3
     #[test]
     fn the_mark_stays_where_another_agent_may_have_got_the_request() {
         let start = Instant::now();

@@ -349,7 +349,6 @@ mod tests {
         );
     }
 
-    /// Issue 13, 5.2
     #[test]
     fn the_wait_for_a_silent_node_is_noted_and_goes_on_after_a_restart() {
         let patience = Patience {

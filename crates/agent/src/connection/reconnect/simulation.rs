@@ -78,7 +78,6 @@ impl Timeline {
     }
 }
 
-/// Issue 13, 6.4
 #[test]
 fn two_quick_restarts_do_not_keep_an_agent_away() {
     for seed in 0..2_000 {
@@ -108,7 +107,6 @@ fn two_quick_restarts_do_not_keep_an_agent_away() {
     }
 }
 
-/// Issue 13, 6.4
 #[test]
 fn five_thousand_agents_are_back_within_five_seconds_and_not_at_once() {
     const AGENTS: u64 = 5_000;
@@ -148,7 +146,7 @@ fn five_thousand_agents_are_back_within_five_seconds_and_not_at_once() {
     }
 }
 
-/// Issue 13, 6.4: what stands in for a good-bye may be a broken broker.
+/// What stands in for a good-bye may be a broken broker.
 #[test]
 fn a_broker_that_says_good_bye_for_ever_is_asked_less_and_less() {
     for seed in 0..200 {

@@ -176,7 +176,9 @@ impl ActivityQuery {
         let mut query = Self::common(&mut given)?;
         let filters = given.text("query");
         given.finish()?;
-        let filters = filters.map(|text| serde_json::from_str(&text)).transpose();
+        let filters = filters
+            .map(|text| decode_errors::json::from_str(&text))
+            .transpose();
         let filters: Option<Vec<Filter>> =
             filters.map_err(|error| ApiError::invalid("query", error))?;
         for filter in filters.unwrap_or_default() {

@@ -12,7 +12,8 @@ use crate::parameters::Parameters;
 pub struct AuditEntries {
     /// The last entry of the chain, as it was after `items` were read.
     pub head: AuditHead,
-    /// What the server keeps beside the database of the chain's head; absent if it keeps nothing.
+    /// Heads of the chain in the server's file beside the database; absent if there is no such
+    /// file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<KeptAuditHeads>,
     /// Entries in their order; none: there are no more.

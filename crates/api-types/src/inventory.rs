@@ -18,6 +18,10 @@ pub struct InventoryQuery {
 pub struct InventoryList {
     /// The nodes.
     pub items: Vec<InventoryItem>,
+    /// Certnames that were connected when the server last ended and are still expected back, in the first
+    /// two minutes after a restart. Only where all nodes are listed. New jobs wait for these nodes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub returning: Vec<String>,
 }
 
 /// One node.

@@ -34,8 +34,8 @@ impl PuppetDbQuery {
     /// A validation error that names the parameter.
     pub fn from_parameters(mut given: Parameters) -> Result<Self, ApiError> {
         let order_by = given.text("order_by").map(|text| {
-            serde_json::from_str(&text)
-                .map_err(|error| ApiError::invalid("order_by", format!("not JSON: {error}")))
+            decode_errors::json::from_str(&text)
+                .map_err(|error| ApiError::invalid("order_by", error))
         });
         let query = Self {
             query: given.text("query").map(Value::String),

@@ -6,10 +6,11 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use decode_errors::{DecodeError, json};
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, Deserializer, MapAccess, Visitor};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::{ApiError, kinds};
 
@@ -23,12 +24,7 @@ pub fn decode<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
         let msg = "the request has no body; a JSON object is expected";
         return Err(ApiError::new(kinds::VALIDATION, msg));
     }
-    let mut reader = serde_json::Deserializer::from_slice(body);
-    let Keyed(value) = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
-        let path = error.path().to_string();
-        refusal(&path, error.inner())
-    })?;
-    reader.end().map_err(|error| refusal(".", &error))?;
+    let Keyed(value) = json::from_slice(body).map_err(|error| refusal(&error))?;
     Ok(value)
 }
 
@@ -72,33 +68,29 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for KeyedVisitor<T> {
     }
 }
 
-fn refusal(path: &str, error: &serde_json::Error) -> ApiError {
-    let (line, column) = (error.line(), error.column());
-    let text = error.to_string();
-    // The position is given apart, and is of no help where the path says it.
-    let what = text
-        .strip_suffix(&format!(" at line {line} column {column}"))
-        .unwrap_or(&text);
-    if !error.is_data() {
-        let msg = format!("the body is not JSON: {what} at line {line} column {column}");
-        return ApiError::new(kinds::VALIDATION, msg)
-            .with("line", json!(line))
-            .with("column", json!(column));
+fn refusal(error: &DecodeError) -> ApiError {
+    let msg = match (error.is_syntax(), error.subject()) {
+        (true, _) => format!("the body is {error}"),
+        // The position is a detail, and of no help where the path says it.
+        (false, path) if path.is_empty() => format!("the body: {}", error.problem()),
+        (false, path) => format!("{path}: {}", error.problem()),
+    };
+    let mut refused = ApiError::new(kinds::VALIDATION, msg);
+    if !error.is_syntax() {
+        let path = if error.path().is_empty() {
+            "."
+        } else {
+            error.path()
+        };
+        refused = refused.with("path", Value::from(path));
     }
-    let place = if path == "." { "the body" } else { path };
-    let refused = ApiError::new(kinds::VALIDATION, format!("{place}: {what}"))
-        .with("path", json!(path))
-        .with("line", json!(line))
-        .with("column", json!(column));
-    match unknown_key(what) {
+    if let Some((line, column)) = error.position() {
+        refused = refused
+            .with("line", Value::from(line))
+            .with("column", Value::from(column));
+    }
+    match error.unknown_key() {
         Some(key) => refused.with("key", Value::String(key.to_owned())),
         None => refused,
     }
-}
-
-/// The key in serde's "unknown field `key`, expected …".
-fn unknown_key(what: &str) -> Option<&str> {
-    what.strip_prefix("unknown field `")?
-        .split_once("`, ")
-        .map(|(key, _)| key)
 }

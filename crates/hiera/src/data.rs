@@ -81,7 +81,7 @@ pub fn yaml_value(text: &str) -> Result<Value, String> {
 
 /// A text of JSON as data are read.
 pub fn json_value(text: &str) -> Result<Value, String> {
-    let json = serde_json::from_str(text);
+    let json = decode_errors::json::from_str(text);
     json.map(from_json).map_err(|error| error.to_string())
 }
 

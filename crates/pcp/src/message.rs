@@ -51,7 +51,7 @@ pub struct MessageRef<'a> {
     /// The JSON as it was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<&'a RawValue>,
-    /// See [`Message::has_replaced_bytes`]. An extension, told only to peers that know it.
+    /// Wire form of [`Message::has_replaced_bytes`]: an extension, sent only to peers that know it.
     #[serde(
         rename = "tutti_replaced_bytes",
         skip_serializing_if = "std::ops::Not::not"

@@ -126,16 +126,8 @@ pub enum DataError {
 pub fn decode<T: DeserializeOwned>(data: Option<&RawValue>) -> Result<T, DataError> {
     let raw = data.ok_or(DataError::Missing)?;
     serde_json::from_str(raw.get()).map_err(|error| {
-        // Goes to logs and back to the peer: no control characters.
-        let printable = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-        let reason = error.to_string();
-        DataError::Invalid(
-            reason
-                .chars()
-                .take(MAX_REASON_CHARS)
-                .map(printable)
-                .collect(),
-        )
+        let reason = decode_errors::DecodeError::from(error).to_string();
+        DataError::Invalid(reason.chars().take(MAX_REASON_CHARS).collect())
     })
 }
 

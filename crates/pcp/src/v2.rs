@@ -51,7 +51,7 @@ pub fn encode(message: &Message) -> String {
     encode_ref(&message.as_message_ref())
 }
 
-/// As [`encode`], for a peer that knows the mark of replaced bytes.
+/// Encodes a message for a peer that knows the mark of replaced bytes; [`encode`] leaves it out.
 pub fn encode_with_mark(message: &Message) -> String {
     encode_ref(&MessageRef {
         has_replaced_bytes: message.has_replaced_bytes,

@@ -366,7 +366,7 @@ fn request(data: Option<&RawValue>, non_blocking: bool) -> Result<Request, BodyE
     match (request.notify_outcome, non_blocking) {
         (Some(_), true) | (None, false) => Ok(request),
         (None, true) => Err(BodyError::Invalid(
-            "missing field `notify_outcome`".to_owned(),
+            "the key \"notify_outcome\" is missing; add it".to_owned(),
         )),
         (Some(_), false) => Err(BodyError::Invalid(
             "notify_outcome has no place in a blocking request".to_owned(),

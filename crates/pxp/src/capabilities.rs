@@ -34,7 +34,7 @@ pub struct Capabilities {
     /// It tells facts: module `facts`, action `collect`.
     #[serde(default)]
     pub facts: bool,
-    /// It takes the member `extended` in requests.
+    /// True if the agent takes the member `extended` in requests.
     #[serde(default)]
     pub extended_requests: bool,
     /// The identity of its spool. A new one means that it has forgotten all earlier runs.

@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use decode_errors::DecodeError;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Number, Value};
@@ -26,7 +27,7 @@ pub(crate) fn strict_map<'de, D: Deserializer<'de>>(
     match Strict.deserialize(deserializer)? {
         Value::Object(map) => Ok(map),
         other => Err(D::Error::custom(format_args!(
-            "expected an object, got {}",
+            "must be an object, not {}",
             kind(&other)
         ))),
     }
@@ -40,7 +41,7 @@ pub(crate) fn raw_object<'de, D: Deserializer<'de>>(
     if raw.get().starts_with('{') {
         Ok(raw)
     } else {
-        Err(D::Error::custom("expected an object"))
+        Err(D::Error::custom("must be an object"))
     }
 }
 
@@ -56,16 +57,10 @@ pub(crate) fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// An error's text, clipped. Keys that a peer made up stand in it as they are, so control characters
-/// are replaced: the text goes to logs and terminals.
+/// An error's text for logs and terminals, clipped.
 pub(crate) fn reason(error: &serde_json::Error) -> String {
-    let printable = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-    error
-        .to_string()
-        .chars()
-        .take(MAX_REASON_CHARS)
-        .map(printable)
-        .collect()
+    let text = DecodeError::from(error).to_string();
+    text.chars().take(MAX_REASON_CHARS).collect()
 }
 
 struct Strict;

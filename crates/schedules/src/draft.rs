@@ -103,17 +103,17 @@ impl Draft {
             None => Map::new(),
             Some(sealed) => {
                 let plain = Zeroizing::new(seal.open(sealed)?);
-                serde_json::from_slice(&plain)?
+                decode_errors::json::from_slice(&plain)?
             }
         };
         Ok(Self {
             name: edit.name.clone(),
             environment: edit.environment.clone(),
             description: edit.description.clone(),
-            userdata: serde_json::from_str(&edit.userdata)?,
-            input: serde_json::from_str(&edit.input)?,
+            userdata: decode_errors::json::from_str(&edit.userdata)?,
+            input: decode_errors::json::from_str(&edit.input)?,
             secrets,
-            timetable: serde_json::from_str(&edit.timetable)?,
+            timetable: decode_errors::json::from_str(&edit.timetable)?,
         })
     }
 }

@@ -69,7 +69,7 @@ pub enum ScheduleError {
     Edited(i64),
     /// The row's JSON.
     #[error("the row of the scheduled job is not of this version")]
-    Row(#[from] serde_json::Error),
+    Row(#[from] decode_errors::DecodeError),
     /// The row's words.
     #[error("the row of the scheduled job has a type that this version does not know")]
     Unreadable,

@@ -68,7 +68,7 @@ impl Scheduled {
         let last = row.last.map(|last| {
             let outcome = match (last.job, last.error) {
                 (Some(job), _) => Ok(job),
-                (None, Some(error)) => Err(serde_json::from_str(&error)?),
+                (None, Some(error)) => Err(decode_errors::json::from_str(&error)?),
                 (None, None) => Err(SubmissionError::new(PENDING, "the job is being made")),
             };
             Ok::<_, ScheduleError>(LastRun {
@@ -77,7 +77,7 @@ impl Scheduled {
                 outcome,
             })
         });
-        let skipped = row.skipped.as_deref().map(serde_json::from_str);
+        let skipped = row.skipped.as_deref().map(decode_errors::json::from_str);
         Ok(Self {
             id: row.id,
             kind,
@@ -85,10 +85,10 @@ impl Scheduled {
             revision: row.revision,
             owner: row.owner,
             owner_id: row.owner_id,
-            userdata: serde_json::from_str(&row.edit.userdata)?,
-            input: serde_json::from_str(&row.edit.input)?,
-            sensitive: serde_json::from_str(&row.edit.sensitive)?,
-            timetable: serde_json::from_str(&row.edit.timetable)?,
+            userdata: decode_errors::json::from_str(&row.edit.userdata)?,
+            input: decode_errors::json::from_str(&row.edit.input)?,
+            sensitive: decode_errors::json::from_str(&row.edit.sensitive)?,
+            timetable: decode_errors::json::from_str(&row.edit.timetable)?,
             name: row.edit.name,
             environment: row.edit.environment,
             description: row.edit.description,

@@ -200,12 +200,12 @@ pub(super) fn from_object<T: DeserializeOwned>(place: &str, object: Object) -> R
 }
 
 fn read<T: DeserializeOwned>(place: &str, value: Value) -> Result<T, ApiError> {
-    serde_path_to_error::deserialize(value).map_err(|error| {
-        let path = match error.path().to_string().as_str() {
-            "." => place.to_owned(),
+    decode_errors::json::from_value(value).map_err(|error| {
+        let under = |path: &str| match path {
+            "" => place.to_owned(),
             below => format!("{place}.{below}"),
         };
-        ApiError::new(kinds::VALIDATION, format!("{path}: {}", error.inner()))
-            .with("path", json!(path))
+        let msg = format!("{}: {}", under(&error.subject()), error.problem());
+        ApiError::new(kinds::VALIDATION, msg).with("path", json!(under(error.path())))
     })
 }

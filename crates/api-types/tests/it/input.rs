@@ -18,6 +18,11 @@ fn refused(body: &str) -> (String, String) {
     let error = task(body).expect_err("refused");
     assert_eq!(error.status, 400);
     assert_eq!(error.body.kind, "puppetlabs.orchestrator/validation-error");
+    let wording = decode_errors::LIBRARY_WORDING;
+    assert!(
+        !wording.iter().any(|part| error.body.msg.contains(part)),
+        "{error}"
+    );
     let path = error
         .body
         .details
@@ -48,10 +53,10 @@ fn what_bolt_sends_is_accepted() {
 #[test]
 fn an_unknown_key_is_named() {
     let (msg, _) = refused(r#"{"task":"x","scope":{"nodes":[]},"parms":{}}"#);
-    assert!(msg.contains("`parms`"), "{msg}");
+    assert!(msg.contains("\"parms\""), "{msg}");
     let (msg, path) = refused(r#"{"task":"x","scope":{"node":[]}}"#);
     assert!(
-        msg.contains("`node`") && path.contains("scope"),
+        msg.contains("\"node\"") && path.contains("scope"),
         "{msg} {path}"
     );
     let error = task(r#"{"task":"x","scope":{"nodes":[]},"parms":{}}"#).unwrap_err();
@@ -62,10 +67,7 @@ fn an_unknown_key_is_named() {
 fn a_wrong_type_names_its_path() {
     let (msg, path) = refused(r#"{"task":"x","scope":{"nodes":["a",3]}}"#);
     assert_eq!(path, r#""scope.nodes[1]""#);
-    assert_eq!(
-        msg,
-        "scope.nodes[1]: invalid type: integer `3`, expected a string"
-    );
+    assert_eq!(msg, "scope.nodes[1]: must be a string, not the number 3");
     for (body, expected) in [
         (r#"{"task":3,"scope":{}}"#, "task"),
         (r#"{"task":"x","scope":[]}"#, "scope"),
@@ -92,7 +94,7 @@ fn what_is_not_json_names_line_and_column() {
         let error = task(body).unwrap_err();
         if body == "{} {}" {
             // The missing key is found before the second document.
-            assert!(error.body.msg.contains("missing field `task`"), "{error}");
+            assert!(error.body.msg.contains("\"task\" is missing"), "{error}");
             continue;
         }
         assert!(error.body.details.contains_key("line"), "{error}");
@@ -102,13 +104,13 @@ fn what_is_not_json_names_line_and_column() {
         error
             .body
             .msg
-            .contains("trailing characters at line 1 column 13"),
+            .contains("remove what follows the end of the value (line 1, column 13)"),
         "{error}"
     );
     let error = strict::decode::<StopCommand>(b"  \n").unwrap_err();
     assert!(error.body.msg.contains("no body"), "{error}");
     let error = strict::decode::<StopCommand>(b"{\"job\":\"\xff\xfe\"}").unwrap_err();
-    assert!(error.body.msg.contains("line 1 column"), "{error}");
+    assert!(error.body.msg.contains("line 1, column"), "{error}");
 }
 
 #[test]
@@ -119,7 +121,7 @@ fn a_deep_document_is_refused_and_not_a_crash() {
         "]".repeat(100_000)
     );
     let (msg, _) = refused(&deep);
-    assert!(msg.contains("recursion limit"), "{msg}");
+    assert!(msg.contains("nested more than 127 levels"), "{msg}");
 }
 
 #[test]

@@ -39,7 +39,8 @@ fn group(row: NodeGroupRow) -> Result<Group, OpenError> {
         what,
     };
     let rule = row.rule.as_deref().map(|text| {
-        let json: Value = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
+        let json: Value =
+            decode_errors::json::from_str(text).map_err(|error| wrong(error.to_string()))?;
         Rule::parse(&json).map_err(|error| wrong(error.to_string()))
     });
     Ok(Group {
@@ -62,5 +63,5 @@ fn group(row: NodeGroupRow) -> Result<Group, OpenError> {
 }
 
 fn column<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    serde_json::from_str(text).map_err(|error| error.to_string())
+    decode_errors::json::from_str(text).map_err(|error| error.to_string())
 }

@@ -104,7 +104,7 @@ impl Puppetserver {
         if status != StatusCode::OK {
             return Err(unexpected(shown(&body)));
         }
-        serde_json::from_slice(&body).map_err(|error| {
+        decode_errors::json::from_slice(&body).map_err(|error| {
             let begin = shown(&body);
             unexpected(format!("{error}: {begin}"))
         })

@@ -146,7 +146,11 @@ async fn an_answer_that_is_none_is_told_with_its_begin() {
         (StatusCode::INTERNAL_SERVER_ERROR, "no JRuby", "no JRuby"),
         (StatusCode::FOUND, "", ""),
         (StatusCode::OK, "<html>", "<html>"),
-        (StatusCode::OK, "{\"files\": [{}]}", "missing field `path`"),
+        (
+            StatusCode::OK,
+            "{\"files\": [{}]}",
+            "files[0]: the key \"path\" is missing",
+        ),
     ];
     for (status, answer, part) in cases {
         let site = site(status, answer.to_owned()).await;

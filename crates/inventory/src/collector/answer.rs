@@ -23,7 +23,7 @@ fn is_environment(name: &str) -> bool {
 
 /// As a record, of this moment: a node's clock may be wrong.
 pub(super) fn record(answer: Value, trusted: Map<String, Value>) -> Result<NodeRecord, String> {
-    let answer: Answer = serde_json::from_value(answer)
+    let answer: Answer = decode_errors::json::from_value(answer)
         .map_err(|error| format!("the answer is not as it should be: {error}"))?;
     if answer.facts.is_empty() {
         return Err("the answer has no facts".to_owned());

@@ -61,7 +61,7 @@ fn name(certname: &str) -> Option<Certname> {
 }
 
 fn json<T: DeserializeOwned>(certname: &str, what: &str, text: &str) -> Option<T> {
-    serde_json::from_str(text)
+    decode_errors::json::from_str(text)
         .inspect_err(|error| tracing::warn!(certname, %error, "the store's {what} cannot be read"))
         .ok()
 }

@@ -248,14 +248,14 @@ fn rows(url: &str, body: &[u8]) -> Result<Vec<Value>, QueryError> {
         url: url.to_owned(),
         what,
     };
-    match serde_json::from_slice(body) {
+    match decode_errors::json::from_slice(body) {
         Ok(Value::Array(rows)) => Ok(rows),
         Ok(_) => Err(told(format!(
             "not a list of rows: {}",
             body::shown(body, SHOWN_BYTES / 8)
         ))),
         Err(error) => Err(told(format!(
-            "not JSON ({error}): {}",
+            "{error}: {}",
             body::shown(body, SHOWN_BYTES / 8)
         ))),
     }

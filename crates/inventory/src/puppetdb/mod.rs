@@ -114,7 +114,7 @@ impl PuppetDb {
         Ok(certnames.iter().map(of).collect())
     }
 
-    /// As [`Inventory::environment_of_each`](crate::Inventory::environment_of_each).
+    /// Asks PuppetDB for [`Inventory::environment_of_each`](crate::Inventory::environment_of_each).
     pub(crate) async fn environment_of_each(
         &self,
         certnames: &[Certname],
@@ -197,7 +197,7 @@ impl PuppetDb {
     }
 
     fn read<T: DeserializeOwned>(&self, row: Value) -> Result<T, QueryError> {
-        serde_json::from_value(row).map_err(|error| QueryError::Garbage {
+        decode_errors::json::from_value(row).map_err(|error| QueryError::Garbage {
             url: self.place(),
             what: format!("a row is not as documented: {error}"),
         })

@@ -86,7 +86,7 @@ pub struct RunWithParams {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CancelParams {
-    /// The action's.
+    /// Transaction id of the action.
     pub transaction_id: TransactionId,
     /// `true`: kill at once, without asking first.
     pub force: bool,

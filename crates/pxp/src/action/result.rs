@@ -109,7 +109,8 @@ pub struct StatusResult {
     /// Extension: what a running action waits for, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting: Option<String>,
-    /// Extension: why nobody can know how it ended, now or later. Only with [`Status::Unknown`].
+    /// Extension: the reason for which the end of the action cannot be known, now or later. Only
+    /// with [`Status::Unknown`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undetermined: Option<String>,
     /// Extension: the identity of the spool that was asked.

@@ -74,7 +74,7 @@ pub enum MetadataError {
     #[error("the metadata is not UTF-8 (at byte {0})")]
     NotUtf8(usize),
     /// Not JSON, or a key stands twice.
-    #[error("the metadata is not valid JSON: {0}")]
+    #[error("the metadata cannot be used: {0}")]
     Json(String),
     /// A value has the wrong type.
     #[error("{path} must be {expected}, not {found}")]

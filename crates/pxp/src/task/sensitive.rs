@@ -18,7 +18,7 @@ pub struct SensitiveScan {
 }
 
 impl SensitiveScan {
-    /// Whether the key was met: nothing more is shown.
+    /// True if the key was found: the rest of the output is not shown.
     pub fn is_found(self) -> bool {
         self.matched == MARK.len()
     }

@@ -56,7 +56,7 @@ fn a_task_that_could_do_harm_is_refused() {
     refused(
         r#"{"b":1,"a":null,"_noop":true}"#,
         "[]",
-        "expected an object, got an array",
+        "must be an object, not an array",
     );
 }
 

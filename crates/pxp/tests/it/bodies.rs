@@ -76,12 +76,12 @@ fn schemas_are_closed() {
         (
             request,
             r#"{"module":"m","action":"a"}"#,
-            "missing field `transaction_id`",
+            "the key \"transaction_id\" is missing",
         ),
         (
             request,
             r#"{"transaction_id":"7","action":"a"}"#,
-            "missing field `module`",
+            "the key \"module\" is missing",
         ),
         (
             request,
@@ -91,17 +91,17 @@ fn schemas_are_closed() {
         (
             request,
             r#"{"transaction_id":"7","module":"m","action":"a","x":1}"#,
-            "unknown field `x`",
+            "unknown key \"x\"; the keys here are",
         ),
         (
             request,
             r#"{"transaction_id":"7","transaction_id":"8","module":"m","action":"a"}"#,
-            "duplicate field",
+            "occurs twice",
         ),
         (
             request,
             r#"{"transaction_id":"7","module":"m","action":"a","params":[]}"#,
-            "expected an object",
+            "must be an object",
         ),
         (
             request,
@@ -111,12 +111,12 @@ fn schemas_are_closed() {
         (
             types::NON_BLOCKING_REQUEST,
             r#"{"transaction_id":"7","module":"m","action":"a"}"#,
-            "missing field `notify_outcome`",
+            "the key \"notify_outcome\" is missing",
         ),
         (
             types::BLOCKING_RESPONSE,
             r#"{"transaction_id":"7"}"#,
-            "missing field `results`",
+            "the key \"results\" is missing",
         ),
         (
             types::RPC_ERROR,
@@ -126,7 +126,7 @@ fn schemas_are_closed() {
         (
             types::OUTPUT,
             r#"{"transaction_id":"7","stream":"stdin","offset":0,"data":""}"#,
-            "unknown variant `stdin`",
+            "\"stdin\" is not possible here; write one of \"stdout\", \"stderr\"",
         ),
         (
             types::OUTPUT,
@@ -146,17 +146,22 @@ fn schemas_are_closed() {
         (
             types::OUTPUT_CREDIT,
             r#"{"transaction_id":"7","until":-1}"#,
-            "invalid value",
+            "must be a whole number, 0 or more, not the number -1",
         ),
         (
             types::CANCEL,
             r#"{"transaction_id":"7","force":"yes"}"#,
-            "invalid type",
+            "must be true or false, not a string",
         ),
     ];
     for (message_type, json, expected) in table {
         let reason = invalid(message_type, json);
         assert!(reason.contains(expected), "{json}: {reason}");
+        let wording = decode_errors::LIBRARY_WORDING;
+        assert!(
+            !wording.iter().any(|part| reason.contains(part)),
+            "{reason}"
+        );
     }
 }
 

@@ -77,7 +77,7 @@ fn mistakes_are_named_with_their_place() {
     for (json, expected) in [
         (
             "",
-            "the metadata is not valid JSON: EOF while parsing a value at line 1 column 0",
+            "the metadata cannot be used: not JSON: the text ends where a value is needed (line 1, column 0)",
         ),
         ("[]", "the metadata must be an object, not an array"),
         (
@@ -136,7 +136,7 @@ fn mistakes_are_named_with_their_place() {
         (r#"{"files":"x"}"#, "files must be an array, not a string"),
         (
             r#"{"private":true,"private":false}"#,
-            "the metadata is not valid JSON: duplicate key \"private\" at line 1 column 32",
+            "the metadata cannot be used: duplicate key \"private\" (line 1, column 32)",
         ),
     ] {
         let error = TaskMetadata::parse(json.as_bytes()).expect_err(json);

@@ -1,0 +1,150 @@
+//! A document that cannot be read, and the place in it: [`DecodeError`].
+
+use std::fmt;
+
+use crate::defaults::{MESSAGE_CHARS, QUOTED_CHARS};
+use crate::mismatch::Mismatch;
+
+/// Format of a document, which decides how its parts are called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// JSON, with objects and keys.
+    Json,
+    /// TOML, with tables and keys.
+    Toml,
+}
+
+/// Reason and place of a document that cannot be read as the type that is needed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DecodeError {
+    pub(crate) format: Format,
+    /// Boxed, so that results with this error stay small.
+    pub(crate) problem: Box<Problem>,
+    /// Path of the value, as `scope.nodes[3]`; empty for the whole document or where it is not known.
+    pub(crate) path: String,
+    /// Line and column from 1, in characters of the document's line; `None` for a value without a text.
+    pub(crate) position: Option<(usize, usize)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Problem {
+    /// The text breaks the grammar of its format.
+    Syntax(&'static str),
+    /// The text is well-formed; its content is not of the type that is needed.
+    Mismatch(Mismatch),
+    /// The text could not be read to its end.
+    Unreadable,
+}
+
+// === impl Format ===
+
+impl Format {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Json => "JSON",
+            Self::Toml => "TOML",
+        }
+    }
+
+    /// A collection of keys and values, with its article.
+    pub(crate) fn object(self) -> &'static str {
+        match self {
+            Self::Json => "an object",
+            Self::Toml => "a table",
+        }
+    }
+}
+
+// === impl DecodeError ===
+
+impl DecodeError {
+    /// Whether the text breaks the grammar, in contrast to content of a wrong type.
+    pub fn is_syntax(&self) -> bool {
+        matches!(*self.problem, Problem::Syntax(_))
+    }
+
+    /// Path of the value, as `scope.nodes[3]`; empty for the whole document.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Line and column, both from 1; `None` for a value that was not read from a text.
+    pub fn position(&self) -> Option<(usize, usize)> {
+        self.position
+    }
+
+    /// The key that the type does not have, if that is the problem.
+    pub fn unknown_key(&self) -> Option<&str> {
+        match &*self.problem {
+            Problem::Mismatch(Mismatch::UnknownKey { key, .. }) => Some(key),
+            _ => None,
+        }
+    }
+
+    /// The key that is missing, if that is the problem.
+    pub fn missing_key(&self) -> Option<&str> {
+        match &*self.problem {
+            Problem::Mismatch(Mismatch::MissingKey(key)) => Some(key),
+            _ => None,
+        }
+    }
+
+    /// The problem without its place.
+    pub fn problem(&self) -> String {
+        match &*self.problem {
+            Problem::Syntax(what) => format!("not {}: {what}", self.format.name()),
+            Problem::Mismatch(mismatch) => mismatch.to_text(self.format),
+            Problem::Unreadable => "the text cannot be read to its end".to_owned(),
+        }
+    }
+
+    /// Path of the value that the problem is about, for logs and terminals: without an unknown key, which the problem
+    /// names. Empty for the whole document.
+    pub fn subject(&self) -> String {
+        let path = match self.unknown_key() {
+            Some(key) => match self.path.strip_suffix(key) {
+                Some(parent) => parent.strip_suffix('.').unwrap_or(parent),
+                None => &self.path,
+            },
+            None => &self.path,
+        };
+        printable(path)
+    }
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.subject();
+        if !path.is_empty() {
+            write!(f, "{path}: ")?;
+        }
+        f.write_str(&self.problem())?;
+        match self.position {
+            Some((line, column)) => write!(f, " (line {line}, column {column})"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for DecodeError {}
+
+impl From<DecodeError> for std::io::Error {
+    fn from(error: DecodeError) -> Self {
+        Self::new(std::io::ErrorKind::InvalidData, error)
+    }
+}
+
+/// A name or path of the document for logs and terminals: clipped, control characters replaced.
+pub(crate) fn printable(text: &str) -> String {
+    shown(text, QUOTED_CHARS)
+}
+
+/// The same for a whole message.
+pub(crate) fn printable_message(text: &str) -> String {
+    shown(text, MESSAGE_CHARS)
+}
+
+fn shown(text: &str, chars: usize) -> String {
+    let visible = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    text.chars().take(chars).map(visible).collect()
+}

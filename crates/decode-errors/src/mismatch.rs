@@ -1,0 +1,161 @@
+//! Content of a wrong type, read from the message of serde's data model: [`Mismatch`].
+//!
+//! serde's errors are texts alone. The texts of `serde_core::de::Error` are the same for every format, so they are
+//! taken apart here; a text that is none of them comes from a type of this project and is shown as it is.
+
+use crate::LIBRARY_WORDING;
+use crate::defaults::LISTED_NAMES;
+use crate::error::{Format, printable, printable_message};
+use crate::vocabulary::{found, needed};
+
+/// Difference between the content of a document and the type that is needed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Mismatch {
+    /// A value of another type or out of range; both in serde's terms.
+    Value { found: String, needed: String },
+    /// An array or object with `length` values.
+    Length { length: String, needed: String },
+    /// A key that is needed.
+    MissingKey(String),
+    /// A key that occurs twice.
+    DuplicateKey(String),
+    /// A key that the type does not have, and the keys that it has.
+    UnknownKey { key: String, known: Vec<String> },
+    /// A text that is none of a list of names.
+    UnknownName { name: String, known: Vec<String> },
+    /// A value that has none of several possible forms.
+    NoForm,
+    /// A message of a type of this project.
+    Other(String),
+}
+
+// === impl Mismatch ===
+
+impl Mismatch {
+    /// Takes the message of a `serde::de::Error` apart.
+    pub(crate) fn read(text: &str) -> Self {
+        let between = |start: &str, end: &str| {
+            let inner = text.strip_prefix(start)?.strip_suffix(end)?;
+            Some(printable(inner))
+        };
+        if let Some(rest) = text
+            .strip_prefix("invalid type: ")
+            .or_else(|| text.strip_prefix("invalid value: "))
+            && let Some((found, needed)) = split_expected(rest)
+        {
+            let (found, needed) = (printable(found), needed.to_owned());
+            return Self::Value { found, needed };
+        }
+        if let Some((length, needed)) = text
+            .strip_prefix("invalid length ")
+            .and_then(|rest| rest.split_once(", expected "))
+        {
+            let (length, needed) = (printable(length), needed.to_owned());
+            return Self::Length { length, needed };
+        }
+        if let Some(key) = between("missing field `", "`") {
+            return Self::MissingKey(key);
+        }
+        if let Some(key) = between("duplicate field `", "`") {
+            return Self::DuplicateKey(key);
+        }
+        if let Some((key, known)) = unknown("unknown field `", "fields", text) {
+            return Self::UnknownKey { key, known };
+        }
+        if let Some((name, known)) = unknown("unknown variant `", "variants", text) {
+            return Self::UnknownName { name, known };
+        }
+        let no_form = text.starts_with("data did not match any variant of ")
+            || (text.starts_with("no variant of ") && text.ends_with(" found in flattened data"));
+        // A message of this project may repeat one of a library that it wraps.
+        let is_plain = !LIBRARY_WORDING.iter().any(|part| text.contains(part));
+        match (no_form, is_plain) {
+            (true, _) => Self::NoForm,
+            (false, true) => Self::Other(printable_message(text)),
+            (false, false) => Self::Other("is not of the form that is needed here".to_owned()),
+        }
+    }
+
+    /// The problem in terms of `format`.
+    pub(crate) fn to_text(&self, format: Format) -> String {
+        match self {
+            Self::Value {
+                found: is,
+                needed: must,
+            } => format!(
+                "must be {}, not {}",
+                needed(must, format),
+                found(is, format)
+            ),
+            Self::Length {
+                length,
+                needed: must,
+            } => format!("must be {}; it has {length} values", needed(must, format)),
+            Self::MissingKey(key) => format!("the key \"{key}\" is missing; add it"),
+            Self::DuplicateKey(key) => format!("the key \"{key}\" occurs twice; remove one"),
+            Self::UnknownKey { key, known } if known.is_empty() => {
+                format!("unknown key \"{key}\"; there are no keys here, remove it")
+            }
+            Self::UnknownKey { key, known } => {
+                format!("unknown key \"{key}\"; the keys here are {}", list(known))
+            }
+            Self::UnknownName { name, known } if known.is_empty() => {
+                format!("\"{name}\" is not possible here; no name is")
+            }
+            Self::UnknownName { name, known } => {
+                format!(
+                    "\"{name}\" is not possible here; write one of {}",
+                    list(known)
+                )
+            }
+            Self::NoForm => {
+                "has none of the forms that are possible here; see the documentation of this key"
+                    .to_owned()
+            }
+            Self::Other(text) => text.clone(),
+        }
+    }
+}
+
+/// The two halves of `FOUND, expected NEEDED`. A string in `FOUND` is quoted and may have the separator in it.
+fn split_expected(text: &str) -> Option<(&str, &str)> {
+    const SEPARATOR: &str = ", expected ";
+    let from = match text.strip_prefix("string \"") {
+        None => 0,
+        Some(rest) => {
+            let mut escaped = false;
+            let end = rest.find(|c| {
+                let is_end = c == '"' && !escaped;
+                escaped = c == '\\' && !escaped;
+                is_end
+            })?;
+            text.len() - rest.len() + end
+        }
+    };
+    let at = from + text.get(from..)?.find(SEPARATOR)?;
+    Some((&text[..at], &text[at + SEPARATOR.len()..]))
+}
+
+/// The name and the known names of `unknown field `x`, expected one of `a`, `b``, or of `…, there are no fields`.
+fn unknown(start: &str, kinds: &str, text: &str) -> Option<(String, Vec<String>)> {
+    let rest = text.strip_prefix(start)?;
+    if let Some(name) = rest.strip_suffix(&format!("`, there are no {kinds}")) {
+        return Some((printable(name), Vec::new()));
+    }
+    let (name, known) = rest.rsplit_once("`, expected ")?;
+    let known = known.split('`').skip(1).step_by(2).map(printable);
+    Some((printable(name), known.collect()))
+}
+
+fn list(names: &[String]) -> String {
+    let shown: Vec<String> = names
+        .iter()
+        .take(LISTED_NAMES)
+        .map(|name| format!("\"{name}\""))
+        .collect();
+    let more = match names.len().saturating_sub(LISTED_NAMES) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    shown.join(", ") + &more
+}

@@ -1,9 +1,9 @@
-//! What an evaluation may use. Main types: [`Limits`], [`SharedBytes`] and [`Budget`], which counts.
+//! Limits of an evaluation. Main types: [`Limits`], [`SharedBytes`] and [`Budget`], which counts.
 //!
-//! What one evaluation may use is counted the same on every run, so a program that is evaluated again
-//! meets the same end. Two limits differ from run to run, and no program can catch their errors: the
-//! stack is measured, and what all evaluations have together depends on the others. The rule that must
-//! hold: nothing that a program can repeat or grow goes uncharged.
+//! Consumption is counted the same on every run, so a program that is evaluated again meets the same end. Two
+//! limits differ from run to run, and no program can catch their errors: the stack is measured, and the memory of
+//! all evaluations together depends on the others. The rule that must hold: nothing that a program can repeat or
+//! grow goes uncharged.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -21,7 +21,7 @@ pub struct Limits {
     pub calls_max: u32,
     /// Stack below the place where the evaluation is entered.
     pub stack_bytes: usize,
-    /// What all evaluations have together; `None`: this one is alone.
+    /// Memory of all evaluations together; `None` if this evaluation shares none.
     pub shared: Option<Arc<SharedBytes>>,
 }
 
@@ -61,7 +61,8 @@ pub struct SharedBytes {
     max: u64,
 }
 
-/// What one evaluation has of [`SharedBytes`]; it goes back with the last branch.
+/// Part of [`SharedBytes`] that one evaluation holds; it is returned with the evaluation's last
+/// branch.
 #[derive(Debug)]
 struct Share {
     of: Arc<SharedBytes>,

@@ -15,7 +15,7 @@ pub const BYTES_MAX: u64 = 1 << 30;
 /// server has in memory, 512 MiB.
 pub const OWN_BYTES: u64 = 512 << 10;
 
-/// What an evaluation takes at a time of what all have together.
+/// Bytes that an evaluation takes at a time of the memory of all evaluations.
 pub const SHARED_CHUNK_BYTES: u64 = 256 << 10;
 
 /// Bytes that all plans of a server may make above that, as long as they are in memory: 2 GiB. One alone

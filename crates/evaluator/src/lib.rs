@@ -32,6 +32,7 @@ mod mismatch;
 mod numbers;
 mod parse;
 pub mod ruby;
+pub mod ruby_numbers;
 mod suggest;
 mod type_text;
 mod unknown;

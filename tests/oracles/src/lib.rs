@@ -1,4 +1,4 @@
-//! The crates of the Puppet language against real Ruby and Puppet: [`ask`].
+//! The crates of the Puppet language against real Ruby and Puppet: [`ask`] and [`ask_puppet`].
 //!
 //! `cargo xtask test --full` runs them. The rule: one process answers all questions of a test,
 //! since Puppet takes most of a second to start; cases stand in `cases/`, one a line.
@@ -10,16 +10,54 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
+/// Relative to this crate; `cargo xtask oracles` unpacks it there.
+const PUPPET_8: &str = "../../target/oracles/puppet8/usr/lib/ruby/vendor_ruby";
+
+/// A version of Puppet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Puppet {
+    /// 7.23, Debian 12's package.
+    Seven,
+    /// 8.10, Debian 13's package, with the Ruby of Debian 12.
+    Eight,
+}
+
 /// Runs a script of `ruby/` on a question and returns its answer.
 pub fn ask(script: &str, question: &Value) -> Result<Value> {
-    let script = own("ruby").join(script);
+    run(&mut ruby(), script, question)
+}
+
+/// Runs a script of `ruby/` that loads Puppet.
+pub fn ask_puppet(puppet: Puppet, script: &str, question: &Value) -> Result<Value> {
+    let mut ruby = ruby();
+    if puppet == Puppet::Eight {
+        let library = own(PUPPET_8);
+        if !library.is_dir() {
+            bail!(
+                "Puppet 8 is not in {}; run `cargo xtask oracles` first",
+                library.display()
+            );
+        }
+        let check = own("ruby").join("puppet8.rb");
+        ruby.arg("-I").arg(library).arg("-r").arg(check);
+    }
+    run(&mut ruby, script, question)
+}
+
+fn ruby() -> Command {
     let mut ruby = Command::new("ruby");
-    ruby.args(["-W0", "-Ku"]).arg(&script);
+    ruby.args(["-W0", "-Ku"]);
+    ruby
+}
+
+fn run(ruby: &mut Command, script: &str, question: &Value) -> Result<Value> {
+    let script = own("ruby").join(script);
     let mut child = ruby
+        .arg(&script)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
-        .context("cannot start ruby")?;
+        .context("cannot start ruby; run `cargo xtask oracles` first")?;
     let question = serde_json::to_vec(question)?;
     let mut stdin = child.stdin.take().context("ruby has no standard input")?;
     let writer = std::thread::spawn(move || stdin.write_all(&question));

@@ -308,9 +308,9 @@ impl Evaluator<'_> {
         Ok(self.signature(&plan.unit, plan.code)?.types.clone())
     }
 
-    /// Runs a plan with arguments by name. `return` and `next` end it with their value.
+    /// Runs a plan with arguments by name. Its value is that of its `return`; without one, `undef`.
     pub fn run_plan(&mut self, plan: &Plan, arguments: &Hash) -> Eval {
-        self.call_by_name(&plan.unit, plan.code, None, arguments, true)
+        self.call_by_name(&plan.unit, plan.code, None, arguments, ByName::Plan)
     }
 
     /// Calls code with arguments by name: plans and templates.
@@ -320,12 +320,12 @@ impl Evaluator<'_> {
         index: u32,
         outer: Option<&Rc<Frame>>,
         arguments: &Hash,
-        enforce: bool,
+        what: ByName,
     ) -> Eval {
         self.enter_call()?;
         let saved = self.matches.take();
         let frame = Frame::new(unit, index, outer);
-        let result = self.run_by_name(unit, index, &frame, arguments, enforce);
+        let result = self.run_by_name(unit, index, &frame, arguments, what);
         self.matches = saved;
         self.calls -= 1;
         result
@@ -337,7 +337,7 @@ impl Evaluator<'_> {
         index: u32,
         frame: &Rc<Frame>,
         arguments: &Hash,
-        enforce: bool,
+        what: ByName,
     ) -> Eval {
         let code = unit.code(index);
         let signature = self.signature(unit, index)?;
@@ -356,7 +356,7 @@ impl Evaluator<'_> {
             unit,
             frame: Some(frame),
         };
-        if !enforce {
+        if what == ByName::Unchecked {
             return self.eval(cx, code.body);
         }
         for (name, value) in arguments.iter() {
@@ -370,7 +370,21 @@ impl Evaluator<'_> {
         if let Some(text) = mismatch::named(code, &signature, &given) {
             return Err(EvalError::raw(text).into());
         }
-        let result = caught(self.eval(cx, code.body), true)?;
-        checked_return(code, &signature, result)
+        let given = match self.eval(cx, code.body) {
+            Ok(_) if what == ByName::Plan => Ok(Value::Undef),
+            given => given,
+        };
+        checked_return(code, &signature, caught(given, true)?)
     }
+}
+
+/// What is called with arguments by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ByName {
+    /// Its arguments are checked, and only `return` gives a value.
+    Plan,
+    /// Its arguments are checked.
+    Template,
+    /// Neither its arguments nor its value are checked.
+    Unchecked,
 }

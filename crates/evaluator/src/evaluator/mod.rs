@@ -32,6 +32,7 @@ use pcore::{Hash, Type, Value};
 
 pub(crate) use self::access::element;
 pub(crate) use self::compare::{casecmp, compare as compare_values};
+pub(crate) use self::entry::ByName;
 pub use self::entry::{Plan, Scope, Seed};
 pub(crate) use self::fail::node_label;
 use crate::budget::{Budget, Stack};

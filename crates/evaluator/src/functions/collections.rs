@@ -33,7 +33,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
             Form::new(&[one("Collection", "coll")], empty),
             Form::new(&[one("Sensitive[String]", "str")], empty),
             Form::new(&[one("String", "str")], empty),
-            Form::new(&[one("Numeric", "num")], empty),
+            Form::new(&[one("Numeric", "num")], empty_number),
             Form::new(&[one("Binary", "bin")], empty),
             Form::new(&[one("Undef", "x")], empty),
         ],
@@ -80,6 +80,21 @@ fn length(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
 
 fn empty(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     Ok(Value::Bool(is_empty(call.get(0))))
+}
+
+fn empty_number(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    let place = call.place();
+    let key = format!(
+        "empty-from-{}-{}",
+        place.file.as_deref().unwrap_or_default(),
+        place.line
+    );
+    evaluator.warn_once(
+        &key,
+        "Calling function empty() with Numeric value is deprecated.",
+        &place,
+    );
+    Ok(Value::Bool(false))
 }
 
 fn is_empty(value: &Value) -> bool {

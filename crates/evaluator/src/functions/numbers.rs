@@ -8,16 +8,23 @@ use crate::Evaluator;
 use crate::error::{Eval, raise};
 use crate::function::{Call, Form, Function, any, one};
 use crate::ruby;
+use crate::ruby_numbers::float;
 
 const TWO: &str = "Callable[2,2]";
 
 macro_rules! extreme {
-    ($numbers:ident, $texts:ident, $others:ident) => {
+    ($values:ident, $texts:ident, $others:ident) => {
         &[
-            Form::new(&[any("Numeric", "values")], $numbers),
+            Form::new(&[any("Numeric", "values")], $values),
             Form::new(&[any("String", "values")], $texts),
-            Form::new(&[one("Array[Numeric]", "values")], $numbers).with_optional_block(TWO),
+            Form::new(&[any("SemVer", "values")], $values),
+            Form::new(&[any("Timespan", "values")], $values),
+            Form::new(&[any("Timestamp", "values")], $values),
+            Form::new(&[one("Array[Numeric]", "values")], $values).with_optional_block(TWO),
             Form::new(&[one("Array[String]", "values")], $texts).with_optional_block(TWO),
+            Form::new(&[one("Array[SemVer]", "values")], $values).with_optional_block(TWO),
+            Form::new(&[one("Array[Timespan]", "values")], $values).with_optional_block(TWO),
+            Form::new(&[one("Array[Timestamp]", "values")], $values).with_optional_block(TWO),
             Form::new(&[one("Array", "values")], $others).with_optional_block(TWO),
             Form::new(&[any("Any", "values")], $others).with_block(TWO),
             Form::new(&[any("Any", "values")], $others),
@@ -48,8 +55,8 @@ pub(super) static FUNCTIONS: &[Function] = &[
         ],
     ),
     Function::new("round", &[Form::new(&[one("Numeric", "val")], round)]),
-    Function::new("max", extreme!(max_numbers, max_texts, max_others)),
-    Function::new("min", extreme!(min_numbers, min_texts, min_others)),
+    Function::new("max", extreme!(max_values, max_texts, max_others)),
+    Function::new("min", extreme!(min_values, min_texts, min_others)),
 ];
 
 fn abs(_: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
@@ -63,7 +70,8 @@ fn abs(_: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
     }
 }
 
-fn abs_text(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn abs_text(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    warn_of_text(evaluator, &call, "Numeric");
     let text = call.text(0);
     let digits = text.strip_prefix('-').unwrap_or(&text);
     let all_digits = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
@@ -80,6 +88,20 @@ fn abs_text(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
         return Ok(Value::Float(number));
     }
     raise("abs(): Requires float or integer to work with - was given non decimal string")
+}
+
+/// What Puppet says where a text is taken as a number.
+fn warn_of_text(evaluator: &Evaluator<'_>, call: &Call<'_>, into: &str) {
+    let name = call.name;
+    let message = format!(
+        "The {name}() function's auto conversion of String to {into} is deprecated - change to convert input before \
+         calling"
+    );
+    evaluator.warn_once(
+        &format!("{name}_function_numeric_coerce_string"),
+        &message,
+        &call.place(),
+    );
 }
 
 /// A float that has no fraction as an integer.
@@ -107,17 +129,19 @@ fn floor(_: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
     }
 }
 
-fn ceiling_text(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
-    match call.text(0).trim().parse::<f64>() {
-        Ok(number) => whole(number.ceil()),
-        Err(_) => raise("ceiling(): cannot convert given value to a floating point value."),
+fn ceiling_text(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    warn_of_text(evaluator, &call, "Float");
+    match float(&call.text(0)) {
+        Some(number) => whole(number.ceil()),
+        None => raise("ceiling(): cannot convert given value to a floating point value."),
     }
 }
 
-fn floor_text(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
-    match call.text(0).trim().parse::<f64>() {
-        Ok(number) => whole(number.floor()),
-        Err(_) => raise("floor(): cannot convert given value to a floating point value."),
+fn floor_text(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    warn_of_text(evaluator, &call, "Float");
+    match float(&call.text(0)) {
+        Some(number) => whole(number.floor()),
+        None => raise("floor(): cannot convert given value to a floating point value."),
     }
 }
 
@@ -137,12 +161,7 @@ fn values(call: &Call<'_>) -> Vec<Value> {
     }
 }
 
-fn extreme(
-    evaluator: &mut Evaluator<'_>,
-    call: &Call<'_>,
-    wanted: Ordering,
-    order: fn(&Value, &Value) -> Ordering,
-) -> Eval {
+fn extreme(evaluator: &mut Evaluator<'_>, call: &Call<'_>, wanted: Ordering, order: Order) -> Eval {
     let values = values(call);
     let mut values = values.into_iter();
     let Some(mut best) = values.next() else {
@@ -160,7 +179,7 @@ fn extreme(
                 let answer = evaluator.call_block(block, [value.clone(), best.clone()])?;
                 super::sort::ordering(&answer, &value, &best)?
             }
-            None => order(&value, &best),
+            None => order(evaluator, call, &value, &best),
         };
         if ordering == wanted {
             best = value;
@@ -169,17 +188,48 @@ fn extreme(
     Ok(best)
 }
 
-fn by_number(a: &Value, b: &Value) -> Ordering {
+/// How two values are ordered; the call is named in warnings.
+type Order = fn(&Evaluator<'_>, &Call<'_>, &Value, &Value) -> Ordering;
+
+/// Values of one kind that has an order.
+fn by_value(_: &Evaluator<'_>, _: &Call<'_>, a: &Value, b: &Value) -> Ordering {
     crate::evaluator::compare_values(a, b).unwrap_or(Ordering::Equal)
 }
 
 /// Texts that are numbers compare as numbers.
-fn by_text(a: &Value, b: &Value) -> Ordering {
+fn by_text(evaluator: &Evaluator<'_>, call: &Call<'_>, a: &Value, b: &Value) -> Ordering {
+    texts(evaluator, call, a, b, false)
+}
+
+/// Values of several kinds compare by their texts.
+fn by_any(evaluator: &Evaluator<'_>, call: &Call<'_>, a: &Value, b: &Value) -> Ordering {
+    texts(evaluator, call, a, b, true)
+}
+
+fn texts(
+    evaluator: &Evaluator<'_>,
+    call: &Call<'_>,
+    a: &Value,
+    b: &Value,
+    warn_of_others: bool,
+) -> Ordering {
+    let warn = |from: &str, to: &str, key: &str| {
+        let name = call.name;
+        let message = format!(
+            "The {name}() function's auto conversion of {from} to {to} is deprecated - change to convert input \
+             before calling, or use lambda"
+        );
+        evaluator.warn_once(&format!("{name}_function_{key}"), &message, &call.place());
+    };
     let (a, b) = (ruby::to_s(a), ruby::to_s(b));
-    match (number_of(&a), number_of(&b)) {
-        (Some(a), Some(b)) => a.partial_cmp(&b).unwrap_or(Ordering::Equal),
-        _ => a.cmp(&b),
+    if let (Some(a), Some(b)) = (number_of(&a), number_of(&b)) {
+        warn("String", "Numeric", "numeric_coerce_string");
+        return a.partial_cmp(&b).unwrap_or(Ordering::Equal);
     }
+    if warn_of_others {
+        warn("Any", "String", "string_coerce_any");
+    }
+    a.cmp(&b)
 }
 
 /// `-1`, `1.5`, `1_0`, `1e5`: what Puppet takes for a number here, as Ruby's `to_f` reads it.
@@ -198,8 +248,8 @@ fn number_of(text: &str) -> Option<f64> {
     }
 }
 
-fn max_numbers(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
-    extreme(evaluator, &call, Ordering::Greater, by_number)
+fn max_values(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    extreme(evaluator, &call, Ordering::Greater, by_value)
 }
 
 fn max_texts(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
@@ -207,11 +257,11 @@ fn max_texts(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
 }
 
 fn max_others(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
-    extreme(evaluator, &call, Ordering::Greater, by_text)
+    extreme(evaluator, &call, Ordering::Greater, by_any)
 }
 
-fn min_numbers(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
-    extreme(evaluator, &call, Ordering::Less, by_number)
+fn min_values(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    extreme(evaluator, &call, Ordering::Less, by_value)
 }
 
 fn min_texts(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
@@ -219,5 +269,5 @@ fn min_texts(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
 }
 
 fn min_others(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
-    extreme(evaluator, &call, Ordering::Less, by_text)
+    extreme(evaluator, &call, Ordering::Less, by_any)
 }

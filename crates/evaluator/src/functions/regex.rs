@@ -63,6 +63,27 @@ pub(super) static FUNCTIONS: &[Function] = &[
                 &[one("String", "str"), one("Type[Regexp]", "pattern")],
                 split,
             ),
+            Form::new(
+                &[
+                    one("Sensitive[String]", "sensitive"),
+                    one("String", "pattern"),
+                ],
+                split_sensitive,
+            ),
+            Form::new(
+                &[
+                    one("Sensitive[String]", "sensitive"),
+                    one("Regexp", "pattern"),
+                ],
+                split_sensitive,
+            ),
+            Form::new(
+                &[
+                    one("Sensitive[String]", "sensitive"),
+                    one("Type[Regexp]", "pattern"),
+                ],
+                split_sensitive,
+            ),
         ],
     ),
 ];
@@ -160,6 +181,11 @@ fn source_of(pattern: &Value) -> Regexp {
 }
 
 fn substitute(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    if !call.get(4).is_undef() {
+        let message = "The regsubst() function's encoding argument has been ignored since Ruby 1.9 and will be removed \
+                       in a future release";
+        evaluator.warn_once("regsubst_function_encoding", message, &call.place());
+    }
     let letters = call.text(3);
     let flags = Flags {
         extended: letters.contains('E'),
@@ -203,10 +229,23 @@ fn substitute(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
 }
 
 fn split(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
-    let text = call.text(0);
-    let source = source_of(call.get(1));
+    pieces(evaluator, &call.text(0), call.get(1))
+}
+
+fn split_sensitive(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    match call.get(0) {
+        Value::Sensitive(inner) => {
+            let text = inner.as_str().unwrap_or_default();
+            pieces(evaluator, text, call.get(1)).map(Value::sensitive)
+        }
+        other => Ok(other.clone()),
+    }
+}
+
+fn pieces(evaluator: &mut Evaluator<'_>, text: &str, pattern: &Value) -> Eval {
+    let source = source_of(pattern);
     // a single blank is not a pattern to Ruby's split only if it is a text, and here it never is
-    match evaluator.regex(source.source())?.split(&text) {
+    match evaluator.regex(source.source())?.split(text) {
         Ok(pieces) => {
             evaluator.charge_bytes(text.len())?;
             evaluator.charge(pieces.len())?;

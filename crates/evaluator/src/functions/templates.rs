@@ -11,6 +11,7 @@ use pcore::{Hash, Value};
 use crate::Evaluator;
 use crate::code::Unit;
 use crate::error::{Eval, EvalError, Unwind, raise};
+use crate::evaluator::ByName;
 use crate::frame::Frame;
 use crate::function::{Call, Form, Function, one, optional};
 use crate::lower::Scope;
@@ -115,9 +116,9 @@ fn rendered(
         for (name, value) in given.iter() {
             around.define(name.as_str().unwrap_or_default(), value.clone());
         }
-        evaluator.call_by_name(unit, unit.main, Some(&around), &given, false)
+        evaluator.call_by_name(unit, unit.main, Some(&around), &given, ByName::Unchecked)
     } else {
-        evaluator.call_by_name(unit, unit.main, outer, &given, true)
+        evaluator.call_by_name(unit, unit.main, outer, &given, ByName::Template)
     };
     match result {
         Err(unwind) => match *unwind {

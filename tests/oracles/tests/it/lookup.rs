@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hiera::{Cache, Explainer, Request, Session, Settings, Trail};
-use oracles::ask;
+use oracles::{Puppet, ask_puppet};
 use serde_json::{Map, Value, json};
 
 use crate::site::{Disk, from_json, hash, to_json};
@@ -208,7 +208,8 @@ fn lookups_find_what_puppet_finds() {
     let site = Path::new(env!("CARGO_MANIFEST_DIR")).join("hiera");
     let questions = questions();
     assert!(questions.len() > 200, "only {} questions", questions.len());
-    let answers = ask("lookup.rb", &json!({"site": site, "questions": questions})).unwrap();
+    let question = json!({"site": site, "questions": questions});
+    let answers = ask_puppet(Puppet::Seven, "lookup.rb", &question).unwrap();
     let cache = Arc::new(Cache::default());
     let mut wrong = Vec::new();
     for (question, theirs) in questions.iter().zip(answers.as_array().unwrap()) {

@@ -18,7 +18,7 @@ use lookup::{
     Cache, DirectoryEntry, Explainer, FileIdentity, Files, HostError, Lookup, Options, Request,
     Settings, Trail, context_type,
 };
-use oracles::ask;
+use oracles::{Puppet, ask_puppet};
 use pcore::{Type, Value};
 use serde_json::{Value as Json, json};
 use zeroize::Zeroizing;
@@ -252,7 +252,7 @@ fn lookups_of_programs_give_what_puppet_gives() -> Result<()> {
         "site": root, "scratch": scratch, "programs": programs, "keys": EXPLAINED,
         "facts": {"name": "web1", "os": {"family": "Debian"}, "roles": ["web", "db"]},
     });
-    let answer = ask("lookup_programs.rb", &question)?;
+    let answer = ask_puppet(Puppet::Seven, "lookup_programs.rb", &question)?;
     let answers = answer["programs"].as_array().context("no answers")?;
     let mut faults = Vec::new();
     for (program, theirs) in programs.iter().zip(answers) {

@@ -6,7 +6,7 @@ mod mutants;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use oracles::ask;
+use oracles::{Puppet, ask_puppet};
 use serde_json::{Value, json};
 use syntax::{Diagnostic, Options, Source};
 
@@ -42,7 +42,7 @@ fn every_manifest_of_the_modules_is_judged_alike() {
         "only {} manifests in {MODULES}: install puppet-module-puppetlabs-stdlib and its neighbours",
         cases.len()
     );
-    let theirs = puppet(&cases);
+    let theirs = puppet(Puppet::Seven, &cases);
     let differ: Vec<String> = cases
         .iter()
         .zip(theirs)
@@ -58,7 +58,7 @@ fn broken_sources_are_judged_alike() {
     let (own, corpus) = (own_cases(), corpus());
     let cases = mutants_of(&own, &corpus);
     let mut tally = Tally::default();
-    for (case, theirs) in cases.iter().zip(puppet(&cases)) {
+    for (case, theirs) in cases.iter().zip(puppet(Puppet::Eight, &cases)) {
         tally.add(case, ours(case), theirs);
     }
     println!("{}", tally.summary());
@@ -83,7 +83,7 @@ fn trees_are_the_same() {
     let mut cases = mutants_of(&own, &corpus);
     cases.extend(own);
     cases.extend(corpus);
-    let theirs = ask("trees.rb", &question(&cases)).expect("Puppet answers");
+    let theirs = ask_puppet(Puppet::Eight, "trees.rb", &question(&cases)).expect("Puppet answers");
     let theirs = theirs.as_array().expect("a list");
     let mut same = 0;
     let mut differ = Vec::new();
@@ -193,8 +193,8 @@ fn ours(case: &Case) -> Option<Fault> {
     })
 }
 
-fn puppet(cases: &[Case]) -> Vec<Option<Fault>> {
-    let answers = ask("syntax.rb", &question(cases)).expect("Puppet answers");
+fn puppet(version: Puppet, cases: &[Case]) -> Vec<Option<Fault>> {
+    let answers = ask_puppet(version, "syntax.rb", &question(cases)).expect("Puppet answers");
     let answers = answers.as_array().expect("a list").iter();
     answers
         .map(|answer| {

@@ -7,7 +7,7 @@
 mod different;
 mod reader;
 
-use oracles::{ask, cases};
+use oracles::{Puppet, ask_puppet, cases};
 use pcore::{Type, Value, describe_mismatch};
 use serde_json::{Value as Json, json};
 
@@ -38,7 +38,8 @@ fn types_and_values_answer_as_puppet_says() {
     let world = World::new(&lines("aliases"));
     let (type_texts, value_texts) = (lines("types"), lines("values"));
     let (evaluate, data) = (conversions(), lines("data"));
-    let puppet = ask(
+    let puppet = ask_puppet(
+        Puppet::Eight,
         "types.rb",
         &json!({
             "aliases": lines("aliases"), "types": type_texts, "values": value_texts,

@@ -24,6 +24,7 @@ pub use environment::{EnvironmentName, EnvironmentNameError};
 pub use error::CodeError;
 pub use mount::{Mount, UnknownMount};
 pub use plan::{
-    Plan, PlanLanguage, PlanMetadata, PlanName, PlanNameError, PlanParameter, PlanSummary,
+    Plan, PlanLanguage, PlanMetadata, PlanName, PlanNameError, PlanParameter, PlanProblem,
+    PlanSummary, YamlAction, YamlParameter, YamlPlan, YamlStep, code_of,
 };
 pub use pxp::action::{FilePath, Sha256};

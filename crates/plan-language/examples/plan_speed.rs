@@ -12,6 +12,8 @@
 
 #[path = "../tests/it/nodes.rs"]
 mod nodes;
+#[path = "../tests/it/shell.rs"]
+mod shell;
 #[path = "../tests/it/world.rs"]
 mod world;
 

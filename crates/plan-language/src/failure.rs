@@ -16,6 +16,12 @@ use crate::json;
 /// The kind of errors that are no plan function's: a mistake in the plan's code.
 const EVALUATION: &str = "bolt/pal-error";
 
+/// What stands before the words of a function that failed; Bolt tells these words alone.
+const WRAPPERS: [&str; 2] = [
+    "Evaluation Error: Error while evaluating a Function Call, ",
+    "Evaluation Error: Error while evaluating a Method call, ",
+];
+
 /// An error that `catch_errors` catches.
 pub(crate) fn bolt(kind: &str, msg: &str, details: Hash) -> Box<Unwind> {
     raised(error(kind, msg, details, None))
@@ -103,14 +109,19 @@ pub(crate) fn told(error: &EvalError) -> Json {
     let mut told = match &error.payload {
         Some(payload) => json::of_error(payload),
         None => {
+            let cause = WRAPPERS
+                .iter()
+                .find_map(|it| error.message.strip_prefix(it));
+            let msg = cause.unwrap_or(&error.message);
             let msg = match error.hints.is_empty() {
-                true => error.message.clone(),
-                false => format!("{} ({})", error.message, error.hints.join("; ")),
+                true => msg.to_owned(),
+                false => format!("{msg} ({})", error.hints.join("; ")),
             };
             json!({"kind": EVALUATION, "msg": msg, "details": {}})
         }
     };
-    if let (Some(place), Some(details)) = (&error.place, details_of(&mut told)) {
+    let details = details_of(&mut told).filter(|details| !details.contains_key("file"));
+    if let (Some(place), Some(details)) = (&error.place, details) {
         let mut add = |key: &str, value: Json| {
             let _ = details.entry(key).or_insert(value);
         };

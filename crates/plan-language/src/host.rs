@@ -60,6 +60,11 @@ impl<'b> PlanHost<'b> {
         self
     }
 
+    /// Whether there was a node group of this name when the plan was started.
+    pub(crate) fn is_node_group(&self, name: &str) -> bool {
+        self.run.launch.node_groups.contains(name)
+    }
+
     /// For a branch of a plan that runs as this user.
     pub(crate) fn running_as(self, user: Option<String>) -> Self {
         self.run_as.replace(user);
@@ -183,7 +188,7 @@ impl Host for PlanHost<'_> {
     }
 
     fn construct(&self, ty: &Type, arguments: &[Value]) -> Option<Eval> {
-        functions::construct(ty, arguments)
+        functions::construct(self, ty, arguments)
     }
 
     fn breathe(&self) -> Eval<()> {

@@ -27,6 +27,8 @@ pub(crate) struct Run {
     pub(crate) world: World,
     pub(crate) launch: Launch,
     pub(crate) targets: RefCell<HashMap<Arc<str>, TargetState>>,
+    /// Targets that the plan made, by their names and aliases.
+    pub(crate) made: RefCell<IndexMap<Arc<str>, Target>>,
     /// Targets by the groups that the plan put them into.
     pub(crate) groups: RefCell<IndexMap<Arc<str>, Vec<Target>>>,
     pub(crate) futures: RefCell<Vec<Beside>>,
@@ -53,6 +55,8 @@ pub(crate) struct TargetState {
     pub(crate) facts: Hash,
     pub(crate) config: Hash,
     pub(crate) features: BTreeSet<Arc<str>>,
+    pub(crate) plugin_hooks: Hash,
+    pub(crate) aliases: Vec<Arc<str>>,
 }
 
 /// What runs beside the plan.
@@ -76,6 +80,7 @@ impl Run {
             world,
             launch,
             targets: RefCell::default(),
+            made: RefCell::default(),
             groups: RefCell::default(),
             futures: RefCell::default(),
             modules: RefCell::default(),

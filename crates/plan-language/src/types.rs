@@ -15,7 +15,7 @@ pub(crate) fn named(name: &str) -> Option<Type> {
         "result" => result(),
         "resultset" => result_set(),
         "future" => future(),
-        "applyresult" => APPLY_RESULT.clone(),
+        "applyresult" => apply_result(),
         "resourceinstance" => RESOURCE_INSTANCE.clone(),
         "containerresult" => CONTAINER_RESULT.clone(),
         "targetspec" | "boltlib::targetspec" => TARGET_SPEC.clone(),
@@ -34,7 +34,7 @@ pub(crate) fn target() -> Type {
 
 pub(crate) fn result() -> Type {
     static TYPE: LazyLock<Type> = LazyLock::new(|| {
-        let value = Type::hash_of(Type::string(), Type::any());
+        let value = Type::hash_of(Type::non_empty_string(), Type::any());
         object("Result", &[("target", &target()), ("value", &value)])
     });
     TYPE.clone()
@@ -52,6 +52,10 @@ pub(crate) fn future() -> Type {
         object("Future", &[("id", &text), ("name", &text)])
     });
     TYPE.clone()
+}
+
+pub(crate) fn apply_result() -> Type {
+    APPLY_RESULT.clone()
 }
 
 static APPLY_RESULT: LazyLock<Type> =

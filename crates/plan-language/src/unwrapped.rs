@@ -86,7 +86,7 @@ impl UnwrappedSecrets {
         search.as_ref().map(with)
     }
 
-    /// Whether an unwrapped value is in the text.
+    /// True if an unwrapped value is in the text.
     pub(crate) fn is_in(&self, text: &str) -> bool {
         if self.texts.borrow().is_empty() {
             return false;
@@ -94,7 +94,7 @@ impl UnwrappedSecrets {
         self.is_full() || self.search(|it| it.is_match(text)).unwrap_or(true)
     }
 
-    /// The same for any text in a JSON value, keys included.
+    /// True if an unwrapped value is in any text of a JSON value, keys included.
     fn is_in_json(&self, value: &Json) -> bool {
         match value {
             Json::Null | Json::Bool(_) => false,

@@ -19,7 +19,7 @@ pub struct World {
     pub nodes: Arc<dyn Nodes>,
     /// Files of code, parsed once for all plans.
     pub parsed: Arc<Parsed>,
-    /// What the values of all plans in memory may take.
+    /// Memory for the values of all plans together.
     pub shared_bytes: Arc<SharedBytes>,
     /// Files of data, parsed once for all plans.
     pub data: Arc<lookup::Cache>,

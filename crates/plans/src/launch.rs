@@ -3,6 +3,7 @@
 //!
 //! The rule: it is kept sealed, since parameters may be secret; what is shown of it has no secrets.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,9 +42,16 @@ pub struct Launch {
     /// It is only looked at what the plan would do.
     #[serde(default)]
     pub preview: Option<Preview>,
-    /// The login of who asks.
+    /// The names of the node groups that the owner may view, which the plan takes for their nodes. Kept, so that
+    /// the plan takes the same names for groups when it is evaluated again.
+    #[serde(default)]
+    pub node_groups: BTreeSet<String>,
+    /// Questions with a default are answered by it, since nobody is there to answer.
+    #[serde(default)]
+    pub is_unattended: bool,
+    /// Login of the user who started the plan.
     pub owner: String,
-    /// His id.
+    /// Id of that user.
     pub owner_id: String,
 }
 

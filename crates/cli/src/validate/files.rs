@@ -15,7 +15,12 @@ pub(super) struct Input {
     pub(super) bytes: Vec<u8>,
     pub(super) epp: bool,
     pub(super) in_plans: bool,
+    /// A plan in YAML.
+    pub(super) is_yaml: bool,
 }
+
+/// Directories of environments and modules whose files are data, whatever is called `plans` below them.
+const DATA_DIRECTORIES: [&str; 4] = ["data", "files", "hieradata", "templates"];
 
 /// Reads all, in the order of the command line; those of a directory by name.
 pub(super) fn inputs(options: &Options) -> Result<Vec<Input>, Failure> {
@@ -58,6 +63,7 @@ fn standard_input(epp: bool) -> Result<Input, Failure> {
         bytes,
         epp,
         in_plans: false,
+        is_yaml: false,
     })
 }
 
@@ -66,19 +72,29 @@ fn file(path: &Path) -> Result<Input, Failure> {
         path: path.to_owned(),
         source,
     })?;
-    let in_plans = path
-        .parent()
-        .is_some_and(|parent| parent.components().any(|part| part.as_os_str() == "plans"));
     Ok(Input {
         name: path.display().to_string(),
         path: Some(path.to_owned()),
         bytes,
         epp: has_extension(path, "epp"),
-        in_plans,
+        in_plans: is_in_plans(path),
+        is_yaml: has_extension(path, "yaml"),
     })
 }
 
-/// Every manifest and template below. Hidden directories and links to directories are left out, so
+/// Whether a directory above the file is called `plans`.
+fn is_in_plans(path: &Path) -> bool {
+    let parent = path.parent();
+    parent.is_some_and(|parent| parent.components().any(|part| part.as_os_str() == "plans"))
+}
+
+/// Whether a file found in a directory is a plan in YAML; other YAML is data.
+fn is_yaml_plan(path: &Path) -> bool {
+    let is_data = |name: &str| path.components().any(|part| part.as_os_str() == name);
+    has_extension(path, "yaml") && is_in_plans(path) && !DATA_DIRECTORIES.into_iter().any(is_data)
+}
+
+/// Every manifest, template and YAML plan below. Hidden directories and links to directories are left out, so
 /// this ends.
 fn collect(directory: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), Failure> {
     let failed = |source| Failure::Read {
@@ -95,7 +111,9 @@ fn collect(directory: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(
         let hidden = entry.file_name().to_string_lossy().starts_with('.');
         if kind.is_dir() && !hidden {
             collect(&path, depth + 1, found)?;
-        } else if !kind.is_dir() && (has_extension(&path, "pp") || has_extension(&path, "epp")) {
+        } else if !kind.is_dir()
+            && (has_extension(&path, "pp") || has_extension(&path, "epp") || is_yaml_plan(&path))
+        {
             found.push(path);
         }
     }

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 pub use name::{PlanName, PlanNameError};
+pub use yaml::{PlanProblem, YamlAction, YamlParameter, YamlPlan, YamlStep, code_of};
 
 use crate::CodeError;
 

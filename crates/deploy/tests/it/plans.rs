@@ -107,6 +107,27 @@ fn a_yaml_plan_tells_the_values_of_its_defaults() {
 }
 
 #[test]
+fn a_yaml_plan_with_mistakes_in_its_steps_is_told_with_all_of_them() {
+    let text = "parameters:\n  kind: { typ: String }\nsteps:\n  - comand: uptime\n    targets: a\n  \
+                - task: x\n    target: a\n  - eval: |\n      $a = (1\n  - message: \"${\"\n";
+    let tree = Tree::new(&[("modules/a/plans/wrong.yaml", text)]);
+    let error = plan(&tree, "a::wrong").unwrap_err().to_string();
+    for part in [
+        "`typ` is no key of the parameter `kind`; it has type, default, description (line: 2, column: 11)",
+        "this one has comand (line: 4, column: 5)",
+        "`target` is no key of a step with `task`; it has task, name, description, targets",
+        "a step with `task` needs `targets` (line: 6, column: 5)",
+        "Syntax error at end of input",
+        "(line: 9,",
+        "(line: 10, column: 14)",
+    ] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    let listed = tree.version().plans().unwrap();
+    assert_eq!(listed[0].problem.as_deref(), Some(error.as_str()));
+}
+
+#[test]
 fn plans_are_listed_by_name_with_the_reason_of_those_that_cannot_be_read() {
     let tree = Tree::new(&[
         ("modules/b/plans/init.pp", "plan b { }"),

@@ -140,7 +140,7 @@ fn broken_metadata_is_named_and_does_not_hide_other_tasks() {
         ("modules/a/tasks/good.sh", ""),
     ]);
     for (metadata, problem) in [
-        (b"{".to_vec(), "not valid JSON"),
+        (b"{".to_vec(), "not JSON: the text ends inside an object"),
         (b"\xff".to_vec(), "UTF-8"),
         (b"{\"private\":1}".to_vec(), "private must be"),
         (vec![b' '; (1 << 20) + 1], "bytes; the limit is"),

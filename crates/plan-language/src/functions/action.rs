@@ -19,6 +19,8 @@ use crate::objects::{ResultSet, Target, TaskResult, Unknown, steps_in};
 use crate::preview::Way;
 use crate::{failure, json as data};
 
+const ERROR: &str = "_error";
+
 /// An action on targets, done by a task or by what agents have in its place.
 pub(crate) struct Action<'a> {
     /// `task`, `command`, `script`, `upload`: what results say.
@@ -51,7 +53,7 @@ impl Action<'_> {
         options: &Options,
     ) -> Eval {
         let set = self.results(host, place, targets, options)?;
-        settle(self.function, self.name, self.object, set, options)
+        settle(self.function, self.object, set, options)
     }
 
     /// Does it, and gives what came of it, whatever that is.
@@ -92,14 +94,15 @@ impl Action<'_> {
             noop,
             description: options.description.clone(),
             timeout: options.timeout,
+            concurrency: options.concurrency,
             ..TaskRequest::default()
         };
         let work = Work::Run(Box::new(Order::Task(request)));
         let outcome = host.step(self.name, place, arguments, work)?;
-        self.set(targets, &outcome)
+        self.set(place, targets, &outcome)
     }
 
-    fn set(&self, targets: Vec<Target>, outcome: &Outcome) -> Eval<ResultSet> {
+    fn set(&self, place: &Place, targets: Vec<Target>, outcome: &Outcome) -> Eval<ResultSet> {
         let Some(results) = outcome.value["results"].as_array() else {
             // It was not made a job of.
             return Err(failure::raised(failure::of_json(&outcome.value)));
@@ -115,24 +118,59 @@ impl Action<'_> {
             if told.is_null() {
                 told = json!({});
             }
-            if value.get("_error").is_some() {
+            if value.get(ERROR).is_some() {
                 told["status"] = json!("failure");
             }
             told["value"] = value;
+            complete_error(&mut told["value"], self.object, place);
             TaskResult::of_json(target, self.name, Some(self.object), &told)
         };
         Ok(ResultSet::new(targets.into_iter().map(result)))
     }
 }
 
+/// Makes the error of a node's value a whole one, as Bolt does; where the node did not explain it, the details
+/// say where in the plan it was caused.
+fn complete_error(value: &mut Json, object: &str, place: &Place) {
+    let Some(error) = value.get_mut(ERROR) else {
+        return;
+    };
+    let has_details = error.get("details").is_some_and(|it| !it.is_null());
+    let is_explained = has_details && error.get("issue_code").is_none();
+    *error = whole_error(object, error);
+    let Some(details) = error["details"].as_object_mut().filter(|_| !is_explained) else {
+        return;
+    };
+    if let Some(file) = &place.file {
+        details.entry("file").or_insert_with(|| json!(&**file));
+    }
+    if place.line > 0 {
+        details.entry("line").or_insert_with(|| json!(place.line));
+    }
+}
+
+/// With a message, a kind and details.
+fn whole_error(task: &str, error: &Json) -> Json {
+    let Some(own) = error.as_object().filter(|own| own.contains_key("msg")) else {
+        let msg = format!(
+            "Invalid error returned from task {task}: {error}. Error must be an object with a msg key."
+        );
+        let details = json!({"original_error": error});
+        return json!({"kind": "bolt/invalid-task-error", "msg": msg, "details": details});
+    };
+    let mut own = own.clone();
+    let mut complete = |key: &str, value: Json| {
+        if own.get(key).is_none_or(Json::is_null) {
+            own.insert(key.to_owned(), value);
+        }
+    };
+    complete("kind", json!("bolt/error"));
+    complete("details", json!({}));
+    Json::Object(own)
+}
+
 /// The set, or `bolt/run-failure` if something in it failed.
-pub(crate) fn settle(
-    function: &str,
-    action: &str,
-    object: &str,
-    set: ResultSet,
-    options: &Options,
-) -> Eval {
+pub(crate) fn settle(function: &str, object: &str, set: ResultSet, options: &Options) -> Eval {
     if set.has_unknown_targets() {
         let steps = steps_in(&Value::object(set));
         return Ok(Value::object(Unknown::new(steps, None)));
@@ -144,7 +182,7 @@ pub(crate) fn settle(
     let targets = if failed == 1 { "target" } else { "targets" };
     let msg = format!("{function} '{object}' failed on {failed} {targets}");
     let mut details = Hash::new();
-    details.insert("action", action);
+    details.insert("action", function);
     details.insert("object", object);
     details.insert("result_set", Value::object(set));
     Err(failure::bolt("bolt/run-failure", &msg, details))

@@ -34,12 +34,12 @@ pub(super) const FUNCTIONS: &[(Function, Run)] = &[
             &[
                 Form::host(&[
                     one("String", "prompt"),
-                    one("Array[Any, 1]", "menu"),
+                    one("Array[Any]", "menu"),
                     optional(OPTIONS, "options"),
                 ]),
                 Form::host(&[
                     one("String", "prompt"),
-                    one("Hash[String[1], Any, 1]", "menu"),
+                    one("Hash[String[1], Any]", "menu"),
                     optional(OPTIONS, "options"),
                 ]),
             ],
@@ -79,7 +79,10 @@ fn prompt(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     }
     let answer = match preview(host, &call, &details, default)? {
         Some(assumed) => assumed,
-        None => answered(&ask(host, &call, details)?, default),
+        None => match unattended(host, &call, default)? {
+            Some(default) => default,
+            None => answered(&ask(host, &call, details)?, default),
+        },
     };
     Ok(match sensitive {
         true => Value::sensitive(answer),
@@ -108,6 +111,20 @@ fn preview(
     Ok(Some(default.cloned().unwrap_or_else(unknown)))
 }
 
+/// The default of a question that nobody is there to answer; an event tells it.
+fn unattended(
+    host: &PlanHost<'_>,
+    call: &Call<'_>,
+    default: Option<&Value>,
+) -> Eval<Option<Value>> {
+    let Some(default) = default.filter(|_| host.run.launch.is_unattended) else {
+        return Ok(None);
+    };
+    let message = format!("{}: nobody is asked, the default is taken", call.text(0));
+    host.tell("prompt_default", &call.place(), &message, Map::new())?;
+    Ok(Some(default.clone()))
+}
+
 fn answered(answer: &str, default: Option<&Value>) -> Value {
     match (answer, default) {
         ("", Some(default)) => default.clone(),
@@ -132,6 +149,13 @@ fn menu(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     };
     let options = call.hash(2);
     let default = options.get_str("default").filter(|value| !value.is_undef());
+    if choices.is_empty() {
+        return Err(failure::invalid("Menu cannot be empty"));
+    }
+    if let Some(default) = default.filter(|it| !choices.iter().any(|(_, item)| item == *it)) {
+        let msg = format!("Default value '{default}' is not one of the provided menu options");
+        return Err(failure::invalid(msg));
+    }
     let shown = choices
         .iter()
         .map(|(key, item)| (key.clone(), json!(item.to_string())));
@@ -142,6 +166,9 @@ fn menu(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     }
     if let Some(assumed) = preview(host, &call, &details, default)? {
         return Ok(assumed);
+    }
+    if let Some(default) = unattended(host, &call, default)? {
+        return Ok(default);
     }
     loop {
         let answer = ask(host, &call, details.clone())?;

@@ -58,7 +58,7 @@ fn wait_until_available(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'
         preview.show(host, &place, &effect, false)?;
         let made = |target| TaskResult::made(target, ACTION, None, Hash::new());
         let set = ResultSet::new(targets.into_iter().map(made));
-        return settle(ACTION, ACTION, ACTION, set, &options);
+        return settle(ACTION, ACTION, set, &options);
     }
     let mut waited = Duration::ZERO;
     let mut away = missing(host, &call, targets.clone())?;
@@ -82,7 +82,7 @@ fn wait_until_available(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'
             }
         }
     }));
-    settle(ACTION, ACTION, ACTION, set, &options)
+    settle(ACTION, ACTION, set, &options)
 }
 
 /// Those that cannot be reached now; a step.

@@ -168,9 +168,7 @@ fn parallelize(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, call: Call<'_
     host.branch.wait(&branches).map_err(failure::unwind)?;
     decided.iter().for_each(|it| host.decide(&it.borrow()));
     let ends = ends.iter().filter_map(|end| end.borrow().clone());
-    let given = Ends::of(ends)?.settle("parallelize", |failed, all| {
-        format!("parallel block failed on {failed} of {all} elements")
-    })?;
+    let given = Ends::of(ends)?.settle()?;
     Ok(match data.is_unknown() {
         true => host.unknown(&[data.clone(), given], None),
         false => given,
@@ -208,14 +206,16 @@ impl Ends {
         Ok(Self { values, failed })
     }
 
-    /// The values of all, or `bolt/parallel-failure` in these words.
-    fn settle(self, action: &str, words: impl FnOnce(usize, usize) -> String) -> Eval {
+    /// The values of all, or `bolt/parallel-failure`.
+    fn settle(self) -> Eval {
         if self.failed.is_empty() {
             return Ok(Value::array(self.values));
         }
-        let msg = words(self.failed.len(), self.values.len());
+        let failed = self.failed.len();
+        let targets = if failed == 1 { "target" } else { "targets" };
+        let msg = format!("parallel block failed on {failed} {targets}");
         let mut details = Hash::new();
-        details.insert("action", action);
+        details.insert("action", "parallelize");
         details.insert("failed_indices", Value::array(self.failed));
         details.insert("results", Value::array(self.values));
         Err(failure::bolt("bolt/parallel-failure", &msg, details))
@@ -341,9 +341,7 @@ fn collected(host: &PlanHost<'_>, asked: &Asked) -> Eval {
     if asked.catch_errors {
         return Ok(Value::array(ends.values));
     }
-    ends.settle("wait", |failed, all| {
-        format!("{failed} of {all} futures failed")
-    })
+    ends.settle()
 }
 
 /// Waits for everything that runs beside the plan.

@@ -8,6 +8,7 @@ mod action;
 mod ask;
 mod available;
 mod beside;
+mod construct;
 mod control;
 mod files;
 mod options;
@@ -29,9 +30,9 @@ use pcore::Value;
 
 pub(crate) use self::action::Action;
 pub(crate) use self::beside::await_all;
+pub(crate) use self::construct::construct;
 pub(crate) use self::options::Options;
 pub(crate) use self::plan::run_named_plan;
-pub(crate) use self::targets::construct;
 pub(crate) use self::tell::log;
 use crate::host::PlanHost;
 use crate::objects::{Future, ResultSet, Target};

@@ -20,6 +20,8 @@ pub(crate) struct Options {
     pub(crate) noop: bool,
     pub(crate) description: String,
     pub(crate) timeout: Option<Duration>,
+    /// Nodes at once.
+    pub(crate) concurrency: Option<usize>,
     /// Values as texts; lists and hashes as JSON.
     pub(crate) env_vars: Vec<(String, String)>,
     /// The user as whom nodes run it: the call's own, or that of the plan.
@@ -53,6 +55,7 @@ impl Options {
                 Some("_noop") => self.noop = value.is_truthy(),
                 Some("_description") => self.description = value.to_string(),
                 Some("_timeout") => self.timeout = Some(seconds("_timeout", value)?),
+                Some("_concurrency") => self.concurrency = Some(concurrency(value)?),
                 Some(RUN_AS) => self.run_as = Some(user(value)?),
                 Some("_env_vars") => self.env_vars = env_vars(host, value)?,
                 Some(name) if name.starts_with('_') => {}
@@ -71,6 +74,19 @@ pub(crate) fn user(value: &Value) -> Eval<String> {
     let name = value.as_str().filter(|name| !name.is_empty());
     name.map(str::to_owned)
         .ok_or_else(|| failure::invalid(format!("{RUN_AS} is the name of a user, not {value}")))
+}
+
+/// A number of nodes at once.
+fn concurrency(value: &Value) -> Eval<usize> {
+    let number = match value {
+        Value::Int(number) => usize::try_from(*number).ok().filter(|number| *number > 0),
+        _ => None,
+    };
+    number.ok_or_else(|| {
+        failure::invalid(format!(
+            "_concurrency is a number of nodes from 1, not {value}"
+        ))
+    })
 }
 
 /// A time in seconds, whole or in parts.

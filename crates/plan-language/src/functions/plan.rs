@@ -12,7 +12,7 @@ use serde_json::json;
 use super::{Run, options};
 use crate::failure;
 use crate::host::PlanHost;
-use crate::yaml::{self, YamlPlan};
+use crate::yaml::{self, YamlProgram};
 
 pub(super) const FUNCTIONS: &[(Function, Run)] = &[(
     Function::new(
@@ -129,7 +129,7 @@ pub(crate) fn run_named_plan(
 /// A plan of the environment. Where both files are there, the first is the plan.
 enum Plan {
     Puppet(evaluator::Plan),
-    Yaml(YamlPlan),
+    Yaml(YamlProgram),
 }
 
 impl Plan {
@@ -172,9 +172,14 @@ fn is_sensitive(ty: &Type) -> bool {
 fn checked(host: &PlanHost<'_>, name: &str, value: Value) -> Eval {
     match host.named_type("PlanResult") {
         Some(ty) if !ty.is_instance(&value) => {
-            let ty = Type::infer(&value).generalize();
-            let msg = format!("Plan {name} returned an invalid result: {value} is of type {ty}");
-            Err(failure::plain("bolt/invalid-plan-result", msg))
+            let result = value.to_string();
+            let msg = format!("Plan {name} returned an invalid result: {result}");
+            let details = [
+                ("plan_name", Value::from(name)),
+                ("result_string", Value::from(result.as_str())),
+            ];
+            let details = details.into_iter().collect();
+            Err(failure::bolt("bolt/invalid-plan-result", &msg, details))
         }
         _ => Ok(value),
     }

@@ -89,6 +89,8 @@ pub(super) fn attribute(host: &PlanHost<'_>, target: &Target, name: &str) -> Opt
         "facts" => Value::hash(state.facts.clone()),
         "config" => Value::hash(state.config.clone()),
         "features" => Value::array(state.features.iter().cloned().map(Value::Str).collect()),
+        "plugin_hooks" => Value::hash(state.plugin_hooks.clone()),
+        "target_alias" => Value::array(state.aliases.iter().cloned().map(Value::Str).collect()),
         "resources" => Value::hash(Hash::new()),
         _ => return None,
     })

@@ -2,16 +2,16 @@
 //! Main function: [`of`].
 //!
 //! A text is a certname, a URI, a list of them with commas, a glob over the known nodes, `all`, a group that
-//! the plan made, `group:NAME` of the classifier, or a query in PQL. The rule that must hold: each target
-//! comes once, in the order in which it was first named.
+//! the plan made, a node group of the classifier by its name or as `group:NAME`, or a query in PQL. The rule
+//! that must hold: each target comes once, in the order in which it was first named.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use evaluator::function::{Call, Form, Function, one};
-use evaluator::{Eval, Evaluator, Place};
-use pcore::{Hash, Type, Value};
+use evaluator::{Eval, Evaluator, Place, Unwind};
+use pcore::{Type, Value};
 use plans::{Deed, Outcome, Work};
 use serde_json::{Value as Json, json};
 
@@ -20,7 +20,6 @@ use crate::defaults::{TARGETS_DEPTH, TARGETS_MAX};
 use crate::failure;
 use crate::host::PlanHost;
 use crate::objects::{Target, Unknown};
-use crate::types;
 use crate::world::{Nodes, NodesError, PlanOwner};
 
 const SPEC: &str = "Boltlib::TargetSpec";
@@ -134,25 +133,45 @@ fn collect(
 
 fn named(host: &PlanHost<'_>, place: &Place, text: &str, found: &mut Found) -> Eval<()> {
     if is_query(text) {
-        return add_all(found, ask(host, place, &Question::Query(json!(text)))?);
+        return add_all(
+            host,
+            found,
+            ask(host, place, &Question::Query(json!(text)))?,
+        );
+    }
+    if host.is_node_group(text.trim()) {
+        return member_of(host, place, text.trim(), found);
     }
     for part in text.split(|c: char| c == ',' || c.is_whitespace()) {
-        let group = host.run.groups.borrow().get(part).cloned();
-        if let Some(members) = group {
+        let made = host.run.made.borrow().get(part).cloned();
+        if host.run.groups.borrow().contains_key(part) || host.is_node_group(part) {
+            member_of(host, place, part, found)?;
+        } else if let Some(target) = made {
             host.reads_shared();
-            members
-                .into_iter()
-                .try_for_each(|target| found.add(target))?;
+            found.add(target)?;
         } else if part == "all" {
-            add_all(found, ask(host, place, &Question::Query(json!(ALL)))?)?;
+            add_all(host, found, ask(host, place, &Question::Query(json!(ALL)))?)?;
+            host.reads_shared();
+            let made = host.run.made.borrow().clone();
+            made.into_values()
+                .try_for_each(|target| found.add(target))?;
         } else if let Some(group) = part.strip_prefix("group:") {
-            add_all(found, ask(host, place, &Question::Group(group.to_owned()))?)?;
+            add_all(
+                host,
+                found,
+                ask(host, place, &Question::Group(group.to_owned()))?,
+            )?;
         } else if part.contains(['*', '?', '[']) && !part.contains("://") {
             let known = ask(host, place, &Question::Query(json!(ALL)))?;
             let matching = known
                 .into_iter()
                 .filter(|name| matches(part.as_bytes(), name.as_bytes()));
-            add_all(found, matching.collect())?;
+            let matching: Vec<String> = matching.collect();
+            if matching.is_empty() {
+                let msg = format!("Found 0 targets matching wildcard pattern {part}");
+                return Err(failure::plain("bolt.inventory/wildcard-error", msg));
+            }
+            add_all(host, found, matching)?;
         } else if !part.is_empty() {
             found.add(Target::new(part))?;
         }
@@ -160,12 +179,21 @@ fn named(host: &PlanHost<'_>, place: &Place, text: &str, found: &mut Found) -> E
     Ok(())
 }
 
+/// The members of a group that the plan made, or else of a node group.
+fn member_of(host: &PlanHost<'_>, place: &Place, group: &str, found: &mut Found) -> Eval<()> {
+    host.reads_shared();
+    let members = members(host, place, group)?.unwrap_or_default();
+    members.into_iter().try_for_each(|target| found.add(target))
+}
+
 const ALL: &str = "nodes[certname] { order by certname }";
 
-fn add_all(found: &mut Found, names: Vec<String>) -> Eval<()> {
-    names
-        .iter()
-        .try_for_each(|name| found.add(Target::new(name)))
+fn add_all(host: &PlanHost<'_>, found: &mut Found, names: Vec<String>) -> Eval<()> {
+    let made = host.run.made.borrow();
+    names.iter().try_for_each(|name| {
+        let made = made.get(name.as_str()).cloned();
+        found.add(made.unwrap_or_else(|| Target::new(name)))
+    })
 }
 
 fn is_query(text: &str) -> bool {
@@ -303,25 +331,48 @@ fn get_target(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eva
     match <[Target; 1]>::try_from(targets) {
         Ok([target]) => Ok(Value::object(target)),
         Err(targets) => {
-            let spec = call.get(0);
-            let msg = format!(
-                "'{spec}' resolves to {} targets, and one is wanted",
-                targets.len()
-            );
-            Err(failure::plain(INVALID, msg))
+            let spec = match call.get(0) {
+                Value::Str(text) => text.to_string(),
+                spec => crate::json::shown(spec).to_string(),
+            };
+            let msg = format!("'{spec}' refers to {} targets", targets.len());
+            Err(invalid(&msg))
         }
     }
 }
 
+/// The members of a group that the plan made, or of a node group that it changes from here on.
+fn members(host: &PlanHost<'_>, place: &Place, group: &str) -> Eval<Option<Vec<Target>>> {
+    let made = host.run.groups.borrow().get(group).cloned();
+    if made.is_some() || !host.is_node_group(group) {
+        return Ok(made);
+    }
+    let mut found = Found::default();
+    add_all(
+        host,
+        &mut found,
+        ask(host, place, &Question::Group(group.to_owned()))?,
+    )?;
+    Ok(Some(found.targets))
+}
+
 fn add_to_group(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let targets = of(host, &call.place(), call.get(0))?;
-    let mut groups = host.run.groups.borrow_mut();
-    let members = groups.entry(call.text(1)).or_default();
+    if &*call.text(1) == "all" {
+        let mut made = host.run.made.borrow_mut();
+        for target in &targets {
+            made.insert(target.name().clone(), target.clone());
+        }
+        let targets = targets.into_iter().map(Value::object);
+        return Ok(Value::array(targets.collect()));
+    }
+    let mut members = members(host, &call.place(), &call.text(1))?.unwrap_or_default();
     for target in &targets {
         if !members.iter().any(|member| member.name() == target.name()) {
             members.push(target.clone());
         }
     }
+    host.run.groups.borrow_mut().insert(call.text(1), members);
     Ok(Value::array(
         targets.into_iter().map(Value::object).collect(),
     ))
@@ -329,41 +380,27 @@ fn add_to_group(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> E
 
 fn remove_from_group(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let targets = of(host, &call.place(), call.get(0))?;
-    let mut groups = host.run.groups.borrow_mut();
+    if targets.len() != 1 {
+        let msg = format!(
+            "'remove_from_group' expects a single Target, got {}",
+            targets.len()
+        );
+        return Err(invalid(&msg));
+    }
     let group = call.text(1);
-    let Some(members) = groups.get_mut(&group) else {
-        return Err(failure::plain(
-            INVALID,
-            format!("this plan made no group '{group}'"),
-        ));
+    let Some(mut members) = members(host, &call.place(), &group)? else {
+        let msg = format!("Group {group} does not exist in inventory");
+        return Err(invalid(&msg));
     };
     members.retain(|member| !targets.iter().any(|it| it.name() == member.name()));
+    host.run.groups.borrow_mut().insert(group, members);
     Ok(Value::Undef)
 }
 
-/// `Target.new`.
-pub(crate) fn construct(ty: &Type, arguments: &[Value]) -> Option<Eval> {
-    if *ty != types::target() {
-        return None;
-    }
-    let target = match arguments {
-        [Value::Str(uri)] => Ok(Target::new(uri)),
-        [Value::Hash(hash)] => of_hash(hash),
-        _ => Err("a Target is made of a name, a uri, or a hash of them".to_owned()),
-    };
-    Some(match target {
-        Ok(target) => Ok(Value::object(target)),
-        Err(why) => Err(failure::plain(INVALID, why)),
-    })
-}
-
-fn of_hash(hash: &Hash) -> Result<Target, String> {
-    let text = |key: &str| hash.get_str(key).and_then(Value::as_str);
-    match (text("name"), text("uri")) {
-        (Some(name), Some(uri)) => Ok(Target::named(name, uri)),
-        (Some(one), None) | (None, Some(one)) => Ok(Target::new(one)),
-        (None, None) => Err("a Target needs a name or a uri".to_owned()),
-    }
+/// What is said of targets makes no sense.
+pub(super) fn invalid(msg: &str) -> Box<Unwind> {
+    let path = [("path", Value::array(Vec::new()))];
+    failure::bolt(INVALID, msg, path.into_iter().collect())
 }
 
 #[cfg(test)]

@@ -183,7 +183,7 @@ fn run_task_with(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, call: Call<
         }
     }
     let set = ResultSet::new(results.into_iter().flatten());
-    settle("run_task_with", "task", &name, set, &options)
+    settle("run_task", &name, set, &options)
 }
 
 fn run_command(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {

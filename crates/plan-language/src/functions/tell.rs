@@ -50,10 +50,10 @@ fn text(value: &Value) -> String {
     match value {
         Value::Str(text) => text.to_string(),
         unknown if unknown.is_unknown() => unknown.to_string(),
-        Value::Array(_) | Value::Hash(_) | Value::Object(_) => {
-            let shown = json::shown(value);
-            serde_json::to_string_pretty(&shown).unwrap_or_default()
-        }
+        Value::Array(_) | Value::Hash(_) | Value::Object(_) => match json::shown(value) {
+            serde_json::Value::String(text) => text,
+            shown => serde_json::to_string_pretty(&shown).unwrap_or_default(),
+        },
         other => other.to_string(),
     }
 }

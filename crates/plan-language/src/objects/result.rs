@@ -22,11 +22,14 @@ pub(crate) struct TaskResult {
     error: Option<Value>,
     /// It has no value yet.
     unknown: Option<Unknown>,
+    /// It is an `ApplyResult`.
+    is_apply: bool,
 }
 
 const ERROR: &str = "_error";
 const OUTPUT: &str = "_output";
 const SENSITIVE: &str = "_sensitive";
+const REPORT: &str = "report";
 
 impl TaskResult {
     /// Of what the engine tells of a node.
@@ -59,6 +62,7 @@ impl TaskResult {
             value: Arc::new(value),
             error,
             unknown: None,
+            is_apply: false,
         }
     }
 
@@ -71,6 +75,26 @@ impl TaskResult {
             value: Arc::new(value),
             error: None,
             unknown: None,
+            is_apply: false,
+        }
+    }
+
+    /// `Result.new`.
+    pub(crate) fn constructed(target: Target, value: Hash) -> Self {
+        let error = value.get_str(ERROR).filter(|error| !error.is_undef());
+        let error = error.map(|error| failure::of_json(&json::shown(error)));
+        Self {
+            error,
+            ..Self::made(target, "action", None, value)
+        }
+    }
+
+    /// `ApplyResult.new`.
+    pub(crate) fn constructed_apply(target: Target, value: Hash) -> Self {
+        Self {
+            action: "apply".into(),
+            is_apply: true,
+            ..Self::constructed(target, value)
         }
     }
 
@@ -84,6 +108,7 @@ impl TaskResult {
             value: Arc::new([(ERROR, told)].into_iter().collect()),
             error: Some(error),
             unknown: None,
+            is_apply: false,
         }
     }
 
@@ -156,7 +181,10 @@ impl TaskResult {
 
 impl Object for TaskResult {
     fn object_type(&self) -> Type {
-        types::result()
+        match self.is_apply {
+            true => types::apply_result(),
+            false => types::result(),
+        }
     }
 
     fn attribute(&self, name: &str) -> Option<Value> {
@@ -174,6 +202,7 @@ impl Object for TaskResult {
             "message" => self.message(),
             "sensitive" => self.value.get_str(SENSITIVE).cloned().unwrap_or_default(),
             "to_data" => self.data(),
+            "report" if self.is_apply => self.value.get_str(REPORT).cloned().unwrap_or_default(),
             _ => return None,
         })
     }

@@ -141,8 +141,7 @@ impl Object for Target {
             "user" => text(&self.parts.user),
             "password" => text(&self.parts.password),
             "transport" => Value::from(self.transport()),
-            "target_alias" => Value::array(Vec::new()),
-            "transport_config" | "plugin_hooks" => Value::hash(Hash::new()),
+            "transport_config" => Value::hash(Hash::new()),
             _ => return None,
         })
     }

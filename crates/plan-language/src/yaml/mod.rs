@@ -1,28 +1,27 @@
-//! Plans in YAML. Main type: [`YamlPlan`]; [`find`] reads one, `run` carries it out.
+//! Plans in YAML. Main type: [`YamlProgram`]; [`find`] reads one, `run` carries it out.
 //!
-//! The rule that must hold: a plan with an unknown key or a step that is not one action is refused before its
-//! first step. Of a key that is written twice the last counts, as in Bolt, and the plan is told so.
+//! The rule that must hold: what `deploy` refuses to read is never begun. Of a key that is written twice the
+//! last counts, as in Bolt, and the plan is told so.
 
 mod run;
-mod step;
 mod text;
 
+use deploy::{PlanProblem, YamlParameter, YamlPlan, YamlStep};
 use evaluator::{CodeFile, Eval, Evaluator, Host as _, Level, Owner, Place, Unwind};
 use pcore::Type;
 use psych::Node;
 
 pub(crate) use self::run::run;
-use self::step::Step;
 use crate::failure;
 use crate::host::PlanHost;
 
-/// A plan as its file says.
-pub(crate) struct YamlPlan {
+/// A plan in YAML that can be run.
+pub(crate) struct YamlProgram {
     pub(crate) name: String,
     pub(crate) file: String,
     pub(crate) parameters: Vec<Parameter>,
-    steps: Vec<Step>,
-    give: Option<Node>,
+    steps: Vec<YamlStep>,
+    result: Option<Node>,
 }
 
 /// A parameter of a plan.
@@ -32,22 +31,12 @@ pub(crate) struct Parameter {
     pub(crate) default: Option<Node>,
 }
 
-const KEYS: &[&str] = &[
-    "description",
-    "parameters",
-    "private",
-    "steps",
-    "return",
-    "version",
-];
-const PARAMETER_KEYS: &[&str] = &["type", "default", "description"];
-
 /// The plan of a name, if it is one in YAML.
 pub(crate) fn find(
     host: &PlanHost<'_>,
     evaluator: &mut Evaluator<'_>,
     name: &str,
-) -> Eval<Option<YamlPlan>> {
+) -> Eval<Option<YamlProgram>> {
     let (module, rest) = name.split_once("::").unwrap_or((name, "init"));
     let path = format!("plans/{}.yaml", rest.replace("::", "/"));
     let file = host.code().read(Owner::Module(module), &path);
@@ -62,16 +51,14 @@ fn read(
     host: &PlanHost<'_>,
     evaluator: &mut Evaluator<'_>,
     (name, file): (&str, &CodeFile),
-) -> Eval<YamlPlan> {
-    let reading = Reading { file: &file.path };
+) -> Eval<YamlProgram> {
     let text = std::str::from_utf8(&file.bytes);
     let text = text.map_err(|error| {
         let at = error.valid_up_to();
-        reading.refuse(None, &format!("it is not UTF-8 (at byte {at})"))
+        refuse(file, &format!("it is not UTF-8 (at byte {at})"))
     })?;
-    let document = psych::load(text, psych::Options::PLAN);
-    let document = document.map_err(|error| reading.refuse(None, &error.to_string()))?;
-    for twice in &document.warnings {
+    let plan = YamlPlan::read(text).map_err(|problems| refuse(file, &told(&problems)))?;
+    for twice in &plan.warnings {
         let place = Place {
             file: Some(file.path.clone()),
             line: twice.line,
@@ -83,123 +70,52 @@ fn read(
         let what = format!("the key `{key}` stands in line {first_line} too; the last one counts");
         host.log(Level::Warning, &what, &place);
     }
-    let Some(root) = document.root else {
-        return Err(reading.refuse(None, "it is empty; a plan is a mapping with `steps`"));
-    };
-    reading.keys(&root, KEYS, "a plan")?;
-    let Some(steps) = root.get("steps").and_then(Node::as_sequence) else {
-        return Err(reading.refuse(Some(&root), "a plan needs `steps`, a list"));
-    };
-    let parameters = reading.parameters(evaluator, root.get("parameters"))?;
-    let mut names: Vec<String> = parameters.iter().map(|it| it.name.clone()).collect();
-    let mut read = Vec::with_capacity(steps.len());
-    for node in steps {
-        let step = Step::read(&reading, node)?;
-        if let Some(name) = &step.name {
-            if names.contains(name) {
-                let what = format!("`{name}` is the name of a parameter or of a step before");
-                return Err(reading.refuse(Some(node), &what));
-            }
-            names.push(name.clone());
-        }
-        read.push(step);
-    }
-    Ok(YamlPlan {
+    let parameters = plan.parameters.into_iter();
+    let parameters = parameters.map(|it| parameter(evaluator, file, it));
+    Ok(YamlProgram {
         name: name.to_owned(),
         file: file.path.to_string(),
-        parameters,
-        steps: read,
-        give: root.get("return").cloned(),
+        parameters: parameters.collect::<Eval<_>>()?,
+        steps: plan.steps,
+        result: plan.result,
     })
 }
 
-/// A file that is read.
-pub(super) struct Reading<'a> {
-    file: &'a str,
+fn parameter(
+    evaluator: &mut Evaluator<'_>,
+    file: &CodeFile,
+    parameter: YamlParameter,
+) -> Eval<Parameter> {
+    let ty = match parameter.kind.as_ref() {
+        None => Type::any(),
+        Some(node) => {
+            let text = node.as_str().unwrap_or_default();
+            evaluator.parse_type(text, &[]).map_err(|_| {
+                let problem = PlanProblem {
+                    message: format!("`{text}` is no type"),
+                    line: node.line,
+                    column: node.column,
+                };
+                refuse(file, &told(&[problem]))
+            })?
+        }
+    };
+    Ok(Parameter {
+        name: parameter.name,
+        ty,
+        default: parameter.default,
+    })
 }
 
-impl Reading<'_> {
-    /// The plan is not what a plan is.
-    #[cold]
-    pub(super) fn refuse(&self, node: Option<&Node>, what: &str) -> Box<Unwind> {
-        let place = match node {
-            Some(node) => format!(
-                " (file: {}, line: {}, column: {})",
-                self.file, node.line, node.column
-            ),
-            None => format!(" (file: {})", self.file),
-        };
-        failure::plain(
-            "bolt/invalid-plan",
-            format!("the plan cannot be read: {what}{place}"),
-        )
-    }
+/// All mistakes, each with its place.
+fn told(problems: &[PlanProblem]) -> String {
+    let told = problems.iter().map(ToString::to_string);
+    told.collect::<Vec<_>>().join("; ")
+}
 
-    /// A mapping that has no other keys than these.
-    pub(super) fn keys(&self, node: &Node, known: &[&str], what: &str) -> Eval<()> {
-        let Some(mapping) = node.as_mapping() else {
-            return Err(self.refuse(Some(node), &format!("{what} is a mapping")));
-        };
-        for key in mapping.keys() {
-            if !key.as_str().is_some_and(|key| known.contains(&key)) {
-                let shown = key.as_str().unwrap_or("this");
-                let what = format!("`{shown}` is no key of {what}; it has {}", known.join(", "));
-                return Err(self.refuse(Some(key), &what));
-            }
-        }
-        Ok(())
-    }
-
-    /// A name that a variable may have.
-    pub(super) fn variable(&self, node: &Node) -> Eval<String> {
-        let is_name = |name: &&str| {
-            let mut bytes = name.bytes();
-            let first = bytes.next();
-            first.is_some_and(|b| b.is_ascii_lowercase() || b == b'_')
-                && bytes.all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
-        };
-        let name = node.as_str().filter(is_name).ok_or_else(|| {
-            self.refuse(
-                Some(node),
-                "a name has lower-case letters, digits and underscores, and does not begin with a digit",
-            )
-        })?;
-        Ok(name.to_owned())
-    }
-
-    fn parameters(
-        &self,
-        evaluator: &mut Evaluator<'_>,
-        node: Option<&Node>,
-    ) -> Eval<Vec<Parameter>> {
-        let Some(node) = node.filter(|node| !matches!(node.value, psych::Value::Null)) else {
-            return Ok(Vec::new());
-        };
-        let Some(mapping) = node.as_mapping() else {
-            return Err(self.refuse(Some(node), "`parameters` is a mapping of names"));
-        };
-        let mut parameters = Vec::with_capacity(mapping.len());
-        for (name, about) in mapping {
-            let is_bare = matches!(about.value, psych::Value::Null);
-            if !is_bare {
-                self.keys(about, PARAMETER_KEYS, "a parameter")?;
-            }
-            let ty = match about.get("type") {
-                None => Type::any(),
-                Some(text) => {
-                    let text = text.as_str().unwrap_or_default();
-                    let parsed = evaluator.parse_type(text, &[]);
-                    parsed.map_err(|_| {
-                        self.refuse(about.get("type"), &format!("`{text}` is no type"))
-                    })?
-                }
-            };
-            parameters.push(Parameter {
-                name: self.variable(name)?,
-                ty,
-                default: about.get("default").cloned(),
-            });
-        }
-        Ok(parameters)
-    }
+/// The file is no plan.
+#[cold]
+fn refuse(file: &CodeFile, what: &str) -> Box<Unwind> {
+    let msg = format!("the plan cannot be read: {what} (file: {})", file.path);
+    failure::plain("bolt/invalid-plan", msg)
 }

@@ -2,12 +2,12 @@
 //!
 //! Each step is the call of a plan function. The rule that must hold: an error has the line of its step.
 
+use deploy::{YamlAction, YamlStep};
 use evaluator::{Eval, Evaluator, Place, Scope, Unwind};
 use pcore::{Hash, Type, Value};
 use psych::Node;
 
-use super::YamlPlan;
-use super::step::{Action, Step};
+use super::YamlProgram;
 use super::text::{data, evaluate};
 use crate::failure;
 use crate::host::PlanHost;
@@ -24,15 +24,14 @@ const OPTIONS: &[(&str, &str)] = &[
 pub(crate) fn run(
     host: &PlanHost<'_>,
     evaluator: &mut Evaluator<'_>,
-    plan: &YamlPlan,
+    plan: &YamlProgram,
     arguments: &Hash,
 ) -> Eval {
     let scope = Scope::default();
     bind(plan, arguments, &scope)?;
     for step in &plan.steps {
         let outer = host.step_place.replace(Some(place(plan, &step.node)));
-        let value = step
-            .carry_out(evaluator, &scope, &plan.file)
+        let value = carry_out(step, evaluator, &scope, &plan.file)
             .map_err(|unwind| placed(unwind, plan, &step.node));
         host.step_place.replace(outer);
         let value = value?;
@@ -40,14 +39,14 @@ pub(crate) fn run(
             scope.define(name, value);
         }
     }
-    match &plan.give {
+    match &plan.result {
         None => Ok(Value::Undef),
         Some(node) => evaluate(evaluator, &scope, &plan.file, node)
             .map_err(|unwind| placed(unwind, plan, node)),
     }
 }
 
-fn bind(plan: &YamlPlan, arguments: &Hash, scope: &Scope) -> Eval<()> {
+fn bind(plan: &YamlProgram, arguments: &Hash, scope: &Scope) -> Eval<()> {
     let wrong = |what: String| failure::invalid(format!("{}: {what}", plan.name));
     for name in arguments.keys() {
         if !plan
@@ -81,60 +80,58 @@ fn bind(plan: &YamlPlan, arguments: &Hash, scope: &Scope) -> Eval<()> {
     Ok(())
 }
 
-impl Step {
-    fn carry_out(&self, evaluator: &mut Evaluator<'_>, scope: &Scope, file: &str) -> Eval {
-        let object = evaluate(evaluator, scope, file, &self.object)?;
-        let function = match self.action {
-            Action::Eval => return Ok(object),
-            Action::Message => return evaluator.call_function("out::message", vec![object], None),
-            Action::Verbose => return evaluator.call_function("out::verbose", vec![object], None),
-            Action::Command => "run_command",
-            Action::Task => "run_task",
-            Action::Script => "run_script",
-            Action::Plan => "run_plan",
-            Action::Upload => "upload_file",
-            Action::Download => "download_file",
-            Action::Resources => "apply_prep",
-        };
-        let arguments = self.arguments(evaluator, scope, file, object)?;
-        evaluator.call_function(function, arguments, None)
-    }
+fn carry_out(step: &YamlStep, evaluator: &mut Evaluator<'_>, scope: &Scope, file: &str) -> Eval {
+    let object = evaluate(evaluator, scope, file, &step.object)?;
+    let function = match step.action {
+        YamlAction::Eval => return Ok(object),
+        YamlAction::Message => return evaluator.call_function("out::message", vec![object], None),
+        YamlAction::Verbose => return evaluator.call_function("out::verbose", vec![object], None),
+        YamlAction::Command => "run_command",
+        YamlAction::Task => "run_task",
+        YamlAction::Script => "run_script",
+        YamlAction::Plan => "run_plan",
+        YamlAction::Upload => "upload_file",
+        YamlAction::Download => "download_file",
+        YamlAction::Resources => "apply_prep",
+    };
+    let arguments = arguments(step, evaluator, scope, file, object)?;
+    evaluator.call_function(function, arguments, None)
+}
 
-    fn arguments(
-        &self,
-        evaluator: &mut Evaluator<'_>,
-        scope: &Scope,
-        file: &str,
-        object: Value,
-    ) -> Eval<Vec<Value>> {
-        let mut get = |key: &str| {
-            let node = self.node.get(key);
-            node.map(|node| evaluate(evaluator, scope, file, node))
-                .transpose()
-        };
-        let mut options = match get("parameters")? {
-            Some(Value::Hash(parameters)) => Hash::clone(&parameters),
-            _ => Hash::new(),
-        };
-        for key in ["arguments", "pwsh_params"] {
-            if let Some(value) = get(key)? {
-                options.insert(key, value);
-            }
+fn arguments(
+    step: &YamlStep,
+    evaluator: &mut Evaluator<'_>,
+    scope: &Scope,
+    file: &str,
+    object: Value,
+) -> Eval<Vec<Value>> {
+    let mut get = |key: &str| {
+        let node = step.node.get(key);
+        node.map(|node| evaluate(evaluator, scope, file, node))
+            .transpose()
+    };
+    let mut options = match get("parameters")? {
+        Some(Value::Hash(parameters)) => Hash::clone(&parameters),
+        _ => Hash::new(),
+    };
+    for key in ["arguments", "pwsh_params"] {
+        if let Some(value) = get(key)? {
+            options.insert(key, value);
         }
-        for (key, option) in OPTIONS {
-            if let Some(value) = get(key)? {
-                options.insert(*option, value);
-            }
-        }
-        let mut arguments = vec![object];
-        arguments.extend(get("destination")?);
-        arguments.extend(get("targets")?);
-        if let Some(node) = &self.description {
-            options.insert("_description", text(node));
-        }
-        arguments.push(Value::hash(options));
-        Ok(arguments)
     }
+    for (key, option) in OPTIONS {
+        if let Some(value) = get(key)? {
+            options.insert(*option, value);
+        }
+    }
+    let mut arguments = vec![object];
+    arguments.extend(get("destination")?);
+    arguments.extend(get("targets")?);
+    if let Some(node) = &step.description {
+        options.insert("_description", text(node));
+    }
+    arguments.push(Value::hash(options));
+    Ok(arguments)
 }
 
 fn text(node: &Node) -> Value {
@@ -142,7 +139,7 @@ fn text(node: &Node) -> Value {
 }
 
 /// The error with the line of the step, if it has no place of its own.
-fn placed(mut unwind: Box<Unwind>, plan: &YamlPlan, node: &Node) -> Box<Unwind> {
+fn placed(mut unwind: Box<Unwind>, plan: &YamlProgram, node: &Node) -> Box<Unwind> {
     if let Unwind::Error(error) = unwind.as_mut() {
         let known = error.place.as_ref().is_some_and(|place| place.line > 0);
         // A text is a program of its own, which begins where the text does.
@@ -158,7 +155,7 @@ fn placed(mut unwind: Box<Unwind>, plan: &YamlPlan, node: &Node) -> Box<Unwind> 
     unwind
 }
 
-fn place(plan: &YamlPlan, node: &Node) -> Place {
+fn place(plan: &YamlProgram, node: &Node) -> Place {
     Place {
         file: Some(plan.file.as_str().into()),
         line: node.line,

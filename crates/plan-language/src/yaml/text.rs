@@ -1,13 +1,10 @@
-//! What a value of a YAML plan is: data, with texts that are evaluated by how they were written. Main
-//! function: [`evaluate`].
-//!
-//! - `'single'` is as it stands; `"double"` is a string of Puppet with `${…}`;
-//! - a block behind `|` and plain text that begins with `$` are code;
-//! - all other plain text, and a block behind `>`, is as it stands. Keys are never evaluated.
+//! Values of a YAML plan: data, in which [`code_of`] tells the texts that are evaluated. Main function:
+//! [`evaluate`].
 
+use deploy::code_of;
 use evaluator::{Eval, Evaluator, Scope};
 use pcore::{Hash, Value};
-use psych::{Node, Style};
+use psych::Node;
 
 /// The value of a node.
 pub(super) fn evaluate(
@@ -37,25 +34,6 @@ pub(super) fn evaluate(
         },
         _ => Ok(data(node)),
     }
-}
-
-/// The program that a text is; `None`: it is text.
-fn code_of(text: &str, style: Style) -> Option<String> {
-    match style {
-        Style::Double => Some(interpolated(text)),
-        Style::Literal => Some(text.to_owned()),
-        Style::Plain if text.starts_with('$') => Some(text.to_owned()),
-        _ => None,
-    }
-}
-
-/// As a heredoc: what YAML has unescaped is not unescaped again, and quotes in it are quotes.
-fn interpolated(text: &str) -> String {
-    let mut tag = "END_OF_TEXT".to_owned();
-    while text.contains(&tag) {
-        tag.push('_');
-    }
-    format!("@(\"{tag}\")\n{text}\n- {tag}\n")
 }
 
 /// A value of YAML as it stands.

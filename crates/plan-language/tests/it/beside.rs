@@ -19,7 +19,7 @@ async fn what_failed_beside_is_told_with_the_rest() {
                 return [$e.kind, $e.message, $e.details['failed_indices'], $e.details['results'][0]]";
     let expected = json!([
         "bolt/parallel-failure",
-        "parallel block failed on 1 of 2 elements",
+        "parallel block failed on 1 target",
         [1],
         true
     ]);

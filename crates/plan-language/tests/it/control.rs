@@ -24,7 +24,7 @@ async fn only_errors_of_plan_functions_are_caught() {
     assert_eq!(kind, "bolt/pal-error");
     assert!(msg.contains("a mistake"), "{msg}");
     let text = "return catch_errors() || { run_task('m::fails', 'a') }.details['action']";
-    assert_eq!(value(body(text).await), "task");
+    assert_eq!(value(body(text).await), "run_task");
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod beside;
+mod bolt;
 mod control;
 mod data;
 mod decisions;
@@ -9,8 +10,10 @@ mod durable;
 mod files;
 mod mistakes;
 mod nodes;
+mod objects;
 mod preview;
 mod results;
+mod shell;
 mod targets;
 mod tasks;
 mod unwrapped;

@@ -2,9 +2,9 @@
 //! say, each transaction once. The node `old` has tasks alone.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use async_trait::async_trait;
 use base64::Engine as _;
@@ -18,6 +18,8 @@ use pxp::{Body, Capabilities, Request, Response, RpcError};
 use serde_json::{Value, json};
 use store::Store;
 use tokio::sync::watch;
+
+use crate::shell;
 
 #[derive(Clone)]
 pub(crate) struct Nodes(Arc<Inner>);
@@ -34,6 +36,8 @@ struct Inner {
     is_broken: watch::Sender<bool>,
     /// Nothing of what they are asked stands in what they answer.
     is_silent: AtomicBool,
+    /// The modules whose tasks really run.
+    shell: OnceLock<PathBuf>,
 }
 
 struct Link(Nodes);
@@ -47,6 +51,7 @@ impl Nodes {
             go: watch::Sender::new(false),
             is_broken: watch::Sender::new(true),
             is_silent: AtomicBool::new(false),
+            shell: OnceLock::new(),
         }));
         let broker = "pcp://broker.example.com/server".parse().unwrap();
         let port = Arc::new(fabric.attach(broker, Arc::new(Link(nodes.clone()))));
@@ -72,6 +77,11 @@ impl Nodes {
 
     pub(crate) fn be_silent(&self) {
         self.0.is_silent.store(true, Ordering::Relaxed);
+    }
+
+    /// From here on they really run commands, and the tasks of these modules.
+    pub(crate) fn run_in_shell(&self, modules: &Path) {
+        self.0.shell.set(modules.to_owned()).unwrap();
     }
 
     pub(crate) fn repair(&self) {
@@ -132,9 +142,10 @@ impl Nodes {
             go.wait_for(|go| *go).await.unwrap();
         }
         let is_broken = *self.0.is_broken.borrow();
-        let mut result = match is_task {
-            true => answer(&certname, &task, &params["input"], is_broken),
-            false => program(&what, &params),
+        let mut result = match (self.0.shell.get(), is_task) {
+            (Some(modules), _) => shell::run(modules, &what, &params),
+            (None, true) => answer(&certname, &task, &params["input"], is_broken),
+            (None, false) => program(&what, &params),
         };
         if self.0.is_silent.load(Ordering::Relaxed) {
             let nothing = json!({"stdout": "", "stderr": "", "exit_code": 0});

@@ -8,6 +8,8 @@ use crate::world::{World, body, failure, value};
 async fn a_plan_gives_what_json_can_hold_and_what_plans_know() {
     for (text, expected) in [
         ("", json!(null)),
+        ("3", json!(null)),
+        ("$x = run_task('m::echo', 'a')", json!(null)),
         ("return 1", json!(1)),
         (
             "return [1.5, 'x', true, undef]",

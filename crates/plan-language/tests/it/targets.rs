@@ -16,6 +16,9 @@ async fn names_lists_globs_groups_and_queries() {
         ("'all'", json!(["a", "b", "c"])),
         ("'[ab]*'", json!(["a", "b"])),
         ("'group:some'", json!(["b", "c"])),
+        ("'some'", json!(["b", "c"])),
+        ("['a', 'some']", json!(["a", "b", "c"])),
+        ("'a,some'", json!(["a", "b", "c"])),
         ("'nodes[certname] { }'", json!(["a", "b", "c"])),
         (
             "Target.new({'name' => 'x', 'uri' => 'ssh://u@h'})",
@@ -44,8 +47,43 @@ async fn what_stands_for_no_targets_says_why() {
             ("bolt.inventory/validation-error", expected)
         );
     }
-    let (kind, _) = failure(body("get_target('a,b')").await);
-    assert_eq!(kind, "bolt.inventory/validation-error");
+    for (spec, expected) in [
+        ("'a,b'", "'a,b' refers to 2 targets"),
+        ("'some'", "'some' refers to 2 targets"),
+        ("['a', 'b']", "'[\"a\",\"b\"]' refers to 2 targets"),
+    ] {
+        let (kind, msg) = failure(body(&format!("get_target({spec})")).await);
+        assert_eq!(
+            (&*kind, &*msg),
+            ("bolt.inventory/validation-error", expected)
+        );
+    }
+    let (kind, msg) = failure(body("get_targets('zz*')").await);
+    assert_eq!(kind, "bolt.inventory/wildcard-error");
+    assert_eq!(msg, "Found 0 targets matching wildcard pattern zz*");
+}
+
+#[tokio::test]
+async fn a_target_keeps_what_it_was_made_with_under_its_name() {
+    let text = "Target.new('name' => 'n1', 'uri' => 'ssh://h', 'vars' => { 'v' => 1 }, \
+                'facts' => { 'f' => 2 }, 'features' => ['x'], 'config' => { 'transport' => 'ssh' }, \
+                'plugin_hooks' => { 'puppet_library' => { 'plugin' => 'p' } }, 'target_alias' => 'uno')\n\
+                $t = get_target('n1')\n\
+                return [$t.vars, $t.facts, $t.features, $t.config, $t.plugin_hooks, $t.uri, \
+                get_target('uno').name, get_targets('all')]";
+    let expected = json!([
+        {"v": 1}, {"f": 2}, ["x"], {"transport": "ssh"},
+        {"puppet_library": {"plugin": "p"}}, "ssh://h", "n1", ["a", "b", "c", "n1"]
+    ]);
+    assert_eq!(value(body(text).await), expected);
+}
+
+#[tokio::test]
+async fn a_node_group_that_a_plan_changes_has_its_nodes_first() {
+    let text = "add_to_group('a', 'some') return get_targets('some')";
+    assert_eq!(value(body(text).await), json!(["b", "c", "a"]));
+    let text = "remove_from_group('b', 'some') return get_targets('some')";
+    assert_eq!(value(body(text).await), json!(["c"]));
 }
 
 #[tokio::test]

@@ -35,7 +35,7 @@ async fn a_failure_ends_the_plan_unless_it_is_caught() {
     let (kind, msg) = failure(ended);
     assert_eq!(kind, "bolt/run-failure");
     assert_eq!(msg, "run_task 'm::fails' failed on 2 targets");
-    assert_eq!(details["action"], "task");
+    assert_eq!(details["action"], "run_task");
     assert_eq!(details["line"], 2);
     assert_eq!(
         details["result_set"][0]["value"]["_error"]["kind"],

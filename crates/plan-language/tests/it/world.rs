@@ -30,6 +30,8 @@ pub(crate) struct World {
     seal: Arc<SealKey>,
     names: Arc<[String]>,
     shared_bytes: Arc<SharedBytes>,
+    /// Plans take the defaults of their questions.
+    pub(crate) is_unattended: bool,
     plans: Option<Plans>,
 }
 
@@ -54,6 +56,13 @@ impl World {
     /// On these nodes.
     pub(crate) async fn with_nodes(files: &[(&str, &str)], names: &[&str]) -> Self {
         Box::pin(Self::made(files, names)).await
+    }
+
+    /// On nodes that really run commands and the tasks among these files.
+    pub(crate) async fn with_shell(files: &[(&str, &str)], names: &[&str]) -> Self {
+        let world = Box::pin(Self::made(files, names)).await;
+        world.nodes.run_in_shell(&world.module_file(""));
+        world
     }
 
     async fn made(files: &[(&str, &str)], names: &[&str]) -> Self {
@@ -86,6 +95,7 @@ impl World {
             seal: Arc::new(seal),
             names: names.iter().map(|&name| name.to_owned()).collect(),
             shared_bytes: Arc::new(SharedBytes::new(SHARED_BYTES_MAX)),
+            is_unattended: false,
             plans: None,
         };
         world.start().await;
@@ -205,6 +215,8 @@ impl World {
     ) -> i64 {
         let launch = Launch {
             preview,
+            node_groups: ["some".to_owned()].into(),
+            is_unattended: self.is_unattended,
             plan: plan.to_owned(),
             environment: "production".to_owned(),
             params: params.as_object().unwrap().clone(),

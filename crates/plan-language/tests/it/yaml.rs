@@ -83,6 +83,14 @@ async fn what_is_no_plan_is_refused_with_its_place() {
     for (text, expected) in [
         ("steps: []\nother: 1\n", "`other` is no key of a plan"),
         ("steps:\n  - task: x\n    command: y\n", "exactly one of"),
+        (
+            "steps:\n  - eval: 1\n  - comand: y\n    targets: a\n",
+            "this one has comand (line: 3, column: 5)",
+        ),
+        (
+            "steps:\n  - command: y\n    target: a\n    targets: a\n",
+            "`target` is no key of a step with `command`; it has command, name, description, targets",
+        ),
         ("steps:\n  - task: x\n", "needs `targets`"),
         (
             "steps:\n  - eval: 1\n    targets: a\n    noop: true\n",
@@ -129,4 +137,28 @@ async fn of_a_key_that_is_written_twice_the_last_counts_and_the_plan_is_told() {
         told,
         ["the key `eval` stands in line 3 too; the last one counts"]
     );
+}
+
+#[tokio::test]
+async fn code_that_does_not_parse_in_a_later_step_is_refused_before_the_first_step() {
+    let text = "steps:\n  - task: m::echo\n    targets: a\n  - name: x\n    eval: |\n      $a = 1\n      $b = = 2\n\
+                \x20 - message: \"${\"\nreturn: $x[\n";
+    let world = World::new(&[("m/plans/p.yaml", text)]).await;
+    let plan = world.launch("m::p", json!({})).await;
+    let (kind, msg) = failure(world.over(plan).await);
+    assert_eq!(kind, "bolt/invalid-plan");
+    for place in ["(line: 7, column: 12)", "(line: 8,", "(line: 9,"] {
+        assert!(msg.contains(place), "{place}: {msg}");
+    }
+    assert_eq!(world.told(plan, "task_start").await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_plan_that_another_runs_is_checked_before_its_own_first_step() {
+    let inner = "steps:\n  - task: m::echo\n    targets: a\n  - eval: $(\n";
+    let outer = "steps:\n  - plan: m::inner\n";
+    let world = World::new(&[("m/plans/p.yaml", outer), ("m/plans/inner.yaml", inner)]).await;
+    let plan = world.launch("m::p", json!({})).await;
+    assert_eq!(failure(world.over(plan).await).0, "bolt/invalid-plan");
+    assert_eq!(world.told(plan, "task_start").await, Vec::<String>::new());
 }

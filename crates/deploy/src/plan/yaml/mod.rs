@@ -1,0 +1,253 @@
+//! The reader of plans in YAML. Main type: [`YamlPlan`], made by [`YamlPlan::read`].
+//!
+//! The rule: a plan that is read can be run. Unknown keys, steps that are not one action and code that
+//! does not parse are found here, all at once, before anybody runs the first step.
+
+mod code;
+mod metadata;
+mod step;
+
+use std::fmt;
+
+use psych::{Node, Warning};
+
+pub use self::code::code_of;
+pub(super) use self::metadata::metadata;
+pub use self::step::{YamlAction, YamlStep};
+
+/// A plan as its file says.
+#[derive(Clone, Debug)]
+pub struct YamlPlan {
+    pub description: Option<String>,
+    /// Only other plans run it.
+    pub private: bool,
+    /// In the order of the file.
+    pub parameters: Vec<YamlParameter>,
+    pub steps: Vec<YamlStep>,
+    /// The value under `return`.
+    pub result: Option<Node>,
+    /// Keys that are written twice; the last one counts.
+    pub warnings: Vec<Warning>,
+}
+
+/// A parameter of a plan in YAML.
+#[derive(Clone, Debug)]
+pub struct YamlParameter {
+    pub name: String,
+    /// The text of its type.
+    pub kind: Option<Node>,
+    pub default: Option<Node>,
+    pub description: Option<String>,
+}
+
+/// A mistake in a plan, with its place in the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanProblem {
+    pub message: String,
+    /// From 1; 0 if the file as a whole is meant.
+    pub line: u32,
+    /// From 1, in characters; 0 if the file as a whole is meant.
+    pub column: u32,
+}
+
+const PLAN_KEYS: &[&str] = &[
+    "description",
+    "parameters",
+    "private",
+    "steps",
+    "return",
+    "version",
+];
+const PARAMETER_KEYS: &[&str] = &["type", "default", "description"];
+
+// === impl YamlPlan ===
+
+impl YamlPlan {
+    /// Reads and checks a plan.
+    ///
+    /// # Errors
+    /// All mistakes of the file, in its order; one if it is no YAML.
+    pub fn read(text: &str) -> Result<Self, Vec<PlanProblem>> {
+        let document = psych::load(text, psych::Options::PLAN);
+        let document = document.map_err(|error| vec![PlanProblem::whole(error.to_string())])?;
+        let Some(root) = document.root else {
+            let what = "the file is empty; a plan is a mapping with `steps`";
+            return Err(vec![PlanProblem::whole(what)]);
+        };
+        let mut reading = Reading::default();
+        let mut plan = reading.plan(&root);
+        plan.warnings = document.warnings;
+        match reading.problems.is_empty() {
+            true => Ok(plan),
+            false => Err(reading.problems),
+        }
+    }
+}
+
+// === impl PlanProblem ===
+
+impl PlanProblem {
+    fn whole(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            line: 0,
+            column: 0,
+        }
+    }
+}
+
+impl fmt::Display for PlanProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => f.write_str(&self.message),
+            line => write!(
+                f,
+                "{} (line: {line}, column: {})",
+                self.message, self.column
+            ),
+        }
+    }
+}
+
+/// A plan that is being read, and the mistakes found so far.
+#[derive(Default)]
+struct Reading {
+    problems: Vec<PlanProblem>,
+    /// Of parameters and steps.
+    names: Vec<String>,
+}
+
+// === impl Reading ===
+
+impl Reading {
+    fn refuse(&mut self, node: &Node, message: impl Into<String>) {
+        self.problems.push(PlanProblem {
+            message: message.into(),
+            line: node.line,
+            column: node.column,
+        });
+    }
+
+    fn plan(&mut self, root: &Node) -> YamlPlan {
+        let mut plan = YamlPlan {
+            description: None,
+            private: false,
+            parameters: Vec::new(),
+            steps: Vec::new(),
+            result: root.get("return").cloned(),
+            warnings: Vec::new(),
+        };
+        if root.as_mapping().is_none() {
+            self.refuse(root, "a plan is a mapping with `steps`");
+            return plan;
+        }
+        self.check_keys(root, PLAN_KEYS, "a plan");
+        plan.description = root.get("description").and_then(|node| self.text(node));
+        if let Some(node) = root.get("private") {
+            match node.value {
+                psych::Value::Bool(flag) => plan.private = flag,
+                _ => self.refuse(node, "`private` is true or false"),
+            }
+        }
+        if let Some(node) = root.get("parameters") {
+            plan.parameters = self.parameters(node);
+        }
+        match root.get("steps").and_then(Node::as_sequence) {
+            None => self.refuse(root, "a plan needs `steps`, a list"),
+            Some(steps) => {
+                let steps = steps.iter().filter_map(|node| self.step(node));
+                plan.steps = steps.collect();
+            }
+        }
+        if let Some(node) = &plan.result {
+            self.check_code(node);
+        }
+        plan
+    }
+
+    fn parameters(&mut self, node: &Node) -> Vec<YamlParameter> {
+        if is_null(node) {
+            return Vec::new();
+        }
+        let Some(mapping) = node.as_mapping() else {
+            let what =
+                "`parameters` is a mapping of names to their `type`, `default` and `description`";
+            self.refuse(node, what);
+            return Vec::new();
+        };
+        let parameters = mapping.iter();
+        parameters
+            .filter_map(|(name, about)| self.parameter(name, about))
+            .collect()
+    }
+
+    fn parameter(&mut self, name: &Node, about: &Node) -> Option<YamlParameter> {
+        let name = self.name(name)?;
+        if !is_null(about) {
+            self.check_keys(about, PARAMETER_KEYS, &format!("the parameter `{name}`"));
+        }
+        let kind = about.get("type").cloned();
+        if let Some(node) = &kind {
+            self.text(node);
+        }
+        let description = about.get("description").and_then(|node| self.text(node));
+        Some(YamlParameter {
+            name,
+            kind,
+            default: about.get("default").cloned(),
+            description,
+        })
+    }
+
+    /// A name that a variable may have, which no other parameter or step has.
+    fn name(&mut self, node: &Node) -> Option<String> {
+        let Some(name) = node.as_str().filter(|name| is_name(name)) else {
+            let what = "a name has lower-case letters, digits and underscores, and does not begin with a digit";
+            self.refuse(node, what);
+            return None;
+        };
+        if self.names.iter().any(|known| known == name) {
+            let what = format!("`{name}` is the name of a parameter or of a step before");
+            self.refuse(node, what);
+        }
+        self.names.push(name.to_owned());
+        Some(name.to_owned())
+    }
+
+    fn text(&mut self, node: &Node) -> Option<String> {
+        let text = node.as_str().map(str::to_owned);
+        if text.is_none() {
+            self.refuse(node, "expected text here");
+        }
+        text
+    }
+
+    /// Refuses each key of a mapping that is not one of these.
+    fn check_keys(&mut self, node: &Node, known: &[&str], owner: &str) {
+        let Some(mapping) = node.as_mapping() else {
+            return self.refuse(node, format!("{owner} is a mapping"));
+        };
+        for key in mapping.keys() {
+            let Some(name) = key.as_str() else {
+                self.refuse(key, format!("keys of {owner} are texts"));
+                continue;
+            };
+            if !known.contains(&name) {
+                let known = known.join(", ");
+                let what = format!("`{name}` is no key of {owner}; it has {known}");
+                self.refuse(key, what);
+            }
+        }
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let mut bytes = name.bytes();
+    let first = bytes.next();
+    first.is_some_and(|b| b.is_ascii_lowercase() || b == b'_')
+        && bytes.all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+}
+
+fn is_null(node: &Node) -> bool {
+    matches!(node.value, psych::Value::Null)
+}

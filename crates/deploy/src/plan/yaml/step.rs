@@ -1,0 +1,168 @@
+//! The steps of plans in YAML. Main types: [`YamlStep`], [`YamlAction`].
+//!
+//! The rule: a step has exactly one action, and no key that its action does not have.
+
+use psych::Node;
+
+use super::Reading;
+
+/// One step.
+#[derive(Clone, Debug)]
+pub struct YamlStep {
+    /// The variable that gets its value.
+    pub name: Option<String>,
+    pub description: Option<Node>,
+    pub action: YamlAction,
+    /// The value of the action's key: the command, the task, the text.
+    pub object: Node,
+    /// All its keys.
+    pub node: Node,
+}
+
+/// The key of a step that says what it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum YamlAction {
+    Command,
+    Task,
+    Script,
+    Plan,
+    Upload,
+    Download,
+    Resources,
+    Message,
+    Verbose,
+    Eval,
+}
+
+const COMMON_KEYS: &[&str] = &["name", "description", "targets"];
+
+const ACTIONS: &[YamlAction] = &[
+    YamlAction::Command,
+    YamlAction::Task,
+    YamlAction::Script,
+    YamlAction::Plan,
+    YamlAction::Upload,
+    YamlAction::Download,
+    YamlAction::Resources,
+    YamlAction::Message,
+    YamlAction::Verbose,
+    YamlAction::Eval,
+];
+
+// === impl YamlAction ===
+
+impl YamlAction {
+    fn key(self) -> &'static str {
+        match self {
+            Self::Command => "command",
+            Self::Task => "task",
+            Self::Script => "script",
+            Self::Plan => "plan",
+            Self::Upload => "upload",
+            Self::Download => "download",
+            Self::Resources => "resources",
+            Self::Message => "message",
+            Self::Verbose => "verbose",
+            Self::Eval => "eval",
+        }
+    }
+
+    /// The keys that steps with this action may have, beside those of all.
+    fn own_keys(self) -> &'static [&'static str] {
+        match self {
+            Self::Command => &["catch_errors", "env_vars", "run_as"],
+            Self::Task => &["parameters", "catch_errors", "noop", "run_as"],
+            Self::Script => &[
+                "arguments",
+                "pwsh_params",
+                "catch_errors",
+                "env_vars",
+                "run_as",
+            ],
+            Self::Plan => &["parameters", "catch_errors", "run_as"],
+            Self::Upload | Self::Download => &["destination", "catch_errors", "run_as"],
+            Self::Resources => &["catch_errors", "noop", "run_as"],
+            Self::Message | Self::Verbose | Self::Eval => &[],
+        }
+    }
+
+    /// The keys that it cannot do without.
+    fn required_keys(self) -> &'static [&'static str] {
+        match self {
+            Self::Plan | Self::Message | Self::Verbose | Self::Eval => &[],
+            Self::Upload | Self::Download => &["destination", "targets"],
+            Self::Command | Self::Task | Self::Script | Self::Resources => &["targets"],
+        }
+    }
+}
+
+// === impl Reading ===
+
+impl Reading {
+    pub(super) fn step(&mut self, node: &Node) -> Option<YamlStep> {
+        let Some(mapping) = node.as_mapping() else {
+            self.refuse(node, "a step is a mapping with one action");
+            return None;
+        };
+        self.check_code(node);
+        let name = node.get("name").and_then(|name| self.name(name));
+        let found = ACTIONS
+            .iter()
+            .filter_map(|action| Some((*action, node.get(action.key())?)));
+        let found: Vec<(YamlAction, &Node)> = found.collect();
+        let [(action, object)] = found[..] else {
+            let actions: Vec<&str> = ACTIONS.iter().map(|action| action.key()).collect();
+            let keys = mapping.keys().filter_map(Node::as_str);
+            let keys: Vec<&str> = keys.filter(|key| !COMMON_KEYS.contains(key)).collect();
+            let what = format!(
+                "a step has exactly one of {}; this one has {}",
+                actions.join(", "),
+                match keys.is_empty() {
+                    true => "none of them".to_owned(),
+                    false => keys.join(", "),
+                }
+            );
+            self.refuse(node, what);
+            return None;
+        };
+        let own = action.own_keys();
+        let known: Vec<&str> = std::iter::once(action.key())
+            .chain(COMMON_KEYS.iter().copied())
+            .chain(own.iter().copied())
+            .collect();
+        let step = format!("a step with `{}`", action.key());
+        self.check_keys(node, &known, &step);
+        for key in action.required_keys() {
+            if node.get(key).is_none() {
+                self.refuse(node, format!("{step} needs `{key}`"));
+            }
+        }
+        self.check_parameters(node, own);
+        Some(YamlStep {
+            name,
+            description: node.get("description").cloned(),
+            action,
+            object: object.clone(),
+            node: node.clone(),
+        })
+    }
+
+    /// `parameters` do not say what the step's own keys say.
+    fn check_parameters(&mut self, node: &Node, own: &[&str]) {
+        let Some(parameters) = node.get("parameters") else {
+            return;
+        };
+        let Some(mapping) = parameters.as_mapping() else {
+            return self.refuse(parameters, "`parameters` is a mapping of names to values");
+        };
+        for key in mapping.keys() {
+            let name = key.as_str().and_then(|key| key.strip_prefix('_'));
+            if let Some(name) = name.filter(|name| own.contains(name)) {
+                let what = format!(
+                    "write `{name}` as a key of the step, not `_{name}` among its parameters"
+                );
+                self.refuse(key, what);
+            }
+        }
+    }
+}

@@ -1,0 +1,3 @@
+plan cases::helpers::gives(Integer $n) {
+  return($n + 1)
+}

@@ -1,0 +1,1 @@
+plan cases::helpers::silent() { $x = 1 }

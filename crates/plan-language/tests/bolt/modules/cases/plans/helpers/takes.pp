@@ -1,0 +1,3 @@
+plan cases::helpers::takes(TargetSpec $targets) {
+  return(get_targets($targets))
+}

@@ -1,0 +1,1 @@
+plan cases::helpers::talks() { out::message('inner') }

@@ -1,0 +1,1 @@
+plan cases() { return('the module itself') }

@@ -1,0 +1,3 @@
+#!/bin/sh
+echo '{"_error": {"msg": "own words"}}'
+exit 3

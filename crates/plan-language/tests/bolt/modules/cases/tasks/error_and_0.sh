@@ -1,0 +1,2 @@
+#!/bin/sh
+echo '{"_error": {"msg": "own words", "kind": "cases/own", "details": {}}}'

@@ -1,0 +1,2 @@
+#!/bin/sh
+echo '{"_sensitive": {"password": "hunter2"}}'

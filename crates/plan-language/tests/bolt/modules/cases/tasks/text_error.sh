@@ -1,0 +1,3 @@
+#!/bin/sh
+echo '{"_error": "just text"}'
+exit 3

@@ -365,3 +365,18 @@ pub const STAGING_ATTEMPTS: u32 = 5;
 /// How long is waited before it is read again. A change within the same tick of the kernel's clock, 10 ms at
 /// the most, cannot be seen, so what changed within this time counts as changing.
 pub const STAGING_PAUSE: Duration = Duration::from_millis(50);
+
+/// Bytes of a content that are read and hashed at a time.
+pub const HASH_CHUNK_BYTES: usize = 64 * 1_024;
+
+/// Contents whose bytes are remembered as right: some 120 bytes each, so 24 MB. An environment has some
+/// 10,000, most of them shared. When more are verified, all are forgotten and hashed again when they
+/// are used next.
+pub const VERIFIED_CONTENTS: usize = 200_000;
+
+/// Versions whose files are remembered as right: 100 versions of 100 environments, some 200 bytes
+/// each. When there are more, all are forgotten and compared again at their next deployment.
+pub const VERIFIED_VERSIONS: usize = 10_000;
+
+/// Damaged files that the note of a deployment names; the log names all.
+pub const NAMED_DAMAGED_FILES: usize = 10;

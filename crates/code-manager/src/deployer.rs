@@ -10,8 +10,9 @@ mod gone;
 mod modules;
 mod named;
 mod room;
+mod verified;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -56,6 +57,8 @@ struct Shared {
     versions: Versions,
     /// Those that were read, by what they are of and their names: a commit's file never changes.
     puppetfiles: Mutex<HashMap<(String, String), Read>>,
+    /// Versions whose files were compared with their hashes, or were built, by this process.
+    verified: Arc<Mutex<HashSet<(EnvironmentName, Signature)>>>,
 }
 
 /// A Puppetfile; `None`: the branch has none. Environments of one commit share it.
@@ -72,6 +75,8 @@ pub struct Built {
     pub lock: Lock,
     /// Whether it was there before.
     pub was_there: bool,
+    /// Its files that were damaged and were put right, if it was there.
+    pub healed: Vec<String>,
     /// Directories of the control repository that are not in it.
     pub given_way: Vec<String>,
     /// What is not in it, for people: what a list names in the Puppetfile's place, and, when they are taken in,
@@ -114,6 +119,7 @@ impl Deployer {
                 trees,
                 versions,
                 puppetfiles: Mutex::default(),
+                verified: Arc::default(),
             }),
             file: None,
         })
@@ -211,10 +217,12 @@ impl Deployer {
             signature,
             lock,
             was_there: true,
+            healed: Vec::new(),
             given_way: Vec::new(),
             notes,
         };
         if self.shared.versions.has(&environment, &built.signature) {
+            Box::pin(self.verify_once(fixed, &mut built, file)).await?;
             return Ok(built);
         }
         built.was_there = false;
@@ -222,19 +230,27 @@ impl Deployer {
         built.notes.extend(notes);
         built.given_way = layout.given_way().to_vec();
         let (versions, made) = (self.shared.versions.clone(), built.clone());
-        let types = self.shared.settings.generate_types.clone();
-        let runtime = tokio::runtime::Handle::current();
+        let more = self.generate_types(&environment);
         blocking(move || {
-            let environment = &made.environment;
-            let more = |root: &Path| match &types {
-                Some(types) => Ok(runtime.block_on(generate(types, environment, root))?),
-                None => Ok::<(), DeployError>(()),
-            };
-            versions.build_with(environment, &made.signature, &layout, more)?;
+            versions.build_with(&environment, &made.signature, &layout, more)?;
             Ok(())
         })
         .await?;
+        self.note_verified(&built);
         Ok(built)
+    }
+
+    /// Makes types in a directory, where that is wanted.
+    fn generate_types(
+        &self,
+        environment: &EnvironmentName,
+    ) -> impl FnOnce(&Path) -> Result<(), DeployError> + Send + 'static {
+        let types = self.shared.settings.generate_types.clone();
+        let (environment, runtime) = (environment.clone(), tokio::runtime::Handle::current());
+        move |root| match &types {
+            Some(types) => Ok(runtime.block_on(generate(types, &environment, root))?),
+            None => Ok(()),
+        }
     }
 
     /// Makes a version live.

@@ -1,4 +1,4 @@
-//! What keeps a directory from being written to, for people: [`unwritable`].
+//! Explains for an administrator why a directory cannot be written to: [`unwritable`].
 //!
 //! The rule that must hold: it only looks, and names the path, its owner and mode, and a remedy.
 
@@ -10,7 +10,7 @@ use std::path::Path;
 use rustix::fs::{Access, AtFlags, CWD};
 use rustix::io::Errno;
 
-/// Why this process cannot write to a directory, or make it; `None`: it can.
+/// Reason for which this process cannot write to a directory, or make it; `None` if it can.
 pub fn unwritable(directory: &Path) -> Option<String> {
     let mut above = directory.ancestors();
     let (path, found) = above.find_map(|path| match fs::metadata(path) {

@@ -177,7 +177,7 @@ impl Forge {
             }
             Err(error) => return Err(error.into()),
         }
-        serde_json::from_slice(&bytes).map_err(|error| ArchiveError::Answer {
+        decode_errors::json::from_slice(&bytes).map_err(|error| ArchiveError::Answer {
             url: shown(url.as_str()),
             why: error.to_string(),
         })

@@ -2,13 +2,15 @@
 //!
 //! `objects/ab/<sha256>` are files, with `-x` behind it where they can be run; `trees/<id>` are manifests.
 //! Versions of environments are hard links to the objects. The rules that must hold:
-//! - an object gets its name after its bytes are on the disk, and is never written again;
+//! - an object gets its name after its bytes are on the disk, and is never written again; one whose bytes
+//!   are not those of its name loses it before it is used for another tree or version;
 //! - a manifest gets its name after its objects have theirs; where a power cut took an object's name away,
 //!   the tree counts as not there and is brought again.
 
 mod intake;
 mod manifest;
 mod path;
+mod verified;
 
 use std::fs::{self, File};
 use std::io;
@@ -19,11 +21,14 @@ use std::sync::Arc;
 pub use intake::{Intake, IntakeError};
 pub use manifest::{ContentHash, Entry, Manifest, ManifestError, TreeId};
 pub use path::{TreePath, TreePathError};
+use verified::VerifiedContents;
+pub(crate) use verified::hash_of;
 
 /// The store of contents. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Content {
     root: Arc<Path>,
+    verified: Arc<VerifiedContents>,
 }
 
 /// Why the store cannot be used.
@@ -38,6 +43,8 @@ pub struct ContentError {
 /// Files are shared by many versions, so nobody may write to them.
 const MODE: u32 = 0o444;
 const MODE_EXECUTABLE: u32 = 0o555;
+/// Of everybody who may run a file.
+pub(crate) const ANY_EXECUTE: u32 = 0o111;
 /// Others read versions, among them the puppetserver, through paths below this.
 const MODE_DIRECTORY: u32 = 0o755;
 
@@ -48,9 +55,7 @@ impl Content {
     /// left behind is removed.
     pub fn open(root: impl Into<PathBuf>) -> Result<Self, ContentError> {
         let root: PathBuf = root.into();
-        let content = Self {
-            root: root.as_path().into(),
-        };
+        let content = Self::look(root.clone());
         let incoming = content.incoming();
         match fs::remove_dir_all(&incoming) {
             Ok(()) => {}
@@ -73,7 +78,10 @@ impl Content {
 
     /// The same only to read from.
     pub(crate) fn look(root: PathBuf) -> Self {
-        Self { root: root.into() }
+        Self {
+            root: root.into(),
+            verified: Arc::default(),
+        }
     }
 
     /// Begins to take a tree in.
@@ -169,14 +177,20 @@ impl Content {
         })
     }
 
-    /// Whether the content of a file is here with its whole length. One of another length, as a disk leaves it
-    /// that lost what it had acknowledged, loses its name, so that it is brought again.
+    /// True if the content of a file is in the store with the bytes that its name says, which are hashed once in
+    /// the life of this process. Other content, as a disk leaves it that lost acknowledged writes, loses its name,
+    /// so that it is fetched again.
     pub(crate) fn has(&self, sha256: ContentHash, executable: bool, size_bytes: u64) -> bool {
         let path = self.object(sha256, executable);
         let Ok(metadata) = fs::symlink_metadata(&path) else {
             return false;
         };
-        if metadata.is_file() && metadata.len() == size_bytes {
+        let is_executable = metadata.permissions().mode() & ANY_EXECUTE != 0;
+        if metadata.is_file()
+            && metadata.len() == size_bytes
+            && is_executable == executable
+            && self.verified.verify((sha256, executable), &path, &metadata)
+        {
             return true;
         }
         tracing::warn!(path = %path.display(), "a damaged content is brought anew");

@@ -41,6 +41,7 @@ impl Deployer {
                 svn: self.shared.svn.clone(),
                 versions,
                 puppetfiles: Mutex::default(),
+                verified: Arc::clone(&self.shared.verified),
             }),
             file: self.file.clone(),
         }

@@ -1,4 +1,4 @@
-//! How repositories are reached: [`Access`], for all of them or for one.
+//! Credentials and settings for reaching repositories: [`Access`], for all of them or for one.
 //!
 //! The rules that must hold: a token goes by HTTPS (HTTP on this machine) to a repository that the settings name, or
 //! whose server they name, and to no server that this one redirects to; it stands in no command line; what one
@@ -64,7 +64,7 @@ const NO_PROXY: &[&str] = &["no_proxy", "NO_PROXY"];
 /// Who a token is said to be of; forges look at the token alone.
 const TOKEN_USER: &str = "x-oauth-token";
 
-/// Where git's helper finds who it is, and the token.
+/// Environment variable in which git's credential helper finds the user name.
 const USER_VARIABLE: &str = "TUTTI_GIT_USER";
 const TOKEN_VARIABLE: &str = "TUTTI_GIT_TOKEN";
 
@@ -209,8 +209,8 @@ async fn read(path: &Path) -> Result<SecretString, GitError> {
     Ok(token.to_owned().into())
 }
 
-/// The credentials in an address. Git gets them apart from it, since everybody on the machine sees the words
-/// that a program is called with. What the helper could not tell in one line is left out.
+/// User and password of an address. Git gets them apart from it, since every user of the machine sees the arguments
+/// of a program. Credentials with a line break, which the helper cannot pass on, are left out.
 fn in_address(remote: &str) -> Option<(String, SecretString)> {
     let url: Url = remote.parse().ok()?;
     if !is_http(&url) || url.username().is_empty() && url.password().is_none() {
@@ -242,7 +242,7 @@ fn server(remote: &str) -> String {
     url.map_or_else(|_| String::new(), |url| url.origin().ascii_serialization())
 }
 
-/// Why a repository is asked without the general token.
+/// Note for the log and for errors: the repository is asked without the general token.
 fn foreign(remote: &str) -> String {
     let server = server(remote);
     format!(

@@ -267,7 +267,7 @@ impl Question {
         }
         match answer.status() {
             status if status.is_success() => {
-                serde_json::from_slice(&body).map_err(|error| AppError::Answer {
+                decode_errors::json::from_slice(&body).map_err(|error| AppError::Answer {
                     url: shown,
                     why: error.to_string(),
                 })

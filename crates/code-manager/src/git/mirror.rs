@@ -162,7 +162,7 @@ impl Mirrors {
         self.renew_locked(mirror, commit).await
     }
 
-    /// The same, for a caller that holds the lock of the copy.
+    /// Fetches into the mirror, for a caller that holds the mirror's lock.
     async fn renew_locked(&self, mirror: &Mirror, commit: &Commit) -> Result<(), GitError> {
         self.clone_anew(mirror).await?;
         if self.parse(mirror, commit.as_str()).await?.is_none() {
@@ -282,9 +282,9 @@ impl Mirrors {
         self.git.run(call).await.map(drop)
     }
 
-    /// Whether git cannot use the copy. It is only asked when something failed, since it reads every object:
-    /// `--connectivity-only` passes over objects that no reference leads to, and an empty one of these is enough
-    /// to make every fetch fail. History with mistakes that git tolerates counts as damage too; it costs a clone.
+    /// True if git cannot use the mirror. Called only after a failure, since it reads every object:
+    /// `--connectivity-only` passes over objects that no reference leads to, and an empty one of these is enough to
+    /// make every fetch fail. History with mistakes that git tolerates counts as damage too; it costs a clone.
     async fn is_damaged(&self, mirror: &Mirror) -> bool {
         if has_empty_file(&mirror.directory.join("objects")) {
             return true;
@@ -377,8 +377,8 @@ fn read(printed: &[u8], verb: &'static str, mirror: &Mirror) -> Result<Refs, Git
     })
 }
 
-/// Whether a file without content is below a directory; git has none such there. Names that cannot be read are
-/// left to git.
+/// True if a file without content is below a directory; git has none such there. Names that cannot be read are left
+/// to git.
 fn has_empty_file(directory: &Path) -> bool {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     entries.into_iter().any(|entry| match entry.metadata() {

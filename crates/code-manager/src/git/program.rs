@@ -159,7 +159,7 @@ const SETTINGS: &[&str] = &[
 // === impl Git ===
 
 impl Git {
-    /// Whether the settings name the repository, or its server: others get no general token.
+    /// True if the settings name the repository, or its server: others get no general token.
     pub(crate) fn names(&self, remote: &str) -> bool {
         self.repositories.contains_key(remote) || self.servers.have(remote)
     }

@@ -17,12 +17,12 @@ pub struct CredentialServers(Arc<BTreeSet<Server>>);
 /// A server that speaks HTTP.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Server {
-    /// In small letters.
+    /// Host name in small letters.
     host: String,
     port: u16,
 }
 
-/// Where HTTPS is, unless the address says otherwise.
+/// Port of HTTPS where the address has none.
 const HTTPS_PORT: u16 = 443;
 
 // === impl CredentialServers ===
@@ -38,14 +38,14 @@ impl CredentialServers {
         Self(Arc::new(remotes.chain(named).collect()))
     }
 
-    /// Whether the repository with this address is at one of them.
+    /// True if the repository with this address is on one of these servers.
     pub(super) fn have(&self, remote: &str) -> bool {
         let server = Server::of_url(remote);
         server.is_some_and(|server| self.0.contains(&server))
     }
 }
 
-/// Whether a text is `host` or `host:port`.
+/// True if a text is `host` or `host:port`.
 pub(crate) fn is_server(name: &str) -> bool {
     Server::of_name(name).is_some()
 }

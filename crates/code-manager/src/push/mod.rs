@@ -114,9 +114,9 @@ impl Host {
         }
     }
 
-    /// What names a message whose proof is right, so that it is known when it comes again: the forge's id,
-    /// which is not signed, and the body where that is. A body that is not signed names nothing: whoever sends
-    /// it again knows the secret, and forges may send it twice.
+    /// Names of a message with a valid signature or token, so that a replay is recognised: the forge's delivery id,
+    /// which is not signed, and the body where that is signed. An unsigned body is no name: its sender knows the
+    /// secret, and forges may send it twice.
     pub fn names(self, header: &Header<'_>, body: &[u8]) -> Vec<String> {
         let delivery = self.delivery(header).map(|id| format!("id {id}"));
         let signed = self.signature(header).map(|_| {

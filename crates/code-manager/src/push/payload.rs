@@ -125,7 +125,7 @@ pub(super) fn read(host: Host, header: &Header<'_>, body: &[u8]) -> Result<Vec<P
 }
 
 fn parse<'b, T: Deserialize<'b>>(host: Host, body: &'b [u8]) -> Result<T, PushError> {
-    serde_json::from_slice(body).map_err(|error| PushError::Body {
+    decode_errors::json::from_slice(body).map_err(|error| PushError::Body {
         host,
         what: error.to_string(),
     })

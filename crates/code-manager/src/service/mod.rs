@@ -6,7 +6,9 @@
 mod actor;
 mod changes;
 mod current;
+mod error;
 mod holds;
+mod listeners;
 mod locks;
 mod observer;
 mod perform;
@@ -15,26 +17,29 @@ mod record;
 mod repositories;
 mod room;
 mod shown;
+mod stored;
 mod wanted;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use api_types::LateFollower;
-use async_trait::async_trait;
 use deploy::EnvironmentName;
-use store::{CodePinRow, Store, StoreError};
+use store::{Store, StoreError};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 pub use changes::{Change, Changes, FileChange, FileChangeKind, FileChanges, ModuleChange};
+pub use error::{StartError, SubmitError};
 pub use holds::{Blockers, Worker};
+pub use listeners::{After, InUse, Others, Pause, Paused};
 pub use locks::Hold;
 pub use observer::{MadeOf, Observer, Over};
 pub use record::{Action, By, Deployment, Fault, Outcome, State};
 pub use room::DiskUse;
+pub use stored::Stored;
 
 pub(crate) use self::actor::now_ms;
 pub(crate) use self::perform::said;
@@ -46,15 +51,11 @@ use self::holds::Who;
 use self::locks::Locks;
 use self::perform::Tools;
 use self::room::Room;
-use crate::content::ContentError;
-use crate::defaults::{KEEP_HISTORY, REASON_BYTES, REQUESTS, WORKER_WAIT};
+use crate::defaults::{KEEP_HISTORY, REQUESTS, WORKER_WAIT};
 use crate::deployer::Deployer;
-use crate::error::SourcesError;
 use crate::file_sync::{Announced, FileSync};
 use crate::gc::Collected;
-use crate::lock::Lock;
 use crate::settings::R10kFileError;
-use crate::version::{Signature, Versions};
 
 /// Kinds of errors, as clients see them.
 pub mod kinds {
@@ -64,55 +65,6 @@ pub mod kinds {
     pub const PINNED: &str = "tutti/environment-pinned";
     /// Plans or jobs work with the environment, and want it to stay.
     pub const HELD: &str = "tutti/environment-held";
-}
-
-/// Something that is held back while another version becomes live, and goes on when this is dropped.
-pub trait Pause: fmt::Debug + Send + Sync {}
-
-/// What is held back.
-#[derive(Debug, Default)]
-pub struct Paused {
-    /// `None`: nothing.
-    pub pause: Option<Box<dyn Pause>>,
-    /// What did not work, for the deployment's record.
-    pub note: Option<String>,
-}
-
-/// Who on this machine has to know that another version is live: a puppetserver's cache.
-#[async_trait]
-pub trait After: fmt::Debug + Send + Sync {
-    /// Other versions of environments are about to be live, or none. What pauses does so until everybody is told
-    /// [`switched`](Self::switched), or nothing was switched.
-    async fn switching(&self) -> Paused {
-        Paused::default()
-    }
-
-    /// Another version of an environment is live, or none. An error is noted, and changes nothing.
-    async fn switched(&self, environment: &EnvironmentName) -> Result<(), String>;
-}
-
-/// Who is told of deployments.
-#[derive(Clone, Debug, Default)]
-pub struct Others {
-    /// Those who compile with the code.
-    pub after: Vec<Arc<dyn After>>,
-    /// Those outside.
-    pub observers: Vec<Arc<dyn Observer>>,
-    /// The servers that follow this one; `None`: nobody may.
-    pub file_sync: Option<FileSync>,
-}
-
-/// Somebody who knows which versions are worked with, so that they are not removed.
-#[async_trait]
-pub trait InUse: fmt::Debug + Send + Sync {
-    /// All of them. An error keeps everything.
-    async fn versions(&self) -> Result<HashSet<(EnvironmentName, Signature)>, String>;
-
-    /// The plans and jobs that run and want their environment to stay.
-    async fn holding(&self) -> Result<Vec<(Worker, EnvironmentName)>, String>;
-
-    /// Comes back when a plan, or a job that may hold something, is over.
-    async fn worker_over(&self);
 }
 
 /// Deploys code, one environment after the other. Cheap to clone.
@@ -137,62 +89,6 @@ pub struct Submitted {
     pub deployments: Vec<(EnvironmentName, i64)>,
     /// Each tells its end.
     pub ends: Vec<oneshot::Receiver<Deployment>>,
-}
-
-/// A version that is here.
-#[derive(Clone, Debug)]
-pub struct Stored {
-    /// Of what.
-    pub environment: EnvironmentName,
-    /// Its name.
-    pub signature: Signature,
-    /// Whether it is the live one.
-    pub is_live: bool,
-    /// What it is made of; `None`: somebody damaged it.
-    pub lock: Option<Lock>,
-}
-
-/// Why nothing was written down.
-#[derive(Debug, thiserror::Error)]
-pub enum SubmitError {
-    /// The settings that name the sources cannot be used.
-    #[error(transparent)]
-    Settings(#[from] Arc<R10kFileError>),
-    /// A control repository cannot be asked which environments there are.
-    #[error(transparent)]
-    Sources(#[from] SourcesError),
-    /// Too much waits already.
-    #[error("too many deployments wait; try again when some are over")]
-    Full,
-    /// There is no such version.
-    #[error("{0}")]
-    NoVersion(String),
-    /// Nobody can say what is in use.
-    #[error("nothing is removed, since it is not known what is in use: {0}")]
-    InUse(String),
-    /// The disk.
-    #[error(transparent)]
-    Content(#[from] ContentError),
-    /// The database.
-    #[error("cannot write deployments down")]
-    Store(#[from] StoreError),
-    /// The server is going down.
-    #[error("the server is stopping")]
-    Stopping,
-}
-
-/// Why the service does not start.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// The database.
-    #[error("cannot read the deployments of before")]
-    Store(#[from] StoreError),
-    /// The disk.
-    #[error(transparent)]
-    Content(#[from] ContentError),
-    /// Nobody can say which plans and jobs want their environment to stay.
-    #[error("cannot see which plans and jobs run: {0}")]
-    InUse(String),
 }
 
 // === impl CodeManager ===
@@ -381,114 +277,6 @@ impl CodeManager {
         Ok(rows.await?.into_iter().map(Into::into).collect())
     }
 
-    /// The versions that are here, by environment.
-    pub async fn stored(&self) -> Result<Vec<Stored>, SubmitError> {
-        let versions = self.versions().clone();
-        blocking(move || {
-            let all = versions
-                .all()?
-                .into_iter()
-                .map(|(environment, signature)| Stored {
-                    is_live: versions.live(&environment).as_ref() == Some(&signature),
-                    lock: versions.lock(&environment, &signature),
-                    environment,
-                    signature,
-                });
-            Ok(all.collect())
-        })
-        .await
-    }
-
-    /// The one version of an environment that begins with these digits.
-    pub async fn version(
-        &self,
-        environment: &EnvironmentName,
-        digits: &str,
-    ) -> Result<Signature, SubmitError> {
-        let versions = self.versions().clone();
-        let (environment, digits) = (environment.clone(), digits.to_owned());
-        blocking(move || {
-            let mut fitting: Vec<Signature> = versions
-                .all()?
-                .into_iter()
-                .filter(|(of, signature)| {
-                    *of == environment && signature.as_str().starts_with(&digits)
-                })
-                .map(|(_, signature)| signature)
-                .collect();
-            match (fitting.pop(), fitting.len()) {
-                (Some(signature), 0) => Ok(signature),
-                (None, _) => Err(SubmitError::NoVersion(format!(
-                    "no version of {environment} begins with {digits:?}"
-                ))),
-                (Some(_), others) => Err(SubmitError::NoVersion(format!(
-                    "{} versions of {environment} begin with {digits:?}; name more digits",
-                    others + 1
-                ))),
-            }
-        })
-        .await
-    }
-
-    /// What is different between two versions, by module and by file.
-    pub async fn diff(
-        &self,
-        from: (EnvironmentName, Signature),
-        to: (EnvironmentName, Signature),
-    ) -> Result<(Changes, FileChanges), SubmitError> {
-        let versions = self.versions().clone();
-        blocking(move || {
-            let lock = |(environment, signature): &(EnvironmentName, Signature)| {
-                versions.lock(environment, signature).ok_or_else(|| {
-                    SubmitError::NoVersion(format!(
-                        "there is no version {signature} of {environment}"
-                    ))
-                })
-            };
-            let changes = Changes::between(Some(&lock(&from)?), &lock(&to)?);
-            let path = |(environment, signature): &(EnvironmentName, Signature)| {
-                versions.path(environment, signature)
-            };
-            Ok((changes, FileChanges::between(&path(&from), &path(&to))?))
-        })
-        .await
-    }
-
-    /// From now on, the environment stays with the version that is live.
-    pub async fn pin(
-        &self,
-        environment: &EnvironmentName,
-        by: By,
-    ) -> Result<CodePinRow, SubmitError> {
-        let live = self.versions().live(environment);
-        let signature = live.ok_or_else(|| {
-            SubmitError::NoVersion(format!("no version of {environment} is live"))
-        })?;
-        let pin = CodePinRow {
-            environment: environment.to_string(),
-            signature: signature.to_string(),
-            owner: by.owner,
-            reason: cut(&by.reason, REASON_BYTES).to_owned(),
-            pinned_ms: now_ms(),
-        };
-        self.inner.tools.store.pin_code(&pin).await?;
-        Ok(pin)
-    }
-
-    /// `false`: it was not pinned.
-    pub async fn unpin(&self, environment: &EnvironmentName) -> Result<bool, StoreError> {
-        self.inner
-            .tools
-            .store
-            .unpin_code(environment.as_str())
-            .await
-    }
-
-    /// The environments that stay with a version.
-    pub async fn pins(&self) -> Result<Vec<CodePinRow>, StoreError> {
-        self.inner.tools.store.code_pins().await
-    }
-
     /// Makes room on the disk, as soon as what is under way is over.
     pub async fn collect(&self, dry_run: bool) -> Result<Collected, SubmitError> {
         let (reply, answer) = oneshot::channel();
@@ -502,25 +290,11 @@ impl CodeManager {
     pub fn disk_use(&self) -> watch::Receiver<Option<DiskUse>> {
         self.inner.disk_use.clone()
     }
-
-    /// The versions on the disk.
-    pub fn versions(&self) -> &Versions {
-        self.inner.tools.deployer.versions()
-    }
 }
 
 impl fmt::Debug for CodeManager {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CodeManager").finish_non_exhaustive()
-    }
-}
-
-// === impl SubmitError ===
-
-impl SubmitError {
-    /// With its causes.
-    pub fn said(&self) -> String {
-        said(self)
     }
 }
 

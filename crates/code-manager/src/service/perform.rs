@@ -33,6 +33,8 @@ use crate::version::{Signature, Switched, VersionError};
 pub(super) struct Performed {
     pub(super) signature: Option<Signature>,
     pub(super) before: Option<Signature>,
+    /// Whether damaged files of it were put right.
+    pub(super) is_healed: bool,
     /// What followers were told.
     pub(super) announced: Option<Announced>,
     pub(super) outcome: Outcome,
@@ -151,6 +153,7 @@ async fn finish(
         })
         .chain(built.notes.iter().cloned())
         .collect();
+    performed.is_healed = !built.healed.is_empty();
     match work.action.is_dry() {
         true => tell(tools, work, &built.signature, performed),
         false => switch(tools, work, &built.signature, performed).await?,
@@ -224,6 +227,10 @@ async fn switch(
 ) -> Result<(), PerformError> {
     tell(tools, work, signature, performed);
     if performed.before.as_ref() == Some(signature) {
+        if performed.is_healed {
+            // Others that hold parsed code let go of it, as at any switch.
+            switch_here(tools, work, signature, performed).await?;
+        }
         return Ok(());
     }
     if let Some(sync) = &tools.others.file_sync {
@@ -411,9 +418,10 @@ impl Performed {
         performed
     }
 
-    /// Whether another version is live now than before, or none.
+    /// Whether another version is live now than before, or none, or the same with other bytes.
     pub(super) fn has_switched(&self, work: &Work) -> bool {
-        self.outcome.error.is_none() && !work.action.is_dry() && self.signature != self.before
+        let is_other = self.signature != self.before || self.is_healed;
+        self.outcome.error.is_none() && !work.action.is_dry() && is_other
     }
 
     /// A deployment as it will be written down.

@@ -6,6 +6,7 @@
 //! - a directory has its name only after all of it is on the disk;
 //! - a switch is one rename: whoever opens the environment sees the old version or the new one.
 
+mod damage;
 mod layout;
 mod retired;
 mod signature;

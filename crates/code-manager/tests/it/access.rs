@@ -14,7 +14,7 @@ use code_manager::source::Source;
 use code_manager::{Deployer, Git, Settings};
 
 use crate::github_server::EMPTY;
-use crate::world::{World, name};
+use crate::world::{World, name, source_error};
 
 /// A server of repositories that asks for a login, and has none of them.
 struct GitServer {
@@ -95,14 +95,9 @@ fn with_token(directory: &tempfile::TempDir) -> Access {
     }
 }
 
-/// What is said of a control repository, which is never there.
+/// Message of git about a control repository that is not there.
 async fn refused(git: &Git, remote: &str) -> String {
-    let directory = tempfile::tempdir().unwrap();
-    let root = directory.path();
-    let mut settings = Settings::new(root.join("d"), root.join("environments"));
-    settings.sources = vec![Arc::new(Source::new("main", remote))];
-    let deployer = Deployer::open(settings, git.clone()).unwrap();
-    let refused = deployer.environments(&deployer.round()).await.unwrap_err();
+    let refused = source_error(git, remote).await;
     std::error::Error::source(&refused).map_or_else(|| refused.to_string(), |it| it.to_string())
 }
 
@@ -125,7 +120,8 @@ async fn a_token_is_shown_to_its_repository_and_stands_in_no_error() {
     assert!(said.contains("cannot use the token in"), "{said}");
 }
 
-/// Whoever may push to a branch writes its Puppetfile, and a Puppetfile may name any server.
+/// Push access to a branch is the right to write its Puppetfile, and a Puppetfile may name any
+/// server.
 #[tokio::test]
 async fn a_general_token_goes_to_servers_of_the_settings_and_not_to_one_of_a_puppetfile() {
     let ours = GitServer::start("127.0.0.1", "").await;
@@ -190,7 +186,7 @@ async fn a_redirect_takes_no_token_to_another_server() {
     assert!(asked > 0, "git did not follow the redirect: {said}");
 }
 
-/// Everybody on the machine reads the words that programs are called with.
+/// Every user of the machine can read the arguments of programs.
 fn called_with(text: &str) -> Vec<String> {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let lines = processes.filter_map(|it| std::fs::read(it.path().join("cmdline")).ok());

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use axum::http::StatusCode;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use code_manager::Git;
 use code_manager::git::{Access, GithubApps};
-use code_manager::source::Source;
-use code_manager::{Deployer, Git, Settings};
 
 use crate::github_server::{GitHub, Key, pem};
+use crate::world::source_error;
 
 fn app(id: &str, key: PathBuf) -> Access {
     Access {
@@ -34,15 +34,9 @@ fn git(github: &GitHub, app: Access) -> Git {
     }
 }
 
-/// What is said of a repository, which is never there.
+/// Error about a repository that is not there.
 async fn refused(git: &Git, remote: &str) -> String {
-    let directory = tempfile::tempdir().unwrap();
-    let root = directory.path();
-    let mut settings = Settings::new(root.join("d"), root.join("environments"));
-    settings.sources = vec![Arc::new(Source::new("main", remote))];
-    let deployer = Deployer::open(settings, git.clone()).unwrap();
-    let refused = deployer.environments(&deployer.round()).await.unwrap_err();
-    refused.error.to_string()
+    source_error(git, remote).await.error.to_string()
 }
 
 fn basic(token: &str) -> Option<String> {

@@ -46,7 +46,7 @@ pub(crate) fn deployment() -> Command {
     command
 }
 
-fn begin(directory: &Path) -> std::process::Child {
+pub(crate) fn begin(directory: &Path) -> std::process::Child {
     deployment()
         .env(DIRECTORY, directory)
         .stdout(Stdio::null())
@@ -106,14 +106,7 @@ fn leftovers(directory: &Path) -> Vec<String> {
 #[tokio::test]
 async fn killed_at_any_moment() {
     let mut world = World::new();
-    let mut text = String::new();
-    for module in 0..MODULES {
-        world.module(&format!("m{module}"));
-        let path = world.path().display();
-        let line = format!("mod 'm{module}', git: '{path}/m{module}', branch: 'production'\n");
-        text.push_str(&line);
-    }
-    world.control().write("Puppetfile", &text);
+    world.add_modules(MODULES);
     write(&world, 0);
     world.deploy("production").await.unwrap();
     let kills = std::env::var("TUTTI_CODE_KILLS").map_or(KILLS, |text| text.parse().unwrap());

@@ -3,6 +3,7 @@
 
 mod access;
 mod archives;
+mod damage;
 mod deploys;
 mod failures;
 mod forge;

@@ -114,14 +114,7 @@ async fn power_cuts_never_leave_a_half_version_and_never_block_deployments() {
     };
     let mut world = World::new();
     world.stop();
-    let mut text = String::new();
-    for module in 0..MODULES {
-        world.module(&format!("m{module}"));
-        let path = world.path().display();
-        let line = format!("mod 'm{module}', git: '{path}/m{module}', branch: 'production'\n");
-        text.push_str(&line);
-    }
-    world.control().write("Puppetfile", &text);
+    world.add_modules(MODULES);
     write(&world, 0);
     let (path, control) = (disk.path(), world.path().join("control"));
     deploy(&path, &control).await.unwrap();

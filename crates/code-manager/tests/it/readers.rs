@@ -14,14 +14,7 @@ const DEPLOYS: usize = 20;
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reader_never_sees_two_versions_nor_a_missing_file() {
     let world = World::new();
-    let mut text = String::new();
-    for module in 0..MODULES {
-        world.module(&format!("m{module}"));
-        let path = world.path().display();
-        let line = format!("mod 'm{module}', git: '{path}/m{module}', branch: 'production'\n");
-        text.push_str(&line);
-    }
-    world.control().write("Puppetfile", &text);
+    world.add_modules(MODULES);
     write(&world, 0);
     world.deploy("production").await.unwrap();
     let stop = Arc::new(AtomicBool::new(false));

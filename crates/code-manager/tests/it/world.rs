@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use code_manager::lock::LOCK_FILE;
 use code_manager::source::{Found, Source};
-use code_manager::{Built, DeployError, Deployer, Git, Settings};
+use code_manager::{Built, DeployError, Deployer, Git, Settings, SourcesError};
 use deploy::EnvironmentName;
 
 pub(crate) struct World {
@@ -19,6 +19,16 @@ pub(crate) struct World {
 /// A repository with a work tree, which is also what is deployed from.
 pub(crate) struct Repository {
     pub(crate) path: PathBuf,
+}
+
+/// The error of looking for environments in a control repository that is not there.
+pub(crate) async fn source_error(git: &Git, remote: &str) -> SourcesError {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path();
+    let mut settings = Settings::new(root.join("d"), root.join("environments"));
+    settings.sources = vec![Arc::new(Source::new("main", remote))];
+    let deployer = Deployer::open(settings, git.clone()).unwrap();
+    deployer.environments(&deployer.round()).await.unwrap_err()
 }
 
 // === impl World ===
@@ -67,6 +77,18 @@ impl World {
     /// A new repository of a module.
     pub(crate) fn module(&self, name: &str) -> Repository {
         Repository::init(&self.path().join(name))
+    }
+
+    /// Makes the modules `m0`, `m1`, … and writes a Puppetfile that names them.
+    pub(crate) fn add_modules(&self, count: usize) {
+        let mut puppetfile = String::new();
+        for number in 0..count {
+            let repository = self.module(&format!("m{number}"));
+            let path = repository.path.display();
+            let line = format!("mod 'm{number}', git: '{path}', branch: 'production'\n");
+            puppetfile.push_str(&line);
+        }
+        self.control().write("Puppetfile", &puppetfile);
     }
 
     pub(crate) fn at(&self, name: &str) -> Repository {

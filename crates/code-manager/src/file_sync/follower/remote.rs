@@ -148,7 +148,7 @@ impl Remote {
             .send()
             .await;
         let body = self.body(&url, answer, MANIFEST_BYTES).await?;
-        serde_json::from_slice(&body).map_err(|error| RemoteError::Unexpected {
+        decode_errors::json::from_slice(&body).map_err(|error| RemoteError::Unexpected {
             url,
             why: error.to_string(),
         })
@@ -163,7 +163,7 @@ impl Remote {
         let answer = request.timeout(FOLLOWER_ANSWER).send().await;
         let body = self.body(&url, answer, MANIFEST_BYTES).await?;
         let kept: FileSyncVersions =
-            serde_json::from_slice(&body).map_err(|error| RemoteError::Unexpected {
+            decode_errors::json::from_slice(&body).map_err(|error| RemoteError::Unexpected {
                 url,
                 why: error.to_string(),
             })?;

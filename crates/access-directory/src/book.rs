@@ -329,7 +329,7 @@ fn origin_of(server: &LdapServer) -> String {
     origin(&id_of(server))
 }
 
-/// What users of the LDAP directory with this id have as their origin.
+/// Origin (`ldap:ID`) of the users of the LDAP directory with this id.
 pub fn origin(id: &str) -> String {
     format!("ldap:{id}")
 }
@@ -380,7 +380,9 @@ fn unsealed(seal: &SealKey, text: &str) -> Result<Vec<LdapServer>, String> {
     let bytes = BASE64_STANDARD.decode(text);
     let bytes = bytes.map_err(|_| "they are not base64".to_owned())?;
     let plain = seal.open(&bytes).map_err(|error| error.to_string())?;
-    let stored: Vec<Stored> = serde_json::from_slice(&plain).map_err(|error| error.to_string())?;
+    // Without the reason: it could repeat a part of a password.
+    let stored: Vec<Stored> = serde_json::from_slice(&plain)
+        .map_err(|_| "they are not the list that was stored".to_owned())?;
     let servers = stored.into_iter().map(|one| {
         let mut settings = one.settings;
         settings.password = one.password;

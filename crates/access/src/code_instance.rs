@@ -1,9 +1,9 @@
 //! Instances of `tasks:run` and `plans:run`: [`CodeInstance`], a name and the environment that the
 //! code is of.
 //!
-//! Whoever may push to a branch writes the code of its environment, so a right to run code says
-//! which environment's. The rule: an instance without one is for each node the environment that
-//! the node is in, and covers no other.
+//! Push access to a branch is the right to write the code of its environment, so a right to run
+//! code names the environment. The rule: an instance without one is for each node the environment
+//! that the node is in, and covers no other.
 
 use crate::permission::ALL;
 
@@ -37,7 +37,7 @@ pub enum CodeReach {
     EveryNode,
 }
 
-/// What an instance of `tasks:run` or `plans:run` means that names no environment.
+/// Environments that an instance of `tasks:run` or `plans:run` without an environment is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UnnamedEnvironment {
     /// For each node the environment that the node is in.
@@ -47,7 +47,7 @@ pub enum UnnamedEnvironment {
     Any,
 }
 
-/// Whether instances of this permission are [`CodeInstance`]s.
+/// True if instances of this permission are [`CodeInstance`]s.
 pub(crate) fn is_of_code(object_type: &str, action: &str) -> bool {
     matches!((object_type, action), ("tasks" | "plans", "run"))
 }
@@ -55,7 +55,7 @@ pub(crate) fn is_of_code(object_type: &str, action: &str) -> bool {
 // === impl CodeInstance ===
 
 impl<'a> CodeInstance<'a> {
-    /// As a grant has it.
+    /// Reads the instance of a granted permission.
     pub(crate) fn parse(text: &'a str) -> Self {
         let Some((name, environment)) = text.split_once(SEPARATOR) else {
             return Self {
@@ -70,7 +70,7 @@ impl<'a> CodeInstance<'a> {
         Self { name, environment }
     }
 
-    /// Whether a role can give it: there is a name, and the environment can be one's.
+    /// True if a role may grant it: it has a name, and its environment is a valid environment name.
     pub(crate) fn is_valid(text: &str) -> bool {
         let instance = CodeInstance::parse(text);
         let is_sign = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -81,7 +81,7 @@ impl<'a> CodeInstance<'a> {
         !instance.name.is_empty() && environment
     }
 
-    /// Whether whoever has this has `other`.
+    /// True if a holder of this instance also holds `other`.
     pub(crate) fn covers(&self, other: &CodeInstance<'_>) -> bool {
         let name = self.name == ALL || self.name == other.name;
         name && match self.environment {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::defaults::{FAILED_LOGINS, FAILURE_DECAY, LOCK_OUT, SLOW_STEP, SLOWEST};
 
-/// What every counter can do.
+/// Operations of every counter.
 pub(crate) trait Counts: Default {
     /// Counts a failure; answers how many there are now.
     fn fail(&mut self, now_ms: i64) -> u32;
@@ -44,7 +44,7 @@ pub(crate) struct BoundedCounters<K, C> {
 // === impl FailureCounter ===
 
 impl FailureCounter {
-    /// How long the next attempt has to wait; `None`: not at all.
+    /// Delay of the next attempt; `None` if it need not wait.
     pub(crate) fn lock(self, now_ms: i64) -> Option<Duration> {
         let passed = passed(self.last_ms, now_ms);
         (self.failures >= FAILED_LOGINS && passed < LOCK_OUT).then(|| LOCK_OUT - passed)

@@ -17,19 +17,20 @@ pub const LABEL_CHARS: usize = 200;
 /// The longest login and password, in bytes: argon2 would take 4 GiB, and time with it.
 pub const CREDENTIAL_BYTES: usize = 1_024;
 
-/// How many passwords of anonymous logins are checked at once. Each takes 19 MiB and some 20 ms of
-/// one core, so two leave the server its memory and its other work.
+/// Passwords of anonymous logins that are checked at once. Each takes 19 MiB and some 20 ms of one
+/// core, so two leave the server its memory and its other work.
 pub const PASSWORD_CHECKS: usize = 2;
 
-/// How many of sessions and holders of client certificates, besides: they never wait for anonymous
-/// logins.
+/// Further passwords that are checked at once for clients with a session or a client certificate,
+/// which never wait for anonymous logins.
 pub const KNOWN_PASSWORD_CHECKS: usize = 1;
 
-/// How many attempts of one source wait or are checked: with one at a time and 20 ms each, the last
-/// one waits 640 ms; those beyond are told to come again at once.
+/// Attempts of one source that wait or are checked: with one at a time and 20 ms each, the last one
+/// waits 640 ms; those beyond are refused at once with a time to come again.
 pub const PASSWORD_QUEUE_PER_SOURCE: usize = 32;
 
-/// The same for all sources together; each has one attempt in the line for a turn. 1,024 × 1 KB.
+/// Attempts of all sources together that wait or are checked; each source has one attempt in the
+/// line for a turn. 1,024 × 1 KB.
 pub const PASSWORD_QUEUE: usize = 1_024;
 
 /// Questions to a directory at once for the attempts of one source: half of those that all have.
@@ -41,11 +42,12 @@ pub const FAILED_LOGINS: u32 = 10;
 /// How long: some 3,000 guesses a day are left to an attacker, and a person waits for a coffee.
 pub const LOCK_OUT: Duration = Duration::from_secs(300);
 
-/// How long a user stays locked after [`FAILED_LOGINS`] failures from wherever. The lock ends by
-/// itself, and failures meanwhile do not extend it: anonymous attempts lock no user out for good.
+/// Time for which a user is locked after [`FAILED_LOGINS`] failures, from all sources together. The
+/// lock ends by itself, and failures meanwhile do not extend it: anonymous attempts lock no user
+/// out for good.
 pub const USER_LOCK: Duration = Duration::from_secs(1_800);
 
-/// Networks that are remembered for each user from which he logged in: 24 bytes each.
+/// Networks remembered for each user, from which the user has logged in: 24 bytes each.
 pub const SOURCES_PER_USER: usize = 64;
 
 /// Counters of failures for pairs of name and source, about 200 bytes each: 800 KB.
@@ -67,7 +69,7 @@ pub const FAILURE_DECAY: Duration = Duration::from_secs(6);
 /// For how many names one password may fail at full speed.
 pub const UNSLOWED_PASSWORD_USES: u32 = 10;
 
-/// How many failures of a name, from wherever, or of a source are answered at full speed: five
+/// Failures of a name (from all sources) or of a source that are answered at full speed: five
 /// people's locks. Beyond, every attempt waits, also the right one, but none is refused.
 pub const UNSLOWED_FAILURES: u32 = 50;
 

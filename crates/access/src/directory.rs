@@ -37,8 +37,8 @@ pub struct RemoteUser {
     pub display_name: String,
     /// May be empty.
     pub email: String,
-    /// Names of all his groups, those of groups in groups as well; what they are matched with is
-    /// the `login` of groups that are imported from the same origin.
+    /// Names of all groups of the user, nested groups included. They are compared with the `login`
+    /// of groups that are imported from the same origin.
     pub groups: Vec<String>,
 }
 

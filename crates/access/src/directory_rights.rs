@@ -1,8 +1,9 @@
 //! Rights over the settings of directories: [`Access::begin_directory_change`].
 //!
 //! The rule: a directory says who remote users are and which imported groups they are in, so its
-//! settings are worth every right of those groups and users. Whoever changes the settings has all
-//! of these rights, and none is given to anybody until the change is written.
+//! settings are worth every right of those groups and users. A user who changes the settings must
+//! hold all of these rights, and none of them is granted to another user until the change is
+//! written.
 
 use std::collections::BTreeSet;
 

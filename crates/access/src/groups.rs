@@ -27,8 +27,8 @@ pub struct GroupSpec {
     pub display_name: String,
     /// Its roles.
     pub role_ids: Vec<i64>,
-    /// The directory that it is of, as [`RemoteUser::origin`](crate::RemoteUser::origin) says it;
-    /// `None`: as it is, and for a new group none, so that nobody can be in it.
+    /// Directory of the group, written as [`RemoteUser::origin`](crate::RemoteUser::origin). `None`
+    /// leaves it as it is; a new group then has no directory and therefore no members.
     pub origin: Option<String>,
 }
 
@@ -92,8 +92,8 @@ impl Access {
         Ok(id)
     }
 
-    /// Changes the roles, the name for people and the directory. The login is the directory's.
-    /// Whoever binds the group to another directory has every right of its roles.
+    /// Changes the roles, the display name and the directory. The login is the directory's. A user
+    /// who binds the group to another directory must hold every right of its roles.
     pub async fn update_group(
         &self,
         by: &Identity,

@@ -39,6 +39,7 @@ mod revoke;
 mod roles;
 mod session;
 mod settings;
+mod steady_clock;
 mod task_targets;
 mod token;
 mod tokens;
@@ -71,6 +72,7 @@ pub use revoke::{Revocation, RevokeError, RevokeFaults};
 pub use roles::{MemberChange, RoleSpec, RoleView};
 pub use session::{AuthenticateError, Session};
 pub use settings::Settings;
+pub use steady_clock::{MachineClock, SteadyClock};
 pub use task_targets::{TaskRight, TaskScope, TaskTarget};
 pub use tokens::{IssueError, TokenRequest, TokenView};
 pub use users::{UserSpec, UserUpdate, UserView};
@@ -130,6 +132,7 @@ impl Access {
         settings: Settings,
     ) -> Result<Self, OpenError> {
         let passwords = Passwords::new().await?;
+        let steady_ms = ms(settings.clock.elapsed());
         default_roles::ensure(&store).await?;
         admin::ensure(&store, data_dir).await?;
         let api_user = Arc::new(admin::ensure_api_user(&store).await?);
@@ -140,7 +143,7 @@ impl Access {
                 store,
                 settings,
                 passwords,
-                locks: Mutex::new(LockOut::new(now_ms())),
+                locks: Mutex::new(LockOut::new(steady_ms)),
                 cache,
                 metrics: Metrics::default(),
                 changes: Arc::default(),
@@ -203,6 +206,11 @@ impl Access {
 impl Inner {
     fn locks(&self) -> MutexGuard<'_, LockOut> {
         self.locks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// For locks and delays, which go by no time of day.
+    fn steady_ms(&self) -> i64 {
+        ms(self.settings.clock.elapsed())
     }
 }
 

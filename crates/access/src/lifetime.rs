@@ -8,7 +8,8 @@ use crate::defaults::{LIFETIME, MAX_LIFETIME};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lifetime {
     duration: Duration,
-    /// It was asked for by a number: what cannot live so long is refused, not shortened.
+    /// True if the client asked for a number: a token that cannot live so long is refused, not
+    /// shortened.
     is_exact: bool,
 }
 
@@ -56,7 +57,7 @@ impl Lifetime {
         }
     }
 
-    /// As long as this, or less where tokens may not live so long.
+    /// This duration, or less where the configured maximum is shorter.
     pub fn at_most(duration: Duration) -> Self {
         Self {
             duration: duration.min(MAX_LIFETIME),
@@ -69,7 +70,7 @@ impl Lifetime {
         self.duration
     }
 
-    /// Whether nothing shorter is wanted.
+    /// True if a shorter lifetime is an error.
     pub(crate) fn is_exact(self) -> bool {
         self.is_exact
     }

@@ -1,4 +1,5 @@
-//! Delays and locks after failed logins: [`LockOut`]. Pure: the caller brings the time.
+//! Delays and locks after failed logins: [`LockOut`]. Pure: the caller brings the time, in milliseconds of a
+//! clock that is never set.
 //!
 //! The rule: whether a user exists is never asked. A name is counted as it is typed, folded, so a
 //! name that no user has is slowed down and locked exactly like one that a user has, and memory
@@ -35,7 +36,8 @@ pub(crate) struct LockOut {
     last_names: HashMap<u64, String>,
     /// Sources from which a user has logged in, by user id.
     welcome: HashMap<String, Vec<Source>>,
-    /// When the users were locked who failed too often from wherever, by user id.
+    /// Start of the lock in milliseconds, by user id, for users with too many failures from all
+    /// sources together.
     user_locks: HashMap<String, i64>,
     /// The start of this server, from which locks count that it found.
     started_ms: i64,
@@ -45,7 +47,7 @@ pub(crate) struct LockOut {
 /// One attempt, as it is counted.
 #[derive(Clone, Debug)]
 pub(crate) struct Attempt {
-    /// The name, [`folded`].
+    /// Login name in [`folded`] spelling.
     name: String,
     source: Source,
     /// Keyed hash of the password; the key is never written down.
@@ -93,7 +95,7 @@ impl LockOut {
         }
     }
 
-    /// How long the name is locked for the source; `None`: not at all.
+    /// Remaining lock of the name for the source; `None` if it is not locked.
     pub(crate) fn wait(&self, attempt: &Attempt, now_ms: i64) -> Option<Duration> {
         self.pairs.get(&attempt.pair()).lock(now_ms)
     }
@@ -140,7 +142,7 @@ impl LockOut {
         sources.push(source);
     }
 
-    /// Whether the user has logged in from `source` before, since the server started.
+    /// True if the user has logged in from `source` since the server started.
     pub(crate) fn is_welcome(&self, user_id: &str, source: Source) -> bool {
         let sources = self.welcome.get(user_id);
         sources.is_some_and(|sources| sources.contains(&source))
@@ -151,7 +153,7 @@ impl LockOut {
         self.user_locks.insert(user_id.to_owned(), now_ms);
     }
 
-    /// Whether the lock of a user who failed too often began `lock_time` ago.
+    /// True if the lock of the user began at least `lock_time` ago.
     pub(crate) fn is_user_lock_over(
         &self,
         user_id: &str,
@@ -198,7 +200,7 @@ impl Source {
     }
 }
 
-/// For the log.
+/// The address or network as log lines show it.
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {

@@ -122,15 +122,16 @@ impl Access {
         Box::pin(self.welcome(user, request)).await
     }
 
-    /// Whether wrong passwords have locked the user, wherever they came from. The lock ends by
+    /// True if wrong passwords, from all sources together, have locked the user. The lock ends by
     /// itself.
     pub(crate) fn is_locked(&self, user: &UserRow) -> bool {
         let locked = self.has_failed_too_often(user.id.as_str(), user.failed_logins);
+        let now_ms = self.inner.steady_ms();
         locked
             && !self
                 .inner
                 .locks()
-                .is_user_lock_over(&user.id, self.lock_time(), now_ms())
+                .is_user_lock_over(&user.id, self.lock_time(), now_ms)
     }
 
     fn has_failed_too_often(&self, user_id: &str, failures: i64) -> bool {
@@ -156,7 +157,8 @@ impl Access {
             user.failed_logins + 1
         };
         if self.has_failed_too_often(&user.id, failures) {
-            self.inner.locks().lock_user(&user.id, now_ms());
+            let now_ms = self.inner.steady_ms();
+            self.inner.locks().lock_user(&user.id, now_ms);
         }
         if !is_lock_over {
             return store.count_failed_login(&user.id).await;
@@ -199,13 +201,13 @@ impl Access {
         let place = self.inner.passwords.enter(requester)?;
         let user = self.inner.store.user_by_typed_login(login).await?;
         let attempt = self.inner.locks().attempt(login, &password, source);
-        let delay = self.inner.locks().delay(&attempt, now_ms());
+        let delay = self.inner.locks().delay(&attempt, self.inner.steady_ms());
         // Before the turn: attempts that are slowed down hold up no other source.
         tokio::time::sleep(delay).await;
         // The turn before the lock: many attempts at once must not all pass the lock before the
         // first of them has failed.
         let turn = place.turn().await;
-        if let Some(wait) = self.inner.locks().wait(&attempt, now_ms()) {
+        if let Some(wait) = self.inner.locks().wait(&attempt, self.inner.steady_ms()) {
             return Err(LoginError::LockedOut { wait });
         }
         let hash = user.as_ref().and_then(|user| user.password_hash.clone());
@@ -216,7 +218,7 @@ impl Access {
         }
         // Counted from now on, whether the directory knows better or not: those who come while it
         // is asked must not slip through the lock.
-        let locked = self.inner.locks().failed(&attempt, now_ms());
+        let locked = self.inner.locks().failed(&attempt, self.inner.steady_ms());
         // A directory that is slow keeps no other attempt from its turn.
         drop(turn);
         let asking = self.ask_directory(login, &password, &attempt, (&place, user.as_ref()));
@@ -233,8 +235,9 @@ impl Access {
         Err(LoginError::Wrong)
     }
 
-    /// The user as the directory knows him, if it does with this password. The attempt was
-    /// counted as a failure before, and is taken back where the password was right or not tried.
+    /// The user's record in the directory, if the directory has the user with this password. The
+    /// attempt was counted as a failure before, and is taken back where the password was right or
+    /// not tried.
     ///
     /// Users of this server are of this server alone: for them the directory is asked for a name
     /// that it cannot have, so that its time does not tell that they exist.

@@ -17,7 +17,7 @@ use crate::defaults::{
 };
 use crate::lockout::Source;
 
-/// Where a login comes from.
+/// Origin of a login attempt, as the connection shows it.
 #[derive(Clone, Debug, Default)]
 pub struct LoginOrigin {
     /// Address of the connection. Headers of proxies do not count: any client can send them.

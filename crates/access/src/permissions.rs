@@ -61,8 +61,8 @@ impl Permissions {
         sum
     }
 
-    /// Whether this is permitted. To reach the routes of tasks, a task target is enough; which
-    /// tasks on which nodes, [`Access::task_right`](crate::Access::task_right) says.
+    /// True if the permission is granted. A task target is enough to reach the routes of tasks;
+    /// [`Access::task_right`](crate::Access::task_right) then decides on tasks and nodes.
     pub fn permits(&self, asked: Permission<'_>) -> bool {
         if self.everything {
             return true;
@@ -161,7 +161,7 @@ impl Permissions {
 }
 
 impl Instances {
-    /// Whether a right to run code is among these.
+    /// True if a right to run this code is among the permissions.
     fn have(&self, asked: &CodeInstance<'_>) -> bool {
         let all = self.all.then_some(ALL);
         let mut held = all.into_iter().chain(self.named.iter().map(String::as_str));

@@ -95,7 +95,8 @@ impl Access {
         Ok(())
     }
 
-    /// Whether these are the user's groups, of those that are imported from this directory.
+    /// True if the user's groups, of those that are imported from this directory, are exactly
+    /// these.
     async fn has_groups(
         &self,
         user_id: &str,

@@ -4,26 +4,28 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::defaults::{FAILED_LOGINS, USER_LOCK};
-use crate::{Directory, UnnamedEnvironment};
+use crate::{Directory, MachineClock, SteadyClock, UnnamedEnvironment};
 
 /// How logins are guarded, and where users come from beside this server.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Wrong passwords in a row, from wherever, that lock a user for [`Self::user_lock`] or until
-    /// he is reinstated; `None`: never. `admin` is only ever locked for an address, or anybody could lock out the
-    /// one who reinstates.
+    /// Wrong passwords in a row, from all sources together, that lock a user for [`Self::user_lock`] or until an
+    /// administrator reinstates the user; `None`: users are never locked. `admin` is only ever locked for an
+    /// address: otherwise anonymous attempts could lock out the user who reinstates others.
     pub failed_logins_lock: Option<u32>,
-    /// How long such a lock lasts.
+    /// Duration of the lock of a user.
     pub user_lock: Duration,
     /// A token that is not used for so long ends; `None`: it lives as long as it was given.
     pub token_inactivity: Option<Duration>,
-    /// How long a token may live at most, also one that was made before this was set; `None`: as long as it
-    /// was given, which is [`MAX_LIFETIME`](crate::defaults::MAX_LIFETIME) at most.
+    /// Maximum lifetime of tokens, those made before this was set included; `None`: the lifetime that the token was
+    /// given, which is [`MAX_LIFETIME`](crate::defaults::MAX_LIFETIME) at most.
     pub token_max_lifetime: Option<Duration>,
-    /// What `tasks:run` and `plans:run` mean where they name no environment.
+    /// Environments that a permission `tasks:run` or `plans:run` without an environment is for.
     pub unnamed_environment: UnnamedEnvironment,
     /// Where users come from who are not of this server.
     pub directory: Option<Arc<dyn Directory>>,
+    /// Measures how long locks and delays after failed logins last.
+    pub clock: Arc<dyn SteadyClock>,
 }
 
 impl Default for Settings {
@@ -35,6 +37,7 @@ impl Default for Settings {
             token_max_lifetime: None,
             unnamed_environment: UnnamedEnvironment::default(),
             directory: None,
+            clock: Arc::new(MachineClock::start()),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Task targets, and on which nodes somebody may run a task: [`Access::task_right`].
+//! Task targets, and the nodes on which a user may run a task: [`Access::task_right`].
 
 use std::collections::BTreeSet;
 
@@ -46,12 +46,12 @@ pub enum TaskScope {
     None,
 }
 
-/// What somebody may run a task on.
+/// Nodes on which a user may run a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskRight {
-    /// The nodes.
+    /// All nodes, or those that the user's task targets name.
     pub scope: TaskScope,
-    /// Whether, of those, only the nodes count that are in the environment of the task's code.
+    /// Limit of `scope` to the nodes that are in the environment of the task's code.
     pub reach: CodeReach,
 }
 
@@ -99,7 +99,8 @@ impl Access {
         reach.map(|reach| self.widened(reach))
     }
 
-    /// As the settings read a permission that names no environment.
+    /// `reach`, or every node where the settings let a permission without an environment be for any
+    /// environment.
     fn widened(&self, reach: CodeReach) -> CodeReach {
         match self.inner.settings.unnamed_environment {
             UnnamedEnvironment::Own => reach,
@@ -126,7 +127,8 @@ impl Access {
         Ok(targets)
     }
 
-    /// As [`Access::task_right`], with the [`Access::permitted_targets`] of `identity`.
+    /// Computes [`Access::task_right`] from the [`Access::permitted_targets`] of `identity`, for
+    /// many tasks in a row.
     pub fn task_right_of(
         &self,
         identity: &Identity,

@@ -43,7 +43,7 @@ pub enum IssueError {
         Seconds(*most)
     )]
     TooLong {
-        /// How long they do.
+        /// Maximum lifetime of the server's tokens.
         most: Duration,
     },
     /// Longer than the token that was shown.
@@ -53,7 +53,7 @@ pub enum IssueError {
         Seconds(*left)
     )]
     OutlivesToken {
-        /// How long that one still lives.
+        /// Remaining lifetime of the token that the request was made with.
         left: Duration,
     },
     /// The token that was shown ended while this was asked, or none was shown.
@@ -165,7 +165,7 @@ impl Access {
         Ok(secret)
     }
 
-    /// When a new token ends.
+    /// End of a new token.
     fn expiry(
         &self,
         lifetime: Lifetime,
@@ -190,7 +190,8 @@ impl Access {
         }
     }
 
-    /// When a token ends, which the server's present limit may have moved.
+    /// End of a token in milliseconds since 1970, after the limit that the server has now; `None`:
+    /// it does not end.
     pub(crate) fn end_ms(&self, row: &TokenRow) -> Option<i64> {
         let most = self.inner.settings.token_max_lifetime;
         let latest = most.map(|most| row.created_ms.saturating_add(ms(most)));

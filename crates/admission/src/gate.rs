@@ -36,14 +36,14 @@ pub struct Admission {
     displaced: CancellationToken,
 }
 
-/// Why a connection ended before it said anything.
+/// Reason for which a connection ended before its first byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoFirstByte {
     /// [`AdmissionLimits::first_byte`] has passed.
     Timeout,
     /// A newer connection took the place.
     Displaced,
-    /// The connection broke.
+    /// The connection failed, for example by a reset of the peer.
     Broken,
 }
 

@@ -1,4 +1,4 @@
-//! Which connections a listener keeps while it does not know their peers: [`ConnectionGate`].
+//! Limits for connections of peers that are not authenticated yet: [`ConnectionGate`].
 //!
 //! Every listener of the server accepts through a gate, so that the same rules hold on each port:
 //!

@@ -9,7 +9,7 @@ use crate::defaults;
 pub struct AdmissionLimits {
     /// Connections of all networks whose peers are not known yet.
     pub half_open: usize,
-    /// The same for one network.
+    /// Half-open connections of one network (an IPv4 address or an IPv6 /64) at once.
     pub half_open_per_network: usize,
     /// All connections that hold an [`Admission`](crate::Admission), authenticated or not.
     pub connections: usize,

@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 use crate::limits::AdmissionLimits;
 use crate::network::PeerNetwork;
 
-/// How far a connection has come.
+/// Stage of a connection on its way to being authenticated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConnectionStage {
     /// Accepted; no byte has arrived.
@@ -131,7 +131,8 @@ impl<T> AdmissionTable<T> {
         Some(connection.cancel)
     }
 
-    /// Whether a newcomer could only be refused because all connections are authenticated.
+    /// True if all places are taken by authenticated connections, so that a newcomer can only be
+    /// refused.
     pub(crate) fn is_full_of_authenticated(&self) -> bool {
         let authenticated = || self.networks.values().map(|of| of.authenticated);
         self.connections.len() >= self.limits.connections

@@ -32,6 +32,11 @@ pub const FLOOD_WINDOW: Duration = Duration::from_secs(60);
 /// minute.
 pub const FLOOD_KEYS: usize = 256;
 
+/// Of these, refusals of anonymous callers from one network (an IPv4 address or 64 bits of an IPv6
+/// address): one that invents logins makes 16 entries at once in a minute, each a write to disk,
+/// and 16 networks are told apart while it does.
+pub const FLOOD_KEYS_PER_NETWORK: usize = 16;
+
 /// How often the head of the chain is written beside the database, if it has changed.
 pub const HEAD_WRITTEN: Duration = Duration::from_secs(10);
 

@@ -1,26 +1,38 @@
 //! Counting refusals together: [`Floods`], without I/O.
 //!
 //! The rule: the first refusal of each kind in a window is an entry at once; those after it are
-//! one entry with their number. However many kinds there are, a bounded number is told apart; and
-//! callers whom nobody knows cannot use up the places of those who are known.
+//! one entry with their number. However many kinds there are, a bounded number is told apart.
+//! Anonymous callers cannot use up the places of known ones, nor one network those of all others.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 
+use admission::PeerNetwork;
 use store::NewAudit;
 
-use crate::defaults::FLOOD_KEYS;
+use crate::defaults::{FLOOD_KEYS, FLOOD_KEYS_PER_NETWORK};
 
 /// The refusals of one window.
 #[derive(Debug, Default)]
 pub(crate) struct Floods {
     known: Window,
     anonymous: Window,
+    /// Anonymous callers by network, at most [`FLOOD_KEYS`] of them: each has a kind in `anonymous`.
+    networks: HashMap<PeerNetwork, NetworkShare>,
 }
 
 #[derive(Debug, Default)]
 struct Window {
     kinds: HashMap<Key, Counted>,
-    /// The latest of those that found no place, and how many there are.
+    /// The latest refusal that found no place, and the number of all such refusals.
+    others: Option<Counted>,
+}
+
+/// Part of the anonymous window that one network uses.
+#[derive(Debug, Default)]
+struct NetworkShare {
+    kinds: usize,
+    /// Refusals beyond the share of the network.
     others: Option<Counted>,
 }
 
@@ -43,21 +55,42 @@ struct Counted {
 impl Floods {
     /// Takes a refusal; answers whether it has to be written at once.
     pub(crate) fn meet(&mut self, entry: &NewAudit) -> bool {
-        let window = match entry.actor_type.as_str() {
-            "anonymous" => &mut self.anonymous,
-            _ => &mut self.known,
+        if entry.actor_type != "anonymous" {
+            return self.known.meet(entry);
+        }
+        let Some(network) = network_of(entry) else {
+            return self.anonymous.meet(entry);
         };
-        window.meet(entry)
+        let share = self.networks.get_mut(&network);
+        if let Some(share) = share.filter(|share| share.kinds >= FLOOD_KEYS_PER_NETWORK)
+            && !self.anonymous.knows(entry)
+        {
+            count(&mut share.others, entry);
+            return false;
+        }
+        let is_new_kind = self.anonymous.meet(entry);
+        if is_new_kind {
+            self.networks.entry(network).or_default().kinds += 1;
+        }
+        is_new_kind
     }
 
     /// Ends the window: what is still to be written of it.
     pub(crate) fn end(&mut self) -> Vec<NewAudit> {
         let mut entries = Vec::new();
+        for (network, share) in std::mem::take(&mut self.networks) {
+            let of_network = share.others.map(|others| NewAudit {
+                address: Some(network.to_string()),
+                ..others.of_many(FLOOD_KEYS_PER_NETWORK)
+            });
+            entries.extend(of_network);
+        }
         for window in [&mut self.known, &mut self.anonymous] {
             let window = std::mem::take(window);
             let repeated = window.kinds.into_values().filter(|kind| kind.times > 0);
             entries.extend(repeated.map(Counted::entry));
-            entries.extend(window.others.map(Counted::of_many));
+            let others = window.others;
+            entries.extend(others.map(|others| others.of_many(FLOOD_KEYS)));
         }
         entries.sort_by_key(|entry| entry.at_ms);
         entries
@@ -65,6 +98,10 @@ impl Floods {
 }
 
 impl Window {
+    fn knows(&self, entry: &NewAudit) -> bool {
+        self.kinds.contains_key(&Key::of(entry))
+    }
+
     fn meet(&mut self, entry: &NewAudit) -> bool {
         let key = Key::of(entry);
         if let Some(counted) = self.kinds.get_mut(&key) {
@@ -76,14 +113,25 @@ impl Window {
             self.kinds.insert(key, Counted { latest, times: 0 });
             return true;
         }
-        match &mut self.others {
-            Some(others) => others.add(entry),
-            None => {
-                let latest = entry.clone();
-                self.others = Some(Counted { latest, times: 1 });
-            }
-        }
+        count(&mut self.others, entry);
         false
+    }
+}
+
+/// The network of the caller; `None`: the entry has no address.
+fn network_of(entry: &NewAudit) -> Option<PeerNetwork> {
+    let address: IpAddr = entry.address.as_ref()?.parse().ok()?;
+    Some(PeerNetwork::from(address))
+}
+
+/// Counts a refusal that has no kind of its own.
+fn count(others: &mut Option<Counted>, entry: &NewAudit) {
+    match others {
+        Some(others) => others.add(entry),
+        None => {
+            let latest = entry.clone();
+            *others = Some(Counted { latest, times: 1 });
+        }
     }
 }
 
@@ -113,8 +161,8 @@ impl Counted {
         }
     }
 
-    /// Of more kinds than are told apart: the names of one of them would be misleading.
-    fn of_many(self) -> NewAudit {
+    /// Of more than `kinds`, which are told apart: the names of one of them would be misleading.
+    fn of_many(self, kinds: usize) -> NewAudit {
         NewAudit {
             at_ms: self.latest.at_ms,
             phase: self.latest.phase,
@@ -123,7 +171,7 @@ impl Counted {
             action: "various".to_owned(),
             decision: self.latest.decision,
             times: self.times,
-            details: format!(r#"{{"more_kinds_than":{FLOOD_KEYS}}}"#),
+            details: format!(r#"{{"more_kinds_than":{kinds}}}"#),
             ..NewAudit::default()
         }
     }
@@ -169,5 +217,30 @@ mod tests {
         assert_eq!(rest.len(), 1);
         assert_eq!(rest[0].action, "various");
         assert_eq!(rest[0].times, 10_000 - i64::try_from(FLOOD_KEYS).unwrap());
+    }
+
+    #[test]
+    fn one_network_with_invented_names_leaves_the_places_of_others() {
+        let mut floods = Floods::default();
+        let from = |address: &str, name: usize| NewAudit {
+            address: Some(address.to_owned()),
+            ..refusal("anonymous", &name.to_string())
+        };
+        // Two addresses of one /64.
+        let addresses = ["2001:db8::1", "2001:db8::2"];
+        let invented = (0..10_000).filter(|i| floods.meet(&from(addresses[i % 2], *i)));
+        assert_eq!(invented.count(), FLOOD_KEYS_PER_NETWORK);
+        assert!(!floods.meet(&from(addresses[0], 0)), "counted as before");
+        assert!(floods.meet(&from("192.0.2.1", 0)), "another network");
+        let rest = floods.end();
+        assert_eq!(rest.len(), 2);
+        let various = rest.iter().find(|entry| entry.action == "various");
+        let various = various.expect("an entry for all beyond the share");
+        assert_eq!(various.address.as_deref(), Some("2001:db8::/64"));
+        assert_eq!(
+            various.times,
+            10_000 - i64::try_from(FLOOD_KEYS_PER_NETWORK).unwrap()
+        );
+        assert!(floods.meet(&from(addresses[0], 1)), "a new window");
     }
 }

@@ -56,7 +56,8 @@ impl Head {
                 return Err(HeadFileError::Io { path, source });
             }
         };
-        let file: File = serde_json::from_str(&text).map_err(|error| content(error.to_string()))?;
+        let file: File =
+            decode_errors::json::from_str(&text).map_err(|error| content(error.to_string()))?;
         let HexHash(hash) = file
             .hash
             .parse()
@@ -79,8 +80,8 @@ impl Head {
     }
 }
 
-/// The heads that are kept beside the database: the present one, and those that the chain contradicted and
-/// that nobody has removed since.
+/// The heads in the file beside the database: the present one, and those that the chain contradicted, until an
+/// administrator removes them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeptHeads {
     /// Of the file itself; `None`: it is not there.
@@ -123,7 +124,7 @@ impl KeptHeads {
         Ok(Self { head, contradicted })
     }
 
-    /// All of them.
+    /// The present head and the contradicted ones.
     pub fn all(&self) -> impl Iterator<Item = Head> + '_ {
         self.head
             .into_iter()

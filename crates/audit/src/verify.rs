@@ -143,7 +143,7 @@ pub struct Report {
 #[derive(Debug)]
 pub struct Verifier {
     expected: Expected,
-    /// Heads of the store itself, which whoever changes it can change too.
+    /// Heads of the store itself, which an attacker who changes the store can change too.
     own_heads: Vec<Head>,
     hash_found: bool,
     /// The entry that has the expected hash.

@@ -136,8 +136,7 @@ impl Fabric {
         nodes.get(certname).map(|entry| entry.presence.clone())
     }
 
-    /// When the node's last session ended, if it was connected since this fabric was made and is not
-    /// now.
+    /// End of the node's last session, if it was connected since this fabric was made and is not now.
     pub fn gone_since(&self, certname: &Certname) -> Option<Timestamp> {
         let gone = self.shared.gone.read();
         let gone = gone.unwrap_or_else(PoisonError::into_inner);

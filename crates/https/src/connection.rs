@@ -25,9 +25,10 @@ use crate::handshake_limit::HandshakeLimit;
 use crate::handshakes::Failures;
 use crate::hold::Hold;
 use crate::peer::PeerCertificate;
+use crate::policy_stream::PolicyStream;
 use crate::stall::WriteStall;
 
-type Stream = TlsStream<HandshakeLimit<WriteStall<TcpStream>>>;
+type Stream = TlsStream<PolicyStream<PolicyStream<TcpStream, WriteStall>, HandshakeLimit>>;
 
 pub(crate) struct Connection {
     pub(crate) tls: Arc<ServerTls>,
@@ -57,9 +58,10 @@ impl Connection {
         let Some(mut stream) = handshake.await else {
             return;
         };
-        stream.get_mut().0.lift();
+        stream.get_mut().0.policy_mut().lift();
         let peer = PeerCertificate::of(stream.get_ref().1);
-        self.requests(stream, peer).await;
+        // Boxed: every connection would have the size of its requests from its first moment.
+        Box::pin(self.requests(stream, peer)).await;
     }
 
     async fn handshake(&self, stream: TcpStream) -> Option<Stream> {
@@ -68,8 +70,8 @@ impl Connection {
             return None;
         }
         // Below TLS, where each write that succeeds is bytes that the client's side took.
-        let stream = WriteStall::new(stream, self.config.write_stall_timeout);
-        let stream = HandshakeLimit::new(stream, HANDSHAKE_BYTES);
+        let stream = PolicyStream::new(stream, WriteStall::new(self.config.write_stall_timeout));
+        let stream = PolicyStream::new(stream, HandshakeLimit::new(HANDSHAKE_BYTES));
         let accepting = TlsAcceptor::from(self.tls.current()).accept(stream);
         tokio::select! {
             () = self.stop.cancelled() => None,

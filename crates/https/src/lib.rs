@@ -25,6 +25,7 @@ mod handshake_limit;
 mod handshakes;
 mod hold;
 mod peer;
+mod policy_stream;
 mod stall;
 
 pub use accept::serve;

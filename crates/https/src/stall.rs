@@ -8,35 +8,35 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
-/// A stream whose writes fail with [`io::ErrorKind::TimedOut`] when they stall.
+use crate::policy_stream::StreamPolicy;
+
+/// Fails the writes of a stream with [`io::ErrorKind::TimedOut`] when they stall.
 #[derive(Debug)]
-pub(crate) struct WriteStall<S> {
-    inner: S,
+pub(crate) struct WriteStall {
     timeout: Duration,
     /// Made by the first write that has to wait: most connections never have one.
     timer: Option<Pin<Box<Sleep>>>,
     stalled: bool,
 }
 
-impl<S> WriteStall<S> {
-    pub(crate) fn new(inner: S, timeout: Duration) -> Self {
+impl WriteStall {
+    pub(crate) fn new(timeout: Duration) -> Self {
         Self {
-            inner,
             timeout,
             timer: None,
             stalled: false,
         }
     }
+}
 
-    /// Passes on what the inner stream said of a write, or fails it when its time is over.
-    fn watch<T>(
+impl StreamPolicy for WriteStall {
+    fn after_write(
         &mut self,
         cx: &mut Context<'_>,
-        written: Poll<io::Result<T>>,
-    ) -> Poll<io::Result<T>> {
+        written: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
         if written.is_ready() {
             self.stalled = false;
             return written;
@@ -57,61 +57,19 @@ impl<S> WriteStall<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for WriteStall<S> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_read(cx, buf)
-    }
-}
-
-impl<S: AsyncWrite + Unpin> AsyncWrite for WriteStall<S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.inner).poll_write(cx, buf);
-        self.watch(cx, written)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bufs: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.inner).poll_write_vectored(cx, bufs);
-        self.watch(cx, written)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.inner.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // A TCP socket has nothing to flush, so a flush is no progress.
-        Pin::new(&mut self.inner).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_shutdown(cx)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
     use super::*;
+    use crate::policy_stream::PolicyStream;
 
     const TIMEOUT: Duration = Duration::from_secs(60);
 
     #[tokio::test(start_paused = true)]
     async fn a_reader_that_stops_fails_the_write() {
         let (ours, _theirs) = tokio::io::duplex(4);
-        let mut stream = WriteStall::new(ours, TIMEOUT);
+        let mut stream = PolicyStream::new(ours, WriteStall::new(TIMEOUT));
         let before = Instant::now();
         let error = stream.write_all(b"more than four").await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
@@ -129,7 +87,7 @@ mod tests {
             }
             read
         });
-        let mut stream = WriteStall::new(ours, TIMEOUT);
+        let mut stream = PolicyStream::new(ours, WriteStall::new(TIMEOUT));
         stream.write_all(b"hello").await.unwrap();
         assert_eq!(reading.await.unwrap(), b"hello");
     }

@@ -1,15 +1,22 @@
 //! Files that survive a crash whole: after [`write_atomic`] returns, a reader
 //! finds the new content, and before that the old one, never a part.
 //!
-//! The rule: write a temporary file beside the target, fsync it, rename it over
-//! the target, fsync the directory.
+//! The rules: write a temporary file beside the target, fsync it, rename it over
+//! the target, fsync the directory; and a file made by root belongs to the owner
+//! and group of its directory, so that a command typed by root leaves nothing that
+//! the service's own user cannot read.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
+
+const ROOT: u32 = 0;
+
+/// How the names of temporary files begin, of which a crash may leave some.
+pub const TEMPORARY_PREFIX: &str = ".tmp-";
 
 /// A durable write failed; the target is unchanged.
 #[derive(Debug, thiserror::Error)]
@@ -53,6 +60,9 @@ pub fn append(path: &Path, line: &[u8], mode: u32) -> Result<(), WriteError> {
             .create(true)
             .mode(mode)
             .open(path)?;
+        if !existed {
+            adopt_owner_of_directory(&file, path)?;
+        }
         file.write_all(line)?;
         file.sync_all()?;
         if existed {
@@ -77,19 +87,41 @@ pub fn remove(path: &Path) -> Result<bool, WriteError> {
 
 /// Creates a directory and its parents; those that it creates get `mode`.
 pub fn create_dir(path: &Path, mode: u32) -> Result<(), WriteError> {
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(mode)
-        .create(path)
-        .and_then(|()| sync_directory_of(path))
-        .map_err(|source| write_error(path, source))
+    let created = || -> io::Result<()> {
+        let mut missing: Vec<_> = path
+            .ancestors()
+            .take_while(|it| !it.as_os_str().is_empty() && !it.is_dir())
+            .collect();
+        while let Some(directory) = missing.pop() {
+            match fs::DirBuilder::new().mode(mode).create(directory) {
+                Ok(()) => adopt_owner_of_directory(&File::open(directory)?, directory)?,
+                // Another process was faster.
+                Err(_) if directory.is_dir() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        sync_directory_of(path)
+    };
+    created().map_err(|source| write_error(path, source))
+}
+
+/// Gives `made`, which was just created at `path` by this process, to the owner and group of the
+/// directory that it is in. Only root can and must: the files of other users are their own.
+pub(crate) fn adopt_owner_of_directory(made: &File, path: &Path) -> io::Result<()> {
+    let directory = fs::metadata(directory_of(path))?;
+    let owner = made.metadata()?;
+    let is_as_directory = (owner.uid(), owner.gid()) == (directory.uid(), directory.gid());
+    if owner.uid() != ROOT || is_as_directory {
+        return Ok(());
+    }
+    fchown(made, Some(directory.uid()), Some(directory.gid()))
 }
 
 fn temporary_beside(path: &Path, bytes: &[u8], mode: u32) -> io::Result<NamedTempFile> {
     // The mode is given at creation, so a key is never readable by others, not
     // even before the rename.
     let mut temporary = tempfile::Builder::new()
-        .prefix(".tmp-")
+        .prefix(TEMPORARY_PREFIX)
         .permissions(fs::Permissions::from_mode(mode))
         .tempfile_in(directory_of(path))?;
     temporary.write_all(bytes)?;
@@ -97,6 +129,7 @@ fn temporary_beside(path: &Path, bytes: &[u8], mode: u32) -> io::Result<NamedTem
     temporary
         .as_file()
         .set_permissions(fs::Permissions::from_mode(mode))?;
+    adopt_owner_of_directory(temporary.as_file(), path)?;
     temporary.as_file().sync_all()?;
     Ok(temporary)
 }
@@ -153,6 +186,43 @@ mod tests {
         assert!(create_new(&path, b"first", 0o600).unwrap());
         assert!(!create_new(&path, b"second", 0o600).unwrap());
         assert_eq!(fs::read(&path).unwrap(), b"first");
+    }
+
+    /// A command of root's in the directory of the service's user.
+    #[test]
+    fn what_root_writes_belongs_to_the_owner_of_the_directory() {
+        const SERVICE: (u32, u32) = (64_123, 64_124);
+        let dir = tempfile::tempdir().unwrap();
+        if fs::metadata(dir.path()).unwrap().uid() != ROOT {
+            eprintln!("SKIPPED: only root writes into directories of other users");
+            return;
+        }
+        let given = File::open(dir.path()).unwrap();
+        fchown(&given, Some(SERVICE.0), Some(SERVICE.1)).unwrap();
+        let at = |name: &str| dir.path().join(name);
+        write_atomic(&at("written"), b"x", 0o640).unwrap();
+        create_new(&at("created"), b"x", 0o600).unwrap();
+        append(&at("appended"), b"x", 0o640).unwrap();
+        create_dir(&at("parent/child"), 0o750).unwrap();
+        write_atomic(&at("parent/child/file"), b"x", 0o640).unwrap();
+        drop(crate::lock::FileLock::acquire(&at("lock")).unwrap());
+        // One that was left by root before is healed when it is written again.
+        fs::write(at("left"), b"x").unwrap();
+        write_atomic(&at("left"), b"y", 0o640).unwrap();
+        for (name, mode) in [
+            ("written", 0o640),
+            ("created", 0o600),
+            ("appended", 0o640),
+            ("parent", 0o750),
+            ("parent/child", 0o750),
+            ("parent/child/file", 0o640),
+            ("lock", 0o600),
+            ("left", 0o640),
+        ] {
+            let meta = fs::metadata(at(name)).unwrap();
+            assert_eq!((meta.uid(), meta.gid()), SERVICE, "{name}");
+            assert_eq!(meta.mode() & 0o7777, mode, "{name}");
+        }
     }
 
     #[test]

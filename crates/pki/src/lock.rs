@@ -9,6 +9,8 @@ use std::path::Path;
 
 use rustix::fs::{FlockOperation, flock};
 
+use crate::durable::adopt_owner_of_directory;
+
 /// Held until dropped.
 #[derive(Debug)]
 pub(crate) struct FileLock {
@@ -24,6 +26,7 @@ impl FileLock {
             .append(true)
             .mode(0o600)
             .open(path)?;
+        adopt_owner_of_directory(&file, path)?;
         loop {
             match flock(&file, FlockOperation::LockExclusive) {
                 Ok(()) => return Ok(Self { _file: file }),

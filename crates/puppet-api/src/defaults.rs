@@ -10,9 +10,13 @@ pub const MAX_BODY_BYTES: usize = 64 * 1024;
 /// must not keep a connection.
 pub const BODY_TIME: Duration = Duration::from_secs(30);
 
-/// Work of the CA that runs at once for HTTP. The CA's lock lets one writer through anyway; the second
-/// reads or checks a signature meanwhile. Anonymous requests cannot take all blocking threads.
+/// Networks for which the CA writes at once over HTTP. The CA's lock lets one writer through anyway; the
+/// second checks a signature meanwhile. Anonymous requests cannot take all blocking threads.
 pub const CA_WORK_AT_ONCE: usize = 2;
+
+/// Networks for which the CA reads at once over HTTP, besides. A read is one small file and takes some
+/// 50 µs, so one network reads 20,000 a second; what is written takes a hundred times as long.
+pub const CA_READS_AT_ONCE: usize = 2;
 
 /// Lines of networks at which those without a request are forgotten: a line takes some 100 bytes, and
 /// there are never more with a request than connections.
@@ -22,11 +26,12 @@ pub const CA_LINES_SWEPT: usize = 1_024;
 /// so two at once are some 5,000 requests in this time: a thousand new nodes that ask together.
 pub const CA_WAIT: Duration = Duration::from_secs(30);
 
-/// When a client that found the CA busy is to try again: the work of others before it is done by then.
+/// Time after which a client that found the CA busy is told to try again: the work of others before it is done by
+/// then.
 pub const CA_BUSY_RETRY: Duration = Duration::from_secs(30);
 
-/// When a client whose request found no room in the list is to try again: a person has to sign or
-/// delete some first. Puppet's own pause between two looks.
+/// Time after which a client whose request did not fit into the full list is told to try again: an
+/// administrator has to sign or delete some first. It is Puppet's own pause between two polls.
 pub const LIST_FULL_RETRY: Duration = Duration::from_secs(120);
 
 /// Piece in which a file is read and sent. Two such pieces per download are in

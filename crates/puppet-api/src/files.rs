@@ -74,7 +74,11 @@ async fn fetch(
             "file content is served to known nodes only; show a client certificate of this CA",
         ));
     }
-    let Query(params) = params.map_err(|error| Failure::bad_request(error.body_text()))?;
+    let Query(params) = params.map_err(|_| {
+        Failure::bad_request(
+            "the query string cannot be read; it may have environment and sha256, each once",
+        )
+    })?;
     let wanted = Wanted::parse(&mount, path, params)?;
     let found = tokio::task::spawn_blocking(move || files.find(&wanted))
         .await

@@ -94,7 +94,7 @@ impl OidcConfig {
         }
     }
 
-    /// What users of this provider have as their origin.
+    /// Origin (`oidc:ISSUER`) of the users of this provider.
     pub(super) fn origin(&self) -> String {
         format!("oidc:{}", self.issuer)
     }

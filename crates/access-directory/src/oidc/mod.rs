@@ -157,7 +157,7 @@ impl Oidc {
         })
     }
 
-    /// What users of the provider have as their origin: `oidc:` and the issuer.
+    /// Origin of the provider's users: `oidc:` and the issuer.
     pub fn origin(&self) -> String {
         self.inner.config.origin()
     }

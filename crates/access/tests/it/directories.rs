@@ -194,7 +194,7 @@ async fn a_change_of_a_directory_needs_every_right_of_its_groups_and_users() {
     assert!(may(&editor, DirectoryReach::Of(two)).await);
     assert!(may(&admin, DirectoryReach::Every).await);
     access.delete_group(&admin, &group).await.unwrap();
-    // A remote user with a role of his own is worth his rights, too.
+    // A remote user with a role of their own is worth the rights of that role, too.
     let role = world.role("runners", &[("tasks", "run", "*")]).await;
     world.login("rita", "remote").await.unwrap();
     assert!(may(&editor, DirectoryReach::Of(one)).await);

@@ -1,9 +1,11 @@
 //! Logins that fail.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use access::defaults::FAILED_LOGINS;
-use access::{AuthenticateError, LoginError, Settings, UserUpdate};
+use access::defaults::{FAILED_LOGINS, LOCK_OUT, USER_LOCK};
+use access::{AuthenticateError, LoginError, Settings, SteadyClock, UserUpdate};
 use tokio::task::JoinSet;
 
 use crate::world::{PASSWORD, World};
@@ -16,6 +18,7 @@ testkit::both!(
     a_revoked_user_neither_logs_in_nor_uses_tokens,
     ten_failures_lock_a_user_until_he_is_reinstated,
     a_lock_of_a_user_ends_by_itself_and_failures_do_not_extend_it,
+    locks_last_by_a_clock_that_is_never_set,
     a_network_from_which_a_user_logged_in_is_not_locked_by_failures_elsewhere,
     spellings_do_not_tell_whether_a_user_exists,
     one_address_with_invented_names_does_not_keep_others_out,
@@ -192,6 +195,48 @@ async fn a_lock_of_a_user_ends_by_itself_and_failures_do_not_extend_it() {
     assert_eq!(row.failed_logins, i64::from(FAILED_LOGINS));
     let locked = world.login_from("192.0.2.99", "fred", PASSWORD).await;
     assert!(matches!(locked, Err(LoginError::Locked)), "{locked:?}");
+}
+
+/// Time that passes when the test says so; the time of day does not come with it, as when it is set back.
+#[derive(Debug, Default)]
+struct HandClock(AtomicU64);
+
+impl HandClock {
+    fn pass(&self, time: Duration) {
+        self.0.fetch_add(time.as_secs(), Ordering::SeqCst);
+    }
+}
+
+impl SteadyClock for HandClock {
+    fn elapsed(&self) -> Duration {
+        Duration::from_secs(self.0.load(Ordering::SeqCst))
+    }
+}
+
+async fn locks_last_by_a_clock_that_is_never_set() {
+    let clock = Arc::new(HandClock::default());
+    let settings = Settings {
+        clock: Arc::clone(&clock) as Arc<dyn SteadyClock>,
+        ..Settings::default()
+    };
+    let world = World::with(settings).await;
+    world.user("fred", &[]).await;
+    let locked = || world.login("fred", PASSWORD);
+    fail_from_everywhere(&world, "fred").await;
+    assert!(matches!(locked().await, Err(LoginError::Locked)));
+    clock.pass(USER_LOCK - Duration::from_secs(1));
+    assert!(matches!(locked().await, Err(LoginError::Locked)));
+    clock.pass(Duration::from_secs(1));
+    locked().await.unwrap();
+
+    for _ in 0..FAILED_LOGINS {
+        drop(world.login("nobody", "wrong").await);
+    }
+    let told = world.login("nobody", "wrong").await;
+    assert!(matches!(told, Err(LoginError::LockedOut { wait }) if wait == LOCK_OUT));
+    clock.pass(LOCK_OUT);
+    let told = world.login("nobody", "wrong").await;
+    assert!(matches!(told, Err(LoginError::Wrong)), "{told:?}");
 }
 
 async fn a_network_from_which_a_user_logged_in_is_not_locked_by_failures_elsewhere() {

@@ -241,7 +241,7 @@ async fn a_password_reset_token_ends_with_its_creators_rights() {
                 let reads = [reads];
                 let change = access.change_roles_of_user(&admin, &fred, &reads, &[]);
                 change.await.unwrap();
-                // Whoever gives the user more ends the tokens that there are; this one is made after that.
+                // Granting the user more ends the tokens that exist; this one is made after that.
                 let token = access.reset_token(&clerk, &fred).await.unwrap();
                 assert!(good(&token).await);
                 let gone = [Grant::new("nodes", "view_data", "*")];

@@ -230,7 +230,7 @@ impl CertificateAuthority {
 // === impl CertificateAuthority: certificates ===
 
 impl CertificateAuthority {
-    /// Whether [`Self::sign`] would sign the waiting request for a name, as far as the request
+    /// True if [`Self::sign`] would sign the waiting request for a name, as far as the request
     /// decides that.
     pub fn may_sign(&self, certname: &str, options: &SignOptions) -> Result<bool, CaError> {
         match self.request(certname)? {

@@ -1,4 +1,4 @@
-//! What is asked of the authority when it signs: [`SignOptions`], [`CertificateUsage`],
+//! Options of signing and generating certificates: [`SignOptions`], [`CertificateUsage`],
 //! [`GenerateOptions`].
 //!
 //! The rule: by default nothing is signed that a person should look at first.
@@ -17,7 +17,7 @@ pub struct SignOptions {
     pub allow_authorization: bool,
     /// Sign a name that grants rights ([`crate::PrivilegedNames`]).
     pub allow_privileged_names: bool,
-    /// How the certificate may be used.
+    /// Extended key usage of the certificate: client only, or client and server.
     pub usage: CertificateUsage,
     /// Lifetime of the certificate; the default is five years.
     pub lifetime: Option<Duration>,

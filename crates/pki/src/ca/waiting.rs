@@ -49,7 +49,7 @@ impl RequestSource {
         }))
     }
 
-    /// What stands above the PEM block of a request.
+    /// Header line above the PEM block of a stored request.
     pub(super) fn header(self) -> String {
         match self.0 {
             Some(address) => format!("{HEADER}{address}\n"),

@@ -9,7 +9,7 @@ use std::fmt;
 
 pub use pattern::{NamePattern, NameRegex};
 
-/// What the holder of a certificate may do because of its name.
+/// Right that a certname grants to the holder of its certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Privilege {
     /// Be taken for the server: its certname, and every name under which agents, people and
@@ -72,7 +72,7 @@ impl PrivilegedNames {
         });
     }
 
-    /// Whether the holder of this certname has the right.
+    /// True if this certname grants the right.
     pub fn holds(&self, privilege: Privilege, certname: &str) -> bool {
         self.names
             .iter()
@@ -111,7 +111,7 @@ impl PrivilegedNames {
 
 // === impl PrivilegedName ===
 
-/// `tutti.example.com (certname)`
+/// Shown as `tutti.example.com (certname)`.
 impl fmt::Display for PrivilegedName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({})", self.pattern, self.origin)

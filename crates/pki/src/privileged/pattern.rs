@@ -10,9 +10,9 @@ use regex::{Regex, RegexBuilder};
 /// A certname, or a pattern of certnames.
 #[derive(Debug, Clone)]
 pub enum NamePattern {
-    /// Every name.
+    /// `*`: matches every certname.
     Any,
-    /// This name.
+    /// Matches this certname alone.
     Exact(String),
     /// `*.example.com`, kept as `.example.com`: every name below the domain, not the domain itself.
     Domain(String),
@@ -54,7 +54,7 @@ impl NamePattern {
         }))
     }
 
-    /// Whether the pattern means exactly this name.
+    /// True if the pattern matches this certname as it is spelt.
     pub fn matches(&self, certname: &str) -> bool {
         match self {
             Self::Any => true,
@@ -64,7 +64,7 @@ impl NamePattern {
         }
     }
 
-    /// Whether the pattern means this name or another spelling of it.
+    /// True if the pattern matches this certname or another spelling of it.
     pub fn may_match(&self, certname: &str) -> bool {
         let folded = fold(certname);
         match self {
@@ -77,8 +77,8 @@ impl NamePattern {
         }
     }
 
-    /// Whether a name may exist that both patterns mean. It cannot be decided for an expression
-    /// beside a domain or another expression, so the answer is yes there.
+    /// True if a certname may exist that both patterns match. It cannot be decided for an
+    /// expression beside a domain or another expression, so the answer is yes there.
     pub fn overlaps(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Exact(name), pattern) | (pattern, Self::Exact(name)) => pattern.may_match(name),
@@ -91,7 +91,7 @@ impl NamePattern {
     }
 }
 
-/// As configurations write it.
+/// Spelling of the pattern in configuration files.
 impl fmt::Display for NamePattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,16 +1,13 @@
-//! Who a server must be, beside the host that it was reached under: [`ServerCertnames`].
+//! Certnames that a server may have, beside the host that it was reached under:
+//! [`ServerCertnames`].
 //!
 //! The rule: a subject alternative name says where a server may be reached, the common name says who
 //! it is. A node whose certificate has the server's host name among its alternative names is still
 //! that node.
 
 use std::fmt;
-use std::sync::Arc;
 
-use rustls::client::WebPkiServerVerifier;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::{CertificateError, DigitallySignedStruct, OtherError, SignatureScheme};
-use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{CertificateError, OtherError};
 
 use crate::identity;
 
@@ -47,7 +44,7 @@ impl ServerCertnames {
     }
 
     /// Checks the verified leaf certificate (DER) of a server that was reached under `host`.
-    fn check(&self, leaf: &[u8], host: &str) -> Result<(), UnexpectedCertname> {
+    pub(super) fn check(&self, leaf: &[u8], host: &str) -> Result<(), UnexpectedCertname> {
         let found = identity::certname_of(leaf);
         let expected = match self {
             Self::Any => return Ok(()),
@@ -89,60 +86,5 @@ impl UnexpectedCertname {
 impl fmt::Debug for UnexpectedCertname {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
-    }
-}
-
-/// Verifies chain, host name and revocation, and then the certname.
-#[derive(Debug)]
-pub(super) struct CertnameVerifier {
-    pub(super) inner: Arc<WebPkiServerVerifier>,
-    pub(super) certnames: ServerCertnames,
-}
-
-impl ServerCertVerifier for CertnameVerifier {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        server_name: &ServerName<'_>,
-        ocsp_response: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        let verified = self.inner.verify_server_cert(
-            end_entity,
-            intermediates,
-            server_name,
-            ocsp_response,
-            now,
-        )?;
-        match self.certnames.check(end_entity, &server_name.to_str()) {
-            Ok(()) => Ok(verified),
-            Err(unexpected) => {
-                let error = CertificateError::Other(OtherError(Arc::new(unexpected)));
-                Err(rustls::Error::InvalidCertificate(error))
-            }
-        }
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.inner.verify_tls12_signature(message, cert, dss)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.inner.verify_tls13_signature(message, cert, dss)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.inner.supported_verify_schemes()
     }
 }

@@ -11,9 +11,10 @@ use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signat
 use rustls::{ClientConfig, DigitallySignedStruct, SignatureScheme};
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 
-use super::certnames::{CertnameVerifier, ServerCertnames};
+use super::certnames::ServerCertnames;
 use super::files::{LoadError, TlsFiles};
 use super::material::{Trust, own_chain};
+use super::named_server::{NameRule, NamedServerVerifier};
 use crate::pem_file;
 
 /// Builders of client configurations.
@@ -48,7 +49,10 @@ impl ClientTls {
         let inner = server_verifier(&files.ca, files.crl.as_deref())?;
         config
             .dangerous()
-            .set_certificate_verifier(Arc::new(CertnameVerifier { inner, certnames }));
+            .set_certificate_verifier(Arc::new(NamedServerVerifier::new(
+                inner,
+                NameRule::Certnames(certnames),
+            )));
         Ok(Arc::new(config))
     }
 
@@ -73,7 +77,10 @@ impl ClientTls {
     ) -> Result<Arc<ClientConfig>, LoadError> {
         let verifier: Arc<dyn ServerCertVerifier> = match check {
             ServerCheck::Full(ca) => server_verifier(&ca, None)?,
-            ServerCheck::Chain(ca) => Arc::new(ChainVerifier(server_verifier(&ca, None)?)),
+            ServerCheck::Chain(ca) => Arc::new(NamedServerVerifier::new(
+                server_verifier(&ca, None)?,
+                NameRule::Any,
+            )),
             ServerCheck::By(verifier) => verifier,
             ServerCheck::Nothing => Arc::new(TrustOnFirstContact(super::provider())),
         };
@@ -104,14 +111,14 @@ impl ClientTls {
     }
 }
 
-/// What a server must prove.
+/// Checks of a server's certificate.
 #[derive(Debug, Clone)]
 pub enum ServerCheck {
     /// A certificate of one of the CAs in this file, for the name of the host.
     Full(PathBuf),
     /// A certificate of one of the CAs in this file, for any name.
     Chain(PathBuf),
-    /// What this verifier asks for.
+    /// The checks of this verifier.
     By(Arc<dyn ServerCertVerifier>),
     /// That it holds the key of the certificate that it shows, and nothing else.
     Nothing,
@@ -135,55 +142,6 @@ fn server_verifier(ca: &Path, crl: Option<&Path>) -> Result<Arc<WebPkiServerVeri
         path: ca.to_owned(),
         what: error.to_string(),
     })
-}
-
-/// Accepts a certificate for another name.
-#[derive(Debug)]
-struct ChainVerifier(Arc<WebPkiServerVerifier>);
-
-impl ServerCertVerifier for ChainVerifier {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        server_name: &ServerName<'_>,
-        ocsp_response: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        use rustls::CertificateError::{NotValidForName, NotValidForNameContext};
-        let verified =
-            self.0
-                .verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
-        match verified {
-            // The name is looked at last: everything else is in order.
-            Err(rustls::Error::InvalidCertificate(
-                NotValidForName | NotValidForNameContext { .. },
-            )) => Ok(ServerCertVerified::assertion()),
-            verified => verified,
-        }
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.0.verify_tls12_signature(message, cert, dss)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.0.verify_tls13_signature(message, cert, dss)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.supported_verify_schemes()
-    }
 }
 
 /// Accepts any certificate, but still demands that the server holds its key.

@@ -19,6 +19,7 @@ mod certnames;
 mod client;
 mod files;
 mod material;
+mod named_server;
 mod own;
 mod revocations;
 mod server;

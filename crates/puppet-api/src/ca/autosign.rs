@@ -1,4 +1,4 @@
-//! Which requests are signed without anybody's consent: [`Autosign`].
+//! Requests that are signed without an administrator's consent: [`Autosign`].
 //!
 //! The rule: only what a name alone can decide, and no name that grants rights. Requests that ask
 //! for alternative names or rights wait for a person whatever is configured.
@@ -84,7 +84,7 @@ impl Autosign {
         Ok(())
     }
 
-    /// Whether a request for this name is signed at once, unless the name grants rights.
+    /// True if a request for this name is signed at once, unless the name grants rights.
     pub fn permits(&self, certname: &str) -> bool {
         match self {
             Self::Off => false,

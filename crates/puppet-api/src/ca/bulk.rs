@@ -85,11 +85,44 @@ pub(super) async fn clean(
 
 /// The names, all checked before anything is done with the first.
 fn names(body: &[u8]) -> Result<Vec<String>, CaFailure> {
-    let names: Names = serde_json::from_slice(body)
-        .map_err(|error| CaFailure::bad_request(format!("the body is not understood: {error}")))?;
+    let names: Names = decode_errors::json::from_slice(body)
+        .map_err(|error| CaFailure::bad_request(format!("the body cannot be used: {error}")))?;
     names
         .certnames
         .iter()
         .try_for_each(|name| certname(name).map(drop))?;
     Ok(names.certnames)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_that_cannot_be_read_is_told_in_plain_words() {
+        for (body, part) in [
+            ("", "the text ends where a value is needed"),
+            ("{}", "the key \"certnames\" is missing"),
+            (
+                "{\"certnames\": []}x",
+                "remove what follows the end of the value",
+            ),
+            (
+                r#"{"certnames": "a"}"#,
+                "certnames: must be an array, not a string",
+            ),
+            (
+                r#"{"certnames": ["a", {}]}"#,
+                "certnames[1]: must be a string, not an object",
+            ),
+        ] {
+            let message = names(body.as_bytes()).unwrap_err().into_message();
+            assert!(message.contains(part), "{message}");
+            let wording = decode_errors::LIBRARY_WORDING;
+            assert!(
+                !wording.iter().any(|part| message.contains(part)),
+                "{message}"
+            );
+        }
+    }
 }

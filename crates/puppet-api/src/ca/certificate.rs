@@ -10,11 +10,11 @@ pub(super) async fn fetch(
     Path(name): Path<String>,
 ) -> Result<String, CaFailure> {
     if name == "ca" {
-        return service.run(|ca| ca.ca_bundle()).await;
+        return service.read(|ca| ca.ca_bundle()).await;
     }
     let certname = certname(&name)?;
     let found = service
-        .run(move |ca| ca.certificate(certname.as_str()))
+        .read(move |ca| ca.certificate(certname.as_str()))
         .await?;
     found.ok_or_else(|| CaFailure::not_found(format!("Could not find certificate {name}")))
 }

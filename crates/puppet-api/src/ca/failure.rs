@@ -25,6 +25,11 @@ impl CaFailure {
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn into_message(self) -> String {
+        self.message
+    }
+
     /// Tells the client when to try again.
     fn retry_after(self, pause: Duration) -> Self {
         Self {

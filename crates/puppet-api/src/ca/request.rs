@@ -19,7 +19,9 @@ pub(super) async fn fetch(
     Path(name): Path<String>,
 ) -> Result<String, CaFailure> {
     let certname = certname(&name)?;
-    let found = service.run(move |ca| ca.request(certname.as_str())).await?;
+    let found = service
+        .read(move |ca| ca.request(certname.as_str()))
+        .await?;
     match found {
         Some(request) => Ok(request.pem().to_owned()),
         None => Err(CaFailure::not_found(format!(

@@ -21,7 +21,7 @@ pub(super) async fn fetch(
         let message = format!("Could not find certificate_revocation_list {name}");
         return Err(CaFailure::not_found(message));
     }
-    let (pem, modified) = service.run(|ca| ca.crl()).await?;
+    let (pem, modified) = service.read(|ca| ca.crl()).await?;
     let modified_s = seconds(modified);
     if asked_since(&headers).is_some_and(|since_s| modified_s <= since_s) {
         return Ok(StatusCode::NOT_MODIFIED.into_response());

@@ -16,7 +16,7 @@ use super::autosign::{Autosign, AutosignError};
 use super::failure::CaFailure;
 use super::trail::{self, Deed, Route};
 use super::turns::Turns;
-use crate::defaults::CA_WAIT;
+use crate::defaults::{CA_READS_AT_ONCE, CA_WAIT, CA_WORK_AT_ONCE};
 use crate::peer::Caller;
 
 /// The authority and the policy of its HTTP API.
@@ -25,7 +25,10 @@ pub struct CaService {
     ca: CertificateAuthority,
     policy: Arc<Policy>,
     audit: Audit,
+    /// For work that may write, and waits for the disk and for the CA's lock.
     turns: Turns,
+    /// For work that reads a file.
+    reading_turns: Turns,
     /// The network that this clone works for.
     source: RequestSource,
 }
@@ -52,7 +55,8 @@ impl CaService {
             ca,
             policy: Arc::new(Policy { autosign }),
             audit,
-            turns: Turns::new(),
+            turns: Turns::new(CA_WORK_AT_ONCE),
+            reading_turns: Turns::new(CA_READS_AT_ONCE),
             source: RequestSource::default(),
         })
     }
@@ -134,15 +138,25 @@ impl CaService {
         &self,
         work: impl FnOnce(&CertificateAuthority) -> Result<T, CaError> + Send + 'static,
     ) -> Result<T, CaFailure> {
-        self.run_within(CA_WAIT, work).await
+        self.run_within(&self.turns, CA_WAIT, work).await
+    }
+
+    /// Runs `work` that reads a file and never waits for the CA's lock, when its turn comes: requests
+    /// that are being written do not hold it up.
+    pub(super) async fn read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&CertificateAuthority) -> Result<T, CaError> + Send + 'static,
+    ) -> Result<T, CaFailure> {
+        self.run_within(&self.reading_turns, CA_WAIT, work).await
     }
 
     async fn run_within<T: Send + 'static>(
         &self,
+        turns: &Turns,
         wait: Duration,
         work: impl FnOnce(&CertificateAuthority) -> Result<T, CaError> + Send + 'static,
     ) -> Result<T, CaFailure> {
-        let turn = self.turns.take(self.source);
+        let turn = turns.take(self.source);
         let Ok(turn) = tokio::time::timeout(wait, turn).await else {
             return Err(CaFailure::busy());
         };
@@ -189,7 +203,13 @@ mod tests {
     use tokio::sync::mpsc;
 
     use super::*;
-    use crate::defaults::CA_WORK_AT_ONCE;
+
+    impl CaService {
+        fn of_network(self, last: u8) -> Self {
+            let source = RequestSource::new(Some([10, 0, 0, last].into()));
+            Self { source, ..self }
+        }
+    }
 
     async fn service(autosign: Autosign) -> (tempfile::TempDir, CaService) {
         let dir = tempfile::tempdir().unwrap();
@@ -234,9 +254,11 @@ mod tests {
         let (entered, mut entries) = mpsc::unbounded_channel();
         let (go, wait) = std::sync::mpsc::channel::<()>();
         let wait = Arc::new(std::sync::Mutex::new(wait));
-        let occupants: Vec<_> = (0..CA_WORK_AT_ONCE)
-            .map(|_| {
-                let (service, entered, wait) = (service.clone(), entered.clone(), wait.clone());
+        let occupants: Vec<_> = (1..)
+            .take(CA_WORK_AT_ONCE)
+            .map(|network| {
+                let service = service.clone().of_network(network);
+                let (entered, wait) = (entered.clone(), wait.clone());
                 tokio::spawn(async move {
                     let work = service.run(move |_| {
                         entered.send(()).unwrap();
@@ -251,14 +273,18 @@ mod tests {
             entries.recv().await.unwrap();
         }
         let refused = service
-            .run_within(Duration::from_millis(20), |_| Ok(()))
+            .run_within(&service.turns, Duration::from_millis(20), |_| Ok(()))
             .await;
         let status = refused.unwrap_err().into_response().status();
         assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+        // What only reads does not wait for what writes.
+        let read = service.read(|ca| ca.ca_bundle());
+        let read = tokio::time::timeout(Duration::from_secs(60), read).await;
+        read.expect("an answer").unwrap();
         // A client that went away gives its turn back only with the end of its work.
         occupants[0].abort();
         let refused = service
-            .run_within(Duration::from_millis(20), |_| Ok(()))
+            .run_within(&service.turns, Duration::from_millis(20), |_| Ok(()))
             .await;
         assert!(refused.is_err());
         for _ in &occupants {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use axum::Json;
+use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query};
 use axum::http::StatusCode;
 use pki::CertificateAuthority;
@@ -65,10 +66,13 @@ pub(super) async fn fetch(
 
 pub(super) async fn list(
     Attended(service): Attended,
-    Query(filter): Query<Filter>,
+    filter: Result<Query<Filter>, QueryRejection>,
     caller: Caller,
 ) -> Result<Json<Vec<Status>>, CaFailure> {
     service.authorize(&caller, Deed::Read, LIST).await?;
+    let Query(filter) = filter.map_err(|_| {
+        CaFailure::bad_request("the query string cannot be read; it may have state, once")
+    })?;
     let entries = service.run(|ca| ca.list()).await?;
     let wanted = |status: &Status| filter.state.as_deref().is_none_or(|s| s == status.state);
     Ok(Json(
@@ -88,8 +92,8 @@ pub(super) async fn change(
 ) -> Result<StatusCode, CaFailure> {
     // Which of the two it is to be, the body says; who may not is not read.
     service.authorize(&caller, Deed::Change, CHANGE).await?;
-    let change: Change = serde_json::from_slice(&body)
-        .map_err(|error| CaFailure::bad_request(format!("the body is not understood: {error}")))?;
+    let change: Change = decode_errors::json::from_slice(&body)
+        .map_err(|error| CaFailure::bad_request(format!("the body cannot be used: {error}")))?;
     let act = |deed: Deed| deed.act(trail::actor(&caller), CHANGE, Some(&name));
     let certname = certname(&name)?;
     entry(&service, &name).await?;
@@ -130,7 +134,7 @@ pub(super) async fn clean(
 
 async fn entry(service: &CaService, name: &str) -> Result<Entry, CaFailure> {
     let certname = certname(name)?;
-    let found = service.run(move |ca| ca.entry(certname.as_str())).await?;
+    let found = service.read(move |ca| ca.entry(certname.as_str())).await?;
     found.ok_or_else(|| unknown(name))
 }
 

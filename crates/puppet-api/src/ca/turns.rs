@@ -1,7 +1,8 @@
 //! Whose work the CA does next: [`Turns`].
 //!
-//! The rule: a network waits in a line of its own before it stands in the common one, so a client
-//! waits for a few requests of each other network, however many one of them has sent.
+//! The rule: a network has one turn at a time and waits for it in a line of its own before it stands
+//! in the common one, so no network ever has all turns, and a client waits for one request of each
+//! other network, however many one of them has sent.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -9,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use pki::ca::RequestSource;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::defaults::{CA_LINES_SWEPT, CA_WORK_AT_ONCE};
+use crate::defaults::CA_LINES_SWEPT;
 
 /// The turns of all networks. Clones are the same.
 #[derive(Clone, Debug)]
@@ -30,9 +31,10 @@ pub(super) struct Turn {
 // === impl Turns ===
 
 impl Turns {
-    pub(super) fn new() -> Self {
+    /// Of so many networks at the same time.
+    pub(super) fn new(at_once: usize) -> Self {
         Self {
-            work: Arc::new(Semaphore::new(CA_WORK_AT_ONCE)),
+            work: Arc::new(Semaphore::new(at_once)),
             lines: Arc::default(),
         }
     }
@@ -57,7 +59,7 @@ impl Turns {
         if lines.len() >= CA_LINES_SWEPT {
             lines.retain(|_, line| line.strong_count() > 0);
         }
-        let line = Arc::new(Semaphore::new(CA_WORK_AT_ONCE));
+        let line = Arc::new(Semaphore::new(1));
         lines.insert(source, Arc::downgrade(&line));
         line
     }
@@ -68,24 +70,43 @@ mod tests {
     use futures_util::FutureExt as _;
 
     use super::*;
+    use crate::defaults::CA_WORK_AT_ONCE;
 
     fn source(last: u8) -> RequestSource {
         RequestSource::new(Some([10, 0, 0, last].into()))
     }
 
     #[tokio::test]
+    async fn one_network_never_has_all_turns() {
+        let turns = Turns::new(CA_WORK_AT_ONCE);
+        let _held = turns.take(source(1)).now_or_never().expect("a free turn");
+        let mut greedy: Vec<_> = (0..100).map(|_| Box::pin(turns.take(source(1)))).collect();
+        for waiting in &mut greedy {
+            assert!(waiting.now_or_never().is_none());
+        }
+        let honest = turns.take(source(2)).now_or_never();
+        honest.expect("a turn at once");
+    }
+
+    #[tokio::test]
     async fn a_network_with_many_requests_is_passed_by_one_with_a_single_request() {
-        let turns = Turns::new();
-        let mut held: Vec<_> = (0..CA_WORK_AT_ONCE)
-            .map(|_| turns.take(source(1)).now_or_never().expect("a free turn"))
+        let turns = Turns::new(CA_WORK_AT_ONCE);
+        let mut held: Vec<_> = (1..)
+            .take(CA_WORK_AT_ONCE)
+            .map(|network| {
+                turns
+                    .take(source(network))
+                    .now_or_never()
+                    .expect("a free turn")
+            })
             .collect();
         let mut greedy: Vec<_> = (0..100).map(|_| Box::pin(turns.take(source(1)))).collect();
         for waiting in &mut greedy {
             assert!(waiting.now_or_never().is_none());
         }
-        let mut honest = Box::pin(turns.take(source(2)));
+        let mut honest = Box::pin(turns.take(source(20)));
         assert!((&mut honest).now_or_never().is_none());
-        held.pop();
+        held.remove(0);
         // The next of the greedy network enters the common line behind the other network.
         for waiting in &mut greedy {
             assert!(waiting.now_or_never().is_none());
@@ -95,7 +116,7 @@ mod tests {
 
     #[tokio::test]
     async fn lines_without_requests_are_forgotten() {
-        let turns = Turns::new();
+        let turns = Turns::new(CA_WORK_AT_ONCE);
         for number in 0..=CA_LINES_SWEPT {
             let [.., high, low] = number.to_be_bytes();
             let network = RequestSource::new(Some([10, 0, high, low].into()));

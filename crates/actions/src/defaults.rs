@@ -28,11 +28,11 @@ pub const MAX_CONCURRENT_STATUS_QUERIES: usize = 4;
 /// machine; two programs and what comes after fit into the server's 60 seconds.
 pub const FACTS_TIMEOUT: Duration = Duration::from_secs(25);
 
-/// How long an answer counts as fresh (`facts-min-interval`): a server that restarts, or whose
-/// connection flaps, asks again each time, and custom facts may start package managers.
+/// Age up to which an answer counts as fresh (`facts-min-interval`): a server that restarts, or
+/// whose connection flaps, asks again each time, and custom facts may start package managers.
 pub const FACTS_MIN_INTERVAL: Duration = Duration::from_secs(300);
 
-/// Where Puppet's own packages put links to their programs.
+/// Directory with the links to programs of Puppet's own packages.
 pub const PUPPET_BIN: &str = "/opt/puppetlabs/bin";
 
 /// Facts of one node, as a server takes them. Facter tells 10 to 60 KB.
@@ -258,3 +258,6 @@ pub const REPORT_ANCHOR_BYTES: usize = 1024;
 /// Largest result of a run: 300 resources, each with 15 texts of 1 KiB that JSON
 /// makes up to six times as long, is 28 MB; 100 KB is much in practice.
 pub const MAX_PUPPET_RESULT_BYTES: u64 = 32 * 1024 * 1024;
+
+/// What is read of a program that cannot be started: the kernel takes no longer `#!` lines.
+pub const SCRIPT_HEAD_BYTES: u64 = 256;

@@ -54,13 +54,16 @@ pub struct Agent {
 
 impl Agent {
     /// Gets a certificate if there is none, recovers what ran before, and
-    /// begins to connect. Returns without a connection.
-    pub async fn start(config: Config, access_log: AccessLog) -> Result<Self, AgentStartError> {
+    /// begins to connect. Returns without a connection. `bootstrap` is that of the configuration,
+    /// if it has one, made beforehand so that its waits can be watched.
+    pub async fn start(
+        config: Config,
+        bootstrap: Option<Bootstrap>,
+        access_log: AccessLog,
+    ) -> Result<Self, AgentStartError> {
         let mut connection_config = config.connection;
-        let ca = config.bootstrap.as_ref().map(|ca| ca.server.clone());
-        if let Some(bootstrap) = config.bootstrap.map(Bootstrap::new)
-            && bootstrap.is_needed()
-        {
+        let ca = config.bootstrap.map(|ca| ca.server);
+        if let Some(bootstrap) = bootstrap.filter(Bootstrap::is_needed) {
             tracing::info!("there is no certificate yet");
             // Boxed: an HTTP client that is needed once in a node's life.
             let files = Box::pin(bootstrap.run()).await?;

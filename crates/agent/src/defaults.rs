@@ -51,9 +51,9 @@ pub const RECONNECT_CEILING: Duration = Duration::from_secs(60);
 /// second, and come back at 2,500 handshakes per second, half of what [`RECONNECT_SPREAD`] allows.
 pub const PORT_CLOSED_CEILING: Duration = Duration::from_secs(4);
 
-/// How often a good-bye or a closed port starts the back-off anew before a connection has settled
-/// again: restarts of a broker in quick succession. A broker that goes on so is broken, and the
-/// waits grow.
+/// Number of times that a good-bye or a closed port starts the back-off anew before a connection
+/// has settled again: restarts of a broker in quick succession. A broker that goes on so is broken,
+/// and the waits grow.
 pub const QUICK_RESTARTS: u32 = 5;
 
 /// A refusal is a decision of a person: asking again within half a minute

@@ -15,6 +15,7 @@ use tokio::sync::watch;
 
 use crate::access_log::AccessLog;
 use crate::agent::{Agent, AgentStartError};
+use crate::bootstrap::Bootstrap;
 use crate::config::Config;
 use crate::config::error::{EXIT_FAILURE, EXIT_INVALID_CONFIG};
 use crate::connection::Status;
@@ -91,12 +92,19 @@ async fn supervise(config: Config, mut logs: LogFiles) -> Result<(), RunError> {
     }
     let access_log = open_access_log(&config, &mut logs)?;
 
-    let start = Agent::start(config, access_log);
+    let bootstrap = config.bootstrap.clone().map(Bootstrap::new);
+    let mut waiting = bootstrap.as_ref().map(Bootstrap::waiting);
+    let start = Agent::start(config, bootstrap, access_log);
     let agent = {
         let mut start = std::pin::pin!(start);
         loop {
             tokio::select! {
                 agent = &mut start => break agent?,
+                reason = next_wait(&mut waiting) => {
+                    // Ready, since only a person can end the wait: `systemctl enable --now` and a
+                    // boot must not fail for it.
+                    tell(&[NotifyState::Ready, NotifyState::Status(&reason)]);
+                }
                 asked = signals.next() => match asked {
                     Asked::Stop(by) => {
                         tracing::info!("stopped by {by} before the start was complete");
@@ -132,6 +140,18 @@ async fn serve(agent: &Agent, signals: &mut Signals, logs: &LogFiles) {
             () = changed(&mut status) => {}
         }
     }
+}
+
+/// What the bootstrap begins to wait for; never comes where there is none.
+async fn next_wait(waiting: &mut Option<watch::Receiver<Option<String>>>) -> String {
+    if let Some(waiting) = waiting {
+        while waiting.changed().await.is_ok() {
+            if let Some(reason) = waiting.borrow_and_update().clone() {
+                return reason;
+            }
+        }
+    }
+    std::future::pending().await
 }
 
 /// The status lives as long as the agent, so an error cannot come; if it did,

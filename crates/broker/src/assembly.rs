@@ -124,7 +124,7 @@ impl SharedQueue {
 // === impl AssemblyLease ===
 
 impl AssemblyLease {
-    /// Whether the lease covers another read of `read_bytes`.
+    /// True if the lease covers another read of `read_bytes`.
     pub(crate) fn covers(&self, held_bytes: usize, read_bytes: usize, at_most: usize) -> bool {
         self.reserved_bytes >= at_most || self.reserved_bytes >= held_bytes + read_bytes
     }
@@ -149,7 +149,7 @@ impl AssemblyLease {
         }
     }
 
-    /// When the message is too slow, unless more of it arrives before.
+    /// Time at which the message is given up as too slow, unless more of it arrives before.
     pub(crate) fn deadline(&self) -> Instant {
         let rate = ASSEMBLY_BYTES_PER_SECOND as u64;
         let allowed_ms = self.reserved_bytes as u64 * 1_000 / rate;

@@ -48,7 +48,7 @@ pub struct Limits {
     pub max_connections: usize,
     /// Connections that are not associated yet.
     pub half_open: usize,
-    /// The same from one network (an IPv4 address or an IPv6 /64).
+    /// Half-open connections from one network (an IPv4 address or an IPv6 /64) at once.
     pub half_open_per_network: usize,
     /// Handshakes that compute at the same time; one core less than there are, so that the
     /// associated clients are always served.

@@ -5,12 +5,12 @@
 
 use std::time::Duration;
 
-/// Connections that are not associated yet. A silent one costs about 1 KB, one in its handshake at
-/// most [`HANDSHAKE_BYTES`]: 8,192 × 16 KB = 128 MB at the very worst.
+/// Connections that are not associated yet. One costs 9 KB, and what it has sent of its handshake, which
+/// [`HANDSHAKE_BYTES`] bounds: 8,192 × 25 KB = 200 MB at the very worst.
 pub const HALF_OPEN: usize = 8_192;
 
-/// The same from one network: three quarters, so that a site with 5,000 agents behind one address
-/// reconnects at once and other networks still have places.
+/// Half-open connections from one network at once: three quarters of [`HALF_OPEN`], so that a site
+/// with 5,000 agents behind one address reconnects at once and other networks still have places.
 pub const HALF_OPEN_PER_NETWORK: usize = HALF_OPEN / 4 * 3;
 
 /// From accept to association. A handshake takes milliseconds; 10 s covers a lost packet or two
@@ -49,22 +49,22 @@ pub const MESSAGE_BYTES: usize = 64 * 1024 * 1024;
 /// a buffer (twice its content at worst) that is 1.2 GiB; the others are not read from meanwhile.
 pub const ASSEMBLY_BYTES: usize = 512 * 1024 * 1024;
 
-/// How far the memory of a large message is ahead of what has arrived: two reads and more, and 256
-/// steps for the largest.
+/// Bytes by which the memory of a large message is ahead of the bytes that have arrived: two reads
+/// and more, and 256 steps for the largest message.
 pub const ASSEMBLY_STEP_BYTES: usize = 256 * 1024;
 
 /// A large message grows by so much within each [`ASSEMBLY_PROGRESS_WINDOW`], or its session is
 /// closed: 13 KB/s, which a bad mobile connection has.
 pub const ASSEMBLY_PROGRESS_BYTES: usize = 128 * 1024;
 
-/// See [`ASSEMBLY_PROGRESS_BYTES`].
+/// Time in which [`ASSEMBLY_PROGRESS_BYTES`] of a large message must arrive.
 pub const ASSEMBLY_PROGRESS_WINDOW: Duration = Duration::from_secs(10);
 
 /// A message up to this size needs no lease: what nearly every message is, and with one for each of
 /// 20,000 clients at once (never seen) 1.3 GB at the very worst.
 pub const FREE_MESSAGE_BYTES: usize = 64 * 1024;
 
-/// How fast a large message has to come in on the whole, beside [`ASSEMBLY_GRACE`]: 64 MiB in 9
+/// Average rate at which a large message has to arrive after [`ASSEMBLY_GRACE`]: 64 MiB in 9
 /// minutes, a line of 1 Mbit/s.
 pub const ASSEMBLY_BYTES_PER_SECOND: usize = 128 * 1024;
 

@@ -1,6 +1,7 @@
 //! The program from outside: exit codes, signals, files.
 
 use std::io::Read;
+use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -211,4 +212,38 @@ fn certificates_that_do_not_fit_each_other_are_named_at_the_start() {
     assert_eq!(agent.ended().code(), Some(3));
     let said = agent.stderr();
     assert!(said.contains("key.pem"), "{said}");
+}
+
+/// `systemctl enable --now tutti-agent` returns while a person has yet to sign the certificate.
+#[test]
+fn it_is_ready_for_systemd_while_it_waits_for_its_certificate() {
+    let node = Node::new();
+    let socket = UnixDatagram::bind(node.path("notify")).expect("a socket");
+    socket.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+    node.write(
+        "pxp-agent.conf",
+        &format!(
+            "broker-ws-uri = \"wss://127.0.0.1:1/pcp2/\"\nca-uri = \"127.0.0.1:1\"\n\
+             certname = \"new.example\"\nssl-dir = \"{d}/ssl\"\nlogfile = \"{d}/agent.log\"\n\
+             spool-dir = \"{d}/spool\"\ntask-cache-dir = \"{d}/cache\"\n\
+             pidfile = \"{d}/agent.pid\"\n",
+            d = node.dir.path().display()
+        ),
+    );
+    let mut command = node.command();
+    command
+        .arg("--config-file")
+        .arg(node.path("pxp-agent.conf"))
+        .env("NOTIFY_SOCKET", node.path("notify"));
+    let mut agent = Running(command.spawn().expect("the program"));
+    let mut buffer = [0; 4096];
+    let length = socket.recv(&mut buffer).expect("a notification");
+    let told = String::from_utf8_lossy(&buffer[..length]).into_owned();
+    assert!(told.contains("READY=1"), "{told}");
+    assert!(
+        told.contains("STATUS=cannot fetch the CA certificate yet"),
+        "{told}"
+    );
+    agent.signal(Signal::TERM);
+    assert_eq!(agent.ended().code(), Some(0), "{}", agent.stderr());
 }

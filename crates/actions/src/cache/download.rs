@@ -103,7 +103,7 @@ struct Failure {
     why: String,
 }
 
-/// Whether another round may succeed.
+/// Prospect of another round of tries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Hope {
     /// Every server refused for good.

@@ -1,5 +1,4 @@
-//! Whether a failed download is tried again, and when: [`Verdict`] and
-//! [`wait_before`]. Without clock or network.
+//! Retries of failed downloads: [`Verdict`] and [`wait_before`]. Without clock or network.
 //!
 //! The rule: only what may pass by itself is tried again, as long as the caller has time; a missing
 //! file or wrong content fails at once, and an error inside the server after some rounds.

@@ -45,8 +45,7 @@ pub(super) fn fit(mut stdout: Captured, mut stderr: Captured, budget_bytes: usiz
     }
 }
 
-/// Whether both streams are carried whole within `budget_bytes`. What a disk lost is not held
-/// against them.
+/// True if both streams fit whole into `budget_bytes`. Output that a full disk lost does not count.
 pub(super) fn fits(stdout: &Captured, stderr: &Captured, budget_bytes: usize) -> bool {
     let streams = [stdout, stderr];
     let total = streams.iter().map(|stream| stream.total_bytes).sum::<u64>();

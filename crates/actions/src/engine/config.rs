@@ -52,7 +52,7 @@ pub struct EngineConfig {
     pub stop_grace: Duration,
     /// `facts-min-interval`: how long facts count as fresh.
     pub facts_min_interval: Duration,
-    /// Where `puppet` and `facter` are looked for before the agent's `PATH`.
+    /// Directory that is searched for `puppet` and `facter` before the agent's `PATH`.
     pub facts_programs: PathBuf,
 }
 

@@ -20,7 +20,7 @@ use crate::defaults::{MAX_PENDING_OUTCOMES, RESEND_GAP};
 use crate::modules::TASK_MODULE;
 use crate::spool::{Entry, Record};
 
-/// An entry of the spool on its way to whoever asked.
+/// An entry of the spool on its way to its requester.
 enum Loaded {
     Ended(Entry, Box<Record>, End),
     /// Its record cannot be read, so its requester is not known.

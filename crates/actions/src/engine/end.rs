@@ -64,8 +64,8 @@ impl End {
     }
 }
 
-/// Why nobody knows the end of an action whose record cannot be read. Its boot is not known then,
-/// only when its entry last changed.
+/// Reason for which the end of an action with an unreadable record is not known. Only the last
+/// change of its entry says then whether the machine was restarted since.
 pub(super) fn why_without_record(entry: &Entry, error: &io::Error) -> String {
     let same_boot = Clocks::read().is_ok_and(|now| entry.is_of_this_boot(&now));
     not_known(why_unreadable(same_boot, "record", error))
@@ -79,8 +79,8 @@ fn why_unreadable(same_boot: bool, file: &str, error: &io::Error) -> String {
     }
 }
 
-/// Whether a file of the spool was read and makes no sense, as a power cut leaves it. Other errors
-/// may pass by themselves.
+/// True if a file of the spool was read and its content is invalid, as a power cut leaves it. Other
+/// errors may pass by themselves.
 pub(super) fn is_damaged(error: &io::Error) -> bool {
     matches!(
         error.kind(),

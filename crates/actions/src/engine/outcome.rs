@@ -85,7 +85,7 @@ impl Outcome {
                         "The task executed for the {label} returned invalid results on stdout: {why}"
                     )))
                 };
-                let results: Value = match serde_json::from_slice(&stdout) {
+                let results: Value = match decode_errors::json::from_slice(&stdout) {
                     Ok(results) => results,
                     Err(error) => return invalid(error.to_string()),
                 };

@@ -27,8 +27,8 @@ enum Found {
     Running(ProcessIdentity),
 }
 
-/// Goes through the whole spool. Of an entry whose record cannot be read not even the requester is
-/// known: it is logged, told to whoever asks for it, and left to the purge.
+/// Goes through the whole spool. The requester of an entry with an unreadable record is not known:
+/// the entry is logged, reported to requesters that query it, and left to the purge.
 pub(super) async fn recover(shared: &Arc<Shared>) -> io::Result<()> {
     let spool = shared.spool.clone();
     let entries = on_disk(move || spool.entries()).await?;

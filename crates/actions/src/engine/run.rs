@@ -1,12 +1,12 @@
 //! The life of one request, from plan to outcome.
 //!
 //! The rules: a non-blocking action is on disk before its provisional response,
-//! and its end before it counts as delivered; a blocking one leaves nothing.
+//! and its end before it is told; a blocking one leaves nothing.
 
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use pxp::{Body, Request};
+use pxp::{Body, Request, TransactionId};
 
 use super::asker::{Asker, label, refusal_text};
 use super::disk::on_disk;
@@ -143,6 +143,8 @@ pub(super) async fn finish(
     if record.status == Status::Undetermined {
         // Nothing else on disk says so, and a query may come before the rest.
         write(&entry, &record).await;
+    } else {
+        keep_end(&entry, &id).await;
     }
     let asker = Asker::of(&record);
     let mut sends = 0;
@@ -158,6 +160,11 @@ pub(super) async fn finish(
     if notify {
         shared.courier.add(id.clone(), asker.uri.clone(), sends);
     }
+    end_turn(shared, turn, &asker, id).await;
+}
+
+/// Gives the turn back, and counts an acknowledgement that came before.
+async fn end_turn(shared: &Arc<Shared>, turn: Turn, asker: &Asker, id: TransactionId) {
     let active = Arc::clone(&turn.active);
     drop(turn);
     if active.is_acknowledged() {
@@ -165,15 +172,20 @@ pub(super) async fn finish(
     }
 }
 
-/// Puts the end and its summary on disk.
+/// Puts the record of the end on disk. Its name may not be there yet, and an outcome that was told must not become
+/// unknown by a power cut.
+async fn keep_end(entry: &Entry, id: &TransactionId) {
+    let synced = entry.clone();
+    if let Err(error) = on_disk(move || synced.sync()).await {
+        // It is true all the same, and told; only a power cut forgets it.
+        tracing::error!(transaction_id = %id, %error, "cannot put the end of an action on disk");
+    }
+}
+
+/// Puts the summary of the end on disk.
 async fn write(entry: &Entry, record: &Record) {
     let (entry, written) = (entry.clone(), record.clone());
-    let result = on_disk(move || {
-        // Absent where nobody knows the end.
-        let _ = entry.sync();
-        entry.write_record(&written).map_err(|error| error.source)
-    })
-    .await;
+    let result = on_disk(move || entry.write_record(&written).map_err(|error| error.source)).await;
     if let Err(error) = result {
         // What recorded the end is there; only this summary of it is not.
         tracing::error!(transaction_id = %record.transaction_id, %error, "cannot update the spool");
@@ -191,7 +203,7 @@ async fn known(shared: &Arc<Shared>, turn: Turn, asker: Asker, asked: &Record) {
     if shared.send(&asker.uri, body).await && asked.notify_outcome {
         courier::deliver(shared, &id, Some(&asker)).await;
     }
-    drop(turn);
+    end_turn(shared, turn, &asker, id).await;
 }
 
 async fn plan(shared: &Shared, request: Request) -> Result<Work, Refusal> {

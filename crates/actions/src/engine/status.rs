@@ -1,6 +1,6 @@
 //! The answer to `status query`.
 //!
-//! The rule: only what the spool proves is said. pxp-agent's forms are kept: a
+//! The rule: only what the spool proves is said, and what is said is on disk first. pxp-agent's forms are kept: a
 //! transaction that could not be carried out has its reason as an `_error` in
 //! `stdout`.
 
@@ -75,6 +75,13 @@ fn look_without_id(
             return Ok(unknown(id, &why));
         }
     };
+    if matches!(end, Some(End::Exit(_)))
+        && shared.transactions.is_active(&id)
+        && let Err(error) = entry.sync()
+    {
+        // Told all the same, as the outcome is.
+        tracing::error!(transaction_id = %id, %error, "cannot put the end of an action on disk");
+    }
     Ok(match end {
         Some(End::Exit(exit)) => match action_result(&entry, &exit, carriage, &shared.config) {
             Ok(Err(too_large)) => return Err(too_large),
@@ -130,7 +137,7 @@ fn unknown(id: TransactionId, why: &str) -> StatusResult {
     status
 }
 
-/// Unknown, and for good: whoever asks need not ask again.
+/// Status "unknown" that will not change: the requester need not query again.
 fn undetermined(id: TransactionId, why: String) -> StatusResult {
     let mut status = unknown(id, &why);
     status.undetermined = Some(why);

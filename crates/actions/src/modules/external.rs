@@ -173,7 +173,7 @@ impl ExternalModules {
             .await
             .map_err(|_| format!("`metadata` took more than {MODULE_METADATA_TIMEOUT:?}"))?
             .map_err(|error| format!("cannot read its metadata: {error}"))?;
-        serde_json::from_slice(&printed)
+        decode_errors::json::from_slice(&printed)
             .map_err(|error| format!("its metadata is invalid: {error}"))
     }
 
@@ -189,7 +189,7 @@ impl ExternalModules {
             Err(error) => return Err(format!("cannot read {}: {error}", path.display())),
         };
         let at = |what: String| format!("{}: {what}", path.display());
-        let value = serde_json::from_str(&text).map_err(|error| at(error.to_string()))?;
+        let value = decode_errors::json::from_str(&text).map_err(|error| at(error.to_string()))?;
         if let Some(expected) = &metadata.configuration {
             schema::check(expected, &value).map_err(at)?;
         }

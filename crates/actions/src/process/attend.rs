@@ -19,7 +19,7 @@ pub(crate) const ATTENDANT: &str = "+attend";
 /// The first descriptor that nothing here was meant to get: after stdin, stdout and stderr.
 const FIRST_INHERITED: i32 = 3;
 
-/// What the attendant waits for.
+/// Event that ends the attendant's wait.
 enum Ended {
     Agent,
     Program(io::Result<std::process::ExitStatus>),

@@ -61,7 +61,7 @@ impl ExitRecord {
     /// Reads the record of an entry; `None` while there is none.
     pub(crate) fn read(entry: &Path) -> io::Result<Option<Self>> {
         match std::fs::read(entry.join(Self::FILE)) {
-            Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
+            Ok(bytes) => Ok(Some(decode_errors::json::from_slice(&bytes)?)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }

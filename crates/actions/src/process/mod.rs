@@ -15,6 +15,7 @@ mod layout;
 mod loss;
 mod order;
 mod output_limit;
+mod program;
 mod readable;
 mod tree;
 mod user;

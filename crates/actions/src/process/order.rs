@@ -32,7 +32,7 @@ pub(crate) struct RunOrder {
     pub(crate) max_output_bytes: u64,
     /// From SIGTERM to SIGKILL.
     pub(crate) stop_grace_ms: u64,
-    /// What is promised of the entry's files. An order of an older agent, which names none, is kept.
+    /// Durability of the entry's files. An order of an older agent, which has no such key, is [`Durability::Kept`].
     #[serde(default)]
     pub(crate) durability: Durability,
     /// Where the files go if another user is to run them.
@@ -48,7 +48,7 @@ pub(crate) enum ReadOrderError {
     #[error("cannot read the order: {0}")]
     Io(#[from] std::io::Error),
     #[error("cannot understand the order: {0}")]
-    Json(#[from] serde_json::Error),
+    Json(#[from] decode_errors::DecodeError),
 }
 
 impl RunOrder {
@@ -66,7 +66,7 @@ impl RunOrder {
         if line.pop() != Some(b'\n') {
             return Err(ReadOrderError::Incomplete);
         }
-        let order: Self = serde_json::from_slice(&line)?;
+        let order: Self = decode_errors::json::from_slice(&line)?;
         let mut stdin = Vec::new();
         from.take(order.stdin_bytes).read_to_end(&mut stdin)?;
         if stdin.len() as u64 != order.stdin_bytes {

@@ -15,6 +15,8 @@ use std::process::{Command, ExitCode};
 use nix::unistd::{Gid, User, getgrouplist};
 use serde::{Deserialize, Serialize};
 
+use super::program::{SHELL, cannot_run, runs_by_shell};
+
 /// The word that makes a wrapper's executable become another user.
 pub(crate) const BECOME: &str = "+become";
 
@@ -190,8 +192,12 @@ pub(crate) fn become_main(mut words: impl Iterator<Item = OsString>) -> ExitCode
         tell(&format!("cannot become the user with id {uid}: {error}"));
         return ExitCode::from(126);
     }
-    let error = Command::new(&program).args(words).exec();
-    tell(&format!("cannot run {}: {error}", program.display()));
+    let (program, words) = (PathBuf::from(program), words.collect::<Vec<_>>());
+    let mut error = Command::new(&program).args(&words).exec();
+    if runs_by_shell(&program, &error) {
+        error = Command::new(SHELL).arg(&program).args(&words).exec();
+    }
+    tell(&cannot_run(&program, &error));
     match error.kind() {
         io::ErrorKind::NotFound => ExitCode::from(127),
         _ => ExitCode::from(126),

@@ -25,7 +25,7 @@ use super::ending::{Ending, Step, Tree};
 use super::exit_record::Reservation;
 use super::layout::lay_out;
 use super::output_limit::OutputLimit;
-use super::{ExitRecord, Held, Loss, ProcessIdentity, RunOrder, tree};
+use super::{ExitRecord, Held, Loss, ProcessIdentity, RunOrder, program, tree};
 use crate::defaults::OUTPUT_LIMIT_INTERVAL;
 use crate::spool::{Claim, ClaimError, Durability, STDERR_FILE, STDOUT_FILE};
 
@@ -180,7 +180,22 @@ impl Prepared {
     /// Starts the action and feeds its stdin from a thread, because an action
     /// that does not read must not keep the wrapper from waiting for it.
     fn start(&self, entry: &Path, order: &RunOrder, stdin: Vec<u8>) -> io::Result<i32> {
-        let mut child = Command::new(entry.join(&order.program))
+        let program = entry.join(&order.program);
+        let spawned = match self.spawn(Command::new(&program), order) {
+            Err(error) if program::runs_by_shell(&program, &error) => {
+                let mut shell = Command::new(program::SHELL);
+                shell.arg(&program);
+                self.spawn(shell, order)
+            }
+            spawned => spawned,
+        };
+        let mut child = spawned?;
+        feed(&mut child, stdin);
+        Ok(i32::try_from(child.id()).expect("a pid fits an i32"))
+    }
+
+    fn spawn(&self, mut command: Command, order: &RunOrder) -> io::Result<Child> {
+        command
             .args(&order.args)
             .env_clear()
             .envs(order.env.iter().map(|(name, value)| (name, value)))
@@ -189,9 +204,7 @@ impl Prepared {
             .stdin(Stdio::piped())
             .stdout(self.stdout.try_clone()?)
             .stderr(self.stderr.try_clone()?)
-            .spawn()?;
-        feed(&mut child, stdin);
-        Ok(i32::try_from(child.id()).expect("a pid fits an i32"))
+            .spawn()
     }
 }
 
@@ -236,7 +249,7 @@ fn feed(child: &mut Child, bytes: Vec<u8>) {
 /// be executed, and the reason on stderr.
 fn cannot_run(entry: &Path, order: &RunOrder, error: &io::Error) -> ExitRecord {
     let program = entry.join(&order.program);
-    let text = format!("cannot run {}: {error}\n", program.display());
+    let text = program::cannot_run(&program, error) + "\n";
     if let Ok(mut stderr) = output(&entry.join(STDERR_FILE)) {
         let _ = stderr.write_all(text.as_bytes());
     }

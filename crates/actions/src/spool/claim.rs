@@ -6,7 +6,7 @@
 //! run" is never said of an action that runs.
 
 use std::fs::Permissions;
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -44,7 +44,9 @@ impl Claim {
             .prefix(".claim-")
             .permissions(Permissions::from_mode(0o640))
             .tempfile_in(entry)?;
-        serde_json::to_writer(&mut file, self).map_err(io::Error::from)?;
+        // At once: a file has no buffer, and every action waits for this.
+        let bytes = serde_json::to_vec(self).map_err(io::Error::from)?;
+        file.write_all(&bytes)?;
         if durability.is_kept() {
             file.as_file().sync_data()?;
         }
@@ -60,7 +62,7 @@ impl Claim {
 
     pub(crate) fn read(entry: &Path) -> io::Result<Option<Self>> {
         match std::fs::read(entry.join(CLAIM_FILE)) {
-            Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
+            Ok(bytes) => Ok(Some(decode_errors::json::from_slice(&bytes)?)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }

@@ -1,4 +1,4 @@
-//! Whether the files of an entry must survive a power cut: [`Durability`].
+//! Survival of an entry's files across power cuts: [`Durability`].
 //!
 //! The rule: what was promised to a requester (a provisional response was sent, or will be) is on
 //! disk before it counts; a blocking request is answered or it failed, so nothing of its entry is
@@ -6,14 +6,14 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What is promised of the files of an entry.
+/// Guarantee for the files of an entry.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Durability {
-    /// They are flushed before they are renamed into place.
+    /// Files survive a power cut: they are flushed before they are renamed into place.
     #[default]
     Kept,
-    /// They serve the processes of this boot only.
+    /// Files are not flushed: they are of use to processes of this boot only.
     Scratch,
 }
 

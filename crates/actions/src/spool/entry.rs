@@ -62,7 +62,7 @@ impl Entry {
         File::open(self.directory.join(METADATA_FILE))?
             .take(MAX_RECORD_BYTES)
             .read_to_end(&mut bytes)?;
-        Ok(serde_json::from_slice(&bytes)?)
+        Ok(decode_errors::json::from_slice(&bytes)?)
     }
 
     /// Replaces the record, whole and on disk.
@@ -147,7 +147,7 @@ impl Entry {
         Ok(bytes)
     }
 
-    /// Whether its files were last made or renamed since the machine was started.
+    /// True if its files were last made or renamed since the machine was started.
     pub(crate) fn is_of_this_boot(&self, now: &Clocks) -> bool {
         let changed = std::fs::metadata(&self.directory).and_then(|meta| meta.modified());
         let booted = now.wall.checked_sub(now.since_boot);

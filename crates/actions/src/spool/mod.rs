@@ -13,9 +13,9 @@
 //! | `stdout`, `stderr` | action | output |
 //! | `pid`, `exitcode` | wrapper | for other tools; never read back for our own entries |
 //!
-//! Beside them lies `+spool-id`, which names the spool as a memory: with it an
-//! orchestrator can tell "never seen" from "forgotten". It goes when entries go
-//! that somebody may still ask for, and the spool is another one from then on.
+//! Beside them lies `+spool-id`, which names the spool as a memory: with it an orchestrator can
+//! tell "never seen" from "forgotten". It is removed together with entries that an orchestrator may
+//! still query, and the spool has another id from then on.
 //!
 //! The rules: an entry appears whole; a file of an entry that was promised is flushed before it
 //! is renamed into place ([`Durability`]); parameters and stdin never reach the

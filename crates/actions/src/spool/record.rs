@@ -54,8 +54,8 @@ pub(crate) struct Extension {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) boot_ms: Option<u64>,
     pub(crate) result: ResultKind,
-    /// Whether the requester understands results whose output is cut. Agents that did not record it
-    /// served no others.
+    /// True if the requester understands results whose output is cut. Older agents, which did not
+    /// record it, served no other requesters.
     #[serde(default = "is_extended")]
     pub(crate) extended: bool,
     #[serde(default)]
@@ -79,7 +79,7 @@ pub(crate) enum ResultKind {
     Puppet,
 }
 
-/// How output that is too large is carried to a requester.
+/// Form in which output that is too large goes to the requester.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Carriage {
     /// Up to `max-output-bytes` of each stream, marked as cut. For requesters that understand the mark.
@@ -117,7 +117,7 @@ impl Record {
             .map_or(ResultKind::Output, |tutti| tutti.result.clone())
     }
 
-    /// How output is carried to the requester.
+    /// Form in which output goes to the requester.
     pub(crate) fn carriage(&self) -> Carriage {
         Carriage::of(self.tutti.as_ref().is_some_and(|tutti| tutti.extended))
     }

@@ -39,7 +39,7 @@ impl Entry {
     }
 }
 
-/// Where the first secret of a file begins.
+/// Offset in bytes of the first secret of a file; `None` if it has none.
 fn find(file: &File) -> io::Result<Option<u64>> {
     let mut scan = SensitiveScan::default();
     let (mut piece, mut offset) = (vec![0; PIECE], 0);

@@ -189,7 +189,7 @@ impl Spool {
         self.directory.join(id.as_str())
     }
 
-    /// What a crash in the middle of [`Spool::create`] or of a purge left.
+    /// Removes what a crash left that came in the middle of [`Spool::create`], of [`Spool::id`] or of a purge.
     fn remove_leftovers(&self) -> io::Result<()> {
         for file in std::fs::read_dir(&self.directory)? {
             let file = file?;
@@ -197,6 +197,8 @@ impl Spool {
             let name = name.to_string_lossy();
             if name.starts_with(NEW_PREFIX) || name.starts_with(PURGE_PREFIX) {
                 std::fs::remove_dir_all(file.path())?;
+            } else if name.starts_with(durable::TEMPORARY_PREFIX) {
+                std::fs::remove_file(file.path())?;
             }
         }
         Ok(())
@@ -270,11 +272,13 @@ mod tests {
     #[test]
     fn the_spool_keeps_its_id_and_loses_leftovers() {
         let (dir, spool) = spool();
-        let leftover = dir.path().join("spool/.new-x");
-        std::fs::create_dir(&leftover).unwrap();
+        let entry = dir.path().join("spool/.new-x");
+        std::fs::create_dir(&entry).unwrap();
+        let of_the_id = dir.path().join("spool/.tmp-x");
+        std::fs::write(&of_the_id, "").unwrap();
         let again = Spool::open(&dir.path().join("spool")).unwrap();
         assert_eq!(again.id().unwrap(), spool.id().unwrap());
-        assert!(!leftover.exists());
+        assert!(!entry.exists() && !of_the_id.exists());
     }
 
     #[test]

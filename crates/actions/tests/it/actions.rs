@@ -13,7 +13,6 @@ async fn run(node: &Node, command: &str) -> ActionResult {
     node.broker.result().await
 }
 
-/// A18
 #[tokio::test]
 async fn a_blocking_command_answers_with_its_output() {
     let node = Node::start().await;
@@ -29,7 +28,6 @@ async fn a_blocking_command_answers_with_its_output() {
     );
 }
 
-/// A19, A20, A40
 #[tokio::test]
 async fn a_non_blocking_command_is_taken_then_tells_its_outcome() {
     let node = Node::start().await;
@@ -47,7 +45,6 @@ async fn a_non_blocking_command_is_taken_then_tells_its_outcome() {
     assert_eq!(status.spool_id, node.engine.capabilities().spool_id);
 }
 
-/// A20
 #[tokio::test]
 async fn without_notify_outcome_only_the_status_tells() {
     let node = Node::start().await;
@@ -62,7 +59,6 @@ async fn without_notify_outcome_only_the_status_tells() {
     assert_eq!((status.status, status.exitcode), (Status::Failure, Some(7)));
 }
 
-/// A3, A4, A43
 #[tokio::test]
 async fn quick_modules_answer_also_while_every_place_is_taken() {
     let node = Node::start_with(|config, _| config.max_concurrent_actions = 1).await;
@@ -79,7 +75,6 @@ async fn quick_modules_answer_also_while_every_place_is_taken() {
     assert!(node.broker.result().await.cancelled);
 }
 
-/// A24, A25, A26, A27, A28, A29, A30, A31
 #[tokio::test]
 async fn every_exit_code_is_true() {
     let node = Node::start().await;
@@ -89,7 +84,6 @@ async fn every_exit_code_is_true() {
     }
 }
 
-/// A32
 #[tokio::test]
 async fn a_signal_is_told_as_shells_do_and_named() {
     let node = Node::start().await;
@@ -102,7 +96,6 @@ async fn a_signal_is_told_as_shells_do_and_named() {
     }
 }
 
-/// A12, A34, A37
 #[tokio::test]
 async fn output_that_is_no_text_is_carried_exactly() {
     let node = Node::start().await;
@@ -119,7 +112,6 @@ async fn output_that_is_no_text_is_carried_exactly() {
     );
 }
 
-/// A65
 #[tokio::test]
 async fn a_large_output_is_cut_and_its_size_told() {
     let node = Node::start_with(|config, _| config.max_output_bytes = 1000).await;
@@ -168,7 +160,6 @@ async fn a_stock_controller_gets_the_whole_output_or_an_error_and_never_a_part()
     assert!(status.stdout_truncated, "a requester that understands it");
 }
 
-/// A13, A65
 #[tokio::test]
 async fn a_result_never_exceeds_the_largest_message() {
     let node = Node::start_with(|config, _| config.max_message_bytes = 100_000).await;
@@ -186,7 +177,6 @@ async fn a_result_never_exceeds_the_largest_message() {
     assert!(result.stdout_truncated && result.stdout_bytes == Some(90_000));
 }
 
-/// A42
 #[tokio::test]
 async fn what_a_command_leaves_running_does_not_hold_it_up() {
     let node = Node::start().await;
@@ -206,7 +196,6 @@ async fn what_a_command_leaves_running_does_not_hold_it_up() {
         .expect("a daemon that a task started goes on");
 }
 
-/// A42
 #[tokio::test]
 async fn output_written_right_after_the_end_of_the_main_process_counts() {
     let node = Node::start().await;
@@ -214,7 +203,6 @@ async fn output_written_right_after_the_end_of_the_main_process_counts() {
     assert_eq!(result.stdout.as_deref(), Some("early\nlate\n"));
 }
 
-/// A41
 #[tokio::test]
 async fn the_environment_is_scrubbed_and_the_place_is_the_root() {
     let node = Node::start().await;
@@ -227,7 +215,6 @@ async fn the_environment_is_scrubbed_and_the_place_is_the_root() {
     assert!(stdout.lines().any(|line| line == "/"), "{stdout}");
 }
 
-/// A41
 #[tokio::test]
 async fn no_descriptor_of_the_agent_or_the_wrapper_reaches_the_action() {
     let node = Node::start().await;
@@ -242,7 +229,6 @@ async fn no_descriptor_of_the_agent_or_the_wrapper_reaches_the_action() {
     );
 }
 
-/// A7, A8, A9, A10
 #[tokio::test]
 async fn what_cannot_be_done_is_refused_with_the_place() {
     let node = Node::start().await;
@@ -265,7 +251,7 @@ async fn what_cannot_be_done_is_refused_with_the_place() {
             "command",
             "run",
             json!({"command": "a", "x": 1}),
-            "unknown field `x`",
+            "unknown key \"x\"",
         ),
         ("task", "run", bad_task, "`files` is empty"),
     ] {

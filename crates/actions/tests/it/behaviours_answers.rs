@@ -1,5 +1,5 @@
-//! How requests are answered: errors, status, and in which order. The numbers
-//! are those of [`super::behaviours_list`].
+//! How requests are answered: errors, status, and in which order. `docs/stock-peers.md` has the
+//! numbers of these behaviours.
 
 use pxp::Body;
 use pxp::action::Status;
@@ -13,7 +13,6 @@ async fn refused(node: &Node, module: &str, action: &str, params: &Value) -> (St
     (id.to_string(), node.broker.error().await)
 }
 
-/// A7, A8
 #[tokio::test]
 async fn unknown_names_are_told_in_the_usual_words() {
     let node = Node::start().await;
@@ -47,7 +46,6 @@ async fn unknown_names_are_told_in_the_usual_words() {
     }
 }
 
-/// A9
 #[tokio::test]
 async fn quick_modules_take_blocking_requests_only() {
     let node = Node::start().await;
@@ -60,7 +58,6 @@ async fn quick_modules_take_blocking_requests_only() {
     }
 }
 
-/// A10
 #[tokio::test]
 async fn invalid_input_names_the_request() {
     let node = Node::start().await;
@@ -104,7 +101,6 @@ async fn invalid_input_names_the_request() {
     }
 }
 
-/// A11
 #[tokio::test]
 async fn what_cannot_be_carried_out_names_the_request() {
     let node = Node::start().await;
@@ -124,7 +120,6 @@ async fn what_cannot_be_carried_out_names_the_request() {
     }
 }
 
-/// A13
 #[tokio::test]
 async fn an_answer_that_no_message_holds_becomes_an_error() {
     let node = Node::start().await;
@@ -164,7 +159,6 @@ async fn status_keys(node: &Node, id: &pxp::TransactionId) -> Value {
     status
 }
 
-/// A21
 #[tokio::test]
 async fn a_status_has_the_keys_that_its_state_allows() {
     let node = Node::start().await;
@@ -217,7 +211,6 @@ async fn a_status_has_the_keys_that_its_state_allows() {
     }
 }
 
-/// A3, A4, A43
 #[tokio::test]
 async fn a_blocking_action_holds_up_nobody() {
     let node = Node::start().await;

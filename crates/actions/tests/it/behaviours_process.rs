@@ -1,5 +1,5 @@
-//! What an action's process sees, and what of it is told and kept. The numbers
-//! are those of [`super::behaviours_list`].
+//! What an action's process sees, and what of it is told and kept. `docs/stock-peers.md` has the
+//! numbers of these behaviours.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -17,7 +17,6 @@ async fn blocking(node: &Node, command: &str) -> ActionResult {
     node.broker.result().await
 }
 
-/// A18, A22
 #[tokio::test]
 async fn the_spool_is_laid_out_as_pxp_agents_and_closed_to_others() {
     let node = Node::start().await;
@@ -73,7 +72,6 @@ async fn the_spool_is_laid_out_as_pxp_agents_and_closed_to_others() {
     }
 }
 
-/// A24, A25, A26, A27, A28, A29, A30, A31
 #[tokio::test]
 async fn exit_codes_are_true_in_the_outcome_the_status_and_the_spool() {
     let node = Node::start().await;
@@ -94,7 +92,6 @@ async fn exit_codes_are_true_in_the_outcome_the_status_and_the_spool() {
     }
 }
 
-/// A32
 #[tokio::test]
 async fn a_signal_is_a_failure_also_in_the_status() {
     let node = Node::start().await;
@@ -111,7 +108,6 @@ type Told = (Option<&'static str>, Option<&'static [u8]>);
 
 const NOTHING: Told = (None, None);
 
-/// A12, A33, A34, A35, A36, A37, A38, A39, A40
 #[tokio::test]
 async fn output_of_any_bytes_is_told_alike_by_every_way() {
     let cases: [(&str, &str, Told, Told); 9] = [
@@ -185,7 +181,6 @@ async fn output_of_any_bytes_is_told_alike_by_every_way() {
     }
 }
 
-/// A41
 #[tokio::test]
 async fn an_action_has_a_group_and_a_session_away_from_the_agent() {
     let node = Node::start().await;
@@ -207,7 +202,6 @@ async fn an_action_has_a_group_and_a_session_away_from_the_agent() {
     assert_eq!(lines[2], "/");
 }
 
-/// A60
 #[tokio::test]
 async fn input_that_nobody_reads_does_no_harm_without_waiting_either() {
     let node = Node::start().await;
@@ -227,7 +221,6 @@ async fn input_that_nobody_reads_does_no_harm_without_waiting_either() {
     assert_eq!(blocking(&node, "echo alive").await.exitcode, 0);
 }
 
-/// A63
 #[tokio::test]
 async fn blocking_actions_leave_nothing_where_the_agent_stands() {
     let node = Node::start().await;

@@ -1,5 +1,5 @@
-//! Tasks: input methods, implementations, files. The numbers are those of
-//! [`super::behaviours_list`].
+//! Tasks: input methods, implementations, files. `docs/stock-peers.md` has the numbers of these
+//! behaviours.
 
 use std::fs::{File, FileTimes};
 use std::os::unix::fs::PermissionsExt;
@@ -18,7 +18,6 @@ const STDIN: &str = "stdin\n";
 const ENVIRONMENT: &str = "environment\n";
 const BOTH: &str = "stdin\nenvironment\n";
 
-/// A44, A45, A46, A47
 #[tokio::test]
 async fn the_method_may_stand_in_three_places() {
     let node = Node::start().await;
@@ -53,7 +52,6 @@ async fn the_method_may_stand_in_three_places() {
     }
 }
 
-/// A48, A49
 #[tokio::test]
 async fn other_methods_are_refused_before_anything_runs() {
     let node = Node::start().await;
@@ -85,7 +83,6 @@ async fn other_methods_are_refused_before_anything_runs() {
     }
 }
 
-/// A50
 #[tokio::test]
 async fn what_stands_beside_the_metadata_counts_where_that_is_silent() {
     let node = Node::start().await;
@@ -112,7 +109,6 @@ async fn what_stands_beside_the_metadata_counts_where_that_is_silent() {
     }
 }
 
-/// A51
 #[tokio::test]
 async fn a_hit_in_the_cache_is_noted_on_its_directory() {
     let node = Node::start().await;
@@ -135,7 +131,6 @@ async fn a_hit_in_the_cache_is_noted_on_its_directory() {
     assert!(used > earlier + hour / 2, "its use was noted");
 }
 
-/// A56
 #[tokio::test]
 async fn the_tree_of_a_multi_file_task_stays_in_its_spool_entry() {
     let node = Node::start().await;
@@ -186,7 +181,6 @@ async fn the_tree_of_a_multi_file_task_stays_in_its_spool_entry() {
     }
 }
 
-/// A57, A58
 #[tokio::test]
 async fn an_implementation_needs_all_its_features() {
     let node = Node::start().await;
@@ -233,7 +227,6 @@ async fn an_implementation_needs_all_its_features() {
     }
 }
 
-/// A61
 #[tokio::test]
 async fn a_script_is_run_directly_and_its_file_goes_afterwards() {
     let node = Node::start().await;

@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
+use actions::DownloadConfig;
 use pxp::Body;
 use serde_json::{Value, json};
 
@@ -19,6 +20,11 @@ struct Site {
 }
 
 async fn site(answers: &[Answer]) -> Site {
+    site_with(answers, |_| {}).await
+}
+
+/// A site whose downloads have other settings than the usual ones.
+async fn site_with(answers: &[Answer], change: impl FnOnce(&mut DownloadConfig)) -> Site {
     let directory = tempfile::tempdir().unwrap();
     let certificates = Certificates::make(directory.path());
     let primary = Primary::start(certificates.server, answers).await;
@@ -26,6 +32,7 @@ async fn site(answers: &[Answer]) -> Site {
     let node = Node::start_with(|config, _| {
         config.downloads.tls = Some(certificates.agent);
         config.downloads.primary_uris = vec![uri];
+        change(&mut config.downloads);
     })
     .await;
     Site {
@@ -46,7 +53,6 @@ fn task(content: &[u8]) -> Value {
     }]})
 }
 
-/// A51, A53
 #[tokio::test]
 async fn a_task_is_fetched_once_and_kept() {
     let site = site(&[Answer::ok(TASK)]).await;
@@ -81,7 +87,6 @@ async fn many_actions_that_want_one_file_fetch_it_once() {
     assert_eq!(site.primary.requests().len(), 1);
 }
 
-/// A51
 #[tokio::test]
 async fn a_damaged_file_in_the_cache_is_fetched_again() {
     let site = site(&[Answer::ok(TASK)]).await;
@@ -93,7 +98,6 @@ async fn a_damaged_file_in_the_cache_is_fetched_again() {
     assert_eq!(result.stdout.as_deref(), Some("downloaded and run\n"));
 }
 
-/// A52, A54
 #[tokio::test]
 async fn permanent_failures_are_told_after_one_attempt() {
     for (answer, expected) in [
@@ -124,22 +128,11 @@ async fn temporary_failures_are_tried_again() {
 
 /// A site whose downloads wait for milliseconds between their tries.
 async fn impatient(answers: &[Answer], total: Duration) -> Site {
-    let directory = tempfile::tempdir().unwrap();
-    let certificates = Certificates::make(directory.path());
-    let primary = Primary::start(certificates.server, answers).await;
-    let uri = primary.uri();
-    let node = Node::start_with(|config, _| {
-        config.downloads.tls = Some(certificates.agent);
-        config.downloads.primary_uris = vec![uri];
-        config.downloads.backoff_max = Duration::from_millis(2);
-        config.downloads.total_timeout = total;
-    })
-    .await;
-    Site {
-        node,
-        primary,
-        _certificates: directory,
-    }
+    let change = |downloads: &mut DownloadConfig| {
+        downloads.backoff_max = Duration::from_millis(2);
+        downloads.total_timeout = total;
+    };
+    site_with(answers, change).await
 }
 
 #[tokio::test]
@@ -223,7 +216,6 @@ async fn a_cancel_ends_a_download() {
     assert!(site.node.broker.result().await.cancelled);
 }
 
-/// A62, A64
 #[tokio::test]
 async fn files_directories_and_links_are_put_in_place() {
     let site = site(&[Answer::ok(TASK)]).await;

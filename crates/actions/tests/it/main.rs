@@ -8,11 +8,11 @@
 
 mod actions;
 mod behaviours_answers;
-mod behaviours_list;
 mod behaviours_process;
 mod behaviours_tasks;
 mod disk;
 mod downloads;
+mod exchanges;
 mod facts;
 mod fake;
 mod live;
@@ -24,5 +24,6 @@ mod puppet_real;
 mod puppet_waits;
 mod restarts;
 mod run_with;
+mod spool_power_cuts;
 mod tasks;
 mod trees;

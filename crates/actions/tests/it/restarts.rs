@@ -25,7 +25,6 @@ fn wait_for(file: &Path) -> String {
     )
 }
 
-/// A71, A72, A73
 #[tokio::test]
 async fn a_running_action_goes_on_and_its_outcome_is_told_by_the_next_agent() {
     let mut node = Node::start().await;
@@ -43,7 +42,6 @@ async fn a_running_action_goes_on_and_its_outcome_is_told_by_the_next_agent() {
     assert_eq!(node.status(&id).await.status, Status::Failure);
 }
 
-/// A72, A73
 #[tokio::test]
 async fn an_action_that_ended_between_two_agents_is_told_too() {
     let mut node = Node::start().await;
@@ -130,7 +128,6 @@ async fn a_killed_wrapper_leaves_an_outcome_that_is_said_to_be_unknown() {
     }
 }
 
-/// A23, A74
 #[tokio::test]
 async fn a_request_that_comes_twice_runs_once() {
     let mut node = Node::start().await;
@@ -169,7 +166,6 @@ async fn a_request_that_comes_twice_runs_once() {
     assert_eq!(std::fs::read_to_string(&ledger).unwrap(), "ran\n");
 }
 
-/// A73
 #[tokio::test]
 async fn an_outcome_waits_for_a_connection_and_for_its_acknowledgement() {
     let mut node = Node::start().await;
@@ -229,7 +225,6 @@ async fn another_sender_cannot_acknowledge() {
     .await;
 }
 
-/// A21
 #[tokio::test]
 async fn half_written_and_foreign_entries_are_answered_truthfully() {
     let mut node = Node::start().await;

@@ -40,7 +40,6 @@ pub(super) async fn run(node: &Node, task: &Value) -> ActionResult {
 
 const SHELL: &str = "#!/bin/sh\necho \"stdin=$(cat)\"\necho \"env=$PT_name/$PT__task/$PT_deep\"\n";
 
-/// A44, A45, A46, A47
 #[tokio::test]
 async fn input_comes_as_the_method_says() {
     let node = Node::start().await;
@@ -82,7 +81,34 @@ async fn a_python_task_reads_its_parameters_and_knows_its_name() {
     );
 }
 
-/// A59
+#[tokio::test]
+async fn point_2_4_a_script_without_an_interpreter_runs_by_sh_and_a_missing_one_is_named() {
+    let node = Node::start().await;
+    let file = cached(
+        &node,
+        "plain.sh",
+        "echo \"$PT_text by $0\" | sed 's| by .*/| by |'\n",
+    );
+    let input = json!({"text": "run"});
+    let task =
+        json!({"task": "m::plain", "input": input, "files": [file], "input_method": "environment"});
+    let result = run(&node, &task).await;
+    assert_eq!(
+        (result.exitcode, result.stdout.as_deref()),
+        (0, Some("run by plain.sh\n")),
+        "{result:?}"
+    );
+    let file = cached(&node, "absent.rb", "#!/opt/absent/ruby\nputs 1\n");
+    let task = json!({"task": "m::absent", "input": {}, "files": [file]});
+    let result = run(&node, &task).await;
+    assert_eq!(result.exitcode, 127);
+    let told = result.stderr.unwrap();
+    assert!(
+        told.contains("its interpreter /opt/absent/ruby is not on this node"),
+        "{told}"
+    );
+}
+
 #[tokio::test]
 async fn input_that_nobody_reads_does_no_harm() {
     let node = Node::start().await;
@@ -109,7 +135,6 @@ async fn a_parameter_too_large_for_the_environment_says_so() {
     assert!(result.stderr.unwrap().contains("Argument list too long"));
 }
 
-/// A55
 #[tokio::test]
 async fn a_multi_file_task_finds_its_files() {
     let node = Node::start().await;
@@ -133,7 +158,6 @@ async fn a_multi_file_task_finds_its_files() {
     assert_eq!(result.stdout.as_deref(), Some(expected), "{result:?}");
 }
 
-/// A50, A58
 #[tokio::test]
 async fn the_implementation_follows_the_features() {
     let node = Node::start().await;
@@ -160,7 +184,6 @@ async fn the_implementation_follows_the_features() {
     );
 }
 
-/// A10, A49, A57, A64
 #[tokio::test]
 async fn bad_tasks_are_refused_before_anything_is_written() {
     let node = Node::start().await;
@@ -235,7 +258,6 @@ async fn secrets_stay_out_of_the_spool() {
     assert!(entry.join("metadata").exists());
 }
 
-/// A11, A21
 #[tokio::test]
 async fn a_file_that_cannot_be_had_fails_the_task_and_its_status() {
     let node = Node::start().await;
@@ -261,7 +283,6 @@ async fn a_file_that_cannot_be_had_fails_the_task_and_its_status() {
     );
 }
 
-/// A53
 #[tokio::test]
 async fn an_upper_case_digest_is_the_same_file() {
     let node = Node::start().await;
@@ -271,7 +292,6 @@ async fn an_upper_case_digest_is_the_same_file() {
     assert_eq!(result.stdout.as_deref(), Some("fine\n"));
 }
 
-/// A61
 #[tokio::test]
 async fn a_script_gets_its_arguments_as_they_are() {
     let node = Node::start().await;

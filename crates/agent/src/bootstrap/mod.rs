@@ -24,6 +24,7 @@ use pki::{ClientTls, KeyType, LoadError, TlsFiles};
 use rand::RngExt;
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
+use tokio::sync::watch;
 use tokio::time::sleep;
 
 pub(crate) use client::CaClient;
@@ -133,6 +134,7 @@ pub struct Bootstrap {
     config: BootstrapConfig,
     files: TlsFiles,
     renews: bool,
+    waiting: watch::Sender<Option<String>>,
 }
 
 // === impl Bootstrap ===
@@ -145,7 +147,13 @@ impl Bootstrap {
             config,
             files,
             renews: false,
+            waiting: watch::Sender::new(None),
         }
+    }
+
+    /// What is waited for, one line for an operator, as it changes; `None` until the first wait.
+    pub fn waiting(&self) -> watch::Receiver<Option<String>> {
+        self.waiting.subscribe()
     }
 
     /// Puts key and certificate that are of no use out of the way, and gets others. Those that
@@ -336,6 +344,11 @@ impl Bootstrap {
                 "waiting for our certificate to be signed; looking again in {:.0} s",
                 pause.as_secs_f64()
             );
+            let (certname, server) = (&self.config.certname, &self.config.server);
+            self.waiting.send_replace(Some(format!(
+                "waiting until {server} signs the certificate of {certname} (tutti ca sign \
+                 {certname}, or puppetserver ca sign --certname {certname})"
+            )));
             sleep(jittered(pause)).await;
             pause = (pause * 2).min(self.config.wait_for_cert);
         }
@@ -436,6 +449,9 @@ impl Bootstrap {
                         "cannot {what} yet; trying again in {:.0} s",
                         pause.as_secs_f64()
                     );
+                    let error = chain(&source);
+                    self.waiting
+                        .send_replace(Some(format!("cannot {what} yet: {error}")));
                     sleep(jittered(pause)).await;
                     pause = (pause * 2).min(self.config.wait_for_cert);
                 }

@@ -7,6 +7,7 @@
 
 use std::path::Path;
 
+use decode_errors::DecodeError;
 use serde_json::{Map, Value};
 
 use super::error::ConfigError;
@@ -50,7 +51,7 @@ fn document(path: &Path, text: &str, is_json: bool) -> Result<Map<String, Value>
         reason,
     };
     let value: Value = if is_json {
-        serde_json::from_str(text).map_err(|e| syntax(e.to_string()))?
+        decode_errors::json::from_str(text).map_err(|e| syntax(e.to_string()))?
     } else {
         hocon::parse(text).map_err(|e| syntax(e.to_string()))?
     };
@@ -82,7 +83,7 @@ fn settings_of(
             .map_err(|error| ConfigError::Type {
                 option: key.clone(),
                 place: place(path, text, &key),
-                reason: error.to_string(),
+                reason: error.problem(),
             })?;
         accepted.extend(settings.mentioned());
     }
@@ -95,9 +96,9 @@ fn settings_of(
 }
 
 /// The settings of one key, so that an error can name it.
-fn single(key: &str, value: Value) -> serde_json::Result<Settings> {
+fn single(key: &str, value: Value) -> Result<Settings, DecodeError> {
     let single = Map::from_iter([(key.to_owned(), value)]);
-    serde_json::from_value(Value::Object(single))
+    decode_errors::json::from_value(Value::Object(single))
 }
 
 /// The number or boolean that a text stands for, in the words of HOCON.

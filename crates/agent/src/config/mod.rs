@@ -82,7 +82,7 @@ pub struct ActionConfig {
     pub max_spool_output_bytes: u64,
     /// How long an action may run; `None` for no limit.
     pub action_timeout: Option<Duration>,
-    /// How long facts count as fresh.
+    /// Age up to which facts count as fresh.
     pub facts_min_interval: Duration,
 }
 

@@ -210,6 +210,6 @@ where
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
         Some(Value::Number(number)) => Ok(Some(number.to_string())),
-        Some(_) => Err(serde::de::Error::custom("expected \"1\" or \"2\"")),
+        Some(_) => Err(serde::de::Error::custom("must be \"1\" or \"2\"")),
     }
 }

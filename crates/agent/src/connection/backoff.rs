@@ -1,4 +1,4 @@
-//! How long to wait before the next connection attempt.
+//! Wait before the next connection attempt: [`Backoff`].
 //!
 //! [`Backoff`] is a pure state machine: cause in, wait out; randomness is
 //! handed in. The rule that must hold: the first wait after a settled
@@ -183,7 +183,6 @@ mod tests {
     }
 
     proptest! {
-        /// A75, A78
         ///
         /// Every wait is within its cause's limits and at most three times
         /// the one before, whatever the order of causes.
@@ -224,7 +223,6 @@ mod tests {
         }
     }
 
-    /// A75
     #[test]
     fn a_fleet_is_spread_over_the_whole_first_second() {
         let limits = Limits::default();
@@ -239,7 +237,6 @@ mod tests {
         assert!(tenths.iter().all(|n| (800..1200).contains(n)), "{tenths:?}");
     }
 
-    /// A75
     #[test]
     fn failures_in_a_row_reach_the_ceiling_and_stay_spread_below_it() {
         let limits = Limits::default();

@@ -87,7 +87,7 @@ impl DialError {
 }
 
 impl DialError {
-    /// Whether nothing listens on the broker's port.
+    /// True if the attempt failed because nothing listens on the broker's port.
     pub(super) fn is_port_closed(&self) -> bool {
         matches!(self, Self::Connect { source, .. } if source.kind() == ErrorKind::ConnectionRefused)
     }

@@ -1,4 +1,4 @@
-//! What to do when a connection, or an attempt at one, has ended.
+//! Next step after the end of a connection, or of an attempt at one: [`Reconnect`].
 //!
 //! [`Reconnect`] joins the list of brokers with the back-off; pure, so that
 //! the whole policy is tested as a table, and against brokers that restart on a
@@ -48,7 +48,7 @@ pub struct Reconnect {
     backoff: Backoff,
     /// A connection that lived this long was a good one.
     settled_after: Duration,
-    /// How often the back-off may still start anew before a connection settles.
+    /// Number of times that the back-off may still start anew before a connection settles.
     restarts_left: u32,
     /// The back-off started anew for this absence of the broker already.
     is_outage: bool,
@@ -200,7 +200,6 @@ mod tests {
         assert_eq!(policy.broker().host(), "b2");
     }
 
-    /// A79
     #[test]
     fn two_agents_with_one_name_on_a_broker_that_does_not_say_so_slow_down() {
         let (mut policy, mut rng) = policy(1);
@@ -215,7 +214,6 @@ mod tests {
         );
     }
 
-    /// A79
     #[test]
     fn a_superseded_agent_stays_with_its_broker_and_waits_long() {
         let (mut policy, mut rng) = policy(2);
@@ -224,7 +222,6 @@ mod tests {
         assert_eq!(policy.broker().host(), "b0");
     }
 
-    /// A78
     #[test]
     fn a_refusal_by_the_only_broker_is_not_asked_again_soon() {
         let (mut policy, mut rng) = policy(1);

@@ -39,7 +39,7 @@ impl Policy {
         }
     }
 
-    /// Whether the rule at `index` decides messages of this type that no earlier rule decides.
+    /// True if the rule at `index` decides messages of this type that no earlier rule decides.
     fn reaches(&self, index: usize, message_type: &str) -> bool {
         let (before, from) = self.rules.split_at(index);
         from.first().is_some_and(|it| it.may_decide(message_type))

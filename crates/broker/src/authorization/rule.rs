@@ -53,12 +53,12 @@ impl Rule {
             })
     }
 
-    /// Whether the rule decides some messages of this type.
+    /// True if the rule decides some messages of this type.
     pub(super) fn may_decide(&self, message_type: &str) -> bool {
         self.inert().is_none() && self.names_type(message_type)
     }
 
-    /// Whether no later rule sees a message of this type.
+    /// True if no later rule sees a message of this type.
     pub(super) fn always_decides(&self, message_type: &str) -> bool {
         let looks_further = |(parameter, _): &(Parameter, Vec<String>)| {
             matches!(parameter, Parameter::Sender | Parameter::Target)

@@ -50,7 +50,7 @@ pub(super) struct Link {
     pub(super) ping: Duration,
 }
 
-/// What stands for a close frame without a code; never sent itself.
+/// Code that stands for a close frame without one; it is never sent itself.
 const NO_CODE: u16 = 1005;
 const NORMAL: u16 = 1000;
 

@@ -1,4 +1,4 @@
-//! What agents announced, told to the controllers that asked for it.
+//! Capabilities that agents announced, reported to the controllers that asked for them.
 //!
 //! The rule: such a controller hears of a session only together with what that session announced. A
 //! session that is gone announces nothing, and would be taken for an agent without extensions: so it

@@ -1,7 +1,7 @@
 //! The broker over real mutual-TLS sockets, with an independent WebSocket client.
 //!
-//! Tests named `b01_…` and `k01_…` are behaviours that were observed on other PCP brokers; where
-//! ours differs on purpose, the name or a comment says so.
+//! Tests named `b01_…` and `k01_…` are behaviours that were observed on other PCP brokers, with the
+//! numbers of `docs/stock-peers.md`; where ours differs on purpose, the name or a comment says so.
 #![expect(
     clippy::unwrap_used,
     clippy::large_futures,
@@ -13,10 +13,10 @@ mod support;
 
 mod assembly;
 mod authorization;
-mod behaviours;
 mod controllers;
 mod decoding;
 mod engine;
+mod exchanges;
 mod floods;
 mod inventory;
 mod limits;

@@ -14,7 +14,7 @@ use tokio::process::Command;
 use crate::defaults::{FACTS_BYTES, FACTS_TIMEOUT};
 use crate::process::ATTENDANT;
 
-/// Where `program` is installed: in `first`, or in a directory of `PATH`.
+/// Path of `program` in `first` or in a directory of `PATH`; `None` if it is not installed.
 pub(super) fn find(program: &str, first: &Path, variables: &[(String, String)]) -> Option<PathBuf> {
     let path = variables.iter().find(|(name, _)| name == "PATH");
     let path = path.map_or("", |(_, value)| value.as_str());
@@ -64,7 +64,7 @@ pub(super) async fn ask(
         (Ok(text), Ok(Ok(status))) if status.success() => Ok(text),
         (Ok(_), Ok(Ok(status))) => Err(status.to_string()),
     };
-    serde_json::from_slice(&told?).map_err(|error| format!("not a JSON object: {error}"))
+    decode_errors::json::from_slice(&told?).map_err(|error| format!("its output: {error}"))
 }
 
 async fn read(stdout: Option<impl AsyncRead + Unpin>) -> Result<Vec<u8>, String> {

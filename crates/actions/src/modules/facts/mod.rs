@@ -23,7 +23,7 @@ const PROGRAMS: [(&str, &[&str]); 2] = [
     ("facter", &["--json"]),
 ];
 
-/// How programs that tell facts are found and started.
+/// Search path and environment of the programs that print facts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FactPrograms<'a> {
     /// The executable that [attends](crate::process::ATTENDANT) a program, and its first arguments.

@@ -37,7 +37,6 @@ fn cached(dir: &Path, bytes: &str) -> PathBuf {
     cached
 }
 
-/// A62
 #[test]
 fn a_file_is_put_in_place_with_its_parents() {
     let dir = tempfile::tempdir().unwrap();
@@ -111,7 +110,6 @@ fn each_item_of_a_tree_has_its_own_mode() {
     }
 }
 
-/// A62
 #[test]
 fn an_existing_file_is_replaced_and_keeps_its_mode() {
     let dir = tempfile::tempdir().unwrap();
@@ -148,7 +146,6 @@ fn wrong_content_changes_nothing() {
     );
 }
 
-/// A62, A64
 #[test]
 fn links_are_made_dangling_and_replaced_but_never_followed() {
     let dir = tempfile::tempdir().unwrap();
@@ -177,7 +174,6 @@ fn links_are_made_dangling_and_replaced_but_never_followed() {
     assert_eq!(std::fs::read(&target).unwrap(), b"secret");
 }
 
-/// A62
 #[test]
 fn other_kinds_in_the_way_are_named() {
     let dir = tempfile::tempdir().unwrap();

@@ -58,7 +58,9 @@ impl Config {
             )
         };
         match std::fs::read(path) {
-            Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| at(error.to_string())),
+            Ok(bytes) => {
+                decode_errors::json::from_slice(&bytes).map_err(|error| at(error.to_string()))
+            }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
             Err(error) => Err(at(error.to_string())),
         }

@@ -67,7 +67,7 @@ fn read_result(entry: &Path) -> io::Result<Option<PuppetResult>> {
     };
     let mut bytes = Vec::new();
     file.take(MAX_PUPPET_RESULT_BYTES).read_to_end(&mut bytes)?;
-    Ok(Some(serde_json::from_slice(&bytes)?))
+    Ok(Some(decode_errors::json::from_slice(&bytes)?))
 }
 
 /// A run whose runner could not leave a result.

@@ -51,7 +51,7 @@ fn read_order() -> io::Result<RunnerOrder> {
         .lock()
         .take(RUNNER_ORDER_BYTES)
         .read_to_end(&mut bytes)?;
-    Ok(serde_json::from_slice(&bytes)?)
+    Ok(decode_errors::json::from_slice(&bytes)?)
 }
 
 /// A line of our own in the action's output.

@@ -12,10 +12,10 @@ use super::{Ending, Reconnect};
 use crate::connection::backoff::Limits;
 use crate::connection::brokers::Brokers;
 
-/// How the broker ends its connections when it stops.
+/// Way in which the broker ends its connections when it stops.
 #[derive(Debug, Clone, Copy)]
 enum Stop {
-    /// Close code 1001.
+    /// By a close frame with code 1001 (going away).
     GoodBye,
     /// `kill -9`: the connections break.
     Cut,
@@ -146,7 +146,7 @@ fn five_thousand_agents_are_back_within_five_seconds_and_not_at_once() {
     }
 }
 
-/// What stands in for a good-bye may be a broken broker.
+/// A broker that says good-bye again and again may be broken.
 #[test]
 fn a_broker_that_says_good_bye_for_ever_is_asked_less_and_less() {
     for seed in 0..200 {

@@ -20,7 +20,6 @@ fn associated(request: &Message, success: bool) -> Message {
         .from(PcpUri::broker())
 }
 
-/// A2
 #[tokio::test]
 async fn version_2_asks_for_its_type_in_the_path_and_says_nothing_first() {
     for (configured, asked) in [
@@ -50,7 +49,6 @@ async fn the_upgrade_announces_the_extensions_and_no_subprotocol() {
     assert!(!peer.headers.contains_key("sec-websocket-extensions"));
 }
 
-/// A1, A2
 #[tokio::test]
 async fn version_1_uses_the_path_as_it_is_and_associates_first() {
     let site = Site::new();
@@ -73,7 +71,6 @@ async fn version_1_uses_the_path_as_it_is_and_associates_first() {
     assert!(*agent.outbox.connected().borrow());
 }
 
-/// A76
 #[tokio::test]
 async fn a_refused_association_is_tried_again_for_ever() {
     let site = Site::new();
@@ -86,7 +83,6 @@ async fn a_refused_association_is_tried_again_for_ever() {
     }
 }
 
-/// A77
 #[tokio::test]
 async fn a_broker_that_never_answers_the_association_is_left() {
     let site = Site::new();

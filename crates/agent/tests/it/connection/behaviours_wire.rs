@@ -1,5 +1,4 @@
-//! What a pxp-agent's peers see of it, by the numbers in the list of behaviours
-//! (`behaviours_list.rs` in the tests of `actions`).
+//! What a pxp-agent's peers see of it. `docs/stock-peers.md` has the numbers of these behaviours.
 
 use std::time::Duration;
 
@@ -38,7 +37,6 @@ async fn v1_pair() -> (Site, FakeBroker, TestAgent, Peer) {
     (site, broker, agent, peer)
 }
 
-/// A1
 #[tokio::test]
 async fn an_association_has_exactly_the_usual_fields() {
     let site = Site::new();
@@ -65,7 +63,7 @@ async fn an_association_has_exactly_the_usual_fields() {
     assert!(expires > jiff::Timestamp::now() - Duration::from_secs(60));
 }
 
-/// A5, A6: on version 1 the error is an object with the id of what it answers.
+/// On version 1 the error is an object with the id of what it answers.
 #[tokio::test]
 async fn data_errors_on_version_1_name_the_message() {
     let (_site, _broker, mut agent, mut peer) = v1_pair().await;
@@ -90,7 +88,7 @@ async fn data_errors_on_version_1_name_the_message() {
     agent.next_handled().await;
 }
 
-/// A6, A64: ids name directories, so those that are paths get no further than here.
+/// Ids name directories, so those that are paths get no further than here.
 #[tokio::test]
 async fn transaction_ids_that_lead_elsewhere_are_invalid_data() {
     let (_site, _broker, mut agent, mut peer) = v2_pair().await;
@@ -184,7 +182,7 @@ async fn end(broker: &FakeBroker, end: End) {
     }
 }
 
-/// A67, A68, A69, A70, A76, A77, A78, A79: none of them is for ever, and each has its wait.
+/// None of them is for ever, and each has its wait.
 #[tokio::test]
 async fn each_way_to_lose_a_connection_has_its_wait() {
     let limits = telling();
@@ -218,7 +216,7 @@ async fn each_way_to_lose_a_connection_has_its_wait() {
     }
 }
 
-/// A75: a refused attempt ends when it is refused, not when its time is over.
+/// A refused attempt ends when it is refused, not when its time is over.
 #[tokio::test]
 async fn a_refused_attempt_wastes_no_time() {
     let site = Site::new();

@@ -7,7 +7,6 @@ use tokio::time::timeout;
 
 use super::support::{FakeBroker, Frame, PATIENCE, Site, TestAgent, config, request, v2_pair};
 
-/// A67, A68, A69
 #[tokio::test]
 async fn every_close_code_is_followed_by_a_new_connection() {
     let (_site, broker, mut agent, mut peer) = v2_pair().await;
@@ -19,7 +18,6 @@ async fn every_close_code_is_followed_by_a_new_connection() {
     }
 }
 
-/// A70
 #[tokio::test]
 async fn an_abrupt_end_is_followed_by_a_new_connection() {
     let (_site, broker, _agent, peer) = v2_pair().await;

@@ -13,7 +13,6 @@ use super::support::{
 const BLOCKING: &str = "http://puppetlabs.com/rpc_blocking_request";
 const NON_BLOCKING: &str = "http://puppetlabs.com/rpc_non_blocking_request";
 
-/// A15, A17
 #[tokio::test]
 async fn what_is_no_message_is_ignored_and_the_connection_goes_on() {
     let (_site, _broker, mut agent, mut peer) = v2_pair().await;
@@ -39,7 +38,6 @@ async fn what_is_no_message_is_ignored_and_the_connection_goes_on() {
     );
 }
 
-/// A15, A17
 #[tokio::test]
 async fn the_same_on_version_1() {
     let site = Site::new();
@@ -60,7 +58,6 @@ async fn the_same_on_version_1() {
     peer.is_alive().await;
 }
 
-/// A66
 #[tokio::test]
 async fn a_message_of_33_mb_is_taken_and_one_beyond_the_limit_is_not() {
     let site = Site::new();
@@ -121,7 +118,6 @@ async fn requests_go_to_the_engine_with_sender_and_message_id() {
     ));
 }
 
-/// A5, A6
 #[tokio::test]
 async fn a_request_without_data_or_with_wrong_data_is_answered_with_a_pcp_error() {
     let (_site, _broker, mut agent, mut peer) = v2_pair().await;
@@ -155,7 +151,6 @@ async fn a_request_without_data_or_with_wrong_data_is_answered_with_a_pcp_error(
     assert!(agent.handled.try_recv().is_err(), "nothing was handed on");
 }
 
-/// A14, A16, A17
 #[tokio::test]
 async fn nobody_is_answered_who_did_not_ask() {
     let (_site, _broker, mut agent, mut peer) = v2_pair().await;

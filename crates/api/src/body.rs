@@ -148,7 +148,7 @@ async fn received(
     }
 }
 
-/// Why a body is not whole.
+/// Reason for which a body did not arrive whole.
 enum NotCollected {
     TooLarge,
     NoMemory(Exhausted),

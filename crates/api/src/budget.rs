@@ -59,9 +59,9 @@ impl Budget {
         }
     }
 
-    /// A share of `who` that may become `units`, if his part has them free within `wait`. Of the
-    /// budget of all it takes nothing until it [grows](Self::grow): what is announced holds up
-    /// no other one.
+    /// Reserves a share of client `who` that may become `units`, if the client's part has them free
+    /// within `wait`. It takes nothing of the budget of all clients until it [grows](Self::grow): a
+    /// body that is only announced delays no other client.
     pub(crate) async fn share(
         &self,
         who: &str,
@@ -130,7 +130,8 @@ impl Bodies {
         }
     }
 
-    /// Memory for a body of `who` that becomes `bytes` long, if his part has it free within `wait`.
+    /// Reserves memory for a body of client `who` that becomes `bytes` long, if the client's part
+    /// has it free within `wait`.
     pub(crate) async fn share(
         &self,
         who: &str,

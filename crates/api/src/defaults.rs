@@ -19,8 +19,8 @@ pub const SMALL_BODY_BUDGET_BYTES: usize = 64 * 1024 * 1024;
 /// How much of it one user, program or address may have: a quarter.
 pub const SMALL_BODY_IDENTITY_BYTES: usize = 16 * 1024 * 1024;
 
-/// How long a request waits for memory for its body: half of [`BODY_PROGRESS_WINDOW`], so that
-/// it is refused before a body that stalls is given up.
+/// Wait of a request for memory for its body: half of [`BODY_PROGRESS_WINDOW`], so that it is
+/// refused before a body that stalls is given up.
 pub const BODY_WAIT: Duration = Duration::from_secs(5);
 
 /// When somebody may come again for whose body there was no memory.
@@ -32,13 +32,14 @@ pub const BODY_TIME: Duration = Duration::from_secs(120);
 /// How long a small one may take: 1 MiB at 280 kbit/s.
 pub const SMALL_BODY_TIME: Duration = Duration::from_secs(30);
 
-/// How far the memory of a body is ahead of what has arrived: hyper reads so much at once.
+/// Bytes by which the memory of a body is ahead of the bytes that have arrived: hyper reads so much
+/// at once.
 pub const BODY_STEP_BYTES: usize = 64 * 1024;
 
 /// A body grows by so much within each [`BODY_PROGRESS_WINDOW`], or it is refused: 50 kbit/s.
 pub const BODY_PROGRESS_BYTES: usize = 64 * 1024;
 
-/// See [`BODY_PROGRESS_BYTES`].
+/// Time in which [`BODY_PROGRESS_BYTES`] of a body must arrive.
 pub const BODY_PROGRESS_WINDOW: Duration = Duration::from_secs(10);
 
 /// How much of a body that is too large is still taken and thrown away, so that its sender reads

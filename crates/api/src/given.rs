@@ -31,8 +31,8 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Variabl
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
         let path = Path::<T>::from_request_parts(parts, state).await;
-        let Path(values) =
-            path.map_err(|error| ApiError::invalid("path", error.body_text().to_lowercase()))?;
+        let unusable = "a part of the path is not UTF-8 or not of the form that this route takes";
+        let Path(values) = path.map_err(|_| ApiError::invalid("path", unusable))?;
         Ok(Self(values))
     }
 }

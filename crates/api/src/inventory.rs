@@ -17,13 +17,24 @@ pub(crate) async fn list(
     Given(given): Given,
 ) -> Result<Json<InventoryList>, Failure> {
     given.finish()?;
+    // First, so that a node that comes between the two is in one of them.
+    let returning = api.jobs.returning_nodes();
     let mut connected = api.fabric.connected();
     connected.sort_by(|a, b| a.0.cmp(&b.0));
     let items = connected
         .iter()
         .map(|(name, presence)| item(name, Some(presence)))
         .collect();
-    Ok(Json(InventoryList { items }))
+    let returning = returning
+        .iter()
+        .filter(|name| {
+            connected
+                .binary_search_by(|(other, _)| other.cmp(name))
+                .is_err()
+        })
+        .map(ToString::to_string)
+        .collect();
+    Ok(Json(InventoryList { items, returning }))
 }
 
 pub(crate) async fn show(
@@ -43,7 +54,10 @@ pub(crate) async fn query(
         .iter()
         .map(|name| item(name, api.fabric.presence(name).as_ref()))
         .collect();
-    Ok(Json(InventoryList { items }))
+    Ok(Json(InventoryList {
+        items,
+        returning: Vec::new(),
+    }))
 }
 
 fn item(name: &Certname, presence: Option<&Presence>) -> InventoryItem {

@@ -205,7 +205,8 @@ fn transport(kept: &Object) -> String {
     told.unwrap_or("pcp").to_owned()
 }
 
-/// As the engine measured it, which the two times of day may contradict.
+/// Duration in seconds as the engine measured it. The difference of the two times of day may be
+/// another one, if the clock was set.
 fn duration(kept: &Object) -> Option<f64> {
     Some(kept.get(jobs::DURATION_MS)?.as_f64()? / 1_000.0)
 }

@@ -1,9 +1,8 @@
-//! On which nodes of a scope the caller may run a task.
+//! Nodes of a scope on which the caller may run a task.
 //!
-//! The rules: as Puppet Enterprise has it, nodes that are not permitted are left out and named in the
-//! answer, and with none left the command is refused; and a permission that names no environment is
-//! for the nodes that are in the environment whose code is run, so that whoever pushes to a branch
-//! of another one runs nothing on them.
+//! The rules: as in Puppet Enterprise, nodes that are not permitted are left out and named in the answer, and with
+//! none left the command is refused; and a permission that names no environment is for the nodes that are in the
+//! environment whose code is run, so that push access to another branch runs nothing on them.
 
 use std::collections::HashSet;
 

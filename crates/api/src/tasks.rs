@@ -81,7 +81,7 @@ pub(crate) async fn permitted(
     }))
 }
 
-/// Whether there can be nodes on which the caller may run the task of this environment.
+/// True if there can be nodes on which the caller may run the task of this environment.
 async fn may_run(
     api: &Shared,
     caller: &Caller,

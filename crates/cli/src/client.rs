@@ -370,7 +370,7 @@ async fn decode<T: DeserializeOwned>(response: Response) -> Result<T, Failure> {
     let response = refuse(response).await?;
     let url = response.url().to_string();
     let body = response.bytes().await.map_err(unreachable)?;
-    serde_json::from_slice(&body).map_err(|error| Failure::Answer {
+    decode_errors::json::from_slice(&body).map_err(|error| Failure::Answer {
         url,
         what: error.to_string(),
     })

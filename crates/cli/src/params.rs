@@ -32,9 +32,9 @@ fn object(json: &str) -> Result<Object, Failure> {
         Some(path) => (path.to_owned(), read_limited(Path::new(path))?),
         None => ("--params".to_owned(), json.to_owned()),
     };
-    serde_json::from_str(&text).map_err(|error| Failure::Content {
+    decode_errors::json::from_str(&text).map_err(|error| Failure::Content {
         place,
-        what: format!("it must be a JSON object: {error}"),
+        what: format!("parameters are a JSON object such as {{\"name\": \"value\"}}: {error}"),
     })
 }
 
@@ -82,5 +82,32 @@ mod tests {
         assert!(parse(&["x=1".to_owned()], Some("{}")).contains("not both"));
         assert!(parse(&[], Some("[1]")).contains("JSON object"));
         assert!(parse(&[], Some("@/nonexistent")).contains("/nonexistent"));
+    }
+
+    #[test]
+    fn parameters_that_cannot_be_read_are_told_in_plain_words() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("params.json");
+        for (text, part) in [
+            ("", "the text ends where a value is needed"),
+            ("[1]", "must be an object, not an array"),
+            ("\"a\"", "must be an object, not a string"),
+            ("{\"a\": nope}", "(line 1, column 8)"),
+            ("{\"a\": 1} x", "remove what follows the end of the value"),
+            ("{\"a\": [1, 2}", "write a comma between two values"),
+        ] {
+            std::fs::write(&file, text).unwrap();
+            let named = format!("@{}", file.display());
+            for given in [text, named.as_str()] {
+                let failure = parse(&[], Some(given), |_| false).unwrap_err();
+                let message = failure.to_string();
+                assert!(message.contains(part), "{message}");
+                let wording = decode_errors::LIBRARY_WORDING;
+                assert!(
+                    !wording.iter().any(|part| message.contains(part)),
+                    "{message}"
+                );
+            }
+        }
     }
 }

@@ -111,10 +111,10 @@ impl<'a> EventStream<'a> {
     fn take(&mut self, bytes: &[u8]) -> Result<(), String> {
         for message in self.parser.push(bytes)? {
             let item = match message.event.as_str() {
-                "output" => serde_json::from_str(&message.data).map(Item::Output),
+                "output" => decode_errors::json::from_str(&message.data).map(Item::Output),
                 // Output was dropped because we were slow: the result will show it whole.
                 "lagged" => continue,
-                _ => serde_json::from_str(&message.data).map(Item::Event),
+                _ => decode_errors::json::from_str(&message.data).map(Item::Event),
             };
             self.ready
                 .push_back(item.map_err(|error| format!("an event cannot be read: {error}"))?);

@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use api_types::{InventoryList, Scope};
+use api_types::{InventoryItem, InventoryList, Scope};
 use serde_json::Value;
 
 use crate::client::Client;
@@ -36,7 +36,7 @@ pub(crate) struct Targets {
     /// The nodes of a node group: its UUID or its name
     #[arg(long, value_name = "GROUP")]
     node_group: Option<String>,
-    /// Every node that is connected now
+    /// Every node that is connected, or that was before the server restarted and is expected back
     #[arg(long)]
     all: bool,
     /// The nodes of an application
@@ -86,7 +86,7 @@ impl Targets {
                 self.nodes.as_deref().unwrap_or_default(),
             )?));
         }
-        let nodes = connected(client).await?;
+        let nodes = connected_or_returning(client).await?;
         if nodes.is_empty() {
             let what = "no node is connected; see `tutti node list`";
             return Err(Failure::Usage(what.to_owned()));
@@ -107,12 +107,27 @@ impl Targets {
 }
 
 /// Every node that is connected now.
-pub(crate) async fn connected(client: &Client) -> Result<Vec<String>, Failure> {
-    let inventory: InventoryList = client
-        .get(&["orchestrator", "v1", "inventory"], &[])
-        .await?;
-    let connected = inventory.items.into_iter().filter(|item| item.connected);
-    Ok(connected.map(|item| item.name).collect())
+async fn connected(client: &Client) -> Result<Vec<String>, Failure> {
+    Ok(connected_names(inventory(client).await?.items))
+}
+
+/// Every node that is connected now, and those that are expected back after a restart of the server: new
+/// jobs wait for them.
+pub(crate) async fn connected_or_returning(client: &Client) -> Result<Vec<String>, Failure> {
+    let InventoryList { items, returning } = inventory(client).await?;
+    let mut nodes = connected_names(items);
+    nodes.extend(returning);
+    nodes.sort_unstable();
+    Ok(nodes)
+}
+
+async fn inventory(client: &Client) -> Result<InventoryList, Failure> {
+    client.get(&["orchestrator", "v1", "inventory"], &[]).await
+}
+
+fn connected_names(items: Vec<InventoryItem>) -> Vec<String> {
+    let connected = items.into_iter().filter(|item| item.connected);
+    connected.map(|item| item.name).collect()
 }
 
 /// PQL is a text, an AST is an array; both may come from a file.
@@ -129,7 +144,7 @@ pub(crate) fn query_value(text: &str) -> Result<Value, Failure> {
     if !text.starts_with('[') {
         return Ok(Value::String(text.to_owned()));
     }
-    serde_json::from_str(text).map_err(|error| Failure::Content {
+    decode_errors::json::from_str(text).map_err(|error| Failure::Content {
         place,
         what: format!("it begins with [ and is no JSON array: {error}"),
     })
@@ -183,8 +198,20 @@ mod tests {
         assert_eq!(query_value(" nodes{} ").unwrap(), Value::from("nodes{}"));
         let ast = serde_json::json!(["from", "nodes"]);
         assert_eq!(query_value(&ast.to_string()).unwrap(), ast);
-        for bad in ["", "  ", "[\"from\"", "@/nonexistent"] {
-            assert!(query_value(bad).is_err(), "{bad}");
+        for bad in [
+            "",
+            "  ",
+            "[\"from\"",
+            "[\"from\" x]",
+            "[] x",
+            "@/nonexistent",
+        ] {
+            let message = query_value(bad).unwrap_err().to_string();
+            let wording = decode_errors::LIBRARY_WORDING;
+            assert!(
+                !wording.iter().any(|part| message.contains(part)),
+                "{message}"
+            );
         }
     }
 

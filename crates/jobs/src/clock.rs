@@ -13,7 +13,7 @@ pub trait Clock: fmt::Debug + Send + Sync + 'static {
     /// Milliseconds since 1970-01-01T00:00:00Z.
     fn now_ms(&self) -> i64;
 
-    /// The same at the start of the process, and from then on by a clock that is never set: for deadlines
+    /// Milliseconds since 1970 at the start of the process, counted on by a clock that is never set: for deadlines
     /// that are stored. After a restart it begins with the time of day again.
     fn steady_ms(&self) -> i64 {
         self.now_ms()

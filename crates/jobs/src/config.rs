@@ -34,10 +34,10 @@ pub struct JobsConfig {
     pub cancel_grace: Duration,
     /// How long queued runs wait for their nodes after a restart.
     pub reconnect_grace: Duration,
-    /// How long a queued run waits for a node that went away before its turn, or has not come back
-    /// since the restart.
+    /// Wait of a queued run for a node that went away before its turn, or has not come back since
+    /// the restart.
     pub away_grace: Duration,
-    /// How long changes of presence are collected before they are written.
+    /// Time for which changes of presence are collected before they are written.
     pub presence_interval: Duration,
     /// How often the timers are looked at.
     pub tick: Duration,

@@ -19,8 +19,8 @@ pub const POLL_LIMIT: u32 = 35;
 /// restart of the server does not begin it anew: two, so that one lost message writes nothing.
 /// At most [`TASK_CONCURRENCY`] rows when a broker goes away, in one commit.
 pub const SILENCE_NOTED: u32 = 2;
-/// How long a silent node is asked at least after a restart of the server, however little is left
-/// of its wait: as long as a fleet takes to come back ([`AWAY_GRACE`]).
+/// Minimum time for which a silent node is queried after a restart of the server, however little is
+/// left of its wait: as long as a fleet takes to come back ([`AWAY_GRACE`]).
 pub const SILENCE_AFTER_RESTART: Duration = AWAY_GRACE;
 
 /// How long one run may take when its job names no timeout. A day: long enough for any sane
@@ -39,13 +39,13 @@ pub const CANCEL_GRACE: Duration = Duration::from_secs(10);
 /// long waits some minutes between its tries, and a remote broker has to come back first.
 pub const RECONNECT_GRACE: Duration = Duration::from_secs(5 * 60);
 
-/// How long a queued run waits, without a slot, for a node that was there when the job was made and
-/// is away at its turn, and for how long after a restart nodes that were connected before count as
-/// there: 50,000 agents are back within some 100 s when their broker restarts.
+/// Wait of a queued run, without a slot, for a node that was connected when the job was made and is
+/// away at its turn. After a restart, nodes that were connected before count as connected for this
+/// time: 50,000 agents are back within some 100 s when their broker restarts.
 pub const AWAY_GRACE: Duration = Duration::from_secs(2 * 60);
 
-/// How long changes of presence are collected before they are written: a node that connected less than
-/// this before the server was killed is not expected back.
+/// Time for which changes of presence are collected before they are written: a node that connected less than this
+/// before the server was killed is not expected back.
 pub const PRESENCE_INTERVAL: Duration = Duration::from_secs(1);
 /// Changes of presence in one transaction: 50,000 nodes are 50 transactions of some 20 ms.
 pub const PRESENCE_CHANGES: usize = 1_000;

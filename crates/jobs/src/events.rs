@@ -35,7 +35,7 @@ pub const DURATION_MS: &str = "duration_ms";
 /// The node of a run in flight is not connected.
 pub(crate) const NODE_DISCONNECTED: &str = "node_disconnected";
 
-/// It is connected again.
+/// Type of the event for a node that is connected again while a run of it waits.
 pub(crate) const NODE_RECONNECTED: &str = "node_reconnected";
 
 /// `seconds`: how long it may stay away.

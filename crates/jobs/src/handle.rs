@@ -16,6 +16,7 @@ use pki::seal::SealKey;
 use store::{JobNumber, Store, StoreError};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::task::JoinError;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -34,6 +35,7 @@ use crate::prune::Pruner;
 use crate::puppet::{DeployError, DeployRequest};
 use crate::request::{RunTaskError, TaskRequest};
 use crate::resolve::ResolveError;
+use crate::returning_nodes::ReturningNodes;
 use crate::submit::SubmitError;
 use crate::targets::{Scope, ScopeError, targets};
 use crate::withdrawals::Withdrawals;
@@ -56,6 +58,7 @@ struct Shared {
     /// Set when the engine ended without being told to.
     lost: watch::Receiver<Option<EngineLost>>,
     puppet_over: watch::Receiver<u64>,
+    returning: Arc<ReturningNodes>,
     stopped: CancellationToken,
     tasks: TaskTracker,
 }
@@ -126,6 +129,7 @@ impl Jobs {
         let withdrawals = Withdrawals::new(config.withdrawals.clone());
         let (over, puppet_over) = watch::channel(0);
         let before = presence_log::connected_before(&store).await?;
+        let returning = Arc::new(ReturningNodes::new(before.clone(), Instant::now()));
         let mut engine = Engine::new(Parts {
             store: store.clone(),
             fabric: fabric.clone(),
@@ -150,7 +154,7 @@ impl Jobs {
             withdrawals: withdrawals.clone(),
             tracer: config.tracer.clone(),
             stopped: stopped.clone(),
-            returning: before.clone(),
+            returning: Arc::clone(&returning),
         });
         let withdrawn = withdrawals
             .all()
@@ -210,6 +214,7 @@ impl Jobs {
             prune,
             lost,
             puppet_over,
+            returning,
             stopped,
             tasks,
         };
@@ -252,6 +257,17 @@ impl Jobs {
     /// Changes whenever a job of Puppet runs is over, after that is written down.
     pub fn puppet_over(&self) -> watch::Receiver<u64> {
         self.shared.puppet_over.clone()
+    }
+
+    /// The nodes that were connected when the last server ended, are not back yet, and are still waited for;
+    /// by name. Read before the connected nodes, these and those are every node that counts as there.
+    pub fn returning_nodes(&self) -> Vec<Certname> {
+        self.shared.returning.all(Instant::now())
+    }
+
+    /// How long returning nodes are waited for.
+    pub fn returning_grace(&self) -> Duration {
+        self.shared.config.away_grace
     }
 
     /// The nodes that a scope comes to, for a command in this environment.
@@ -320,7 +336,7 @@ impl Jobs {
         let Shared { fabric, asks, .. } = &*self.shared;
         let params = pxp::action::encode(params);
         let results = asks.ask(fabric, certname, (module, action), params, timeout);
-        serde_json::from_str(results.await?.get())
+        decode_errors::json::from_str(results.await?.get())
             .map_err(|error| AskError::Unreadable(error.to_string()))
     }
 

@@ -36,6 +36,7 @@ mod prune;
 mod puppet;
 mod request;
 mod resolve;
+mod returning_nodes;
 mod scheduler;
 mod secrets;
 mod state;

@@ -20,7 +20,7 @@ use serde_json::{Map, Value, json};
 use crate::kind::{Action, Kind};
 use crate::outcome::REDACTED;
 
-/// Where a secret line is for the shell that runs it.
+/// Environment variable with a secret command line for the shell that runs it.
 const LINE_VARIABLE: &str = "_TUTTI_LINE";
 
 /// The mode of a file that was not there before, as `cp` would give it.
@@ -37,8 +37,8 @@ pub enum Native {
     Command {
         /// The line.
         line: String,
-        /// Variables of its environment. Everybody on a node sees the words of a program, and nobody else its
-        /// environment.
+        /// Variables of its environment. Every user of a node sees the arguments of a program, and only its own
+        /// user sees its environment.
         env: BTreeMap<String, String>,
     },
     /// A file that is run.
@@ -124,8 +124,8 @@ impl Native {
         !matches!(self, Self::UploadTree { .. })
     }
 
-    /// What is shown in the place of the task's parameters. `sensitive` names those of the task that are
-    /// secret; what stands for one of them here is not shown.
+    /// Parameters as they are shown in place of the task's. `sensitive` names the task's secret parameters; the
+    /// values made of them are not shown.
     pub(crate) fn shown(&self, sensitive: &[String]) -> Value {
         let mut shown = self.described();
         let Some(entries) = shown.as_object_mut() else {

@@ -23,6 +23,9 @@ pub const SENSITIVE: &str = pxp::task::SENSITIVE_KEY;
 /// The kind of a task's own failure.
 pub const KIND_TASK: &str = "puppetlabs.tasks/task-error";
 
+/// The code that Bolt gives such a failure.
+const ISSUE_TASK: &str = "TASK_ERROR";
+
 /// What an agent's own words about an action are marked with in its status answers.
 const KIND_AGENT: &str = "puppetlabs.pxp-agent/execution-error";
 
@@ -50,7 +53,7 @@ pub(crate) struct Circumstances {
     /// The agent had been told to end the action.
     pub(crate) cancelling: Option<CancelReason>,
     pub(crate) timeout_seconds: u64,
-    /// As in [`pcp::Message`].
+    /// True if bytes that are not UTF-8 were replaced in the message; see [`pcp::Message`].
     pub(crate) has_replaced_bytes: bool,
 }
 
@@ -84,14 +87,15 @@ pub(crate) fn shape(
         RunState::Finished if result.contains_key("_error") => RunState::Failed,
         ended => ended,
     };
-    if state != RunState::Finished && (cancelled || !result.contains_key("_error")) {
+    let is_own_error = result.contains_key("_error") && !cancelled;
+    if state != RunState::Finished && !is_own_error {
         let error = error(outcome, exit_code, stderr, stdout.is_empty(), known);
         result.insert("_error".to_owned(), error);
     }
-    let message = if state == RunState::Finished {
-        String::new()
-    } else {
-        message_of(&result)
+    let message = match state {
+        RunState::Finished => String::new(),
+        _ if is_own_error => message_of(&result),
+        _ => with_stderr(message_of(&result), stderr),
     };
     Shaped {
         state,
@@ -233,18 +237,32 @@ pub(crate) fn error(
         ),
         _ => (KIND_TASK, task_message(outcome, exit_code, stderr, silent)),
     };
-    json!({"kind": kind, "msg": msg, "details": details})
+    let mut error = json!({"kind": kind, "msg": msg, "details": details});
+    if kind == KIND_TASK {
+        error["issue_code"] = Value::from(ISSUE_TASK);
+    }
+    error
 }
 
+/// In Bolt's words, since programs and plans look for them.
 fn task_message(outcome: &ActionResult, exit_code: i64, stderr: &str, silent: bool) -> String {
     let how = match outcome.signal {
-        Some(signal) => format!("the task was ended by signal {signal}"),
-        None => format!("the task failed with exit code {exit_code}"),
+        Some(signal) => format!("The task was ended by signal {signal}"),
+        None => format!("The task failed with exit code {exit_code}"),
     };
+    match (silent, clip(stderr)) {
+        (false, _) => how,
+        (true, "") => format!("{how} and no output"),
+        (true, words) => format!("{how} and no stdout, but stderr contained:\n{words}"),
+    }
+}
+
+/// For people, who are told what standard error says even if the error does not.
+fn with_stderr(message: String, stderr: &str) -> String {
     match clip(stderr.trim()) {
-        "" if silent => format!("{how} and without any output"),
-        "" => how,
-        words => format!("{how}; its standard error says: {words}"),
+        "" => message,
+        words if message.contains(words) => message,
+        words => clip(&format!("{message}; its standard error says: {words}")).to_owned(),
     }
 }
 
@@ -315,7 +333,8 @@ mod tests {
         let error = &result["_error"];
         assert_eq!(error["kind"], KIND_TASK);
         assert_eq!(error["details"], json!({"exit_code": 3}));
-        assert!(error["msg"].as_str().unwrap().contains("no such package"));
+        assert_eq!(error["msg"], "The task failed with exit code 3");
+        assert_eq!(error["issue_code"], "TASK_ERROR");
         assert_eq!(
             details,
             json!({"exit_code": 3, "stderr": "no such package\n"})

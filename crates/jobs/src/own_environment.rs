@@ -51,10 +51,10 @@ mod tests {
 
     /// Knows `classified` and `torn` by the classifier, and `ran` by its last run.
     #[derive(Debug)]
-    struct Known;
+    struct NamedNodes;
 
     #[async_trait]
-    impl Resolve for Known {
+    impl Resolve for NamedNodes {
         async fn query(&self, query: &Value) -> Result<Vec<String>, ResolveError> {
             Nobody.query(query).await
         }
@@ -106,7 +106,7 @@ mod tests {
             ("testing", vec!["ran"]),
             ("evil", vec![]),
         ] {
-            let outside = outside(&nodes, environment, &Known).await.unwrap();
+            let outside = outside(&nodes, environment, &NamedNodes).await.unwrap();
             let left = nodes.iter().filter(|node| !outside.contains(node));
             let left: Vec<&str> = left.map(Certname::as_str).collect();
             assert_eq!(left, inside, "{environment}");

@@ -19,7 +19,7 @@ use crate::defaults::{PRESENCE_CHANGES, PRESENCE_PAGE};
 pub(crate) struct PresenceLog {
     store: Store,
     fabric: Fabric,
-    /// As the store has it.
+    /// Connected nodes as the store has them.
     written: HashSet<Certname>,
     /// Nodes that were connected before the start and have not come back. They stay in the log until
     /// `returning_until`, so that a second restart expects them, too.

@@ -18,7 +18,7 @@ pub struct StoreConfig {
     /// The file that says how far the database's history went, so that an older copy of it is
     /// noticed at the start; `None`: only while the process runs.
     pub history: Option<PathBuf>,
-    /// Whether an older history may be opened, to be [accepted](crate::Store::accept_older_history).
+    /// True if an older history may be opened, to be [accepted](crate::Store::accept_older_history).
     pub older_history: bool,
 }
 

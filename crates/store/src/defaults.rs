@@ -51,9 +51,9 @@ pub const POSTGRES_CONNECT: Duration = Duration::from_secs(5);
 /// Everything until a session can be used: four machines that do not answer, or a slow log-in.
 pub const POSTGRES_OPEN: Duration = Duration::from_secs(20);
 
-/// How long a starting server waits for the database to be free while its holder is heard:
-/// PostgreSQL notices within milliseconds that a predecessor was killed, or when that one's last
-/// statement ends. Three heartbeats.
+/// Wait of a starting server for the database while its holder is alive: PostgreSQL notices within
+/// milliseconds that a predecessor was killed, or when that one's last statement ends. Three
+/// heartbeats.
 pub const POSTGRES_LOCK: Duration = Duration::from_secs(3);
 
 /// Pause between the statements that say that the holder of the database is alive: one short
@@ -73,14 +73,15 @@ pub const POSTGRES_KEEPALIVE_INTERVAL: Duration = Duration::from_secs(2);
 /// See [`POSTGRES_KEEPALIVE_IDLE`].
 pub const POSTGRES_KEEPALIVE_PROBES: u32 = 3;
 
-/// How long a session may stand still inside a transaction, where it has the ledger's row: a
-/// transaction takes milliseconds. One that is ended so is repeated by a server that is alive.
+/// Time for which a session may be idle inside a transaction, where it holds the lock of the
+/// ledger's row: a transaction takes milliseconds. A transaction that is ended so is repeated by a
+/// server that is alive.
 pub const POSTGRES_IDLE_IN_TRANSACTION: Duration = Duration::from_secs(5);
 
-/// How long a statement waits for a lock of another session, such as an administrator's.
+/// Wait of a statement for a lock of another session, such as an administrator's.
 pub const POSTGRES_LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long one answer is waited for. The largest batch (32 MiB) takes seconds on a slow line.
+/// Wait for one answer. The largest batch (32 MiB) takes seconds on a slow line.
 pub const POSTGRES_ANSWER: Duration = Duration::from_secs(30);
 
 /// Pause between attempts to reach PostgreSQL again.
@@ -112,8 +113,9 @@ pub const HISTORY_MARK_INTERVAL: Duration = Duration::from_secs(1);
 /// be a second behind, and a server takes some 200 jobs/s.
 pub const HISTORY_SKIPPED_JOBS: i64 = 1_000;
 
-/// The same for events: 10,000 results/s have several each.
+/// Numbers of events that are skipped after an older history was accepted: 10,000 results/s have
+/// several events each.
 pub const HISTORY_SKIPPED_EVENTS: i64 = 1_000_000;
 
-/// The same for commits: 200/s.
+/// Numbers of commits that are skipped after an older history was accepted: 200 commits/s.
 pub const HISTORY_SKIPPED_COMMITS: i64 = 1_000;

@@ -25,7 +25,7 @@ pub enum OpenStoreError {
     /// The certificates of the URL cannot be used.
     #[error("the store's PostgreSQL URL names certificates that cannot be used")]
     Tls {
-        /// Which and why.
+        /// Name of the file and reason.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// Another server process has the SQLite file.
@@ -119,7 +119,7 @@ pub enum StoreError {
     /// The file of the database is another one than was opened.
     #[error("{} was replaced or removed while it was used; this server must end", path.display())]
     Replaced {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
     /// The engine refused what the statement says: the same again would be refused again.
@@ -133,30 +133,30 @@ pub enum StoreError {
 /// A cause that several callers of one batch may share.
 pub type Source = Arc<dyn std::error::Error + Send + Sync>;
 
-/// Why the file that says how far the history went cannot be used.
+/// Error of the file that says how far the database's history went.
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryFileError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot read {}", path.display())]
     Read {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// Why.
         source: std::io::Error,
     },
-    /// It is something else.
+    /// The content is not that of a history file.
     #[error(
         "{} does not say how far the database's history went; remove it if the database is known \
          to be the newest one",
         path.display()
     )]
     Content {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// Why.
-        source: serde_json::Error,
+        source: decode_errors::DecodeError,
     },
-    /// It cannot be written.
+    /// The file cannot be written.
     #[error(transparent)]
     Write(#[from] pki::durable::WriteError),
 }
@@ -164,7 +164,7 @@ pub enum HistoryFileError {
 // === impl StoreError ===
 
 impl StoreError {
-    /// Whether this store takes nothing any more, so that its process must end.
+    /// True if this store accepts no writes any more, so that its process must end.
     pub fn is_end(&self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! How far the history of a database went, as one server process knows it: [`History`].
+//! Progress of a database's history, as one server process knows it: [`History`].
 //!
 //! Every commit has a number, which the ledger counts. The rule: a commit follows the last one of
 //! this process. A database that has fewer is an older one (a standby that lagged behind and was
@@ -24,9 +24,9 @@ use crate::{HistoryFileError, OpenStoreError};
 pub struct HistoryMark {
     /// The database, which its copies share.
     pub identity: String,
-    /// Starts of server processes until then.
+    /// Number of starts of server processes so far.
     pub epoch: i64,
-    /// Commits until then.
+    /// Number of commits made so far.
     pub commits: i64,
     /// The last job's number.
     pub job: i64,
@@ -34,11 +34,11 @@ pub struct HistoryMark {
     pub event: i64,
     /// The number of the last entry of the audit.
     pub audit: i64,
-    /// When that was, in milliseconds since 1970; 0: not known.
+    /// Time of this mark in milliseconds since 1970; 0 if it is not known.
     pub at_ms: i64,
 }
 
-/// What this process committed last.
+/// Last commit of this process, and the mark of it beside the database.
 #[derive(Debug)]
 pub(crate) struct History {
     file: Option<PathBuf>,
@@ -48,9 +48,9 @@ pub(crate) struct History {
     in_doubt: Option<i64>,
     /// Below this the file is not written: it names an older history that is not accepted yet.
     floor: i64,
-    /// When the file was written, and the commits that it names.
+    /// Time of the last write of the file, and the number of commits in it.
     saved: Option<(Instant, i64)>,
-    /// Why nothing more is committed.
+    /// Reason for which nothing more is committed; `None` while commits are made.
     ended: watch::Sender<Option<StoreError>>,
 }
 
@@ -112,7 +112,7 @@ impl History {
         self.last.epoch
     }
 
-    /// Whether anything may be committed: not after the history was found to be another one.
+    /// Refuses commits after the database was found to have another history.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         self.ended.borrow().clone().map_or(Ok(()), Err)
     }
@@ -165,7 +165,7 @@ impl History {
         self.in_doubt = None;
     }
 
-    /// Whether the file is behind, and for long enough.
+    /// True if the file is behind, and was written long enough ago.
     pub(crate) fn is_due(&self) -> bool {
         let is_old = |(at, _): (Instant, i64)| at.elapsed() >= HISTORY_MARK_INTERVAL;
         self.is_behind() && (self.ended.borrow().is_some() || self.saved.is_none_or(is_old))
@@ -184,7 +184,7 @@ impl History {
         }
     }
 
-    /// What is to be written, if the file is behind.
+    /// Content to be written to the file; `None` if it is not behind.
     pub(crate) fn unsaved(&self) -> Option<Unsaved> {
         let file = self.file.clone().filter(|_| self.is_behind())?;
         let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
@@ -247,7 +247,7 @@ impl HistoryMark {
                 return Err(HistoryFileError::Read { path, source });
             }
         };
-        serde_json::from_str(&text)
+        decode_errors::json::from_str(&text)
             .map(Some)
             .map_err(|source| HistoryFileError::Content {
                 path: path.to_owned(),

@@ -34,7 +34,7 @@ pub(crate) const NEW_EPOCH: &str = concat!(
 /// As it stands.
 pub(crate) const READ: &str = concat!("SELECT ", columns!(), " FROM ledger WHERE id = 1");
 
-/// Which database it is.
+/// Reads the random identity of the database.
 pub(crate) const IDENTITY: &str = "SELECT identity FROM ledger WHERE id = 1";
 
 pub(crate) const STATEMENTS: &[&str] = &[BEGIN, END, NEW_EPOCH, READ, IDENTITY];

@@ -21,13 +21,13 @@ use crate::write::{Write, Written};
 pub struct OlderHistory {
     /// Path, or host and name, of the database.
     pub place: String,
-    /// How far the server that used it had come, at the least.
+    /// Last commit that the server before is known to have made; it may have made more.
     pub known: HistoryMark,
-    /// How far the database goes.
+    /// Last commit that the database has.
     pub found: HistoryMark,
 }
 
-/// What was done with an older history.
+/// Result of accepting an older history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AcceptedHistory {
     /// Runs that waited and count as sent now; their agents are asked.

@@ -37,7 +37,7 @@ pub(crate) const STATEMENTS: &[&str] = &[
     SET,
 ];
 
-/// A reset token.
+/// Row of a password reset token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PasswordResetRow {
     /// The user whose password it sets.

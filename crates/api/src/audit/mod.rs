@@ -169,8 +169,8 @@ pub(crate) async fn by_hook(
     api.audit.intent(act).await.map_err(unwritable)
 }
 
-/// Writes the entry of a read that is about to hand out secrets that are stored; without it nobody gets them.
-/// Other reads have no entry, so the handler, which knows what it answers, writes it.
+/// Writes the entry of a read that is about to return stored secrets; if that fails, the read is refused. Other
+/// reads have no entry, so the handler, which knows what it answers, writes it.
 pub(crate) async fn secrets_read(
     api: &Shared,
     route: &'static Route,

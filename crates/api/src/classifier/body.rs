@@ -24,10 +24,10 @@ impl FromRequest<Shared> for AnyJson {
         if body.iter().all(u8::is_ascii_whitespace) {
             return Ok(Self(None));
         }
-        match serde_json::from_slice(&body) {
+        match decode_errors::json::from_slice(&body) {
             Ok(json) => Ok(Self(Some(json))),
             Err(error) => {
-                let msg = format!("the body is not JSON: {error}");
+                let msg = format!("the body is {error}");
                 let start = body.get(..body.len().min(200)).unwrap_or_default();
                 let refused = ApiError::new(kinds::MALFORMED_REQUEST, msg)
                     .with("body", json!(String::from_utf8_lossy(start)))

@@ -25,7 +25,7 @@ pub struct CodeService {
 #[derive(Debug)]
 struct Shared {
     started: OnceLock<StartedCode>,
-    /// Why nothing has started; of no account afterwards.
+    /// Reason for which deployments have not started; meaningless once they have.
     fault: Mutex<String>,
     stop: CancellationToken,
     retrying: Mutex<Option<JoinHandle<()>>>,
@@ -34,7 +34,7 @@ struct Shared {
 /// Deployments that have started.
 #[derive(Debug)]
 pub struct StartedCode {
-    /// Carries deployments out.
+    /// Queue and worker of deployments.
     pub manager: CodeManager,
     /// Webhooks that show this secret need no token.
     pub webhook_secret: Option<Secret>,
@@ -98,7 +98,7 @@ impl CodeService {
         }
     }
 
-    /// Why code cannot be deployed; `None`: it can.
+    /// Reason for which code cannot be deployed; `None` if it can.
     pub(crate) fn fault(&self) -> Option<String> {
         match self.shared.started.get() {
             Some(_) => None,

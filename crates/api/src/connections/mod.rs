@@ -1,7 +1,7 @@
 //! Nodes without an agent: `/inventory/v1`.
 //!
-//! The rule: secrets go into a [`Connection`] at once, and come out only for whoever may see them, behind an
-//! entry in the audit.
+//! The rule: secrets go into a [`Connection`] at once, and come out only for users with the permission to see them,
+//! after an audit entry.
 
 mod targets;
 

@@ -79,7 +79,7 @@ pub(crate) fn parsed(number: i64, json: Option<&str>) -> Value {
     let Some(json) = json else {
         return Value::Null;
     };
-    serde_json::from_str(json).unwrap_or_else(|error| {
+    decode_errors::json::from_str(json).unwrap_or_else(|error| {
         tracing::error!(number, %error, "the result of this plan job is not JSON in the database");
         Value::Null
     })

@@ -3,11 +3,12 @@
 //! The rule: what can be known to be wrong before the plan is evaluated is refused here, all mistakes
 //! of the parameters at once; whatever else is wrong with a plan is how its plan job ends.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use ::code_manager::service::Worker;
 use ::plans::{Launch, PlanError, Preview};
+use access::Permission;
 use api_types::{
     ApiError, EnvironmentCode, EnvironmentPlanRunCommand, Object, PlanCode, PlanName, PlanNoop,
     PlanParam, PlanParamKind, PlanRunCommand, ScopeKind, kinds,
@@ -100,7 +101,8 @@ async fn started(api: &Shared, base: &Base, caller: &Caller, mut asked: Asked) -
         }
         PlanCode::Pinned | PlanCode::Latest => None,
     };
-    let launch = launch(caller, asked, code)?;
+    let mut launch = launch(caller, asked, code)?;
+    launch.node_groups = visible_groups(api, caller);
     let number = api.plans.run(&launch).await.map_err(refusal)?;
     if let Some(hold) = hold {
         code_manager::keep(api, Worker::Plan(number), hold).await?;
@@ -167,7 +169,19 @@ fn launch(caller: &Caller, asked: Asked, code: PlanCode) -> Result<Launch, ApiEr
         },
         owner: caller.0.login.clone(),
         owner_id: caller.0.user_id.clone(),
+        ..Launch::default()
     })
+}
+
+/// The names of the node groups that the caller may view.
+fn visible_groups(api: &Shared, caller: &Caller) -> BTreeSet<String> {
+    let groups = api.classifier.groups();
+    let visible = groups.iter().filter(|group| {
+        let id = group.id.to_string();
+        let permission = Permission::on("node_groups", "view", &id);
+        api.access.authorize(&caller.0, permission).is_ok()
+    });
+    visible.map(|group| group.name.clone()).collect()
 }
 
 /// As the plan job shows it.

@@ -44,13 +44,13 @@ fn renamed(error: ApiError) -> ApiError {
         .with("error", json!(msg))
 }
 
-/// What was given and what was expected, in serde's "place: invalid type: given, expected what".
+/// The value that was given and the one that is needed, of "place: must be NEEDED, not GIVEN".
 fn parts(msg: &str) -> (Option<&str>, Option<&str>) {
-    let Some((given, expected)) = msg.split_once(", expected ") else {
-        return (None, None);
-    };
-    let given = given.rsplit_once(": ").map_or(given, |(_, given)| given);
-    (Some(given), Some(expected))
+    let rest = msg.split_once(": must be ").map(|(_, rest)| rest);
+    match rest.and_then(|rest| rest.rsplit_once(", not ")) {
+        Some((needed, given)) => (Some(given), Some(needed)),
+        None => (None, None),
+    }
 }
 
 /// The id of a user or group at `place`.

@@ -209,11 +209,10 @@ fn is_nothing(given: &Value) -> bool {
 
 fn read(given: Value) -> Result<LdapSettings, ApiError> {
     // The error names the key and repeats no value that could be the password.
-    serde_json::from_value(given).map_err(|error| {
-        let text = error.to_string();
-        let place = text.split('`').nth(1).unwrap_or_default().to_owned();
+    decode_errors::json::from_value(given).map_err(|error| {
+        let key = error.unknown_key().or(error.missing_key());
         schema(
-            &place,
+            key.unwrap_or(error.path()),
             "this is not among the settings of a directory, or is missing, or wrong",
         )
     })

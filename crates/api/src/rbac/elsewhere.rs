@@ -11,7 +11,7 @@ pub struct Elsewhere {
     pub oidc: Option<Oidc>,
 }
 
-/// How `oidc:ISSUER` and `ldap:ID` begin.
+/// Prefixes of the origins `oidc:ISSUER` and `ldap:ID`.
 const PREFIXES: [&str; 2] = ["ldap:", "oidc:"];
 
 impl Elsewhere {

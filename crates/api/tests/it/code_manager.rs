@@ -578,7 +578,8 @@ async fn a_signed_webhook_deploys_what_was_pushed() {
     assert_eq!(wrong.kind(), "tutti/webhook-unsigned");
 }
 
-/// The header with the id of a delivery is not signed, so whoever saw a message can send it with another.
+/// The header with the id of a delivery is not signed, so an observer of a message can send it again with another
+/// id.
 #[tokio::test]
 async fn a_webhook_replay_is_detected_by_the_signed_body_too() {
     let world = World::deploying().await;

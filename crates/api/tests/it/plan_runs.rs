@@ -157,19 +157,19 @@ async fn whatever_is_wrong_with_a_command_is_told_before_anything_runs() {
             json!({"plan_name": "test::asks", "noop": "show"}),
             400,
             VALIDATION,
-            "expected true, false or \\\"run\\\"",
+            "must be true, false or \\\"run\\\"",
         ),
         (
             json!({"plan_name": "test::asks", "noop": 1}),
             400,
             VALIDATION,
-            "noop: invalid type",
+            "noop: must be ",
         ),
         (
             json!({"plan_name": "test::asks", "dry": true}),
             400,
             VALIDATION,
-            "`dry`",
+            "unknown key \\\"dry\\\"",
         ),
     ] {
         let reply = command(&world, "plan_run", body).await;

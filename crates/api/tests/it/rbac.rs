@@ -489,7 +489,7 @@ async fn mistakes_have_the_kinds_of_rbac() {
     );
     let shape = shape.await;
     assert_eq!(shape["details"]["path"], "login");
-    assert_eq!(shape["details"]["submitted"], "integer `1`");
+    assert_eq!(shape["details"]["submitted"], "the number 1");
     assert!(
         shape["details"]["error"]
             .as_str()

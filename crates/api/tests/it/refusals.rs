@@ -189,7 +189,7 @@ async fn bodies_that_are_no_json() {
         reply.json()["msg"]
             .as_str()
             .unwrap()
-            .contains("recursion limit")
+            .contains("more than 127 levels")
     );
 }
 

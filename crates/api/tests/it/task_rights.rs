@@ -122,8 +122,8 @@ async fn a_task_runs_on_the_permitted_nodes_and_the_others_are_named() {
     }
 }
 
-/// Whoever may push to a branch writes the tasks of its environment. With a right to a harmless task
-/// that is no way to the nodes of another environment.
+/// Push access to a branch is the right to write the tasks of its environment. With a right to a harmless task that
+/// is no way to the nodes of another environment.
 #[tokio::test]
 async fn a_task_of_another_branch_does_not_run_on_nodes_of_production() {
     let world = as_somebody(|target| {

@@ -162,7 +162,8 @@ fn file(mut verifier: Verifier, path: &Path) -> Result<Result<Report, Fault>, Fa
             place: format!("line {number} of {}", path.display()),
             what,
         };
-        let entry = serde_json::from_str(&line).map_err(|error| content(error.to_string()))?;
+        let entry =
+            decode_errors::json::from_str(&line).map_err(|error| content(error.to_string()))?;
         let row = audit::wire::row(entry).map_err(|error| content(error.to_string()))?;
         if let Err(fault) = verifier.feed(&row) {
             return Ok(Err(fault));

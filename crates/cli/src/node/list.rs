@@ -22,8 +22,14 @@ pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
         json(&list);
         return Ok(EXIT_SUCCESS);
     }
+    let returning = match list.returning.len() {
+        0 => String::new(),
+        count => {
+            format!("; {count} that were connected before the server restarted are expected back")
+        }
+    };
     if list.items.is_empty() {
-        say!("No node is connected.");
+        say!("No node is connected{returning}.");
         return Ok(EXIT_SUCCESS);
     }
     let count = list.items.len();
@@ -36,6 +42,6 @@ pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
         ]
     });
     table::print(&["NODE", "CONNECTED SINCE", "BROKER"], rows.collect());
-    say!("{}", terminal::dim(format!("{count} connected")));
+    say!("{}", terminal::dim(format!("{count} connected{returning}")));
     Ok(EXIT_SUCCESS)
 }

@@ -50,7 +50,7 @@ pub(super) fn variable(text: &str) -> Result<(String, Value), Failure> {
 }
 
 fn json(place: &str, text: &str) -> Result<Value, Failure> {
-    serde_json::from_str(text).map_err(|error| Failure::Content {
+    decode_errors::json::from_str(text).map_err(|error| Failure::Content {
         place: place.to_owned(),
         what: error.to_string(),
     })

@@ -191,7 +191,7 @@ pub(super) async fn import(options: &Import, client: &Client) -> Result<u8, Fail
 }
 
 fn groups(file: &Path) -> Result<Vec<Value>, Failure> {
-    serde_json::from_str(&read_limited(file)?).map_err(|error| Failure::Content {
+    decode_errors::json::from_str(&read_limited(file)?).map_err(|error| Failure::Content {
         place: file.display().to_string(),
         what: format!("it must be an array of groups: {error}"),
     })

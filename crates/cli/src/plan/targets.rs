@@ -7,7 +7,7 @@ use api_types::{Object, PlanDetail, PlanParam, PlanParamKind};
 use serde_json::{Value, json};
 
 use crate::client::Client;
-use crate::targets::{connected, parse, query_value};
+use crate::targets::{connected_or_returning, parse, query_value};
 use crate::{Failure, node_group, task};
 
 /// At most one of them.
@@ -24,7 +24,8 @@ pub(super) struct Targets {
     /// The same with the nodes of a node group: its UUID or its name
     #[arg(long, value_name = "GROUP")]
     node_group: Option<String>,
-    /// The same with every node that is connected now
+    /// The same with every node that is connected, or that was before the server restarted and is expected
+    /// back
     #[arg(long)]
     all: bool,
 }
@@ -48,7 +49,7 @@ impl Targets {
             let group = node_group::find::id(client, group).await?;
             (Value::String(group), Some(PlanParamKind::NodeGroup))
         } else if self.all {
-            (json!(connected(client).await?), None)
+            (json!(connected_or_returning(client).await?), None)
         } else if let Some(nodes) = &self.nodes {
             (json!(parse(nodes)?), None)
         } else {

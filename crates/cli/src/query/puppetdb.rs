@@ -115,7 +115,7 @@ impl Server {
 }
 
 fn parse(place: &str, text: &str) -> Result<Keys, Failure> {
-    let file: File = serde_json::from_str(text).map_err(|error| Failure::Content {
+    let file: File = decode_errors::json::from_str(text).map_err(|error| Failure::Content {
         place: place.to_owned(),
         what: error.to_string(),
     })?;

@@ -37,7 +37,7 @@ pub enum Verb {
 /// What it is for.
 #[derive(Debug, clap::Args)]
 pub struct Create {
-    /// How long it is good, such as 30m, 4h, 7d; 0 is as long as the one you have [default: 1h]
+    /// Lifetime, such as 30m, 4h, 7d; 0 is the lifetime of the token you have [default: 1h]
     #[arg(long, short = 'l', value_name = "TIME")]
     lifetime: Option<String>,
     /// A name to revoke it by

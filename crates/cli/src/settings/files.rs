@@ -122,7 +122,7 @@ fn read(path: &Path) -> Result<Options, Failure> {
 }
 
 fn parse(path: &Path, text: &str) -> Result<Options, Failure> {
-    serde_json::from_str::<File>(text)
+    decode_errors::json::from_str::<File>(text)
         .map(|file| file.options.unwrap_or_default().or(file.top))
         .map_err(|error| Failure::Content {
             place: path.display().to_string(),
@@ -142,6 +142,10 @@ mod tests {
         let said = read(&path).unwrap_err().to_string();
         assert!(
             said.contains("orchestrator.conf") && said.contains("line 2"),
+            "{said}"
+        );
+        assert!(
+            said.contains("must be an object, not the number 3"),
             "{said}"
         );
     }

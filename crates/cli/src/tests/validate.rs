@@ -126,3 +126,26 @@ fn hostile_sources_cannot_move_the_cursor() {
         "{printed:?}"
     );
 }
+
+#[test]
+fn yaml_plans_are_checked_and_other_yaml_is_not() {
+    let wrong = "steps:\n  - comand: uptime\n    targets: a\n  - eval: |\n      $a = (1\n";
+    let directory = directory(&[
+        ("m/plans/wrong.yaml", wrong),
+        ("m/plans/good.yaml", "steps: []\n"),
+        ("data/plans/nodes.yaml", "steps: 3\n"),
+        ("hiera.yaml", "version: 5\n"),
+    ]);
+    let path = directory.path().to_str().expect("UTF-8");
+    let (code, printed) = validate(&[path]);
+    assert_eq!(code.expect("readable"), 1);
+    for part in [
+        "error[INVALID_PLAN]: a step has exactly one of",
+        "m/plans/wrong.yaml:2:5",
+        "error[INVALID_PLAN]: Syntax error at end of input",
+        "m/plans/wrong.yaml:5:",
+        "2 files: 2 errors",
+    ] {
+        assert!(printed.contains(part), "{part}: {printed}");
+    }
+}

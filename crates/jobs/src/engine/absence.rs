@@ -31,7 +31,7 @@ impl Engine {
             Some(since) => AwaySince::Gone(since),
             None => AwaySince::Start(self.started_at),
         };
-        let is_returning = Instant::now() < self.returning_until;
+        let is_returning = !self.parts.returning.is_grace_over(Instant::now());
         let Some(flying) = self.book.flying(key) else {
             return;
         };

@@ -121,7 +121,7 @@ pub(crate) struct Output {
     pub(crate) next: [u64; 2],
     /// Bytes of both streams that the agent may have sent.
     pub(crate) granted: u64,
-    /// Where a task's standard output becomes secret.
+    /// Scan for the start of the `_sensitive` key in a task's standard output.
     pub(crate) sensitive: SensitiveScan,
 }
 

@@ -177,7 +177,7 @@ impl Engine {
         })
     }
 
-    /// What a request says of this server to an agent that takes it.
+    /// `Some(true)` for an agent that takes the member `extended`; for others the member is left out.
     fn takes_extended(&self, run: &Run) -> Option<bool> {
         let capabilities = self.presence_of(run)?.capabilities?;
         capabilities.extended_requests.then_some(true)

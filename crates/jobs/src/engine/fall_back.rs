@@ -97,7 +97,7 @@ pub(super) fn explained(action: Option<&Action>, words: &str) -> String {
     format!("it cannot {what}, which takes a current tutti-agent there; nothing was run ({words})")
 }
 
-/// Where a stock agent's package has the module that runs Puppet.
+/// Path at which a stock agent's package installs the module that runs Puppet.
 const PUPPET_MODULE_FILE: &str = "/opt/puppetlabs/pxp-agent/modules/pxp-module-puppet";
 
 /// How agents say that they do not know what they are asked for, pxp-agent's words.

@@ -274,7 +274,7 @@ impl Engine {
         }
     }
 
-    /// The agent has an entry of the run, and nobody can know how it ended.
+    /// Handles an agent's answer that it has an entry of the run whose end cannot be known.
     fn told_undetermined(&mut self, key: RunKey, words: String) {
         if self.book.flying(key).is_some_and(|flying| !flying.shaping) {
             let via = self.book.run(key).map_or(Via::Agent, |run| run.via);

@@ -85,7 +85,8 @@ impl Engine {
     ) -> Option<StoreError> {
         let mut presence = self.parts.fabric.watch();
         self.recovering_until = Instant::now() + self.parts.reconnect_grace;
-        self.returning_until = Instant::now() + self.parts.away_grace;
+        let returning_until = Instant::now() + self.parts.away_grace;
+        self.parts.returning.expect_until(returning_until);
         self.all_may_have_changed();
         let mut tick = tokio::time::interval(self.parts.tick);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -3,13 +3,12 @@
 //! The files beside this one are its work, one concern each; they know this state and not each
 //! other's types.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use fabric::Fabric;
 use jiff::Timestamp;
-use pcp::Certname;
 use pki::seal::SealKey;
 use pxp::TransactionId;
 use store::{Store, StoreError};
@@ -35,6 +34,7 @@ use crate::live::Taken;
 use crate::metrics::Metrics;
 use crate::outcome::Shaped;
 use crate::resolve::Resolve;
+use crate::returning_nodes::ReturningNodes;
 use crate::scheduler::Scheduler;
 use crate::withdrawals::Withdrawals;
 
@@ -62,7 +62,7 @@ pub(crate) struct Parts {
     pub(crate) tracer: Tracer,
     pub(crate) stopped: CancellationToken,
     /// Nodes that were connected before the start.
-    pub(crate) returning: HashSet<Certname>,
+    pub(crate) returning: Arc<ReturningNodes>,
 }
 
 pub(crate) struct Engine {
@@ -79,11 +79,8 @@ pub(crate) struct Engine {
     pub(super) parked: Parked,
     /// Until when those from before the start may do so; counted from when the engine starts to run.
     pub(super) recovering_until: Instant,
-    /// When the engine began to run.
+    /// Start of the engine.
     pub(super) started_at: Timestamp,
-    /// Until when nodes that were connected before the start are expected back
-    /// ([`Parts::returning`]).
-    pub(super) returning_until: Instant,
     pub(super) inserting: JoinSet<Inserted>,
     /// Jobs whose caller is being told that they may have been kept.
     pub(super) withdrawing: JoinSet<Doubt>,
@@ -122,7 +119,6 @@ impl Engine {
             parked: Parked::default(),
             recovering_until: Instant::now(),
             started_at: Timestamp::now(),
-            returning_until: Instant::now(),
             inserting: JoinSet::new(),
             withdrawing: JoinSet::new(),
             resolving: JoinSet::new(),

@@ -171,10 +171,10 @@ impl Engine {
         }
     }
 
-    /// Whether the node was connected before the restart, has not come since, and may still come. A job
-    /// that is made now waits for it as for one that went away before its turn.
+    /// True if the node was connected before the restart, has not come since, and may still come. A job that is
+    /// made now waits for it as for one that went away before its turn.
     pub(super) fn is_returning(&self, certname: &Certname) -> bool {
-        Instant::now() < self.returning_until && self.parts.returning.contains(certname)
+        self.parts.returning.contains(certname, Instant::now())
     }
 
     /// Changes were missed: every node of interest counts as having just come.
@@ -190,13 +190,13 @@ impl Engine {
             }
         }
         let fabric = &self.parts.fabric;
-        let returning = &mut self.parts.returning;
+        let returning = &self.parts.returning;
         returning.retain(|certname| fabric.presence(certname).is_none());
     }
 }
 
-/// Whether it makes sense to tell the agent to end an action. One that announced nothing may be a
-/// `tutti-agent` behind a stock pcp-broker; a pxp-agent refuses the request.
+/// True if it makes sense to tell the agent to end an action. An agent that announced nothing may
+/// be a `tutti-agent` behind a stock pcp-broker; a pxp-agent refuses the request.
 pub(super) fn may_cancel(presence: &Presence) -> bool {
     let capabilities = presence.capabilities.as_ref();
     capabilities.is_none_or(|capabilities| capabilities.cancel)

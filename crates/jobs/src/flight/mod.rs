@@ -79,7 +79,7 @@ impl Flight {
         self.silence_noted = true;
     }
 
-    /// What the store has to know about the node's silence, if that changed.
+    /// Change of the node's silence that has to be stored; `None` if it did not change.
     pub(crate) fn note_silence(&mut self, patience: &Patience) -> Option<Silence> {
         let is_silent = self.unanswered >= defaults::SILENCE_NOTED;
         if is_silent == self.silence_noted {
@@ -109,7 +109,7 @@ impl Flight {
         }
     }
 
-    /// How long ago the request was first sent; `None`: before this machine's clock began.
+    /// Time since the request was first sent; `None` if that was before this machine's clock began.
     pub(crate) fn age(&self, now: Instant) -> Option<Duration> {
         self.sent.map(|sent| now.saturating_duration_since(sent))
     }

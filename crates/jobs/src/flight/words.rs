@@ -54,12 +54,12 @@ pub(crate) enum Due {
     Estranged(Stranger),
 }
 
-/// How long a silent node is still waited for.
+/// Wait for a silent node, as it is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Silence {
     /// Until then it is asked again.
     Lasts(Duration),
-    /// It was heard.
+    /// The node answered, so the wait is over.
     Over,
 }
 

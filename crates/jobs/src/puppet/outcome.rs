@@ -149,9 +149,9 @@ impl Ran {
         }
     }
 
-    /// How many resources noop held back and how many were touched. pxp-module-puppet does not say
-    /// whether a run was noop; its metrics count what is out of sync all the same, as resources with
-    /// `noop => true` are in any run. Null where nothing of either is told.
+    /// Numbers of resources that noop held back and that were changed. pxp-module-puppet does not say whether a run
+    /// was noop; its metrics count what is out of sync all the same, as resources with `noop => true` are in any
+    /// run. Null if the report has neither number.
     fn noop(&self) -> Value {
         let is_told = self.said.get("noop").is_some_and(Value::is_boolean);
         let metrics = self.said.get("metrics");
@@ -288,7 +288,7 @@ mod tests {
         );
     }
 
-    /// As pxp-module-puppet reports `puppet agent --noop`.
+    /// The result is that of pxp-module-puppet for `puppet agent --noop`.
     #[test]
     fn a_noop_run_of_a_stock_agent_says_how_many_resources_would_change() {
         let mut said = changed();

@@ -24,11 +24,11 @@ pub(crate) struct Ran {
 /// standard output of the process.
 pub(crate) fn read(results: &str, known: Circumstances) -> Result<Ran, String> {
     let mut said: Map<String, Value> =
-        serde_json::from_str(results).map_err(|error| error.to_string())?;
+        decode_errors::json::from_str(results).map_err(|error| error.to_string())?;
     if is_of_puppet(&said) {
         return Ok(Ran { said, known });
     }
-    let outer = serde_json::from_value::<ActionResult>(Value::Object(said.clone()));
+    let outer = decode_errors::json::from_value::<ActionResult>(Value::Object(said.clone()));
     let outer = outer.map_err(|error| error.to_string())?;
     let inner = outer.stdout.as_deref().unwrap_or_default();
     if let Ok(inner) = serde_json::from_str::<Map<String, Value>>(inner) {

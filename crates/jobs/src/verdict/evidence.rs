@@ -1,4 +1,4 @@
-//! What an agent's error proves about the action: [`Evidence`].
+//! Proofs that an agent's error gives about the action: [`Evidence`].
 //!
 //! The rule: "did not run" needs a proof, since operators repeat such an action. A stock pxp-agent
 //! sends the same message type before an action starts, while it fails and after it ended, so its
@@ -16,7 +16,7 @@ pub(crate) enum Speaker {
     Tutti,
 }
 
-/// What an error says about the action.
+/// Conclusion from an error about the action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Evidence {
     /// The action did not start.
@@ -76,7 +76,7 @@ const UNDELIVERED: [&str; 6] = [
 ];
 
 impl Evidence {
-    /// What an `rpc_error_message`, or the error in a status answer, proves.
+    /// Reads an `rpc_error_message`, or the error in a status answer.
     pub(crate) fn of_rpc_error(words: &str, speaker: Speaker) -> Self {
         if is_undetermined(words) {
             return Self::Undetermined;
@@ -93,13 +93,13 @@ impl Evidence {
         }
     }
 
-    /// Whether an error refuses a request before anything of it is looked up or started.
+    /// True if an error refuses a request before anything of it is looked up or started.
     pub(crate) fn is_of_validation(words: &str) -> bool {
         starts(words, &REFUSALS) || only_blocking(words)
     }
 
-    /// What an `error_message` of the PCP layer proves that answers a request: either the message
-    /// reached nothing that acts on it, or nothing is proved.
+    /// Reads an `error_message` of the PCP layer that answers a request: either the message reached
+    /// nothing that acts on it, or nothing is proved.
     pub(crate) fn of_pcp_error(words: &str) -> Self {
         let undelivered = starts(words, &UNDELIVERED) || words.ends_with(" fast enough.");
         match undelivered || words.contains(" is too large for its type; ") {

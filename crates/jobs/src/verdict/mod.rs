@@ -41,7 +41,7 @@ const UNDETERMINED: &str = "the outcome is not known";
 pub(crate) enum AwaySince {
     /// Its session ended then.
     Gone(Timestamp),
-    /// It has not come back since this server started.
+    /// The node has not connected since this server started, at this time.
     Start(Timestamp),
 }
 

@@ -7,18 +7,20 @@ use crate::world::{World, at_once, patient, quick, request};
 async fn never_more_than_task_concurrency_run_at_once() {
     let config = jobs::JobsConfig {
         task_concurrency: 7,
-        ..quick()
+        ..patient()
     };
     let world = World::with(config).await;
     let nodes = world.agents(
         60,
         &Manner {
             takes_ms: 1..4,
-            ..Manner::default()
+            ..Manner::held()
         },
     );
     let first = world.run(request(&nodes)).await;
     let second = world.run(request(&nodes)).await;
+    world.executing(7).await;
+    world.sim.let_go();
     world.over(first).await;
     world.over(second).await;
     assert_eq!(world.sim.executions().len(), 120);

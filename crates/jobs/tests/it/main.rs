@@ -25,6 +25,7 @@ mod refusals;
 mod refused;
 mod resolve;
 mod secrets;
+mod silent_restarts;
 mod sim;
 mod stop;
 mod world;

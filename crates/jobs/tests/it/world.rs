@@ -114,10 +114,28 @@ impl World {
         config: JobsConfig,
         seed: u64,
     ) -> Self {
+        let mut world = Self::prepared(dir, store_config, config, seed).await;
+        world.start().await;
+        world
+    }
+
+    /// Without an engine: the test starts its own, with [`World::engine`].
+    pub(crate) async fn without_engine() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let store_config = StoreConfig::sqlite(dir.path().join("tutti.db"));
+        Self::prepared(dir, store_config, JobsConfig::default(), 1).await
+    }
+
+    async fn prepared(
+        dir: TempDir,
+        store_config: StoreConfig,
+        config: JobsConfig,
+        seed: u64,
+    ) -> Self {
         write_code(dir.path());
         let store = Store::open(&store_config).await.unwrap();
         let (fabric, _) = fabric();
-        let mut world = Self {
+        Self {
             dir,
             sim: Sim::new(seed),
             store,
@@ -125,9 +143,7 @@ impl World {
             fabric,
             store_config,
             engine: None,
-        };
-        world.start().await;
-        world
+        }
     }
 
     /// Adds agents with the same manner.
@@ -147,21 +163,32 @@ impl World {
 
     /// Starts an engine that no broker is connected to yet.
     pub(crate) async fn boot(&mut self) {
-        let (fabric, inbox) = fabric();
-        self.fabric = fabric.clone();
-        let code: Arc<dyn Code> = Arc::new(EnvironmentDir::new(self.dir.path().join("code")));
-        let blobs = Blobs::open(self.dir.path().join("blobs")).unwrap();
-        let seal = SealKey::open_or_create(&self.dir.path().join("seal")).unwrap();
+        let start = self.engine(self.config.clone());
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
             .build()
             .unwrap();
-        let (config, store) = (self.config.clone(), self.store.clone());
-        let start =
-            async move { Jobs::start(config, store, fabric, inbox, code, blobs, seal).await };
-        let jobs = runtime.spawn(start).await.unwrap().unwrap();
+        let jobs = runtime.spawn(start).await.unwrap();
         self.engine = Some(Incarnation { jobs, runtime });
+    }
+
+    /// The start of an engine on this world's store, code and a new fabric; no broker is connected to it.
+    pub(crate) fn engine(
+        &mut self,
+        config: JobsConfig,
+    ) -> impl Future<Output = Jobs> + Send + 'static {
+        let (fabric, inbox) = fabric();
+        self.fabric = fabric.clone();
+        let code: Arc<dyn Code> = Arc::new(EnvironmentDir::new(self.dir.path().join("code")));
+        let blobs = Blobs::open(self.dir.path().join("blobs")).unwrap();
+        let seal = SealKey::open_or_create(&self.dir.path().join("seal")).unwrap();
+        let store = self.store.clone();
+        async move {
+            Jobs::start(config, store, fabric, inbox, code, blobs, seal)
+                .await
+                .unwrap()
+        }
     }
 
     pub(crate) fn jobs(&self) -> &Jobs {

@@ -34,7 +34,7 @@ fn is_lost(error: &Error) -> bool {
 }
 
 impl SessionError {
-    /// As [`is_lost`].
+    /// True if the connection is lost; see [`is_lost`].
     pub(crate) fn is_lost(&self) -> bool {
         match self {
             Self::Engine(error) => is_lost(error),

@@ -34,7 +34,8 @@ macro_rules! has_lock {
     };
 }
 
-/// How long the client was silent, while the session waits for it; otherwise 0.
+/// SQL for the milliseconds for which the session has waited for its client; 0 while it does not
+/// wait.
 macro_rules! silent_ms {
     () => {
         "CASE WHEN a.state LIKE 'idle%' OR a.wait_event_type = 'Client' THEN \
@@ -92,7 +93,7 @@ pub(crate) struct Holder {
     silent: Option<Duration>,
 }
 
-/// Which holder may be ended.
+/// Session that takes the database over; it decides which holder may be ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Successor<'a> {
     /// A starting server: one that stands still.
@@ -115,7 +116,7 @@ async fn lock(client: &Client, key: i64) -> Result<bool, Error> {
     client.query_one(TAKE_LOCK, &[&key]).await?.try_get(0)
 }
 
-/// Frees the database.
+/// Releases the lock by which this session holds the database.
 pub(super) async fn free(client: &Client) -> Result<(), Error> {
     client
         .execute("SELECT pg_advisory_unlock_all()", &[])
@@ -188,7 +189,7 @@ impl Holder {
         })
     }
 
-    /// Whether it may still turn out to stand still.
+    /// True if the holder may still turn out to be frozen.
     pub(crate) fn is_suspect(&self) -> bool {
         self.silent.is_some_and(|silent| silent >= POSTGRES_LOCK)
     }

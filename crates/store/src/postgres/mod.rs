@@ -141,7 +141,7 @@ impl Postgres {
         prepared.map(drop).map_err(errors::from_session)
     }
 
-    /// Why nothing more is committed, once that is so.
+    /// Watches for the end of commits: `Some(reason)` once nothing more is committed.
     pub(crate) fn ended(&self) -> watch::Receiver<Option<StoreError>> {
         self.ended.clone()
     }
@@ -177,7 +177,7 @@ fn pool(
         .map_err(|error| connect::engine(place, error))
 }
 
-/// How every connection is made.
+/// Address, TLS and settings with which every connection is made.
 #[derive(Clone)]
 pub(crate) struct Connector {
     pub(crate) config: tokio_postgres::Config,

@@ -24,7 +24,7 @@ const SETTLE: &str = "SELECT set_config(s.name, v.value, false) FROM (VALUES \
      ('idle_in_transaction_session_timeout', $5::text), ('lock_timeout', $6::text), \
      ('synchronous_commit', 'on')) AS v (name, value) JOIN pg_settings s ON s.name = v.name";
 
-/// Why a session gave no answer.
+/// Reason for which a session gave no answer.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SessionError {
     /// The server's refusal, or the end of the connection.
@@ -49,8 +49,8 @@ pub(super) fn configure(config: &mut Config, url: &str) {
     }
 }
 
-/// The same on the server's end, with bounds for locks. A database may also be set to answer
-/// before it has written: `synchronous_commit` is for that.
+/// Sets the server's timeouts for this session: keep-alive, idle transactions and locks. A database
+/// may be configured to answer before it has written; `synchronous_commit` overrides that.
 pub(super) async fn settle(client: &Client) -> Result<(), tokio_postgres::Error> {
     let seconds = |duration: Duration| duration.as_secs().to_string();
     let milliseconds = |duration: Duration| duration.as_millis().to_string();

@@ -17,13 +17,13 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::OpenStoreError;
 
-/// How much a connection is protected.
+/// Protection of a connection, as libpq's `sslmode`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SslMode {
     Disable,
-    /// Encrypted if the server can do it; anybody may be the server.
+    /// Encrypted if the server can do it; the server's certificate is not checked.
     Prefer,
-    /// Encrypted; anybody may be the server.
+    /// Encrypted; the server's certificate is not checked.
     Require,
     /// The server has a certificate of a trusted CA.
     VerifyCa,
@@ -34,7 +34,7 @@ enum SslMode {
 /// The roots of the operating system, as libpq calls them.
 const SYSTEM: &str = "system";
 
-/// What a URL says about encryption.
+/// Parameters of a URL that concern encryption.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct TlsOptions {
     mode: Option<SslMode>,
@@ -107,7 +107,7 @@ impl TlsOptions {
             (SslMode::VerifyCa, None) => {
                 return Err(invalid("sslmode=verify-ca: needs sslrootcert=FILE"));
             }
-            // As libpq: whoever names a CA wants it to be checked.
+            // As libpq: naming a CA means checking it.
             (SslMode::VerifyCa | SslMode::Require, Some(root)) => ServerCheck::Chain(root.into()),
             _ => ServerCheck::Nothing,
         };
@@ -151,7 +151,7 @@ fn invalid(what: &str) -> OpenStoreError {
     }
 }
 
-/// Whether nothing leaves this machine.
+/// True if no packet leaves this machine: a socket or a loopback address.
 fn is_local(config: &Config) -> bool {
     let addresses = config.get_hostaddrs();
     if !addresses.is_empty() {

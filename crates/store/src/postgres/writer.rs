@@ -3,8 +3,8 @@
 //! [`Writer`] gathers what waits into one transaction, as the SQLite writer does. The rules: one
 //! request that cannot be written does not hurt its neighbours; and when the connection is lost
 //! while the commit is under way, the count of commits in the ledger tells whether it took place,
-//! since only this process writes; and a commit follows the last one ([`History`]), or nothing more
-//! is committed.
+//! since only this process writes; and the writer stops when the database's last commit is not that
+//! of this process ([`History`]).
 
 use std::future::Future;
 use std::pin::Pin;
@@ -126,7 +126,7 @@ impl Writer {
     /// Shows that this process is alive, and finds out whether the connection is.
     async fn beat(&mut self) {
         let Some(link) = &self.link else {
-            // Only tried: whoever writes waits for it and is told.
+            // One attempt only: a failed one is reported to the writes that wait for it.
             match Box::pin(Link::open(&self.connector, Successor::OfOwn(&self.session))).await {
                 Ok(link) => self.linked(link),
                 Err(error) => tracing::debug!(%error, "PostgreSQL is not reachable"),
@@ -136,7 +136,7 @@ impl Writer {
         let answer = answered_within(POSTGRES_SILENCE, link.client.query_one(ledger::READ, &[]));
         match answer.await {
             Ok(row) => {
-                // What is wrong is told to whoever waits for the end, and to every write.
+                // A mistake is reported to the watcher of the store's end, and to every write.
                 if let Ok(found) = Ledger::from_row(&row) {
                     let _ = self.history.found(&found);
                 }

@@ -111,7 +111,7 @@ impl Sqlite {
         self.readers.prepare(sql).await
     }
 
-    /// Why nothing more is committed, once that is so.
+    /// Watches for the end of commits: `Some(reason)` once nothing more is committed.
     pub(crate) fn ended(&self) -> watch::Receiver<Option<StoreError>> {
         self.ended.clone()
     }

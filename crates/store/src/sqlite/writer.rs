@@ -2,8 +2,8 @@
 //!
 //! [`Writer`] gathers what waits into one transaction, commits, and answers every caller. The rules:
 //! one request that cannot be written does not hurt its neighbours, since the batch is undone then
-//! and each of them is tried alone; and a commit follows the last one ([`History`]), or nothing more
-//! is committed.
+//! and each of them is tried alone; and the writer stops when the database's last commit is not that
+//! of this process ([`History`]).
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -134,8 +134,8 @@ impl Writer {
         transact(&mut self.connection, requests, &mut self.history)
     }
 
-    /// A file that was moved away would take writes until the process ends, and nobody would
-    /// find them again.
+    /// Fails if the database's file was moved or replaced: its writes would be lost at the end of
+    /// the process.
     fn check_file(&mut self) -> Result<(), StoreError> {
         match file_id(&self.path) {
             Ok(file) if file != self.file => {}

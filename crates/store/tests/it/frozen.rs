@@ -34,7 +34,7 @@ async fn child() {
         }
         match store.insert_job(job(&["a"])).await {
             Err(error) if error.is_end() => return println!("ended {error:?}"),
-            // Of a commit that was under way nobody can tell; the next one is refused.
+            // The outcome of a commit that was under way is not known; the next one is refused.
             Ok(_) | Err(_) => {}
         }
     }
@@ -181,7 +181,7 @@ async fn a_connection_that_leads_nowhere_is_replaced() {
     store.close().await;
 }
 
-/// P2: the machine of the server is gone, and nobody closed its connections.
+/// P2: the machine of the server is gone, and its connections were not closed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_sessions_of_a_machine_that_is_gone_end() {
     let Some(network) = Network::make() else {

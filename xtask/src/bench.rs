@@ -10,19 +10,22 @@ use crate::{packages, run};
 pub(crate) struct Options {
     /// one-node, agent, fleet, api, lists, broker, store, scope, audit, syntax, language, plans or code; all
     /// without any.
-    /// Besides, lists-postgres, where PostgreSQL is installed, and puppet-run, where the real Puppet
-    /// peers are
+    /// Besides, fairness (15 minutes), lists-postgres, where PostgreSQL is installed, and puppet-run,
+    /// where the real Puppet peers are
     names: Vec<String>,
-    /// Simulated agents in the large figures
-    #[arg(long, default_value_t = 10_000)]
-    agents: u32,
+    /// Simulated agents in the large figures: 10,000, in those of fairness 2,000
+    #[arg(long)]
+    agents: Option<u32>,
 }
 
 /// Figures of the whole, measured by the testkit's bench program with the real programs.
 const WHOLE: [&str; 5] = ["one-node", "agent", "fleet", "api", "lists"];
 
 /// What is measured only where it is asked for by name.
-const ON_DEMAND: &str = "lists-postgres";
+const ON_DEMAND: [&str; 2] = ["fairness", "lists-postgres"];
+
+/// Agents whose connections the broker holds alone, unless told otherwise.
+const AGENTS: u32 = 10_000;
 
 /// A Puppet run on demand beside a bare `puppet agent`, against a real puppetserver.
 const PUPPET_RUN: &str = "puppet-run";
@@ -50,27 +53,21 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     ];
     let packages = packages.iter().flat_map(|package| ["--package", package]);
     run::visible(run::cargo(&build).args(packages))?;
-    let agents = options.agents.to_string();
+    let agents = options.agents.unwrap_or(AGENTS).to_string();
     let mut whole: Vec<_> = WHOLE.into_iter().filter(|name| wanted(name)).collect();
     whole.extend(
         options
             .names
             .iter()
             .map(String::as_str)
-            .filter(|name| *name == ON_DEMAND),
+            .filter(|name| ON_DEMAND.contains(name)),
     );
     if !whole.is_empty() {
-        let program = [
-            "--package",
-            "testkit",
-            "--bin",
-            "tutti-bench",
-            "--",
-            "--agents",
-            &agents,
-        ];
         let mut bench = measure();
-        bench.args(program);
+        bench.args(["--package", "testkit", "--bin", "tutti-bench", "--"]);
+        if options.agents.is_some() {
+            bench.args(["--agents", &agents]);
+        }
         if wanted("agent") {
             bench.arg("--packaged-agent").arg(packaged_agent()?);
         }

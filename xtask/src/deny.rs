@@ -132,7 +132,7 @@ fn dependencies(targets: &[String]) -> Result<Vec<Dependency>> {
     Ok(all.into_iter().collect())
 }
 
-/// What `file` does not permit.
+/// Faults: dependencies that `file` does not permit.
 fn faults(file: &DenyFile, dependencies: &[Dependency]) -> Result<Vec<String>> {
     let Licenses { allow } = &file.licenses;
     let licensees = allow.iter().map(|text| {
@@ -247,7 +247,7 @@ fn advisories() -> Result<()> {
     ]))
 }
 
-/// Where `cargo deny` keeps the database.
+/// Directory in which `cargo deny` keeps the database.
 fn advisory_database() -> Option<PathBuf> {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(Path::new(&std::env::var_os("HOME")?).join(".cargo")))?;

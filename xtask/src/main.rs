@@ -1,4 +1,4 @@
-//! What a developer types: `cargo xtask test|bench|soak|layers|deny`. Main type: [`Command`].
+//! Commands of developers: `cargo xtask test|bench|soak|oracles|layers|deny`. Main type: [`Command`].
 //!
 //! The rule: nothing here is needed by a user of Tutti, and everything that the checks need beyond
 //! a Rust toolchain is installed (or named) by [`packages`].
@@ -12,6 +12,7 @@ mod bench;
 mod deny;
 mod layers;
 mod packages;
+mod puppet8;
 mod run;
 mod soak;
 mod suite;
@@ -30,6 +31,8 @@ enum Command {
     Bench(bench::Options),
     /// Run the kill test for long
     Soak(soak::Options),
+    /// Install Ruby, Puppet 7 and Puppet 8, which `cargo test -p oracles` compares with
+    Oracles,
     /// Check that crates use only the floors below them
     Layers,
     /// Check licences, bans, sources and, where that is possible, advisories of the dependencies
@@ -41,6 +44,7 @@ fn main() -> ExitCode {
         Command::Test(options) => suite::run(&options),
         Command::Bench(options) => bench::run(&options),
         Command::Soak(options) => soak::run(&options),
+        Command::Oracles => suite::oracles(),
         Command::Layers => layers::run(),
         Command::Deny => deny::run(),
     };

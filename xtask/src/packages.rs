@@ -28,6 +28,11 @@ pub(crate) const FOR_TESTS: &[Needed] = &[
         beside: "",
     },
     Needed {
+        program: "make",
+        package: "make",
+        beside: "",
+    },
+    Needed {
         program: "postgres",
         package: "postgresql",
         beside: "/usr/lib/postgresql/*/bin",
@@ -69,6 +74,30 @@ pub(crate) const FOR_TESTS: &[Needed] = &[
     },
 ];
 
+/// Ruby and Puppet 7.23, which `tests/oracles` compares with; [`puppet8`](crate::puppet8) brings Puppet 8.
+pub(crate) const FOR_ORACLES: &[Needed] = &[
+    Needed {
+        program: "puppet",
+        package: "puppet-agent",
+        beside: "",
+    },
+    Needed {
+        program: "eyaml",
+        package: "hiera-eyaml",
+        beside: "",
+    },
+    Needed {
+        program: "ruby",
+        package: "ruby",
+        beside: "",
+    },
+    Needed {
+        program: "r10k",
+        package: "r10k",
+        beside: "",
+    },
+];
+
 /// What `cargo xtask test --full` uses beside it: the real peers.
 pub(crate) const FOR_FULL_TESTS: &[Needed] = &[
     Needed {
@@ -82,29 +111,9 @@ pub(crate) const FOR_FULL_TESTS: &[Needed] = &[
         beside: "/usr/sbin",
     },
     Needed {
-        program: "puppet",
-        package: "puppet-agent",
-        beside: "",
-    },
-    Needed {
-        program: "eyaml",
-        package: "hiera-eyaml",
-        beside: "",
-    },
-    Needed {
         program: "puppetdb.rb",
         package: "puppet-terminus-puppetdb",
         beside: "/usr/lib/ruby/vendor_ruby/*/indirector/facts",
-    },
-    Needed {
-        program: "ruby",
-        package: "ruby",
-        beside: "",
-    },
-    Needed {
-        program: "r10k",
-        package: "r10k",
-        beside: "",
     },
     Needed {
         program: "slapd",

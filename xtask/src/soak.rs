@@ -12,7 +12,7 @@ const PLANS_NODES: &str = "8";
 const DEPLOYS: &str = "1000";
 
 /// The packages with workloads whose power is cut.
-const POWER_CUT_PACKAGES: &[&str] = &["audit", "code-manager"];
+const POWER_CUT_PACKAGES: &[&str] = &["actions", "audit", "code-manager"];
 
 /// How long.
 #[derive(Debug, clap::Args)]
@@ -20,7 +20,7 @@ pub(crate) struct Options {
     /// How often a process is killed
     #[arg(long, default_value_t = 5_000)]
     kills: u32,
-    /// How often the power of each workload's disk is cut
+    /// Power cuts of each workload's disk
     #[arg(long, default_value_t = 1_000)]
     power_cuts: u32,
     /// The seed of the kill times; a failing run prints its own

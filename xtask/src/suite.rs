@@ -4,9 +4,9 @@ use std::time::Instant;
 
 use anyhow::Result;
 
-use crate::{deny, layers, packages, run};
+use crate::{deny, layers, packages, puppet8, run};
 
-/// Power cuts for each of the three workloads of `--full`: 120 in all, in about three minutes on two cores.
+/// Power cuts for each of the four workloads of `--full`: 160 in all.
 const POWER_CUTS: &str = "40";
 
 /// How much of it.
@@ -26,7 +26,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     packages::ensure(packages::FOR_TESTS)?;
     if options.full {
         packages::ensure(packages::FOR_FULL_TESTS)?;
-        packages::ensure(packages::MODULES)?;
+        oracles()?;
     }
     if !options.tests_only {
         run::visible(&mut run::cargo(&["fmt", "--all", "--check"]))?;
@@ -59,4 +59,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     run::visible(&mut tests)?;
     println!("all checks passed in {} s", started.elapsed().as_secs());
     Ok(())
+}
+
+/// Installs what `tests/oracles` compares with.
+pub(crate) fn oracles() -> Result<()> {
+    packages::ensure(packages::FOR_ORACLES)?;
+    packages::ensure(packages::MODULES)?;
+    puppet8::ensure()
 }

@@ -110,6 +110,14 @@ fn the_server_can_write_its_state_and_deploy_code() {
             .any(|it| it.starts_with('+') && it.ends_with("/opt/puppetlabs/tutti")),
         "{prepared:?}"
     );
+    let makes_code = "install -d -m 0755 -o tutti -g tutti /etc/puppetlabs/code \
+                      /etc/puppetlabs/code/environments";
+    assert!(
+        prepared
+            .iter()
+            .any(|it| it.starts_with('+') && it.contains(makes_code)),
+        "{prepared:?}"
+    );
 }
 
 /// Puppet and tasks are processes of this unit: what they may do is what it may do.

@@ -22,7 +22,7 @@ pub(crate) struct Access {
     pub token_inactivity_s: u64,
     /// Seconds that a token lives at most; 0 = ten years.
     pub token_max_lifetime_s: u64,
-    /// What `tasks:run` and `plans:run` mean where they name no environment.
+    /// Environments that a permission `tasks:run` or `plans:run` without an environment is for.
     pub unnamed_environment: UnnamedEnvironment,
 }
 
@@ -71,5 +71,6 @@ pub(crate) fn settings(config: &Config, elsewhere: &api::Elsewhere) -> access::S
             UnnamedEnvironment::Any => access::UnnamedEnvironment::Any,
         },
         directory: Some(Arc::new(elsewhere.directories.clone())),
+        ..access::Settings::default()
     }
 }

@@ -57,6 +57,9 @@ impl Default for Embedded {
     }
 }
 
+/// Past the end of the grace for returning nodes, so that none of them counts any more.
+const AFTER_GRACE: Duration = Duration::from_secs(1);
+
 // === configuration ===
 
 impl PuppetDb {
@@ -144,28 +147,46 @@ pub(crate) fn collect(
         interval: Duration::from_secs(config.inventory.facts_interval_s),
         ..CollectorConfig::default()
     };
-    let fabric = fabric.clone();
-    let feed = move |news| follow(fabric, news);
+    let feed = {
+        let (fabric, jobs) = (fabric.clone(), jobs.clone());
+        move |news| follow(fabric, jobs, news)
+    };
     Some(Collector::start(settings, inventory.clone(), asker, feed))
 }
 
-/// Hands presence on until nobody listens.
-async fn follow(fabric: Fabric, news: mpsc::Sender<FleetNews>) {
+/// Hands presence on until the collector ends. Nodes that are expected back after a restart count as
+/// connected, as they do for new jobs; those that are away when that is over went.
+async fn follow(fabric: Fabric, jobs: Jobs, news: mpsc::Sender<FleetNews>) {
     let mut changes = fabric.watch();
     let all = || {
-        let nodes = fabric.connected().into_iter();
-        FleetNews::All(
-            nodes
-                .map(|(name, presence)| node(name, &presence))
-                .collect(),
-        )
+        let returning = jobs.returning_nodes().into_iter().map(returning_node);
+        let connected = fabric.connected();
+        let connected = connected
+            .into_iter()
+            .map(|(name, presence)| node(name, &presence));
+        // Of a node that is in both, the later one counts: its agent told what it can do.
+        FleetNews::All(returning.chain(connected).collect())
     };
+    let mut returning = jobs.returning_nodes();
     if news.send(all()).await.is_err() {
         return;
     }
+    let grace_over = tokio::time::sleep(jobs.returning_grace() + AFTER_GRACE);
+    tokio::pin!(grace_over);
+    let mut is_grace_over = false;
     loop {
         let change = tokio::select! {
             change = changes.next() => change,
+            () = &mut grace_over, if !is_grace_over => {
+                is_grace_over = true;
+                for certname in returning.drain(..) {
+                    let is_away = fabric.presence(&certname).is_none();
+                    if is_away && news.send(FleetNews::Went(certname)).await.is_err() {
+                        return;
+                    }
+                }
+                continue;
+            }
             () = news.closed() => return,
         };
         let told = match change {
@@ -179,6 +200,13 @@ async fn follow(fabric: Fabric, news: mpsc::Sender<FleetNews>) {
         if news.send(told).await.is_err() {
             return;
         }
+    }
+}
+
+fn returning_node(certname: Certname) -> ConnectedNode {
+    ConnectedNode {
+        certname,
+        tells_facts: false,
     }
 }
 

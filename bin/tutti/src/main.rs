@@ -33,6 +33,12 @@ use clap::builder::PossibleValuesParser;
 use clap::{CommandFactory as _, Parser};
 use owo_colors::OwoColorize as _;
 
+/// Returns the memory of finished plans and large answers to the system from threads of its own, ten seconds after it was
+/// freed. glibc keeps what lies below the last block in use, and does so for each of its arenas.
+#[cfg(feature = "jemalloc")]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 /// Where the server's configuration is unless somebody says otherwise.
 pub(crate) const DEFAULT_CONFIG: &str = "/etc/tutti/tutti.toml";
 

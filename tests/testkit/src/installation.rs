@@ -117,6 +117,11 @@ impl Installation {
         self.ports.broker
     }
 
+    /// The port of the CA and of task files (Puppet's 8140).
+    pub fn puppet_api_port(&self) -> u16 {
+        self.ports.puppet_api
+    }
+
     /// The port of the standalone broker.
     pub fn remote_broker_port(&self) -> u16 {
         self.ports.remote_broker

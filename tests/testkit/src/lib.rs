@@ -1,4 +1,4 @@
-//! What tests and benches are made with: real services, whole installations, simulated agents.
+//! Tools of tests and benches: real services, whole installations, simulated agents.
 //!
 //! | module | what for |
 //! |---|---|
@@ -6,11 +6,14 @@
 //! | [`installation`] | server, brokers and agents of an installation on loopback |
 //! | [`client`] | a client of the API that lives through restarts |
 //! | [`fleet`] | simulated agents over real sockets, by the ten thousand, with faults |
+//! | [`fairness`] | the latency of honest clients with and without an attack |
 //! | [`engine`] | a test's database, and one test on both engines |
 //! | [`identity_provider`] | an OpenID Connect provider |
 //! | [`postgres`] | a private PostgreSQL server |
 //! | [`door`] | a door in front of it that shuts at a commit |
 //! | [`power_cut`] | a disk whose power is cut under the processes that live on it |
+//! | [`https_connection`], [`loopback`] | connections with as little of a client as can be |
+//! | [`machine`], [`figures`] | processor time, memory, the disk; percentiles |
 //! | [`peers`] | real puppetserver, PuppetDB and puppet agents |
 //!
 //! The rule: nothing here outlives its handle, and no load leaves the loopback addresses.
@@ -18,9 +21,14 @@
 pub mod client;
 pub mod door;
 pub mod engine;
+pub mod fairness;
+pub mod figures;
 pub mod fleet;
+pub mod https_connection;
 pub mod identity_provider;
 pub mod installation;
+pub mod loopback;
+pub mod machine;
 pub mod peers;
 pub mod postgres;
 pub mod power_cut;

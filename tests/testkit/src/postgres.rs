@@ -32,20 +32,20 @@ pub struct Postgres {
     setup: PostgresSetup,
 }
 
-/// How a server differs from the usual one.
+/// Differences of a server from the usual one.
 #[derive(Clone, Debug, Default)]
 pub struct PostgresSetup {
     /// The address it listens on; none: only its Unix socket.
     pub address: Option<String>,
-    /// Settings as `name=value`.
+    /// Settings of `postgresql.conf` as `name=value`.
     pub settings: Vec<String>,
-    /// Lines of `pg_hba.conf` in front of the usual ones, which let everybody in.
+    /// Lines of `pg_hba.conf` in front of the usual ones, which admit every user.
     pub hba: Vec<String>,
     /// Names and contents of files in its data directory, readable by the server alone.
     pub files: Vec<(String, String)>,
 }
 
-/// Where a server has its data, log and socket.
+/// Directory with a server's data, log and socket.
 #[derive(Debug)]
 struct Directory {
     path: PathBuf,

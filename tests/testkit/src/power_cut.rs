@@ -41,10 +41,10 @@ pub const USUAL_BYTES: u64 = 256 << 20;
 /// Sets how many cuts each workload gets; `cargo xtask test --full` and `cargo xtask soak` set more.
 const CUTS_VARIABLE: &str = "TUTTI_POWER_CUTS";
 
-/// How many cuts each workload gets in the plain test command.
+/// Power cuts of each workload in the plain test command.
 const USUAL_CUTS: u64 = 6;
 
-/// How many power cuts a workload is to be given.
+/// Number of power cuts that a workload is given.
 pub fn cuts() -> u64 {
     let number = std::env::var(CUTS_VARIABLE).ok();
     number
@@ -64,7 +64,10 @@ pub fn seed() -> u64 {
 }
 
 /// Prints how many cuts a workload got, and how many per second.
-#[expect(clippy::print_stdout, reason = "a figure for whoever runs the tests")]
+#[expect(
+    clippy::print_stdout,
+    reason = "a figure for the developer who runs the tests"
+)]
 pub fn print_figures(cuts: u64, since: Instant, more: &str) {
     let per_second = cuts as f64 / since.elapsed().as_secs_f64();
     println!("{cuts} power cuts, {per_second:.1} per second; {more}");
@@ -76,7 +79,7 @@ static CLEARED: Once = Once::new();
 // === impl PowerCutDisk ===
 
 impl PowerCutDisk {
-    /// Why this machine cannot have such disks; `None`: it can.
+    /// Reason for which this machine cannot have such disks; `None` if it can.
     pub fn obstacle() -> Option<String> {
         if !rustix::process::geteuid().is_root() {
             return Some("it needs root, to mount".to_owned());
@@ -137,7 +140,7 @@ impl PowerCutDisk {
         Ok(disk)
     }
 
-    /// Where it is mounted.
+    /// Mount point of the disk.
     pub fn path(&self) -> PathBuf {
         self.directory.join("disk")
     }

@@ -20,7 +20,7 @@ use pki::seal::SealKey;
 use plan_language::{PuppetPlans, World};
 use store::Store;
 
-use self::nodes::Known;
+use self::nodes::PlanNodes;
 use self::rights::Guarded;
 use crate::config::Config;
 
@@ -47,7 +47,7 @@ pub(crate) async fn start(config: &Config, reach: Reach<'_>) -> Result<Plans> {
     let programs = PuppetPlans::new(World {
         code: Arc::clone(reach.code),
         blobs: reach.blobs.clone(),
-        nodes: Arc::new(Known {
+        nodes: Arc::new(PlanNodes {
             access: reach.access.clone(),
             inventory: reach.inventory.clone(),
             classifier: reach.classifier.clone(),

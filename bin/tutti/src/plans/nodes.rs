@@ -1,4 +1,4 @@
-//! What plans may ask of nodes: [`Known`].
+//! Nodes and node groups that a plan may read: [`PlanNodes`].
 //!
 //! The rule: a plan learns of nodes and of node groups only what its owner may see at that moment,
 //! as a scope of a command does.
@@ -17,8 +17,8 @@ use serde_json::Value;
 
 use super::owner::identity;
 
-/// The inventory, the classifier and whoever is connected.
-pub(super) struct Known {
+/// The inventory, the node groups and the connected nodes, with the rights of the plan's owner.
+pub(super) struct PlanNodes {
     pub(super) access: Access,
     pub(super) inventory: Inventory,
     pub(super) classifier: Classifier,
@@ -27,7 +27,7 @@ pub(super) struct Known {
 }
 
 #[async_trait]
-impl Nodes for Known {
+impl Nodes for PlanNodes {
     async fn query(&self, owner: &PlanOwner, query: &Value) -> Result<Vec<Value>, NodesError> {
         self.demand(owner, Permission::any("nodes", "view_data"))
             .await?;
@@ -56,7 +56,7 @@ impl Nodes for Known {
     }
 }
 
-impl Known {
+impl PlanNodes {
     /// Refuses a question that the plan's owner may not ask.
     async fn demand(
         &self,
@@ -73,8 +73,8 @@ fn told(error: impl fmt::Display) -> NodesError {
     NodesError(error.to_string())
 }
 
-impl fmt::Debug for Known {
+impl fmt::Debug for PlanNodes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Known").finish_non_exhaustive()
+        f.debug_struct("PlanNodes").finish_non_exhaustive()
     }
 }

@@ -6,15 +6,15 @@
 use access::{Access, Identity, ManageError};
 use store::StoreError;
 
-/// Why a plan's owner has no rights.
+/// Reason for which the user who owns a plan has no rights any more.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum OwnerError {
     /// The user cannot act any more.
     #[error("the owner {login} of the plan {what}")]
     Gone {
-        /// As it was when the plan was started.
+        /// Login that the user had when the plan was started.
         login: String,
-        /// What became of the user.
+        /// State of the user now, such as "was deleted" or "was revoked".
         what: &'static str,
     },
     /// The user cannot be read now.

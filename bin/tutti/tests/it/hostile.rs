@@ -45,14 +45,21 @@ async fn bodies_that_are_no_commands_change_nothing() {
     refused(&world, RUN, "{\"task\": \"qu", 400, "not JSON").await;
     refused(&world, RUN, &b"{\"task\": \"\xff\xfe\"}"[..], 400, "").await;
     let deep = format!("{{\"params\": {}", "{\"a\":".repeat(100_000));
-    refused(&world, RUN, deep, 400, "recursion limit").await;
+    refused(&world, RUN, deep, 400, "more than 127 levels").await;
     let deep = format!("{{\"params\": {{\"a\": {}", "[".repeat(1_000_000));
-    refused(&world, RUN, deep, 400, "recursion limit").await;
+    refused(&world, RUN, deep, 400, "more than 127 levels").await;
     let good = |more: &str| {
         format!("{{\"task\": \"quick\", \"scope\": {{\"nodes\": [\"n.test\"]}}{more}}}")
     };
     refused(&world, RUN, good(", \"taks\": 1"), 400, "taks").await;
-    refused(&world, RUN, good(", \"task\": \"quick\""), 400, "duplicate").await;
+    refused(
+        &world,
+        RUN,
+        good(", \"task\": \"quick\""),
+        400,
+        "occurs twice",
+    )
+    .await;
     refused(&world, RUN, good(", \"noop\": \"yes\""), 400, "noop").await;
     refused(&world, RUN, good(", \"params\": []"), 400, "params").await;
     refused(&world, RUN, good(", \"timeout\": -1"), 400, "timeout").await;
@@ -65,7 +72,7 @@ async fn bodies_that_are_no_commands_change_nothing() {
         "concurrency",
     )
     .await;
-    refused(&world, RUN, good("} {"), 400, "trailing").await;
+    refused(&world, RUN, good("} {"), 400, "follows the end").await;
     refused(&world, RUN, "[]", 400, "object").await;
     refused(&world, RUN, "\u{feff}{}", 400, "not JSON").await;
     let scope = json!({"task": "quick", "scope": {"nodes": "n.test"}});

@@ -196,7 +196,9 @@ async fn every_end_of_a_task_is_told_truly() {
         if code != 0 {
             let error = &run["result"]["_error"];
             assert_eq!(error["details"]["exit_code"], json!(code), "{run}");
-            assert!(error["msg"].as_str().unwrap().contains("err"), "{error}");
+            let message = format!("The task failed with exit code {code}");
+            assert_eq!(error["msg"], json!(message), "{run}");
+            assert_eq!(run["details"]["stderr"], json!("err\n"), "{run}");
         }
     }
     let run = world.run("ends", NODE, json!({"how": "kill -9 $$"})).await;

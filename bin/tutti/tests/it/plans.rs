@@ -63,7 +63,7 @@ return: $wrote.names
 ";
 
 impl World {
-    fn plan_file(&self, path: &str, content: &str) {
+    pub(crate) fn plan_file(&self, path: &str, content: &str) {
         let modules = self
             .installation
             .code_dir()
@@ -80,7 +80,7 @@ impl World {
         std::fs::set_permissions(path, mode).unwrap();
     }
 
-    async fn run_plan(&self, plan: &str, params: &Value) -> anyhow::Result<u64> {
+    pub(crate) async fn run_plan(&self, plan: &str, params: &Value) -> anyhow::Result<u64> {
         let body = json!({"plan_name": plan, "params": params});
         let answer = self
             .client
@@ -325,7 +325,8 @@ async fn a_plan_has_the_rights_of_its_owner() {
     );
 }
 
-/// Whoever may push to a branch writes its plans: they act on nodes of their own environment alone.
+/// Push access to a branch is the right to write its plans, so these act on nodes of their own
+/// environment alone.
 #[tokio::test]
 async fn a_plan_of_another_branch_does_not_act_on_nodes_of_production() {
     let world = World::start(&NODES[..1]).await;

@@ -202,7 +202,8 @@ impl SimulatedAgent {
         };
         let failed = happens(self.shared.config.faults.fail, &mut self.random);
         let exit_code = i64::from(failed);
-        let results = to_raw_value(&json!({"exitcode": exit_code, "stdout": "simulated\n"}))?;
+        let output = &*self.shared.config.output;
+        let results = to_raw_value(&json!({"exitcode": exit_code, "stdout": output}))?;
         if let Some(entry) = self.spool.get_mut(&transaction_id) {
             entry.exit_code = exit_code;
             entry.outcome = Some(results);
@@ -287,7 +288,7 @@ impl SimulatedAgent {
                     "failure"
                 };
                 json!({"transaction_id": asked, "status": word, "exitcode": entry.exit_code,
-                       "stdout": "simulated\n"})
+                       "stdout": &*self.shared.config.output})
             }
         };
         if self.shared.config.extensions {

@@ -68,6 +68,17 @@ impl Identities {
         self.identities.is_empty()
     }
 
+    /// One of them alone.
+    pub fn only(&self, index: usize) -> Self {
+        let identities = vec![self.identities[index].clone()];
+        Self { identities }
+    }
+
+    /// The TLS settings of one of them, with its certificate.
+    pub fn tls(&self, index: usize) -> Arc<rustls::ClientConfig> {
+        Arc::clone(&self.identities[index].tls)
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Identity> {
         self.identities.iter()
     }

@@ -1,20 +1,20 @@
 //! One simulated agent's socket: TCP from a chosen address, TLS, WebSocket. Main type: [`Link`].
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::BytesMut;
 use jiff::{SignedDuration, Timestamp};
 use pcp::Message;
 use rustls_pki_types::ServerName;
-use socket2::{Domain, Socket, Type};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpSocket, TcpStream};
+use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use super::{FleetConfig, Protocol};
+use crate::loopback;
 
 /// The largest message that a simulated agent takes.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
@@ -52,7 +52,7 @@ impl Link {
             protocol,
             ..
         } = config;
-        let tcp = connect(*broker, from).await?;
+        let tcp = loopback::connect(*broker, from).await?;
         let name = ServerName::try_from(server_name.clone()).map_err(io::Error::other)?;
         let mut stream = Box::pin(TlsConnector::from(tls).connect(name, tcp)).await?;
         let extra = extra_header.map_or(String::new(), |(name, value)| {
@@ -135,23 +135,6 @@ fn read_v2(text: &str) -> io::Result<Message> {
 fn read_v1(frame: &[u8]) -> io::Result<Message> {
     let frame = pcp::v1::decode(frame).map_err(io::Error::other)?;
     pcp::v1::to_message(&frame).map_err(io::Error::other)
-}
-
-async fn connect(broker: SocketAddr, from: IpAddr) -> io::Result<TcpStream> {
-    if !from.is_loopback() || !broker.ip().is_loopback() {
-        return Err(io::Error::other(
-            "simulated agents stay on the loopback addresses",
-        ));
-    }
-    let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(socket2::Protocol::TCP))?;
-    socket.set_nonblocking(true)?;
-    socket.set_reuse_address(true)?;
-    socket.bind(&SocketAddr::new(from, 0).into())?;
-    let stream = TcpSocket::from_std_stream(socket.into())
-        .connect(broker)
-        .await?;
-    stream.set_nodelay(true)?;
-    Ok(stream)
 }
 
 /// Reads the answer to the upgrade; what follows it belongs to the WebSocket.

@@ -29,8 +29,11 @@ use agent::SimulatedAgent;
 /// Sockets per loopback address: the kernel's ephemeral range (32768-60999) less a margin.
 const SOCKETS_PER_ADDRESS: usize = 20_000;
 
-/// Handshakes under way at once, so that the simulator's own CPU is not the queue.
+/// Handshakes under way at once unless configured, so that the simulator's own CPU is not the queue.
 const HANDSHAKES_AT_ONCE: usize = 64;
+
+/// What an action prints unless configured otherwise.
+const OUTPUT: &str = "simulated\n";
 
 /// Which PCP the agents speak.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,6 +60,10 @@ pub struct FleetConfig {
     pub extensions: bool,
     /// Whether an agent comes back by itself after a lost connection.
     pub reconnect: bool,
+    /// Connections that the agents open at the same time.
+    pub handshakes_at_once: usize,
+    /// What every action prints.
+    pub output: Arc<str>,
     /// Where all chance comes from.
     pub seed: u64,
 }
@@ -93,6 +100,8 @@ impl FleetConfig {
             faults: Faults::default(),
             extensions: true,
             reconnect: true,
+            handshakes_at_once: HANDSHAKES_AT_ONCE,
+            output: OUTPUT.into(),
             seed: 1,
         }
     }
@@ -104,9 +113,9 @@ impl Fleet {
     /// Starts one task per identity; [`Self::all_connected`] tells when they are there.
     pub fn start(config: FleetConfig, identities: &Identities) -> Self {
         let shared = Arc::new(Shared {
+            handshakes: Semaphore::new(config.handshakes_at_once),
             config,
             ledger: Ledger::default(),
-            handshakes: Semaphore::new(HANDSHAKES_AT_ONCE),
             connected: AtomicUsize::new(0),
             changed: watch::Sender::new(0),
         });
@@ -159,6 +168,12 @@ impl Fleet {
         let mut changed = self.shared.changed.subscribe();
         // The sender lives in `shared`, so this can only end by the condition.
         let _ = changed.wait_for(|connected| *connected >= count).await;
+    }
+
+    /// Waits until no agent is associated.
+    pub async fn all_disconnected(&self) {
+        let mut changed = self.shared.changed.subscribe();
+        let _ = changed.wait_for(|connected| *connected == 0).await;
     }
 
     /// Cuts one agent's connection, as a kill would; its spool stays.

@@ -46,9 +46,9 @@ struct State {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Power {
     On,
-    /// Requests wait.
+    /// The power is off: requests wait.
     Off,
-    /// Requests fail.
+    /// The disk is gone: requests fail.
     Gone,
 }
 

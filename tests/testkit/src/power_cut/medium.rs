@@ -41,7 +41,7 @@ struct CachedWrite {
 /// The unflushed writes that a power cut leaves on the medium.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Survivors {
-    /// No unflushed write.
+    /// No unflushed write survives.
     None,
     /// All of them: the cut of an operating system whose disk is well.
     All,
@@ -114,7 +114,7 @@ impl Medium {
         }
     }
 
-    /// How many writes are not flushed.
+    /// Number of writes that are not flushed.
     pub fn unflushed(&self) -> usize {
         self.cache.len()
     }

@@ -8,10 +8,10 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 
-/// How the directories of power cut disks begin; then comes the number of the process that owns it.
+/// Prefix of the directories of power cut disks; the id of the owning process follows.
 pub(super) const PREFIX: &str = "tutti-power-cut-";
 
-/// How often unmounting is tried while the kernel still ends the processes that used the disk.
+/// Tries of unmounting while the kernel still ends the processes that used the disk.
 const UNMOUNT_TRIES: u32 = 200;
 
 /// The pause between two tries.
@@ -61,7 +61,7 @@ fn is_mounted(at: &Path) -> bool {
     mounted().iter().any(|path| path == at)
 }
 
-/// Where something is mounted, in the order of mounting.
+/// All mount points in the order of mounting.
 fn mounted() -> Vec<PathBuf> {
     let text = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let fields = text.lines().filter_map(|line| line.split(' ').nth(4));
@@ -89,7 +89,7 @@ pub(super) fn clear_leftovers() {
     }
 }
 
-/// Whether a path is in the directory of a disk whose process is gone.
+/// True if a path is in the directory of a disk whose process is gone.
 fn is_left(path: &Path, root: &Path) -> bool {
     let Ok(below) = path.strip_prefix(root) else {
         return false;

@@ -25,6 +25,12 @@ pub struct Workload {
 /// Longer than a healthy machine needs to start a process, to end a broken test with a message.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Puts a new boot id over the machine's, in the mount namespace of the workload only, and becomes its arguments.
+const ANOTHER_BOOT: &str = r#"
+    id=$(mktemp) && cat /proc/sys/kernel/random/uuid >"$id" &&
+    mount --bind "$id" /proc/sys/kernel/random/boot_id && rm "$id" && exec "$@"
+"#;
+
 // === impl Workload ===
 
 impl Workload {
@@ -33,17 +39,19 @@ impl Workload {
         Self::start_with(program, &[])
     }
 
-    /// The same for a program that looks at processes in `/proc`: it gets one of its own.
-    pub fn start_with_proc(program: &Command) -> Result<Self> {
-        Self::start_with(program, &["--mount-proc"])
+    /// Starts a program that goes by the boot: it sees a `/proc` of its own processes, with a boot id that no other
+    /// process has.
+    pub fn start_in_another_boot(program: &Command) -> Result<Self> {
+        Self::start_with(program, &["--mount-proc", "sh", "-c", ANOTHER_BOOT, "sh"])
     }
 
-    fn start_with(program: &Command, unshare: &[&str]) -> Result<Self> {
+    /// `before` comes between the options of `unshare` and the program.
+    fn start_with(program: &Command, before: &[&str]) -> Result<Self> {
         let mut command = Command::new("setpriv");
         command
             .args(["--pdeathsig", "KILL", "unshare", "--pid", "--fork"])
             .arg("--kill-child=SIGKILL")
-            .args(unshare)
+            .args(before)
             .arg(program.get_program())
             .args(program.get_args());
         for (name, value) in program.get_envs() {
@@ -99,13 +107,13 @@ impl Workload {
         self.lines.try_iter().collect()
     }
 
-    /// What it wrote to its standard error. Waits for its end; empty when it was asked for before.
+    /// Standard error of the program. Waits for its end; empty on a second call.
     pub fn stderr(&mut self) -> String {
         let stderr = self.stderr.take().map(JoinHandle::join);
         stderr.and_then(Result::ok).unwrap_or_default()
     }
 
-    /// Whether it ended by itself.
+    /// True if the program has ended.
     pub fn has_ended(&mut self) -> Result<bool> {
         Ok(self.child.try_wait()?.is_some())
     }

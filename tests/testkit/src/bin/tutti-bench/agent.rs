@@ -4,8 +4,9 @@ use anyhow::Result;
 use serde_json::json;
 use testkit::client::Client;
 use testkit::installation::Installation;
+use testkit::machine;
 
-use crate::{figure, machine};
+use crate::figure;
 
 pub(crate) async fn run(installation: &Installation) -> Result<()> {
     let metadata = json!({"input_method": "environment"});

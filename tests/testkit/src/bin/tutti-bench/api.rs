@@ -1,30 +1,27 @@
 //! Small authenticated requests on kept connections over real HTTPS: how many a second.
 //!
-//! The client is as small as can be, since it shares the cores with the server: one request after
-//! the other on each connection, its bytes written as they are, of the answer only what is needed
-//! to find its end.
+//! The rule: one request after the other on each connection, of a client that takes next to no
+//! processor time.
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result};
-use rustls::pki_types::ServerName;
+use anyhow::Result;
 use serde_json::json;
 use testkit::client::{Client, tls_config};
+use testkit::figures::Percentiles;
+use testkit::https_connection::HttpsConnection;
 use testkit::installation::Installation;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use testkit::machine;
 use tokio::task::JoinSet;
-use tokio_rustls::TlsConnector;
-use tokio_rustls::client::TlsStream;
 
-use crate::{figure, machine, percentiles};
+use crate::figure;
 
 const CONNECTIONS: usize = 32;
 const SECONDS: u64 = 4;
 /// Rounds of each request; the median counts.
 const ROUNDS: usize = 5;
-const END_OF_HEAD: &[u8] = b"\r\n\r\n";
 
 /// With a right that is asked for, without one, and one that reads the store.
 const ASKED: [(&str, &str); 3] = [
@@ -61,7 +58,7 @@ pub(crate) async fn run(installation: &Installation) -> Result<()> {
         figure(
             "authenticated small GETs on kept connections",
             &json!({"with": what, "path": path, "connections": CONNECTIONS,
-                    "per_s": percentiles(rates)?, "server_cpu_us_each": percentiles(costs)?}),
+                    "per_s": Percentiles::of(rates)?, "server_cpu_us_each": Percentiles::of(costs)?}),
         );
     }
     server.stop().await?;
@@ -81,14 +78,12 @@ async fn storm(installation: &Installation, token: &str, path: &str) -> Result<u
     for _ in 0..CONNECTIONS {
         let (tls, request) = (Arc::clone(&tls), Arc::clone(&request));
         connections.spawn(async move {
-            let stream = TcpStream::connect(("127.0.0.1", port)).await?;
-            stream.set_nodelay(true)?;
-            let name = ServerName::try_from("localhost")?;
-            let stream = TlsConnector::from(tls).connect(name, stream).await?;
-            let mut line = Line::new(stream);
+            let server = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+            let opening = HttpsConnection::open(server, Ipv4Addr::LOCALHOST.into(), tls);
+            let mut connection = opening.await?;
             let mut answered = 0;
             while Instant::now() < end {
-                line.ask(request.as_bytes()).await?;
+                connection.ask(request.as_bytes()).await?;
                 answered += 1;
             }
             anyhow::Ok(answered)
@@ -99,50 +94,4 @@ async fn storm(installation: &Installation, token: &str, path: &str) -> Result<u
         answered += connection??;
     }
     Ok(answered)
-}
-
-/// One connection.
-struct Line {
-    stream: TlsStream<TcpStream>,
-    buffer: Vec<u8>,
-}
-
-impl Line {
-    fn new(stream: TlsStream<TcpStream>) -> Self {
-        Self {
-            stream,
-            buffer: Vec::with_capacity(16 << 10),
-        }
-    }
-
-    /// One request and all of its answer.
-    async fn ask(&mut self, request: &[u8]) -> Result<()> {
-        self.stream.write_all(request).await?;
-        self.buffer.clear();
-        loop {
-            let read = self.stream.read_buf(&mut self.buffer).await?;
-            anyhow::ensure!(read > 0, "the server hung up");
-            if let Some(end) = end_of(&self.buffer)?
-                && self.buffer.len() >= end
-            {
-                return Ok(());
-            }
-        }
-    }
-}
-
-/// Where the answer ends, once its head is there.
-fn end_of(answer: &[u8]) -> Result<Option<usize>> {
-    let mut windows = answer.windows(END_OF_HEAD.len());
-    let Some(head) = windows.position(|bytes| bytes == END_OF_HEAD) else {
-        return Ok(None);
-    };
-    let text = std::str::from_utf8(&answer[..head])?;
-    anyhow::ensure!(text.starts_with("HTTP/1.1 200"), "{text}");
-    let length = text
-        .lines()
-        .filter_map(|line| line.split_once(": "))
-        .find(|(name, _)| name.eq_ignore_ascii_case("content-length"))
-        .with_context(|| format!("an answer without a length: {text}"))?;
-    Ok(Some(head + END_OF_HEAD.len() + length.1.parse::<usize>()?))
 }

@@ -5,10 +5,12 @@ use std::time::Instant;
 use anyhow::{Context as _, Result};
 use serde_json::json;
 use testkit::client::Client;
+use testkit::figures::Percentiles;
 use testkit::fleet::{Fleet, FleetConfig, Identities, KeyKind};
 use testkit::installation::Installation;
+use testkit::machine;
 
-use crate::{figure, machine, percentiles};
+use crate::figure;
 
 /// Task runs over the whole fleet; the median counts.
 const ROUNDS: usize = 5;
@@ -53,7 +55,7 @@ pub(crate) async fn run(installation: &Installation, agents: usize) -> Result<()
     let after_kib = machine::resident_kib(server.pid())?;
     figure(
         "no-op task to all agents, call to last durable result, s",
-        &json!({"agents": agents, "wall_s": percentiles(walls)?, "node_s": percentiles(nodes)?,
+        &json!({"agents": agents, "wall_s": Percentiles::of(walls)?, "node_s": Percentiles::of(nodes)?,
                 "fsync_per_s": machine::fsync_per_second()?, "server_kib_after": after_kib}),
     );
     anyhow::ensure!(fleet.ledger().repeated().is_empty(), "something ran twice");

@@ -6,9 +6,11 @@ use std::time::Instant;
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 use testkit::client::Client;
+use testkit::figures::Percentiles;
 use testkit::installation::Installation;
+use testkit::machine;
 
-use crate::{beside, figure, machine, percentiles};
+use crate::{beside, figure};
 
 /// Before anything is counted.
 const WARM_UP: usize = 5;
@@ -65,7 +67,7 @@ pub(crate) async fn run(
         let ms = timed(&client, &path, rounds).await?;
         figure(
             "a page of 50 with 10^6 results stored, ms",
-            &json!({"engine": engine, "page": what, "ms": percentiles(ms)?}),
+            &json!({"engine": engine, "page": what, "ms": Percentiles::of(ms)?}),
         );
     }
     let server_kib = machine::resident_kib(server.pid())?;

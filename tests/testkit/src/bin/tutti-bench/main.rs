@@ -7,30 +7,39 @@
 
 mod agent;
 mod api;
+mod fairness;
 mod fleet;
 mod lists;
-mod machine;
 mod one_node;
 
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use clap::Parser;
 use serde_json::{Value, json};
+use testkit::fairness::FairnessSize;
 use testkit::installation::{Installation, Programs};
+use testkit::machine;
 use testkit::postgres::Postgres;
 
 /// Which figures, and how large.
 #[derive(Debug, Parser)]
 struct Options {
-    /// Names of figures; all without any: fleet, one-node, agent, api, lists; and lists-postgres
+    /// Names of figures; all without any: fleet, one-node, agent, api, lists; and lists-postgres and
+    /// fairness by their names
     names: Vec<String>,
-    /// Simulated agents
-    #[arg(long, default_value_t = 10_000)]
-    agents: usize,
+    /// Simulated agents: 10,000 in `fleet`, 2,000 in `fairness`
+    #[arg(long)]
+    agents: Option<usize>,
     /// The agent as packages ship it, for its memory
     #[arg(long, value_name = "FILE")]
     packaged_agent: Option<PathBuf>,
+    /// Measure `fairness` at its smallest size, to see that it works
+    #[arg(long)]
+    smallest: bool,
+    /// Of `fairness`, the attacks with this text in their names
+    #[arg(long, value_name = "TEXT")]
+    attack: Option<String>,
     /// Repetitions of the small figures
     #[arg(long, default_value_t = 300)]
     rounds: usize,
@@ -67,8 +76,16 @@ async fn main() -> Result<()> {
         lists::run(&installation, Some(&database), options.rounds).await?;
         postgres.stop()?;
     }
+    if options.names.iter().any(|name| name == "fairness") {
+        let size = match options.smallest {
+            true => FairnessSize::smallest(),
+            false => FairnessSize::full(options.agents.unwrap_or(2_000)),
+        };
+        fairness::run(&programs, &size, options.attack.as_deref()).await?;
+    }
     if wanted("fleet") {
-        fleet::run(&Installation::new(programs, "")?, options.agents).await?;
+        let agents = options.agents.unwrap_or(10_000);
+        fleet::run(&Installation::new(programs, "")?, agents).await?;
     }
     Ok(())
 }
@@ -83,14 +100,4 @@ fn beside(name: &str) -> Result<PathBuf> {
     let path = std::env::current_exe()?.with_file_name(name);
     anyhow::ensure!(path.exists(), "{} is not built", path.display());
     Ok(path)
-}
-
-/// `values` sorted, as percentiles.
-fn percentiles(mut values: Vec<f64>) -> Result<Value> {
-    values.sort_by(f64::total_cmp);
-    let at = |share: f64| {
-        let index = (share * (values.len().saturating_sub(1)) as f64).round() as usize;
-        values.get(index).copied().context("nothing was measured")
-    };
-    Ok(json!({"min": at(0.0)?, "p50": at(0.5)?, "p99": at(0.99)?, "max": at(1.0)?}))
 }

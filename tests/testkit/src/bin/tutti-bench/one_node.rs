@@ -5,10 +5,12 @@ use std::time::Instant;
 use anyhow::{Context as _, Result};
 use serde_json::json;
 use testkit::client::Client;
+use testkit::figures::Percentiles;
 use testkit::fleet::{Fleet, FleetConfig, Identities, KeyKind};
 use testkit::installation::Installation;
+use testkit::machine;
 
-use crate::{figure, machine, percentiles};
+use crate::figure;
 
 /// Before anything is counted.
 const WARM_UP: usize = 20;
@@ -33,14 +35,14 @@ pub(crate) async fn run(installation: &Installation, rounds: usize) -> Result<()
         }
     }
     let fsync = machine::fsync_per_second()?;
-    let task = percentiles(tasks)?;
+    let task = Percentiles::of(tasks)?;
     figure(
         "task on one idle agent, API call to result event, ms",
         &json!({"ms": task, "fsync_per_s": fsync}),
     );
     figure(
         "blocking ping through the broker, ms",
-        &json!({"ms": percentiles(pings)?}),
+        &json!({"ms": Percentiles::of(pings)?}),
     );
     fleet.stop().await;
     server.stop().await?;

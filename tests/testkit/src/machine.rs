@@ -1,4 +1,6 @@
-//! What the figures stand on: cores, and how fast this disk makes things durable.
+//! The machine under a measurement, and the processes on it: cores, disk, memory, processor time.
+//!
+//! Main function: [`describe`]. The rule: everything is read from the kernel at the moment of the call.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -10,16 +12,20 @@ use serde_json::{Value, json};
 /// How long the disk is measured.
 const DISK_TIME: Duration = Duration::from_secs(1);
 
-pub(crate) fn describe() -> Result<Value> {
+/// Cores, kernel, load and the rate of durable writes, as JSON.
+pub fn describe() -> Result<Value> {
     let cores = std::thread::available_parallelism()?.get();
     let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease")?
         .trim()
         .to_owned();
-    Ok(json!({"cores": cores, "kernel": kernel, "fsync_per_s": fsync_per_second()?}))
+    Ok(
+        json!({"cores": cores, "kernel": kernel, "fsync_per_s": fsync_per_second()?,
+              "load": load_average()?}),
+    )
 }
 
 /// Appends of 4 KiB, each made durable.
-pub(crate) fn fsync_per_second() -> Result<u64> {
+pub fn fsync_per_second() -> Result<u64> {
     let mut file = tempfile::tempfile()?;
     let (started, mut count) = (Instant::now(), 0_u32);
     while started.elapsed() < DISK_TIME {
@@ -31,7 +37,7 @@ pub(crate) fn fsync_per_second() -> Result<u64> {
 }
 
 /// Resident memory of a process, in KiB.
-pub(crate) fn resident_kib(pid: Pid) -> Result<u64> {
+pub fn resident_kib(pid: Pid) -> Result<u64> {
     let status = std::fs::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero()))?;
     let line = status
         .lines()
@@ -41,7 +47,7 @@ pub(crate) fn resident_kib(pid: Pid) -> Result<u64> {
 }
 
 /// Processor time of a process so far, in seconds.
-pub(crate) fn cpu_seconds(pid: Pid) -> Result<f64> {
+pub fn cpu_seconds(pid: Pid) -> Result<f64> {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()))?;
     // The name may hold blanks; the fields after it are counted from its closing bracket.
     let fields = stat
@@ -55,4 +61,17 @@ pub(crate) fn cpu_seconds(pid: Pid) -> Result<f64> {
         .flat_map(str::parse::<u64>)
         .sum();
     Ok(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
+}
+
+/// Descriptors that a process has open.
+pub fn open_files(pid: Pid) -> Result<usize> {
+    let directory = format!("/proc/{}/fd", pid.as_raw_nonzero());
+    Ok(std::fs::read_dir(directory)?.count())
+}
+
+/// Processes that ran or wanted to, on average over the last minute.
+pub fn load_average() -> Result<f64> {
+    let text = std::fs::read_to_string("/proc/loadavg")?;
+    let first = text.split_whitespace().next().unwrap_or_default();
+    Ok(first.parse()?)
 }

@@ -1,0 +1,182 @@
+//! `tutti.toml`: what a server or a broker is told. Main type: [`Config`].
+//!
+//! The rule: a key that nobody reads is an error that names its place, and every value has a
+//! default except those that only the site can know.
+
+mod code;
+mod error;
+mod sections;
+#[cfg(test)]
+mod tests;
+mod tls;
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use self::code::Code;
+use self::error::ConfigError;
+use self::sections::{Api, Audit, Broker, Ca, Jobs, PuppetApi, Store};
+use self::tls::Tls;
+
+/// The whole file. All paths may be relative to the file's own directory.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Config {
+    /// The server's own name: the CN of its certificate and the host that agents connect to.
+    pub certname: String,
+    /// Where state is kept: database, CA, keys, blobs.
+    #[serde(default = "default_data_dir")]
+    pub data_dir: PathBuf,
+    /// Certificates other than those that `tutti server` makes with its own CA.
+    #[serde(default)]
+    pub tls: Option<Tls>,
+    #[serde(default)]
+    pub ca: Ca,
+    #[serde(default)]
+    pub api: Api,
+    #[serde(default)]
+    pub puppet_api: PuppetApi,
+    #[serde(default)]
+    pub broker: Broker,
+    #[serde(default)]
+    pub store: Store,
+    #[serde(default)]
+    pub code: Code,
+    #[serde(default)]
+    pub audit: Audit,
+    #[serde(default)]
+    pub jobs: Jobs,
+    #[serde(default)]
+    pub telemetry: crate::telemetry_export::Telemetry,
+    #[serde(default)]
+    pub access: crate::access::Access,
+    #[serde(default)]
+    pub directories: crate::directories::Directories,
+    /// A real PuppetDB.
+    #[serde(default)]
+    pub puppetdb: Option<crate::inventory::PuppetDb>,
+    /// A puppetserver that knows the classes.
+    #[serde(default)]
+    pub puppetserver: Option<crate::classifier::Puppetserver>,
+    /// The embedded inventory, where there is no PuppetDB.
+    #[serde(default)]
+    pub inventory: crate::inventory::Embedded,
+    #[serde(default)]
+    pub ssh: crate::ssh::Ssh,
+    /// For `tutti follow`: which server.
+    #[serde(default)]
+    pub follow: Option<crate::follow::Follow>,
+}
+
+fn default_data_dir() -> PathBuf {
+    PathBuf::from("/var/lib/tutti")
+}
+
+// === impl Config ===
+
+impl Config {
+    /// Reads and checks the file.
+    pub(crate) fn read(path: &Path) -> Result<Self, ConfigError> {
+        let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Read {
+            path: path.to_owned(),
+            source,
+        })?;
+        let mut config: Self =
+            decode_errors::toml::from_str(&text).map_err(|source| ConfigError::Parse {
+                path: path.to_owned(),
+                source,
+            })?;
+        config.check().map_err(|what| ConfigError::Value {
+            path: path.to_owned(),
+            what,
+        })?;
+        config.resolve(path.parent().unwrap_or(Path::new(".")));
+        Ok(config)
+    }
+
+    pub(crate) fn ca_dir(&self) -> PathBuf {
+        self.ca
+            .dir
+            .clone()
+            .unwrap_or_else(|| self.data_dir.join("ca"))
+    }
+
+    pub(crate) fn store_url(&self) -> String {
+        self.store
+            .url
+            .clone()
+            .unwrap_or_else(|| format!("sqlite:{}", self.data_dir.join("tutti.db").display()))
+    }
+
+    /// Settings for opening the server's own database.
+    pub(crate) fn store_config(&self) -> store::StoreConfig {
+        store::StoreConfig {
+            history: Some(self.data_dir.join("history")),
+            ..store::StoreConfig::new(self.store_url())
+        }
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if let Err(error) = self.certname.parse::<pcp::Certname>() {
+            return Err(format!("certname: {error}"));
+        }
+        if let Some(tls) = &self.tls {
+            if tls.no_crl && tls.crl.is_some() {
+                return Err("tls.crl and tls.no_crl contradict each other".to_owned());
+            }
+            if !self.ca.enabled {
+                self.require_revocation()
+                    .map_err(|error| error.to_string())?;
+            }
+        }
+        if let Some(puppetdb) = &self.puppetdb {
+            puppetdb.check()?;
+        }
+        if let Some(puppetserver) = &self.puppetserver {
+            puppetserver.check()?;
+        }
+        if let Some(follow) = &self.follow {
+            follow.check()?;
+        }
+        self.code.check()?;
+        self.inventory.check()?;
+        self.ssh.check()?;
+        self.directories.check()?;
+        self.jobs.check()?;
+        if self.audit.keep_days == Some(0) {
+            return Err(
+                "audit.keep_days must be at least 1; without it entries are kept".to_owned(),
+            );
+        }
+        Ok(())
+    }
+
+    fn resolve(&mut self, base: &Path) {
+        let mut paths = vec![&mut self.data_dir, &mut self.code.codedir];
+        paths.push(&mut self.code.directory);
+        paths.extend(self.code.hiera_config.as_mut());
+        paths.extend(self.code.r10k_config.as_mut());
+        paths.extend(self.code.webhook_secret_file.as_mut());
+        paths.extend(self.code.staging_directory.as_mut());
+        let statuses = self.code.commit_statuses.values_mut();
+        paths.extend(statuses.map(|it| &mut it.token_file));
+        paths.extend(self.ca.dir.as_mut());
+        paths.extend(self.broker.authorization.as_mut());
+        if let Some(tls) = &mut self.tls {
+            paths.extend([&mut tls.cert, &mut tls.key, &mut tls.ca]);
+            paths.extend(tls.crl.as_mut());
+        }
+        paths.extend(self.ssh.known_hosts.as_mut());
+        paths.extend(self.directories.paths());
+        if let Some(puppetdb) = &mut self.puppetdb {
+            paths.extend(puppetdb.paths());
+        }
+        if let Some(puppetserver) = &mut self.puppetserver {
+            paths.extend(puppetserver.paths());
+        }
+        for path in paths {
+            *path = base.join(&path);
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Configurations that are read, and messages about those that are not.
+
+use std::path::{Path, PathBuf};
+
+use super::sections::NODE_TIMEOUT_MAX_S;
+use super::*;
+
+fn read(text: &str) -> Result<Config, ConfigError> {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("tutti.toml");
+    std::fs::write(&path, text).unwrap();
+    Config::read(&path)
+}
+
+#[test]
+fn mistakes_are_told_in_plain_words_with_their_place() {
+    for (text, part) in [
+        (
+            "certname = 'a'\ntask_concurency = 3",
+            "unknown key \"task_concurency\"; the keys here are",
+        ),
+        (
+            "certname = 3",
+            "certname: must be a string, not the number 3 (line 1, column 12)",
+        ),
+        ("", "the key \"certname\" is missing"),
+        (
+            "certname = 'a'\n[api]\nlisten = 8143",
+            "api.listen: must be",
+        ),
+        (
+            "certname = 'a'\n[jobs]\ntask_concurrency = 'many'",
+            "task_concurrency: must be a whole number",
+        ),
+        (
+            "certname = a",
+            "not TOML: write a value here; strings stand in quotes (line 1, column 12)",
+        ),
+        (
+            "certname = 'a'\n[api",
+            "not TOML: close the name of the section with ]",
+        ),
+    ] {
+        let message = read(text).unwrap_err().to_string();
+        assert!(message.contains(part), "{message}");
+        let wording = decode_errors::LIBRARY_WORDING;
+        assert!(
+            !wording.iter().any(|part| message.contains(part)),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn one_line_is_a_whole_configuration() {
+    let config = read("certname = 'server.example'").unwrap();
+    assert_eq!(config.api.listen.port(), 8143);
+    assert_eq!(config.store_url(), "sqlite:/var/lib/tutti/tutti.db");
+}
+
+#[test]
+fn the_global_layer_of_hiera_is_where_puppet_has_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |codedir: &Path, hiera_config: Option<&str>| {
+        let code = Code {
+            codedir: codedir.to_owned(),
+            hiera_config: hiera_config.map(PathBuf::from),
+            ..Code::default()
+        };
+        code.hiera_config()
+    };
+    let own = directory.path().join("hiera.yaml");
+    assert_eq!(at(directory.path(), None), own);
+    assert_eq!(at(directory.path(), Some("/x.yaml")), Path::new("/x.yaml"));
+    let (debian, nowhere) = (Path::new("/etc/puppet/code"), "/etc/puppet/hiera.yaml");
+    if !debian.join("hiera.yaml").exists() {
+        assert_eq!(at(debian, None), Path::new(nowhere));
+    }
+}
+
+#[test]
+fn an_unknown_key_is_named_with_its_line() {
+    let error = read("certname = 'a'\n[jobs]\ntask_concurency = 3\n")
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("task_concurency") && error.contains("line 3"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_certname_that_is_a_path_is_refused() {
+    for name in ["../x", "a/b", "", "a\\u0000b"] {
+        let error = read(&format!("certname = \"{name}\""))
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("certname"), "{name}: {error}");
+    }
+}
+
+#[test]
+fn revocation_is_never_off_by_omission() {
+    let tls = "[tls]\ncert = 'c'\nkey = 'k'\nca = 'a'";
+    let with_ca = format!("certname = 'a'\ndata_dir = '/d'\n{tls}\n");
+    let without_ca = format!("certname = 'a'\nca.enabled = false\n{tls}\n");
+    let crl = |text: &str| read(text).unwrap().tls_files().crl;
+    assert_eq!(crl(&with_ca), Some("/d/ca/ca_crl.pem".into()));
+    let error = read(&without_ca).unwrap_err().to_string();
+    assert!(error.contains("tls.crl"), "{error}");
+    for text in [&with_ca, &without_ca] {
+        assert_eq!(crl(&format!("{text}crl = '/x.pem'")), Some("/x.pem".into()));
+        assert_eq!(crl(&format!("{text}no_crl = true")), None);
+        assert!(read(&format!("{text}crl = '/x.pem'\nno_crl = true")).is_err());
+    }
+    // A broker is no CA, so it has no list of its own to fall back on.
+    assert!(read(&with_ca).unwrap().require_revocation().is_err());
+}
+
+#[test]
+fn a_puppetserver_is_asked_over_https_with_the_files_that_are_named() {
+    let with = |keys: &str| read(&format!("certname = 'a'\n[puppetserver]\n{keys}"));
+    let config = with("url = 'https://puppet:8140'\ncert = 'x.pem'\ncacert = '/ca.pem'");
+    let config = config.unwrap();
+    let named = config.puppetserver.clone().unwrap();
+    let files = config.client_files(
+        named.cacert.as_deref(),
+        named.cert.as_deref(),
+        named.key.as_deref(),
+    );
+    assert!(files.cert.is_absolute() && files.cert.ends_with("x.pem"));
+    assert_eq!(files.key, config.tls_files().key);
+    assert_eq!((files.ca, files.crl), ("/ca.pem".into(), None));
+    for bad in ["http://puppet:8140", "puppet:8140", "https://", ""] {
+        let error = with(&format!("url = '{bad}'")).unwrap_err().to_string();
+        assert!(error.contains("puppetserver.url"), "{bad}: {error}");
+    }
+    assert!(with("cert = 'x'").is_err(), "no url");
+}
+
+#[test]
+fn a_concurrency_of_zero_is_refused() {
+    let error = read("certname = 'a'\n[jobs]\ntask_concurrency = 0")
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("at least 1"), "{error}");
+}
+
+#[test]
+fn a_node_needs_some_time_and_not_for_ever() {
+    for seconds in [0, NODE_TIMEOUT_MAX_S + 1] {
+        let text = format!("certname = 'a'\n[jobs]\nnode_timeout_s = {seconds}");
+        let error = read(&text).unwrap_err().to_string();
+        assert!(error.contains("node_timeout_s"), "{error}");
+    }
+}
+
+#[test]
+fn relative_paths_start_at_the_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("tutti.toml");
+    std::fs::write(&path, "certname = 'a'\ndata_dir = 'state'").unwrap();
+    assert_eq!(
+        Config::read(&path).unwrap().data_dir,
+        directory.path().join("state")
+    );
+}

@@ -1,0 +1,102 @@
+//! `[tls]` of `tutti.toml`, and the certificate files that follow from it: [`Tls`].
+//!
+//! The rule: revocation is never off by omission.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::Config;
+
+/// Certificate files, as Puppet lays them out.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Tls {
+    pub cert: PathBuf,
+    pub key: PathBuf,
+    pub ca: PathBuf,
+    /// `<ca_dir>/ca_crl.pem` when absent on a server that is the CA.
+    pub crl: Option<PathBuf>,
+    /// Accept revoked certificates. Said aloud, because nobody notices a list that is missing.
+    #[serde(default)]
+    pub no_crl: bool,
+}
+
+/// No revocation list is configured, and its absence is not stated either.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "tls.crl is missing, so revoked certificates would be accepted; name the CA's revocation list \
+     there, or set tls.no_crl = true if that is meant"
+)]
+pub(crate) struct NoRevocation;
+
+impl Config {
+    /// The files that the server's TLS uses.
+    pub(crate) fn tls_files(&self) -> pki::TlsFiles {
+        if let Some(tls) = &self.tls {
+            return pki::TlsFiles {
+                cert: tls.cert.clone(),
+                key: tls.key.clone(),
+                ca: tls.ca.clone(),
+                crl: self.crl_of(tls),
+            };
+        }
+        let ssl = self.data_dir.join("ssl");
+        pki::TlsFiles {
+            cert: ssl.join("certs").join(format!("{}.pem", self.certname)),
+            key: ssl
+                .join("private_keys")
+                .join(format!("{}.pem", self.certname)),
+            ca: ssl.join("certs/ca.pem"),
+            crl: Some(if self.ca.enabled {
+                self.ca_dir().join("ca_crl.pem")
+            } else {
+                ssl.join("crl.pem")
+            }),
+        }
+    }
+
+    fn crl_of(&self, tls: &Tls) -> Option<PathBuf> {
+        let own = || self.ca.enabled.then(|| self.ca_dir().join("ca_crl.pem"));
+        match tls.no_crl {
+            true => None,
+            false => tls.crl.clone().or_else(own),
+        }
+    }
+
+    /// For a program that is no CA, whatever `ca.enabled` says: `[tls]` names a list, or says that
+    /// there is none.
+    pub(crate) fn require_revocation(&self) -> Result<(), NoRevocation> {
+        match &self.tls {
+            Some(tls) if tls.crl.is_none() && !tls.no_crl => Err(NoRevocation),
+            _ => Ok(()),
+        }
+    }
+
+    /// What this server shows another one, and trusts: its own files but for those that are named.
+    pub(crate) fn client_files(
+        &self,
+        cacert: Option<&Path>,
+        cert: Option<&Path>,
+        key: Option<&Path>,
+    ) -> pki::TlsFiles {
+        let mut files = self.tls_files();
+        files.cert = cert.unwrap_or(&files.cert).to_owned();
+        files.key = key.unwrap_or(&files.key).to_owned();
+        if let Some(ca) = cacert {
+            ca.clone_into(&mut files.ca);
+            // The list of another CA says nothing about this one's certificates.
+            files.crl = None;
+        }
+        files
+    }
+
+    /// Once, at start.
+    pub(crate) fn warn_without_revocation(&self) {
+        if self.tls_files().crl.is_none() {
+            tracing::warn!(
+                "tls.no_crl is set: revoked certificates are accepted; name a list in tls.crl"
+            );
+        }
+    }
+}

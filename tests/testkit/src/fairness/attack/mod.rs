@@ -1,0 +1,209 @@
+//! Attacks of clients without rights, each from one address: [`Attack`] and [`RunningAttack`].
+//!
+//! The rule: an attack runs on a thread of its own with a low priority and a bounded rate, so what
+//! it costs is known and what it does to others is the server's doing. On two cores an attacker at
+//! full speed would only measure the scheduler.
+
+mod certificate_requests;
+mod half_open;
+mod invented_logins;
+mod large_frames;
+mod request_flood;
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use rustix::process::{getpriority_process, setpriority_process};
+use rustix::thread::gettid;
+use rustix::time::{ClockId, clock_gettime};
+use rustls::ClientConfig;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+pub use half_open::FirstBytes;
+
+/// The source of every attack.
+const ATTACKER: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 66));
+
+/// How much nicer the attacker is than the honest clients: of a busy core it gets a tenth.
+const NICER_BY: i32 = 10;
+
+/// Time until an attack has its full strength, on a machine that compiles at the same time.
+const ESTABLISHED_WITHIN: Duration = Duration::from_secs(60);
+
+/// One kind of attack and its target.
+#[derive(Clone, Debug)]
+pub enum Attack {
+    /// Connections that stay half open, renewed when the server has dropped them.
+    HalfOpen {
+        target: SocketAddr,
+        connections: usize,
+        first_bytes: FirstBytes,
+    },
+    /// Sessions of one certificate that announce the largest frame and send almost nothing.
+    LargeFrames {
+        broker: SocketAddr,
+        tls: Arc<ClientConfig>,
+    },
+    /// Logins with invented names and passwords.
+    InventedLogins {
+        api: SocketAddr,
+        tls: Arc<ClientConfig>,
+    },
+    /// Certificate requests for invented names.
+    CertificateRequests {
+        ca: SocketAddr,
+        tls: Arc<ClientConfig>,
+    },
+}
+
+/// How far an attack has come.
+#[derive(Debug)]
+pub(crate) struct AttackProgress {
+    actions: AtomicU64,
+    is_established: watch::Sender<bool>,
+}
+
+/// An attack under way; it ends with its handle.
+#[derive(Debug)]
+pub struct RunningAttack {
+    started: Instant,
+    progress: Arc<AttackProgress>,
+    stop: CancellationToken,
+    thread: Option<JoinHandle<Result<f64>>>,
+}
+
+/// What an attack did and what it cost the attacker.
+#[derive(Clone, Copy, Debug)]
+pub struct AttackCost {
+    /// Connections, logins, or requests each second.
+    pub actions_per_s: f64,
+    /// Processor time of the attacker in each second.
+    pub attacker_cpu: f64,
+}
+
+// === impl Attack ===
+
+impl Attack {
+    /// Goes on until it is cancelled.
+    async fn run(self, progress: &AttackProgress) -> Result<()> {
+        match self {
+            Self::HalfOpen {
+                target,
+                connections,
+                first_bytes,
+            } => half_open::run(target, connections, first_bytes, progress).await,
+            Self::LargeFrames { broker, tls } => large_frames::run(broker, tls, progress).await,
+            Self::InventedLogins { api, tls } => invented_logins::run(api, tls, progress).await,
+            Self::CertificateRequests { ca, tls } => {
+                certificate_requests::run(ca, tls, progress).await
+            }
+        }
+    }
+}
+
+// === impl AttackProgress ===
+
+impl AttackProgress {
+    fn new() -> Self {
+        Self {
+            actions: AtomicU64::new(0),
+            is_established: watch::Sender::new(false),
+        }
+    }
+
+    /// Counts one more connection, login or request, and answers how many there were.
+    pub(crate) fn acted(&self) -> u64 {
+        self.actions.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// The attack has its full strength.
+    pub(crate) fn established(&self) {
+        self.is_established.send_replace(true);
+    }
+}
+
+// === impl RunningAttack ===
+
+impl RunningAttack {
+    /// Starts the attack and waits until it has its full strength.
+    pub async fn start(attack: Attack) -> Result<Self> {
+        let progress = Arc::new(AttackProgress::new());
+        let stop = CancellationToken::new();
+        let mut established = progress.is_established.subscribe();
+        // An attack that fails ends the wait.
+        let ended = CancellationToken::new();
+        let thread = std::thread::Builder::new().name("attacker".to_owned());
+        let thread = thread.spawn({
+            let (progress, stop, ended) = (Arc::clone(&progress), stop.clone(), ended.clone());
+            move || {
+                let _ended = ended.drop_guard();
+                run_on_this_thread(attack, &progress, &stop)
+            }
+        })?;
+        let running = Self {
+            started: Instant::now(),
+            progress,
+            stop,
+            thread: Some(thread),
+        };
+        tokio::select! {
+            established = established.wait_for(|is| *is) => { established?; }
+            () = ended.cancelled() => {
+                running.stop().await?;
+                anyhow::bail!("an attack ended before it had its full strength");
+            }
+            () = tokio::time::sleep(ESTABLISHED_WITHIN) => {
+                anyhow::bail!("an attack did not come to its full strength");
+            }
+        }
+        Ok(running)
+    }
+
+    /// Ends the attack and answers what it cost.
+    pub async fn stop(mut self) -> Result<AttackCost> {
+        let seconds = self.started.elapsed().as_secs_f64();
+        let actions = self.progress.actions.load(Ordering::Relaxed) as f64;
+        self.stop.cancel();
+        let thread = self.thread.take().context("an attack ends once")?;
+        let joined = tokio::task::spawn_blocking(|| thread.join()).await?;
+        let cpu_seconds = joined.map_err(|_| anyhow::anyhow!("the attacker panicked"))??;
+        Ok(AttackCost {
+            actions_per_s: actions / seconds,
+            attacker_cpu: cpu_seconds / seconds,
+        })
+    }
+}
+
+impl Drop for RunningAttack {
+    fn drop(&mut self) {
+        self.stop.cancel();
+        if let Some(thread) = self.thread.take() {
+            // It has reported an error already, or nobody asks for its cost.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Answers the processor time of the thread, in seconds.
+fn run_on_this_thread(
+    attack: Attack,
+    progress: &AttackProgress,
+    stop: &CancellationToken,
+) -> Result<f64> {
+    let thread = Some(gettid());
+    setpriority_process(thread, getpriority_process(thread)? + NICER_BY)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let ended = runtime.block_on(stop.run_until_cancelled(Box::pin(attack.run(progress))));
+    // Connections end here, before the time is taken.
+    drop(runtime);
+    ended.unwrap_or(Ok(()))?;
+    let used = clock_gettime(ClockId::ThreadCPUTime);
+    Ok(used.tv_sec as f64 + used.tv_nsec as f64 / 1e9)
+}

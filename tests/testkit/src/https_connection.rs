@@ -1,0 +1,113 @@
+//! One HTTPS connection with as little of a client as can be: [`HttpsConnection`].
+//!
+//! The rule: a request's bytes are written as they are, and of an answer only its status and its end
+//! are looked for, since the client shares the cores with the server that is measured.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+use crate::loopback;
+
+const END_OF_HEAD: &[u8] = b"\r\n\r\n";
+
+/// A kept connection to a server named `localhost`; one request after the other.
+#[derive(Debug)]
+pub struct HttpsConnection {
+    stream: TlsStream<TcpStream>,
+    buffer: Vec<u8>,
+}
+
+/// The head of an answer.
+#[derive(Debug)]
+struct AnswerHead {
+    status: u16,
+    /// Head and body.
+    total_bytes: usize,
+}
+
+// === impl HttpsConnection ===
+
+impl HttpsConnection {
+    /// Connects from the loopback address `from`, TLS handshake included.
+    pub async fn open(to: SocketAddr, from: IpAddr, tls: Arc<ClientConfig>) -> Result<Self> {
+        let stream = loopback::connect(to, from).await?;
+        let name = ServerName::try_from("localhost")?;
+        let stream = Box::pin(TlsConnector::from(tls).connect(name, stream)).await?;
+        Ok(Self {
+            stream,
+            buffer: Vec::with_capacity(16 << 10),
+        })
+    }
+
+    /// Sends a request and reads all of its answer, which must be a success.
+    pub async fn ask(&mut self, request: &[u8]) -> Result<()> {
+        let status = self.status_of(request).await?;
+        anyhow::ensure!(
+            (200..300).contains(&status),
+            "{}",
+            String::from_utf8_lossy(&self.buffer)
+        );
+        Ok(())
+    }
+
+    /// Sends a request, reads all of its answer, and answers its status.
+    pub async fn status_of(&mut self, request: &[u8]) -> Result<u16> {
+        self.stream.write_all(request).await?;
+        self.buffer.clear();
+        loop {
+            self.read_more().await?;
+            if let Some(head) = answer_head(&self.buffer)?
+                && self.buffer.len() >= head.total_bytes
+            {
+                return Ok(head.status);
+            }
+        }
+    }
+
+    /// Sends an upgrade request; the stream is what the server upgraded to.
+    pub async fn upgrade(mut self, request: &[u8]) -> Result<TlsStream<TcpStream>> {
+        self.stream.write_all(request).await?;
+        while !self.buffer.ends_with(END_OF_HEAD) {
+            self.read_more().await?;
+        }
+        anyhow::ensure!(
+            self.buffer.starts_with(b"HTTP/1.1 101"),
+            "{}",
+            String::from_utf8_lossy(&self.buffer)
+        );
+        Ok(self.stream)
+    }
+
+    async fn read_more(&mut self) -> Result<()> {
+        let read = self.stream.read_buf(&mut self.buffer).await?;
+        anyhow::ensure!(read > 0, "the server closed the connection");
+        Ok(())
+    }
+}
+
+/// The head of an answer, once it is there.
+fn answer_head(answer: &[u8]) -> Result<Option<AnswerHead>> {
+    let mut windows = answer.windows(END_OF_HEAD.len());
+    let Some(head) = windows.position(|bytes| bytes == END_OF_HEAD) else {
+        return Ok(None);
+    };
+    let text = std::str::from_utf8(&answer[..head])?;
+    let status = text.strip_prefix("HTTP/1.1 ").and_then(|it| it.get(..3));
+    let length = text
+        .lines()
+        .filter_map(|line| line.split_once(": "))
+        .find(|(name, _)| name.eq_ignore_ascii_case("content-length"))
+        .with_context(|| format!("an answer without a length: {text}"))?;
+    Ok(Some(AnswerHead {
+        status: status.context("not an answer of HTTP/1.1")?.parse()?,
+        total_bytes: head + END_OF_HEAD.len() + length.1.parse::<usize>()?,
+    }))
+}

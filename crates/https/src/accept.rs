@@ -9,6 +9,7 @@ use admission::{Admission, ConnectionGate};
 use axum::Router;
 use pki::ServerTls;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -37,6 +38,7 @@ pub fn serve(
         gate: ConnectionGate::new(config.admission.clone()),
         config,
         failures: Arc::default(),
+        handshakes: Arc::new(Semaphore::new(defaults::handshakes_at_once())),
         tasks: TaskTracker::new(),
         cut: CancellationToken::new(),
         stop,
@@ -50,6 +52,8 @@ struct Server {
     config: Config,
     gate: ConnectionGate,
     failures: Arc<Failures>,
+    /// Turns to compute a handshake.
+    handshakes: Arc<Semaphore>,
     tasks: TaskTracker,
     /// Told to stop: finish what runs.
     stop: CancellationToken,
@@ -85,6 +89,7 @@ impl Server {
             address,
             admission: Arc::clone(&admission),
             failures: Arc::clone(&self.failures),
+            handshakes: Arc::clone(&self.handshakes),
             stop: self.stop.clone(),
             cut: self.cut.clone(),
             tasks: self.tasks.clone(),

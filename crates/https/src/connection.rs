@@ -13,6 +13,7 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use pki::ServerTls;
 use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
@@ -22,6 +23,7 @@ use tower::ServiceExt as _;
 use crate::config::Config;
 use crate::defaults::{HANDSHAKE_BYTES, MAX_HEAD_BYTES};
 use crate::handshake_limit::HandshakeLimit;
+use crate::handshake_turn::{TakingTurns, handshake_turns};
 use crate::handshakes::Failures;
 use crate::hold::Hold;
 use crate::peer::PeerCertificate;
@@ -36,6 +38,7 @@ pub(crate) struct Connection {
     pub(crate) config: Config,
     pub(crate) address: SocketAddr,
     pub(crate) admission: Arc<Admission>,
+    pub(crate) handshakes: Arc<Semaphore>,
     pub(crate) failures: Arc<Failures>,
     pub(crate) stop: CancellationToken,
     pub(crate) cut: CancellationToken,
@@ -73,6 +76,8 @@ impl Connection {
         let stream = PolicyStream::new(stream, WriteStall::new(self.config.write_stall_timeout));
         let stream = PolicyStream::new(stream, HandshakeLimit::new(HANDSHAKE_BYTES));
         let accepting = TlsAcceptor::from(self.tls.current()).accept(stream);
+        let turns = handshake_turns(Arc::clone(&self.admission), Arc::clone(&self.handshakes));
+        let accepting = TakingTurns::new(accepting, turns);
         tokio::select! {
             () = self.stop.cancelled() => None,
             done = tokio::time::timeout(self.config.handshake_timeout, accepting) => match done {

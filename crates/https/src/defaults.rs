@@ -6,6 +6,12 @@ use std::time::Duration;
 /// waits behind others; ten seconds are more than any honest client needs.
 pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Handshakes of a listener that compute at the same time. A network computes one at a time, so with
+/// two at least, one network never has all of them.
+pub fn handshakes_at_once() -> usize {
+    std::thread::available_parallelism().map_or(2, |cores| cores.get().max(2))
+}
+
 /// Bytes that a client may send before its handshake is done. A chain of four RSA-4096
 /// certificates is 7 KB, a hello with a post-quantum key share 2 KB.
 pub const HANDSHAKE_BYTES: usize = 16 * 1024;

@@ -10,6 +10,8 @@
 //!   it returns.
 //! - Connections are admitted by an [`admission::ConnectionGate`]: a verified certificate, or
 //!   [`Hold::authenticated`], takes a connection out of the limits for unknown peers.
+//! - Handshakes are computed by turns of networks, so a flood from one address delays the handshakes of
+//!   others by a single step.
 //! - The bytes of a handshake, the time for a request head and the time for
 //!   which a client may not read its answer are bounded (see [`Config`]); size
 //!   and time of bodies are the router's business, since only it knows what each
@@ -22,6 +24,7 @@ mod config;
 mod connection;
 pub mod defaults;
 mod handshake_limit;
+mod handshake_turn;
 mod handshakes;
 mod hold;
 mod peer;

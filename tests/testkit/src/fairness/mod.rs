@@ -54,6 +54,8 @@ pub struct FairnessSize {
 pub enum Scenario {
     /// Half-open connections on a port.
     HalfOpen(ServerPort, FirstBytes, usize),
+    /// TLS handshakes without a request on a port of HTTPS.
+    FullHandshakes(ServerPort),
     /// Large frames of a node's certificate.
     LargeFrames,
     /// Logins with invented names.
@@ -119,6 +121,8 @@ impl FairnessSize {
             silent(ServerPort::Broker, few_agents),
             silent(ServerPort::Broker, many_agents),
             half(ServerPort::Broker, few_agents),
+            Scenario::FullHandshakes(ServerPort::Api),
+            Scenario::FullHandshakes(ServerPort::PuppetApi),
             Scenario::LargeFrames,
             Scenario::InventedLogins,
             Scenario::CertificateRequests,
@@ -145,6 +149,7 @@ impl Scenario {
             Self::HalfOpen(port, first_bytes, connections) => {
                 format!("{connections} {} on {}", first_bytes.what(), port.what())
             }
+            Self::FullHandshakes(port) => format!("TLS handshakes on {}", port.what()),
             Self::LargeFrames => {
                 "8 sessions of one certificate that announce 64 MiB each".to_owned()
             }
@@ -159,6 +164,10 @@ impl Scenario {
                 target: port.address(site),
                 connections,
                 first_bytes,
+            },
+            Self::FullHandshakes(port) => Attack::FullHandshakes {
+                target: port.address(site),
+                tls: Arc::clone(&site.anonymous_tls),
             },
             Self::LargeFrames => Attack::LargeFrames {
                 broker: site.broker(),
@@ -177,18 +186,21 @@ impl Scenario {
 
     fn probes(&self, site: &FairnessSite) -> Result<Vec<HonestProbe>> {
         Ok(match self {
-            Self::HalfOpen(ServerPort::Api, ..) => vec![
+            Self::HalfOpen(ServerPort::Api, ..) | Self::FullHandshakes(ServerPort::Api) => vec![
                 HonestProbe::api_on_new_connection(site),
                 HonestProbe::api_on_kept_connection(site),
             ],
-            Self::HalfOpen(ServerPort::PuppetApi, ..) => vec![
+            Self::HalfOpen(ServerPort::PuppetApi, ..)
+            | Self::FullHandshakes(ServerPort::PuppetApi) => vec![
                 HonestProbe::ca_on_new_connection(site),
                 HonestProbe::ca_on_kept_connection(site),
             ],
-            Self::HalfOpen(ServerPort::Broker, ..) => vec![
-                HonestProbe::agent_connects(site),
-                HonestProbe::agent_ping(site),
-            ],
+            Self::HalfOpen(ServerPort::Broker, ..) | Self::FullHandshakes(ServerPort::Broker) => {
+                vec![
+                    HonestProbe::agent_connects(site),
+                    HonestProbe::agent_ping(site),
+                ]
+            }
             Self::LargeFrames => vec![
                 HonestProbe::large_result(site),
                 HonestProbe::agent_ping(site),

@@ -5,6 +5,7 @@
 //! full speed would only measure the scheduler.
 
 mod certificate_requests;
+mod full_handshakes;
 mod half_open;
 mod invented_logins;
 mod large_frames;
@@ -43,6 +44,11 @@ pub enum Attack {
         target: SocketAddr,
         connections: usize,
         first_bytes: FirstBytes,
+    },
+    /// TLS handshakes without a request.
+    FullHandshakes {
+        target: SocketAddr,
+        tls: Arc<ClientConfig>,
     },
     /// Sessions of one certificate that announce the largest frame and send almost nothing.
     LargeFrames {
@@ -97,6 +103,9 @@ impl Attack {
                 connections,
                 first_bytes,
             } => half_open::run(target, connections, first_bytes, progress).await,
+            Self::FullHandshakes { target, tls } => {
+                full_handshakes::run(target, tls, progress).await
+            }
             Self::LargeFrames { broker, tls } => large_frames::run(broker, tls, progress).await,
             Self::InventedLogins { api, tls } => invented_logins::run(api, tls, progress).await,
             Self::CertificateRequests { ca, tls } => {

@@ -1,4 +1,9 @@
 //! `cargo xtask bench`: speed and memory, never in a timed test. Main function: [`run`].
+//!
+//! The rule: every figure has a smallest size, at which the test command tries its program.
+
+use std::path::PathBuf;
+use std::process::Command;
 
 use anyhow::Result;
 use cargo_metadata::MetadataCommand;
@@ -8,14 +13,17 @@ use crate::{packages, run};
 /// Which figures.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// one-node, agent, fleet, api, lists, broker, store, scope, audit, syntax, language, plans or code; all
-    /// without any.
+    /// one-node, agent, fleet, api, lists, broker, store, scope, actions, audit, syntax, language, plans or
+    /// code; all without any.
     /// Besides, fairness (15 minutes), lists-postgres, where PostgreSQL is installed, and puppet-run,
     /// where the real Puppet peers are
     names: Vec<String>,
     /// Simulated agents in the large figures: 10,000, in those of fairness 2,000
     #[arg(long)]
     agents: Option<u32>,
+    /// Run every program once at its smallest size, as a debug build, to see that it works
+    #[arg(long, conflicts_with = "agents")]
+    smallest: bool,
 }
 
 /// Figures of the whole, measured by the testkit's bench program with the real programs.
@@ -33,108 +41,142 @@ const PUPPET_RUN: &str = "puppet-run";
 /// Nodes of an embedded inventory, and whether they have few facts or many.
 const INVENTORIES: [[&str; 2]; 3] = [["10000", "small"], ["25000", "small"], ["10000", "large"]];
 
-/// Builds the release programs and measures what was asked for.
+/// The same at the smallest size.
+const SMALLEST_INVENTORIES: [[&str; 2]; 1] = [["20", "large"]];
+
+/// Crates with programs that measure.
+const PACKAGES: [&str; 13] = [
+    "tutti",
+    "tutti-agent",
+    "testkit",
+    "actions",
+    "broker",
+    "store",
+    "jobs",
+    "audit",
+    "syntax",
+    "evaluator",
+    "plans",
+    "plan-language",
+    "code-manager",
+];
+
+/// The built programs, and how much they measure.
+struct Programs {
+    /// Where Cargo puts them.
+    directory: PathBuf,
+    is_smallest: bool,
+}
+
+// === impl Options ===
+
+impl Options {
+    /// Every program that the test command tries; fairness has tests of its own. Those that measure with
+    /// Debian's modules are part of the full tests.
+    pub(crate) fn smallest(is_full: bool) -> Self {
+        let mut names = WHOLE.to_vec();
+        names.extend([
+            "broker", "store", "scope", "actions", "audit", "plans", "language",
+        ]);
+        if is_full {
+            names.extend(["syntax", "code", "lists-postgres"]);
+        }
+        Self {
+            names: names.into_iter().map(str::to_owned).collect(),
+            agents: None,
+            smallest: true,
+        }
+    }
+}
+
+/// Builds the programs and measures what was asked for.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let wanted = |name: &str| options.names.is_empty() || options.names.iter().any(|n| n == name);
-    let build = ["build", "--release", "--locked", "--bins", "--examples"];
-    let packages = [
-        "tutti",
-        "tutti-agent",
-        "testkit",
-        "broker",
-        "store",
-        "jobs",
-        "audit",
-        "syntax",
-        "evaluator",
-        "plans",
-        "plan-language",
-        "code-manager",
-    ];
-    let packages = packages.iter().flat_map(|package| ["--package", package]);
-    run::visible(run::cargo(&build).args(packages))?;
-    let agents = options.agents.unwrap_or(AGENTS).to_string();
-    let mut whole: Vec<_> = WHOLE.into_iter().filter(|name| wanted(name)).collect();
-    whole.extend(
-        options
-            .names
-            .iter()
-            .map(String::as_str)
-            .filter(|name| ON_DEMAND.contains(name)),
-    );
-    if !whole.is_empty() {
-        let mut bench = measure();
-        bench.args(["--package", "testkit", "--bin", "tutti-bench", "--"]);
-        if options.agents.is_some() {
-            bench.args(["--agents", &agents]);
-        }
-        if wanted("agent") {
-            bench.arg("--packaged-agent").arg(packaged_agent()?);
-        }
-        run::visible(bench.args(whole))?;
+    let is_wanted =
+        |name: &str| options.names.is_empty() || options.names.iter().any(|it| it == name);
+    let programs = Programs::build(options.smallest)?;
+    measure_whole(&programs, options, &is_wanted)?;
+    if is_wanted("broker") {
+        let connections = options.agents.unwrap_or(AGENTS).to_string();
+        let connections = programs.or_smallest(connections.as_str(), "20");
+        run::visible(programs.example("idle_memory").arg(connections))?;
     }
-    if wanted("broker") {
-        example("broker", "idle_memory", &[&agents])?;
+    if is_wanted("store") {
+        programs.measure("results_rate", &["target"])?;
     }
-    if wanted("store") {
-        example("store", "results_rate", &["target"])?;
-    }
-    if wanted("scope") {
-        for inventory in &INVENTORIES {
-            example("jobs", "scope", inventory)?;
+    if is_wanted("scope") {
+        for inventory in programs.or_smallest(&INVENTORIES[..], &SMALLEST_INVENTORIES) {
+            run::visible(programs.example("scope").args(inventory))?;
         }
     }
-    if wanted("audit") {
-        example("audit", "intent_cost", &["target"])?;
+    if is_wanted("actions") {
+        programs.measure("action_latency", &["target"])?;
     }
-    if wanted("syntax") {
+    if is_wanted("audit") {
+        programs.measure("intent_cost", &["target"])?;
+    }
+    if is_wanted("syntax") {
         packages::ensure(packages::MODULES)?;
-        example("syntax", "parse_speed", &[packages::MODULES_DIRECTORY])?;
-        example("syntax", "parse_shapes", &[])?;
+        programs.measure("parse_speed", &[packages::MODULES_DIRECTORY])?;
+        programs.measure("parse_shapes", &[])?;
     }
-    if wanted("plans") {
-        example("plans", "plan_steps", &["target"])?;
-        example("plan-language", "plan_speed", &[])?;
+    if is_wanted("plans") {
+        programs.measure("plan_steps", &["target"])?;
+        programs.measure("plan_speed", &[])?;
     }
-    if wanted("language") {
-        example("evaluator", "iterate", &[])?;
+    if is_wanted("language") {
+        programs.measure("iterate", &[])?;
     }
-    if wanted("code") {
+    if is_wanted("code") {
         packages::ensure(packages::MODULES)?;
         packages::ensure(packages::DEPLOYERS)?;
-        let tutti = release_program("tutti")?;
-        example(
-            "code-manager",
-            "deploy_speed",
-            &[&tutti, packages::MODULES_DIRECTORY],
-        )?;
+        let tutti = programs.directory.join("tutti");
+        let arguments = [&tutti.to_string_lossy(), packages::MODULES_DIRECTORY];
+        programs.measure("deploy_speed", &arguments)?;
     }
     if options.names.iter().any(|name| name == PUPPET_RUN) {
-        packages::ensure(packages::FOR_FULL_TESTS)?;
-        let program = [
-            "--package",
-            "conformance",
-            "--test",
-            "puppet",
-            "--",
-            "overhead",
-        ];
-        run::visible(run::cargo(&["test", "--release", "--locked"]).args(program))?;
+        measure_puppet_runs()?;
     }
     Ok(())
 }
 
-/// A program that was built for release.
-fn release_program(name: &str) -> Result<String> {
-    let metadata = MetadataCommand::new()
-        .current_dir(run::root())
-        .no_deps()
-        .exec()?;
-    Ok(metadata.target_directory.join("release").join(name).into())
+fn measure_whole(
+    programs: &Programs,
+    options: &Options,
+    is_wanted: &impl Fn(&str) -> bool,
+) -> Result<()> {
+    let mut names: Vec<_> = WHOLE.into_iter().filter(|name| is_wanted(name)).collect();
+    let on_demand = options.names.iter().map(String::as_str);
+    names.extend(on_demand.filter(|name| ON_DEMAND.contains(name)));
+    if names.is_empty() {
+        return Ok(());
+    }
+    let mut bench = run::program(&programs.directory.join("tutti-bench"));
+    if let Some(agents) = options.agents {
+        bench.args(["--agents", &agents.to_string()]);
+    }
+    if programs.is_smallest {
+        bench.arg("--smallest");
+    } else if is_wanted("agent") {
+        bench.arg("--packaged-agent").arg(packaged_agent()?);
+    }
+    run::visible(bench.args(names))
+}
+
+fn measure_puppet_runs() -> Result<()> {
+    packages::ensure(packages::FOR_FULL_TESTS)?;
+    let program = [
+        "--package",
+        "conformance",
+        "--test",
+        "puppet",
+        "--",
+        "overhead",
+    ];
+    run::visible(run::cargo(&["test", "--release", "--locked"]).args(program))
 }
 
 /// The agent as packages ship it: most of its memory is its own code.
-fn packaged_agent() -> Result<std::path::PathBuf> {
+fn packaged_agent() -> Result<PathBuf> {
     let build = [
         "build",
         "--profile",
@@ -144,22 +186,50 @@ fn packaged_agent() -> Result<std::path::PathBuf> {
         "tutti-agent",
     ];
     run::visible(&mut run::cargo(&build))?;
-    let metadata = MetadataCommand::new()
-        .current_dir(run::root())
-        .no_deps()
-        .exec()?;
-    Ok(metadata
-        .target_directory
-        .join("dist-agent/tutti-agent")
-        .into())
+    Ok(target_directory()?.join("dist-agent/tutti-agent"))
 }
 
-/// Measures what needs no server.
-fn example(package: &str, name: &str, arguments: &[&str]) -> Result<()> {
-    let program = ["--package", package, "--example", name, "--"];
-    run::visible(measure().args(program).args(arguments))
+fn target_directory() -> Result<PathBuf> {
+    let mut metadata = MetadataCommand::new();
+    let metadata = metadata.current_dir(run::root()).no_deps().exec()?;
+    Ok(metadata.target_directory.into())
 }
 
-fn measure() -> std::process::Command {
-    run::cargo(&["run", "--release", "--quiet", "--locked"])
+// === impl Programs ===
+
+impl Programs {
+    fn build(is_smallest: bool) -> Result<Self> {
+        let mut build = run::cargo(&["build", "--locked", "--bins", "--examples"]);
+        if is_smallest {
+            // As the tests build it: nothing is built twice.
+            build.arg("--workspace");
+        } else {
+            build.arg("--release");
+            build.args(PACKAGES.iter().flat_map(|package| ["--package", package]));
+        }
+        run::visible(&mut build)?;
+        let profile = if is_smallest { "debug" } else { "release" };
+        Ok(Self {
+            directory: target_directory()?.join(profile),
+            is_smallest,
+        })
+    }
+
+    /// Measures what needs no server.
+    fn measure(&self, example: &str, arguments: &[&str]) -> Result<()> {
+        let mut program = self.example(example);
+        program.args(arguments);
+        if self.is_smallest {
+            program.arg("--smallest");
+        }
+        run::visible(&mut program)
+    }
+
+    fn example(&self, name: &str) -> Command {
+        run::program(&self.directory.join("examples").join(name))
+    }
+
+    fn or_smallest<'a, T: ?Sized>(&self, full: &'a T, smallest: &'a T) -> &'a T {
+        if self.is_smallest { smallest } else { full }
+    }
 }

@@ -29,6 +29,13 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
     command
 }
 
+/// A built program, in the workspace's directory.
+pub(crate) fn program(path: &std::path::Path) -> Command {
+    let mut command = Command::new(path);
+    command.current_dir(root());
+    command
+}
+
 /// The workspace's directory.
 pub(crate) fn root() -> std::path::PathBuf {
     let manifest = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 
-use crate::{deny, layers, packages, puppet8, run};
+use crate::{bench, deny, layers, packages, puppet8, run};
 
 /// Power cuts for each of the four workloads of `--full`: 160 in all.
 const POWER_CUTS: &str = "40";
@@ -57,6 +57,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         false => drop(tests.args(["--exclude", "conformance", "--exclude", "oracles"])),
     }
     run::visible(&mut tests)?;
+    bench::run(&bench::Options::smallest(options.full))?;
     println!("all checks passed in {} s", started.elapsed().as_secs());
     Ok(())
 }

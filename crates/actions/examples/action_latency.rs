@@ -1,9 +1,9 @@
 //! How long small actions take on this machine, in milliseconds: blocking ones, and the way of
 //! non-blocking ones to the provisional response and to the outcome. The flushes of the disk are most
-//! of it, so it does not need an optimised build.
+//! of it.
 //!
-//! `cargo run -p actions --example action_latency -- DIRECTORY`, after
-//! `cargo build -p actions --example run-action`.
+//! `cargo run --release -p actions --example action_latency -- DIRECTORY [--smallest]`, after
+//! `cargo build --release -p actions --example run-action`. Prints JSON.
 #![expect(clippy::print_stdout, reason = "it is a program that reports")]
 
 use std::path::PathBuf;
@@ -17,6 +17,8 @@ use pxp::{Body, Request, TransactionId};
 use tokio::sync::{Mutex, mpsc, watch};
 
 const ROUNDS: usize = 100;
+/// The same where only the program is tried.
+const ROUNDS_SMALLEST: usize = 2;
 
 /// A broker that takes everything.
 struct Sink {
@@ -49,8 +51,10 @@ async fn main() -> Outcome<()> {
     let engine = Engine::start(config, Arc::new(Sink { sent, connected })).await?;
     let received = Mutex::new(received);
 
+    let is_smallest = std::env::args().any(|argument| argument == "--smallest");
+    let rounds = if is_smallest { ROUNDS_SMALLEST } else { ROUNDS };
     let (mut blocking, mut provisional, mut outcome) = (vec![], vec![], vec![]);
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds {
         let (request, _) = command()?;
         let started = Instant::now();
         send(&engine, Body::BlockingRequest(request))?;
@@ -66,22 +70,24 @@ async fn main() -> Outcome<()> {
         outcome.push(started.elapsed());
         send(&engine, Body::OutcomeAck { transaction_id: id })?;
     }
-    for (name, mut times) in [
-        ("blocking", blocking),
-        ("provisional", provisional),
-        ("outcome", outcome),
-    ] {
-        times.sort_unstable();
-        let ms = |at: usize| times[at].as_secs_f64() * 1_000.0;
-        println!(
-            "{name}: min {:.1} p50 {:.1} p90 {:.1}",
-            ms(0),
-            ms(ROUNDS / 2),
-            ms(ROUNDS * 9 / 10)
-        );
-    }
+    println!(
+        "{}",
+        serde_json::json!({"actions_ms": {
+            "blocking": spread(blocking), "provisional": spread(provisional), "outcome": spread(outcome),
+        }})
+    );
     engine.shutdown(Duration::from_secs(10)).await;
     Ok(())
+}
+
+/// The fastest, the median, and the 90th of 100, in milliseconds.
+fn spread(mut times: Vec<Duration>) -> serde_json::Value {
+    times.sort_unstable();
+    let ms = |percent: usize| {
+        let at = (times.len() * percent / 100).min(times.len() - 1);
+        (times[at].as_secs_f64() * 10_000.0).round() / 10.0
+    };
+    serde_json::json!({"min": ms(0), "p50": ms(50), "p90": ms(90)})
 }
 
 fn command() -> Outcome<(Request, TransactionId)> {

@@ -1,5 +1,5 @@
 //! What the audit adds to a command: `cargo run --release -p audit --example intent_cost --
-//! [DIRECTORY]`.
+//! [DIRECTORY] [--smallest]`.
 //!
 //! A job of one node is inserted, alone, and between an intent and its result as the API does it;
 //! the two in turn, so that both see the same disk. Prints JSON, microseconds.
@@ -14,6 +14,8 @@ use store::{NewJob, NewRun, Store, StoreConfig};
 use tokio::task::JoinSet;
 
 const ROUNDS: u64 = 2_000;
+/// The same where only the program is tried: two for each caller.
+const ROUNDS_SMALLEST: u64 = 2 * CALLERS;
 const WARM_UP: u64 = 100;
 /// Callers at once, where many come.
 const CALLERS: u64 = 64;
@@ -27,6 +29,8 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 #[expect(clippy::print_stdout, reason = "this is what the program is for")]
 async fn main() -> Failable<()> {
     let parent = std::env::args().nth(1).unwrap_or_else(|| ".".to_owned());
+    let is_smallest = std::env::args().any(|argument| argument == "--smallest");
+    let rounds = if is_smallest { ROUNDS_SMALLEST } else { ROUNDS };
     let directory = tempfile::tempdir_in(parent)?;
     let store = Store::open(&StoreConfig::sqlite(directory.path().join("tutti.db"))).await?;
     let config = AuditConfig {
@@ -35,7 +39,7 @@ async fn main() -> Failable<()> {
     };
     let audit = Audit::open(store.clone(), config).await;
     let (mut bare, mut audited) = (Vec::new(), Vec::new());
-    for round in 0..WARM_UP + ROUNDS {
+    for round in 0..WARM_UP + rounds {
         let alone = insert(&store).await?;
         let both = command(&store, &audit).await?;
         if round >= WARM_UP {
@@ -44,8 +48,8 @@ async fn main() -> Failable<()> {
         }
     }
     println!("{}", json!({"one_caller": told(bare, audited)}));
-    let bare = many(&store, None).await?;
-    let audited = many(&store, Some(&audit)).await?;
+    let bare = many(&store, None, rounds).await?;
+    let audited = many(&store, Some(&audit), rounds).await?;
     println!(
         "{}",
         json!({"callers": CALLERS, "each": told(bare, audited)})
@@ -71,14 +75,14 @@ async fn command(store: &Store, audit: &Audit) -> Failable<f64> {
     Ok(started.elapsed().as_secs_f64() * 1e6)
 }
 
-async fn many(store: &Store, audit: Option<&Audit>) -> Failable<Vec<f64>> {
+async fn many(store: &Store, audit: Option<&Audit>, rounds: u64) -> Failable<Vec<f64>> {
     let mut callers: JoinSet<Failable<Vec<f64>>> = JoinSet::new();
     let audit = audit.cloned().map(Arc::new);
     for _ in 0..CALLERS {
         let (store, audit) = (store.clone(), audit.clone());
         callers.spawn(async move {
             let mut took = Vec::new();
-            for _ in 0..ROUNDS / CALLERS {
+            for _ in 0..rounds / CALLERS {
                 took.push(match &audit {
                     Some(audit) => command(&store, audit).await?,
                     None => insert(&store).await?,

@@ -1,5 +1,6 @@
 //! What deployments cost, beside r10k and g10k where they are installed:
-//! `cargo run --release -p code-manager --example deploy_speed -- TUTTI MODULES`.
+//! `cargo run --release -p code-manager --example deploy_speed -- TUTTI MODULES
+//! [--smallest]`.
 //!
 //! Ten environments with the same modules of Debian's, each in a repository of its own. Each tool is a
 //! process, as people call it. Prints JSON: seconds of the clock and of processor time, with git's.
@@ -18,14 +19,37 @@ use code_manager::gc::{Keep, Kept};
 use code_manager::{Deployer, EnvironmentName, R10k, Signature};
 use serde_json::{Value, json};
 
-const ENVIRONMENTS: usize = 10;
-const MODULES: usize = 20;
-/// Runs that find nothing to do, runs with one module changed, and switches; the median is told.
-const REPEATS: usize = 9;
-const CHANGES: usize = 3;
-const SWITCHES: usize = 1_001;
-/// Collections that are cut off.
-const CUTS: u64 = 20;
+/// How much is measured; of runs and switches the median is told.
+#[derive(Clone, Copy)]
+struct Size {
+    environments: usize,
+    modules: usize,
+    /// Runs that find nothing to do.
+    repeats: usize,
+    /// Runs with one module changed.
+    changes: usize,
+    switches: usize,
+    /// Garbage collections that are cut off.
+    cuts: u64,
+}
+
+const FULL: Size = Size {
+    environments: 10,
+    modules: 20,
+    repeats: 9,
+    changes: 3,
+    switches: 1_001,
+    cuts: 20,
+};
+
+const SMALLEST: Size = Size {
+    environments: 2,
+    modules: 2,
+    repeats: 1,
+    changes: 1,
+    switches: 3,
+    cuts: 1,
+};
 
 /// A call of a tool with its settings.
 type Call<'c> = dyn Fn(&Path) -> Command + 'c;
@@ -33,8 +57,12 @@ type Call<'c> = dyn Fn(&Path) -> Command + 'c;
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let (tutti, modules) = (arguments.next().unwrap(), arguments.next().unwrap());
+    let is_smallest = arguments
+        .next()
+        .is_some_and(|argument| argument == "--smallest");
+    let size = if is_smallest { SMALLEST } else { FULL };
     let root = tempfile::tempdir().unwrap();
-    let files = repositories(root.path(), Path::new(&modules));
+    let files = repositories(root.path(), Path::new(&modules), size);
     let ours = |config: &Path| {
         let mut command = Command::new(&tutti);
         command.args(["code", "deploy", "--all", "--local", "--r10k-config"]);
@@ -54,10 +82,10 @@ fn main() {
         command
     };
     let mut told = json!({
-        "environments": ENVIRONMENTS, "modules": MODULES, "files_of_one": files,
-        "tutti": tool(root.path(), "tutti", &ours),
-        "switch_us": switch(root.path()),
-        "room": room(root.path()),
+        "environments": size.environments, "modules": size.modules, "files_of_one": files,
+        "tutti": tool(root.path(), "tutti", &ours, size),
+        "switch_us": switch(root.path(), size.switches),
+        "room": room(root.path(), size.cuts),
     });
     let others: [(&str, &Call<'_>); 2] = [("r10k", &r10k), ("g10k", &g10k)];
     for (name, call) in others {
@@ -67,21 +95,21 @@ fn main() {
             .stderr(Stdio::null())
             .status();
         if silent.is_ok() {
-            told[name] = tool(root.path(), name, call);
+            told[name] = tool(root.path(), name, call, size);
         }
     }
     println!("{told:#}");
 }
 
 /// The modules and a control repository with a branch for each environment; gives the files of one.
-fn repositories(root: &Path, modules: &Path) -> usize {
+fn repositories(root: &Path, modules: &Path, size: Size) -> usize {
     let mut names: Vec<PathBuf> = std::fs::read_dir(modules)
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.join("metadata.json").exists())
         .collect();
     names.sort();
-    names.truncate(MODULES);
+    names.truncate(size.modules);
     let control = root.join("control");
     let mut puppetfile = String::new();
     for from in &names {
@@ -100,14 +128,14 @@ fn repositories(root: &Path, modules: &Path) -> usize {
     std::fs::write(control.join("Puppetfile"), puppetfile).unwrap();
     std::fs::write(control.join("manifests/site.pp"), "node default { }\n").unwrap();
     commit(&control, "production");
-    for number in 1..ENVIRONMENTS {
+    for number in 1..size.environments {
         git(&control, &["branch", &format!("env_{number}")]);
     }
     let files = ["repositories", "-type", "f", "-not", "-path", "*/.git/*"];
     output(root, "find", &files).lines().count() + 2
 }
 
-fn tool(root: &Path, name: &str, call: &Call<'_>) -> Value {
+fn tool(root: &Path, name: &str, call: &Call<'_>, size: Size) -> Value {
     let config = root.join(format!("{name}.yaml"));
     let (control, basedir) = (root.join("control"), root.join(name));
     let cache = root.join(format!("{name}-cache"));
@@ -128,9 +156,9 @@ fn tool(root: &Path, name: &str, call: &Call<'_>) -> Value {
     let places = [basedir, cache, config.with_extension("d")];
     let disk_mb = || disk_bytes(root, &places) / 1_000_000;
     let disk_cold_mb = disk_mb();
-    let nothing = median((0..REPEATS).map(|_| measured()).collect());
+    let nothing = median((0..size.repeats).map(|_| measured()).collect());
     let module = first_module(root);
-    let changed = (0..CHANGES).map(|number| {
+    let changed = (0..size.changes).map(|number| {
         std::fs::write(module.join("CHANGED"), format!("{name} {number}")).unwrap();
         commit(&module, "main");
         measured()
@@ -156,7 +184,7 @@ fn disk_bytes(root: &Path, places: &[PathBuf]) -> u64 {
 }
 
 /// Microseconds of one switch, with its name on the disk: the median, and the 99th of 100.
-fn switch(root: &Path) -> Value {
+fn switch(root: &Path, switches: usize) -> Value {
     let config = root.join("tutti.yaml");
     let read = R10k::parse(&std::fs::read_to_string(&config).unwrap()).unwrap();
     let settings = read.settings(config.with_extension("d"));
@@ -169,7 +197,7 @@ fn switch(root: &Path) -> Value {
         .map(|(_, signature)| signature)
         .collect();
     assert!(of.len() > 1, "there is nothing to switch between");
-    let mut times: Vec<u128> = (0..SWITCHES)
+    let mut times: Vec<u128> = (0..switches)
         .map(|number| {
             let began = Instant::now();
             versions.switch(&production, &of[number % 2]).unwrap();
@@ -183,7 +211,7 @@ fn switch(root: &Path) -> Value {
 
 /// Seconds that it takes to find that nothing can go, and to remove all versions but the live ones; and how long
 /// whoever waits does so until a collection that is under way has given way.
-fn room(root: &Path) -> Value {
+fn room(root: &Path, cuts: u64) -> Value {
     let config = root.join("tutti.yaml");
     let read = R10k::parse(&std::fs::read_to_string(&config).unwrap()).unwrap();
     let settings = read.settings(config.with_extension("d"));
@@ -211,7 +239,7 @@ fn room(root: &Path) -> Value {
             .unwrap();
     }
     // Each is cut off a little later than the one before.
-    let waits = (0..CUTS).map(|number| {
+    let waits = (0..cuts).map(|number| {
         let kept = kept(0);
         let cut = kept.cut.clone();
         std::thread::scope(|scope| {

@@ -1,5 +1,5 @@
 //! How fast blocks are called: 10^6 integers through map, filter and reduce.
-//! `cargo run --release -p evaluator --example iterate`.
+//! `cargo run --release -p evaluator --example iterate [-- --smallest]`, which takes 1,000.
 
 #![expect(clippy::print_stdout, reason = "its output is its purpose")]
 
@@ -7,7 +7,10 @@ use std::time::Instant;
 
 use evaluator::{CodeMap, CodeSource, Evaluator, Host, Level, Limits, Parsed, Place};
 
-const PROGRAM: &str = "Integer[1, 1000000]
+const INTEGERS: u32 = 1_000_000;
+const INTEGERS_SMALLEST: u32 = 1_000;
+
+const PROGRAM: &str = "
   .map |$x| { $x * 2 }
   .filter |$x| { $x % 3 == 0 }
   .reduce |$sum, $x| { $sum + $x }";
@@ -24,15 +27,25 @@ impl Host for Nothing {
 }
 
 fn main() {
+    let is_smallest = std::env::args().any(|argument| argument == "--smallest");
+    let integers = if is_smallest {
+        INTEGERS_SMALLEST
+    } else {
+        INTEGERS
+    };
+    let program = format!("Integer[1, {integers}]{PROGRAM}");
     for _ in 0..5 {
         let host = Nothing(CodeMap::new());
         let mut evaluator = Evaluator::new(&host, Limits::default(), Parsed::new());
         let start = Instant::now();
-        let result = evaluator.evaluate(PROGRAM, None);
+        let result = evaluator.evaluate(&program, None);
         let elapsed = start.elapsed();
         match result {
             Ok(value) => println!("{value} in {} ms", elapsed.as_millis()),
-            Err(unwind) => println!("{unwind:?}"),
+            Err(unwind) => {
+                println!("{unwind:?}");
+                std::process::exit(1);
+            }
         }
     }
 }

@@ -1,4 +1,5 @@
-//! What plans in the Puppet language cost: `cargo run --release -p plan-language --example plan_speed`.
+//! What plans in the Puppet language cost: `cargo run --release -p plan-language --example plan_speed
+//! [-- --smallest]`.
 //!
 //! Over the real job engine, SQLite and nodes in memory: a step of one plan alone, a thousand plans at
 //! once, and one plan over ten thousand nodes. Prints JSON.
@@ -23,14 +24,28 @@ use serde_json::{Value, json};
 
 use crate::world::World;
 
-/// Steps of the plan that runs alone.
-const ALONE: u64 = 300;
+/// How much is measured.
+#[derive(Clone, Copy)]
+struct Size {
+    /// Steps of the plan that runs alone.
+    alone: u64,
+    /// Plans at once, and the steps of each.
+    many: (u64, u64),
+    /// Nodes of the plan over many, and how often it is measured.
+    fleet: (usize, usize),
+}
 
-/// Plans at once, and the steps of each.
-const MANY: (u64, u64) = (1_000, 20);
+const FULL: Size = Size {
+    alone: 300,
+    many: (1_000, 20),
+    fleet: (10_000, 3),
+};
 
-/// Nodes of the plan over many, and how often it is measured.
-const FLEET: (usize, usize) = (10_000, 3);
+const SMALLEST: Size = Size {
+    alone: 3,
+    many: (4, 3),
+    fleet: (20, 1),
+};
 
 const STEPS: &str = "
 plan m::steps(Integer $steps) {
@@ -55,11 +70,13 @@ fn main() {
         .enable_all()
         .build()
         .unwrap();
-    println!("{}", runtime.block_on(Box::pin(measure())));
+    let is_smallest = std::env::args().any(|argument| argument == "--smallest");
+    let size = if is_smallest { SMALLEST } else { FULL };
+    println!("{}", runtime.block_on(Box::pin(measure(size))));
 }
 
-async fn measure() -> Value {
-    let names: Vec<String> = (0..FLEET.0).map(|n| format!("node{n:05}")).collect();
+async fn measure(size: Size) -> Value {
+    let names: Vec<String> = (0..size.fleet.0).map(|n| format!("node{n:05}")).collect();
     let mut names: Vec<&str> = names.iter().map(String::as_str).collect();
     names.push("a");
     let files = [
@@ -67,18 +84,22 @@ async fn measure() -> Value {
         ("m/plans/fleet.pp", FLEET_PLAN),
     ];
     let world = World::with_nodes(&files, &names).await;
-    let alone = took(async || steps(&world, ALONE).await).await;
-    let many = took(async || many(&world).await).await;
+    let alone = took(async || steps(&world, size.alone).await).await;
+    let many = took(async || many(&world, size.many).await).await;
     let mut fleet = Vec::new();
-    for _ in 0..FLEET.1 {
-        fleet.push(took(async || over_fleet(&world).await).await.as_millis());
+    for _ in 0..size.fleet.1 {
+        fleet.push(
+            took(async || over_fleet(&world, size.fleet.0).await)
+                .await
+                .as_millis(),
+        );
     }
-    let (plans, each) = MANY;
+    let (plans, each) = size.many;
     json!({
-        "step_alone_ms": (alone.as_secs_f64() * 1e5 / ALONE as f64).round() / 100.0,
+        "step_alone_ms": (alone.as_secs_f64() * 1e5 / size.alone as f64).round() / 100.0,
         "plans_at_once": plans,
         "steps_per_second": ((plans * each) as f64 / many.as_secs_f64()).round(),
-        "nodes": FLEET.0,
+        "nodes": size.fleet.0,
         "plan_over_nodes_ms": fleet,
     })
 }
@@ -97,8 +118,7 @@ async fn steps(world: &World, count: u64) {
     );
 }
 
-async fn many(world: &World) {
-    let (plans, each) = MANY;
+async fn many(world: &World, (plans, each): (u64, u64)) {
     let mut started = Vec::new();
     for _ in 0..plans {
         started.push(world.launch("m::steps", json!({"steps": each})).await);
@@ -109,7 +129,7 @@ async fn many(world: &World) {
     }
 }
 
-async fn over_fleet(world: &World) {
+async fn over_fleet(world: &World, nodes: usize) {
     let ended = world.run("m::fleet", json!({})).await;
-    assert_eq!(ended, ("success".to_owned(), json!(FLEET.0)));
+    assert_eq!(ended, ("success".to_owned(), json!(nodes)));
 }

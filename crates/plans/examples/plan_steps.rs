@@ -1,4 +1,5 @@
-//! What a step of a plan costs: `cargo run --release -p plans --example plan_steps [DIRECTORY]`.
+//! What a step of a plan costs: `cargo run --release -p plans --example plan_steps [DIRECTORY]
+//! [--smallest]`.
 //!
 //! Plans run a task that does nothing on a node in memory, over the real job engine and SQLite: one plan
 //! alone, a thousand at once, and ten thousand that sleep beside a thousand that run. Prints JSON.
@@ -23,14 +24,28 @@ use plans::{
 use serde_json::{Value, json};
 use store::{Store, StoreConfig};
 
-/// Steps of the plan that runs alone.
-const ALONE: i64 = 300;
+/// How much is measured.
+#[derive(Clone, Copy)]
+struct Size {
+    /// Steps of the plan that runs alone.
+    alone: i64,
+    /// Plans at once, and the steps of each.
+    many: (usize, i64),
+    /// Plans that sleep.
+    sleeping: usize,
+}
 
-/// Plans at once, and the steps of each.
-const MANY: (usize, i64) = (1_000, 20);
+const FULL: Size = Size {
+    alone: 300,
+    many: (1_000, 20),
+    sleeping: 10_000,
+};
 
-/// Plans that sleep.
-const SLEEPING: usize = 10_000;
+const SMALLEST: Size = Size {
+    alone: 3,
+    many: (4, 3),
+    sleeping: 10,
+};
 
 /// Plans that are started at once.
 const STARTING: usize = 256;
@@ -40,16 +55,18 @@ type Took = Arc<Mutex<Vec<Duration>>>;
 #[expect(clippy::print_stdout, reason = "this is what the program is for")]
 fn main() {
     let parent = std::env::args().nth(1).unwrap_or_else(|| ".".to_owned());
+    let is_smallest = std::env::args().any(|argument| argument == "--smallest");
+    let size = if is_smallest { SMALLEST } else { FULL };
     let directory = tempfile::tempdir_in(parent).unwrap();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .unwrap();
-    let measured = runtime.block_on(Box::pin(measure(directory.path())));
+    let measured = runtime.block_on(Box::pin(measure(directory.path(), size)));
     println!("{measured}");
 }
 
-async fn measure(directory: &Path) -> Value {
+async fn measure(directory: &Path, size: Size) -> Value {
     let config = StoreConfig::sqlite(directory.join("tutti.db"));
     let store = Store::open(&config).await.unwrap();
     let (jobs, nodes) = nodes::engine(directory, &store, true, &["a"]).await;
@@ -58,7 +75,7 @@ async fn measure(directory: &Path) -> Value {
     let took = Took::default();
     let noted = Arc::clone(&took);
     let programs = move |launch: &Launch| {
-        let program: Arc<dyn Program> = program(&launch.plan, &noted);
+        let program: Arc<dyn Program> = program(&launch.plan, size, &noted);
         Ok(program)
     };
     let effects = Arc::new(OverJobs::new(jobs.clone(), store.clone()));
@@ -71,31 +88,31 @@ async fn measure(directory: &Path) -> Value {
     let mut alone = std::mem::take(&mut *took.lock().unwrap());
     alone.sort_unstable();
     let before = rss_mb();
-    let free = many(&plans).await;
+    let free = many(&plans, size.many).await;
     let running = rss_mb();
-    start(&plans, "sleeper", SLEEPING).await;
-    idle(&plans, SLEEPING).await;
+    start(&plans, "sleeper", size.sleeping).await;
+    idle(&plans, size.sleeping).await;
     let sleeping = rss_mb();
-    let beside = many(&plans).await;
+    let beside = many(&plans, size.many).await;
     let both = rss_mb();
     plans.shutdown().await;
     jobs.shutdown().await;
     json!({
         "runs": nodes.ran().len(),
         "step_alone_ms": {"p50": ms(&alone, 50), "p99": ms(&alone, 99)},
-        "plans_at_once": MANY.0,
+        "plans_at_once": size.many.0,
         "steps_per_second": free,
         "steps_per_second_beside_sleeping": beside,
-        "sleeping": SLEEPING,
+        "sleeping": size.sleeping,
         "rss_mb": {"idle": before, "ran": running, "sleeping": sleeping, "ran_beside": both},
     })
 }
 
-fn program(name: &str, took: &Took) -> Arc<dyn Program> {
+fn program(name: &str, size: Size, took: &Took) -> Arc<dyn Program> {
     let took = Arc::clone(took);
     match name {
-        "alone" => Arc::new(move |branch: &mut Branch<'_>| steps(branch, ALONE, &took)),
-        "many" => Arc::new(move |branch: &mut Branch<'_>| steps(branch, MANY.1, &took)),
+        "alone" => Arc::new(move |branch: &mut Branch<'_>| steps(branch, size.alone, &took)),
+        "many" => Arc::new(move |branch: &mut Branch<'_>| steps(branch, size.many.1, &took)),
         _ => Arc::new(|branch: &mut Branch<'_>| sleeps(branch)),
     }
 }
@@ -163,12 +180,12 @@ async fn idle(plans: &Plans, asleep: usize) {
 }
 
 /// Steps per second of many plans at once.
-async fn many(plans: &Plans) -> f64 {
+async fn many(plans: &Plans, (count, each): (usize, i64)) -> f64 {
     let asleep = plans.counts().await.unwrap().asleep;
     let began = Instant::now();
-    start(plans, "many", MANY.0).await;
+    start(plans, "many", count).await;
     idle(plans, asleep).await;
-    let steps = MANY.0 as f64 * MANY.1 as f64;
+    let steps = count as f64 * each as f64;
     (steps / began.elapsed().as_secs_f64()).round()
 }
 

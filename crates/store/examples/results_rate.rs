@@ -1,5 +1,5 @@
 //! How many durable results a second SQLite takes: `cargo run --release -p store --example
-//! results_rate [DIRECTORY]`.
+//! results_rate [DIRECTORY] [--smallest]`.
 //!
 //! Callers commit results of one node each (as many calls under way as agents may report at once)
 //! for some seconds. Prints JSON, with the fsync rate of the same directory beside it.
@@ -18,12 +18,16 @@ const CALLERS: usize = 64;
 /// way.
 const BATCHES: [usize; 3] = [1, 16, 128];
 const NODES: usize = 200_000;
+/// The same where only the program is tried.
+const NODES_SMALLEST: usize = 500;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 #[expect(clippy::print_stdout, reason = "this is what the program is for")]
 fn main() -> Outcome<()> {
     let parent = std::env::args().nth(1).unwrap_or_else(|| ".".to_owned());
+    let is_smallest = std::env::args().any(|argument| argument == "--smallest");
+    let nodes = if is_smallest { NODES_SMALLEST } else { NODES };
     let directory = tempfile::tempdir_in(parent)?;
     let fsyncs = fsyncs_per_second(directory.path())?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -32,7 +36,7 @@ fn main() -> Outcome<()> {
     let mut measured = Vec::new();
     for batch in BATCHES {
         let path = directory.path().join(format!("{batch}.db"));
-        let (results, seconds) = runtime.block_on(measure(&path, batch))?;
+        let (results, seconds) = runtime.block_on(measure(&path, batch, nodes))?;
         measured.push(serde_json::json!({
             "results_per_call": batch,
             "callers": CALLERS,
@@ -46,9 +50,9 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-async fn measure(path: &Path, batch: usize) -> Outcome<(u64, f64)> {
+async fn measure(path: &Path, batch: usize, nodes: usize) -> Outcome<(u64, f64)> {
     let store = Store::open(&StoreConfig::sqlite(path)).await?;
-    let job = store.insert_job(job()).await?;
+    let job = store.insert_job(job(nodes)).await?;
     let (next, done) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let started = Instant::now();
     let mut callers = tokio::task::JoinSet::new();
@@ -58,7 +62,7 @@ async fn measure(path: &Path, batch: usize) -> Outcome<(u64, f64)> {
             while started.elapsed() < Duration::from_secs(SECONDS) {
                 let first = next.fetch_add(batch as u64, Ordering::Relaxed);
                 let changes = (first..first + batch as u64)
-                    .filter(|index| *index < NODES as u64)
+                    .filter(|index| *index < nodes as u64)
                     .map(|index| result(job, index))
                     .collect::<Vec<_>>();
                 if changes.is_empty() {
@@ -79,7 +83,7 @@ async fn measure(path: &Path, batch: usize) -> Outcome<(u64, f64)> {
     Ok((done.load(Ordering::Relaxed), seconds))
 }
 
-fn job() -> NewJob {
+fn job(nodes: usize) -> NewJob {
     let run = |index| NewRun {
         certname: certname(index),
         transaction_id: format!("00000000-0000-4000-8000-{index:012}"),
@@ -100,7 +104,7 @@ fn job() -> NewJob {
         userdata: "{}".to_owned(),
         created_ms: 0,
         states: vec!["ready".to_owned(), "running".to_owned()],
-        runs: (0..NODES as u64).map(run).collect(),
+        runs: (0..nodes as u64).map(run).collect(),
         events: Vec::new(),
         slot: None,
         plan_job: None,

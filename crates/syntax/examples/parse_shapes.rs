@@ -1,4 +1,4 @@
-//! Whether the time to read a source grows as the source does: `parse_shapes`.
+//! Whether the time to read a source grows as the source does: `parse_shapes [--smallest]`.
 //!
 //! Each shape is long in one way only, as no manifest is and as an attacker's may be.
 
@@ -9,9 +9,14 @@ use std::time::{Duration, Instant};
 
 use syntax::{Options, Source};
 
-/// Bytes of the sources that are compared.
+/// Bytes of the smaller one of two sources that are compared.
 const SMALL: usize = 200_000;
-const LARGE: usize = 8 * SMALL;
+
+/// The same where only the program is tried.
+const SMALL_SMALLEST: usize = 2_000;
+
+/// Size of the larger source in sizes of the smaller one.
+const LARGER: usize = 8;
 
 /// The fastest counts.
 const ROUNDS: usize = 5;
@@ -50,18 +55,21 @@ const SHAPES: &[(&str, &str, &str, &str)] = &[
 ];
 
 fn main() {
+    let is_smallest = std::env::args().any(|argument| argument == "--smallest");
+    let small_bytes = if is_smallest { SMALL_SMALLEST } else { SMALL };
+    let large_bytes = LARGER * small_bytes;
     for (name, before, part, behind) in SHAPES {
         let of = |bytes: usize| {
             let text = format!("{before}{}{behind}", part.repeat(bytes / part.len()));
             Arc::new(Source::new(None, text))
         };
-        let [small, large] = [of(SMALL), of(LARGE)];
+        let [small, large] = [of(small_bytes), of(large_bytes)];
         for tasks in [false, true] {
             let (small, large) = (nanoseconds(&small, tasks), nanoseconds(&large, tasks));
             let mode = if tasks { "plan" } else { "manifest" };
             let growth = large / small;
             println!(
-                "{name} ({mode}): {small:.0} ns a byte of {SMALL}, {large:.0} of {LARGE}: {growth:.1} times"
+                "{name} ({mode}): {small:.0} ns a byte of {small_bytes}, {large:.0} of {large_bytes}: {growth:.1} times"
             );
         }
     }

@@ -19,9 +19,6 @@ use tokio::task::JoinSet;
 use crate::figure;
 
 const CONNECTIONS: usize = 32;
-const SECONDS: u64 = 4;
-/// Rounds of each request; the median counts.
-const ROUNDS: usize = 5;
 
 /// With a right that is asked for, without one, and one that reads the store.
 const ASKED: [(&str, &str); 3] = [
@@ -36,7 +33,29 @@ const ASKED: [(&str, &str); 3] = [
     ),
 ];
 
-pub(crate) async fn run(installation: &Installation) -> Result<()> {
+/// How much is measured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ApiSize {
+    /// Rounds of each request; the median counts.
+    rounds: usize,
+    /// Length of a round.
+    round: Duration,
+}
+
+// === impl ApiSize ===
+
+impl ApiSize {
+    pub(crate) const FULL: Self = Self {
+        rounds: 5,
+        round: Duration::from_secs(4),
+    };
+    pub(crate) const SMALLEST: Self = Self {
+        rounds: 1,
+        round: Duration::from_millis(100),
+    };
+}
+
+pub(crate) async fn run(installation: &Installation, size: ApiSize) -> Result<()> {
     let metadata = json!({"input_method": "environment"});
     installation.add_task("noop", "init.sh", &metadata, "#!/bin/sh\n")?;
     let server = installation.server().start().await?;
@@ -46,10 +65,10 @@ pub(crate) async fn run(installation: &Installation) -> Result<()> {
     client.wait(job).await?;
     for (what, path) in ASKED {
         let (mut rates, mut costs) = (Vec::new(), Vec::new());
-        for _ in 0..ROUNDS {
+        for _ in 0..size.rounds {
             let cpu = machine::cpu_seconds(server.pid())?;
             let started = Instant::now();
-            let answered = storm(installation, client.token(), path).await?;
+            let answered = storm(installation, client.token(), path, size.round).await?;
             let seconds = started.elapsed().as_secs_f64();
             let cpu = machine::cpu_seconds(server.pid())? - cpu;
             rates.push(f64::from(answered) / seconds);
@@ -65,15 +84,20 @@ pub(crate) async fn run(installation: &Installation) -> Result<()> {
     Ok(())
 }
 
-/// All connections for [`SECONDS`]: how many requests were answered with 200.
-async fn storm(installation: &Installation, token: &str, path: &str) -> Result<u32> {
+/// All connections for the length of a `round`: the number of requests that were answered with 200.
+async fn storm(
+    installation: &Installation,
+    token: &str,
+    path: &str,
+    round: Duration,
+) -> Result<u32> {
     let tls = Arc::new(tls_config(&installation.ca_dir().join("ca_crt.pem"))?);
     let port = installation.api_port();
     let request = format!(
         "GET {path} HTTP/1.1\r\nHost: localhost:{port}\r\nX-Authentication: {token}\r\n\r\n"
     );
     let request: Arc<str> = request.into();
-    let end = Instant::now() + Duration::from_secs(SECONDS);
+    let end = Instant::now() + round;
     let mut connections = JoinSet::new();
     for _ in 0..CONNECTIONS {
         let (tls, request) = (Arc::clone(&tls), Arc::clone(&request));

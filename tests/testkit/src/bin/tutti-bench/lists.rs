@@ -15,38 +15,51 @@ use crate::{beside, figure};
 /// Before anything is counted.
 const WARM_UP: usize = 5;
 
-/// Jobs and their nodes: a few wide ones first, then many narrow ones. Together 10^6 results.
-const FILLED: [[u32; 2]; 2] = [[45, 20_000], [20_000, 5]];
+/// Jobs and the nodes of each: a few wide ones first, then many narrow ones.
+pub(crate) type Filled = [[u32; 2]; 2];
 
-/// What is asked; job 1 is a wide one.
-const PAGES: [(&str, &str); 9] = [
-    ("jobs, wide ones", "jobs?limit=50&order=asc"),
-    ("jobs, the last ones", "jobs?limit=50&order=desc"),
-    (
-        "jobs, by state, far",
-        "jobs?limit=50&offset=15000&order_by=state",
-    ),
-    (
-        "jobs, by end",
-        "jobs?limit=50&min_finish_timestamp=2026-01-02T00:00:00Z",
-    ),
-    ("nodes", "jobs/1/nodes?limit=50"),
-    ("nodes, far", "jobs/1/nodes?limit=50&offset=19000"),
-    (
-        "nodes, by duration",
-        "jobs/1/nodes?limit=50&order_by=duration&order=desc",
-    ),
-    ("nodes, failed ones", "jobs/1/nodes?limit=50&state=failed"),
-    (
-        "nodes, by state, far",
-        "jobs/1/nodes?limit=50&offset=10000&order_by=state",
-    ),
-];
+/// Together 10^6 results.
+pub(crate) const FILLED: Filled = [[45, 20_000], [20_000, 5]];
+
+/// As few as fill every page that is asked for.
+pub(crate) const FILLED_SMALLEST: Filled = [[1, 1_200], [240, 1]];
+
+/// Names and paths of the pages; job 1 is a wide one. A far page begins at three quarters of the jobs,
+/// at nineteen twentieths of the nodes, or, by state, at half of them.
+fn pages([[_, nodes], [jobs, _]]: Filled) -> [(&'static str, String); 9] {
+    let of_jobs = |query: &str| format!("jobs?limit=50&{query}");
+    let of_nodes = |query: &str| format!("jobs/1/nodes?limit=50&{query}");
+    let (far_job, far_node, middle_node) = (jobs / 4 * 3, nodes / 20 * 19, nodes / 2);
+    [
+        ("jobs, wide ones", of_jobs("order=asc")),
+        ("jobs, the last ones", of_jobs("order=desc")),
+        (
+            "jobs, by state, far",
+            of_jobs(&format!("offset={far_job}&order_by=state")),
+        ),
+        (
+            "jobs, by end",
+            of_jobs("min_finish_timestamp=2026-01-02T00:00:00Z"),
+        ),
+        ("nodes", of_nodes("offset=0")),
+        ("nodes, far", of_nodes(&format!("offset={far_node}"))),
+        (
+            "nodes, by duration",
+            of_nodes("order_by=duration&order=desc"),
+        ),
+        ("nodes, failed ones", of_nodes("state=failed")),
+        (
+            "nodes, by state, far",
+            of_nodes(&format!("offset={middle_node}&order_by=state")),
+        ),
+    ]
+}
 
 /// On SQLite, or on the PostgreSQL that the installation is configured with.
 pub(crate) async fn run(
     installation: &Installation,
     database: Option<&str>,
+    filled: Filled,
     rounds: usize,
 ) -> Result<()> {
     let first = installation.server().start().await?;
@@ -57,17 +70,18 @@ pub(crate) async fn run(
     );
     let mut filling = Command::new(beside("examples/filled")?);
     filling.arg(database.unwrap_or(&sqlite));
-    filling.args(FILLED.iter().flatten().map(u32::to_string));
+    filling.args(filled.iter().flatten().map(u32::to_string));
     anyhow::ensure!(filling.status()?.success(), "the store was not filled");
     let server = installation.server().start().await?;
     let client = Client::login(installation).await?;
+    let results: u32 = filled.iter().map(|[jobs, nodes]| jobs * nodes).sum();
     let engine = database.map_or("SQLite", |_| "PostgreSQL");
-    for (what, page) in PAGES {
+    for (what, page) in pages(filled) {
         let path = format!("/orchestrator/v1/{page}");
         let ms = timed(&client, &path, rounds).await?;
         figure(
-            "a page of 50 with 10^6 results stored, ms",
-            &json!({"engine": engine, "page": what, "ms": Percentiles::of(ms)?}),
+            "a page of 50, ms",
+            &json!({"engine": engine, "results_stored": results, "page": what, "ms": Percentiles::of(ms)?}),
         );
     }
     let server_kib = machine::resident_kib(server.pid())?;

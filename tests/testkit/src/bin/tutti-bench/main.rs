@@ -22,6 +22,8 @@ use testkit::installation::{Installation, Programs};
 use testkit::machine;
 use testkit::postgres::Postgres;
 
+use crate::api::ApiSize;
+
 /// Which figures, and how large.
 #[derive(Debug, Parser)]
 struct Options {
@@ -34,15 +36,15 @@ struct Options {
     /// The agent as packages ship it, for its memory
     #[arg(long, value_name = "FILE")]
     packaged_agent: Option<PathBuf>,
-    /// Measure `fairness` at its smallest size, to see that it works
+    /// Measure at the smallest size, to see that everything works
     #[arg(long)]
     smallest: bool,
     /// Of `fairness`, the attacks with this text in their names
     #[arg(long, value_name = "TEXT")]
     attack: Option<String>,
-    /// Repetitions of the small figures
-    #[arg(long, default_value_t = 300)]
-    rounds: usize,
+    /// Repetitions of the small figures: 300
+    #[arg(long)]
+    rounds: Option<usize>,
 }
 
 #[tokio::main]
@@ -50,9 +52,11 @@ async fn main() -> Result<()> {
     let options = Options::parse();
     let wanted = |name: &str| options.names.is_empty() || options.names.iter().any(|n| n == name);
     let programs = Programs::beside(beside("tutti")?)?;
+    let or_smallest = |full: usize, smallest| if options.smallest { smallest } else { full };
+    let rounds = options.rounds.unwrap_or(or_smallest(300, 2));
     figure("machine", &machine::describe()?);
     if wanted("one-node") {
-        one_node::run(&Installation::new(programs.clone(), "")?, options.rounds).await?;
+        one_node::run(&Installation::new(programs.clone(), "")?, rounds).await?;
     }
     if wanted("agent") {
         let mut programs = programs.clone();
@@ -62,18 +66,26 @@ async fn main() -> Result<()> {
         agent::run(&Installation::new(programs, "")?).await?;
     }
     if wanted("api") {
-        api::run(&Installation::new(programs.clone(), "")?).await?;
+        let size = match options.smallest {
+            true => ApiSize::SMALLEST,
+            false => ApiSize::FULL,
+        };
+        api::run(&Installation::new(programs.clone(), "")?, size).await?;
     }
+    let filled = match options.smallest {
+        true => lists::FILLED_SMALLEST,
+        false => lists::FILLED,
+    };
     if wanted("lists") {
         let installation = Installation::new(programs.clone(), "")?;
-        lists::run(&installation, None, options.rounds).await?;
+        lists::run(&installation, None, filled, rounds).await?;
     }
     if options.names.iter().any(|name| name == "lists-postgres") {
         let postgres = Postgres::start()?;
         let database = postgres.create_database()?;
         let installation = Installation::new(programs.clone(), "")?;
         installation.configure(&format!("\n[store]\nurl = {database:?}\n"))?;
-        lists::run(&installation, Some(&database), options.rounds).await?;
+        lists::run(&installation, Some(&database), filled, rounds).await?;
         postgres.stop()?;
     }
     if options.names.iter().any(|name| name == "fairness") {
@@ -84,7 +96,7 @@ async fn main() -> Result<()> {
         fairness::run(&programs, &size, options.attack.as_deref()).await?;
     }
     if wanted("fleet") {
-        let agents = options.agents.unwrap_or(10_000);
+        let agents = options.agents.unwrap_or(or_smallest(10_000, 20));
         fleet::run(&Installation::new(programs, "")?, agents).await?;
     }
     Ok(())

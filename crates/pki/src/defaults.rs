@@ -38,6 +38,11 @@ pub const MAX_PENDING_REQUESTS: usize = 50_000;
 /// address can still be brought up at once. At most 80 MB.
 pub const MAX_PENDING_PER_SOURCE: usize = MAX_PENDING_REQUESTS / 10;
 
+/// How long the list of waiting requests is used without reading its directory again. A flood of requests
+/// would otherwise read up to 50,000 names for each; a request that another program signs or deletes
+/// makes room for its network this much later at most.
+pub const WAITING_LIST_FRESH: Duration = Duration::from_secs(1);
+
 /// Quiet time after the first file event before files are read again. A
 /// certificate and its key are usually replaced within a few milliseconds.
 pub const RELOAD_SETTLE: Duration = Duration::from_millis(100);

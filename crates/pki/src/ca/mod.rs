@@ -26,8 +26,8 @@ mod setup;
 mod waiting;
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Instant, SystemTime};
 
 pub use alt_name::AltName;
 pub use error::{CaError, OpenCaError};
@@ -37,6 +37,7 @@ pub use setup::{ImportFiles, InitOptions};
 pub use waiting::RequestSource;
 
 use crate::csr::Request;
+use crate::defaults::MAX_PENDING_PER_SOURCE;
 use crate::durable;
 use crate::key;
 use crate::lock::FileLock;
@@ -164,6 +165,7 @@ impl CertificateAuthority {
         source: RequestSource,
     ) -> Result<Submitted, CaError> {
         let file = CertFile::parse(certname)?;
+        self.refuse_beyond_share(&file, source)?;
         let request = Request::from_pem(request_pem)?;
         if request.certname() != certname {
             return Err(CaError::NameMismatch {
@@ -195,14 +197,27 @@ impl CertificateAuthority {
         let path = self.layout.request(&file);
         let text = source.header() + request.pem();
         durable::write_atomic(&path, text.as_bytes(), PUBLIC_MODE)?;
+        self.waiting().add(certname, source);
         Ok(Submitted::Stored)
+    }
+
+    /// Refuses a new name of a source that has its share, before anything is parsed or locked: a flood
+    /// must not cost others the time of the CA.
+    fn refuse_beyond_share(&self, file: &CertFile, source: RequestSource) -> Result<(), CaError> {
+        let is_known = self.layout.signed(file).exists() || self.layout.request(file).exists();
+        match !is_known && self.waiting().is_full_for(source, Instant::now()) {
+            true => Err(CaError::SourceFull {
+                source_network: source,
+                limit: MAX_PENDING_PER_SOURCE,
+            }),
+            false => Ok(()),
+        }
     }
 
     /// Refuses a source that has its share, or drops the request that has to go for a new one.
     fn make_room(&self, source: RequestSource) -> Result<(), CaError> {
-        let waiting = self.waiting.lock();
-        let mut waiting = waiting.unwrap_or_else(PoisonError::into_inner);
-        waiting.refresh(&self.layout)?;
+        let mut waiting = self.waiting();
+        waiting.refresh(&self.layout, Instant::now())?;
         if let Some(oldest) = waiting.admit(source)? {
             tracing::warn!(
                 certname = oldest,
@@ -210,8 +225,20 @@ impl CertificateAuthority {
                  most is dropped"
             );
             durable::remove(&self.layout.request(&CertFile::parse(&oldest)?))?;
+            waiting.remove(&oldest);
         }
         Ok(())
+    }
+
+    /// Removes a request that was signed or is not wanted; tells whether there was one.
+    fn remove_request(&self, file: &CertFile) -> Result<bool, CaError> {
+        let was_there = durable::remove(&self.layout.request(file))?;
+        self.waiting().remove(file.certname());
+        Ok(was_there)
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, WaitingRequests> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The waiting request for a name.
@@ -223,7 +250,7 @@ impl CertificateAuthority {
     pub fn delete_request(&self, certname: &str) -> Result<bool, CaError> {
         let file = CertFile::parse(certname)?;
         let _lock = self.lock()?;
-        Ok(durable::remove(&self.layout.request(&file))?)
+        self.remove_request(&file)
     }
 }
 
@@ -250,7 +277,7 @@ impl CertificateAuthority {
             })?;
         let leaf = Leaf::from_request(&request, options, &self.privileged)?;
         let pem = self.issue(&file, leaf)?;
-        durable::remove(&self.layout.request(&file))?;
+        self.remove_request(&file)?;
         Ok(pem)
     }
 
@@ -340,7 +367,7 @@ impl CertificateAuthority {
             Err(error) => return Err(error),
         };
         let signed = durable::remove(&self.layout.signed(&file))?;
-        let requested = durable::remove(&self.layout.request(&file))?;
+        let requested = self.remove_request(&file)?;
         Ok(revoked || signed || requested)
     }
 

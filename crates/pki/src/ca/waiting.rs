@@ -10,12 +10,12 @@ use std::fmt;
 use std::io::Read as _;
 use std::net::{IpAddr, Ipv6Addr};
 use std::path::Path;
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 use super::error::CaError;
 use super::layout::{CertFile, Layout};
 use super::listing::files_in;
-use crate::defaults::{MAX_PENDING_PER_SOURCE, MAX_PENDING_REQUESTS};
+use crate::defaults::{MAX_PENDING_PER_SOURCE, MAX_PENDING_REQUESTS, WAITING_LIST_FRESH};
 
 const HEADER: &str = "# submitted from ";
 /// The header with the longest address has 58 bytes.
@@ -26,10 +26,13 @@ const HEADER_BYTES: u64 = 64;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RequestSource(Option<IpAddr>);
 
-/// The waiting requests, as far as they were read. Callers hold the authority's lock.
+/// The waiting requests as they were read at most [`WAITING_LIST_FRESH`] ago, with the changes of this
+/// process since. Callers hold the authority's lock, except for [`Self::is_full_for`].
 #[derive(Debug, Default)]
 pub(super) struct WaitingRequests {
     by_name: HashMap<String, WaitingRequest>,
+    counts: HashMap<RequestSource, usize>,
+    read_at: Option<Instant>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -80,8 +83,13 @@ impl fmt::Display for RequestSource {
 // === impl WaitingRequests ===
 
 impl WaitingRequests {
-    /// Takes up what this or another process has stored or removed since the last time.
-    pub(super) fn refresh(&mut self, layout: &Layout) -> Result<(), CaError> {
+    /// Reads the list again, if it is not fresh: another process may have changed it.
+    pub(super) fn refresh(&mut self, layout: &Layout, now: Instant) -> Result<(), CaError> {
+        if self.is_fresh(now) {
+            return Ok(());
+        }
+        self.read_at = None;
+        self.counts.clear();
         let mut before = std::mem::take(&mut self.by_name);
         for file in files_in(&layout.requests_dir())? {
             let name = file.certname();
@@ -92,9 +100,29 @@ impl WaitingRequests {
                     None => continue,
                 },
             };
-            self.by_name.insert(name, request);
+            self.insert(name, request);
         }
+        self.read_at = Some(now);
         Ok(())
+    }
+
+    /// This process has stored a request.
+    pub(super) fn add(&mut self, certname: &str, source: RequestSource) {
+        let since = SystemTime::now();
+        self.insert(certname.to_owned(), WaitingRequest { source, since });
+    }
+
+    /// This process has removed a request, or there was none.
+    pub(super) fn remove(&mut self, certname: &str) {
+        if let Some(request) = self.by_name.remove(certname) {
+            self.uncount(request.source);
+        }
+    }
+
+    /// True if a fresh list is known to have the whole share of `source`: a request for a new name is
+    /// then refused without being read.
+    pub(super) fn is_full_for(&self, source: RequestSource, now: Instant) -> bool {
+        self.is_fresh(now) && self.count(source) >= MAX_PENDING_PER_SOURCE
     }
 
     /// Makes sure that a request from `source` may wait: the name of the request that has to go
@@ -109,11 +137,7 @@ impl WaitingRequests {
         per_source: usize,
         total: usize,
     ) -> Result<Option<String>, CaError> {
-        let mut counts: HashMap<RequestSource, usize> = HashMap::new();
-        for request in self.by_name.values() {
-            *counts.entry(request.source).or_default() += 1;
-        }
-        let own = counts.get(&source).copied().unwrap_or(0);
+        let own = self.count(source);
         if own >= per_source {
             return Err(CaError::SourceFull {
                 source_network: source,
@@ -123,10 +147,36 @@ impl WaitingRequests {
         if self.by_name.len() < total {
             return Ok(None);
         }
-        let greediest = counts.into_iter().max_by_key(|(_, count)| *count);
+        let greediest = self.counts.iter().max_by_key(|(_, count)| **count);
         match greediest {
-            Some((greedy, count)) if count > own => Ok(self.oldest_of(greedy)),
+            Some((greedy, count)) if *count > own => Ok(self.oldest_of(*greedy)),
             _ => Err(CaError::TooManyRequests { limit: total }),
+        }
+    }
+
+    fn is_fresh(&self, now: Instant) -> bool {
+        let age = |read_at: Instant| now.saturating_duration_since(read_at);
+        self.read_at
+            .is_some_and(|read_at| age(read_at) < WAITING_LIST_FRESH)
+    }
+
+    fn count(&self, source: RequestSource) -> usize {
+        self.counts.get(&source).copied().unwrap_or(0)
+    }
+
+    fn insert(&mut self, certname: String, request: WaitingRequest) {
+        *self.counts.entry(request.source).or_default() += 1;
+        if let Some(before) = self.by_name.insert(certname, request) {
+            self.uncount(before.source);
+        }
+    }
+
+    fn uncount(&mut self, source: RequestSource) {
+        if let Some(count) = self.counts.get_mut(&source) {
+            *count -= 1;
+            if *count == 0 {
+                self.counts.remove(&source);
+            }
         }
     }
 
@@ -169,9 +219,11 @@ mod tests {
             };
             ((*name).to_owned(), request)
         };
-        WaitingRequests {
-            by_name: (0..).zip(requests).map(one).collect(),
+        let mut list = WaitingRequests::default();
+        for (name, request) in (0..).zip(requests).map(one) {
+            list.insert(name, request);
         }
+        list
     }
 
     #[test]
@@ -207,5 +259,29 @@ mod tests {
         assert_eq!(admit("10.0.0.2").unwrap().as_deref(), Some("b"));
         let greedy = admit("10.0.0.1").unwrap_err();
         assert!(matches!(greedy, CaError::TooManyRequests { limit: 4 }));
+    }
+
+    #[test]
+    fn changes_of_this_process_count_without_reading_again() {
+        let now = Instant::now();
+        let mut list = waiting(&[("a", "10.0.0.1")]);
+        let one = source("10.0.0.1");
+        list.read_at = Some(now);
+        for number in 1..MAX_PENDING_PER_SOURCE {
+            assert!(!list.is_full_for(one, now), "{number}");
+            list.add(&number.to_string(), one);
+        }
+        assert!(list.is_full_for(one, now));
+        assert!(!list.is_full_for(source("10.0.0.2"), now));
+        // An old list refuses nothing by itself.
+        assert!(!list.is_full_for(one, now + WAITING_LIST_FRESH));
+        // The same name again takes no second place, and one that goes gives its place back.
+        list.add("a", source("10.0.0.2"));
+        assert!(!list.is_full_for(one, now));
+        list.add("b", one);
+        assert!(list.is_full_for(one, now));
+        list.remove("b");
+        list.remove("b");
+        assert!(!list.is_full_for(one, now));
     }
 }

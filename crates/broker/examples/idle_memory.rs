@@ -17,9 +17,10 @@ use std::process::Stdio;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
+use broker::defaults::SESSIONS_PER_CERTNAME;
 use broker::{Broker, BrokerConfig, Policy};
 use futures_util::{SinkExt, StreamExt};
-use pki::ca::{GenerateOptions, InitOptions};
+use pki::ca::{GenerateOptions, InitOptions, SignOptions};
 use pki::{CertificateAuthority, ClientAuth, ClientTls, KeyType, ServerTls, TlsFiles};
 use rustls_pki_types::ServerName;
 use serde_json::json;
@@ -31,8 +32,8 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 
-/// Certname of all clients; their types tell them apart.
-const CLIENT: &str = "agent.example";
+/// Clients of one certificate; their types tell them apart.
+const CLIENTS_OF_CERTIFICATE: usize = SESSIONS_PER_CERTNAME;
 /// Handshakes of the clients at the same time.
 const DIALLING: usize = 32;
 
@@ -54,7 +55,7 @@ async fn main() -> Result<()> {
 async fn measure(count: usize) -> Result<()> {
     let directory = tempfile::tempdir()?;
     let dir = directory.path();
-    certificates(dir)?;
+    certificates(dir, count)?;
     let tls = Arc::new(ServerTls::load(
         files(dir, "broker.example"),
         ClientAuth::Optional,
@@ -131,28 +132,39 @@ fn resident_bytes() -> Result<u64> {
     Ok(pages * rustix::param::page_size() as u64)
 }
 
-fn certificates(dir: &Path) -> Result<()> {
+fn certificates(dir: &Path, count: usize) -> Result<()> {
     let options = InitOptions {
         common_name: "Example CA".to_owned(),
         key_type: KeyType::Rsa4096,
     };
     let authority = CertificateAuthority::init(&dir.join("ca"), &options)?;
-    for (certname, key_type) in [
-        ("broker.example", KeyType::EcP256),
-        (CLIENT, KeyType::Rsa4096),
-    ] {
-        let alt_names = vec!["127.0.0.1".parse()?];
-        let options = GenerateOptions {
-            alt_names,
-            key_type,
-            ..GenerateOptions::default()
-        };
-        let generated = authority.generate(certname, &options)?;
-        let files = files(dir, certname);
-        std::fs::write(files.cert, generated.cert_pem)?;
-        std::fs::write(files.key, generated.key_pem)?;
+    let of_broker = GenerateOptions {
+        alt_names: vec!["127.0.0.1".parse()?],
+        key_type: KeyType::EcP256,
+        ..GenerateOptions::default()
+    };
+    let generated = authority.generate("broker.example", &of_broker)?;
+    let broker = files(dir, "broker.example");
+    std::fs::write(broker.cert, generated.cert_pem)?;
+    std::fs::write(broker.key, generated.key_pem)?;
+    // One key for all: a key takes seconds to make, and the broker sees a certificate of its own each time.
+    let key = pki::key::generate(KeyType::Rsa4096)?;
+    for number in 0..count.div_ceil(CLIENTS_OF_CERTIFICATE) {
+        let certname = client_certname(number);
+        let request = pki::csr::request_for(&certname, &key)?;
+        authority.submit(&certname, request.as_bytes())?;
+        let client = files(dir, &certname);
+        std::fs::write(
+            client.cert,
+            authority.sign(&certname, &SignOptions::unasked())?,
+        )?;
+        std::fs::write(client.key, key.serialize_pem())?;
     }
     Ok(())
+}
+
+fn client_certname(certificate: usize) -> String {
+    format!("agent{certificate}.example")
 }
 
 fn files(dir: &Path, certname: &str) -> TlsFiles {
@@ -169,7 +181,6 @@ fn files(dir: &Path, certname: &str) -> TlsFiles {
 type Client = WebSocketStream<TlsStream<TcpStream>>;
 
 async fn clients(count: usize, broker: SocketAddr, dir: &Path) -> Result<()> {
-    let tls = TlsConnector::from(ClientTls::load(&files(dir, CLIENT))?);
     let mut clients: Vec<Client> = Vec::with_capacity(count);
     let mut orders = BufReader::new(tokio::io::stdin()).lines();
     while let Some(order) = orders.next_line().await? {
@@ -178,7 +189,7 @@ async fn clients(count: usize, broker: SocketAddr, dir: &Path) -> Result<()> {
             (first, end) => {
                 let numbers = first.parse::<usize>()?..end.parse()?;
                 let opened: Vec<Result<Client>> = futures_util::stream::iter(numbers)
-                    .map(|number| open(tls.clone(), broker, number))
+                    .map(|number| open(dir, broker, number))
                     .buffered(DIALLING)
                     .collect()
                     .await;
@@ -192,7 +203,9 @@ async fn clients(count: usize, broker: SocketAddr, dir: &Path) -> Result<()> {
     Ok(())
 }
 
-async fn open(tls: TlsConnector, broker: SocketAddr, number: usize) -> Result<Client> {
+async fn open(dir: &Path, broker: SocketAddr, number: usize) -> Result<Client> {
+    let certname = client_certname(number / CLIENTS_OF_CERTIFICATE);
+    let tls = TlsConnector::from(ClientTls::load(&files(dir, &certname))?);
     let tcp = TcpStream::connect(broker).await?;
     let stream = tls.connect(ServerName::from(broker.ip()), tcp).await?;
     let config = WebSocketConfig::default()
@@ -210,7 +223,7 @@ async fn echo(clients: &mut [Client], length: usize) -> Result<()> {
         let message = json!({
             "id": "00000000-0000-4000-8000-000000000000",
             "message_type": "example/echo",
-            "target": format!("pcp://{CLIENT}/t{number}"),
+            "target": format!("pcp://{}/t{number}", client_certname(number / CLIENTS_OF_CERTIFICATE)),
             "data": data,
         });
         client.send(Message::text(message.to_string())).await?;

@@ -6,8 +6,8 @@
 //! modules that its metadata names; without metadata it sees all. The rule that must hold: a name means the
 //! same for the whole evaluation, once it was asked for.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use pcore::Type;
@@ -24,6 +24,9 @@ pub(crate) struct Loader {
     parsed: Arc<Parsed>,
     functions: RefCell<HashMap<Arc<str>, Option<Found>>>,
     types: RefCell<HashMap<Arc<str>, Option<TypeState>>>,
+    /// Aliases that are being evaluated, inside each other.
+    resolving: Cell<u32>,
+    postponed: RefCell<Vec<Postponed>>,
     /// Which module a file belongs to, by its path.
     owners: RefCell<HashMap<Arc<str>, Option<Arc<str>>>>,
 }
@@ -40,9 +43,21 @@ type Owned = (CodeFile, Option<Arc<str>>);
 
 #[derive(Debug, Clone)]
 enum TypeState {
+    /// Defined by a program, which of its definitions, and evaluated when the name is first used.
+    Defined(Arc<Unit>, usize),
     /// Its file is being evaluated: the alias is known and stands for nothing yet.
     Declared(Arc<pcore::Alias>),
     Ready(Type),
+}
+
+/// An alias that leads to one whose type is not known yet, with what it is to stand for.
+#[derive(Debug)]
+struct Postponed {
+    key: Arc<str>,
+    alias: Arc<pcore::Alias>,
+    body: Type,
+    /// What its name stood for before it was evaluated.
+    before: Option<TypeState>,
 }
 
 impl Loader {
@@ -57,22 +72,28 @@ impl Loader {
         &self.parsed
     }
 
-    /// Makes what a program defines known. The first definition of a name stays.
-    pub(crate) fn define(&self, evaluator: &mut Evaluator<'_>, unit: &Arc<Unit>) -> Eval<()> {
-        for definition in &unit.definitions {
-            if let Defined::Function { code } = definition.what {
-                let found = Found {
-                    unit: Arc::clone(unit),
-                    code,
-                };
-                self.functions
-                    .borrow_mut()
-                    .insert(Arc::clone(&definition.name), Some(found));
-            }
-        }
-        for definition in &unit.definitions {
-            if let Defined::Alias { .. } = definition.what {
-                self.define_alias(evaluator, unit, definition)?;
+    /// Makes what a program defines known. Aliases are evaluated when they are first used, so they may name each
+    /// other in any order.
+    pub(crate) fn define(&self, unit: &Arc<Unit>) -> Eval<()> {
+        check_unique(unit)?;
+        for (index, definition) in unit.definitions.iter().enumerate() {
+            match definition.what {
+                Defined::Function { code } => {
+                    let found = Found {
+                        unit: Arc::clone(unit),
+                        code,
+                    };
+                    self.functions
+                        .borrow_mut()
+                        .insert(Arc::clone(&definition.name), Some(found));
+                }
+                Defined::Alias { .. } => {
+                    let state = TypeState::Defined(Arc::clone(unit), index);
+                    self.types
+                        .borrow_mut()
+                        .insert(definition.name.to_lowercase().into(), Some(state));
+                }
+                Defined::Plan { .. } | Defined::Catalog => {}
             }
         }
         Ok(())
@@ -158,10 +179,14 @@ impl Loader {
         {
             return Ok(None);
         }
-        match self.types.borrow().get(lower.as_str()) {
-            Some(Some(TypeState::Ready(ty))) => return Ok(Some(ty.clone())),
-            Some(Some(TypeState::Declared(alias))) => {
-                return Ok(Some(Type::from(Arc::clone(alias))));
+        let known = self.types.borrow().get(lower.as_str()).cloned();
+        match known {
+            Some(Some(TypeState::Ready(ty))) => return Ok(Some(ty)),
+            Some(Some(TypeState::Declared(alias))) => return Ok(Some(Type::from(alias))),
+            Some(Some(TypeState::Defined(unit, index))) => {
+                return self
+                    .define_alias(evaluator, &unit, &unit.definitions[index])
+                    .map(Some);
             }
             Some(None) => return Ok(None),
             None => {}
@@ -203,28 +228,81 @@ impl Loader {
         };
         let key: Arc<str> = definition.name.to_lowercase().into();
         let alias = pcore::Alias::declare(Arc::clone(&definition.name));
-        self.types.borrow_mut().insert(
-            Arc::clone(&key),
-            Some(TypeState::Declared(Arc::clone(&alias))),
-        );
+        let before = self.set_type(&key, Some(TypeState::Declared(Arc::clone(&alias))));
         let cx = crate::evaluator::Cx { unit, frame: None };
-        let made = evaluator.type_of_node(cx, body_id);
-        let made = made.and_then(|body| {
-            alias.resolve(&body).map_err(|error| {
-                let text = format!("Error while evaluating a Type Alias, {error}");
-                let place = unit.place(unit.node(body_id).at);
-                EvalError::at(RUNTIME_ERROR, text, place).into()
-            })
-        });
-        if let Err(unwind) = made {
-            self.types.borrow_mut().remove(&key);
-            return Err(unwind);
+        self.resolving.set(self.resolving.get() + 1);
+        let body = evaluator.type_of_node(cx, body_id);
+        self.resolving.set(self.resolving.get() - 1);
+        match body {
+            Ok(body) => self.resolve(Postponed {
+                key,
+                alias,
+                body,
+                before,
+            }),
+            Err(unwind) => {
+                self.set_type(&key, before);
+                if self.resolving.get() == 0 {
+                    self.forget_postponed();
+                }
+                Err(unwind)
+            }
         }
-        let ty = Type::from(alias);
-        self.types
-            .borrow_mut()
-            .insert(key, Some(TypeState::Ready(ty.clone())));
-        Ok(ty)
+    }
+
+    /// Says what an alias stands for. One inside another may have to wait until that one is known.
+    fn resolve(&self, postponed: Postponed) -> Eval<Type> {
+        let is_outermost = self.resolving.get() == 0;
+        match postponed.alias.resolve(&postponed.body) {
+            Ok(()) => {
+                let ty = Type::from(postponed.alias);
+                self.set_type(&postponed.key, Some(TypeState::Ready(ty.clone())));
+                if is_outermost {
+                    self.resolve_postponed()?;
+                }
+                Ok(ty)
+            }
+            Err(_) if !is_outermost => {
+                let ty = Type::from(Arc::clone(&postponed.alias));
+                self.postponed.borrow_mut().push(postponed);
+                Ok(ty)
+            }
+            Err(error) => {
+                self.set_type(&postponed.key, postponed.before);
+                self.forget_postponed();
+                raise(error.to_string())
+            }
+        }
+    }
+
+    /// In the order in which they had to wait: each may lead to those before it.
+    fn resolve_postponed(&self) -> Eval<()> {
+        let mut waiting = VecDeque::from(self.postponed.take());
+        while let Some(next) = waiting.pop_front() {
+            if let Err(unwind) = self.resolve(next) {
+                self.postponed.replace(waiting.into());
+                self.forget_postponed();
+                return Err(unwind);
+            }
+        }
+        Ok(())
+    }
+
+    /// What waits for an alias that cannot be evaluated is as if it had not been asked for.
+    fn forget_postponed(&self) {
+        for postponed in self.postponed.take() {
+            self.set_type(&postponed.key, postponed.before);
+        }
+    }
+
+    /// Sets what a type's name stands for; `None`: it was not asked for yet. What it was comes back.
+    fn set_type(&self, key: &Arc<str>, state: Option<TypeState>) -> Option<TypeState> {
+        let mut types = self.types.borrow_mut();
+        match state {
+            Some(state) => types.insert(Arc::clone(key), Some(state)),
+            None => types.remove(key),
+        }
+        .flatten()
     }
 
     /// The file of a name: of the environment for plain names, of the module else.
@@ -304,6 +382,41 @@ impl Loader {
             None => true,
         }
     }
+}
+
+/// A program defines each name once.
+fn check_unique(unit: &Unit) -> Eval<()> {
+    let mut seen: HashMap<(&'static str, String), &Definition> = HashMap::new();
+    for definition in &unit.definitions {
+        let kind = match definition.what {
+            Defined::Function { .. } => "function",
+            Defined::Alias { .. } => "type",
+            Defined::Plan { .. } | Defined::Catalog => continue,
+        };
+        let name = definition.name.to_lowercase();
+        let place = |definition: &Definition| {
+            let written = &unit.ast.definitions()[definition.index];
+            let is_alias = matches!(definition.what, Defined::Alias { .. });
+            let span = if is_alias {
+                written.name_span
+            } else {
+                written.span
+            };
+            unit.place(span.start)
+        };
+        if let Some(first) = seen.insert((kind, name.clone()), definition) {
+            let (first, second) = (place(first), place(definition));
+            let message = format!(
+                "Attempt to redefine entity 'http://puppet.com/2016.1/runtime/{kind}/{name}'. Originally set at \
+                 file://{}?line={}&pos={}.",
+                first.file.as_deref().unwrap_or_default(),
+                first.line,
+                first.column
+            );
+            return Err(EvalError::preformatted(RUNTIME_ERROR, message, second).into());
+        }
+    }
+    Ok(())
 }
 
 /// `a::b` as `a/b`; `None` for what is no name and could lead elsewhere.

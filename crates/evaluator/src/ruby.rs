@@ -91,7 +91,7 @@ fn write_inspect(value: &Value, into: &mut dyn Write) -> fmt::Result {
     match value {
         Value::Undef => into.write_str("nil"),
         Value::Default => into.write_str(":default"),
-        Value::Str(text) => into.write_str(&inspect_text(text)),
+        Value::Str(text) => into.write_str(&syntax::ruby_inspect(text)),
         Value::Sensitive(_) => write!(into, "#<{}>", pcore::REDACTED),
         Value::Array(elements) => {
             into.write_char('[')?;
@@ -117,39 +117,6 @@ fn write_inspect(value: &Value, into: &mut dyn Write) -> fmt::Result {
         }
         leaf => self::leaf(leaf, into),
     }
-}
-
-/// Ruby's `String#inspect`.
-fn inspect_text(text: &str) -> String {
-    let mut quoted = String::with_capacity(text.len() + 2);
-    quoted.push('"');
-    let mut letters = text.chars().peekable();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '"' => quoted.push_str("\\\""),
-            '\\' => quoted.push_str("\\\\"),
-            '\n' => quoted.push_str("\\n"),
-            '\r' => quoted.push_str("\\r"),
-            '\t' => quoted.push_str("\\t"),
-            '\u{b}' => quoted.push_str("\\v"),
-            '\u{c}' => quoted.push_str("\\f"),
-            '\u{8}' => quoted.push_str("\\b"),
-            '\u{7}' => quoted.push_str("\\a"),
-            '\u{1b}' => quoted.push_str("\\e"),
-            '#' if matches!(letters.peek(), Some('{' | '$' | '@')) => quoted.push_str("\\#"),
-            control if control.is_control() => {
-                let escaped = if control.is_ascii() {
-                    format!("\\x{:02X}", u32::from(control))
-                } else {
-                    format!("\\u{:04X}", u32::from(control))
-                };
-                quoted.push_str(&escaped);
-            }
-            other => quoted.push(other),
-        }
-    }
-    quoted.push('"');
-    quoted
 }
 
 /// Ruby's `==`, for which `1` is `1.0` and texts have their case.

@@ -31,8 +31,8 @@ pub fn float(text: &str) -> Option<f64> {
         .get(..2)
         .is_some_and(|it| it.eq_ignore_ascii_case("0x"))
     {
-        #[expect(clippy::cast_precision_loss, reason = "Ruby rounds too")]
-        return integer(text).map(|number| number as f64);
+        let number = hexadecimal(&rest[2..])?;
+        return Some(if negative { -number } else { number });
     }
     let lower = rest.to_ascii_lowercase();
     let (mantissa, exponent) = match lower.split_once('e') {
@@ -52,6 +52,48 @@ pub fn float(text: &str) -> Option<f64> {
     }
     let number: f64 = lower.replace('_', "").parse().ok()?;
     Some(if negative { -number } else { number })
+}
+
+/// What stands behind `0x`: digits, and an exponent of two, without which there is no fraction.
+fn hexadecimal(text: &str) -> Option<f64> {
+    let lower = text.to_ascii_lowercase();
+    let (mantissa, exponent) = match lower.split_once('p') {
+        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
+        None => (lower.as_str(), None),
+    };
+    let (whole, fraction) = match mantissa.split_once('.') {
+        Some((whole, fraction)) if exponent.is_some() => (whole, Some(fraction)),
+        Some(_) => return None,
+        None => (mantissa, None),
+    };
+    let mut number = 0.0;
+    for digit in hex_digits(whole)? {
+        number = number * 16.0 + f64::from(digit);
+    }
+    let mut place = 1.0;
+    for digit in fraction.map_or(Some(Vec::new()), hex_digits)? {
+        place /= 16.0;
+        number += f64::from(digit) * place;
+    }
+    let power = match exponent {
+        None => 0,
+        Some(exponent) => {
+            let digits = sign(exponent).1;
+            let are_digits = !digits.is_empty() && digits.bytes().all(|it| it.is_ascii_digit());
+            exponent.parse::<i32>().ok().filter(|_| are_digits)?
+        }
+    };
+    Some(number * 2.0_f64.powi(power))
+}
+
+/// Digits with single `_` between them.
+fn hex_digits(text: &str) -> Option<Vec<u32>> {
+    let badly_joined = text.starts_with('_') || text.ends_with('_') || text.contains("__");
+    if text.is_empty() || badly_joined {
+        return None;
+    }
+    let letters = text.chars().filter(|letter| *letter != '_');
+    letters.map(|letter| letter.to_digit(16)).collect()
 }
 
 fn sign(text: &str) -> (bool, &str) {
@@ -90,6 +132,16 @@ mod tests {
             [float("1e3"), float(" .5 "), float("0x10"), float("-1_0.5")],
             [Some(1000.0), Some(0.5), Some(16.0), Some(-10.5)]
         );
+        assert_eq!(
+            [
+                float("0x1.8p1"),
+                float("-0x1P4"),
+                float("0x1_0"),
+                float("0x1p-1")
+            ],
+            [Some(3.0), Some(-16.0), Some(16.0), Some(0.5)]
+        );
+        assert_eq!([float("0x1.8"), float("0x.8p1"), float("0x1p")], [None; 3]);
         assert_eq!(
             [
                 float("1."),

@@ -330,7 +330,7 @@ fn dump_hash(out: &mut String, indent: &str, hash: &Hash) {
 pub(crate) fn inspect(value: &Value) -> String {
     match value {
         Value::Undef => "nil".to_owned(),
-        Value::Str(text) => inspect_text(text),
+        Value::Str(text) => pcore::ruby_inspect(text),
         Value::Array(items) => {
             let items: Vec<String> = items.iter().map(inspect).collect();
             format!("[{}]", items.join(", "))
@@ -344,28 +344,6 @@ pub(crate) fn inspect(value: &Value) -> String {
         }
         other => plain(other),
     }
-}
-
-fn inspect_text(text: &str) -> String {
-    let mut out = String::from("\"");
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            '\r' => out.push_str("\\r"),
-            '\x1b' => out.push_str("\\e"),
-            '#' if matches!(chars.peek(), Some('{' | '$' | '@')) => out.push_str("\\#"),
-            c if c.is_control() => {
-                let _ = write!(out, "\\x{:02X}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
 }
 
 /// As Ruby's `to_s`.

@@ -33,7 +33,7 @@ pub use describe::{
 };
 pub use format::{FormatError, format_value};
 pub use parse::{Lookup, TypeTextError};
-pub use text::{REDACTED, double_quote, quote, ruby_float};
+pub use text::{REDACTED, double_quote, quote, ruby_float, ruby_inspect};
 pub use time::TimeError;
 pub use types::{
     Alias, AliasError, Attribute, AttributeKind, CallableType, EnumType, FloatRange, Function,

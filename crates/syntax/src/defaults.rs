@@ -29,3 +29,7 @@ pub const DEEP_STACK_BYTES: usize = 32 * 1024 * 1024;
 
 /// Faults of validation of one file that are reported.
 pub const MAX_VALIDATION_FAULTS: usize = 100;
+
+/// Bytes of a key that a message about it shows: a line on a terminal is some hundred, and a key may be as long as
+/// its file.
+pub const MAX_LITERAL_TEXT_BYTES: usize = 1_024;

@@ -11,13 +11,16 @@ mod children;
 mod definitions;
 mod effect;
 mod heredocs;
+mod literals;
 mod location;
 mod names;
 mod places;
 mod values;
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
+use self::literals::Literals;
 pub use self::location::Location;
 
 use crate::Span;
@@ -58,6 +61,8 @@ struct Validator<'a> {
     idle: Vec<bool>,
     /// By expression: what in it gives no value.
     valueless: Vec<Option<ExprId>>,
+    /// Made when the first hash or parameter asks for it.
+    literals: OnceCell<Literals<'a>>,
     /// What contains the part at hand, outermost first.
     path: Vec<Part>,
     /// How many blocks of `apply` are in the path.
@@ -78,6 +83,7 @@ pub(crate) fn validate(
         location,
         idle: effect::idle(ast),
         valueless: values::valueless(ast),
+        literals: OnceCell::new(),
         path: Vec::new(),
         applies: 0,
         found: Vec::new(),
@@ -115,7 +121,12 @@ pub(crate) fn validate(
 
 // === impl Validator ===
 
-impl Validator<'_> {
+impl<'a> Validator<'a> {
+    fn literals(&self) -> &Literals<'a> {
+        let ast = self.ast;
+        self.literals.get_or_init(|| Literals::of(ast))
+    }
+
     fn enter(&mut self, part: Part) {
         self.applies += usize::from(self.is_apply(part));
         self.path.push(part);

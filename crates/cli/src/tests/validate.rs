@@ -149,3 +149,44 @@ fn yaml_plans_are_checked_and_other_yaml_is_not() {
         assert!(printed.contains(part), "{part}: {printed}");
     }
 }
+
+#[test]
+fn the_module_is_found_from_inside() {
+    let directory = directory(&[
+        (
+            "puppet-m/metadata.json",
+            r#"{"name": "acme-m", "version": "1.0.0"}"#,
+        ),
+        ("puppet-m/manifests/init.pp", "class m { }\n"),
+        ("puppet-m/manifests/a.pp", "class m::b { }\n"),
+        ("puppet-m/examples/a.pp", "include m\n"),
+        ("puppet-m/plans/run.pp", "plan m::run() { return(1) }\n"),
+        ("puppet-m/plans/wrong.yaml", "steps: 3\n"),
+        ("puppet-m/data/plans/nodes.yaml", "steps: 3\n"),
+        ("other/plans/run.pp", "plan other::run() { return(1) }\n"),
+        ("other/plans/manifests/a.pp", "$plan = 1\n"),
+    ]);
+    let at = |path: &str| {
+        let path = directory.path().join(path);
+        let (code, printed) = validate(&[path.to_str().expect("UTF-8")]);
+        (code.expect("readable"), printed)
+    };
+    let (code, printed) = at("puppet-m");
+    assert_eq!(code, 1);
+    for part in [
+        "The name 'm::b' is unacceptable in file",
+        "plans/wrong.yaml:1",
+        "5 files: 2 errors",
+    ] {
+        assert!(printed.contains(part), "{part}: {printed}");
+    }
+    for inside in [
+        "puppet-m/plans/../manifests/init.pp",
+        "puppet-m/plans/run.pp",
+        "puppet-m/examples",
+        "other/plans",
+    ] {
+        let (code, printed) = at(inside);
+        assert_eq!(code, 0, "{inside}: {printed}");
+    }
+}

@@ -2,8 +2,10 @@
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::Options;
+use super::module::{ModuleRoot, ModuleRoots};
 use crate::Failure;
 use crate::defaults::SOURCE_DEPTH_MAX;
 
@@ -12,6 +14,8 @@ pub(super) struct Input {
     /// As messages show it.
     pub(super) name: String,
     pub(super) path: Option<PathBuf>,
+    /// The module that the file is in, and where.
+    pub(super) module: Option<(Arc<ModuleRoot>, PathBuf)>,
     pub(super) bytes: Vec<u8>,
     pub(super) epp: bool,
     pub(super) in_plans: bool,
@@ -19,12 +23,16 @@ pub(super) struct Input {
     pub(super) is_yaml: bool,
 }
 
+/// Directories of modules by whose names their files are loaded.
+const KINDS: [&str; 4] = ["manifests", "functions", "types", "plans"];
+
 /// Directories of environments and modules whose files are data, whatever is called `plans` below them.
 const DATA_DIRECTORIES: [&str; 4] = ["data", "files", "hieradata", "templates"];
 
 /// Reads all, in the order of the command line; those of a directory by name.
 pub(super) fn inputs(options: &Options) -> Result<Vec<Input>, Failure> {
     let mut inputs = Vec::new();
+    let mut modules = ModuleRoots::default();
     for path in &options.paths {
         if path.as_os_str() == "-" {
             inputs.push(standard_input(options.epp)?);
@@ -39,10 +47,14 @@ pub(super) fn inputs(options: &Options) -> Result<Vec<Input>, Failure> {
             collect(path, 0, &mut found)?;
             found.sort();
             for path in found {
-                inputs.push(file(&path)?);
+                let place = Place::of(&path, &mut modules)?;
+                if !has_extension(&path, "yaml") || place.is_yaml_plan(&path) {
+                    inputs.push(file(&path, place)?);
+                }
             }
         } else {
-            inputs.push(file(path)?);
+            let place = Place::of(path, &mut modules)?;
+            inputs.push(file(path, place)?);
         }
     }
     Ok(inputs)
@@ -60,6 +72,7 @@ fn standard_input(epp: bool) -> Result<Input, Failure> {
     Ok(Input {
         name: "-".to_owned(),
         path: None,
+        module: None,
         bytes,
         epp,
         in_plans: false,
@@ -67,7 +80,7 @@ fn standard_input(epp: bool) -> Result<Input, Failure> {
     })
 }
 
-fn file(path: &Path) -> Result<Input, Failure> {
+fn file(path: &Path, place: Place) -> Result<Input, Failure> {
     let bytes = std::fs::read(path).map_err(|source| Failure::Read {
         path: path.to_owned(),
         source,
@@ -75,26 +88,55 @@ fn file(path: &Path) -> Result<Input, Failure> {
     Ok(Input {
         name: path.display().to_string(),
         path: Some(path.to_owned()),
+        module: place.module,
         bytes,
         epp: has_extension(path, "epp"),
-        in_plans: is_in_plans(path),
+        in_plans: place.in_plans,
         is_yaml: has_extension(path, "yaml"),
     })
 }
 
-/// Whether a directory above the file is called `plans`.
-fn is_in_plans(path: &Path) -> bool {
-    let parent = path.parent();
-    parent.is_some_and(|parent| parent.components().any(|part| part.as_os_str() == "plans"))
+/// Where a file stands.
+struct Place {
+    module: Option<(Arc<ModuleRoot>, PathBuf)>,
+    in_plans: bool,
 }
 
-/// Whether a file found in a directory is a plan in YAML; other YAML is data.
-fn is_yaml_plan(path: &Path) -> bool {
-    let is_data = |name: &str| path.components().any(|part| part.as_os_str() == name);
-    has_extension(path, "yaml") && is_in_plans(path) && !DATA_DIRECTORIES.into_iter().any(is_data)
+impl Place {
+    fn of(path: &Path, modules: &mut ModuleRoots) -> Result<Self, Failure> {
+        let full = std::path::absolute(path).map_err(|source| Failure::Read {
+            path: path.to_owned(),
+            source,
+        })?;
+        // `.` and `..` as the user meant them; what cannot be resolved is taken as it is written
+        let full = full.canonicalize().unwrap_or(full);
+        let module = modules.of(&full).and_then(|module| {
+            let below = module.below(&full)?.to_owned();
+            Some((module, below))
+        });
+        let in_plans = match &module {
+            Some((_, below)) => below.starts_with("plans"),
+            None => is_in_plans(&full),
+        };
+        Ok(Self { module, in_plans })
+    }
+
+    /// Whether a YAML file found in a directory is a plan; other YAML is data.
+    fn is_yaml_plan(&self, path: &Path) -> bool {
+        let is_data = |name: &str| path.components().any(|part| part.as_os_str() == name);
+        let is_known = self.module.is_some();
+        self.in_plans && (is_known || !DATA_DIRECTORIES.into_iter().any(is_data))
+    }
 }
 
-/// Every manifest, template and YAML plan below. Hidden directories and links to directories are left out, so
+/// Whether the nearest directory above that says what a module's files are is `plans`.
+fn is_in_plans(full: &Path) -> bool {
+    let mut above = full.ancestors().skip(1).filter_map(Path::file_name);
+    let nearest = above.find(|name| KINDS.iter().any(|kind| *kind == *name));
+    nearest.is_some_and(|name| name == "plans")
+}
+
+/// Every manifest, template and YAML file below. Hidden directories and links to directories are left out, so
 /// this ends.
 fn collect(directory: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), Failure> {
     let failed = |source| Failure::Read {
@@ -112,7 +154,9 @@ fn collect(directory: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(
         if kind.is_dir() && !hidden {
             collect(&path, depth + 1, found)?;
         } else if !kind.is_dir()
-            && (has_extension(&path, "pp") || has_extension(&path, "epp") || is_yaml_plan(&path))
+            && ["pp", "epp", "yaml"]
+                .iter()
+                .any(|kind| has_extension(&path, kind))
         {
             found.push(path);
         }

@@ -6,6 +6,7 @@
 mod draw;
 mod files;
 mod json;
+mod module;
 mod yaml_plan;
 
 use std::path::PathBuf;
@@ -28,7 +29,7 @@ pub struct Options {
     /// Files; directories, of which every .pp, .epp and YAML plan is checked; or - for standard input
     #[arg(required = true, value_name = "FILE")]
     paths: Vec<PathBuf>,
-    /// Whether `plan` and `apply` are keywords; auto: in directories by the name of plans
+    /// Whether `plan` and `apply` are keywords; auto: in files of plans
     #[arg(long, value_enum, default_value = "auto")]
     tasks: Tasks,
     /// Directories of modules, with colons between them: files in them may define only what their path says
@@ -95,10 +96,7 @@ fn check(options: &Options, input: &files::Input) -> Checked {
                 epp: input.epp,
                 tasks,
             };
-            let location = options
-                .modulepath
-                .iter()
-                .find_map(|modules| Location::of(input.path.as_deref()?, modules));
+            let location = location(options, input);
             syntax::parse_at(&source, language, location.as_ref()).diagnostics
         }
     };
@@ -107,6 +105,18 @@ fn check(options: &Options, input: &files::Input) -> Checked {
         name: input.name.clone(),
         found,
     }
+}
+
+/// Where in a module a file stands: below a directory of modules, or in the module that is found above it.
+fn location(options: &Options, input: &files::Input) -> Option<Location> {
+    let path = input.path.as_deref()?;
+    let mut directories = options.modulepath.iter();
+    directories
+        .find_map(|modules| Location::of(path, modules))
+        .or_else(|| {
+            let (module, below) = input.module.as_ref()?;
+            Location::in_module(path, &module.name, below)
+        })
 }
 
 fn summary(all: &[Checked], errors: usize) -> String {

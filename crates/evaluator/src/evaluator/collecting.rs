@@ -130,18 +130,15 @@ fn merged(value: Value) -> Eval<Hash> {
 
 fn pairs_to_hash(elements: &[Value]) -> Eval<Hash> {
     let mut hash = Hash::with_capacity(elements.len());
-    for element in elements {
+    for (index, element) in elements.iter().enumerate() {
         let pair = element.as_array().unwrap_or_default();
-        match pair {
-            [key] => hash.insert(key.clone(), Value::Undef),
-            [key, value] => hash.insert(key.clone(), value.clone()),
-            _ => {
-                return raise(format!(
-                    "invalid number of elements ({} for 1..2)",
-                    pair.len()
-                ));
-            }
+        let [key, value] = pair else {
+            return raise(format!(
+                "wrong array length at {index} (expected 2, was {})",
+                pair.len()
+            ));
         };
+        hash.insert(key.clone(), value.clone());
     }
     Ok(hash)
 }

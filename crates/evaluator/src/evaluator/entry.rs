@@ -192,8 +192,7 @@ impl Evaluator<'_> {
             crate::lower::Scope::Top,
             self.stack,
         )?;
-        let shared = Rc::clone(&self.shared);
-        shared.loader.define(self, &unit)?;
+        self.shared.loader.define(&unit)?;
         let cx = Cx {
             unit: &unit,
             frame: None,

@@ -73,21 +73,50 @@ fn abs(_: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
 fn abs_text(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     warn_of_text(evaluator, &call, "Numeric");
     let text = call.text(0);
-    let digits = text.strip_prefix('-').unwrap_or(&text);
-    let all_digits = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
-    if all_digits(digits)
-        && let Ok(number) = digits.parse::<i64>()
-    {
-        return Ok(Value::Int(number));
+    // a line that is a number is enough, and then the text is read from its beginning
+    let is_float = text.split('\n').any(|line| {
+        digits_of(line)
+            .split_once('.')
+            .is_some_and(|(whole, fraction)| all_digits(whole) && all_digits(fraction))
+    });
+    if is_float {
+        return Ok(Value::Float(
+            leading_number(&text, true).parse().map_or(0.0, f64::abs),
+        ));
     }
-    if let Some((whole, fraction)) = digits.split_once('.')
-        && all_digits(whole)
-        && all_digits(fraction)
-        && let Ok(number) = digits.parse::<f64>()
-    {
-        return Ok(Value::Float(number));
+    if text.split('\n').any(|line| all_digits(digits_of(line))) {
+        let number = leading_number(&text, false);
+        return match number.parse::<i64>() {
+            Ok(number) => Ok(Value::Int(number.saturating_abs())),
+            Err(_) if number.is_empty() => Ok(Value::Int(0)),
+            Err(_) => raise("abs(): the result is outside of the Puppet Integer max range"),
+        };
     }
     raise("abs(): Requires float or integer to work with - was given non decimal string")
+}
+
+fn digits_of(line: &str) -> &str {
+    line.strip_prefix('-').unwrap_or(line)
+}
+
+fn all_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit())
+}
+
+/// What Ruby's `to_i` and `to_f` read: the number that a text begins with, without its sign.
+fn leading_number(text: &str, with_fraction: bool) -> String {
+    let mut number = String::new();
+    let mut letters = digits_of(text.trim_start()).chars().peekable();
+    while let Some(letter) = letters.next() {
+        let is_before_digit = letters.peek().is_some_and(char::is_ascii_digit);
+        match letter {
+            digit if digit.is_ascii_digit() => number.push(digit),
+            '_' if is_before_digit && !number.is_empty() => {}
+            '.' if with_fraction && is_before_digit && !number.contains('.') => number.push('.'),
+            _ => break,
+        }
+    }
+    number
 }
 
 /// What Puppet says where a text is taken as a number.

@@ -134,27 +134,10 @@ fn binary(bytes: &Binary, format: &Format) -> Result<String, FormatError> {
         letter => return illegal("Binary", letter, "bButTsp"),
     };
     if format.alt {
-        sprintf::text(format, &inspect(&text))
+        sprintf::text(format, &syntax::ruby_inspect(&text))
     } else {
         sprintf::text(format, &text)
     }
-}
-
-/// Ruby's `inspect` of a text.
-fn inspect(text: &str) -> String {
-    let mut out = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            '\r' => out.push_str("\\r"),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
 }
 
 /// Versions, times and sensitive values, which Ruby formats by itself.

@@ -3,7 +3,6 @@
 //! The rule that must hold: a sensitive value is never shown.
 
 pub(crate) mod base64;
-mod float;
 mod named;
 mod printer;
 mod quote;
@@ -11,10 +10,10 @@ mod values;
 
 use std::fmt;
 
-pub use float::ruby_float;
 pub(crate) use named::{capitalize, capitalize_segments};
 pub(crate) use printer::Printer;
 pub use quote::{double_quote, quote};
+pub use syntax::{ruby_float, ruby_inspect};
 
 use crate::types::{Kind, Type};
 use crate::value::{Regexp, Value};

@@ -4,9 +4,9 @@
 
 use std::fmt::Write as _;
 
-use super::float::ruby_float;
 use super::quote::quote;
 use super::regexp_literal;
+use super::ruby_float;
 use crate::types::{CallableType, IntRange, Kind, StringType, StructElement, Type};
 
 /// Collects a text. It is indented if it has an indent, and shows what named types stand for if it is

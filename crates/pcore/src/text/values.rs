@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::float::ruby_float;
 use super::printer::Printer;
 use super::quote::quote;
 use super::regexp_literal;
+use super::ruby_float;
 use crate::types::Type;
 use crate::value::{Hash, Value};
 

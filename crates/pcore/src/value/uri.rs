@@ -3,7 +3,7 @@
 //! The rule that must hold: a part that is not there is `None`, not empty; the port of a known scheme is
 //! always there, and printed only if it is another one.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use super::{Hash, Value};
 
@@ -22,8 +22,17 @@ pub struct Uri {
 
 /// A text is not a URI.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("bad URI(is not URI?): {0}")]
-pub struct UriError(pub(crate) String);
+pub enum UriError {
+    /// The text as Ruby shows it.
+    #[error("bad URI(is not URI?): {0}")]
+    Malformed(String),
+    #[error("URI must be ascii only {0}")]
+    NotAscii(String),
+    #[error("unrecognised opaque part for mailtoURL: {0}")]
+    Mailto(String),
+    #[error("missing opaque part for mailto URL")]
+    MailtoWithoutAddress,
+}
 
 const PORTS: [(&str, i64); 7] = [
     ("http", 80),
@@ -36,17 +45,17 @@ const PORTS: [(&str, i64); 7] = [
 ];
 
 impl Uri {
-    /// Reads a URI or a relative reference.
+    /// Reads a URI or a relative reference, as Ruby 3.1 does: a query may have anything in it but `#`.
     pub fn parse(text: &str) -> Result<Self, UriError> {
-        let refused = || UriError(format!("\"{text}\""));
-        if !text.bytes().all(is_allowed) || !escapes_are_whole(text) {
+        if !text.is_ascii() {
+            return Err(UriError::NotAscii(ruby_dump(text)));
+        }
+        let refused = || UriError::Malformed(syntax::ruby_inspect(text));
+        let (rest, fragment) = split_first(text, '#');
+        if fragment.is_some_and(|part| !has_only(part, b":@/?")) {
             return Err(refused());
         }
-        let (rest, fragment) = split_last(text, '#');
-        if rest.contains('#') || fragment.is_some_and(|part| part.contains('#')) {
-            return Err(refused());
-        }
-        let (rest, query) = split_last(rest, '?');
+        let (rest, query) = split_first(rest, '?');
         let (scheme, rest) = match rest.split_once(':') {
             Some((scheme, rest)) if is_scheme(scheme) => (Some(scheme.to_lowercase()), rest),
             Some((first, _)) if !first.contains('/') => return Err(refused()),
@@ -55,23 +64,31 @@ impl Uri {
         let mut uri = Self {
             fragment: fragment.map(str::to_owned),
             port: scheme.as_deref().and_then(default_port),
+            scheme,
             ..Self::default()
         };
-        if let Some(rest) = rest.strip_prefix("//") {
-            let end = rest.find('/').unwrap_or(rest.len());
-            uri.set_authority(&rest[..end]).ok_or_else(refused)?;
-            uri.path = Some(rest[end..].to_owned());
-            uri.query = query.map(str::to_owned);
-        } else if scheme.is_some() && !rest.is_empty() && !rest.starts_with('/') {
+        let (authority, path) = match rest.strip_prefix("//") {
+            Some(rest) => rest.split_at(rest.find('/').unwrap_or(rest.len())),
+            None => ("", rest),
+        };
+        if !has_only(path, b":@/") {
+            return Err(refused());
+        }
+        if rest.starts_with("//") {
+            uri.set_authority(authority).ok_or_else(refused)?;
+        }
+        if uri.scheme.is_some() && !path.is_empty() && !path.starts_with('/') {
             uri.opaque = Some(match query {
-                Some(query) => format!("{rest}?{query}"),
-                None => rest.to_owned(),
+                Some(query) => format!("{path}?{query}"),
+                None => path.to_owned(),
             });
         } else {
-            uri.path = Some(rest.to_owned());
+            uri.path = Some(path.to_owned());
             uri.query = query.map(str::to_owned);
         }
-        uri.scheme = scheme;
+        if uri.scheme.as_deref() == Some("mailto") {
+            uri.check_mailto()?;
+        }
         if uri.is_ftp() {
             // the path is below the directory of the login
             uri.path = uri.path.map(|path| match path.strip_prefix('/') {
@@ -82,14 +99,31 @@ impl Uri {
         Ok(uri)
     }
 
+    /// Addresses, separated by commas or semicolons.
+    fn check_mailto(&self) -> Result<(), UriError> {
+        let Some(opaque) = &self.opaque else {
+            return Err(UriError::MailtoWithoutAddress);
+        };
+        let (to, _) = split_first(opaque, '?');
+        let to = to.strip_suffix([',', ';']).unwrap_or(to);
+        let is_address = |address: &str| match address.split_once('@') {
+            Some((user, host)) => !user.is_empty() && !host.is_empty() && !host.contains('@'),
+            None => false,
+        };
+        if !to.is_empty() && !to.split([',', ';']).all(is_address) {
+            return Err(UriError::Mailto(opaque.clone()));
+        }
+        Ok(())
+    }
+
     fn is_ftp(&self) -> bool {
         self.scheme.as_deref() == Some("ftp")
     }
 
     fn set_authority(&mut self, authority: &str) -> Option<()> {
-        let host = match authority.rsplit_once('@') {
+        let host = match authority.split_once('@') {
             Some((userinfo, host)) => {
-                self.userinfo = Some(userinfo.to_owned());
+                self.userinfo = Some(has_only(userinfo, b":").then(|| userinfo.to_owned())?);
                 host
             }
             None => authority,
@@ -98,14 +132,16 @@ impl Uri {
             Some((host, port)) if !port.contains(']') => (host, Some(port)),
             _ => (host, None),
         };
-        let literal = host.starts_with('[') && host.ends_with(']');
-        if !literal && host.contains(['[', ']', ':']) {
+        if !is_address_literal(host) && !has_only(host, b"") {
             return None;
         }
         if let Some(port) = port.filter(|port| !port.is_empty()) {
-            self.port = Some(port.parse().ok().filter(|port| *port >= 0)?);
+            let is_number = port.bytes().all(|digit| digit.is_ascii_digit());
+            self.port = Some(port.parse().ok().filter(|_| is_number)?);
         }
-        self.host = Some(host.to_owned());
+        if !host.is_empty() || self.scheme.as_deref() == Some("file") {
+            self.host = Some(host.to_owned());
+        }
         Some(())
     }
 
@@ -204,7 +240,7 @@ pub(crate) fn default_port(scheme: &str) -> Option<i64> {
         .map(|(_, port)| *port)
 }
 
-fn split_last(text: &str, separator: char) -> (&str, Option<&str>) {
+fn split_first(text: &str, separator: char) -> (&str, Option<&str>) {
     match text.split_once(separator) {
         Some((before, behind)) => (before, Some(behind)),
         None => (text, None),
@@ -218,8 +254,30 @@ fn is_scheme(text: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
 }
 
-fn is_allowed(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=%".contains(&byte)
+/// Whether a part has only what every part may have, whole escapes, and some signs more.
+fn has_only(part: &str, more: &[u8]) -> bool {
+    let is_allowed = |byte: u8| {
+        byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=%".contains(&byte) || more.contains(&byte)
+    };
+    part.bytes().all(is_allowed) && escapes_are_whole(part)
+}
+
+/// `[::1]`, or `[v1.x]` for addresses of the future.
+fn is_address_literal(host: &str) -> bool {
+    let Some(inner) = host
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'))
+    else {
+        return false;
+    };
+    let is_future = |text: &str| {
+        text.split_once('.').is_some_and(|(version, rest)| {
+            let is_version =
+                !version.is_empty() && version.bytes().all(|it| it.is_ascii_hexdigit());
+            is_version && !rest.is_empty() && !rest.contains('%') && has_only(rest, b":")
+        })
+    };
+    inner.parse::<std::net::Ipv6Addr>().is_ok() || inner.strip_prefix('v').is_some_and(is_future)
 }
 
 /// Whether two hexadecimal digits stand behind each `%`.
@@ -229,4 +287,18 @@ fn escapes_are_whole(text: &str) -> bool {
         matches!((digits.next(), digits.next()),
             (Some(a), Some(b)) if a.is_ascii_hexdigit() && b.is_ascii_hexdigit())
     })
+}
+
+/// Ruby's `String#dump`: `inspect` without letters beyond ASCII.
+fn ruby_dump(text: &str) -> String {
+    let mut dumped = String::with_capacity(text.len());
+    for letter in syntax::ruby_inspect(text).chars() {
+        let code = u32::from(letter);
+        let _ = match code {
+            0..0x80 => write!(dumped, "{letter}"),
+            0x80..0x1_0000 => write!(dumped, "\\u{code:04X}"),
+            _ => write!(dumped, "\\u{{{code:X}}}"),
+        };
+    }
+    dumped
 }

@@ -53,6 +53,9 @@ impl Validator<'_> {
                 self.unique_params(params);
                 self.reserved_params(params, label);
                 self.no_idle_end(body.body, label);
+                if matches!(definition.kind, DefinitionKind::Class(_)) {
+                    self.literal_types(params);
+                }
             }
             DefinitionKind::Function(body) | DefinitionKind::Plan(body) => {
                 self.named(id, &definition, &body);
@@ -248,6 +251,28 @@ impl Validator<'_> {
                     .with_label(first, "first declared here");
                 self.report(fault);
             }
+        }
+    }
+
+    /// Types of a class's parameters that must be evaluated are deprecated. The grammar takes only type names, with or
+    /// without parameters, and a name is a literal; so Puppet's message always names the class of its own tree for these.
+    fn literal_types(&mut self, params: &[Param]) {
+        for param in params {
+            let Some(ty) = param.type_expr else {
+                continue;
+            };
+            if self.literals().get(ty).is_some() {
+                continue;
+            }
+            let message = format!(
+                "The parameter '${}' must be a literal type, not a \
+                 Puppet::Pops::Model::AccessExpression",
+                self.ast.text(param.name)
+            );
+            let mut fault =
+                Diagnostic::warning("ILLEGAL_NONLITERAL_PARAMETER_TYPE", param.span, message);
+            fault.severity = Severity::Deprecation;
+            self.report(fault);
         }
     }
 

@@ -23,19 +23,36 @@ impl Location {
         if file.extension().is_none_or(|extension| extension != "pp") {
             return None;
         }
-        let relative = file.strip_prefix(modules).ok()?;
-        let parts: Vec<String> = relative
-            .components()
-            .map(|part| match part {
-                Component::Normal(part) => part.to_str().map(str::to_lowercase),
-                _ => None,
-            })
-            .collect::<Option<_>>()?;
+        let parts = lower_parts(file.strip_prefix(modules).ok()?)?;
         Some(Self {
             file: file.display().to_string(),
             namespace: namespace(&parts),
         })
     }
+
+    /// The place of a manifest that stands `below` the root of a module. None for files that are loaded by no name,
+    /// such as examples, and for those that are no manifests.
+    #[must_use]
+    pub fn in_module(file: &Path, module: &str, below: &Path) -> Option<Self> {
+        if file.extension().is_none_or(|extension| extension != "pp") {
+            return None;
+        }
+        let mut parts = vec![module.to_lowercase()];
+        parts.extend(lower_parts(below)?);
+        Some(Self {
+            file: file.display().to_string(),
+            namespace: Some(namespace(&parts)?),
+        })
+    }
+}
+
+fn lower_parts(path: &Path) -> Option<Vec<String>> {
+    path.components()
+        .map(|part| match part {
+            Component::Normal(part) => part.to_str().map(str::to_lowercase),
+            _ => None,
+        })
+        .collect()
 }
 
 /// `mod/manifests/a/b.pp` is for `mod::a::b`, `mod/manifests/init.pp` for `mod`.

@@ -8,19 +8,6 @@ use crate::ast::{
 };
 use crate::diagnostic::Diagnostic;
 
-/// A key that is known before evaluation; different kinds are never equal.
-#[derive(Debug, PartialEq, Eq, Hash)]
-enum Key<'a> {
-    Text(&'a str),
-    Integer(i64),
-    /// The bits of a float.
-    Float(u64),
-    Bool(bool),
-    Regex(&'a str),
-    Undef,
-    Default,
-}
-
 /// For every expression: the collector or definition that it comes to, which gives no value. Children stand
 /// before their parents in the arena, so one pass is enough.
 pub(super) fn valueless(ast: &Ast) -> Vec<Option<ExprId>> {
@@ -38,7 +25,7 @@ pub(super) fn valueless(ast: &Ast) -> Vec<Option<ExprId>> {
     valueless
 }
 
-impl<'a> Validator<'a> {
+impl Validator<'_> {
     /// Collectors and definitions give no value.
     pub(super) fn gives_value(&mut self, id: ExprId) {
         let Some(id) = self.valueless.get(id.index()).copied().flatten() else {
@@ -120,40 +107,24 @@ impl<'a> Validator<'a> {
 
     pub(super) fn unique_keys(&mut self, entries: Slice<HashEntry>) {
         let entries = self.ast.get(entries);
+        if entries.len() < 2 {
+            return;
+        }
         let mut seen = std::collections::HashMap::with_capacity(entries.len());
         for entry in entries {
-            let Some(key) = self.literal_key(entry.key) else {
+            let Some(key) = self.literals().get(entry.key) else {
                 continue;
             };
-            let shown = match &key {
-                Key::Text(text) => (*text).to_owned(),
-                Key::Integer(value) => value.to_string(),
-                Key::Float(bits) => format!("{:?}", f64::from_bits(*bits)),
-                Key::Bool(value) => value.to_string(),
-                Key::Regex(source) => format!("(?-mix:{source})"),
-                Key::Undef => String::new(),
-                Key::Default => "default".to_owned(),
-            };
             if let Some(first) = seen.insert(key, entry.key) {
-                let message = format!("The key '{shown}' is declared more than once");
+                let message = format!(
+                    "The key '{}' is declared more than once",
+                    self.literals().text(entry.key)
+                );
                 let fault = Diagnostic::error("DUPLICATE_KEY", entry.span, message)
                     .with_label(self.ast.span(first), "first declared here");
                 self.report(fault);
             }
         }
-    }
-
-    fn literal_key(&self, id: ExprId) -> Option<Key<'a>> {
-        Some(match self.ast.expr(id) {
-            Expr::Str(text) | Expr::QName(text) => Key::Text(self.ast.text(text)),
-            Expr::Int { value, .. } => Key::Integer(value),
-            Expr::Float(value) => Key::Float(value.to_bits()),
-            Expr::Bool(value) => Key::Bool(value),
-            Expr::Regex(source) => Key::Regex(self.ast.text(source)),
-            Expr::Undef => Key::Undef,
-            Expr::Default => Key::Default,
-            _ => return None,
-        })
     }
 
     pub(super) fn call(&mut self, id: ExprId, call: CallId) {

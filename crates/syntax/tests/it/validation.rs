@@ -1,6 +1,8 @@
 //! What is well formed and still wrong, and what is not: Puppet's words, places and order.
 
-use crate::{errors, read};
+use syntax::Severity;
+
+use crate::{at, errors, read};
 
 /// Each with all that Puppet 7.23 says with `strict=error`.
 const CASES: &[(&str, &[&str])] = &[
@@ -276,6 +278,116 @@ const CASES: &[(&str, &[&str])] = &[
     ("$x = @(E/n)\n  a\\\n  |- E", &[]),
     ("$x = @(\"E\")\n  ${a\n  | E", &[]),
 ];
+
+/// Keys that Puppet 8 takes for equal: `%` is the key, twice in one hash. With the key as its message shows it.
+const EQUAL_KEYS: &[(&str, &str)] = &[
+    ("a", "a"),
+    ("-1", "-1"),
+    ("1e20", "1.0e+20"),
+    ("undef", ""),
+    ("/a\\/b/", "(?-mix:a\\/b)"),
+    ("Integer", "integer"),
+    ("::Foo", "::foo"),
+    ("Optional[a]", "[\"a\"]"),
+    ("$facts['x']", "[\"x\"]"),
+    (
+        "[1, undef, default, /x/, true, -1.5, 'a\"b', Foo]",
+        "[1, nil, :default, /x/, true, -1.5, \"a\\\"b\", \"foo\"]",
+    ),
+    ("{b => [2], a => {}}", "{\"b\"=>[2], \"a\"=>{}}"),
+];
+
+#[test]
+fn keys_are_equal_as_puppet_8_says() {
+    for (key, shown) in EQUAL_KEYS {
+        let parsed = read(&format!("$x = {{ {key} => 1, {key} => 2 }}"));
+        let column = 16 + 2 * key.chars().count();
+        assert_eq!(
+            errors(&parsed),
+            [format!(
+                "1:{column} The key '{shown}' is declared more than once"
+            )],
+        );
+    }
+    // one is not known, one is a list in brackets, the types differ
+    for keys in [
+        ["(1)", "(1)"],
+        ["$x", "$x"],
+        ["Optional[[a]]", "Optional[[a]]"],
+        ["1", "1.0"],
+        ["[1, 2]", "[2, 1]"],
+        ["{a => 1}", "{a => 2}"],
+    ] {
+        let parsed = read(&format!("$x = {{ {} => 1, {} => 2 }}", keys[0], keys[1]));
+        assert!(errors(&parsed).is_empty(), "{keys:?}");
+    }
+    let other_order = read("$x = { {a => 1, b => 2} => 1, {b => 2, a => 1} => 2 }");
+    assert_eq!(errors(&other_order).len(), 1);
+    let struct_keys = read("type A = Struct[{Optional[a] => Integer, NotUndef[a] => String}]");
+    assert_eq!(errors(&struct_keys).len(), 1);
+}
+
+#[test]
+fn the_key_of_a_message_is_cut() {
+    let key = format!("[{}]", "aaaaaaaa, ".repeat(100_000));
+    let parsed = read(&format!("$x = {{ {key} => 1, {key} => 2 }}"));
+    let errors = errors(&parsed);
+    assert_eq!(errors.len(), 1);
+    assert!(errors[0].len() < 2_000, "{}", errors[0].len());
+    let deep = format!("{}1{}", "[".repeat(1_500), "]".repeat(1_500));
+    let parsed = read(&format!("$x = {{ {deep} => 1, {deep} => 2 }}"));
+    assert_eq!(parsed.diagnostics.len(), 1);
+}
+
+/// The type of a class's parameter, and the column where Puppet 8 calls it deprecated.
+const PARAMETER_TYPES: &[(&str, Option<u32>)] = &[
+    ("Integer[-1]", None),
+    ("Struct[{a => 1, b => Enum[x]}]", None),
+    ("Foo::Bar[[x], y]", None),
+    ("Optional[[String]]", Some(28)),
+    ("Enum[$y]", Some(18)),
+    ("Integer[1 + 2]", Some(24)),
+    ("Integer[(1)]", Some(22)),
+    ("Pattern[/a/, \"b${c}\"]", Some(31)),
+    ("Struct[{a => 1, b => $c}]", Some(35)),
+    ("Type[Foo[[1]]]", Some(24)),
+    ("Enum[f(1)]", Some(20)),
+];
+
+#[test]
+fn types_of_parameters_are_literals() {
+    for (ty, column) in PARAMETER_TYPES {
+        let parsed = read(&format!("class a({ty} $x) {{ }}"));
+        let found: Vec<_> = parsed
+            .diagnostics
+            .iter()
+            .map(|it| at(&parsed, it))
+            .collect();
+        let expected: Vec<_> = column
+            .iter()
+            .map(|column| {
+                format!(
+                    "1:{column} The parameter '$x' must be a literal type, not a \
+                     Puppet::Pops::Model::AccessExpression"
+                )
+            })
+            .collect();
+        assert_eq!(found, expected, "{ty}");
+        let deprecations = parsed.diagnostics.iter();
+        assert!(
+            deprecations
+                .map(|it| it.severity)
+                .all(|it| it == Severity::Deprecation)
+        );
+    }
+    // only classes are looked at
+    for other in [
+        "define a(Enum[$y] $x) { }",
+        "function a(Enum[$y] $x) { $x }",
+    ] {
+        assert!(read(other).diagnostics.is_empty(), "{other}");
+    }
+}
 
 #[test]
 fn puppets_checks_are_made() {

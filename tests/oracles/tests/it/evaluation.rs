@@ -4,7 +4,9 @@
 //! Programs that differ stand in `cases/differences.txt`, each with its reason; one that no longer
 //! differs fails the test, so that the list stays true.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 use evaluator::{CodeMap, CodeSource, Eval, Evaluator, Host, Level, Limits, Parsed, Place};
@@ -83,21 +85,45 @@ fn programs() -> Result<Vec<String>> {
     Ok(programs)
 }
 
-/// A host with nothing in it.
-struct Nothing(CodeMap);
+/// A host with nothing in it but what functions warned of.
+struct Nothing {
+    code: CodeMap,
+    warnings: RefCell<Vec<String>>,
+}
 
 impl Host for Nothing {
     fn code(&self) -> &dyn CodeSource {
-        &self.0
+        &self.code
     }
 
-    fn log(&self, _: Level, _: &str, _: &Place) {}
+    fn log(&self, level: Level, message: &str, _: &Place) {
+        if level == Level::Warning {
+            self.warnings.borrow_mut().push(message.to_owned());
+        }
+    }
 }
 
-fn ours(program: &str) -> Json {
-    let host = Nothing(CodeMap::new());
+pub(crate) fn ours(program: &str) -> Json {
+    let host = Nothing {
+        code: CodeMap::new(),
+        warnings: RefCell::new(warnings_of_source(program)),
+    };
     let mut evaluator = Evaluator::new(&host, Limits::default(), Parsed::new());
-    answer(evaluator.evaluate(program, Some("/case.pp")))
+    let mut answer = answer(evaluator.evaluate(program, Some("/case.pp")));
+    answer["warnings"] = json!(host.warnings.take());
+    answer
+}
+
+/// What Puppet warns of before it evaluates.
+fn warnings_of_source(program: &str) -> Vec<String> {
+    let source = Arc::new(syntax::Source::new(None, program));
+    let options = syntax::Options {
+        epp: false,
+        tasks: true,
+    };
+    let found = syntax::parse(&source, options).diagnostics;
+    let warnings = found.into_iter().filter(|it| !it.is_error());
+    warnings.map(|it| it.message).collect()
 }
 
 /// An outcome in the form that Ruby's scripts give it.
@@ -137,8 +163,11 @@ const RUBYS: [&str; 8] = [
     "Language validation logged",
 ];
 
-/// Whether an answer is Puppet's. What Puppet does not say, of a place or a code, is not compared.
+/// Whether an answer is Puppet's, and what was warned of the same. What Puppet does not say, of a place or a code, is not compared.
 pub(crate) fn agree(theirs: &Json, ours: &Json) -> bool {
+    if !theirs["warnings"].is_null() && theirs["warnings"] != ours["warnings"] {
+        return false;
+    }
     if let Some(error) = theirs["error"].as_str() {
         if RUBYS.iter().any(|it| error.contains(it)) {
             return ours["error"].is_string();

@@ -11,6 +11,7 @@ mod r10k_forge;
 mod r10k_lists;
 mod r10k_settings;
 mod r10k_svn;
+mod random;
 mod regex;
 mod site;
 mod stdlib;

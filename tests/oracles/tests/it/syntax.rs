@@ -10,7 +10,7 @@ use oracles::{Puppet, ask_puppet};
 use serde_json::{Value, json};
 use syntax::{Diagnostic, Options, Source};
 
-use self::mutants::Random;
+use crate::random::Random;
 
 /// Where Debian's packages put modules.
 const MODULES: &str = "/usr/share/puppet/modules.available";

@@ -1,22 +1,6 @@
 //! Sources broken at random: [`broken`]. The rule: the same seed breaks the same way.
 
-/// Marsaglia's xorshift: enough to choose places.
-pub(super) struct Random(u64);
-
-impl Random {
-    pub(super) fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    /// A number from 0, below `end`.
-    pub(super) fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        let high = usize::try_from(self.0 >> 33).expect("31 bits");
-        high % end.max(1)
-    }
-}
+use crate::random::Random;
 
 /// One or two words or signs left out, doubled, swapped with the next, replaced by another of the same
 /// source, or preceded by one.

@@ -1,0 +1,199 @@
+//! Values that are known before evaluation: keys of hashes, types of parameters. Main type: [`Literals`].
+//!
+//! The rules are those of Puppet 8's literal evaluator, with its oddities: a type with parameters is the list of
+//! its parameters, whatever the type is, and a type name is its text in small letters. Equal literals get the same
+//! number, and children stand before their parents in the arena, so one pass without recursion is enough.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use crate::ast::{Ast, Expr, ExprId, HashEntry, Slice, UnaryOp};
+use crate::defaults::MAX_LITERAL_TEXT_BYTES;
+use crate::ruby::{ruby_float, ruby_inspect};
+
+/// The number of a literal: equal for equal literals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct LiteralId(usize);
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Literal<'a> {
+    Undef,
+    Default,
+    Bool(bool),
+    Integer(i64),
+    /// The bits of a float.
+    Float(u64),
+    Text(Cow<'a, str>),
+    /// The source of a regular expression.
+    Regex(&'a str),
+    List(Vec<LiteralId>),
+    /// Pairs in the order of their numbers, since the order of entries does not count.
+    Hash(Vec<(LiteralId, LiteralId)>),
+}
+
+/// The literals of a tree.
+#[derive(Debug)]
+pub(super) struct Literals<'a> {
+    ast: &'a Ast,
+    by_expr: Vec<Option<LiteralId>>,
+    numbers: HashMap<Literal<'a>, LiteralId>,
+}
+
+impl<'a> Literals<'a> {
+    pub(super) fn of(ast: &'a Ast) -> Self {
+        let mut literals = Self {
+            ast,
+            by_expr: Vec::with_capacity(ast.len()),
+            numbers: HashMap::new(),
+        };
+        for id in ast.ids() {
+            let literal = literals.read(id);
+            let number = literal.map(|literal| {
+                let next = LiteralId(literals.numbers.len());
+                *literals.numbers.entry(literal).or_insert(next)
+            });
+            literals.by_expr.push(number);
+        }
+        literals
+    }
+
+    /// The literal that an expression is; `None` if its value is not known yet.
+    pub(super) fn get(&self, id: ExprId) -> Option<LiteralId> {
+        self.by_expr.get(id.index()).copied().flatten()
+    }
+
+    fn read(&self, id: ExprId) -> Option<Literal<'a>> {
+        let ast = self.ast;
+        Some(match ast.expr(id) {
+            Expr::Str(text) | Expr::QName(text) => Literal::Text(Cow::Borrowed(ast.text(text))),
+            Expr::QRef(name) => Literal::Text(ast.text(name).to_lowercase().into()),
+            Expr::Int { value, .. } => Literal::Integer(value),
+            Expr::Float(value) => Literal::Float(value.to_bits()),
+            Expr::Bool(value) => Literal::Bool(value),
+            Expr::Regex(source) => Literal::Regex(ast.text(source)),
+            Expr::Undef => Literal::Undef,
+            Expr::Default => Literal::Default,
+            Expr::Unary {
+                op: UnaryOp::Minus,
+                operand,
+            } => self.negated(operand)?,
+            Expr::Array(members) => self.list(members)?,
+            // `Optional[[a]]` is none
+            Expr::Access { keys, .. } => match ast.get(keys) {
+                [only] if matches!(ast.expr(*only), Expr::Array(_)) => return None,
+                _ => self.list(keys)?,
+            },
+            Expr::Hash(entries) => self.hash(entries)?,
+            _ => return None,
+        })
+    }
+
+    /// Ruby's `-` of a text is the text. A second sign is not followed.
+    fn negated(&self, operand: ExprId) -> Option<Literal<'a>> {
+        if matches!(self.ast.expr(operand), Expr::Unary { .. }) {
+            return None;
+        }
+        match self.read(operand)? {
+            Literal::Integer(value) => value.checked_neg().map(Literal::Integer),
+            Literal::Float(bits) => Some(Literal::Float((-f64::from_bits(bits)).to_bits())),
+            Literal::Text(text) => Some(Literal::Text(text)),
+            _ => None,
+        }
+    }
+
+    fn list(&self, members: Slice<ExprId>) -> Option<Literal<'a>> {
+        let members = self.ast.get(members).iter();
+        members
+            .map(|member| self.get(*member))
+            .collect::<Option<_>>()
+            .map(Literal::List)
+    }
+
+    /// Of equal keys the last counts.
+    fn hash(&self, entries: Slice<HashEntry>) -> Option<Literal<'a>> {
+        let entries = self.ast.get(entries).iter();
+        let pairs: Option<HashMap<LiteralId, LiteralId>> = entries
+            .map(|entry| self.get(entry.key).zip(self.get(entry.value)))
+            .collect();
+        let mut pairs: Vec<_> = pairs?.into_iter().collect();
+        pairs.sort_unstable();
+        Some(Literal::Hash(pairs))
+    }
+
+    /// The literal as Puppet's message shows it: as Ruby's `to_s` prints it, cut where it is very long.
+    pub(super) fn text(&self, id: ExprId) -> String {
+        match self.read(id) {
+            Some(Literal::Text(text)) => text.into_owned(),
+            Some(Literal::Undef) | None => String::new(),
+            Some(Literal::Default) => "default".to_owned(),
+            Some(Literal::Regex(source)) => format!("(?-mix:{})", escaped_slashes(source)),
+            Some(_) => self.inspected(id),
+        }
+    }
+
+    /// As Ruby's `inspect` prints it. The walk has its own stack, since lists may be very deep.
+    fn inspected(&self, id: ExprId) -> String {
+        let mut text = String::new();
+        let mut stack = vec![Piece::Literal(id)];
+        while let Some(piece) = stack.pop() {
+            if text.len() > MAX_LITERAL_TEXT_BYTES {
+                text.push_str("...");
+                break;
+            }
+            match piece {
+                Piece::Sign(sign) => text.push_str(sign),
+                Piece::Literal(id) => self.push_inspected(id, &mut text, &mut stack),
+            }
+        }
+        text
+    }
+
+    fn push_inspected(&self, id: ExprId, text: &mut String, stack: &mut Vec<Piece>) {
+        let ast = self.ast;
+        match (ast.expr(id), self.read(id)) {
+            (Expr::Array(members) | Expr::Access { keys: members, .. }, _) => {
+                text.push('[');
+                stack.push(Piece::Sign("]"));
+                for (index, member) in ast.get(members).iter().enumerate().rev() {
+                    stack.push(Piece::Literal(*member));
+                    stack.extend((index > 0).then_some(Piece::Sign(", ")));
+                }
+            }
+            (Expr::Hash(entries), _) => {
+                text.push('{');
+                stack.push(Piece::Sign("}"));
+                for (index, entry) in ast.get(entries).iter().enumerate().rev() {
+                    stack.push(Piece::Literal(entry.value));
+                    stack.push(Piece::Sign("=>"));
+                    stack.push(Piece::Literal(entry.key));
+                    stack.extend((index > 0).then_some(Piece::Sign(", ")));
+                }
+            }
+            (_, Some(literal)) => {
+                let _ = match literal {
+                    Literal::Undef => write!(text, "nil"),
+                    Literal::Default => write!(text, ":default"),
+                    Literal::Bool(value) => write!(text, "{value}"),
+                    Literal::Integer(value) => write!(text, "{value}"),
+                    Literal::Float(bits) => write!(text, "{}", ruby_float(f64::from_bits(bits))),
+                    Literal::Text(value) => write!(text, "{}", ruby_inspect(&value)),
+                    Literal::Regex(source) => write!(text, "/{}/", escaped_slashes(source)),
+                    Literal::List(_) | Literal::Hash(_) => Ok(()),
+                };
+            }
+            (_, None) => {}
+        }
+    }
+}
+
+/// What is still to be printed.
+enum Piece {
+    Literal(ExprId),
+    Sign(&'static str),
+}
+
+/// The parser takes the backslash from `\/`; Ruby shows it.
+fn escaped_slashes(source: &str) -> String {
+    source.replace('/', "\\/")
+}

@@ -23,6 +23,7 @@ const FLOORS: &[(u8, &[&str])] = &[
             "psych",
             "puppetfile",
             "ruby-regex",
+            "suggest",
             "telemetry",
             "ws",
         ],

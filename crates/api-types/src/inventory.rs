@@ -13,6 +13,22 @@ pub struct InventoryQuery {
     pub nodes: Vec<String>,
 }
 
+/// The request of `POST selected_nodes`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NodeSelectionQuery {
+    /// Certnames, first labels of certnames, globs such as `web*`, and regular expressions between slashes.
+    #[schema(example = json!(["web1", "db*", "/^mail\\d+/"]))]
+    pub nodes: Vec<String>,
+}
+
+/// The nodes that were selected.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct NodeSelection {
+    /// Certnames, each once.
+    pub nodes: Vec<String>,
+}
+
 /// The connected nodes, or one item for each node that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct InventoryList {
@@ -38,4 +54,24 @@ pub struct InventoryItem {
     /// Since when.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<PreciseTimestamp>,
+    /// Version of the node's `tutti-agent`; absent for a stock pxp-agent, and in lists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_version: Option<String>,
+    /// Cause of a missing connection; only where one node is asked for by its path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub absence: Option<NodeAbsence>,
+}
+
+/// Cause of a missing connection, as far as the server knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NodeAbsence {
+    /// Connected before the server restarted, and expected back.
+    Returning,
+    /// Connected at some time, and not now.
+    Away,
+    /// Reached over SSH; such a node has no connection.
+    OverSsh,
+    /// No agent of that name ever connected to this server.
+    NeverConnected,
 }

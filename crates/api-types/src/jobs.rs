@@ -44,6 +44,15 @@ pub struct JobsQuery {
     /// A part of the task's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
+    /// Login of the owner.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// The job's state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<&'static str>,
+    /// Certname of a node of the job.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
     /// Ended then or later.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_finish_timestamp: Option<Timestamp>,
@@ -182,11 +191,24 @@ pub(crate) const ORDERS: &[(&str, JobsOrder)] = &[
 const KINDS: &[(&str, &str)] = &[
     ("deploy", "deploy"),
     ("task", "task"),
+    ("command", "command"),
+    ("script", "script"),
+    ("upload", "upload"),
     ("plan_task", "plan_task"),
     ("plan_command", "plan_command"),
     ("plan_script", "plan_script"),
     ("plan_upload", "plan_upload"),
     ("plan_download", "plan_download"),
+];
+
+const STATES: &[(&str, &str)] = &[
+    ("new", "new"),
+    ("ready", "ready"),
+    ("running", "running"),
+    ("stopping", "stopping"),
+    ("stopped", "stopped"),
+    ("finished", "finished"),
+    ("failed", "failed"),
 ];
 
 impl JobsOrder {
@@ -212,6 +234,9 @@ impl JobsQuery {
             order: given.order()?,
             kind: given.one_of("type", KINDS)?,
             task: given.text("task"),
+            owner: given.text("owner"),
+            state: given.one_of("state", STATES)?,
+            node: given.text("node"),
             min_finish_timestamp: given.time("min_finish_timestamp")?,
             max_finish_timestamp: given.time("max_finish_timestamp")?,
         };

@@ -25,6 +25,8 @@ kinds! {
     VALIDATION = 400 "puppetlabs.orchestrator/validation-error";
     /// The scope gives no node.
     EMPTY_TARGET = 400 "puppetlabs.orchestrator/empty-target";
+    /// A name or pattern selects no node, or a short name several; nothing was done.
+    UNKNOWN_NODE = 404 "tutti/unknown-node";
     /// The environment has no nodes.
     EMPTY_ENVIRONMENT = 400 "puppetlabs.orchestrator/empty-environment";
     /// `PuppetDB` does not answer.

@@ -6,6 +6,7 @@
 //! a newer server adds). [`routes`] is the one list of routes, each with its [`Policy`]; the
 //! router, the `OpenAPI` document and the tests are made from it.
 
+mod action;
 pub mod activity;
 pub mod audit;
 pub mod auth;
@@ -50,6 +51,7 @@ mod trail;
 pub mod usage;
 pub mod webhooks;
 
+pub use action::{ActionCommand, ActionType};
 pub use auth::{LoginRequest, RevokeTokens, TokenReply, User};
 pub use code::{
     CodeChange, CodeChanges, CodeCollected, CodeDeployment, CodeDiff, CodeDiffQuery,
@@ -74,7 +76,9 @@ pub use file_sync::{
     FileSyncRepository, FileSyncSubmodule, FileSyncVersions, FollowedEnvironment, ForceSyncCommand,
     LateFollower,
 };
-pub use inventory::{InventoryItem, InventoryList, InventoryQuery};
+pub use inventory::{
+    InventoryItem, InventoryList, InventoryQuery, NodeAbsence, NodeSelection, NodeSelectionQuery,
+};
 pub use jobs::{EnvironmentRef, Job, JobList, JobStatus, JobsOrder, JobsQuery, Owner};
 pub use nodes::{JobNode, JobNodes, NodesOrder, NodesQuery, Report, ReportItem};
 pub use order::Order;

@@ -10,6 +10,7 @@ use serde_json::json;
 
 use crate::Shared;
 use crate::failure::Failure;
+use crate::near_names::with_near_names;
 
 /// Reads from the present version of the environment, on a thread that may block.
 pub(crate) async fn read<T: Send + 'static>(
@@ -31,7 +32,10 @@ pub(crate) async fn read<T: Send + 'static>(
     let read = reading
         .await
         .map_err(|error| Failure::internal("read the code", &error))?;
-    read.map_err(refusal)
+    match read {
+        Ok(read) => Ok(read),
+        Err(error) => Err(with_near_names(api, refusal(error)).await),
+    }
 }
 
 /// What a client is told when code cannot be used.

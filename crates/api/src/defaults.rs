@@ -104,3 +104,9 @@ pub const CODE_START_RETRY: Duration = Duration::from_secs(10);
 /// Names in the audit entry of a read of stored secrets; the others are counted. A thousand certnames of 50 bytes
 /// are 50 KB.
 pub const SECRETS_NAMED: usize = 1_000;
+
+/// Modules or environments that a message names; the others are counted.
+pub const NAMES_TOLD: usize = 12;
+
+/// A script or file that is sent with `command/action`: as much as a plan uploads at once.
+pub const ACTION_FILE_BYTES: usize = 16 << 20;

@@ -16,6 +16,7 @@ use crate::code;
 use crate::code_manager;
 use crate::failure::Failure;
 use crate::guard::Caller;
+use crate::near_names::with_near_names;
 use crate::refusals::{resolve_refusal, scope_refusal, submit_refusal};
 use crate::scope::engine_scope;
 use crate::task::timeout;
@@ -49,14 +50,21 @@ pub(crate) async fn started(
         name => code.unwrap_or_else(|| api.info.run_code.of(name)),
     };
     if code == RunCode::Latest {
-        return api.jobs.deploy(request).await.map_err(refusal);
+        return deployed(api, request).await;
     }
     let (hold, live) = code_manager::hold(api, &request.environment).await?;
     let code_id = live.code_id;
     request.code = jobs::RunCode::Locked { code_id };
-    let number = api.jobs.deploy(request).await.map_err(refusal)?;
+    let number = deployed(api, request).await?;
     code_manager::keep(api, Worker::Job(number.get()), hold).await?;
     Ok(number)
+}
+
+async fn deployed(api: &Shared, request: DeployRequest) -> Result<JobNumber, Failure> {
+    match api.jobs.deploy(request).await {
+        Ok(number) => Ok(number),
+        Err(error) => Err(with_near_names(api, refusal(error)).await),
+    }
 }
 
 /// As the route of the command asks.
@@ -104,7 +112,7 @@ pub(crate) fn request(
     })
 }
 
-pub(crate) fn refusal(error: DeployError) -> Failure {
+fn refusal(error: DeployError) -> Failure {
     let text = error.to_string();
     let refused = match error {
         DeployError::EnvironmentName { .. } => ApiError::invalid("environment", text),

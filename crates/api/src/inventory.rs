@@ -1,6 +1,6 @@
 //! Which nodes are connected: `GET inventory`, `GET inventory/:node`, `POST inventory`.
 
-use api_types::{InventoryItem, InventoryList, InventoryQuery, PreciseTimestamp};
+use api_types::{InventoryItem, InventoryList, InventoryQuery, NodeAbsence, PreciseTimestamp};
 use axum::Json;
 use axum::extract::State;
 use fabric::Presence;
@@ -42,7 +42,34 @@ pub(crate) async fn show(
     Variables(node): Variables<String>,
 ) -> Result<Json<InventoryItem>, Failure> {
     let name = certname("node", &node)?;
-    Ok(Json(item(&name, api.fabric.presence(&name).as_ref())))
+    // First, so that a node that returns meanwhile is one or the other.
+    let is_returning = api.jobs.returning_nodes().binary_search(&name).is_ok();
+    let presence = api.fabric.presence(&name);
+    let mut item = item(&name, presence.as_ref());
+    match presence {
+        Some(presence) => {
+            let capabilities = presence.capabilities.as_deref();
+            item.agent_version = capabilities.map(|capabilities| capabilities.version.clone());
+        }
+        None => item.absence = Some(absence(&api, &name, is_returning).await?),
+    }
+    Ok(Json(item))
+}
+
+async fn absence(
+    api: &Shared,
+    name: &Certname,
+    is_returning: bool,
+) -> Result<NodeAbsence, Failure> {
+    Ok(if is_returning {
+        NodeAbsence::Returning
+    } else if api.connections.reach(name) {
+        NodeAbsence::OverSsh
+    } else if api.store.has_agent(name.as_str()).await? {
+        NodeAbsence::Away
+    } else {
+        NodeAbsence::NeverConnected
+    })
 }
 
 pub(crate) async fn query(
@@ -66,5 +93,7 @@ fn item(name: &Certname, presence: Option<&Presence>) -> InventoryItem {
         connected: presence.is_some(),
         broker: presence.map(|presence| presence.broker.to_string()),
         timestamp: presence.map(|presence| PreciseTimestamp(presence.since)),
+        agent_version: None,
+        absence: None,
     }
 }

@@ -89,6 +89,9 @@ fn filter(query: &JobsQuery) -> JobFilter {
     JobFilter {
         kind: query.kind.map(str::to_owned),
         task: query.task.clone(),
+        owner: query.owner.clone(),
+        state: query.state.map(str::to_owned),
+        certname: query.node.clone(),
         min_finish_ms: query.min_finish_timestamp.map(Timestamp::as_ms),
         max_finish_ms: query.max_finish_timestamp.map(end_of_second),
         order_by: job_order(query.order_by),

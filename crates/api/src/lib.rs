@@ -5,6 +5,7 @@
 //! policy that it has there ([`access::Access::authorize`] is asked for all of them), every
 //! failure is `{kind, msg, details}`, and the ids of objects are their absolute URLs.
 
+mod actions;
 mod audit;
 mod base;
 mod body;
@@ -27,6 +28,7 @@ mod inventory;
 mod jobs;
 mod metrics;
 mod mount;
+mod near_names;
 mod nodes;
 mod observe;
 mod owners;
@@ -38,6 +40,7 @@ mod refusals;
 mod root;
 mod schedules;
 mod scope;
+mod selected_nodes;
 mod state;
 mod status;
 mod stop;
@@ -78,6 +81,7 @@ pub fn router(state: ApiState) -> Router {
         .on(&routes::STATUS, status::orchestrator)
         .on(&routes::SWAGGER, root::swagger)
         .on(&routes::COMMAND_TASK, task::run)
+        .on(&routes::COMMAND_ACTION, actions::run)
         .on(&routes::COMMAND_DEPLOY, deploys::run)
         .on(&routes::COMMAND_STOP, stop::stop)
         .on(&routes::COMMAND_PING, ping::ping)
@@ -116,6 +120,7 @@ pub fn router(state: ApiState) -> Router {
         .on(&routes::INVENTORY, inventory::list)
         .on(&routes::INVENTORY_NODE, inventory::show)
         .on(&routes::INVENTORY_QUERY, inventory::query)
+        .on(&routes::SELECTED_NODES, selected_nodes::select)
         .on(&routes::AUTH_TOKEN, rbac::auth::login)
         .on(&routes::TOKENS_REVOKE, rbac::tokens::revoke)
         .on(&routes::TOKEN_REVOKE, rbac::tokens::revoke_one)

@@ -10,6 +10,7 @@ use axum::http::StatusCode;
 use jobs::{RunTaskError, TaskRequest};
 use pxp::task::{ParamProblem, TaskName};
 use serde_json::Value;
+use store::JobNumber;
 
 use crate::Shared;
 use crate::base::Base;
@@ -18,6 +19,7 @@ use crate::code;
 use crate::connections::over_ssh;
 use crate::failure::Failure;
 use crate::guard::Caller;
+use crate::near_names::with_near_names;
 use crate::plans;
 use crate::refusals::{scope_refusal, submit_refusal};
 use crate::scope::engine_scope;
@@ -34,12 +36,20 @@ pub(crate) async fn run(
         return Err(ApiError::invalid("plan_job", what).into());
     }
     let (request, dropped) = Box::pin(prepared(&api, &caller, command)).await?;
-    let number = api.jobs.run_task(request).await.map_err(refusal)?;
+    let number = started(&api, request).await?;
     let created = JobCreated {
         job: base.job(number),
         not_permitted: dropped,
     };
     Ok((StatusCode::ACCEPTED, Json(created)))
+}
+
+/// Makes the job.
+pub(crate) async fn started(api: &Shared, request: TaskRequest) -> Result<JobNumber, Failure> {
+    match api.jobs.run_task(request).await {
+        Ok(number) => Ok(number),
+        Err(error) => Err(with_near_names(api, refusal(error)).await),
+    }
 }
 
 /// What the engine is asked for, on the nodes where the caller may; and the others.
@@ -92,7 +102,7 @@ pub(crate) fn timeout(seconds: u64) -> Duration {
     })
 }
 
-pub(crate) fn refusal(error: RunTaskError) -> Failure {
+fn refusal(error: RunTaskError) -> Failure {
     let text = error.to_string();
     let invalid = |place: &str| ApiError::invalid(place, &text);
     let refused = match error {

@@ -83,3 +83,9 @@ pub(crate) const PREVIEW_PARAMETERS: usize = 12;
 
 /// Letters of a parameter's value: one line of a terminal.
 pub(crate) const PREVIEW_VALUE_CHARS: usize = 100;
+
+/// A script or file that is sent with a command: as much as the server takes.
+pub(crate) const ACTION_FILE_BYTES: u64 = 16 << 20;
+
+/// Jobs that `node show` lists: what happened to the node lately, without scrolling.
+pub(crate) const NODE_JOBS: u64 = 5;

@@ -9,6 +9,7 @@ mod say;
 
 mod absent;
 mod access;
+mod action;
 pub mod audit;
 mod client;
 mod code;
@@ -67,15 +68,25 @@ pub const EXIT_ERROR: u8 = 2;
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
     /// Get a token for the API and keep it in the token file
-    #[command(after_long_help = "Example:\n  tutti login admin --lifetime 8h")]
+    #[command(
+        after_long_help = "Example:\n  tutti login admin --lifetime 8h",
+        mut_arg("token_file", token_file_as_puppet_has_it)
+    )]
     Login(Login),
     /// Get, show and delete tokens, as `puppet access` does
+    #[command(mut_arg("token_file", token_file_as_puppet_has_it))]
     Access(Over<access::Verb>),
     /// Run tasks on nodes, and see which there are
     Task(Over<task::Verb>),
     /// Run Puppet on nodes; see, follow and stop jobs
     #[command(alias = "jobs")]
     Job(Over<job::Verb>),
+    /// Run a line of the shell on nodes
+    Command(Over<action::CommandVerb>),
+    /// Run a script of this machine on nodes
+    Script(Over<action::ScriptVerb>),
+    /// Put files onto nodes, and fetch them from there
+    File(Over<action::FileVerb>),
     /// Print what a node gets from its groups, as Puppet's node terminus exec reads it
     #[command(after_long_help = "Example:\n  tutti enc web1.example.com")]
     Enc(Enc),
@@ -108,10 +119,16 @@ pub enum Command {
     /// See, import and forget groups of users
     Group(Over<rbac::group::Verb>),
     /// Deploy code from control repositories, see who deployed what, and go back
+    #[command(mut_arg("token_file", token_file_as_puppet_has_it))]
     Code(Over<code::Verb>),
     /// Show applications: not there yet
     #[command(hide = true, disable_help_flag = true)]
     App(absent::Rest),
+}
+
+/// `puppet access` and `puppet code` have `-t` for the token file; the other verbs have it for nodes, as Bolt does.
+fn token_file_as_puppet_has_it(token_file: clap::Arg) -> clap::Arg {
+    token_file.short_alias('t')
 }
 
 /// Verbs that go to the API.
@@ -195,6 +212,9 @@ async fn done(command: Command, name: Name) -> Result<u8, Failure> {
         Command::Access(over) => Box::pin(access::run(over.verb, &over.connection)).await,
         Command::Task(over) => Box::pin(task::run(over.verb, &over.connection)).await,
         Command::Job(over) => Box::pin(job::run(over.verb, &over.connection)).await,
+        Command::Command(over) => Box::pin(action::command(over.verb, &over.connection)).await,
+        Command::Script(over) => Box::pin(action::script(over.verb, &over.connection)).await,
+        Command::File(over) => Box::pin(action::file(over.verb, &over.connection)).await,
         Command::Audit(over) => Box::pin(audit::run(over.verb, &over.connection)).await,
         Command::Node(over) => Box::pin(node::run(over.verb, &over.connection)).await,
         Command::Plan(over) => Box::pin(plan::run(over.verb, &over.connection)).await,

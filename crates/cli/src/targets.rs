@@ -3,20 +3,40 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use api_types::{InventoryItem, InventoryList, Scope};
+use api_types::kinds::UNKNOWN_NODE;
+use api_types::{InventoryItem, InventoryList, Job, NodeSelection, NodeSelectionQuery, Scope};
 use serde_json::Value;
 
 use crate::client::Client;
 use crate::defaults::FILE_BYTES;
 use crate::input::read_limited;
-use crate::{Failure, node_group, terminal};
+use crate::{Failure, follow, node_group, terminal};
+
+/// In the place of names: every node that is connected.
+const ALL: &str = "all";
+
+/// States of nodes on which a job did not succeed.
+const FAILED: [&str; 3] = ["failed", "errored", "skipped"];
+
+/// States of nodes on which a job did not run.
+const UNREACHED: [&str; 2] = ["errored", "skipped"];
+
+/// States of a job that is over.
+const JOB_OVER: [&str; 3] = ["finished", "failed", "stopped"];
 
 /// Exactly one of the two.
 #[derive(Clone, Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct Names {
-    /// Certnames, separated by commas; or @FILE with one on each line (@- is stdin)
-    #[arg(long, short = 'n', value_name = "NODES")]
+    /// Nodes, separated by commas: certnames, short names, globs such as 'web*', regular expressions such as
+    /// '/^web[0-9]/'; or all; or @FILE with one on each line (- is stdin)
+    #[arg(
+        long,
+        short = 'n',
+        visible_alias = "targets",
+        visible_short_alias = 't',
+        value_name = "NODES"
+    )]
     nodes: Option<String>,
     /// Every node that is connected now
     #[arg(long)]
@@ -27,8 +47,15 @@ pub(crate) struct Names {
 #[derive(Clone, Debug, Default, clap::Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct Targets {
-    /// Certnames, separated by commas; or @FILE with one on each line (@- is stdin)
-    #[arg(long, short = 'n', value_name = "NODES")]
+    /// Nodes, separated by commas: certnames, short names, globs such as 'web*', regular expressions such as
+    /// '/^web[0-9]/'; or all; or @FILE with one on each line (- is stdin)
+    #[arg(
+        long,
+        short = 'n',
+        visible_alias = "targets",
+        visible_short_alias = 't',
+        value_name = "NODES"
+    )]
     nodes: Option<String>,
     /// The nodes that a query finds: PQL or AST, or @FILE with it
     #[arg(long, short = 'q', value_name = "QUERY")]
@@ -39,6 +66,12 @@ pub(crate) struct Targets {
     /// Every node that is connected, or that was before the server restarted and is expected back
     #[arg(long)]
     all: bool,
+    /// The nodes of a job that did not finish there: failed, errored or skipped
+    #[arg(long, value_name = "JOB")]
+    failed_of: Option<String>,
+    /// The nodes of a job that it never ran on: errored (not connected, …) or skipped
+    #[arg(long, value_name = "JOB")]
+    unreached_of: Option<String>,
     /// The nodes of an application
     #[arg(long, short = 'a', value_name = "APPLICATION", hide = true)]
     application: Option<String>,
@@ -48,10 +81,11 @@ pub(crate) struct Targets {
 
 impl Names {
     pub(crate) async fn resolve(&self, client: &Client) -> Result<Vec<String>, Failure> {
-        if self.all {
+        let typed = self.nodes.as_deref().unwrap_or_default();
+        if self.all || typed == ALL {
             return connected(client).await;
         }
-        parse(self.nodes.as_deref().unwrap_or_default())
+        selected(client, parse(typed)?).await
     }
 }
 
@@ -81,17 +115,22 @@ impl Targets {
                 ..Scope::default()
             });
         }
-        if !self.all {
-            return Ok(Scope::nodes(parse(
-                self.nodes.as_deref().unwrap_or_default(),
-            )?));
+        if let Some(job) = &self.failed_of {
+            return Ok(Scope::nodes(nodes_of(client, job, &FAILED).await?));
         }
-        let nodes = connected_or_returning(client).await?;
-        if nodes.is_empty() {
-            let what = "no node is connected; see `tutti node list`";
-            return Err(Failure::Usage(what.to_owned()));
+        if let Some(job) = &self.unreached_of {
+            return Ok(Scope::nodes(nodes_of(client, job, &UNREACHED).await?));
         }
-        Ok(Scope::nodes(nodes))
+        let typed = match self.all {
+            true => ALL,
+            false => self.nodes.as_deref().unwrap_or_default(),
+        };
+        Ok(Scope::nodes(nodes(client, typed).await?))
+    }
+
+    /// The job whose failed or unreached nodes are meant.
+    pub(crate) fn earlier_job(&self) -> Option<&str> {
+        self.failed_of.as_deref().or(self.unreached_of.as_deref())
     }
 
     /// For the line that announces a job.
@@ -104,6 +143,81 @@ impl Targets {
             _ => "an application".to_owned(),
         }
     }
+}
+
+/// The nodes of a job that is over which are in one of these states.
+async fn nodes_of(client: &Client, job: &str, states: &[&str]) -> Result<Vec<String>, Failure> {
+    let told: Job = client
+        .get(&["orchestrator", "v1", "jobs", job], &[])
+        .await?;
+    let number = terminal::harmless(&told.name);
+    if !JOB_OVER.contains(&told.state.as_str()) {
+        let state = terminal::harmless(&told.state);
+        let what = format!(
+            "job {number} is {state} and not over; wait for it with `tutti job show {number} --follow`"
+        );
+        return Err(Failure::Usage(what));
+    }
+    let mut names = Vec::new();
+    for state in states {
+        let nodes = follow::nodes_in(client, job, Some(state)).await?;
+        names.extend(nodes.into_iter().map(|node| node.name));
+    }
+    if names.is_empty() {
+        let what = format!(
+            "job {number} has no node that is {}; nothing is left to run again (`tutti job show {number}`)",
+            states.join(" or ")
+        );
+        return Err(Failure::Usage(what));
+    }
+    Ok(names)
+}
+
+/// The certnames that `-n` selects.
+pub(crate) async fn nodes(client: &Client, typed: &str) -> Result<Vec<String>, Failure> {
+    if typed != ALL {
+        return selected(client, parse(typed)?).await;
+    }
+    let nodes = connected_or_returning(client).await?;
+    if nodes.is_empty() {
+        let what = "no node is connected; see `tutti node list`";
+        return Err(Failure::Usage(what.to_owned()));
+    }
+    Ok(nodes)
+}
+
+/// The server knows which nodes there are. Whole names are taken as typed where it may not tell them, for a list of
+/// names needs no right to see nodes.
+async fn selected(client: &Client, typed: Vec<String>) -> Result<Vec<String>, Failure> {
+    let query = NodeSelectionQuery { nodes: typed };
+    let path = ["orchestrator", "v1", "selected_nodes"];
+    let selection: Result<NodeSelection, Failure> = client.post(&path, &query).await;
+    match selection {
+        Ok(selection) => Ok(selection.nodes),
+        Err(Failure::Refused { kind, .. })
+            if kind != UNKNOWN_NODE.name && !query.nodes.iter().any(|text| is_pattern(text)) =>
+        {
+            Ok(query.nodes)
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+/// The one node that was typed.
+pub(crate) async fn one_node(client: &Client, typed: &str) -> Result<String, Failure> {
+    let mut nodes = selected(client, vec![typed.to_owned()]).await?;
+    match (nodes.pop(), nodes.len()) {
+        (Some(node), 0) => Ok(node),
+        (_, others) => {
+            let what = format!("`{typed}` means {} nodes; name one", others + 1);
+            Err(Failure::Usage(what))
+        }
+    }
+}
+
+/// True for globs and for regular expressions between slashes.
+fn is_pattern(text: &str) -> bool {
+    text.starts_with('/') || text.contains(['*', '?', '['])
 }
 
 /// Every node that is connected now.
@@ -150,11 +264,12 @@ pub(crate) fn query_value(text: &str) -> Result<Value, Failure> {
     })
 }
 
-/// `a,b` or `@FILE`.
+/// `a,b`, `@FILE`, or `-` for standard input, as Bolt has it.
 pub(crate) fn parse(text: &str) -> Result<Vec<String>, Failure> {
     let names = match text.strip_prefix('@') {
         Some("-") => split(&read_stdin()?),
         Some(path) => split(&read_limited(Path::new(path))?),
+        None if text == "-" => split(&read_stdin()?),
         None => split(text),
     };
     if names.is_empty() {
@@ -163,12 +278,41 @@ pub(crate) fn parse(text: &str) -> Result<Vec<String>, Failure> {
     Ok(names)
 }
 
+/// The items between commas and line ends; a comma within a regular expression belongs to it.
 fn split(text: &str) -> Vec<String> {
-    let names = text.split([',', '\n']).map(str::trim);
-    names
-        .filter(|name| !name.is_empty() && !name.starts_with('#'))
-        .map(str::to_owned)
-        .collect()
+    let mut items = Vec::new();
+    for line in text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with('#'))
+    {
+        let mut rest = line;
+        while !rest.is_empty() {
+            let end = end_of_expression(rest).unwrap_or(0);
+            let end = rest
+                .get(end..)
+                .and_then(|tail| tail.find(','))
+                .map_or(rest.len(), |at| end + at);
+            let (item, after) = rest.split_at(end);
+            rest = after.strip_prefix(',').unwrap_or(after);
+            items.extend(Some(item.trim().to_owned()).filter(|item| !item.is_empty()));
+        }
+    }
+    items
+}
+
+/// The byte after the slash that ends a regular expression, if one begins here and ends before a comma.
+fn end_of_expression(text: &str) -> Option<usize> {
+    let blanks = text.len() - text.trim_start().len();
+    let rest = text.trim_start().strip_prefix('/')?;
+    let is_end = |at: &usize| {
+        let after = rest.get(at + 1..).unwrap_or_default().trim_start();
+        after.is_empty() || after.starts_with(',')
+    };
+    let slashes = rest.match_indices('/').map(|(at, _)| at);
+    slashes
+        .into_iter()
+        .find(is_end)
+        .map(|at| blanks + 1 + at + 1)
 }
 
 pub(crate) fn read_stdin() -> Result<String, Failure> {
@@ -191,6 +335,15 @@ mod tests {
     #[test]
     fn commas_blanks_lines_and_comments() {
         assert_eq!(split("a, b,\nc\n# no\n\n"), ["a", "b", "c"]);
+        assert_eq!(split("a,#b\r\nc"), ["a", "#b", "c"]);
+    }
+
+    #[test]
+    fn a_comma_within_an_expression_belongs_to_it() {
+        assert_eq!(split("/web[0-9]{1,2}/,db*"), ["/web[0-9]{1,2}/", "db*"]);
+        assert_eq!(split(" /a,b/ , /c/d,e/"), ["/a,b/", "/c/d,e/"]);
+        assert_eq!(split("/a,b"), ["/a", "b"]);
+        assert_eq!(split("/é,ü/,x"), ["/é,ü/", "x"]);
     }
 
     #[test]

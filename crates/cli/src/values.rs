@@ -1,6 +1,6 @@
 //! How times, durations and results read. Main functions: [`duration`], [`result_lines`].
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::terminal::harmless;
 
@@ -26,6 +26,9 @@ pub(crate) fn result_lines(result: &Value) -> Vec<String> {
     let Value::Object(fields) = result else {
         return text_lines(result);
     };
+    if let Some(lines) = program_lines(fields) {
+        return lines;
+    }
     let mut lines = Vec::new();
     let width = fields
         .keys()
@@ -52,6 +55,26 @@ pub(crate) fn result_lines(result: &Value) -> Vec<String> {
         }
     }
     lines
+}
+
+/// True for the end of a command or script: its output in three forms, and its exit code.
+pub(crate) fn is_of_program(fields: &Map<String, Value>) -> bool {
+    let is_known = |key: &String| PROGRAM_KEYS.contains(&key.as_str()) || key.starts_with('_');
+    fields.contains_key("merged_output") && fields.keys().all(is_known)
+}
+
+/// What the result of a command or script has beside keys that begin with `_`.
+pub(crate) const PROGRAM_KEYS: [&str; 4] = ["stdout", "stderr", "merged_output", "exit_code"];
+
+/// The output of a command or script as it was, and its error, which names the exit code.
+fn program_lines(fields: &Map<String, Value>) -> Option<Vec<String>> {
+    if !is_of_program(fields) {
+        return None;
+    }
+    let mut lines = text_lines(&fields["merged_output"]);
+    lines.extend(fields.get("_output_info").into_iter().flat_map(info_lines));
+    lines.extend(fields.get("_error").into_iter().flat_map(error_lines));
+    Some(lines)
 }
 
 /// What the output alone does not say: that it is cut, or not text.
@@ -120,6 +143,22 @@ mod tests {
         let lines = result_lines(&result);
         assert_eq!(lines[0], "x");
         assert!(lines[1].contains("9 bytes") && lines[2].contains("UTF-8"));
+    }
+
+    #[test]
+    fn the_output_of_a_command_is_shown_once() {
+        let ended = json!({"stdout": "a\n", "stderr": "b\n", "merged_output": "a\nb\n", "exit_code": 3,
+            "_error": {"msg": "The command failed with exit code 3", "kind": "puppetlabs.tasks/command-error"}});
+        let error = "The command failed with exit code 3";
+        assert_eq!(
+            result_lines(&ended),
+            ["a", "b", error, "(puppetlabs.tasks/command-error)"]
+        );
+        let task = json!({"merged_output": "x", "other": 1});
+        assert_eq!(
+            result_lines(&task),
+            ["merged_output : x", "other         : 1"]
+        );
     }
 
     #[test]

@@ -168,3 +168,16 @@ pub const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
 pub const DETAILS_STDERR_BYTES: usize = 64 * 1_024;
 /// Text of an error message taken over from a node.
 pub const NODE_MESSAGE_BYTES: usize = 4 * 1_024;
+
+/// Globs and regular expressions of one command: each is matched with every known node, so this many and 100,000 nodes
+/// are 6.4 million matches, about a second of one core.
+pub const SELECTOR_PATTERNS: usize = 64;
+
+/// Length of one glob or regular expression: four certnames.
+pub const PATTERN_BYTES: usize = 1_024;
+
+/// Memory of one compiled expression.
+pub const PATTERN_PROGRAM_BYTES: usize = 1 << 20;
+
+/// Selectors without a node that one message names, and nodes that one short name is said to stand for.
+pub const SELECTOR_PROBLEMS: usize = 5;

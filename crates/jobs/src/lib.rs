@@ -39,6 +39,7 @@ mod resolve;
 mod returning_nodes;
 mod scheduler;
 mod secrets;
+mod selectors;
 mod state;
 mod submit;
 mod tally;
@@ -67,6 +68,7 @@ pub use resolve::{
     Classified, EnvironmentGraph, Nobody, PuppetRun, Resolve, ResolveError, RunReport,
 };
 pub use secrets::Secret;
+pub use selectors::{NodeSelectors, SelectorError};
 pub use state::{JobState, RunState};
 pub use submit::SubmitError;
 pub use targets::{Scope, ScopeError};

@@ -7,8 +7,9 @@ use crate::value::Value;
 
 const SEEN: &str = "INSERT INTO agents (certname) VALUES ($1) ON CONFLICT DO NOTHING";
 const ALL: &str = "SELECT certname FROM agents WHERE certname > $1 ORDER BY certname LIMIT $2";
+const ONE: &str = "SELECT certname FROM agents WHERE certname = $1";
 
-pub(crate) const STATEMENTS: &[&str] = &[SEEN, ALL];
+pub(crate) const STATEMENTS: &[&str] = &[SEEN, ALL, ONE];
 
 // === impl Store ===
 
@@ -20,6 +21,12 @@ impl Store {
             values: vec![Value::owned(certname)],
         });
         self.execute_all(seen.collect()).await.map(drop)
+    }
+
+    /// True if the node ever had an agent.
+    pub async fn has_agent(&self, certname: &str) -> Result<bool, StoreError> {
+        let found: Option<String> = self.query_one(ONE, vec![Value::owned(certname)]).await?;
+        Ok(found.is_some())
     }
 
     /// The next `limit` nodes behind `after` that ever had an agent.

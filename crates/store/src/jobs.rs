@@ -85,6 +85,12 @@ pub struct JobFilter {
     pub kind: Option<String>,
     /// A part of the task's name.
     pub task: Option<String>,
+    /// Login of the user who requested the job.
+    pub owner: Option<String>,
+    /// The job's state.
+    pub state: Option<String>,
+    /// A node of the job.
+    pub certname: Option<String>,
     /// Ended then or later.
     pub min_finish_ms: Option<i64>,
     /// Ended then or earlier.
@@ -110,7 +116,11 @@ macro_rules! matching {
         " FROM jobs WHERE pruned = 0 AND (CAST($1 AS TEXT) IS NULL OR kind = $1) \
          AND (CAST($2 AS TEXT) IS NULL OR REPLACE(task, $2, '') <> task) \
          AND (CAST($3 AS BIGINT) IS NULL OR finished_ms >= $3) \
-         AND (CAST($4 AS BIGINT) IS NULL OR finished_ms <= $4)"
+         AND (CAST($4 AS BIGINT) IS NULL OR finished_ms <= $4) \
+         AND (CAST($5 AS TEXT) IS NULL OR owner = $5) \
+         AND (CAST($6 AS TEXT) IS NULL OR state = $6) \
+         AND (CAST($7 AS TEXT) IS NULL OR EXISTS (SELECT 1 FROM runs \
+              WHERE runs.job = jobs.number AND runs.certname = $7))"
     };
 }
 
@@ -122,7 +132,7 @@ macro_rules! page {
             matching!(),
             " ORDER BY ",
             $order,
-            " LIMIT $5 OFFSET $6"
+            " LIMIT $8 OFFSET $9"
         )
     };
 }
@@ -253,6 +263,9 @@ impl JobFilter {
             Value::opt_owned(task),
             Value::opt_int(self.min_finish_ms),
             Value::opt_int(self.max_finish_ms),
+            Value::opt_owned(self.owner.as_deref()),
+            Value::opt_owned(self.state.as_deref()),
+            Value::opt_owned(self.certname.as_deref()),
         ]
     }
 

@@ -3,11 +3,12 @@
 use crate::defaults::{COMMAND_BODY_BYTES, NODES_BODY_BYTES};
 use crate::route::Method::{Get, Post};
 use crate::route::{Policy, Route};
-use crate::routes::permissions::{RUN_PUPPET, RUN_TASK, VIEW};
+use crate::routes::permissions::{RUN_PUPPET, RUN_TASK, VIEW, VIEW_NODE_DATA};
 use crate::{
-    DeployCommand, Events, InventoryItem, InventoryList, InventoryQuery, Job, JobCreated, JobList,
-    JobNodes, PingCommand, PingReply, Report, Root, ServiceStatus, StopCommand, StopReply,
-    TaskCommand, TaskDetail, TaskList, TaskPermitted,
+    ActionCommand, DeployCommand, Events, InventoryItem, InventoryList, InventoryQuery, Job,
+    JobCreated, JobList, JobNodes, NodeSelection, NodeSelectionQuery, PingCommand, PingReply,
+    Report, Root, ServiceStatus, StopCommand, StopReply, TaskCommand, TaskDetail, TaskList,
+    TaskPermitted,
 };
 
 super::group! {
@@ -24,6 +25,9 @@ super::group! {
     COMMAND_TASK = Route::new(Post, "/orchestrator/v1/command/task", "command_task", RUN_TASK,
         "Run a task on nodes").request::<TaskCommand>().reply::<JobCreated>(202)
         .max_body_bytes(COMMAND_BODY_BYTES);
+    COMMAND_ACTION = Route::new(Post, "/orchestrator/v1/command/action", "command_action",
+        RUN_TASK, "Run a command or a script on nodes, or put a file in place there")
+        .request::<ActionCommand>().reply::<JobCreated>(202).max_body_bytes(COMMAND_BODY_BYTES);
     COMMAND_DEPLOY = Route::new(Post, "/orchestrator/v1/command/deploy", "command_deploy",
         RUN_PUPPET, "Run Puppet on nodes").request::<DeployCommand>().reply::<JobCreated>(202)
         .max_body_bytes(NODES_BODY_BYTES);
@@ -34,7 +38,7 @@ super::group! {
         .max_body_bytes(NODES_BODY_BYTES).asks_only();
     JOBS = Route::new(Get, "/orchestrator/v1/jobs", "jobs", VIEW, "The jobs")
         .reply::<JobList>(200)
-        .query(&["limit", "offset", "order_by", "order", "type", "task",
+        .query(&["limit", "offset", "order_by", "order", "type", "task", "owner", "state", "node",
             "min_finish_timestamp", "max_finish_timestamp"]);
     JOB = Route::new(Get, "/orchestrator/v1/jobs/{job}", "job", VIEW, "One job")
         .reply::<Job>(200);
@@ -61,4 +65,8 @@ super::group! {
         "Whether a node is connected").reply::<InventoryItem>(200);
     INVENTORY_QUERY = Route::new(Post, "/orchestrator/v1/inventory", "inventory_query", VIEW,
         "Whether nodes are connected").request::<InventoryQuery>().reply::<InventoryList>(200).asks_only();
+    SELECTED_NODES = Route::new(Post, "/orchestrator/v1/selected_nodes", "selected_nodes",
+        VIEW_NODE_DATA, "The known nodes that names, globs and regular expressions select")
+        .request::<NodeSelectionQuery>().reply::<NodeSelection>(200)
+        .max_body_bytes(NODES_BODY_BYTES).asks_only();
 }

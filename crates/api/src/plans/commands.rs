@@ -50,7 +50,7 @@ pub(crate) async fn task(
     let plan_job = number(&plan_job)?;
     let (mut request, not_permitted) = Box::pin(task::prepared(&api, &caller, command)).await?;
     request.plan_job = Some(plan_job);
-    let job = api.jobs.run_task(request).await.map_err(task::refusal)?;
+    let job = task::started(&api, request).await?;
     let job = base.job(job);
     Ok((
         StatusCode::ACCEPTED,

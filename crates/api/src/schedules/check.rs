@@ -3,11 +3,8 @@
 //! The rule: what would be refused now is refused, with the same words; what can change until it
 //! starts (who is in a node group, what a task's metadata say) is asked again then.
 
-use std::sync::Arc;
-
 use api_types::schedules::ScheduledInput;
 use api_types::{ApiError, DeployCommand, TaskCommand};
-use deploy::{CodeError, EnvironmentName};
 use jobs::RunTaskError;
 use pxp::task::{TaskName, validate_params};
 use serde_json::{Value, json};
@@ -50,12 +47,8 @@ async fn check_task(
         .parse()
         .map_err(|error| ApiError::invalid("input.name", error))?;
     let (request, _) = Box::pin(task::prepared(api, caller, command)).await?;
-    let environment = environment_name(&request.environment)?;
-    let code = Arc::clone(&api.code);
-    let read = move || code.version(&environment)?.task(&name);
-    let read = tokio::task::spawn_blocking(read).await;
-    let read = read.map_err(|error| Failure::internal("read the code", &error))?;
-    let metadata = read.map_err(code::refusal)?.metadata;
+    let (_, task) = code::read(api, &request.environment, move |code| code.task(&name)).await?;
+    let metadata = task.metadata;
     let valid = validate_params(&metadata, &request.params).map_err(|problems| {
         let listed: Vec<Value> = problems.iter().map(|p| json!(p.to_string())).collect();
         let error = RunTaskError::Parameters {
@@ -95,18 +88,6 @@ async fn check_deploy(
 }
 
 async fn known_environment(api: &Shared, name: &str) -> Result<(), Failure> {
-    let name = environment_name(name)?;
-    let code = Arc::clone(&api.code);
-    let looked = tokio::task::spawn_blocking(move || {
-        code.version(&name)?;
-        Ok::<_, CodeError>(())
-    });
-    let looked = looked.await;
-    let looked = looked.map_err(|error| Failure::internal("read the code", &error))?;
-    looked.map_err(code::refusal)
-}
-
-fn environment_name(name: &str) -> Result<EnvironmentName, ApiError> {
-    name.parse()
-        .map_err(|error| ApiError::invalid("environment", error))
+    code::read(api, name, |_| Ok(())).await?;
+    Ok(())
 }

@@ -75,7 +75,7 @@ async fn launch(api: &Shared, job: &ScheduledJob, slot: SlotKey) -> Result<JobNu
             }
             request.sensitive.clone_from(&job.sensitive);
             request.slot = Some(slot);
-            api.jobs.run_task(request).await.map_err(task::refusal)
+            task::started(api, request).await
         }
         ScheduledInput::Deploy(command) => {
             deploys::may_run(api, &caller)?;

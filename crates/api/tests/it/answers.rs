@@ -468,17 +468,25 @@ async fn the_inventory() {
     let all = plain(world.ok("/orchestrator/v1/inventory").await);
     assert_eq!(all, json!({"items": [node("a"), node("b")]}));
     assert_eq!(
-        plain(world.ok("/orchestrator/v1/inventory/a").await),
-        node("a")
+        plain(world.ok("/orchestrator/v1/inventory/a").await)["agent_version"],
+        json!("1")
     );
-    let away = json!({"name": "away", "connected": false});
-    assert_eq!(world.ok("/orchestrator/v1/inventory/away").await, away);
+    let one = async |name: &str| {
+        world
+            .ok(&format!("/orchestrator/v1/inventory/{name}"))
+            .await
+    };
+    let away = json!({"name": "away", "connected": false, "absence": "never-connected"});
+    assert_eq!(one("away").await, away);
+    let seen = world.store.agents_seen(vec!["away".to_owned()]).await;
+    seen.expect("written");
+    assert_eq!(one("away").await["absence"], "away");
     let body = json!({"nodes": ["b", "away", "a"]}).to_string();
     let asked = world.post("/orchestrator/v1/inventory", body).await;
     assert_eq!(asked.status, StatusCode::OK);
     assert_eq!(
         plain(asked.json()),
-        json!({"items": [node("b"), away, node("a")]})
+        json!({"items": [node("b"), {"name": "away", "connected": false}, node("a")]})
     );
 }
 

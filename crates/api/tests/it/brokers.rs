@@ -77,7 +77,11 @@ async fn the_agents_of_a_listed_broker_are_reachable_while_it_is_connected() {
             .expect("no lag")
             .expect("the fabric is there");
         let item = world.ok("/orchestrator/v1/inventory/far.example.com").await;
-        assert_eq!(item, json!({"name": "far.example.com", "connected": false}));
+        assert_eq!(
+            item,
+            json!({"name": "far.example.com", "connected": false,
+            "absence": "never-connected"})
+        );
     }
     site.end().await;
 }

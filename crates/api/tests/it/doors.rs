@@ -50,6 +50,9 @@ fn sample(route: &Route) -> (&'static str, String) {
     }
     let body = match route.operation_id {
         "command_task" => json!({"task": "test", "scope": {"nodes": ["a"]}}),
+        "command_action" => {
+            json!({"type": "command", "params": {"command": "true"}, "scope": {"nodes": ["a"]}})
+        }
         "command_deploy" => json!({"environment": "production", "scope": {"nodes": ["a"]}}),
         "command_stop" => json!({"job": "1"}),
         "command_plan_start" => json!({"plan_name": "app::deploy"}),
@@ -66,7 +69,7 @@ fn sample(route: &Route) -> (&'static str, String) {
         "command_plan_answer" => {
             json!({"plan_job": "<asking_plan>", "step": "1", "answer": "yes"})
         }
-        "command_ping" | "inventory_query" => json!({"nodes": ["a"]}),
+        "command_ping" | "inventory_query" | "selected_nodes" => json!({"nodes": ["a"]}),
         "auth_token" => json!({"login": "admin", "password": "<password>"}),
         "tokens_revoke" => json!({"revoke_tokens": ["<spare>"]}),
         _ => json!(null),
@@ -78,6 +81,7 @@ fn sample(route: &Route) -> (&'static str, String) {
         "orchestrator_status" => "/orchestrator/v1/status",
         "openapi_document" => "/orchestrator/v1/swagger.json",
         "command_task" => "/orchestrator/v1/command/task",
+        "command_action" => "/orchestrator/v1/command/action",
         "command_deploy" => "/orchestrator/v1/command/deploy",
         "command_stop" => "/orchestrator/v1/command/stop",
         "command_ping" => "/orchestrator/v1/command/ping",
@@ -112,6 +116,7 @@ fn sample(route: &Route) -> (&'static str, String) {
         "task_permitted" => "/orchestrator/v1/tasks/test/init/permitted",
         "inventory" | "inventory_query" => "/orchestrator/v1/inventory",
         "inventory_node" => "/orchestrator/v1/inventory/a",
+        "selected_nodes" => "/orchestrator/v1/selected_nodes",
         "auth_token" => "/rbac-api/v1/auth/token",
         "tokens_revoke" => "/rbac-api/v2/tokens",
         "user_current" => "/rbac-api/v1/users/current",
@@ -141,6 +146,7 @@ fn sample(route: &Route) -> (&'static str, String) {
 
 async fn world() -> World {
     let world = World::deploying().await;
+    crate::actions::write_shim(&world);
     let nodes = world.nodes(1, &Manner::default());
     let job = world.run(&nodes).await;
     world.over(&job).await;

@@ -5,6 +5,7 @@
     reason = "a test has few tasks, and their size is nobody's memory"
 )]
 
+mod actions;
 mod agents;
 mod answers;
 mod audit;
@@ -33,6 +34,7 @@ mod rbac;
 mod rbac_samples;
 mod refusals;
 mod schedules;
+mod selected_nodes;
 mod site;
 mod streams;
 mod task_rights;

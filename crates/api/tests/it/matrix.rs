@@ -45,6 +45,7 @@ const HOLDERS: &[(&str, &[i64])] = &[
 /// Who besides administrators gets through to routes that change something or show secrets.
 const SENSITIVE: &[(&str, &[i64])] = &[
     ("command_task", &[]),
+    ("command_action", &[]),
     ("command_stop", &[OPERATORS, VIEWERS, PROJECT_DEPLOYERS]),
     ("command_task_target", &[]),
     ("task_target_delete", &[]),

@@ -8,9 +8,10 @@ use std::collections::HashMap;
 use api_types::LiveOutput;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::terminal::{dim, error_output, harmless, name};
+use crate::values::{PROGRAM_KEYS, is_of_program};
 
 /// How Puppet begins what it complains of.
 const ERROR: &str = "Error: ";
@@ -54,6 +55,7 @@ pub(crate) struct Rest {
     /// What it complained of, and is on the screen.
     pub errors: Vec<String>,
     stdout_seen: Option<u64>,
+    stderr_seen: Option<u64>,
 }
 
 // === impl Lines ===
@@ -89,10 +91,10 @@ impl Lines {
                 lines: Vec::new(),
                 errors: Vec::new(),
                 stdout_seen: None,
+                stderr_seen: None,
             };
         };
-        let hidden = state.stdout.gap || state.stdout.structured;
-        let stdout_seen = Some(state.stdout.seen).filter(|_| !hidden);
+        let (stdout_seen, stderr_seen) = (state.stdout.whole(), state.stderr.whole());
         let mut lines = Vec::new();
         for (stream, is_stderr) in [(state.stdout, false), (state.stderr, true)] {
             if !stream.partial.is_empty() {
@@ -103,6 +105,7 @@ impl Lines {
             lines,
             errors: state.errors,
             stdout_seen,
+            stderr_seen,
         }
     }
 }
@@ -110,6 +113,11 @@ impl Lines {
 // === impl Stream ===
 
 impl Stream {
+    /// Bytes on the screen, if none before them are missing.
+    fn whole(&self) -> Option<u64> {
+        Some(self.seen).filter(|_| !self.gap && !self.structured)
+    }
+
     fn push(&mut self, offset: u64, bytes: &[u8]) -> Vec<Vec<u8>> {
         // A stream that was taken up again may repeat what is already on the screen.
         let known = usize::try_from(self.seen.saturating_sub(offset)).unwrap_or(usize::MAX);
@@ -147,6 +155,9 @@ impl Rest {
             self.stdout_seen
                 .is_some_and(|seen| seen >= output.len() as u64)
         });
+        if let Some(fields) = result.as_object().filter(|fields| is_of_program(fields)) {
+            return self.without_seen_streams(fields);
+        }
         let mut result = result.clone();
         if let (true, Value::Object(fields)) = (all_seen, &mut result) {
             fields.remove("_output");
@@ -155,6 +166,24 @@ impl Rest {
             }
         }
         result
+    }
+}
+
+impl Rest {
+    /// The end of a command, less its output if both streams were on the screen already.
+    fn without_seen_streams(&self, fields: &Map<String, Value>) -> Value {
+        let is_seen = |key: &str, seen: Option<u64>| {
+            let bytes = fields.get(key).and_then(Value::as_str).map_or(0, str::len);
+            bytes == 0 || seen.is_some_and(|seen| seen >= bytes as u64)
+        };
+        let mut left = fields.clone();
+        if is_seen("stdout", self.stdout_seen) && is_seen("stderr", self.stderr_seen) {
+            left.retain(|key, _| !PROGRAM_KEYS.contains(&key.as_str()));
+        }
+        match left.is_empty() {
+            true => Value::Null,
+            false => Value::Object(left),
+        }
     }
 }
 
@@ -263,6 +292,29 @@ mod tests {
         assert_eq!(
             rest.without_what_was_seen(&json!({"a": 1})),
             json!({"a": 1})
+        );
+    }
+
+    #[test]
+    fn the_output_of_a_command_is_not_shown_again() {
+        let result = |code: i64| json!({"stdout": "a\n", "stderr": "", "merged_output": "a\n", "exit_code": code});
+        let mut lines = Lines::default();
+        lines.push(&chunk(0, "a\n"));
+        assert_eq!(
+            lines.finish("n1").without_what_was_seen(&result(0)),
+            Value::Null
+        );
+        let mut unseen = result(1);
+        unseen["_error"] = json!({"msg": "no"});
+        let mut lines = Lines::default();
+        lines.push(&chunk(0, "a\n"));
+        assert_eq!(
+            lines.finish("n1").without_what_was_seen(&unseen),
+            json!({"_error": {"msg": "no"}})
+        );
+        assert_eq!(
+            Lines::default().finish("n1").without_what_was_seen(&unseen),
+            unseen
         );
     }
 

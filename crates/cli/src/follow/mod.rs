@@ -31,12 +31,38 @@ const FAILED_SHOWN: usize = 20;
 /// With fewer nodes the failures are still on the screen.
 const NODES_FOR_A_LIST: u64 = 10;
 
-/// Watches job `number` to its end and answers the exit code.
+/// Watches job `number` to its end, prints how it ended and answers the exit code.
 pub(crate) async fn follow(client: &Client, number: &str, format: Format) -> Result<u8, Failure> {
     let job: Job = client
         .get(&["orchestrator", "v1", "jobs", number], &[])
         .await?;
     let mut view = View::new(&job, format);
+    match until_over(client, number, &mut view).await? {
+        Ended::Detached => Ok(EXIT_ERROR),
+        Ended::Over => summary(client, number, format, &view.code).await,
+    }
+}
+
+/// Watches job `number` to its end without printing results, and answers the exit code.
+pub(crate) async fn watch(client: &Client, number: &str) -> Result<u8, Failure> {
+    let path = ["orchestrator", "v1", "jobs", number];
+    let job: Job = client.get(&path, &[]).await?;
+    let mut view = View::new(&job, Format::Json);
+    match until_over(client, number, &mut view).await? {
+        Ended::Detached => Ok(EXIT_ERROR),
+        Ended::Over => Ok(exit_code(&client.get(&path, &[]).await?)),
+    }
+}
+
+/// Why watching ended.
+enum Ended {
+    /// The job is over.
+    Over,
+    /// The user left; the job goes on.
+    Detached,
+}
+
+async fn until_over(client: &Client, number: &str, view: &mut View) -> Result<Ended, Failure> {
     let mut stream = EventStream::new(client, number);
     // One for the whole time: a Ctrl-C between two waits is not lost.
     let interrupt = signal(SignalKind::interrupt());
@@ -53,10 +79,10 @@ pub(crate) async fn follow(client: &Client, number: &str, format: Format) -> Res
                 }
             },
             _ = interrupt.recv() => {
-                let leave = asked || stop(client, number, &view, &mut interrupt).await;
+                let leave = asked || stop(client, number, view, &mut interrupt).await;
                 if leave {
                     view.note(&format!("detached; job {number} goes on: `tutti job show {number}`"));
-                    return Ok(EXIT_ERROR);
+                    return Ok(Ended::Detached);
                 }
                 asked = true;
                 continue;
@@ -72,7 +98,7 @@ pub(crate) async fn follow(client: &Client, number: &str, format: Format) -> Res
         }
     }
     view.finish();
-    summary(client, number, format, &view.code).await
+    Ok(Ended::Over)
 }
 
 /// Whoever cannot watch any more is told that the job does not care.
@@ -238,12 +264,14 @@ async fn summary(
             code.warning().iter().for_each(|line| say!("{line}"));
         }
     }
-    let succeeded = job.state == "finished";
-    Ok(if succeeded {
-        EXIT_SUCCESS
-    } else {
-        EXIT_NODES_FAILED
-    })
+    Ok(exit_code(&job))
+}
+
+fn exit_code(job: &Job) -> u8 {
+    match job.state == "finished" {
+        true => EXIT_SUCCESS,
+        false => EXIT_NODES_FAILED,
+    }
 }
 
 async fn for_people(client: &Client, job: &Job) -> Result<(), Failure> {
@@ -320,12 +348,22 @@ fn reason(node: &JobNode) -> String {
     )
 }
 
-/// Every node of the job, page by page.
+/// Every node of the job.
 pub(crate) async fn all_nodes(client: &Client, number: &str) -> Result<Vec<JobNode>, Failure> {
+    nodes_in(client, number, None).await
+}
+
+/// The nodes of the job that are in one state, or all, page by page.
+pub(crate) async fn nodes_in(
+    client: &Client,
+    number: &str,
+    state: Option<&str>,
+) -> Result<Vec<JobNode>, Failure> {
     let mut nodes = Vec::new();
     loop {
         let (limit, offset) = (PAGE.to_string(), nodes.len().to_string());
-        let query = [("limit", limit.as_str()), ("offset", offset.as_str())];
+        let mut query = vec![("limit", limit.as_str()), ("offset", offset.as_str())];
+        query.extend(state.map(|state| ("state", state)));
         let path = ["orchestrator", "v1", "jobs", number, "nodes"];
         let page: JobNodes = client.get(&path, &query).await?;
         let last = (page.items.len() as u64) < PAGE;

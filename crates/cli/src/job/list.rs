@@ -9,45 +9,82 @@ use crate::shown::{Shown, json};
 use crate::values::duration;
 use crate::{EXIT_SUCCESS, Failure, Format, table, terminal};
 
-/// How many.
+/// The jobs to list.
 #[derive(Debug, clap::Args)]
 pub struct Options {
     /// How many jobs, the newest first
     #[arg(long, default_value_t = JOBS_SHOWN)]
     limit: u64,
-    /// Only jobs of this type: task, deploy (a Puppet run) or plan_task
-    #[arg(long = "type", value_name = "TYPE")]
-    kind: Option<String>,
+    #[command(flatten)]
+    filter: Filter,
     #[command(flatten)]
     shown: Shown,
 }
 
-pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
-    let kind = options.kind.as_deref();
-    show(client, options.limit, kind, options.shown.format).await
+/// Narrows the list; all that are given must hold.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct Filter {
+    /// Only jobs of this type: task, deploy (a Puppet run), command, script, upload or plan_task
+    #[arg(long = "type", value_name = "TYPE")]
+    pub(crate) kind: Option<String>,
+    /// Only jobs with this node, by its whole certname
+    #[arg(long, value_name = "NODE")]
+    pub(crate) node: Option<String>,
+    /// Only jobs of this user, by login
+    #[arg(long, value_name = "LOGIN")]
+    pub(crate) owner: Option<String>,
+    /// Only jobs in this state: running, finished, failed, stopped, …
+    #[arg(long, value_name = "STATE")]
+    pub(crate) state: Option<String>,
 }
 
-/// Lists the newest jobs.
-pub(super) async fn show(
+pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
+    show(client, options.limit, &options.filter, options.shown.format).await
+}
+
+/// The newest jobs that fit.
+pub(crate) async fn newest(
     client: &Client,
     limit: u64,
-    kind: Option<&str>,
-    format: Format,
-) -> Result<u8, Failure> {
+    filter: &Filter,
+) -> Result<JobList, Failure> {
     let limit = limit.to_string();
     let mut query = vec![
         ("order_by", "name"),
         ("order", "desc"),
         ("limit", limit.as_str()),
     ];
-    query.extend(kind.map(|kind| ("type", kind)));
-    let list: JobList = client.get(&["orchestrator", "v1", "jobs"], &query).await?;
+    let given = [
+        ("type", &filter.kind),
+        ("node", &filter.node),
+        ("owner", &filter.owner),
+        ("state", &filter.state),
+    ];
+    query.extend(
+        given
+            .into_iter()
+            .filter_map(|(key, value)| Some((key, value.as_deref()?))),
+    );
+    client.get(&["orchestrator", "v1", "jobs"], &query).await
+}
+
+/// Lists the newest jobs that fit.
+pub(super) async fn show(
+    client: &Client,
+    limit: u64,
+    filter: &Filter,
+    format: Format,
+) -> Result<u8, Failure> {
+    let list = newest(client, limit, filter).await?;
     if format == Format::Json {
         json(&list);
         return Ok(EXIT_SUCCESS);
     }
     if list.items.is_empty() {
-        say!("No jobs yet; `tutti task list` shows what can be run.");
+        match filter.is_empty() {
+            true => say!("No jobs yet; `tutti task list` shows what can be run."),
+            false => say!("No job fits; `tutti job list` without filters lists all."),
+        }
         return Ok(EXIT_SUCCESS);
     }
     let rows = list.items.iter().map(row).collect();
@@ -59,6 +96,22 @@ pub(super) async fn show(
         say!("{}", terminal::dim("* the environment was not enforced"));
     }
     Ok(EXIT_SUCCESS)
+}
+
+// === impl Filter ===
+
+impl Filter {
+    fn is_empty(&self) -> bool {
+        let Self {
+            kind,
+            node,
+            owner,
+            state,
+        } = self;
+        [kind, node, owner, state]
+            .iter()
+            .all(|given| given.is_none())
+    }
 }
 
 fn row(job: &Job) -> Vec<String> {
@@ -84,14 +137,32 @@ fn runs_anywhere(job: &Job) -> bool {
     job.options.get("enforce_environment") == Some(&Value::Bool(false))
 }
 
-/// The task, or the environment that Puppet runs in.
-pub(super) fn what(job: &Job) -> String {
+/// The task, the command, or the environment that Puppet runs in.
+pub(crate) fn what(job: &Job) -> String {
+    if let Some(action) = action(job) {
+        return action;
+    }
     let task = job.options.get("task").and_then(Value::as_str);
     match (task, job.environment.name.as_str()) {
         (Some(task), _) => terminal::harmless(task),
         (None, "") => "puppet".to_owned(),
         (None, environment) => format!("puppet in {}", terminal::harmless(environment)),
     }
+}
+
+/// A command, script or upload by its parameters.
+pub(super) fn action(job: &Job) -> Option<String> {
+    let kind = job.kind.strip_prefix("plan_").unwrap_or(&job.kind);
+    let key = match kind {
+        "command" => "command",
+        "script" => "script",
+        "upload" => "destination",
+        "download" => "source",
+        _ => return None,
+    };
+    let text = job.options.get("params")?.get(key)?.as_str()?;
+    let line = text.lines().next().unwrap_or_default();
+    Some(format!("{kind} {}", terminal::harmless(line)))
 }
 
 /// What was asked for: names, a query, a group.

@@ -1,6 +1,6 @@
 //! `tutti job …`. Main type: [`Verb`].
 
-mod list;
+pub(crate) mod list;
 mod plan;
 pub(crate) mod puppet;
 mod run;
@@ -19,6 +19,7 @@ pub enum Verb {
   tutti job run --nodes web1.example.com,web2.example.com
   tutti job run --query 'nodes[certname] { certname ~ \"^web\" }' --noop
   tutti job run --node-group 'Web servers' --environment production --concurrency 5
+  tutti job run --failed-of 81
 
 Ctrl-C asks the server to stop the job; a second Ctrl-C leaves it alone.")]
     Run(run::Options),
@@ -27,12 +28,16 @@ Ctrl-C asks the server to stop the job; a second Ctrl-C leaves it alone.")]
   tutti job plan --query 'nodes[certname] { certname ~ \"^web\" }'")]
     Plan(plan::Options),
     /// List the newest jobs
-    #[command(after_long_help = "Example:\n  tutti job list --type deploy --limit 5")]
+    #[command(after_long_help = "Examples:
+  tutti job list --type deploy --limit 5
+  tutti job list --node web1.example.com --state failed
+  tutti job list --owner anna")]
     List(list::Options),
     /// Show one job with its nodes and their results; without a number, list the newest jobs
     #[command(after_long_help = "Examples:
   tutti job show 81
   tutti job show 81 --follow
+  tutti job show 81 --state failed,errored
   tutti job show 81 --format json | jq -r '.items[] | select(.state == \"failed\") | .name'")]
     Show(show::Options),
     /// Stop a job: nothing new starts; with --force the running actions are ended too

@@ -8,7 +8,7 @@ use crate::client::Client;
 use crate::defaults::JOBS_SHOWN;
 use crate::follow::code::CodeUsed;
 use crate::follow::puppet::Ran;
-use crate::follow::{all_nodes, follow, is_puppet};
+use crate::follow::{all_nodes, follow, is_puppet, nodes_in};
 use crate::shown::{Shown, json};
 use crate::values::{duration, result_lines};
 use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, table, terminal};
@@ -21,13 +21,23 @@ pub struct Options {
     /// Watch it until it ends
     #[arg(long, short = 'f', requires = "job")]
     follow: bool,
+    /// Only nodes in this state: finished, failed, errored, skipped, running, …; several with commas
+    #[arg(
+        long,
+        value_name = "STATES",
+        value_delimiter = ',',
+        requires = "job",
+        conflicts_with = "follow"
+    )]
+    state: Vec<String>,
     #[command(flatten)]
     shown: Shown,
 }
 
 pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
     let Some(number) = &options.job else {
-        return list::show(client, JOBS_SHOWN, None, options.shown.format).await;
+        let all = list::Filter::default();
+        return list::show(client, JOBS_SHOWN, &all, options.shown.format).await;
     };
     if options.follow {
         return follow(client, number, options.shown.format).await;
@@ -35,7 +45,7 @@ pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
     let job: Job = client
         .get(&["orchestrator", "v1", "jobs", number], &[])
         .await?;
-    let nodes = all_nodes(client, number).await?;
+    let nodes = nodes(client, number, &options.state).await?;
     match options.shown.format {
         Format::Json => json(&serde_json::json!({"job": job, "items": nodes})),
         Format::Human => print(&job, &nodes),
@@ -46,6 +56,18 @@ pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
     } else {
         EXIT_SUCCESS
     })
+}
+
+/// The nodes of the job, or those in some states.
+async fn nodes(client: &Client, number: &str, states: &[String]) -> Result<Vec<JobNode>, Failure> {
+    if states.is_empty() {
+        return all_nodes(client, number).await;
+    }
+    let mut nodes = Vec::new();
+    for state in states {
+        nodes.extend(nodes_in(client, number, Some(state)).await?);
+    }
+    Ok(nodes)
 }
 
 fn print(job: &Job, nodes: &[JobNode]) {
@@ -72,7 +94,10 @@ fn print(job: &Job, nodes: &[JobNode]) {
         fields.extend((!flags.is_empty()).then(|| ("flags", flags.join(" "))));
     } else {
         let params = terminal::harmless(&option("params").to_string());
-        fields.push(("task", text("task")));
+        match list::action(job) {
+            Some(action) => fields.push(("action", action)),
+            None => fields.push(("task", text("task"))),
+        }
         fields.push(("parameters", params));
         fields.push(("environment", terminal::harmless(&job.environment.name)));
     }

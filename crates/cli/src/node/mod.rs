@@ -14,8 +14,10 @@ pub enum Verb {
     /// List the connected nodes
     #[command(after_long_help = "Example:\n  tutti node list")]
     List(list::Options),
-    /// Show whether and how a node is connected
-    #[command(after_long_help = "Example:\n  tutti node show web1.example.com")]
+    /// Show a node: its connection or why it has none, its agent, groups, facts and last jobs
+    #[command(after_long_help = "Examples:
+  tutti node show web1.example.com
+  tutti node show web1 --facts")]
     Show(show::Options),
     /// Ask agents for an answer through the broker, and time it
     #[command(

@@ -1,45 +1,246 @@
-//! `tutti node show NODE`. Main type: [`Options`].
+//! `tutti node show NODE`: connection, agent, groups, facts and last jobs of a node. Main type: [`Options`].
+//!
+//! The invariant: a part that the user has no right to see is left out, and the others are shown.
 
-use api_types::InventoryItem;
+use api_types::classifier::{Classified, ClassifyNode};
+use api_types::{InventoryItem, Job, NodeAbsence};
+use serde_json::{Map, Value, json};
 
 use crate::client::Client;
+use crate::defaults::NODE_JOBS;
+use crate::job::list::{self, Filter};
+use crate::node_group::find;
 use crate::shown::{Shown, json};
-use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, table, terminal};
+use crate::terminal::{self, harmless};
+use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, table, targets};
 
-/// Which node.
+/// The node, and how much of it is shown.
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// The node's certname
+    /// The node's certname, or its first part
     node: String,
+    /// Show all facts, not the most wanted alone
+    #[arg(long)]
+    facts: bool,
     #[command(flatten)]
     shown: Shown,
 }
 
+/// Groups and environment by the classifier.
+struct Classification {
+    environment: String,
+    groups: Vec<String>,
+}
+
+/// Facts that people look for first: the heading, and the path of the fact.
+const WANTED: [(&str, &[&str]); 7] = [
+    ("os", &["os", "name"]),
+    ("os release", &["os", "release", "full"]),
+    ("kernel", &["kernelrelease"]),
+    ("address", &["networking", "ip"]),
+    ("memory", &["memory", "system", "total"]),
+    ("uptime", &["system_uptime", "uptime"]),
+    ("puppet", &["puppetversion"]),
+];
+
 pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
-    let path = ["orchestrator", "v1", "inventory", &options.node];
-    let item: InventoryItem = client.get(&path, &[]).await?;
-    if options.shown.format == Format::Json {
-        json(&item);
-    } else {
-        let connected = if item.connected {
-            terminal::good("yes")
-        } else {
-            terminal::bad("no")
-        };
-        let mut fields = vec![
-            ("node", terminal::harmless(&item.name)),
-            ("connected", connected),
-        ];
-        fields.extend(item.timestamp.map(|time| ("since", time.to_string())));
-        fields.extend(
-            item.broker
-                .map(|broker| ("broker", terminal::harmless(&broker))),
-        );
-        table::fields(&fields);
+    let name = targets::one_node(client, &options.node).await?;
+    let item: InventoryItem = client
+        .get(&["orchestrator", "v1", "inventory", &name], &[])
+        .await?;
+    let classification = visible(classification(client, &name).await)?;
+    let facts = visible(facts(client, &name).await)?;
+    let filter = Filter {
+        node: Some(name),
+        ..Filter::default()
+    };
+    let jobs = visible(list::newest(client, NODE_JOBS, &filter).await)?.map(|list| list.items);
+    match options.shown.format {
+        Format::Json => json(&document(&item, classification, facts, jobs)),
+        Format::Human => {
+            print(&item, classification.as_ref());
+            print_facts(facts.unwrap_or_default(), options.facts);
+            print_jobs(&jobs.unwrap_or_default());
+        }
     }
     Ok(if item.connected {
         EXIT_SUCCESS
     } else {
         EXIT_NODES_FAILED
     })
+}
+
+/// `None` for a part that this user may not see, or that this server does not have.
+fn visible<T>(part: Result<T, Failure>) -> Result<Option<T>, Failure> {
+    match part {
+        Ok(part) => Ok(Some(part)),
+        Err(Failure::Refused {
+            status: 400 | 403 | 404 | 503,
+            ..
+        }) => Ok(None),
+        Err(failure) => Err(failure),
+    }
+}
+
+async fn classification(client: &Client, node: &str) -> Result<Classification, Failure> {
+    let groups = find::all(client).await?;
+    let path = ["classifier-api", "v1", "classified", "nodes", node];
+    let told: Classified = client.post(&path, &ClassifyNode::default()).await?;
+    let name = |id: &String| {
+        let group = groups.iter().find(|group| group.id == *id);
+        group.map_or_else(|| id.clone(), |group| group.name.clone())
+    };
+    Ok(Classification {
+        groups: told.groups.iter().map(name).collect(),
+        environment: told.environment,
+    })
+}
+
+async fn facts(client: &Client, node: &str) -> Result<Map<String, Value>, Failure> {
+    let query = json!([
+        "from",
+        "facts",
+        ["extract", ["name", "value"], ["=", "certname", node]]
+    ]);
+    let rows: Vec<Value> = client
+        .post(&["pdb", "query", "v4"], &json!({"query": query}))
+        .await?;
+    let fact = |row: Value| Some((row["name"].as_str()?.to_owned(), row["value"].clone()));
+    Ok(rows.into_iter().filter_map(fact).collect())
+}
+
+fn print(item: &InventoryItem, classification: Option<&Classification>) {
+    let connected = match item.connected {
+        true => terminal::good("yes"),
+        false => terminal::bad("no"),
+    };
+    let mut fields = vec![
+        ("node", terminal::name(harmless(&item.name))),
+        ("connected", connected),
+    ];
+    fields.extend(item.timestamp.map(|time| ("since", time.to_string())));
+    fields.extend(
+        item.broker
+            .as_ref()
+            .map(|broker| ("broker", harmless(broker))),
+    );
+    match (&item.agent_version, item.connected) {
+        (Some(version), _) => fields.push(("agent", format!("tutti-agent {}", harmless(version)))),
+        (None, true) => fields.push(("agent", "pxp-agent".to_owned())),
+        (None, false) => {}
+    }
+    fields.extend(
+        item.absence
+            .map(|absence| ("why not", cause(absence, &harmless(&item.name)))),
+    );
+    if let Some(classification) = classification {
+        fields.push(("environment", harmless(&classification.environment)));
+        fields.push(("groups", harmless(&classification.groups.join(", "))));
+    }
+    table::fields(&fields);
+}
+
+/// The cause of a missing connection, and the next step.
+fn cause(absence: NodeAbsence, node: &str) -> String {
+    match absence {
+        NodeAbsence::Returning => {
+            "it was connected before the server restarted and is expected back within two minutes"
+                .to_owned()
+        }
+        NodeAbsence::Away => {
+            "its agent was connected before and is away; on the node: systemctl status tutti-agent \
+            (or pxp-agent)"
+                .to_owned()
+        }
+        NodeAbsence::OverSsh => {
+            "it is reached over SSH and needs no agent (tutti connection list)".to_owned()
+        }
+        NodeAbsence::NeverConnected => format!(
+            "no agent of this name ever connected here; is its certificate signed (tutti ca list), and does \
+             the agent on {node} name this server?"
+        ),
+    }
+}
+
+fn print_facts(facts: Map<String, Value>, all: bool) {
+    if facts.is_empty() {
+        return;
+    }
+    say!("\n{}", terminal::heading("Facts"));
+    if all {
+        for (name, value) in &facts {
+            say!(
+                "  {}  {}",
+                terminal::name(harmless(name)),
+                harmless(&text(value))
+            );
+        }
+        return;
+    }
+    for (title, path) in WANTED {
+        let value = path[1..]
+            .iter()
+            .try_fold(facts.get(path[0]), |value, key| Some(value?.get(*key)));
+        if let Some(Some(value)) = value {
+            say!("  {}  {}", terminal::name(title), harmless(&text(value)));
+        }
+    }
+    say!(
+        "  {}",
+        terminal::dim(format!("{} in all: --facts", facts.len()))
+    );
+}
+
+fn text(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn print_jobs(jobs: &[Job]) {
+    if jobs.is_empty() {
+        return;
+    }
+    say!("\n{}", terminal::heading("Last jobs"));
+    let row = |job: &Job| {
+        let created = job
+            .created_timestamp
+            .map_or_else(String::new, |time| time.to_string());
+        vec![
+            harmless(&job.name),
+            terminal::state(&job.state),
+            list::what(job),
+            created,
+            harmless(&job.owner.login),
+        ]
+    };
+    table::print(
+        &["ID", "STATUS", "WHAT", "STARTED", "OWNER"],
+        jobs.iter().map(row).collect(),
+    );
+}
+
+/// The item as the server has it, with the other parts as more keys.
+fn document(
+    item: &InventoryItem,
+    classification: Option<Classification>,
+    facts: Option<Map<String, Value>>,
+    jobs: Option<Vec<Job>>,
+) -> Value {
+    let mut document = json!(item);
+    if let Some(Classification {
+        environment,
+        groups,
+    }) = classification
+    {
+        document["environment"] = Value::from(environment);
+        document["groups"] = json!(groups);
+    }
+    if let Some(facts) = facts {
+        document["facts"] = Value::Object(facts);
+    }
+    if let Some(jobs) = jobs {
+        document["jobs"] = json!(jobs);
+    }
+    document
 }

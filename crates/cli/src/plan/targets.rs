@@ -7,16 +7,22 @@ use api_types::{Object, PlanDetail, PlanParam, PlanParamKind};
 use serde_json::{Value, json};
 
 use crate::client::Client;
-use crate::targets::{connected_or_returning, parse, query_value};
+use crate::targets::{connected_or_returning, nodes, query_value};
 use crate::{Failure, node_group, task};
 
 /// At most one of them.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[group(required = false, multiple = false)]
 pub(super) struct Targets {
-    /// Certnames for the plan's parameter targets (or nodes), separated by commas; or @FILE with one on
-    /// each line (@- is stdin)
-    #[arg(long, short = 'n', visible_alias = "targets", value_name = "NODES")]
+    /// Nodes for the plan's parameter targets (or nodes), separated by commas: certnames, short names, globs such as
+    /// 'web*', regular expressions such as '/^web[0-9]/'; or all; or @FILE with one on each line (- is stdin)
+    #[arg(
+        long,
+        short = 'n',
+        visible_alias = "targets",
+        visible_short_alias = 't',
+        value_name = "NODES"
+    )]
     nodes: Option<String>,
     /// The same with the nodes that a query finds: PQL or AST, or @FILE with it
     #[arg(long, short = 'q', value_name = "QUERY")]
@@ -50,8 +56,8 @@ impl Targets {
             (Value::String(group), Some(PlanParamKind::NodeGroup))
         } else if self.all {
             (json!(connected_or_returning(client).await?), None)
-        } else if let Some(nodes) = &self.nodes {
-            (json!(parse(nodes)?), None)
+        } else if let Some(typed) = &self.nodes {
+            (json!(nodes(client, typed).await?), None)
         } else {
             return Ok(None);
         };

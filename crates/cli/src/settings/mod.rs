@@ -26,7 +26,7 @@ pub struct Connection {
     #[arg(long, alias = "ca-cert", global = true, value_name = "FILE")]
     cacert: Option<PathBuf>,
     /// Where the token is kept [env: TUTTI_TOKEN_FILE] [default: ~/.puppetlabs/token]
-    #[arg(long, short = 't', aliases = ["token", "token-path"], global = true, value_name = "FILE")]
+    #[arg(long, short = 'T', aliases = ["token", "token-path"], global = true, value_name = "FILE")]
     token_file: Option<PathBuf>,
     /// Read this file instead of those in ~/.puppetlabs/client-tools and /etc/puppetlabs/client-tools
     #[arg(long, short = 'c', global = true, value_name = "FILE")]

@@ -4,6 +4,8 @@ mod list;
 mod run;
 mod show;
 
+pub(crate) use run::left_out;
+
 use api_types::{Object, TaskDetail};
 use serde_json::Value;
 
@@ -12,13 +14,18 @@ use crate::client::Client;
 use crate::settings::Connection;
 
 /// What can be done with tasks.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one is made in the life of the process, and moved once"
+)]
 #[derive(Debug, clap::Subcommand)]
 pub enum Verb {
     /// Run a task and watch it
     #[command(after_long_help = "Examples:
   tutti task run package -n web1.example.com,web2.example.com action=status name=openssl
   tutti task run facts --query 'nodes[certname] { certname ~ \"^web\" }' --format json
-  tutti task run service --node-group 'Web servers' --params '{\"name\":\"nginx\",\"action\":\"restart\"}'")]
+  tutti task run service --node-group 'Web servers' --params '{\"name\":\"nginx\",\"action\":\"restart\"}'
+  tutti task run --failed-of 81")]
     Run(run::Options),
     /// Show one task: what it does, its parameters, its files; without a name, list the tasks
     #[command(after_long_help = "Examples:\n  tutti task show\n  tutti task show package")]

@@ -1,6 +1,7 @@
 //! `tutti task run TASK -n NODES key=value …`. Main type: [`Options`].
 
-use api_types::{JobCreated, TaskCommand};
+use api_types::{Job, JobCreated, Object, TaskCommand};
+use serde_json::Value;
 
 use super::{Environment, detail, is_text};
 use crate::client::Client;
@@ -14,8 +15,10 @@ const NODES_NAMED: usize = 10;
 /// What to run where.
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// The task, such as package or service::restart
-    task: String,
+    /// The task, such as package or service::restart; with --failed-of or --unreached-of it may be left away: the
+    /// job's own task then runs again with its parameters
+    #[arg(required_unless_present_any = ["failed_of", "unreached_of"])]
+    task: Option<String>,
     /// Parameters: what is JSON is taken as JSON, the rest as text
     #[arg(value_name = "KEY=VALUE")]
     pairs: Vec<String>,
@@ -48,21 +51,21 @@ pub struct Options {
 pub(crate) async fn run(options: Options, client: &Client) -> Result<u8, Failure> {
     let scope = options.targets.scope(client).await?;
     let told = options.targets.told(&scope);
-    let environment = options.environment.of(client);
-    let detail = detail(client, &options.task, &environment).await?;
-    let params = params::parse(&options.pairs, options.params.as_deref(), |key| {
-        is_text(&detail.metadata, key)
-    })?;
-    let noop = options.noop || client.noop;
+    let TaskToRun {
+        environment,
+        task,
+        params,
+        noop,
+    } = task_to_run(&options, client).await?;
     let command = TaskCommand {
         environment,
-        task: options.task.clone(),
+        task: task.clone(),
         params,
         scope,
         targets: Vec::new(),
         noop,
         description: options.description.unwrap_or_default(),
-        userdata: api_types::Object::new(),
+        userdata: Object::new(),
         timeout: options.timeout,
         concurrency: options.concurrency,
         plan_job: None,
@@ -78,9 +81,76 @@ pub(crate) async fn run(options: Options, client: &Client) -> Result<u8, Failure
     }
     let format = options.shown.format;
     if format == Format::Human {
-        announce(&options.task, &told, &number, noop);
+        announce(&task, &told, &number, noop);
     }
     follow::follow(client, &number, format).await
+}
+
+/// A task and how it runs.
+struct TaskToRun {
+    environment: String,
+    task: String,
+    params: Object,
+    noop: bool,
+}
+
+/// The task that was typed, or that of the job whose nodes are meant.
+async fn task_to_run(options: &Options, client: &Client) -> Result<TaskToRun, Failure> {
+    match (&options.task, options.targets.earlier_job()) {
+        (Some(pair), Some(_)) if pair.contains('=') => Err(Failure::Usage(format!(
+            "`{pair}` stands where the task's name belongs; parameters need the task in front of them"
+        ))),
+        (Some(task), _) => {
+            let environment = options.environment.of(client);
+            let detail = detail(client, task, &environment).await?;
+            let params = params::parse(&options.pairs, options.params.as_deref(), |key| {
+                is_text(&detail.metadata, key)
+            })?;
+            let (task, noop) = (task.clone(), options.noop || client.noop);
+            Ok(TaskToRun {
+                environment,
+                task,
+                params,
+                noop,
+            })
+        }
+        (None, job) => again(options, client, job.unwrap_or_default()).await,
+    }
+}
+
+/// The same task once more. What was secret then is not known any more.
+async fn again(options: &Options, client: &Client, number: &str) -> Result<TaskToRun, Failure> {
+    let job: Job = client
+        .get(&["orchestrator", "v1", "jobs", number], &[])
+        .await?;
+    let refused = |why: &str| {
+        let number = terminal::harmless(&job.name);
+        Err(Failure::Usage(format!("job {number} {why}")))
+    };
+    let task = job.options.get("task").and_then(Value::as_str);
+    let Some(task) = task.filter(|_| job.command == "task") else {
+        return refused("runs no task; name the task to run on its nodes");
+    };
+    let secret = job.options.get("sensitive").and_then(Value::as_array);
+    if secret.is_some_and(|names| !names.is_empty()) {
+        return refused(
+            "has secret parameters, which are not kept; name the task and give all parameters",
+        );
+    }
+    if options.params.is_some() {
+        return refused("has its own parameters; name the task to give others");
+    }
+    Ok(TaskToRun {
+        environment: job.environment.name.clone(),
+        task: task.to_owned(),
+        params: job
+            .options
+            .get("params")
+            .and_then(Value::as_object)
+            .cloned()
+            .unwrap_or_default(),
+        noop: options.noop || client.noop || job.options.get("noop") == Some(&Value::Bool(true)),
+    })
 }
 
 fn announce(task: &str, told: &str, number: &str, noop: bool) {
@@ -92,7 +162,7 @@ fn announce(task: &str, told: &str, number: &str, noop: bool) {
 }
 
 /// Nodes that the user may not run the task on are not part of the job.
-fn left_out(created: &JobCreated) {
+pub(crate) fn left_out(created: &JobCreated) {
     let count = created.not_permitted.len();
     if count == 0 {
         return;

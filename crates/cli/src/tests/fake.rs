@@ -91,6 +91,15 @@ impl Fake {
 
     /// Runs `tutti …`, or a tool by its own name, with the flags that lead here.
     pub(super) async fn run(&self, words: &[&str]) -> Ran {
+        self.run_with(words, &[]).await
+    }
+
+    /// The same with words behind the flags. A last word `--` of `words` stays in front of them.
+    pub(super) async fn run_with(&self, words: &[&str], behind: &[&str]) -> Ran {
+        let (words, dashes): (_, &[&str]) = match words.split_last() {
+            Some((&"--", words)) => (words, &["--"]),
+            _ => (words, &[]),
+        };
         let token = self.path("token").display().to_string();
         let ca = self.path("ca.pem").display().to_string();
         let here = [
@@ -101,7 +110,8 @@ impl Fake {
             "--cacert",
             &ca,
         ];
-        self.run_alone(&[words, &here].concat()).await
+        self.run_alone(&[words, &here, dashes, behind].concat())
+            .await
     }
 
     /// The same with these words alone.

@@ -1,6 +1,8 @@
 //! Verbs against a server that says what the test wants.
 
 mod access;
+mod actions;
+mod again;
 mod code;
 mod completions;
 mod fake;
@@ -14,6 +16,7 @@ mod names;
 mod plans;
 mod rbac;
 mod sites;
+mod targets;
 mod validate;
 
 use clap::Parser;

@@ -125,7 +125,8 @@ async fn lists_are_filtered_ordered_and_paged(bench: Bench) {
     .into_iter()
     .enumerate()
     {
-        let mut new = job(&["a"]);
+        let nodes: &[&str] = if index == 1 { &["a", "b"] } else { &["a"] };
+        let mut new = job(nodes);
         new.task = Some(task.to_owned());
         new.owner = owner.to_owned();
         let number = store.insert_job(new).await.unwrap();
@@ -181,6 +182,23 @@ async fn lists_are_filtered_ordered_and_paged(bench: Bench) {
         ..filter.clone()
     };
     assert_eq!(listed(deploys, all).await.0, [4]);
+    let of_ann = JobFilter {
+        owner: Some("Ann".to_owned()),
+        ..filter.clone()
+    };
+    assert_eq!(listed(of_ann, all).await, (vec![2], 1));
+    let finished = JobFilter {
+        state: Some("finished".to_owned()),
+        ..filter.clone()
+    };
+    assert_eq!(listed(finished, all).await, (vec![1, 2, 3], 3));
+    let with = |certname: &str| JobFilter {
+        certname: Some(certname.to_owned()),
+        ..filter.clone()
+    };
+    assert_eq!(listed(with("b"), all).await, (vec![2], 1));
+    assert_eq!(listed(with("a"), all).await.1, 4);
+    assert_eq!(listed(with("' OR 1=1 --"), all).await.1, 0);
     let ended = JobFilter {
         min_finish_ms: Some(10_001),
         max_finish_ms: Some(10_001),

@@ -184,6 +184,12 @@ fn requests() -> Vec<(&'static str, &'static str, &'static str, Value)> {
             "/inventory",
             json!({"nodes": ["a", "nobody"]}),
         ),
+        (
+            "selected_nodes",
+            "POST",
+            "/selected_nodes",
+            json!({"nodes": ["a", "/^b$/"]}),
+        ),
         ("code_environments", "GET", "/environments", none.clone()),
         (
             "code_environment",
@@ -262,6 +268,12 @@ fn requests() -> Vec<(&'static str, &'static str, &'static str, Value)> {
         ),
         ("scheduled_old", "GET", "/scheduled_jobs", none.clone()),
         ("scheduled_delete", "DELETE", "/scheduled_jobs/2", none),
+        (
+            "command_action",
+            "POST",
+            "/command/action",
+            json!({"type": "command", "params": {"command": "uptime"}, "scope": scope}),
+        ),
     ]
 }
 
@@ -291,6 +303,9 @@ async fn every_route_answers_exactly_so() {
             Value::Null => String::new(),
             body => body.to_string(),
         };
+        if operation == "command_action" {
+            crate::actions::write_shim(&world);
+        }
         let request = world.request(method, &format!("{V1}{path}"), body);
         let reply = world.send(request).await;
         let answer = match reply.body.is_empty() {

@@ -1,0 +1,157 @@
+//! `POST command/action`: commands, scripts and files on nodes, by what plans have for them.
+//!
+//! The invariant: an action needs the permission for the task `bolt_shim::<type>` on its nodes, as in plans and for
+//! clients that run that task.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ::jobs::{Content, Native, TaskRequest};
+use api_types::{ActionCommand, ActionType, ApiError, JobCreated, Object};
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use pxp::task::TaskName;
+use serde_json::Value;
+
+use crate::Shared;
+use crate::base::Base;
+use crate::body::Strict;
+use crate::defaults::ACTION_FILE_BYTES;
+use crate::failure::Failure;
+use crate::guard::Caller;
+use crate::scope::engine_scope;
+use crate::task;
+use crate::task_rights::{Permitted, permitted};
+
+pub(crate) async fn run(
+    State(api): State<Shared>,
+    base: Base,
+    caller: Caller,
+    Strict(command): Strict<ActionCommand>,
+) -> Result<(StatusCode, Json<JobCreated>), Failure> {
+    command.check()?;
+    let mut request = request(&api, &caller, command)?;
+    let task: TaskName = request
+        .task
+        .parse()
+        .map_err(|error| ApiError::invalid("type", error))?;
+    let Permitted { nodes, dropped } =
+        permitted(&api, &caller, &task, &request.environment, &request.scope).await?;
+    request.nodes = nodes;
+    let job = base.job(task::started(&api, request).await?);
+    Ok((
+        StatusCode::ACCEPTED,
+        Json(JobCreated {
+            job,
+            not_permitted: dropped,
+        }),
+    ))
+}
+
+fn request(api: &Shared, caller: &Caller, command: ActionCommand) -> Result<TaskRequest, Failure> {
+    let native = native(command.kind, &command.params)?;
+    let mut params = command.params;
+    if command.kind == ActionType::Upload {
+        // The task is told the path alone.
+        params.remove("name");
+    }
+    let concurrency = command
+        .concurrency
+        .and_then(|nodes| usize::try_from(nodes).ok());
+    Ok(TaskRequest {
+        environment: command.environment,
+        task: task_of(command.kind).to_owned(),
+        params,
+        native: Some(native),
+        run_as: command.run_as,
+        scope: engine_scope(api, caller, command.scope.into_kind()?)?,
+        description: command.description,
+        userdata: command.userdata,
+        timeout: command.timeout.map(task::timeout),
+        concurrency,
+        owner: caller.0.login.clone(),
+        owner_id: caller.0.user_id.clone(),
+        ..TaskRequest::default()
+    })
+}
+
+/// The task that does the same on agents without the module, and whose permission is asked for.
+fn task_of(kind: ActionType) -> &'static str {
+    match kind {
+        ActionType::Command => "bolt_shim::command",
+        ActionType::Script => "bolt_shim::script",
+        ActionType::Upload => "bolt_shim::upload",
+    }
+}
+
+fn native(kind: ActionType, params: &Object) -> Result<Native, ApiError> {
+    Ok(match kind {
+        ActionType::Command => Native::Command {
+            line: text(params, "command")?,
+            env: BTreeMap::new(),
+        },
+        ActionType::Script => Native::Script {
+            file: content(params)?,
+            arguments: arguments(params)?,
+            env: BTreeMap::new(),
+        },
+        ActionType::Upload => Native::Upload {
+            file: content(params)?,
+            destination: text(params, "path")?,
+        },
+    })
+}
+
+fn text(params: &Object, key: &str) -> Result<String, ApiError> {
+    let place = format!("params.{key}");
+    match params.get(key) {
+        Some(Value::String(text)) if text.is_empty() => Err(ApiError::invalid(&place, "is empty")),
+        Some(Value::String(text)) => Ok(text.clone()),
+        Some(_) => Err(ApiError::invalid(&place, "must be a string")),
+        None => Err(ApiError::invalid(&place, "is missing")),
+    }
+}
+
+fn content(params: &Object) -> Result<Content, ApiError> {
+    let encoded = match params.get("content") {
+        // A file may be empty.
+        Some(Value::String(encoded)) => encoded,
+        Some(_) => {
+            return Err(ApiError::invalid(
+                "params.content",
+                "must be a string in Base64",
+            ));
+        }
+        None => return Err(ApiError::invalid("params.content", "is missing")),
+    };
+    let bytes = STANDARD
+        .decode(encoded)
+        .map_err(|error| ApiError::invalid("params.content", format!("is not Base64: {error}")))?;
+    if bytes.len() > ACTION_FILE_BYTES {
+        let what = format!(
+            "has {} bytes; a file that is sent with a command has at most {} MiB",
+            bytes.len(),
+            ACTION_FILE_BYTES >> 20
+        );
+        return Err(ApiError::invalid("params.content", what));
+    }
+    Ok(Content {
+        name: text(params, "name")?,
+        bytes: Arc::from(bytes),
+    })
+}
+
+fn arguments(params: &Object) -> Result<Vec<String>, ApiError> {
+    let wrong = || ApiError::invalid("params.arguments", "must be an array of strings");
+    let Some(arguments) = params.get("arguments") else {
+        return Ok(Vec::new());
+    };
+    let arguments = arguments.as_array().ok_or_else(wrong)?;
+    arguments
+        .iter()
+        .map(|one| one.as_str().map(str::to_owned).ok_or_else(wrong))
+        .collect()
+}

@@ -1,0 +1,66 @@
+//! `POST selected_nodes`: from what a user typed to certnames.
+//!
+//! The invariant: names are only revealed to callers with `nodes:view_data`, and a job takes the certnames that this
+//! answers like any others, so a pattern reaches no node that a list would not.
+
+use std::collections::BTreeSet;
+
+use ::inventory::Query;
+use ::jobs::{NodeSelectors, SelectorError};
+use api_types::{ApiError, NodeSelection, NodeSelectionQuery, kinds};
+use axum::Json;
+use axum::extract::State;
+use pcp::Certname;
+use serde_json::json;
+
+use crate::Shared;
+use crate::body::Strict;
+use crate::failure::Failure;
+use crate::query;
+
+pub(crate) async fn select(
+    State(api): State<Shared>,
+    Strict(asked): Strict<NodeSelectionQuery>,
+) -> Result<Json<NodeSelection>, Failure> {
+    let selectors = NodeSelectors::parse(&asked.nodes).map_err(refusal)?;
+    let mut known = reachable_nodes(&api);
+    if !selectors.are_all_in(&known) {
+        known.extend(inventory_nodes(&api).await?);
+    }
+    // Patterns over all nodes keep a core busy for up to a second.
+    let selected = tokio::task::spawn_blocking(move || selectors.select(&known)).await;
+    let selected = selected.map_err(|error| Failure::internal("select nodes", &error))?;
+    let nodes = selected.map_err(refusal)?;
+    Ok(Json(NodeSelection {
+        nodes: nodes.iter().map(ToString::to_string).collect(),
+    }))
+}
+
+/// Nodes that are connected, expected back after a restart, or reached over SSH.
+fn reachable_nodes(api: &Shared) -> BTreeSet<Certname> {
+    // First, so that a node that returns meanwhile is in one of the two lists.
+    let returning = api.jobs.returning_nodes();
+    let connected = api.fabric.connected().into_iter().map(|(name, _)| name);
+    let over_ssh = api.connections.query(None, false);
+    let over_ssh = over_ssh.into_iter().flat_map(|shown| shown.certnames);
+    connected.chain(returning).chain(over_ssh).collect()
+}
+
+/// Nodes that reported facts or a Puppet run.
+async fn inventory_nodes(api: &Shared) -> Result<Vec<Certname>, Failure> {
+    let every = Query::ast(json!(["from", "nodes", ["extract", ["certname"]]]));
+    api.inventory
+        .certnames(&every)
+        .await
+        .map_err(query::failure)
+}
+
+fn refusal(error: SelectorError) -> Failure {
+    let text = error.to_string();
+    match error {
+        SelectorError::Unmatched { problems } => ApiError::new(kinds::UNKNOWN_NODE, text)
+            .with("problems", json!(problems))
+            .into(),
+        _ => ApiError::invalid("nodes", text).into(),
+    }
+}

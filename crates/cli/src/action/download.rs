@@ -1,0 +1,310 @@
+//! `tutti file download SOURCE DIRECTORY`: a job of the task `bolt_shim::download`, whose results become files.
+//! Main type: [`Options`].
+//!
+//! The invariant: nodes choose names and contents, never places: whatever a node answers is written below
+//! `DIRECTORY/NODE/`, through no link.
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Component, Path, PathBuf};
+
+use api_types::{JobCreated, JobNode, Object, TaskCommand};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::start::ActionOptions;
+use crate::client::Client;
+use crate::task::left_out;
+use crate::values::result_lines;
+use crate::{EXIT_NODES_FAILED, Failure, Format, follow, terminal};
+
+/// The task that tells the content of files.
+const TASK: &str = "bolt_shim::download";
+
+/// A file or directory of nodes, and where it goes on this machine.
+#[derive(Debug, clap::Args)]
+pub struct Options {
+    /// The absolute path of a file or directory on the nodes
+    source: String,
+    /// A directory on this machine; each node gets one in it
+    directory: PathBuf,
+    #[command(flatten)]
+    action: ActionOptions,
+}
+
+/// The answer of the task.
+#[derive(Debug, Deserialize)]
+struct Collected {
+    is_directory: bool,
+    items: Vec<CollectedItem>,
+}
+
+#[derive(Debug, Deserialize)]
+struct CollectedItem {
+    /// Relative to the directory; empty for a single file.
+    path: String,
+    /// Base64; `None`: it is a directory.
+    content: Option<String>,
+    #[serde(default)]
+    is_executable: bool,
+}
+
+pub(super) async fn run(options: Options, client: &Client) -> Result<u8, Failure> {
+    let Options {
+        source,
+        directory,
+        action,
+    } = options;
+    let name = last_part(&source)?;
+    let scope = action.targets.scope(client).await?;
+    let told = action.targets.told(&scope);
+    let command = TaskCommand {
+        environment: action.environment.of(client),
+        task: TASK.to_owned(),
+        params: [("path".to_owned(), Value::from(source.as_str()))]
+            .into_iter()
+            .collect(),
+        scope,
+        targets: Vec::new(),
+        noop: false,
+        description: action.description.unwrap_or_default(),
+        userdata: Object::new(),
+        timeout: action.timeout,
+        concurrency: action.concurrency,
+        plan_job: None,
+    };
+    let created: JobCreated = client
+        .post(&["orchestrator", "v1", "command", "task"], &command)
+        .await?;
+    left_out(&created);
+    let number = created.job.name;
+    let format = action.shown.format;
+    if format == Format::Human {
+        say!(
+            "Job {}: {} on {told}\n",
+            terminal::heading(&number),
+            terminal::heading(format!("download of {source}"))
+        );
+    }
+    let code = follow::watch(client, &number).await?;
+    let nodes = follow::all_nodes(client, &number).await?;
+    let kept: Vec<_> = nodes
+        .iter()
+        .map(|node| (node, keep(node, &directory, &name)))
+        .collect();
+    match format {
+        Format::Json => crate::shown::json(&document(&number, &kept)),
+        Format::Human => kept
+            .iter()
+            .for_each(|(node, kept)| print(node, kept, &source)),
+    }
+    let all_kept = kept.iter().all(|(_, kept)| kept.is_ok());
+    Ok(if all_kept {
+        code
+    } else {
+        EXIT_NODES_FAILED.max(code)
+    })
+}
+
+/// The name that the file or directory keeps.
+fn last_part(source: &str) -> Result<String, Failure> {
+    let name = source
+        .trim_end_matches('/')
+        .rsplit('/')
+        .next()
+        .unwrap_or_default();
+    if !source.starts_with('/') || !is_plain(name) {
+        let what = format!(
+            "`{source}` is not the absolute path of a file or directory on the nodes, such as /etc/hosts"
+        );
+        return Err(Failure::Usage(what));
+    }
+    Ok(name.to_owned())
+}
+
+/// One part of a path that leads nowhere else.
+fn is_plain(part: &str) -> bool {
+    !part.contains('\0')
+        && matches!(Path::new(part).components().collect::<Vec<_>>().as_slice(),
+        [Component::Normal(only)] if *only == part)
+}
+
+/// Writes what the node told; the path, or why there is nothing.
+fn keep(node: &JobNode, directory: &Path, name: &str) -> Result<PathBuf, String> {
+    if node.state != "finished" {
+        return Err(result_lines(node.result.as_ref().unwrap_or(&Value::Null)).join("\n"));
+    }
+    let unreadable = || {
+        "its answer is not that of a download; is its module bolt_shim of this version?".to_owned()
+    };
+    let result = node.result.clone().ok_or_else(unreadable)?;
+    let collected: Collected = serde_json::from_value(result).map_err(|_| unreadable())?;
+    if !is_plain(&node.name) {
+        return Err("its name cannot be that of a directory".to_owned());
+    }
+    let top = directory.join(&node.name);
+    let place = top.join(name);
+    let written = || -> std::io::Result<()> {
+        make_directory(&top)?;
+        if collected.is_directory {
+            make_directory(&place)?;
+        }
+        collected
+            .items
+            .iter()
+            .try_for_each(|item| write(&place, item, collected.is_directory))
+    };
+    written().map_err(|error| format!("cannot write {}: {error}", place.display()))?;
+    Ok(place)
+}
+
+fn write(place: &Path, item: &CollectedItem, in_directory: bool) -> std::io::Result<()> {
+    let refused =
+        |what: &str| std::io::Error::new(std::io::ErrorKind::InvalidData, what.to_owned());
+    let mut path = place.to_owned();
+    if in_directory {
+        if !item.path.split('/').all(is_plain) {
+            return Err(refused("the node names a file outside of the directory"));
+        }
+        let mut parts = item.path.split('/').peekable();
+        while let Some(part) = parts.next() {
+            path.push(part);
+            if parts.peek().is_some() {
+                make_directory(&path)?;
+            }
+        }
+    }
+    let Some(content) = &item.content else {
+        return make_directory(&path);
+    };
+    let bytes = STANDARD
+        .decode(content)
+        .map_err(|_| refused("the content is not Base64"))?;
+    // A link that is there is replaced, not followed.
+    match std::fs::symlink_metadata(&path) {
+        Ok(there) if !there.is_dir() => std::fs::remove_file(&path)?,
+        _ => {}
+    }
+    let mode = if item.is_executable { 0o755 } else { 0o644 };
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(mode)
+        .open(&path)?;
+    file.write_all(&bytes)
+}
+
+/// A directory that is there may stay; a link in its place is refused.
+fn make_directory(path: &Path) -> std::io::Result<()> {
+    match std::fs::symlink_metadata(path) {
+        Ok(there) if there.is_dir() => Ok(()),
+        Ok(_) => Err(std::io::Error::new(
+            std::io::ErrorKind::AlreadyExists,
+            format!("{} is there and is no directory", path.display()),
+        )),
+        Err(_) => DirBuilder::new().recursive(true).mode(0o755).create(path),
+    }
+}
+
+fn document(number: &str, kept: &[(&JobNode, Result<PathBuf, String>)]) -> Value {
+    let items = kept.iter().map(|(node, kept)| match kept {
+        Ok(path) => json!({"name": node.name, "state": node.state, "path": path}),
+        Err(why) => json!({"name": node.name, "state": node.state, "error": why}),
+    });
+    json!({"job": number, "items": items.collect::<Vec<_>>()})
+}
+
+fn print(node: &JobNode, kept: &Result<PathBuf, String>, source: &str) {
+    let name = terminal::name(terminal::harmless(&node.name));
+    match kept {
+        Ok(path) => say!(
+            "{} {name}  {} -> {}",
+            terminal::good("✓"),
+            terminal::harmless(source),
+            path.display()
+        ),
+        Err(why) => {
+            say!(
+                "{} {name} {}",
+                terminal::bad("✗"),
+                terminal::state(&node.state)
+            );
+            why.lines()
+                .for_each(|line| say!("    {}", terminal::harmless(line)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(result: Value) -> JobNode {
+        let node = json!({"name": "web1", "state": "finished", "transport": "pcp", "latest-event-id": 1,
+            "details": {}, "result": result});
+        serde_json::from_value(node).unwrap()
+    }
+
+    fn file(path: &str, content: &str) -> Value {
+        json!({"path": path, "content": STANDARD.encode(content), "is_executable": true})
+    }
+
+    #[test]
+    fn files_and_directories_are_kept_below_the_name_of_the_node() {
+        let directory = tempfile::tempdir().unwrap();
+        let one = node(json!({"is_directory": false, "items": [file("", "x")], "left_out": 0}));
+        let path = keep(&one, directory.path(), "hosts").unwrap();
+        assert_eq!(path, directory.path().join("web1/hosts"));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "x");
+        let tree = node(json!({"is_directory": true, "left_out": 0,
+            "items": [{"path": "a"}, file("a/b", "y"), file("c/d", "z")]}));
+        let path = keep(&tree, directory.path(), "conf.d").unwrap();
+        assert_eq!(std::fs::read_to_string(path.join("a/b")).unwrap(), "y");
+        assert_eq!(std::fs::read_to_string(path.join("c/d")).unwrap(), "z");
+        // Once more: files are replaced.
+        keep(&tree, directory.path(), "conf.d").unwrap();
+    }
+
+    #[test]
+    fn a_node_cannot_write_elsewhere() {
+        let directory = tempfile::tempdir().unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        let attack = |items: Value| {
+            let told = json!({"is_directory": true, "items": items, "left_out": 0});
+            keep(&node(told), directory.path(), "x").unwrap_err()
+        };
+        for path in ["../x", "/etc/x", "a/../../x", "", "a//b", ".", "a\u{0}b"] {
+            let why = attack(json!([file(path, "x")]));
+            assert!(why.contains("outside of the directory"), "{path:?}: {why}");
+        }
+        let link = directory.path().join("web1/x/link");
+        std::os::unix::fs::symlink(outside.path(), &link).unwrap();
+        let why = attack(json!([file("link/evil", "x")]));
+        assert!(why.contains("is no directory"), "{why}");
+        assert!(!outside.path().join("evil").exists());
+        let target = outside.path().join("target");
+        std::fs::write(&target, "kept").unwrap();
+        std::os::unix::fs::symlink(&target, directory.path().join("web1/x/file")).unwrap();
+        let told = json!({"is_directory": true, "items": [file("file", "x")], "left_out": 0});
+        keep(&node(told), directory.path(), "x").unwrap();
+        assert_eq!(std::fs::read_to_string(&target).unwrap(), "kept");
+    }
+
+    #[test]
+    fn sources_have_a_name() {
+        assert_eq!(last_part("/etc/hosts").unwrap(), "hosts");
+        assert_eq!(last_part("/etc/conf.d/").unwrap(), "conf.d");
+        for bad in ["", "/", "hosts", "/a/..", "/a/."] {
+            assert!(
+                last_part(bad)
+                    .unwrap_err()
+                    .to_string()
+                    .contains("absolute path"),
+                "{bad}"
+            );
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Options that all actions have, and the job that they become. Main type: [`ActionOptions`].
+
+use api_types::{ActionCommand, ActionType, JobCreated, Object};
+use serde_json::Value;
+
+use crate::client::Client;
+use crate::shown::Shown;
+use crate::targets::Targets;
+use crate::task::{Environment, left_out};
+use crate::{EXIT_SUCCESS, Failure, Format, follow, terminal};
+
+/// Nodes and limits of an action.
+#[derive(Debug, clap::Args)]
+pub(super) struct ActionOptions {
+    #[command(flatten)]
+    pub(super) targets: Targets,
+    #[command(flatten)]
+    pub(super) environment: Environment,
+    /// How many nodes at once [default: the server's limit]
+    #[arg(long, value_name = "N")]
+    pub(super) concurrency: Option<u32>,
+    /// How long one node may take: seconds, or 15m, 4h, 1d
+    #[arg(long, value_name = "TIME", value_parser = crate::span::seconds)]
+    pub(super) timeout: Option<u64>,
+    /// Why; kept with the job
+    #[arg(long)]
+    pub(super) description: Option<String>,
+    #[command(flatten)]
+    pub(super) shown: Shown,
+}
+
+/// Options of actions that run as a job and nothing else.
+#[derive(Debug, clap::Args)]
+pub(super) struct JobOptions {
+    #[command(flatten)]
+    action: ActionOptions,
+    /// The user of the nodes who does it [default: the user of the agent]
+    #[arg(long, value_name = "USER")]
+    run_as: Option<String>,
+    /// Print the job's number and do not wait
+    #[arg(long)]
+    no_wait: bool,
+}
+
+impl JobOptions {
+    /// Makes the job and watches it. `heading` says what is done.
+    pub(super) async fn start(
+        self,
+        client: &Client,
+        kind: ActionType,
+        params: Vec<(&str, Value)>,
+        heading: &str,
+    ) -> Result<u8, Failure> {
+        let ActionOptions {
+            targets,
+            environment,
+            concurrency,
+            timeout,
+            description,
+            shown,
+        } = self.action;
+        let scope = targets.scope(client).await?;
+        let told = targets.told(&scope);
+        let command = ActionCommand {
+            kind,
+            params: params
+                .into_iter()
+                .map(|(key, value)| (key.to_owned(), value))
+                .collect(),
+            scope,
+            environment: environment.of(client),
+            run_as: self.run_as,
+            description: description.unwrap_or_default(),
+            userdata: Object::new(),
+            timeout,
+            concurrency,
+        };
+        let path = ["orchestrator", "v1", "command", "action"];
+        let created: JobCreated = client.post(&path, &command).await?;
+        left_out(&created);
+        let number = created.job.name;
+        if self.no_wait {
+            say!("{number}");
+            return Ok(EXIT_SUCCESS);
+        }
+        if shown.format == Format::Human {
+            let (number, heading) = (terminal::heading(&number), terminal::harmless(heading));
+            say!("Job {number}: {} on {told}\n", terminal::heading(heading));
+        }
+        follow::follow(client, &number, shown.format).await
+    }
+}

@@ -15,6 +15,7 @@ const FLOORS: &[(u8, &[&str])] = &[
         0,
         &[
             "admission",
+            "error-causes",
             "decode-errors",
             "eyaml",
             "hocon",

@@ -21,10 +21,10 @@ use agent::bootstrap::{Bootstrap, BootstrapConfig, CaUri, Fingerprint, SslDir};
 use agent::config::paths::DefaultPaths;
 use agent::config::settings::Arguments;
 use agent::config::{error, host_name};
-use agent::errors::chain;
 use agent::logging::{self, Level, LogConfig, Output};
 use agent::service;
 use clap::{Args, Parser, Subcommand};
+use error_causes::chain;
 use pcp::{Certname, CertnameError};
 use pki::KeyType;
 

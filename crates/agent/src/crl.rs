@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::bootstrap::{CaClient, CaUri, FetchError};
 use crate::crl_file::{CrlFile, KeepError};
 use crate::defaults;
-use crate::errors::chain;
+use error_causes::chain;
 
 /// Where the list comes from and when.
 #[derive(Debug, Clone)]

@@ -16,7 +16,6 @@ pub mod connection;
 pub mod crl;
 pub mod crl_file;
 pub mod defaults;
-pub mod errors;
 pub mod intake;
 pub mod logging;
 pub mod pidfile;

@@ -20,9 +20,9 @@ use crate::config::Config;
 use crate::config::error::{EXIT_FAILURE, EXIT_INVALID_CONFIG};
 use crate::connection::Status;
 use crate::defaults;
-use crate::errors::chain;
 use crate::logging::{self, LogFiles};
 use crate::pidfile::PidFile;
+use error_causes::chain;
 
 /// Why the process ended otherwise than by a signal.
 #[derive(Debug, thiserror::Error)]

@@ -23,8 +23,9 @@ use crate::defaults::{
     BODY_PROGRESS_BYTES, BODY_PROGRESS_WINDOW, BODY_RETRY_SECONDS, BODY_STEP_BYTES, BODY_TIME,
     BODY_WAIT, DISCARD_BYTES, DISCARD_TIME, SMALL_BODY_BYTES, SMALL_BODY_TIME,
 };
-use crate::failure::{Failure, chain};
+use crate::failure::Failure;
 use crate::guard::Pass;
+use error_causes::chain;
 
 /// A body that was read strictly. The content type does not matter: real clients send none, or
 /// one that is wrong.

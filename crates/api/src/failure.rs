@@ -3,6 +3,7 @@
 //! The rule: what a client did wrong is told in full; what the server did wrong is logged with
 //! its causes, and the client learns only that, and where to look.
 
+use error_causes::chain;
 use std::error::Error;
 use std::io::ErrorKind;
 
@@ -88,17 +89,6 @@ fn lack(error: &(dyn Error + 'static)) -> Option<&'static str> {
         next = error.source();
     }
     None
-}
-
-/// An error and its causes in one line.
-pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }
 
 #[cfg(test)]

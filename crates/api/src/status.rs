@@ -10,8 +10,9 @@ use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::Shared;
-use crate::failure::{Failure, chain};
+use crate::failure::Failure;
 use crate::given::{Given, Variables};
+use error_causes::chain;
 
 const ORCHESTRATOR: &str = "orchestrator-service";
 const BROKER: &str = "broker-service";

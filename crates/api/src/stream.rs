@@ -26,10 +26,11 @@ use crate::Shared;
 use crate::budget::{Exhausted, Share};
 use crate::defaults::{EVENTS, STREAM_KEEP_ALIVE, STREAM_POLL, STREAM_RECHECK};
 use crate::events::event;
-use crate::failure::{Failure, chain};
+use crate::failure::Failure;
 use crate::given::Given;
 use crate::guard::{Caller, Pass};
 use crate::jobs::existing;
+use error_causes::chain;
 
 type Messages = Pin<Box<dyn Stream<Item = Result<Message, Infallible>> + Send>>;
 

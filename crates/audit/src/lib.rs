@@ -81,7 +81,7 @@ impl Audit {
             Some(path) => match Box::pin(watch::check(&store, path)).await {
                 Ok(written) => written,
                 Err(error) => {
-                    let error = watch::chain(&error);
+                    let error = error_causes::chain(&error);
                     tracing::error!(%error, "cannot compare the audit chain with its head");
                     None
                 }
@@ -157,7 +157,7 @@ impl Audit {
             .meet(&entry);
         if first && let Err(error) = self.append(entry).await {
             // It was refused already, so nothing is done without an entry.
-            tracing::error!(error = %watch::chain(&error), "a refusal is not in the audit");
+            tracing::error!(error = %error_causes::chain(&error), "a refusal is not in the audit");
         }
     }
 

@@ -4,7 +4,6 @@
 //! The rule: a head that the chain contradicts is not overwritten. It is put aside as evidence,
 //! the log says so, and so does an entry.
 
-use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
@@ -153,15 +152,4 @@ pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send 
         Ok(done) => done,
         Err(panic) => std::panic::resume_unwind(panic.into_panic()),
     }
-}
-
-/// An error and its causes in one line.
-pub(crate) fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }

@@ -141,7 +141,7 @@ impl Writer {
         match watch::advance(&self.store, &path, self.written).await {
             Ok(head) => self.written = Some(head),
             Err(error) => tracing::error!(
-                error = %watch::chain(&error),
+                error = %error_causes::chain(&error),
                 "cannot write the head of the audit chain beside the database"
             ),
         }

@@ -3,11 +3,11 @@
 //! The rule: the server's certificate is always checked, and the token is in a header and nowhere
 //! else: not in the URL, not in an error.
 
-use std::error::Error as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use error_causes::ConnectionError;
 use reqwest::{Method, RequestBuilder, Response, Url};
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
@@ -314,7 +314,7 @@ fn pair(
     Ok((chain, key))
 }
 
-/// The innermost cause: "connection refused" says more than "error sending request".
+/// The failure of a request that was not answered.
 pub(crate) fn unreachable(error: reqwest::Error) -> Failure {
     let url = error.url().map_or_else(String::new, |url| {
         format!("{}://{}", url.scheme(), url.host_str().unwrap_or_default())
@@ -324,23 +324,8 @@ pub(crate) fn unreachable(error: reqwest::Error) -> Failure {
     });
     Failure::Unreachable {
         url,
-        cause: innermost(&error),
+        cause: ConnectionError::of(&error).to_string(),
     }
-}
-
-/// What rustls says of a connection without an end is a lecture.
-pub(crate) fn innermost(error: &reqwest::Error) -> String {
-    let mut cause = error.to_string();
-    let mut inner = error.source();
-    while let Some(source) = inner {
-        let io = source.downcast_ref::<std::io::Error>();
-        if io.is_some_and(|io| io.kind() == std::io::ErrorKind::UnexpectedEof) {
-            return "the connection broke off".to_owned();
-        }
-        cause = source.to_string();
-        inner = source.source();
-    }
-    cause
 }
 
 async fn refuse(response: Response) -> Result<Response, Failure> {

@@ -3,6 +3,7 @@
 //! The rule: committed events arrive once each and in order, because a lost stream is taken up again
 //! after the last event that was seen; live output may have gaps, results never.
 
+use error_causes::ConnectionError;
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use bytes::BytesMut;
 use reqwest::Response;
 
 use crate::Failure;
-use crate::client::{Client, innermost};
+use crate::client::Client;
 use crate::defaults::{
     RECONNECT_ATTEMPTS, RECONNECT_FIRST, RECONNECT_MAX, STREAM_LINE_BYTES, STREAM_SILENCE,
 };
@@ -69,7 +70,7 @@ impl<'a> EventStream<'a> {
                     Err(cause) => cause,
                 },
                 Ok(Ok(None)) => "the server closed the stream".to_owned(),
-                Ok(Err(error)) => innermost(&error),
+                Ok(Err(error)) => ConnectionError::of(&error).to_string(),
                 Err(_) => "the server went silent".to_owned(),
             };
             self.response = None;

@@ -6,6 +6,7 @@
 //! rule here: a puppetserver delays a deployment by [`COMPILES_WAIT`] and the attempts to tell it at the most, and
 //! does not make it fail.
 
+use error_causes::chain;
 use std::error::Error;
 use std::time::Instant;
 
@@ -189,7 +190,7 @@ impl After for Puppetserver {
         let Some(gate) = &self.gate else {
             return Paused::default();
         };
-        let note = |why: &dyn Error| {
+        let note = |why: &(dyn Error + 'static)| {
             let host = self.host();
             format!(
                 "compiles of the puppetserver {host} were not waited for: {}",
@@ -229,20 +230,6 @@ impl After for Puppetserver {
             self.host()
         ))
     }
-}
-
-/// An error with its causes, which reqwest keeps apart.
-pub(crate) fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        if !text.contains(&more) {
-            text = format!("{text}: {more}");
-        }
-        cause = error.source();
-    }
-    text
 }
 
 #[cfg(test)]

@@ -3,8 +3,6 @@
 //! The rules that must hold: no redirect is followed, since a token would go along; of an answer nothing is read
 //! but its status; and nobody is waited for longer than [`TELL_ATTEMPTS`] attempts take.
 
-use std::error::Error;
-use std::io;
 use std::time::Duration;
 
 use pki::TlsFiles;
@@ -13,7 +11,8 @@ use tokio::sync::OnceCell;
 
 use crate::archive::http;
 use crate::defaults::{TELL_ATTEMPTS, TELL_BACKOFF, TELL_TIMEOUT};
-use crate::puppetserver::{chain, with_certificate};
+use crate::puppetserver::with_certificate;
+use error_causes::{ConnectionError, ConnectionErrorKind, chain};
 
 /// A client that is made when it is first needed.
 #[derive(Debug, Default)]
@@ -87,9 +86,10 @@ impl Sender {
     }
 
     fn failed(&self, error: &reqwest::Error) -> SendError {
-        let Some(why) = distrust(error) else {
-            return SendError::Unreachable(chain(error));
-        };
+        let why = ConnectionError::of(error);
+        if why.kind() != ConnectionErrorKind::PeerCertificate {
+            return SendError::Unreachable(why.to_string());
+        }
         SendError::Certificate {
             authority: match self.tls {
                 Some(_) => "this server's own authority",
@@ -114,17 +114,6 @@ impl Sender {
         });
         made.await.cloned()
     }
-}
-
-/// What is wrong with the other side's certificate, if that is it.
-fn distrust<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e rustls::Error> {
-    if let Some(found @ rustls::Error::InvalidCertificate(_)) = error.downcast_ref() {
-        return Some(found);
-    }
-    // The source of an error of I/O is that of the error in it.
-    let inner = error.downcast_ref().and_then(io::Error::get_ref);
-    let inner = inner.map(|inner| inner as &(dyn Error + 'static));
-    inner.or_else(|| error.source()).and_then(distrust)
 }
 
 async fn pause(backoff: &mut Duration) {

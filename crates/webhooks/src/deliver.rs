@@ -3,6 +3,7 @@
 //! The rule: nothing of the receiver's answer is kept but its status; its body is not read, and
 //! its redirects are not followed.
 
+use error_causes::ConnectionError;
 use std::sync::Arc;
 
 use rustls_platform_verifier::BuilderVerifierExt as _;
@@ -96,18 +97,11 @@ impl Sender {
     }
 }
 
-/// The causes in a line. The URL is known to who reads it.
+/// The cause in a line, without the URL, which may hold a secret.
 fn unreachable(error: &reqwest::Error) -> DeliveryError {
-    let mut text = if error.is_timeout() {
-        "the receiver did not answer in time".to_owned()
-    } else {
-        "the receiver cannot be reached".to_owned()
-    };
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
+    let text = format!(
+        "the receiver cannot be reached: {}",
+        ConnectionError::of(error)
+    );
     DeliveryError::Unreachable(text.chars().take(ERROR_CHARS).collect())
 }

@@ -3,6 +3,7 @@
 //! The rules: a redirect is not followed, the answer is bounded in size and time, and what it
 //! says in refusal is shown in one short line.
 
+use error_causes::ConnectionError;
 use reqwest::{Client, RequestBuilder, StatusCode, Url};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
@@ -101,7 +102,8 @@ impl Http {
         request: RequestBuilder,
     ) -> Result<(StatusCode, Vec<u8>), OidcError> {
         let request = request.header("accept", "application/json");
-        let failed = |error: reqwest::Error| unavailable(url, &cause(&error));
+        let failed =
+            |error: reqwest::Error| unavailable(url, &ConnectionError::of(&error).to_string());
         let mut response = request.send().await.map_err(failed)?;
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(failed)? {
@@ -123,15 +125,6 @@ fn decode<T: DeserializeOwned>(url: &Url, body: &[u8]) -> Result<T, OidcError> {
 pub(super) fn unavailable(url: &Url, what: &str) -> OidcError {
     let host = url.host_str().unwrap_or_default();
     OidcError::Unavailable(format!("{host}{}: {}", url.path(), shown(what)))
-}
-
-/// The innermost: "connection refused" says more than "error sending request".
-fn cause(error: &reqwest::Error) -> String {
-    let mut inner: &dyn std::error::Error = error;
-    while let Some(source) = inner.source() {
-        inner = source;
-    }
-    inner.to_string()
 }
 
 pub(super) fn shown(words: &str) -> String {

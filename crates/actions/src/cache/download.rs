@@ -5,6 +5,7 @@
 //! server is tried in each round; rounds go on for the whole `task-download-timeout` while servers
 //! are away, and a download that waits for its next round takes no place from others.
 
+use error_causes::{ConnectionError, ConnectionErrorKind, chain};
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -277,12 +278,11 @@ async fn attempt(
     directory: &Path,
 ) -> Result<(), AttemptError> {
     let response = client.get(url.clone()).send().await.map_err(|error| {
-        let error = error.without_url();
-        let why = chain(&error);
-        if is_certificate_error(&error) {
-            AttemptError::Permanent(why)
-        } else {
-            AttemptError::Transient { why, wait: None }
+        let error = ConnectionError::of(&error);
+        let why = error.to_string();
+        match error.kind() {
+            ConnectionErrorKind::PeerCertificate => AttemptError::Permanent(why),
+            _ => AttemptError::Transient { why, wait: None },
         }
     })?;
     let status = response.status();
@@ -321,7 +321,7 @@ async fn save(response: Response, spec: &FileSpec, directory: &Path) -> Result<(
     while let Some(chunk) = body.next().await {
         // The writer drops an unfinished file when its channel closes early.
         let chunk = chunk.map_err(|error| AttemptError::Transient {
-            why: chain(&error.without_url()),
+            why: ConnectionError::of(&error).to_string(),
             wait: None,
         })?;
         if chunks.send(Some(chunk)).await.is_err() {
@@ -380,37 +380,6 @@ fn temporary(directory: &Path) -> io::Result<NamedTempFile> {
         .prefix(".download-")
         .permissions(std::fs::Permissions::from_mode(0o750))
         .tempfile_in(directory)
-}
-
-/// Whether the server's certificate was refused: no retry changes that.
-fn is_certificate_error(error: &(dyn std::error::Error + 'static)) -> bool {
-    if let Some(tls) = error.downcast_ref::<rustls::Error>() {
-        return matches!(tls, rustls::Error::InvalidCertificate(_));
-    }
-    // An I/O error hides what it wraps from `source`.
-    let wrapped = error
-        .downcast_ref::<io::Error>()
-        .and_then(io::Error::get_ref);
-    match (wrapped, error.source()) {
-        (Some(wrapped), _) => is_certificate_error(wrapped),
-        (None, Some(source)) => is_certificate_error(source),
-        (None, None) => false,
-    }
-}
-
-/// An error with its causes, which reqwest keeps apart.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text.push_str(": ");
-            text.push_str(&cause_text);
-        }
-        source = cause.source();
-    }
-    text
 }
 
 #[cfg(test)]

@@ -12,6 +12,8 @@ use pcp::Certname;
 use reqwest::header::{CONTENT_TYPE, DATE, HeaderValue, IF_MODIFIED_SINCE, LAST_MODIFIED};
 use reqwest::{Response, StatusCode};
 
+use error_causes::{ConnectionError, ConnectionErrorKind};
+
 use crate::{authority, defaults};
 
 /// `HOST[:PORT]`, `https://HOST[:PORT]`.
@@ -94,7 +96,12 @@ impl FromStr for CaUri {
 impl FetchError {
     /// Whether whom we asked is not whom we know, or the other way round.
     pub(super) fn is_of_tls(&self) -> bool {
-        matches!(self, Self::Transport(error) if is_tls(error))
+        use ConnectionErrorKind::{OwnCertificate, PeerCertificate, Tls};
+        let Self::Transport(error) = self else {
+            return false;
+        };
+        let kind = ConnectionError::of(error).kind();
+        matches!(kind, PeerCertificate | OwnCertificate | Tls)
     }
 
     /// Whether the same request may succeed later.
@@ -107,21 +114,6 @@ impl FetchError {
             }
             Self::TooLarge(_) | Self::NotText => false,
         }
-    }
-}
-
-fn is_tls(error: &(dyn std::error::Error + 'static)) -> bool {
-    if error.is::<rustls::Error>() {
-        return true;
-    }
-    // An io::Error's source() skips the error that it wraps.
-    let wrapped = error
-        .downcast_ref::<std::io::Error>()
-        .and_then(std::io::Error::get_ref);
-    match (wrapped, error.source()) {
-        (Some(inner), _) => is_tls(inner),
-        (None, Some(source)) => is_tls(source),
-        (None, None) => false,
     }
 }
 

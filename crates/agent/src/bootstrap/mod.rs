@@ -36,7 +36,7 @@ pub use own::Refusal;
 
 use crate::crl_file::CrlFile;
 use crate::defaults;
-use crate::errors::chain;
+use error_causes::chain;
 
 /// Where to get a certificate and where to put it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -445,7 +445,7 @@ impl Bootstrap {
                     if source.is_transient() && !self.config.wait_for_cert.is_zero() =>
                 {
                     tracing::warn!(
-                        error = %crate::errors::chain(&source),
+                        error = %chain(&source),
                         "cannot {what} yet; trying again in {:.0} s",
                         pause.as_secs_f64()
                     );

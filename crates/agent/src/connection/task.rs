@@ -22,7 +22,7 @@ use super::reconnect::{Ending, Reconnect};
 use super::session::{Receive, Session, SessionConfig, SessionEnd};
 use super::{ConnectionConfig, Status};
 use crate::defaults;
-use crate::errors::chain;
+use error_causes::chain;
 
 /// State of the loop.
 pub(super) struct Task {

@@ -52,7 +52,7 @@ pub(super) fn conflict(conflict: &Conflict) -> Failure {
 
 /// Nobody has the facts now.
 pub(super) fn no_facts(error: &FactSourceError) -> Failure {
-    tracing::warn!(error = %crate::failure::chain(error), "no facts to classify with");
+    tracing::warn!(error = %error_causes::chain(error), "no facts to classify with");
     ApiError::new(kinds::FACTS_UNAVAILABLE, format!("{error}; try again")).into()
 }
 

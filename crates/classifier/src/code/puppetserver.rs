@@ -5,6 +5,7 @@
 //! certificate files are read anew for each question, which is seldom; and a manifest that cannot be
 //! parsed costs its own classes and no others.
 
+use error_causes::chain;
 use std::error::Error;
 
 use async_trait::async_trait;
@@ -78,7 +79,7 @@ impl Puppetserver {
         if let Some(name) = environment {
             url.query_pairs_mut().append_pair("environment", name);
         }
-        let unreachable = |cause: &dyn Error| ClassSourceError::Unreachable {
+        let unreachable = |cause: &(dyn Error + 'static)| ClassSourceError::Unreachable {
             url: url.to_string(),
             cause: chain(cause),
         };
@@ -183,19 +184,4 @@ fn shown(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(&body[..body.len().min(SHOWN_BYTES)]);
     let plain = |c: char| if c.is_control() { ' ' } else { c };
     text.chars().map(plain).collect()
-}
-
-/// An error with its causes, which reqwest keeps apart.
-fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let told = cause.to_string();
-        if !text.contains(&told) {
-            text.push_str(": ");
-            text.push_str(&told);
-        }
-        source = cause.source();
-    }
-    text
 }

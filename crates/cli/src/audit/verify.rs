@@ -3,6 +3,7 @@
 //! The rule: the hashes are computed here; the service, the file or the store is believed in
 //! nothing but its rows.
 
+use error_causes::chain;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};
@@ -84,7 +85,7 @@ pub(super) async fn run(options: &Options, connection: &Connection) -> Result<u8
 /// Without a server.
 pub(super) async fn store(options: &Options, url: String, head_file: &Path) -> Result<u8, Failure> {
     let mut expected = options.expected()?;
-    let failed = |error: &dyn std::error::Error| Failure::Usage(chain(error));
+    let failed = |error: &(dyn std::error::Error + 'static)| Failure::Usage(chain(error));
     let kept = KeptHeads::read(head_file).map_err(|error| failed(&error))?;
     expected.heads.extend(kept.all());
     let store = Store::open_read_only(&StoreConfig::new(url)).await;
@@ -268,16 +269,6 @@ fn head(text: &str) -> Result<Noted, String> {
             Ok(Noted::Hash(hash))
         }
     }
-}
-
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use code_manager::gate;
 use code_manager::version::Versions;
 use code_manager::versioned_code::{self, CodeId};
 
-use crate::code::local::settings::chain;
 use crate::{EXIT_SUCCESS, Failure};
+use error_causes::chain;
 
 /// Where code is.
 #[derive(Debug, clap::Args)]

@@ -144,7 +144,7 @@ impl Http {
             request = request.header(AUTHORIZATION, value);
         }
         let broken = |error: reqwest::Error| {
-            let why = causes(&error.without_url());
+            let why = error_causes::chain(&error.without_url());
             let url = url.clone();
             (HttpError::Unreachable { url, why }, Again::Later(None))
         };
@@ -250,7 +250,7 @@ fn client(proxy: Option<&str>) -> Result<Client, String> {
         .read_timeout(HTTP_READ_TIMEOUT)
         .timeout(HTTP_TIMEOUT);
     let client = through(builder, proxy)?.build();
-    client.map_err(|error| causes(&error))
+    client.map_err(|error| error_causes::chain(&error))
 }
 
 /// Through this proxy, or nothing for none; `None`: as the environment says.
@@ -266,15 +266,4 @@ pub(crate) fn through(
     }
     let proxy = Proxy::all(proxy).map_err(|_| format!("{:?} is no proxy", shown(proxy)))?;
     Ok(builder.proxy(proxy.no_proxy(NoProxy::from_env())))
-}
-
-/// An error with its causes.
-pub(crate) fn causes(error: &reqwest::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }

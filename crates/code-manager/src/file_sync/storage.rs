@@ -349,7 +349,7 @@ async fn blocking<T: Send + 'static>(
 
 impl From<FilesError> for CheckInError {
     fn from(error: FilesError) -> Self {
-        Self::Files(crate::service::said(&error))
+        Self::Files(error_causes::chain(&error))
     }
 }
 

@@ -214,7 +214,7 @@ impl Question {
         let builder = http::builder()?.redirect(reqwest::redirect::Policy::none());
         let builder = http::through(builder, self.app.proxy.as_deref())?;
         let client = builder.timeout(GITHUB_TIMEOUT).build();
-        client.map_err(|error| http::causes(&error))
+        client.map_err(|error| error_causes::chain(&error))
     }
 
     /// Asks, and again where that may help.
@@ -250,7 +250,7 @@ impl Question {
         let shown = url.to_string();
         let broken = |error: reqwest::Error| AppError::Unreachable {
             url: shown.clone(),
-            why: http::causes(&error.without_url()),
+            why: error_causes::chain(&error.without_url()),
         };
         let request = client.request(method.clone(), url.clone());
         let request = request

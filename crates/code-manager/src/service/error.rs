@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use store::StoreError;
 
-use super::perform::said;
 use crate::content::ContentError;
 use crate::error::SourcesError;
 use crate::settings::R10kFileError;
@@ -57,6 +56,6 @@ pub enum StartError {
 impl SubmitError {
     /// The message with its causes.
     pub fn said(&self) -> String {
-        said(self)
+        error_causes::chain(self)
     }
 }

@@ -42,7 +42,6 @@ pub use room::DiskUse;
 pub use stored::Stored;
 
 pub(crate) use self::actor::now_ms;
-pub(crate) use self::perform::said;
 pub(crate) use self::record::cut;
 
 use self::actor::{Actor, Message};

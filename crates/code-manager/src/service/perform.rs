@@ -4,7 +4,6 @@
 
 mod parts;
 
-use std::error::Error;
 use std::sync::Arc;
 
 use api_types::LateFollower;
@@ -114,7 +113,7 @@ pub(super) async fn perform(tools: &Tools, round: &Look, work: &Work) -> Perform
         Action::Publish => publish(tools, work, &mut performed).await,
     };
     if let Err(error) = done {
-        let msg = said(&error);
+        let msg = error_causes::chain(&error);
         tracing::warn!(environment = %work.environment, %msg, "not deployed");
         performed.outcome.error = Some(Fault {
             kind: error.kind().to_owned(),
@@ -290,7 +289,7 @@ async fn announce(
             performed.announced = Some(announced);
         }
         Err(error) => {
-            let note = format!("followers cannot be told: {}", said(&error));
+            let note = format!("followers cannot be told: {}", error_causes::chain(&error));
             performed.outcome.notes.push(note);
         }
     }
@@ -389,20 +388,6 @@ fn because(reason: &str) -> String {
         true => String::new(),
         false => format!(" ({reason})"),
     }
-}
-
-/// An error with its causes, each once.
-pub(crate) fn said(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        if !text.ends_with(&more) {
-            text = format!("{text}: {more}");
-        }
-        cause = error.source();
-    }
-    text
 }
 
 // === impl Performed ===

@@ -14,7 +14,9 @@ use tokio::time::Instant;
 
 use super::body::{self, BodyError};
 use super::conf::PuppetDbConfig;
-use super::failure::{chain, classify};
+use error_causes::{ConnectionError, chain};
+
+use super::failure::classify;
 use crate::QueryError;
 use crate::defaults::{AVOID_FAILED, ENGINE_QUESTIONS, MAX_ERROR_BYTES, QUESTIONS, SHOWN_BYTES};
 use crate::places::{Asker, Places};
@@ -132,7 +134,7 @@ impl Client {
     ) -> Result<Vec<Value>, QueryError> {
         let url = base.to_string();
         let started = Instant::now();
-        let failed = |error| classify(&url, error, started.elapsed());
+        let failed = |error: reqwest::Error| classify(&url, &error, started.elapsed());
         let endpoint = format!("{}/pdb/query/v4", url.trim_end_matches('/'));
         let request = http.post(endpoint).json(question);
         let response = request.send().await.map_err(failed)?;
@@ -153,7 +155,7 @@ impl Client {
             }),
             Err(BodyError::Broken(error)) if error.is_timeout() => Err(failed(error)),
             Err(BodyError::Broken(error)) => Err(QueryError::Garbage {
-                what: format!("the answer broke off: {}", chain(&error.without_url())),
+                what: format!("the answer broke off: {}", ConnectionError::of(&error)),
                 url,
             }),
         }

@@ -8,10 +8,10 @@ use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
 use super::room;
-use super::settings::chain;
 use crate::code::deploy::Options;
 use crate::code::shown::short;
 use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, terminal};
+use error_causes::chain;
 
 /// What became of an environment.
 struct Ended {
@@ -271,7 +271,7 @@ async fn go_live(options: &Options, deployer: &Deployer, built: Built) -> Result
 
 /// Takes away what has no branch any more. All sources were asked, else nobody would be here.
 async fn remove(deployer: &Deployer, environments: &Environments) -> Result<Vec<String>, Failure> {
-    let failed = |error: &dyn std::error::Error| Failure::Usage(chain(error));
+    let failed = |error: &(dyn std::error::Error + 'static)| Failure::Usage(chain(error));
     let gone = deployer.gone(environments);
     let mut removed = Vec::new();
     for name in gone.map_err(|error| failed(&error))? {

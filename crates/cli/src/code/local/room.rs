@@ -8,10 +8,10 @@ use std::time::Duration;
 use code_manager::Deployer;
 use code_manager::gc::{Collected, Keep, Kept};
 
-use super::settings::chain;
 use crate::code::deploy::Options;
 use crate::code::shown::megabytes;
 use crate::{Format, terminal};
+use error_causes::chain;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 

@@ -1,5 +1,6 @@
 //! Where code comes from and goes to: [`Place`].
 
+use error_causes::chain;
 use std::path::PathBuf;
 
 use code_manager::gc::is_claimed;
@@ -81,18 +82,4 @@ fn waiting(holder: &Holder, is_of_a_server: bool) {
             "    a server deploys there until it is stopped; if it is that, leave out --local, and it does this"
         );
     }
-}
-
-/// An error with its causes.
-pub(in crate::code) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        if !text.ends_with(&more) {
-            text = format!("{text}: {more}");
-        }
-        cause = error.source();
-    }
-    text
 }

@@ -4,11 +4,11 @@ use code_manager::version::Versions;
 use code_manager::{EnvironmentName, Lock, Signature};
 use serde_json::json;
 
-use super::settings::chain;
 use crate::code::rollback::Options as Rollback;
 use crate::code::shown::short;
 use crate::code::versions::Options;
 use crate::{EXIT_SUCCESS, Failure, Format, table, terminal};
+use error_causes::chain;
 
 /// A version that is here.
 struct Version {

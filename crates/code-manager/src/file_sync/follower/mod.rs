@@ -38,7 +38,7 @@ use crate::defaults::{
 };
 use crate::gc::{self, collect};
 use crate::hold::Hold;
-use crate::service::{After, Pause, now_ms, said};
+use crate::service::{After, Pause, now_ms};
 use crate::version::{Signature, Versions};
 
 /// What a follower is told before it starts.
@@ -214,7 +214,11 @@ impl Follower {
             // It is never closed.
             let _place = places.acquire().await.ok();
             let staged = stage(&remote, &arriving, &versions, (&environment, &signature)).await;
-            (environment, signature, staged.map_err(|error| said(&error)))
+            (
+                environment,
+                signature,
+                staged.map_err(|error| error_causes::chain(&error)),
+            )
         });
     }
 
@@ -296,7 +300,10 @@ impl Follower {
             Ok(told) => told,
             Err(error) => {
                 if waits.backoff == FOLLOWER_BACKOFF {
-                    tracing::warn!(error = said(&error), "cannot ask; asking again and again");
+                    tracing::warn!(
+                        error = error_causes::chain(&error),
+                        "cannot ask; asking again and again"
+                    );
                 }
                 waits.ask_at = Some(Instant::now() + waits.backoff);
                 waits.backoff = (waits.backoff * 2).min(FOLLOWER_BACKOFF_MAX);
@@ -375,7 +382,7 @@ impl Follower {
         let mut used = match self.remote.versions().await {
             Ok(kept) => kept,
             Err(error) => {
-                let why = said(&error);
+                let why = error_causes::chain(&error);
                 tracing::warn!(
                     why,
                     "old versions stay: it is not known which are still needed"
@@ -404,7 +411,7 @@ async fn blocking<T: Send + 'static, E: std::error::Error + Send + 'static>(
     work: impl FnOnce() -> Result<T, E> + Send + 'static,
 ) -> Result<T, String> {
     match tokio::task::spawn_blocking(work).await {
-        Ok(done) => done.map_err(|error| said(&error)),
+        Ok(done) => done.map_err(|error| error_causes::chain(&error)),
         Err(_) => Err("a bug; please report it".to_owned()),
     }
 }

@@ -17,8 +17,8 @@ use crate::content::ContentHash;
 use crate::defaults::{
     FOLLOWER_ANSWER, FOLLOWER_POLL, HTTP_CONNECT_TIMEOUT, HTTP_READ_TIMEOUT, MANIFEST_BYTES,
 };
-use crate::puppetserver::chain;
 use crate::version::Signature;
+use error_causes::chain;
 
 /// The server. Cheap to clone.
 #[derive(Clone, Debug)]

@@ -1,0 +1,39 @@
+//! Certificates of peers that are not accepted: [`describe`].
+
+use rustls::CertificateError as Cause;
+
+/// The reason in plain words.
+pub(crate) fn describe(cause: &Cause) -> String {
+    match cause {
+        Cause::Expired | Cause::ExpiredContext { .. } => {
+            "the peer's certificate has expired".into()
+        }
+        Cause::NotValidYet | Cause::NotValidYetContext { .. } => {
+            "the peer's certificate is not valid yet: compare the clocks of both sides".into()
+        }
+        Cause::Revoked => "the peer's certificate is revoked".into(),
+        // A CA of the same name with another key shows as a signature that does not fit.
+        Cause::UnknownIssuer | Cause::BadSignature => {
+            "the peer's certificate was issued by an authority that is not trusted here".into()
+        }
+        Cause::NotValidForName => "the peer's certificate is for another name".into(),
+        Cause::NotValidForNameContext {
+            expected,
+            presented,
+        } => {
+            let expected = expected.to_str();
+            let names = presented.join(", ");
+            format!("the peer's certificate is for {names} and not for {expected}")
+        }
+        Cause::InvalidPurpose | Cause::InvalidPurposeContext { .. } => {
+            "the peer's certificate is not meant for servers".into()
+        }
+        Cause::UnknownRevocationStatus => "no revocation list covers the peer's certificate".into(),
+        Cause::ExpiredRevocationList | Cause::ExpiredRevocationListContext { .. } => {
+            "the revocation list for the peer's certificate has expired".into()
+        }
+        // Checks of this project: they word themselves.
+        Cause::Other(cause) => cause.to_string(),
+        other => format!("the peer's certificate is not accepted ({other})"),
+    }
+}

@@ -1,0 +1,119 @@
+//! A failed connection and its kind: [`ConnectionError`].
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+
+use crate::chain::causes;
+use crate::{input_output, tls};
+
+/// A failed connection. `Display` is a clause without a subject's name, for example `no answer in time`
+/// or `the peer's certificate has expired`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConnectionError {
+    kind: ConnectionErrorKind,
+    text: String,
+}
+
+/// What a caller may decide on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ConnectionErrorKind {
+    /// The peer's certificate is not accepted here. Trying again changes nothing.
+    PeerCertificate,
+    /// The peer does not accept the certificate of this side, or wants one. Trying again changes nothing.
+    OwnCertificate,
+    /// TLS failed in another way; often the peer does not speak TLS at all.
+    Tls,
+    /// No answer in time.
+    Timeout,
+    /// The name of the host has no address.
+    Name,
+    /// No connection, or one that broke off.
+    Io,
+    /// The peer's bytes are not HTTP.
+    Http,
+    /// Anything else, for example a request that cannot be built.
+    Other,
+}
+
+// === impl ConnectionError ===
+
+impl ConnectionError {
+    /// The cause of `error` that says most. Its addresses are left out.
+    pub fn of(error: &(dyn Error + 'static)) -> Self {
+        let found = causes(error).find_map(|cause| {
+            let tls = cause.downcast_ref().map(tls::describe);
+            let http = || cause.downcast_ref().and_then(describe_http);
+            let timeout = || cause.downcast_ref().and_then(describe_timeout);
+            tls.or_else(http).or_else(timeout)
+        });
+        let io = || {
+            let cause = causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>());
+            cause.last().map(input_output::describe)
+        };
+        found.or_else(io).unwrap_or_else(|| {
+            let innermost = causes(error).last().unwrap_or(error);
+            let text = match innermost.downcast_ref::<reqwest::Error>() {
+                // Its own words name the address.
+                Some(error) => describe_request(error).to_owned(),
+                None => innermost.to_string(),
+            };
+            Self::new(ConnectionErrorKind::Other, text)
+        })
+    }
+
+    pub fn kind(&self) -> ConnectionErrorKind {
+        self.kind
+    }
+
+    /// True if one side does not accept the certificate of the other one: trying again changes nothing.
+    pub fn is_of_certificates(&self) -> bool {
+        matches!(
+            self.kind,
+            ConnectionErrorKind::PeerCertificate | ConnectionErrorKind::OwnCertificate
+        )
+    }
+
+    pub(crate) fn new(kind: ConnectionErrorKind, text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self { kind, text }
+    }
+}
+
+impl fmt::Display for ConnectionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Error for ConnectionError {}
+
+fn describe_timeout(error: &reqwest::Error) -> Option<ConnectionError> {
+    error
+        .is_timeout()
+        .then(|| ConnectionError::new(ConnectionErrorKind::Timeout, "no answer in time"))
+}
+
+/// Errors of HTTP that no error of the connection explains.
+fn describe_http(error: &hyper::Error) -> Option<ConnectionError> {
+    if error.is_incomplete_message() {
+        let text = "the connection broke off before the answer was complete";
+        return Some(ConnectionError::new(ConnectionErrorKind::Io, text));
+    }
+    let text = "the peer does not answer in HTTP";
+    error
+        .is_parse()
+        .then(|| ConnectionError::new(ConnectionErrorKind::Http, text))
+}
+
+fn describe_request(error: &reqwest::Error) -> &'static str {
+    if error.is_redirect() {
+        "too many redirections"
+    } else if error.is_builder() {
+        "the address is no URL of HTTP"
+    } else if error.is_decode() || error.is_body() {
+        "the answer cannot be decoded"
+    } else {
+        "the request failed"
+    }
+}

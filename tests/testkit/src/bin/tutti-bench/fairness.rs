@@ -77,7 +77,7 @@ impl Table {
             ..
         } = figure;
         self.0.push(format!(
-            "| {attack} | {honest} | {:.1} / {:.1} | {:.1} / {:.1} | {:.2} / {:.2} | \
+            "| {attack} | {honest} | {:.2} / {:.2} | {:.2} / {:.2} | {:.2} / {:.2} | \
              {failed} of {samples} | {attack_actions_per_s:.0} | {attacker_cpu:.2} | \
              {server_cpu_without:.2} / {server_cpu_with:.2} |",
             without_ms.p50, without_ms.p99, with_ms.p50, with_ms.p99, factor.p50, factor.p99,

@@ -16,6 +16,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::Failure;
+use crate::Name;
 use crate::defaults::{CONNECT_TIMEOUT, REQUEST_TIMEOUT};
 use crate::input::read_limited;
 use crate::settings::{Connection, Identity, Settings};
@@ -29,6 +30,8 @@ pub(crate) struct Client {
     /// What the files say of jobs.
     pub(crate) environment: Option<String>,
     pub(crate) noop: bool,
+    /// The name that the program was called by; output under Puppet's names has the lines that scripts look for.
+    pub(crate) name: Name,
 }
 
 // === impl Client ===
@@ -75,7 +78,14 @@ impl Client {
             token: None,
             environment: settings.environment.clone(),
             noop: settings.noop,
+            name: Name::default(),
         })
+    }
+
+    /// The same client for the tool of that name.
+    pub(crate) fn called(mut self, name: Name) -> Self {
+        self.name = name;
+        self
     }
 
     /// The same client with a token that was just made.

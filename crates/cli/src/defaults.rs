@@ -89,3 +89,7 @@ pub(crate) const ACTION_FILE_BYTES: u64 = 16 << 20;
 
 /// Jobs that `node show` lists: what happened to the node lately, without scrolling.
 pub(crate) const NODE_JOBS: u64 = 5;
+
+/// Targets that the error of a plan names, and lines of each: one screen.
+pub(crate) const FAILED_TARGETS: usize = 5;
+pub(crate) const FAILED_LINES: usize = 8;

@@ -14,6 +14,7 @@ pub mod audit;
 mod client;
 mod code;
 mod connection;
+mod db;
 mod defaults;
 mod enc;
 mod failure;
@@ -121,6 +122,9 @@ pub enum Command {
     /// Deploy code from control repositories, see who deployed what, and go back
     #[command(mut_arg("token_file", token_file_as_puppet_has_it))]
     Code(Over<code::Verb>),
+    /// Ask how PuppetDB is, as `puppet db` does
+    #[command(hide = true)]
+    Db(Over<db::Verb>),
     /// Show applications: not there yet
     #[command(hide = true, disable_help_flag = true)]
     App(absent::Rest),
@@ -210,8 +214,8 @@ async fn done(command: Command, name: Name) -> Result<u8, Failure> {
             connection,
         }) => Box::pin(query::run(&options, &connection, name)).await,
         Command::Access(over) => Box::pin(access::run(over.verb, &over.connection)).await,
-        Command::Task(over) => Box::pin(task::run(over.verb, &over.connection)).await,
-        Command::Job(over) => Box::pin(job::run(over.verb, &over.connection)).await,
+        Command::Task(over) => Box::pin(task::run(over.verb, &over.connection, name)).await,
+        Command::Job(over) => Box::pin(job::run(over.verb, &over.connection, name)).await,
         Command::Command(over) => Box::pin(action::command(over.verb, &over.connection)).await,
         Command::Script(over) => Box::pin(action::script(over.verb, &over.connection)).await,
         Command::File(over) => Box::pin(action::file(over.verb, &over.connection)).await,
@@ -229,6 +233,7 @@ async fn done(command: Command, name: Name) -> Result<u8, Failure> {
         Command::Lookup(options) => lookup::run(&options),
         Command::Validate(options) => validate::run(&options),
         Command::Code(over) => Box::pin(code::run(over.verb, &over.connection, name)).await,
+        Command::Db(db) => Box::pin(db::run(&db.verb, &db.connection, name)).await,
         Command::App(_) => Err(absent::app()),
     }
 }

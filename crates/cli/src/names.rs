@@ -17,7 +17,9 @@ pub enum Name {
 }
 
 /// Puppet Enterprise's tools. `job` is there as `puppet-job`, and so on.
-pub const TOOLS: [&str; 7] = ["access", "app", "code", "job", "plan", "query", "task"];
+pub const TOOLS: [&str; 8] = [
+    "access", "app", "code", "db", "job", "plan", "query", "task",
+];
 
 /// What their names begin with.
 pub(crate) const PREFIX: &str = "puppet-";

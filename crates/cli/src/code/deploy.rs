@@ -31,7 +31,7 @@ or not yet on a server that follows;
 2 nothing was asked for, since the settings or the server's answer do not allow it.")]
 pub struct Options {
     /// Environments, as branches are called there
-    #[arg(value_name = "ENVIRONMENT", required_unless_present_any = ["all", "modules"])]
+    #[arg(value_name = "ENVIRONMENT", required_unless_present_any = ["all", "modules", "dry_run"])]
     pub(super) environments: Vec<String>,
     /// All environments; those whose branches are gone go too
     #[arg(long, conflicts_with = "environments")]
@@ -43,7 +43,7 @@ pub struct Options {
     /// Let modules stay as they are live, and look up only the control repository
     #[arg(long, conflicts_with_all = ["modules", "local"])]
     no_modules: bool,
-    /// Make the versions and look at them, but switch to none
+    /// Make the versions and look at them, but switch to none; of all environments unless some are named
     #[arg(long)]
     pub(super) dry_run: bool,
     /// Do not wait until it is over

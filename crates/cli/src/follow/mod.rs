@@ -8,6 +8,7 @@ mod last_line;
 mod lines;
 mod progress;
 pub(crate) mod puppet;
+mod puppet_words;
 
 use api_types::events::ends_job;
 use api_types::{Event, Job, JobNode, JobNodes, LiveOutput, StopCommand, StopReply};
@@ -18,7 +19,7 @@ use crate::client::Client;
 use crate::defaults::PAGE;
 use crate::stream::{EventStream, Item};
 use crate::values::{duration, result_lines};
-use crate::{EXIT_ERROR, EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, terminal};
+use crate::{EXIT_ERROR, EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, Name, terminal};
 
 use code::CodeUsed;
 use lines::Lines;
@@ -36,7 +37,12 @@ pub(crate) async fn follow(client: &Client, number: &str, format: Format) -> Res
     let job: Job = client
         .get(&["orchestrator", "v1", "jobs", number], &[])
         .await?;
-    let mut view = View::new(&job, format);
+    let mut view = View::new(&job, format, client.name);
+    if view.human && client.name == Name::Puppet {
+        puppet_words::created(&job)
+            .iter()
+            .for_each(|line| say!("{line}"));
+    }
     match until_over(client, number, &mut view).await? {
         Ended::Detached => Ok(EXIT_ERROR),
         Ended::Over => summary(client, number, format, &view.code).await,
@@ -47,7 +53,7 @@ pub(crate) async fn follow(client: &Client, number: &str, format: Format) -> Res
 pub(crate) async fn watch(client: &Client, number: &str) -> Result<u8, Failure> {
     let path = ["orchestrator", "v1", "jobs", number];
     let job: Job = client.get(&path, &[]).await?;
-    let mut view = View::new(&job, Format::Json);
+    let mut view = View::new(&job, Format::Json, client.name);
     match until_over(client, number, &mut view).await? {
         Ended::Detached => Ok(EXIT_ERROR),
         Ended::Over => Ok(exit_code(&client.get(&path, &[]).await?)),
@@ -140,6 +146,8 @@ async fn stop(client: &Client, number: &str, view: &View, interrupt: &mut Signal
 /// What is on the screen while the job runs.
 struct View {
     human: bool,
+    /// The name that the program was called by.
+    name: Name,
     /// Puppet runs have lines of their own.
     puppet: bool,
     lines: Lines,
@@ -151,10 +159,11 @@ struct View {
 // === impl View ===
 
 impl View {
-    fn new(job: &Job, format: Format) -> Self {
+    fn new(job: &Job, format: Format, name: Name) -> Self {
         let human = format == Format::Human;
         Self {
             human,
+            name,
             puppet: is_puppet(job),
             lines: Lines::default(),
             code: CodeUsed::default(),
@@ -171,7 +180,12 @@ impl View {
         if !self.human {
             return;
         }
-        for line in self.lines.push(output) {
+        let lines = self.lines.push(output);
+        if self.name == Name::Puppet && !self.puppet {
+            // Puppet's own client prints output when the node has ended.
+            return;
+        }
+        for line in lines {
             self.progress.above(|| say!("{line}"));
         }
     }
@@ -187,6 +201,9 @@ impl View {
                 self.progress.started();
                 if self.human && self.puppet {
                     self.progress.above(|| say!("{}", puppet::started(node)));
+                } else if self.human && self.name == Name::Puppet {
+                    self.progress
+                        .above(|| say!("{}", puppet_words::started(node)));
                 }
             }
             "node_finished" | "node_failed" | "node_errored" | "node_skipped" => {
@@ -208,6 +225,13 @@ impl View {
 
     fn node_ended(&mut self, node: &str, event: &Event, succeeded: bool) {
         let rest = self.lines.finish(node);
+        let result = event.details.get("result").unwrap_or(&Value::Null);
+        if self.name == Name::Puppet {
+            let state = event.kind.strip_prefix("node_").unwrap_or(&event.kind);
+            let lines = puppet_words::ended(node, state, result, &event.message);
+            self.progress.above(|| say!("{}", lines.join("\n")));
+            return;
+        }
         let (mark, word) = match event.kind.as_str() {
             "node_finished" => (terminal::good("✓"), terminal::good("finished")),
             "node_failed" => (terminal::bad("✗"), terminal::bad("failed")),
@@ -219,7 +243,6 @@ impl View {
             "{mark} {} {word}",
             terminal::name(terminal::harmless(node))
         ));
-        let result = event.details.get("result").unwrap_or(&Value::Null);
         let result = rest.without_what_was_seen(result);
         if !result.is_null() {
             shown.extend(
@@ -275,6 +298,13 @@ fn exit_code(job: &Job) -> u8 {
 }
 
 async fn for_people(client: &Client, job: &Job) -> Result<(), Failure> {
+    if client.name == Name::Puppet {
+        say!("");
+        puppet_words::completed(job)
+            .iter()
+            .for_each(|line| say!("{line}"));
+        return Ok(());
+    }
     let states = job.node_states.clone().unwrap_or_default();
     let good = states.get("finished").copied().unwrap_or(0);
     let word = terminal::state(&job.state);

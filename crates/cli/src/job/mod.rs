@@ -7,9 +7,9 @@ mod run;
 mod show;
 mod stop;
 
-use crate::Failure;
 use crate::client::Client;
 use crate::settings::Connection;
+use crate::{Failure, Name};
 
 /// What can be done with jobs.
 #[derive(Debug, clap::Subcommand)]
@@ -45,8 +45,8 @@ Ctrl-C asks the server to stop the job; a second Ctrl-C leaves it alone.")]
     Stop(stop::Options),
 }
 
-pub(crate) async fn run(verb: Verb, connection: &Connection) -> Result<u8, Failure> {
-    let client = Client::with_token(connection)?;
+pub(crate) async fn run(verb: Verb, connection: &Connection, name: Name) -> Result<u8, Failure> {
+    let client = Client::with_token(connection)?.called(name);
     match verb {
         Verb::Run(options) => Box::pin(run::run(options, &client)).await,
         Verb::Plan(options) => plan::run(&options, &client).await,

@@ -5,7 +5,7 @@ use api_types::{DeployCommand, JobCreated};
 use super::puppet::{Flags, Where};
 use crate::client::Client;
 use crate::shown::Shown;
-use crate::{EXIT_SUCCESS, Failure, Format, follow, terminal};
+use crate::{EXIT_SUCCESS, Failure, Format, Name, follow, terminal};
 
 /// Where to run Puppet, and how.
 #[derive(Debug, clap::Args)]
@@ -50,7 +50,9 @@ pub(crate) async fn run(options: Options, client: &Client) -> Result<u8, Failure
         return Ok(EXIT_SUCCESS);
     }
     let format = options.shown.format;
-    if format == Format::Human {
+    if format == Format::Human && client.name == Name::Puppet {
+        say!("Starting deployment ...");
+    } else if format == Format::Human {
         announce(&command, &told, &number);
     }
     follow::follow(client, &number, format).await

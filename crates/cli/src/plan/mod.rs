@@ -30,11 +30,11 @@ Ctrl-C asks the server to stop the plan; a second Ctrl-C leaves it alone.")]
     /// Show one plan and its parameters; without a name, list the plans
     #[command(after_long_help = "Examples:\n  tutti plan show\n  tutti plan show deploy::rollout")]
     Show(read::Show),
-    /// List the newest plan jobs
-    #[command(after_long_help = "Example:\n  tutti plan list --limit 5")]
+    /// List the plans of an environment
+    #[command(after_long_help = "Example:\n  tutti plan list --environment test")]
     List(read::List),
     /// List the plan jobs, or show one with its events and its result
-    #[command(after_long_help = "Examples:\n  tutti plan jobs\n  tutti plan jobs 12")]
+    #[command(after_long_help = "Examples:\n  tutti plan jobs --limit 5\n  tutti plan jobs 12")]
     Jobs(read::Jobs),
     /// Show what a plan job told, and watch it if wanted
     #[command(

@@ -5,7 +5,7 @@ use serde_json::{Value, json as object};
 
 use super::{events, preview};
 use crate::client::Client;
-use crate::defaults::JOBS_SHOWN;
+use crate::defaults::{FAILED_LINES, FAILED_TARGETS, JOBS_SHOWN};
 use crate::shown::{Shown, json};
 use crate::terminal::{self, dim, harmless};
 use crate::values::{duration, result_lines};
@@ -25,54 +25,77 @@ pub struct Show {
     shown: Shown,
 }
 
-/// Which.
+/// One plan job, or the newest.
 #[derive(Debug, clap::Args)]
 pub struct Jobs {
     /// The plan job's number; absent: the newest are listed
     job: Option<String>,
+    /// How many plan jobs, the newest first
+    #[arg(long, default_value_t = JOBS_SHOWN, conflicts_with = "job")]
+    limit: u64,
     #[command(flatten)]
     shown: Shown,
 }
 
-/// How many.
+/// The plans of an environment.
 #[derive(Debug, clap::Args)]
 pub struct List {
-    /// How many plan jobs, the newest first
-    #[arg(long, default_value_t = JOBS_SHOWN)]
-    limit: u64,
+    /// Also plans that you may not run
+    #[arg(long)]
+    all: bool,
+    #[command(flatten)]
+    environment: task::Environment,
     #[command(flatten)]
     shown: Shown,
 }
 
 pub(super) async fn show(options: &Show, client: &Client) -> Result<u8, Failure> {
     let environment = options.environment.of(client);
-    let query = [("environment", environment.as_str())];
     let Some(plan) = &options.plan else {
-        let mut list: PlanList = client.get(&["orchestrator", "v1", "plans"], &query).await?;
-        list.items.retain(|plan| options.all || plan.permitted);
-        if options.shown.format == Format::Json {
-            json(&list);
-            return Ok(EXIT_SUCCESS);
-        }
-        if list.items.is_empty() {
-            say!("No plans in environment {}.", harmless(&environment));
-        }
-        for plan in &list.items {
-            let mark = if plan.permitted {
-                ""
-            } else {
-                "  (not permitted)"
-            };
-            say!("{}{}", terminal::name(harmless(&plan.name)), dim(mark));
-        }
-        return Ok(EXIT_SUCCESS);
+        return plans(&environment, options.all, options.shown.format, client).await;
     };
     let (module, name) = task::segments(plan);
     let path = ["orchestrator", "v1", "plans", module, name];
-    let detail: PlanDetail = client.get(&path, &query).await?;
+    let detail: PlanDetail = client
+        .get(&path, &[("environment", environment.as_str())])
+        .await?;
     match options.shown.format {
         Format::Json => json(&detail),
         Format::Human => print(&detail),
+    }
+    Ok(EXIT_SUCCESS)
+}
+
+pub(super) async fn list(options: &List, client: &Client) -> Result<u8, Failure> {
+    let environment = options.environment.of(client);
+    plans(&environment, options.all, options.shown.format, client).await
+}
+
+/// Lists the plans that the user may run, or all.
+async fn plans(
+    environment: &str,
+    all: bool,
+    format: Format,
+    client: &Client,
+) -> Result<u8, Failure> {
+    let query = [("environment", environment)];
+    let mut list: PlanList = client.get(&["orchestrator", "v1", "plans"], &query).await?;
+    list.items.retain(|plan| all || plan.permitted);
+    if format == Format::Json {
+        json(&list);
+        return Ok(EXIT_SUCCESS);
+    }
+    if list.items.is_empty() {
+        say!("No plans in environment {}.", harmless(environment));
+        return Ok(EXIT_SUCCESS);
+    }
+    for plan in &list.items {
+        let mark = if plan.permitted {
+            ""
+        } else {
+            "  (not permitted)"
+        };
+        say!("{}{}", terminal::name(harmless(&plan.name)), dim(mark));
     }
     Ok(EXIT_SUCCESS)
 }
@@ -128,7 +151,7 @@ fn is_needed(about: &Value) -> bool {
 
 pub(super) async fn jobs(options: &Jobs, client: &Client) -> Result<u8, Failure> {
     let Some(number) = &options.job else {
-        return listed(JOBS_SHOWN, options.shown.format, client).await;
+        return listed(options.limit, options.shown.format, client).await;
     };
     let path = ["orchestrator", "v1", "plan_jobs", number.as_str()];
     let job: PlanJob = client.get(&path, &[]).await?;
@@ -144,10 +167,6 @@ pub(super) async fn jobs(options: &Jobs, client: &Client) -> Result<u8, Failure>
         "failure" => EXIT_NODES_FAILED,
         _ => EXIT_SUCCESS,
     })
-}
-
-pub(super) async fn list(options: &List, client: &Client) -> Result<u8, Failure> {
-    listed(options.limit, options.shown.format, client).await
 }
 
 async fn listed(limit: u64, format: Format, client: &Client) -> Result<u8, Failure> {
@@ -228,6 +247,57 @@ fn error_lines(error: &Value) -> Vec<String> {
         let line = details["line"].as_u64();
         let line = line.map_or_else(String::new, |line| format!(":{line}"));
         lines.push(dim(format!("{}{line}", harmless(file))));
+    }
+    lines.extend(failed_targets(details));
+    lines
+}
+
+/// The targets on which a step failed: name, exit code, and what they wrote to standard error.
+fn failed_targets(details: &Value) -> Vec<String> {
+    let results = details["result_set"].as_array().into_iter().flatten();
+    let failed: Vec<_> = results
+        .filter(|result| result["status"] == "failure")
+        .collect();
+    let mut lines: Vec<_> = failed
+        .iter()
+        .take(FAILED_TARGETS)
+        .flat_map(|result| failed_target(result))
+        .collect();
+    if let Some(more) = failed
+        .len()
+        .checked_sub(FAILED_TARGETS)
+        .filter(|more| *more > 0)
+    {
+        lines.push(format!("… and {more} more targets: --format json has all"));
+    }
+    lines
+}
+
+fn failed_target(result: &Value) -> Vec<String> {
+    let (value, error) = (&result["value"], &result["value"]["_error"]);
+    let code = value["exit_code"]
+        .as_i64()
+        .or_else(|| error["details"]["exit_code"].as_i64());
+    let code = code.map_or_else(String::new, |code| format!(" (exit code {code})"));
+    let name = harmless(result["target"].as_str().unwrap_or_default());
+    let mut lines = vec![format!(
+        "{} {}{code}",
+        terminal::bad("✗"),
+        terminal::name(name)
+    )];
+    // A program's own words say more than those about its exit code.
+    let stderr = value["stderr"]
+        .as_str()
+        .filter(|text| !text.trim().is_empty());
+    let text = stderr.or_else(|| error["msg"].as_str()).unwrap_or_default();
+    let text: Vec<_> = text.trim_end().lines().collect();
+    let shown = text.iter().take(FAILED_LINES);
+    lines.extend(shown.map(|line| format!("    {}", terminal::error_output(harmless(line)))));
+    if text.len() > FAILED_LINES {
+        lines.push(format!(
+            "    … and {} more lines",
+            text.len() - FAILED_LINES
+        ));
     }
     lines
 }

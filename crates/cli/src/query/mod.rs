@@ -6,6 +6,8 @@
 mod puppetdb;
 mod rows;
 
+pub(crate) use puppetdb::Flags as PuppetDbFlags;
+
 use api_types::PuppetDbQuery;
 use serde_json::Value;
 

@@ -15,7 +15,7 @@ const FILE: &str = "puppetdb.conf";
 /// Where it is, and how to show who asks.
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "PuppetDB itself")]
-pub(super) struct Flags {
+pub struct Flags {
     /// Ask these PuppetDBs, the first that answers, instead of Tutti; commas between them
     #[arg(long, value_name = "URLS", value_delimiter = ',')]
     urls: Vec<String>,
@@ -29,7 +29,7 @@ pub(super) struct Flags {
 
 /// Several addresses of one `PuppetDB`.
 #[derive(Debug)]
-pub(super) struct Server {
+pub(crate) struct Server {
     urls: Vec<String>,
     settings: Settings,
 }
@@ -60,7 +60,7 @@ enum Urls {
 
 impl Flags {
     /// The server that is to be asked; `None`: Tutti.
-    pub(super) fn server(
+    pub(crate) fn server(
         &self,
         connection: &Connection,
         name: Name,
@@ -99,13 +99,26 @@ impl Flags {
 
 impl Server {
     /// Asks one after the other until one can be reached.
-    pub(super) async fn ask(&self, query: &PuppetDbQuery) -> Result<Vec<Value>, Failure> {
+    pub(crate) async fn ask(&self, query: &PuppetDbQuery) -> Result<Vec<Value>, Failure> {
+        let ask = async |client: Client| client.post(&["pdb", "query", "v4"], query).await;
+        self.first_that_answers(ask).await
+    }
+
+    /// Reads one document of the first that can be reached.
+    pub(crate) async fn get(&self, path: &[&str]) -> Result<Value, Failure> {
+        self.first_that_answers(async |client: Client| client.get(path, &[]).await)
+            .await
+    }
+
+    async fn first_that_answers<T>(
+        &self,
+        ask: impl AsyncFn(Client) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
         let mut last = Failure::Usage("no PuppetDB is named in server_urls".to_owned());
         for url in &self.urls {
             let mut settings = self.settings.clone();
             settings.service_url = url.trim_end_matches('/').to_owned();
-            let client = Client::with_identity(&settings)?;
-            match client.post(&["pdb", "query", "v4"], query).await {
+            match ask(Client::with_identity(&settings)?).await {
                 Err(failure @ Failure::Unreachable { .. }) => last = failure,
                 answer => return answer,
             }

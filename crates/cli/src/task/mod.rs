@@ -9,9 +9,9 @@ pub(crate) use run::left_out;
 use api_types::{Object, TaskDetail};
 use serde_json::Value;
 
-use crate::Failure;
 use crate::client::Client;
 use crate::settings::Connection;
+use crate::{Failure, Name};
 
 /// What can be done with tasks.
 #[expect(
@@ -54,8 +54,8 @@ impl Environment {
 /// Where code is when nobody says otherwise.
 const PRODUCTION: &str = "production";
 
-pub(crate) async fn run(verb: Verb, connection: &Connection) -> Result<u8, Failure> {
-    let client = Client::with_token(connection)?;
+pub(crate) async fn run(verb: Verb, connection: &Connection, name: Name) -> Result<u8, Failure> {
+    let client = Client::with_token(connection)?.called(name);
     match verb {
         Verb::Run(options) => Box::pin(run::run(options, &client)).await,
         Verb::Show(options) => show::run(&options, &client).await,

@@ -7,7 +7,7 @@ use super::{Environment, detail, is_text};
 use crate::client::Client;
 use crate::shown::Shown;
 use crate::targets::Targets;
-use crate::{EXIT_SUCCESS, Failure, Format, follow, params, terminal};
+use crate::{EXIT_SUCCESS, Failure, Format, Name, follow, params, terminal};
 
 /// Nodes that are named when they were left out.
 const NODES_NAMED: usize = 10;
@@ -80,7 +80,9 @@ pub(crate) async fn run(options: Options, client: &Client) -> Result<u8, Failure
         return Ok(EXIT_SUCCESS);
     }
     let format = options.shown.format;
-    if format == Format::Human {
+    if format == Format::Human && client.name == Name::Puppet {
+        say!("Starting job ...");
+    } else if format == Format::Human {
         announce(&task, &told, &number, noop);
     }
     follow::follow(client, &number, format).await

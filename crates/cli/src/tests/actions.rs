@@ -28,7 +28,7 @@ fn node(state: &str, result: &Value) -> Value {
     json!({"next-events": {"id": "", "event": "3"}, "items": [node]})
 }
 
-fn answers(kind: &str, state: &str, result: Value) -> Answers {
+pub(super) fn answers(kind: &str, state: &str, result: Value) -> Answers {
     let created = json!({"job": {"id": "", "name": "7"}});
     let ended = if state == "finished" {
         "node_finished"
@@ -44,6 +44,7 @@ fn answers(kind: &str, state: &str, result: Value) -> Answers {
         event(2, "job_finished", json!({})),
     ]);
     vec![
+        ("GET /orchestrator/v1/tasks/package/init", 200, package()),
         (ACTION, 202, created.clone()),
         (TASK, 202, created),
         ("GET /orchestrator/v1/jobs/7", 200, job(kind, state)),
@@ -54,6 +55,11 @@ fn answers(kind: &str, state: &str, result: Value) -> Answers {
         ),
         ("GET /orchestrator/v1/events/stream", 200, events),
     ]
+}
+
+fn package() -> Value {
+    json!({"id": "", "name": "package", "environment": {"name": "production"}, "permitted": true,
+        "metadata": {}, "files": []})
 }
 
 fn ended(code: i64) -> Value {

@@ -91,7 +91,7 @@ fn answers(state: &str, states: Value, second: Value) -> Answers {
     ]
 }
 
-fn all_well() -> Answers {
+pub(super) fn all_well() -> Answers {
     let second = json!({"node": "web2", "detail": {}, "result": result("unchanged")});
     answers(
         "finished",
@@ -100,7 +100,7 @@ fn all_well() -> Answers {
     )
 }
 
-fn one_errored() -> Answers {
+pub(super) fn one_errored() -> Answers {
     let why = "Puppet agent is disabled: maintenance";
     let second = json!({"node": "web2", "detail": {"message": why}});
     let states = json!({"finished": 1, "errored": 1});

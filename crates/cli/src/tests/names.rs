@@ -5,6 +5,7 @@ use clap::{CommandFactory as _, Parser as _};
 use super::Arguments;
 use super::fake::Fake;
 use crate::names::{self, TOOLS};
+use serde_json::json;
 
 /// As a script of Puppet Enterprise has them.
 const LINES: &[&str] = &[
@@ -35,8 +36,12 @@ const LINES: &[&str] = &[
     "puppet-query nodes{} --urls https://p:8081 --cacert /ca --cert /c --key /k --token /t",
     "puppet-code deploy production --wait --dry-run --format json -t /t --service-url https://s",
     "puppet-code deploy --all",
+    "puppet-code deploy --dry-run",
     "puppet-code status",
     "puppet-code print-config",
+    "puppet-db status --urls https://p:8081",
+    "puppet-db export archive.tgz",
+    "puppet-db import archive.tgz",
     "puppet-app show",
     "puppet-app show App[x]",
 ];
@@ -113,4 +118,56 @@ async fn a_plan_that_the_server_does_not_have_is_its_answer() {
             ran.error
         );
     }
+}
+
+#[tokio::test]
+async fn a_job_has_the_lines_that_scripts_look_for() {
+    let fake = Fake::start(super::jobs::all_well()).await;
+    let ran = fake.run(&words("puppet-job run -n web1,web2")).await;
+    assert_eq!((ran.code, ran.error.as_str()), (0, ""), "{ran:?}");
+    for line in [
+        "Starting deployment ...",
+        "New job ID: 81",
+        "Nodes: 2",
+        "Started puppet run on web1 ...",
+        "Job completed. 2/2 nodes succeeded.",
+        "Duration: 9 sec",
+    ] {
+        assert!(
+            ran.printed.lines().any(|printed| printed == line),
+            "{line}: {}",
+            ran.printed
+        );
+    }
+    let fake = Fake::start(super::jobs::one_errored()).await;
+    let ran = fake.run(&words("puppet-job run -n web1,web2")).await;
+    assert_eq!(ran.code, 1, "{ran:?}");
+    let line = "Job failed. 1 node failed, 0 nodes skipped, 1 node succeeded.";
+    assert!(
+        ran.printed.lines().any(|printed| printed == line),
+        "{}",
+        ran.printed
+    );
+}
+
+#[tokio::test]
+async fn a_task_has_the_lines_that_scripts_look_for() {
+    let result = json!({"status": "installed", "_output": "one\ntwo\n"});
+    let fake = Fake::start(super::actions::answers("task", "finished", result)).await;
+    let ran = fake.run(&words("puppet-task run package -n web1")).await;
+    assert_eq!((ran.code, ran.error.as_str()), (0, ""), "{ran:?}");
+    insta::assert_snapshot!(ran.printed);
+}
+
+#[tokio::test]
+async fn puppet_db_tells_the_state_and_leaves_archives_to_puppetdb() {
+    let services = json!({"puppetdb-status": {"state": "running"}});
+    let fake = Fake::start(vec![("GET /status/v1/services", 200, services)]).await;
+    let ran = fake.run(&words("puppet-db status")).await;
+    assert!(ran.code == 0 && ran.printed.contains("running"), "{ran:?}");
+    let ran = fake.run(&words("puppet-db export x.tgz")).await;
+    assert!(
+        ran.code == 2 && ran.error.contains("puppetdb export x.tgz"),
+        "{ran:?}"
+    );
 }

@@ -392,3 +392,46 @@ async fn a_preview_that_ends_early_says_where() {
         .await;
     assert_eq!(ran.code, 0, "{}", ran.error);
 }
+
+#[tokio::test]
+async fn a_plan_that_fails_names_nodes_exit_codes_errors_and_the_place() {
+    let of = |target: &str, value: Value| json!({"target": target, "action": "command", "status": "failure", "value": value});
+    let long: String = (0..20).map(|n| format!("line {n}\n")).collect();
+    let set = json!([
+        of("web1", json!({"stdout": "", "stderr": "no space left\n", "exit_code": 28,
+            "_error": {"msg": "The command failed with exit code 28", "details": {"exit_code": 28}}})),
+        of("web2", json!({"_error": {"msg": "not connected", "kind": "x", "details": {}}})),
+        of("web3", json!({"stderr": long, "_error": {"msg": "x", "details": {"exit_code": 1}}})),
+        {"target": "web4", "status": "success", "value": {}},
+    ]);
+    let error = json!({"kind": "bolt/run-failure", "msg": "run_command 'df' failed on 3 targets",
+        "details": {"result_set": set, "file": "deploy/plans/rollout.pp", "line": 7}});
+    let ended = ("plan_failed", json!({"result": error}), "");
+    let fake = Fake::start(answers("failure", error, &[ended])).await;
+    let ran = fake.run(&["tutti", "plan", "run", "deploy::rollout"]).await;
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert_snapshot!(ran.printed);
+}
+
+#[tokio::test]
+async fn plans_are_listed_by_list_and_plan_jobs_by_jobs() {
+    let plans = json!({"environment": {"name": "production"}, "items": [
+        {"id": "", "name": "deploy::rollout", "permitted": true},
+        {"id": "", "name": "secret", "permitted": false}]});
+    let jobs = json!({"items": [job("running", Value::Null)], "pagination": {"limit": 5, "offset": 0,
+        "order_by": "name", "order": "desc", "total": 1}});
+    let fake = Fake::start(vec![
+        ("GET /orchestrator/v1/plans", 200, plans),
+        ("GET /orchestrator/v1/plan_jobs", 200, jobs),
+    ])
+    .await;
+    let ran = fake.run(&["tutti", "plan", "list"]).await;
+    assert_eq!((ran.code, ran.printed.as_str()), (0, "deploy::rollout\n"));
+    let ran = fake.run(&["tutti", "plan", "list", "--all"]).await;
+    assert_eq!(ran.printed, "deploy::rollout\nsecret  (not permitted)\n");
+    let ran = fake.run(&["tutti", "plan", "jobs", "--limit", "5"]).await;
+    assert!(
+        ran.code == 0 && ran.printed.contains("12  running"),
+        "{ran:?}"
+    );
+}

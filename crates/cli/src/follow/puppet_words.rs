@@ -1,0 +1,75 @@
+//! Output of jobs under the names of Puppet Enterprise's tools: the lines that scripts look for.
+//!
+//! The invariant: each line stands for itself, and none depends on a terminal.
+
+use api_types::Job;
+use serde_json::Value;
+
+use crate::terminal::{self, harmless};
+use crate::values::result_lines;
+
+/// The lines of a new job.
+pub(super) fn created(job: &Job) -> [String; 3] {
+    [
+        format!("New job ID: {}", harmless(&job.name)),
+        format!("Nodes: {}", job.node_count),
+        String::new(),
+    ]
+}
+
+/// The line of a node that begins.
+pub(super) fn started(node: &str) -> String {
+    format!("Started on {} ...", terminal::name(harmless(node)))
+}
+
+/// The lines of a node that ended in `state`.
+pub(super) fn ended(node: &str, state: &str, result: &Value, message: &str) -> Vec<String> {
+    let word = match state {
+        "finished" => terminal::good("Finished"),
+        "skipped" => terminal::warn("Skipped"),
+        _ => terminal::bad("Failed"),
+    };
+    let mut lines = vec![format!("{word} on node {}", terminal::name(harmless(node)))];
+    let output = result
+        .get("_output")
+        .and_then(Value::as_str)
+        .filter(|text| !text.is_empty());
+    if let Some(output) = output {
+        lines.push("  STDOUT:".to_owned());
+        lines.extend(output.lines().map(|line| format!("    {}", harmless(line))));
+    }
+    let mut rest = result.clone();
+    if let Value::Object(fields) = &mut rest {
+        fields.remove("_output");
+    }
+    match rest {
+        Value::Null => {
+            lines.extend(Some(format!("  {}", harmless(message))).filter(|_| !message.is_empty()))
+        }
+        rest => lines.extend(result_lines(&rest).iter().map(|line| format!("  {line}"))),
+    }
+    lines
+}
+
+/// The last lines of a job.
+pub(super) fn completed(job: &Job) -> [String; 2] {
+    let states = job.node_states.clone().unwrap_or_default();
+    let count = |state: &str| states.get(state).copied().unwrap_or(0);
+    let (good, all) = (count("finished"), job.node_count);
+    let outcome = match good == all && job.state == "finished" {
+        true => format!("Job completed. {good}/{all} nodes succeeded."),
+        false => {
+            let (failed, skipped) = (count("failed") + count("errored"), count("skipped"));
+            let nodes = |count: u64| if count == 1 { "node" } else { "nodes" };
+            format!(
+                "Job {}. {failed} {} failed, {skipped} {} skipped, {good} {} succeeded.",
+                harmless(&job.state),
+                nodes(failed),
+                nodes(skipped),
+                nodes(good),
+            )
+        }
+    };
+    let seconds = job.duration.unwrap_or(0.0).round() as u64;
+    [outcome, format!("Duration: {seconds} sec")]
+}

@@ -20,6 +20,7 @@ const FLOORS: &[(u8, &[&str])] = &[
             "eyaml",
             "hocon",
             "https",
+            "optional-feature",
             "pki",
             "psych",
             "puppetfile",

@@ -1,6 +1,7 @@
 //! Deployments of code by this server. Main function: [`start`].
 
 use std::collections::HashSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,11 +17,13 @@ use ::code_manager::{
 use anyhow::{Context as _, Result};
 use async_trait::async_trait;
 use jobs::RunCode;
+use optional_feature::{Feature, FeatureStatus};
 use serde_json::Value;
 use store::Store;
 use tokio::sync::{Mutex, watch};
 
 use crate::config::Config;
+use crate::named_file::read_text;
 
 /// Those who work with code.
 #[derive(Clone, Copy)]
@@ -41,14 +44,34 @@ pub(crate) async fn start(
     if config.code.r10k_config.is_none() && config.code.staging_directory.is_none() {
         return None;
     }
-    let starter = CodeStarter {
+    let starter = Arc::new(CodeStarter {
         config: config.clone(),
         store,
         jobs: works.jobs.clone(),
         plans: works.plans.clone(),
         inventory: works.inventory.clone(),
+    });
+    let inability = "this server cannot deploy code";
+    let begin = move || {
+        let starter = Arc::clone(&starter);
+        async move { starter.start().await }
     };
-    Some(api::CodeService::start(starter).await)
+    let started = Feature::start(api::CODE_MANAGER_SERVICE, inability, begin).await;
+    let webhook_secret = match &config.code.webhook_secret_file {
+        Some(path) => Some(webhook_secret(path.clone()).await),
+        None => None,
+    };
+    Some(api::CodeService::new(started, webhook_secret))
+}
+
+async fn webhook_secret(path: PathBuf) -> Feature<Secret> {
+    const KEY: &str = "code.webhook_secret_file";
+    let inability = "this server cannot check webhooks of forges";
+    let read = move || {
+        let text = read_text(KEY, &path)?;
+        Secret::new(&text).map_err(|error| format!("{KEY}, {}: {error}", path.display()))
+    };
+    Feature::read("code-webhook-service", inability, read).await
 }
 
 /// Starts the deployments of code, as often as it is asked to.
@@ -60,8 +83,8 @@ struct CodeStarter {
     inventory: inventory::Inventory,
 }
 
-#[async_trait]
-impl api::StartCode for CodeStarter {
+impl CodeStarter {
+    /// Opens the directories and takes up the deployments of before. The error names cause, place and next step.
     async fn start(&self) -> Result<api::StartedCode, String> {
         Box::pin(self.try_start()).await.map_err(|error| {
             let code = &self.config.code;
@@ -73,22 +96,11 @@ impl api::StartCode for CodeStarter {
             }
         })
     }
-}
 
-impl CodeStarter {
     /// Takes up the deployments of before.
     async fn try_start(&self) -> Result<api::StartedCode> {
         let (config, store) = (&self.config, &self.store);
-        let webhook_secret = match &config.code.webhook_secret_file {
-            Some(path) => {
-                let text = std::fs::read_to_string(path).with_context(|| {
-                    format!("cannot read code.webhook_secret_file, {}", path.display())
-                })?;
-                Some(Secret::new(&text).context("code.webhook_secret_file")?)
-            }
-            None => None,
-        };
-        let (deployer, observers) = open(config).await?;
+        let (deployer, observers, features) = open(config).await?;
         let after: Vec<Arc<dyn After>> = match &config.puppetserver {
             Some(named) => vec![Arc::new(puppetserver(config, named)?)],
             None => Vec::new(),
@@ -113,16 +125,13 @@ impl CodeStarter {
         };
         let manager = CodeManager::start(deployer, store.clone(), in_use, others).await;
         let manager = manager.context("cannot take up the deployments of before")?;
-        Ok(api::StartedCode {
-            manager,
-            webhook_secret,
-        })
+        Ok(api::StartedCode { manager, features })
     }
 }
 
 /// Opens the directories, with the control repositories of r10k's settings, and those who are told; with none where
 /// only other tools publish.
-async fn open(config: &Config) -> Result<(Deployer, Vec<Arc<dyn Observer>>)> {
+async fn open(config: &Config) -> Result<(Deployer, Vec<Arc<dyn Observer>>, Vec<FeatureStatus>)> {
     let code = &config.code;
     let mut own = Settings::new(&code.directory, code.codedir.join("environments"));
     own.staging.clone_from(&code.staging_directory);
@@ -133,14 +142,14 @@ async fn open(config: &Config) -> Result<(Deployer, Vec<Arc<dyn Observer>>)> {
         Some(file) => file.settled().await.context("code.r10k_config")?,
         None => (own, Git::default()),
     };
-    let observers = crate::observers::observers(config, &settings)?;
+    let (observers, features) = crate::observers::observers(config, &settings).await?;
     let opened = tokio::task::spawn_blocking(move || Deployer::open(settings, git)).await?;
     let deployer = opened.context("cannot open the directories of code")?;
     let deployer = match file {
         Some(file) => deployer.reading(file),
         None => deployer,
     };
-    Ok((deployer, observers))
+    Ok((deployer, observers, features))
 }
 
 pub(crate) fn puppetserver(

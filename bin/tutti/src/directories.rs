@@ -4,15 +4,17 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use access_directory::{Oidc, OidcConfig, Recheck};
+use access_directory::{FixedDirectory, LdapSecrets, Oidc, OidcConfig, OidcSecrets, Recheck};
 use anyhow::{Context as _, Result};
 use api_types::rbac::LdapSettings;
+use optional_feature::{Feature, FeatureStatus};
 use pki::seal::SealKey;
 use secrecy::SecretString;
 use serde::Deserialize;
 use store::Store;
 
 use crate::config::Config;
+use crate::named_file::{read_line, read_text};
 
 /// Where users come from beside this server.
 #[derive(Clone, Debug, Deserialize)]
@@ -60,6 +62,13 @@ pub(crate) struct OpenIdConnect {
     pub max_lifetime_s: Option<u64>,
 }
 
+/// Directories and provider of the configuration.
+pub(crate) struct OpenDirectories {
+    pub(crate) elsewhere: api::Elsewhere,
+    /// State of each.
+    pub(crate) features: Vec<FeatureStatus>,
+}
+
 fn yes() -> bool {
     true
 }
@@ -88,6 +97,17 @@ impl Directories {
                     .to_owned(),
             );
         }
+        let lacks_password = |one: &Ldap| {
+            let login = one.settings.login.as_deref();
+            login.is_some_and(|login| !login.is_empty()) && one.password_file.is_none()
+        };
+        if self.ldap.iter().any(lacks_password) {
+            return Err(
+                "directories.ldap: settings.login needs its password; name a file with it in \
+                 password_file"
+                    .to_owned(),
+            );
+        }
         Ok(())
     }
 
@@ -106,18 +126,28 @@ impl Directories {
     }
 }
 
-/// Reads the directories, and the provider's settings. Nobody is asked yet.
-pub(crate) async fn open(config: &Config, store: Store) -> Result<api::Elsewhere> {
+/// Opens the directories and the provider; those whose files cannot be read keep their places and answer with the
+/// reason.
+pub(crate) async fn open(config: &Config, store: Store) -> Result<OpenDirectories> {
     let seal = SealKey::open_or_create(&config.data_dir.join("seal.key"))?;
-    let fixed = config.directories.ldap.iter().map(ldap);
-    let fixed = fixed.collect::<Result<Vec<_>>>()?;
-    let directories = access_directory::Directories::open(store, seal, fixed);
-    let oidc = config.directories.oidc.as_ref();
-    Ok(api::Elsewhere {
-        directories: directories
-            .await
-            .context("cannot use the LDAP directories")?,
-        oidc: oidc.map(provider).transpose().context("directories.oidc")?,
+    let (mut fixed, mut features) = (Vec::new(), Vec::new());
+    for (index, given) in config.directories.ldap.iter().enumerate() {
+        let key = format!("directories.ldap[{index}]");
+        let (directory, status) = ldap(key, given).await?;
+        fixed.push(directory);
+        features.push(status);
+    }
+    let mut oidc = None;
+    if let Some(given) = &config.directories.oidc {
+        let (provider, status) = provider(given).await.context("directories.oidc")?;
+        oidc = Some(provider);
+        features.push(status);
+    }
+    let directories = access_directory::Directories::open(store, seal, fixed).await;
+    let directories = directories.context("cannot use the LDAP directories")?;
+    Ok(OpenDirectories {
+        elsewhere: api::Elsewhere { directories, oidc },
+        features,
     })
 }
 
@@ -131,22 +161,35 @@ pub(crate) fn recheck(
     Recheck::start(access.clone(), elsewhere.directories.clone(), interval)
 }
 
-fn ldap(given: &Ldap) -> Result<LdapSettings> {
-    let mut settings = given.settings.clone();
-    if let Some(path) = &given.password_file {
-        settings.password = Some(first_line(path)?);
-    }
-    settings.ca_certificates = given.ca_file.as_deref().map(text).transpose()?;
-    Ok(settings)
+async fn ldap(key: String, given: &Ldap) -> Result<(FixedDirectory, FeatureStatus)> {
+    let settings = given.settings.clone();
+    let inability = format!(
+        "this server cannot ask the LDAP directory {}",
+        settings.hostname
+    );
+    let (named, place) = (given.clone(), key.clone());
+    let read = move || ldap_secrets(&place, &named);
+    let secrets = Feature::read("ldap-service", &inability, read).await;
+    let status = secrets.status();
+    let directory = FixedDirectory::with_secrets(settings, secrets).context(key)?;
+    Ok((directory, status))
 }
 
-fn provider(given: &OpenIdConnect) -> Result<Oidc> {
+fn ldap_secrets(key: &str, given: &Ldap) -> Result<LdapSecrets, String> {
+    let mut settings = given.settings.clone();
+    if let Some(path) = &given.password_file {
+        settings.password = Some(read_line(&format!("{key}.password_file"), path)?);
+    }
+    let ca_key = format!("{key}.ca_file");
+    let ca = given.ca_file.as_deref();
+    settings.ca_certificates = ca.map(|path| read_text(&ca_key, path)).transpose()?;
+    LdapSecrets::new(&mut settings).map_err(|error| unusable_ca(&ca_key, ca, &error.to_string()))
+}
+
+async fn provider(given: &OpenIdConnect) -> Result<(Oidc, FeatureStatus)> {
     let mut config = OidcConfig::new(&given.issuer, &given.client_id);
-    let secret = given.client_secret_file.as_deref().map(first_line);
-    config.client_secret = secret.transpose()?.map(SecretString::from);
     config.redirect_uri.clone_from(&given.redirect_uri);
     config.loopback = given.loopback;
-    config.ca_certificates = given.ca_file.as_deref().map(text).transpose()?;
     if let Some(scopes) = &given.scopes {
         config.scopes.clone_from(scopes);
     }
@@ -159,13 +202,30 @@ fn provider(given: &OpenIdConnect) -> Result<Oidc> {
     if let Some(seconds) = given.max_lifetime_s {
         config.max_lifetime = Duration::from_secs(seconds.max(1));
     }
-    Ok(Oidc::new(config)?)
+    let inability = "this server cannot log users in by the identity provider";
+    let named = given.clone();
+    let secrets = Feature::read("oidc-service", inability, move || oidc_secrets(&named)).await;
+    let status = secrets.status();
+    Ok((Oidc::new(config, secrets)?, status))
 }
 
-fn first_line(path: &Path) -> Result<String> {
-    Ok(text(path)?.lines().next().unwrap_or_default().to_owned())
+fn oidc_secrets(given: &OpenIdConnect) -> Result<OidcSecrets, String> {
+    const SECRET: &str = "directories.oidc.client_secret_file";
+    const CA: &str = "directories.oidc.ca_file";
+    let secret = given.client_secret_file.as_deref();
+    let secret = secret.map(|path| read_line(SECRET, path)).transpose()?;
+    let ca = given.ca_file.as_deref();
+    let pem = ca.map(|path| read_text(CA, path)).transpose()?;
+    OidcSecrets::new(secret.map(SecretString::from), pem.as_deref())
+        .map_err(|error| unusable_ca(CA, ca, &error))
 }
 
-fn text(path: &Path) -> Result<String> {
-    std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
+fn unusable_ca(key: &str, path: Option<&Path>, error: &str) -> String {
+    match path {
+        Some(path) => format!(
+            "cannot use {key}, {}: {error}; write the CA's certificates there as PEM",
+            path.display()
+        ),
+        None => error.to_owned(),
+    }
 }

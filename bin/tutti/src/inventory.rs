@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::inventory::{
-    AskNode, Collector, CollectorConfig, ConnectedNode, FleetNews, Inventory, PuppetDbConfig,
+    AskNode, Collector, CollectorConfig, ConfError, ConnectedNode, FleetNews, Inventory,
+    PuppetDbConfig,
 };
 use anyhow::{Context as _, Result};
 use async_trait::async_trait;
@@ -90,7 +91,7 @@ impl PuppetDb {
         own.into_iter().flatten()
     }
 
-    fn settings(&self, config: &Config) -> Result<PuppetDbConfig> {
+    fn settings(&self, config: &Config) -> Result<PuppetDbConfig, ConfError> {
         let tls = config.client_files(
             self.cacert.as_deref(),
             self.cert.as_deref(),
@@ -99,8 +100,7 @@ impl PuppetDb {
         let mut settings = match &self.conf {
             Some(file) => PuppetDbConfig::from_file(file, tls),
             None => PuppetDbConfig::new(&self.server_urls, tls),
-        }
-        .context("[puppetdb] of the configuration")?;
+        }?;
         if let Some(seconds) = self.timeout_s {
             settings.total_timeout = Duration::from_secs(seconds);
         }
@@ -119,14 +119,32 @@ impl Embedded {
 
 // === wiring ===
 
-/// The inventory that the configuration names. A PuppetDB that is away does not hinder the start.
+/// The inventory that the configuration names. Neither a PuppetDB that is away nor a puppetdb.conf that cannot be read
+/// hinders the start.
 pub(crate) async fn open(config: &Config, store: Store) -> Result<Inventory> {
     match &config.puppetdb {
-        Some(puppetdb) => Ok(Inventory::puppetdb(puppetdb.settings(config)?)),
+        Some(puppetdb) if puppetdb.conf.is_some() => {
+            let (config, puppetdb) = (config.clone(), puppetdb.clone());
+            let read = move || puppetdb.settings(&config).map_err(unusable_conf);
+            Ok(Box::pin(Inventory::puppetdb_when_readable(read)).await)
+        }
+        Some(puppetdb) => {
+            let settings = puppetdb.settings(config);
+            Ok(Inventory::puppetdb(
+                settings.context("[puppetdb] of the configuration")?,
+            ))
+        }
         None => Inventory::embedded(store)
             .await
             .context("cannot read the inventory"),
     }
+}
+
+fn unusable_conf(error: ConfError) -> String {
+    let error = format!("{:#}", anyhow::Error::new(error));
+    format!(
+        "puppetdb.conf of the configuration: {error}; mend the file, or name the servers in puppetdb.server_urls"
+    )
 }
 
 /// Keeps an embedded inventory. `None`: a PuppetDB has it all.

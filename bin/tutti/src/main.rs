@@ -14,6 +14,7 @@ mod directories;
 mod follow;
 mod inventory;
 mod modules;
+mod named_file;
 mod observers;
 mod older_history;
 mod plans;

@@ -12,10 +12,13 @@ use ::code_manager::service::Observer;
 use ::code_manager::statuses::{StatusSettings, Statuses};
 use ::code_manager::{HookAddress, Settings};
 use anyhow::{Context as _, Result};
+use optional_feature::{Feature, FeatureStatus};
 use reqwest::Url;
+use secrecy::SecretString;
 use serde::Deserialize;
 
 use crate::config::Config;
+use crate::named_file::read_line;
 
 /// A program that is told how deployments ended.
 #[derive(Clone, Debug, Deserialize)]
@@ -56,7 +59,10 @@ impl Hook {
 }
 
 /// All that the configuration names, and those of Code Manager's own settings.
-pub(crate) fn observers(config: &Config, settings: &Settings) -> Result<Vec<Arc<dyn Observer>>> {
+pub(crate) async fn observers(
+    config: &Config,
+    settings: &Settings,
+) -> Result<(Vec<Arc<dyn Observer>>, Vec<FeatureStatus>)> {
     let mut observers: Vec<Arc<dyn Observer>> = Vec::new();
     let own = config.code.post_environment_hooks.iter().map(Hook::address);
     for hook in own.chain(settings.hooks.iter().cloned()) {
@@ -69,7 +75,8 @@ pub(crate) fn observers(config: &Config, settings: &Settings) -> Result<Vec<Arc<
     if let Some(postrun) = Postrun::new(&settings.postrun) {
         observers.push(Arc::new(postrun));
     }
-    let statuses = statuses(&config.code.commit_statuses)?;
+    let statuses = statuses(&config.code.commit_statuses).await?;
+    let features = statuses.values().map(|it| it.token.status()).collect();
     if !statuses.is_empty() {
         let sources = settings.sources.iter();
         let remotes = sources.map(|it| (it.name.clone(), it.remote.clone()));
@@ -77,35 +84,44 @@ pub(crate) fn observers(config: &Config, settings: &Settings) -> Result<Vec<Arc<
             Statuses::new(statuses, &remotes.collect()).context("code.commit_statuses")?;
         observers.push(Arc::new(statuses));
     }
-    Ok(observers)
+    Ok((observers, features))
 }
 
-fn statuses(named: &BTreeMap<String, CommitStatus>) -> Result<HashMap<String, StatusSettings>> {
-    let each = named.iter().map(|(source, named)| {
-        let place = || format!("code.commit_statuses.{source}");
-        let host: Host = named.kind.parse().ok().with_context(|| {
-            let kind = &named.kind;
-            format!("{}: the type is {TYPES}, not {kind:?}", place())
-        })?;
-        let path = &named.token_file;
-        let token = std::fs::read_to_string(path)
-            .with_context(|| format!("{}: cannot read {}", place(), path.display()))?;
-        let settings = StatusSettings {
-            host,
-            token: token.trim().to_owned().into(),
-            api: url(named.api.as_deref()).with_context(|| format!("{}.api", place()))?,
-            repository: named.repository.clone(),
-            link: url(named.link.as_deref()).with_context(|| format!("{}.link", place()))?,
-        };
-        Ok((source.clone(), settings))
-    });
-    each.collect()
+async fn statuses(
+    named: &BTreeMap<String, CommitStatus>,
+) -> Result<HashMap<String, StatusSettings>> {
+    let mut settings = HashMap::new();
+    for (source, named) in named {
+        let place = format!("code.commit_statuses.{source}");
+        settings.insert(source.clone(), status(place, named).await?);
+    }
+    Ok(settings)
+}
+
+async fn status(place: String, named: &CommitStatus) -> Result<StatusSettings> {
+    let host: Host = named.kind.parse().ok().with_context(|| {
+        let kind = &named.kind;
+        format!("{place}: the type is {TYPES}, not {kind:?}")
+    })?;
+    let api = url(named.api.as_deref()).with_context(|| format!("{place}.api"))?;
+    let link = url(named.link.as_deref()).with_context(|| format!("{place}.link"))?;
+    let (key, path) = (format!("{place}.token_file"), named.token_file.clone());
+    let read = move || read_line(&key, &path).map(SecretString::from);
+    let inability = "this server cannot show a forge how deployments end";
+    Ok(StatusSettings {
+        host,
+        token: Feature::read("commit-status-service", inability, read).await,
+        api,
+        repository: named.repository.clone(),
+        link,
+    })
 }
 
 fn url(text: Option<&str>) -> Result<Option<Url>> {
     let parsed = text.map(|text| {
-        text.parse()
-            .with_context(|| format!("{text:?} is no address"))
+        text.parse().ok().with_context(|| {
+            format!("{text:?} is no address; write one such as https://forge.example")
+        })
     });
     parsed.transpose()
 }

@@ -12,6 +12,7 @@ use broker::{Broker, BrokerHandle};
 use deploy::{Blobs, Code, EnvironmentDir};
 use fabric::Fabric;
 use jobs::{Jobs, JobsConfig};
+use optional_feature::FeatureStatus;
 use pcp::{Certname, PcpUri};
 use pki::seal::SealKey;
 use pki::{ClientAuth, PrivilegedNames, ServerTls};
@@ -45,9 +46,10 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
     let stop_background = CancellationToken::new();
     background.spawn(Arc::clone(&tls).watch(stop_background.clone()));
 
-    let traces = crate::telemetry_export::start(&config.telemetry)?;
+    let traces = crate::telemetry_export::start(&config.telemetry).await;
     let tracer = traces.tracer();
-    let engines = Box::pin(Engines::start(&config, &tracer)).await?;
+    let mut engines = Box::pin(Engines::start(&config, &tracer)).await?;
+    engines.features.extend(traces.feature());
     let broker = start_broker(&config, &tls, &engines.fabric)?;
     let collector =
         crate::inventory::collect(&config, &engines.inventory, &engines.fabric, &engines.jobs);
@@ -138,6 +140,8 @@ struct Engines {
     ssh: ssh::SshRunner,
     webhooks: webhooks::Webhooks,
     code_manager: Option<api::CodeService>,
+    /// Configured parts that may be missing, besides the deployments of code.
+    features: Vec<FeatureStatus>,
 }
 
 // === impl Engines ===
@@ -156,7 +160,10 @@ impl Engines {
         let certname: Certname = config.certname.parse()?;
         let (fabric, inbox) = Fabric::new(PcpUri::server(&certname));
         let inventory = crate::inventory::open(config, store.clone()).await?;
-        let elsewhere = Box::pin(crate::directories::open(config, store.clone())).await?;
+        let directories = Box::pin(crate::directories::open(config, store.clone())).await?;
+        let elsewhere = directories.elsewhere;
+        let mut features = directories.features;
+        features.extend(inventory.feature());
         let access = access::Access::open_with(
             store.clone(),
             &config.data_dir,
@@ -222,6 +229,7 @@ impl Engines {
             ssh,
             webhooks,
             code_manager,
+            features,
         })
     }
 
@@ -259,6 +267,7 @@ impl Engines {
                     everywhere: config.code.puppet_runs,
                     of: config.code.puppet_runs_of.clone(),
                 },
+                features: self.features.clone(),
                 tracer,
                 stopping: stopping.clone(),
                 ..api::Info::default()

@@ -11,6 +11,7 @@ use access::{Directory, DirectoryError, RemoteUser};
 use api_types::rbac::LdapSettings;
 use async_trait::async_trait;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
+use optional_feature::Feature;
 use pki::seal::SealKey;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, Serialize};
@@ -18,9 +19,9 @@ use store::{Store, StoreError};
 use tokio::sync::{Mutex, Semaphore};
 use uuid::Uuid;
 
-use crate::check::SettingsError;
+use crate::check::{SettingsError, check_without_secrets};
 use crate::defaults::{DIRECTORIES, QUESTION, QUESTIONS_AT_ONCE};
-use crate::{LdapError, LdapServer, LdapUser};
+use crate::{LdapError, LdapSecrets, LdapServer, LdapUser};
 
 const NAME: &str = "ldap_directories";
 
@@ -41,6 +42,32 @@ struct Inner {
     questions: Semaphore,
 }
 
+/// A directory of the configuration.
+#[derive(Debug)]
+pub struct FixedDirectory {
+    settings: LdapSettings,
+    secrets: Feature<LdapSecrets>,
+}
+
+// === impl FixedDirectory ===
+
+impl FixedDirectory {
+    /// A directory of these settings, which have their secrets with them.
+    pub fn new(mut settings: LdapSettings) -> Result<Self, SettingsError> {
+        let secrets = Feature::started(LdapSecrets::new(&mut settings)?);
+        Ok(Self { settings, secrets })
+    }
+
+    /// A directory whose secrets are in files. `settings` are checked without them.
+    pub fn with_secrets(
+        settings: LdapSettings,
+        secrets: Feature<LdapSecrets>,
+    ) -> Result<Self, SettingsError> {
+        check_without_secrets(&settings)?;
+        Ok(Self { settings, secrets })
+    }
+}
+
 /// As it is sealed.
 #[derive(Serialize, Deserialize)]
 struct Stored {
@@ -51,9 +78,6 @@ struct Stored {
 /// Why the directories cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenBookError {
-    /// A directory of the configuration.
-    #[error(transparent)]
-    Settings(#[from] SettingsError),
     /// What is stored.
     #[error(
         "the stored LDAP directories cannot be opened ({0}); restore seal.key from a backup, or \
@@ -95,13 +119,14 @@ impl Directories {
     pub async fn open(
         store: Store,
         seal: SealKey,
-        fixed: Vec<LdapSettings>,
+        fixed: Vec<FixedDirectory>,
     ) -> Result<Self, OpenBookError> {
-        let mut servers = Vec::new();
-        for mut settings in fixed {
+        let servers = fixed.into_iter().map(|one| {
+            let mut settings = one.settings;
             settings.id = Some(fixed_id(&settings));
-            servers.push(LdapServer::new(settings)?);
-        }
+            LdapServer::with_secrets(settings, one.secrets)
+        });
+        let servers = servers.collect();
         let stored = match store.access_setting(NAME).await? {
             Some(text) => unsealed(&seal, &text).map_err(OpenBookError::Sealed)?,
             None => Vec::new(),
@@ -304,7 +329,7 @@ impl Directory for Directories {
             }
         }
         match failed {
-            Some(error) => Err(DirectoryError::Unavailable(error.to_string())),
+            Some(error) => Err(DirectoryError::Unavailable(error.for_login())),
             None => Err(DirectoryError::Refused),
         }
     }

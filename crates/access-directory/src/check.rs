@@ -22,6 +22,27 @@ fn bad(place: &'static str, what: &str) -> Result<(), SettingsError> {
 
 /// Refuses what would not work, or would send passwords in the clear.
 pub(crate) fn check(settings: &LdapSettings) -> Result<(), SettingsError> {
+    check_without_secrets(settings)?;
+    let has = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
+    if has(&settings.login) && !has(&settings.password) {
+        return bad("password", "the login needs its password");
+    }
+    if settings
+        .ca_certificates
+        .as_ref()
+        .is_some_and(|pem| pem.len() > CA_BYTES)
+    {
+        return bad("ca_certificates", "is too long");
+    }
+    if let Err(what) = roots::client(settings.ca_certificates.as_deref()) {
+        let place = "ca_certificates";
+        return Err(SettingsError { place, what });
+    }
+    Ok(())
+}
+
+/// The same for what is in no file beside the settings.
+pub(crate) fn check_without_secrets(settings: &LdapSettings) -> Result<(), SettingsError> {
     texts(settings)?;
     attributes(settings)?;
     let hosts: Vec<&str> = settings.hosts().collect();
@@ -56,21 +77,6 @@ pub(crate) fn check(settings: &LdapSettings) -> Result<(), SettingsError> {
     }
     if settings.base_dn.trim().is_empty() {
         return bad("base_dn", "is empty");
-    }
-    let has = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
-    if has(&settings.login) && !has(&settings.password) {
-        return bad("password", "the login needs its password");
-    }
-    if settings
-        .ca_certificates
-        .as_ref()
-        .is_some_and(|pem| pem.len() > CA_BYTES)
-    {
-        return bad("ca_certificates", "is too long");
-    }
-    if let Err(what) = roots::client(settings.ca_certificates.as_deref()) {
-        let place = "ca_certificates";
-        return Err(SettingsError { place, what });
     }
     Ok(())
 }

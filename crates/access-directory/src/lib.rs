@@ -14,8 +14,8 @@ pub mod oidc;
 mod recheck;
 mod roots;
 
-pub use book::{BookError, Directories, OpenBookError, origin};
+pub use book::{BookError, Directories, FixedDirectory, OpenBookError, origin};
 pub use check::SettingsError;
-pub use ldap::{LdapError, LdapServer, LdapUser};
-pub use oidc::{Oidc, OidcConfig, OidcConfigError, OidcError, Redirect, Started};
+pub use ldap::{LdapError, LdapSecrets, LdapServer, LdapUser};
+pub use oidc::{Oidc, OidcConfig, OidcConfigError, OidcError, OidcSecrets, Redirect, Started};
 pub use recheck::Recheck;

@@ -14,17 +14,23 @@ pub(crate) fn client(pem: Option<&str>) -> Result<ClientConfig, String> {
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?;
     let Some(pem) = pem else {
-        let builder = builder.with_platform_verifier();
-        return Ok(builder
-            .map_err(|error| error.to_string())?
-            .with_no_client_auth());
+        let builder = builder.with_platform_verifier().map_err(|error| {
+            tracing::debug!(%error, "the machine's CAs cannot be used");
+            "this machine's list of CAs cannot be read; install ca-certificates, or name a file with the CA"
+        })?;
+        return Ok(builder.with_no_client_auth());
     };
     let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()) {
-        let added = certificate
-            .map_err(|error| error.to_string())
-            .and_then(|certificate| roots.add(certificate).map_err(|error| error.to_string()));
-        added.map_err(|error| format!("the CA's certificates cannot be read: {error}"))?;
+    for (index, certificate) in CertificateDer::pem_slice_iter(pem.as_bytes()).enumerate() {
+        let number = index + 1;
+        let certificate = certificate.map_err(|error| {
+            tracing::debug!(%error, number, "a CA's certificate is not PEM");
+            format!("certificate {number} of the CA is not PEM")
+        })?;
+        roots.add(certificate).map_err(|error| {
+            tracing::debug!(%error, number, "a CA's certificate cannot be used");
+            format!("certificate {number} of the CA is no X.509 certificate that can be trusted")
+        })?;
     }
     if roots.is_empty() {
         return Err("the CA's certificates are none: PEM is expected".to_owned());

@@ -97,10 +97,6 @@ pub const DEPLOY_WAIT: Duration = Duration::from_secs(700);
 /// What is read of a content at once, for a follower: two of its TLS records.
 pub const BLOB_CHUNK_BYTES: usize = 32 * 1024;
 
-/// The pause between attempts to start the deployments of code: soon after a directory was repaired, and a few
-/// system calls each.
-pub const CODE_START_RETRY: Duration = Duration::from_secs(10);
-
 /// Names in the audit entry of a read of stored secrets; the others are counted. A thousand certnames of 50 bytes
 /// are 50 KB.
 pub const SECRETS_NAMED: usize = 1_000;

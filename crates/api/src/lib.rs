@@ -58,11 +58,12 @@ use api_types::routes;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 
-pub use crate::code_manager::{CodeService, StartCode, StartedCode};
+pub use crate::code_manager::{CodeService, StartedCode};
 pub use crate::following::following;
 pub use crate::rbac::Elsewhere;
 pub use crate::schedules::Clockwork;
 pub use state::{ApiState, Codes, Info, MetricsSource};
+pub use status::CODE_MANAGER_SERVICE;
 
 pub(crate) use state::Shared;
 

@@ -12,6 +12,7 @@ use deploy::Code;
 use fabric::Fabric;
 use inventory::Inventory;
 use jobs::Jobs;
+use optional_feature::FeatureStatus;
 use pki::PrivilegedNames;
 use plans::Plans;
 use schedules::Schedules;
@@ -75,6 +76,8 @@ pub struct Info {
     pub plan_code: Codes<PlanCode>,
     /// Which code the nodes of on-demand Puppet runs get, where nothing is said.
     pub run_code: Codes<RunCode>,
+    /// Configured parts of the server that may be missing, besides the deployments of code.
+    pub features: Vec<FeatureStatus>,
     /// Who is told what belongs to which request.
     pub tracer: telemetry::Tracer,
     /// Cancelled when the server begins to shut down: event streams end then.

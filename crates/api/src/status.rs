@@ -7,9 +7,11 @@ use api_types::{ApiError, Object, ServiceState, ServiceStatus, Services, kinds};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use optional_feature::FeatureStatus;
 use serde_json::{Value, json};
 
 use crate::Shared;
+use crate::code_manager::CodeService;
 use crate::failure::Failure;
 use crate::given::{Given, Variables};
 use error_causes::chain;
@@ -17,8 +19,8 @@ use error_causes::chain;
 const ORCHESTRATOR: &str = "orchestrator-service";
 const BROKER: &str = "broker-service";
 pub(crate) const STATUS: &str = "status-service";
-/// The name that Puppet Enterprise has for it.
-const CODE_MANAGER: &str = "code-manager-service";
+/// Service of the deployments of code, as Puppet Enterprise calls it.
+pub const CODE_MANAGER_SERVICE: &str = "code-manager-service";
 const FILE_SYNC_STORAGE: &str = "file-sync-storage-service";
 pub(crate) const FILE_SYNC_CLIENT: &str = "file-sync-client-service";
 
@@ -50,8 +52,10 @@ pub(crate) async fn service(
 
 pub(crate) async fn simple(State(api): State<Shared>) -> (StatusCode, String) {
     let mut services = all(&api, &StatusQuery::default()).await;
-    // Load balancers ask this: a server that cannot deploy code does all other work.
-    services.remove(CODE_MANAGER);
+    // Load balancers ask this: a server without one of its features does all other work.
+    for feature in features(&api) {
+        services.remove(feature.service());
+    }
     let code = code(services.values());
     let state = if code == StatusCode::OK {
         ServiceState::Running
@@ -85,17 +89,19 @@ async fn all(api: &Shared, query: &StatusQuery) -> Services {
             report(&api.info.version, query, ServiceState::Running, json!({})),
         ),
     ]);
-    if let Some(code_manager) = &api.code_manager {
-        let (state, details) = match code_manager.fault() {
+    for feature in features(api) {
+        let (state, details) = match feature.fault() {
             None => (ServiceState::Running, json!({})),
             // This route needs no token, so it names no path.
-            Some(_) => (
-                ServiceState::Error,
-                json!({"error": "code cannot be deployed; `tutti code status` and the server's log say why"}),
-            ),
+            Some(fault) => (ServiceState::Error, json!({"error": fault.without_place()})),
         };
         let status = report(&api.info.version, query, state, details);
-        services.insert(CODE_MANAGER.to_owned(), status);
+        // Of several directories or forges, one that cannot be used is what counts.
+        let known = services.entry(feature.service().to_owned());
+        let shown = known.or_insert_with(|| status.clone());
+        if shown.state == ServiceState::Running {
+            *shown = status;
+        }
     }
     let manager = crate::code_manager::manager(api).ok();
     let file_sync = manager.and_then(|it| crate::file_sync::services(it, query.level));
@@ -107,6 +113,12 @@ async fn all(api: &Shared, query: &StatusQuery) -> Services {
         }));
     }
     services
+}
+
+/// Parts of the server that may be missing, and are configured.
+fn features(api: &Shared) -> Vec<FeatureStatus> {
+    let code = api.code_manager.iter().flat_map(CodeService::features);
+    code.chain(api.info.features.iter().cloned()).collect()
 }
 
 async fn orchestrator_service(api: &Shared, query: &StatusQuery) -> ServiceStatus {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use optional_feature::FeatureFault;
 use store::StoreError;
 
 pub use crate::lang::Invalid;
@@ -9,6 +10,9 @@ pub use crate::lang::Invalid;
 /// Why a question was not answered.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum QueryError {
+    /// The file that says where PuppetDB is cannot be used.
+    #[error(transparent)]
+    NotStarted(#[from] FeatureFault),
     /// No connection to PuppetDB.
     #[error(
         "PuppetDB at {url} is not reachable: {cause}; is it running, and is [puppetdb] server_urls right?"
@@ -117,7 +121,8 @@ impl QueryError {
             | Self::Unsupported(_)
             | Self::Slow(_)
             | Self::NoCertname => Fault::Query,
-            Self::Unreachable { .. }
+            Self::NotStarted(_)
+            | Self::Unreachable { .. }
             | Self::Certificate { .. }
             | Self::Timeout { .. }
             | Self::Garbage { .. }

@@ -7,6 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use optional_feature::{Feature, FeatureStatus};
 use pcp::Certname;
 use serde_json::{Value, json};
 use store::{Store, StoreError};
@@ -24,7 +25,7 @@ pub struct Inventory {
 }
 
 enum Backend {
-    PuppetDb(Box<PuppetDb>),
+    PuppetDb(Feature<PuppetDb>),
     Embedded(Box<Embedded>),
 }
 
@@ -42,7 +43,27 @@ pub struct Health {
 impl Inventory {
     /// Asks a real PuppetDB. Nothing is asked yet.
     pub fn puppetdb(config: PuppetDbConfig) -> Self {
-        Self::of(Backend::PuppetDb(Box::new(PuppetDb::new(config))))
+        let puppetdb = Feature::started(PuppetDb::new(config));
+        Self::of(Backend::PuppetDb(puppetdb))
+    }
+
+    /// Asks a real PuppetDB as soon as `read` can read where it is. Its error names cause, place and next step, and
+    /// answers every question until then.
+    pub async fn puppetdb_when_readable(
+        read: impl Fn() -> Result<PuppetDbConfig, String> + Send + 'static,
+    ) -> Self {
+        let inability = "this server cannot ask PuppetDB";
+        let read = move || read().map(PuppetDb::new);
+        let puppetdb = Feature::read("puppetdb-service", inability, read).await;
+        Self::of(Backend::PuppetDb(puppetdb))
+    }
+
+    /// State of the connection to PuppetDB; `None`: there is none.
+    pub fn feature(&self) -> Option<FeatureStatus> {
+        match &*self.backend {
+            Backend::PuppetDb(puppetdb) => Some(puppetdb.status()),
+            Backend::Embedded(_) => None,
+        }
     }
 
     /// What agents tell this server, kept in `store`.
@@ -66,7 +87,7 @@ impl Inventory {
     /// engine's own questions (all below) have places of their own.
     pub async fn query(&self, query: &Query) -> Result<Vec<Value>, QueryError> {
         match &*self.backend {
-            Backend::PuppetDb(puppetdb) => puppetdb.query(Asker::Person, query).await,
+            Backend::PuppetDb(puppetdb) => puppetdb.get()?.query(Asker::Person, query).await,
             Backend::Embedded(embedded) => embedded.query(query.clone()).await,
         }
     }
@@ -75,7 +96,7 @@ impl Inventory {
     pub async fn certnames(&self, query: &Query) -> Result<Vec<Certname>, QueryError> {
         match &*self.backend {
             Backend::PuppetDb(puppetdb) => {
-                certnames_of(puppetdb.query(Asker::Engine, query).await?)
+                certnames_of(puppetdb.get()?.query(Asker::Engine, query).await?)
             }
             Backend::Embedded(embedded) => embedded.certnames(query.clone()).await,
         }
@@ -116,7 +137,7 @@ impl Inventory {
             ["extract", ["code_id"], of_last, ["group_by", "code_id"]]
         ]));
         let rows = match &*self.backend {
-            Backend::PuppetDb(puppetdb) => puppetdb.query(Asker::Engine, &query).await?,
+            Backend::PuppetDb(puppetdb) => puppetdb.get()?.query(Asker::Engine, &query).await?,
             Backend::Embedded(embedded) => embedded.query(query).await?,
         };
         let code_id = |row: &Value| Some(row.get("code_id")?.as_str()?.to_owned());
@@ -126,7 +147,7 @@ impl Inventory {
     /// What is known of a node; `None`: it told nothing yet.
     pub async fn facts(&self, certname: &Certname) -> Result<Option<NodeRecord>, QueryError> {
         match &*self.backend {
-            Backend::PuppetDb(puppetdb) => puppetdb.facts(certname).await,
+            Backend::PuppetDb(puppetdb) => puppetdb.get()?.facts(certname).await,
             Backend::Embedded(embedded) => Ok(embedded.facts(certname)),
         }
     }
@@ -139,7 +160,7 @@ impl Inventory {
         certnames: &[Certname],
     ) -> Result<Vec<Option<Value>>, QueryError> {
         match &*self.backend {
-            Backend::PuppetDb(puppetdb) => puppetdb.fact_of_each(fact, certnames).await,
+            Backend::PuppetDb(puppetdb) => puppetdb.get()?.fact_of_each(fact, certnames).await,
             Backend::Embedded(embedded) => Ok(embedded.fact_of_each(fact, certnames)),
         }
     }
@@ -153,7 +174,7 @@ impl Inventory {
         certnames: &[Certname],
     ) -> Result<Vec<Option<String>>, QueryError> {
         match &*self.backend {
-            Backend::PuppetDb(puppetdb) => puppetdb.environment_of_each(certnames).await,
+            Backend::PuppetDb(puppetdb) => puppetdb.get()?.environment_of_each(certnames).await,
             Backend::Embedded(embedded) => Ok(embedded.environment_of_each(certnames)),
         }
     }
@@ -176,7 +197,12 @@ impl Inventory {
     ) -> Result<Option<Report>, QueryError> {
         let wait = wait.min(REPORT_WAIT_MAX);
         match &*self.backend {
-            Backend::PuppetDb(puppetdb) => puppetdb.report(certname, transaction_uuid, wait).await,
+            Backend::PuppetDb(puppetdb) => {
+                puppetdb
+                    .get()?
+                    .report(certname, transaction_uuid, wait)
+                    .await
+            }
             Backend::Embedded(embedded) => embedded.report(certname, transaction_uuid, wait).await,
         }
     }
@@ -231,11 +257,17 @@ impl Inventory {
     /// Whether it answers.
     pub async fn health(&self) -> Health {
         match &*self.backend {
-            Backend::PuppetDb(puppetdb) => Health {
-                backend: "puppetdb",
-                place: puppetdb.place(),
-                error: puppetdb.health().await.err(),
-            },
+            Backend::PuppetDb(puppetdb) => {
+                let (place, error) = match puppetdb.get() {
+                    Ok(puppetdb) => (puppetdb.place(), puppetdb.health().await.err()),
+                    Err(fault) => (String::new(), Some(fault.into())),
+                };
+                Health {
+                    backend: "puppetdb",
+                    place,
+                    error,
+                }
+            }
             Backend::Embedded(embedded) => Health {
                 backend: "embedded",
                 place: format!("{} nodes", embedded.snapshot().len()),
@@ -267,7 +299,10 @@ fn certnames_of(rows: Vec<Value>) -> Result<Vec<Certname>, QueryError> {
 impl fmt::Debug for Inventory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let backend = match &*self.backend {
-            Backend::PuppetDb(puppetdb) => puppetdb.place(),
+            Backend::PuppetDb(puppetdb) => match puppetdb.get() {
+                Ok(puppetdb) => puppetdb.place(),
+                Err(fault) => fault.to_string(),
+            },
             Backend::Embedded(_) => "embedded".to_owned(),
         };
         f.debug_struct("Inventory")

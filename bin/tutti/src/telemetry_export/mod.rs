@@ -22,6 +22,7 @@ use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::{
     BatchSpanProcessor, SpanData, SpanEvents, SpanLinks, SpanProcessor as _,
 };
+use optional_feature::{Feature, FeatureStatus};
 use serde::Deserialize;
 use telemetry::{Context, Sink, Span, Tracer, Value};
 
@@ -42,43 +43,56 @@ pub(crate) struct Telemetry {
 
 /// What sends them, if anything does.
 #[derive(Debug)]
-pub(crate) struct Traces(Option<Arc<Exporter>>);
+pub(crate) struct Traces(Option<Feature<Exporter>>);
 
 #[derive(Debug)]
-struct Exporter {
+pub(crate) struct Exporter {
     processor: BatchSpanProcessor,
     sampling: Sampling,
     scope: InstrumentationScope,
 }
 
-/// Starts sending, if a collector is named. To be called within the runtime.
-pub(crate) fn start(config: &Telemetry) -> Result<Traces> {
-    let Some(endpoint) = endpoint(config) else {
-        return Ok(Traces(None));
-    };
+/// Starts sending, if a collector is named; what keeps it from that is tried again. To be called within the runtime.
+pub(crate) async fn start(config: &Telemetry) -> Traces {
+    if endpoint(config).is_none() {
+        return Traces(None);
+    }
+    let config = config.clone();
+    let inability = "this server cannot send traces";
+    let export = move || exporter(&config).map_err(|error| format!("{error:#}"));
+    Traces(Some(
+        Feature::read("traces-service", inability, export).await,
+    ))
+}
+
+fn exporter(config: &Telemetry) -> Result<Exporter> {
     let client = Client::new().context("cannot make an HTTP client for traces")?;
     let builder = opentelemetry_otlp::SpanExporter::builder()
         .with_http()
         .with_http_client(client)
         .with_protocol(Protocol::HttpBinary);
-    let builder = match &endpoint {
-        Endpoint::File(url) => builder.with_endpoint(url),
-        Endpoint::Environment => builder,
+    let builder = match endpoint(config) {
+        Some(Endpoint::File(url)) => builder.with_endpoint(url),
+        Some(Endpoint::Environment) | None => builder,
     };
-    let exporter = builder
-        .build()
-        .context("telemetry.otlp_endpoint, or the environment's OTEL_EXPORTER_OTLP_ENDPOINT")?;
+    let exporter = builder.build().map_err(|error| {
+        tracing::debug!(%error, "the exporter of traces cannot be made");
+        anyhow::anyhow!(
+            "telemetry.otlp_endpoint, or OTEL_EXPORTER_OTLP_ENDPOINT of the environment, is no address such as \
+             http://otel.example:4318; correct it and start the server again"
+        )
+    })?;
     let mut processor = BatchSpanProcessor::builder(Quiet::new(exporter)).build();
     processor.set_resource(&resource());
     tracing::info!("traces are sent to a collector");
     let scope = InstrumentationScope::builder("tutti")
         .with_version(env!("CARGO_PKG_VERSION"))
         .build();
-    Ok(Traces(Some(Arc::new(Exporter {
+    Ok(Exporter {
         processor,
         sampling: Sampling::from_environment(),
         scope,
-    }))))
+    })
 }
 
 enum Endpoint {
@@ -125,16 +139,25 @@ fn resource() -> Resource {
 impl Traces {
     pub(crate) fn tracer(&self) -> Tracer {
         match &self.0 {
-            Some(exporter) => Tracer::new(Arc::clone(exporter) as Arc<dyn Sink>),
+            Some(exporter) => Tracer::new(Arc::new(ExportSink(exporter.clone()))),
             None => Tracer::default(),
         }
+    }
+
+    /// State of the export; `None`: no collector is named.
+    pub(crate) fn feature(&self) -> Option<FeatureStatus> {
+        self.0.as_ref().map(Feature::status)
     }
 
     /// Sends what was not sent yet, for a bounded time.
     pub(crate) async fn shutdown(self) {
         let Some(exporter) = self.0 else { return };
+        exporter.shutdown().await;
         // It waits for its own thread.
-        let end = move || exporter.processor.shutdown_with_timeout(SHUTDOWN);
+        let end = move || match exporter.get() {
+            Ok(exporter) => exporter.processor.shutdown_with_timeout(SHUTDOWN),
+            Err(_) => Ok(()),
+        };
         let ending = tokio::task::spawn_blocking(end);
         match tokio::time::timeout(2 * SHUTDOWN, ending).await {
             Ok(Ok(Ok(()))) => {}
@@ -143,13 +166,20 @@ impl Traces {
     }
 }
 
-impl Sink for Exporter {
+/// The exporter as a sink; spans that come before it has started are not kept.
+#[derive(Debug)]
+struct ExportSink(Feature<Exporter>);
+
+impl Sink for ExportSink {
     fn samples(&self, parent: Option<&Context>, trace: &telemetry::TraceId) -> bool {
-        self.sampling.samples(parent, trace)
+        let exporter = self.0.get();
+        exporter.is_ok_and(|exporter| exporter.sampling.samples(parent, trace))
     }
 
     fn take(&self, span: Span) {
-        self.processor.on_end(data(span, &self.scope));
+        if let Ok(exporter) = self.0.get() {
+            exporter.processor.on_end(data(span, &exporter.scope));
+        }
     }
 }
 

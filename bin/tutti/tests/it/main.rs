@@ -24,6 +24,7 @@ mod secrets;
 mod sse;
 mod tasks;
 mod traces;
+mod unusable_files;
 mod world;
 
 use testkit::installation::{Installation, Programs};

@@ -1,5 +1,7 @@
 //! Why a directory gave no answer: [`LdapError`].
 
+use optional_feature::FeatureFault;
+
 use crate::defaults::SHOWN_CHARS;
 
 /// Why there is no answer.
@@ -60,12 +62,27 @@ pub enum LdapError {
         /// The login.
         login: String,
     },
+    /// The file of its password or its CAs cannot be used.
+    #[error(transparent)]
+    Secrets(#[from] FeatureFault),
     /// Not LDAP.
     #[error("the directory {server} does not answer as LDAP servers do")]
     Garbage {
         /// Its name.
         server: String,
     },
+}
+
+// === impl LdapError ===
+
+impl LdapError {
+    /// The text for a user who tries to log in, and may not know the server's files.
+    pub(crate) fn for_login(&self) -> String {
+        match self {
+            Self::Secrets(fault) => fault.without_place(),
+            other => other.to_string(),
+        }
+    }
 }
 
 /// Words of a server as they can be shown: in one line, not long.

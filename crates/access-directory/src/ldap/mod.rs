@@ -23,6 +23,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use api_types::rbac::LdapSettings;
+use optional_feature::Feature;
 use secrecy::SecretString;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -44,9 +45,31 @@ pub struct LdapServer {
 #[derive(Debug)]
 struct Inner {
     settings: LdapSettings,
+    secrets: Feature<LdapSecrets>,
+    hosts: Mutex<Hosts>,
+}
+
+/// Password of the lookup user and trusted CAs of a directory.
+#[derive(Debug)]
+pub struct LdapSecrets {
     password: Option<SecretString>,
     tls: Arc<rustls::ClientConfig>,
-    hosts: Mutex<Hosts>,
+}
+
+// === impl LdapSecrets ===
+
+impl LdapSecrets {
+    /// Takes them out of `settings`, which are checked as a whole.
+    pub fn new(settings: &mut LdapSettings) -> Result<Self, SettingsError> {
+        check(settings)?;
+        let place = "ca_certificates";
+        let tls = roots::client(settings.ca_certificates.as_deref());
+        let tls = tls.map_err(|what| SettingsError { place, what })?;
+        Ok(Self {
+            password: settings.password.take().map(SecretString::from),
+            tls: Arc::new(tls),
+        })
+    }
 }
 
 // === impl LdapServer ===
@@ -54,20 +77,21 @@ struct Inner {
 impl LdapServer {
     /// Checks the settings; nobody is asked yet.
     pub fn new(mut settings: LdapSettings) -> Result<Self, SettingsError> {
-        check(&settings)?;
-        let place = "ca_certificates";
-        let tls = roots::client(settings.ca_certificates.as_deref());
-        let tls = tls.map_err(|what| SettingsError { place, what })?;
-        let password = settings.password.take().map(SecretString::from);
+        let secrets = Feature::started(LdapSecrets::new(&mut settings)?);
+        Ok(Self::with_secrets(settings, secrets))
+    }
+
+    /// A directory whose secrets are in files, which may be unreadable: it stays in its place then, and each question
+    /// is answered with the reason.
+    pub fn with_secrets(settings: LdapSettings, secrets: Feature<LdapSecrets>) -> Self {
         let hosts = Hosts::new(settings.hosts().map(str::to_owned).collect());
-        Ok(Self {
+        Self {
             inner: Arc::new(Inner {
                 settings,
-                password,
-                tls: Arc::new(tls),
+                secrets,
                 hosts: Mutex::new(hosts),
             }),
-        })
+        }
     }
 
     /// Without the password.
@@ -76,7 +100,7 @@ impl LdapServer {
     }
 
     pub(crate) fn password(&self) -> Option<&SecretString> {
-        self.inner.password.as_ref()
+        self.inner.secrets.get().ok()?.password.as_ref()
     }
 
     /// The user with all groups, if the password is his; `None`: no such user, disabled, or
@@ -143,6 +167,8 @@ impl LdapServer {
 
     /// The first host that lets us in.
     async fn connect(&self) -> Result<Session, LdapError> {
+        // Before any host: it is no fault of theirs.
+        self.inner.secrets()?;
         let order = self.hosts(|hosts| hosts.order(Instant::now()));
         let mut first = None;
         for host in order {
@@ -164,9 +190,10 @@ impl LdapServer {
     }
 
     async fn connect_to(&self, host: &str) -> Result<Session, LdapError> {
-        let Inner { settings, tls, .. } = &*self.inner;
+        let settings = &self.inner.settings;
         let timeout = Duration::from_secs(settings.connect_timeout);
-        let opening = Session::open(settings, host, Arc::clone(tls), timeout);
+        let tls = Arc::clone(&self.inner.secrets()?.tls);
+        let opening = Session::open(settings, host, tls, timeout);
         let mut session = Box::pin(opening).await?;
         session.bind_service(&self.inner).await?;
         Ok(session)
@@ -179,5 +206,13 @@ impl LdapServer {
 
     fn name(&self) -> String {
         self.inner.settings.hostname.clone()
+    }
+}
+
+// === impl Inner ===
+
+impl Inner {
+    fn secrets(&self) -> Result<&LdapSecrets, LdapError> {
+        Ok(self.secrets.get()?)
     }
 }

@@ -70,7 +70,7 @@ impl Session {
     /// As the user who looks up, or as nobody.
     pub(super) async fn bind_service(&mut self, inner: &Inner) -> Result<(), LdapError> {
         let dn = inner.settings.login.as_deref().filter(|dn| !dn.is_empty());
-        let Some((dn, password)) = dn.zip(inner.password.as_ref()) else {
+        let Some((dn, password)) = dn.zip(inner.secrets()?.password.as_ref()) else {
             return self.bind("", "").await?.map_err(|words| LdapError::Bind {
                 server: self.server.clone(),
                 words,

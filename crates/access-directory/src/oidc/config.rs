@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use reqwest::Url;
-use secrecy::SecretString;
 
 use super::{OidcError, Redirect, is_safe};
 use crate::defaults::OIDC_LIFETIME;
@@ -15,8 +14,6 @@ pub struct OidcConfig {
     pub issuer: String,
     /// As it knows us.
     pub client_id: String,
-    /// `None`: a public client, which PKCE alone protects.
-    pub client_secret: Option<SecretString>,
     /// Where browsers come back to; `None`: they cannot log in so.
     pub redirect_uri: Option<String>,
     /// Whether programs on the users' machines can log in.
@@ -27,8 +24,6 @@ pub struct OidcConfig {
     pub login_claim: String,
     /// The claim with the groups.
     pub groups_claim: String,
-    /// The CA's certificates in PEM; `None`: those of the machine.
-    pub ca_certificates: Option<String>,
     /// The longest life of a token that comes of it.
     pub max_lifetime: Duration,
 }
@@ -47,9 +42,6 @@ pub enum OidcConfigError {
     /// A text that is empty.
     #[error("{0} is empty")]
     Empty(&'static str),
-    /// The CA's certificates.
-    #[error("ca_file: {0}")]
-    Tls(String),
 }
 
 // === impl OidcConfig ===
@@ -60,13 +52,11 @@ impl OidcConfig {
         Self {
             issuer: issuer.to_owned(),
             client_id: client_id.to_owned(),
-            client_secret: None,
             redirect_uri: None,
             loopback: true,
             scopes: ["profile", "email"].map(str::to_owned).to_vec(),
             login_claim: "preferred_username".to_owned(),
             groups_claim: "groups".to_owned(),
-            ca_certificates: None,
             max_lifetime: OIDC_LIFETIME,
         }
     }

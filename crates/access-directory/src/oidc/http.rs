@@ -57,6 +57,7 @@ impl Http {
     pub(super) async fn exchange(
         &self,
         config: &OidcConfig,
+        client_secret: Option<&SecretString>,
         endpoints: &Endpoints,
         flow: &Flow,
         code: &SecretString,
@@ -69,7 +70,7 @@ impl Http {
             ("client_id", &config.client_id),
         ];
         let mut request = self.0.post(endpoints.token.clone());
-        if let Some(secret) = &config.client_secret {
+        if let Some(secret) = client_secret {
             if endpoints.secret_in_body {
                 form.push(("client_secret", secret.expose_secret()));
             } else {

@@ -24,6 +24,7 @@ use std::time::{Duration, Instant};
 
 use access::RemoteUser;
 use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
+use optional_feature::{Feature, FeatureFault};
 use rand::Rng as _;
 use reqwest::Url;
 use secrecy::{ExposeSecret as _, SecretString};
@@ -46,10 +47,33 @@ pub struct Oidc {
 #[derive(Debug)]
 struct Inner {
     config: OidcConfig,
-    http: Http,
+    secrets: Feature<OidcSecrets>,
     provider: Provider,
     flows: Mutex<Flows>,
     questions: Semaphore,
+}
+
+/// Secret of the client and trusted CAs of the provider.
+#[derive(Debug)]
+pub struct OidcSecrets {
+    client_secret: Option<SecretString>,
+    http: Http,
+}
+
+// === impl OidcSecrets ===
+
+impl OidcSecrets {
+    /// `client_secret` is `None` for a public client, which PKCE alone protects; `ca_certificates` in PEM, those of the
+    /// machine if `None`. The error says what is wrong with the certificates.
+    pub fn new(
+        client_secret: Option<SecretString>,
+        ca_certificates: Option<&str>,
+    ) -> Result<Self, String> {
+        Ok(Self {
+            client_secret,
+            http: Http::new(ca_certificates)?,
+        })
+    }
 }
 
 /// Where the provider sends the browser afterwards.
@@ -105,16 +129,15 @@ const RANDOM_BYTES: usize = 32;
 // === impl Oidc ===
 
 impl Oidc {
-    /// Checks the configuration; nobody is asked yet.
-    pub fn new(config: OidcConfig) -> Result<Self, OidcConfigError> {
+    /// Checks the configuration; the provider is not asked yet. While the secrets cannot be read, each login is
+    /// answered with the reason.
+    pub fn new(config: OidcConfig, secrets: Feature<OidcSecrets>) -> Result<Self, OidcConfigError> {
         config.check()?;
-        let http = Http::new(config.ca_certificates.as_deref());
-        let http = http.map_err(OidcConfigError::Tls)?;
         Ok(Self {
             inner: Arc::new(Inner {
                 provider: Provider::new(config.issuer.clone()),
                 config,
-                http,
+                secrets,
                 flows: Mutex::default(),
                 questions: Semaphore::new(QUESTIONS_AT_ONCE),
             }),
@@ -130,7 +153,8 @@ impl Oidc {
     pub async fn start(&self, redirect: Redirect) -> Result<Started, OidcError> {
         let Inner { config, .. } = &*self.inner;
         let redirect_uri = config.redirect_uri(redirect)?;
-        let endpoints = self.inner.provider.endpoints(&self.inner.http).await?;
+        let http = &self.inner.secrets()?.http;
+        let endpoints = self.inner.provider.endpoints(http).await?;
         let (state, nonce, verifier, handle) = (random(), random(), random(), random());
         let challenge = BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()));
         let mut url = endpoints.authorization.clone();
@@ -174,16 +198,18 @@ impl Oidc {
         let flow = flow.filter(|flow| flow.handle == handle);
         let flow = flow.ok_or(OidcError::Flow)?;
         let Inner {
-            config,
-            http,
-            provider,
-            ..
+            config, provider, ..
         } = &*self.inner;
+        let OidcSecrets {
+            client_secret,
+            http,
+        } = self.inner.secrets()?;
         let _turn = self.inner.questions.try_acquire().map_err(|_| {
             OidcError::Unavailable("too many logins wait for it already".to_owned())
         })?;
         let endpoints = provider.endpoints(http).await?;
-        let token = http.exchange(config, &endpoints, &flow, code).await?;
+        let token = http.exchange(config, client_secret.as_ref(), &endpoints, &flow, code);
+        let token = token.await?;
         let header = claims::header(&token)?;
         let keys = provider.keys(http, &endpoints, &header).await?;
         claims::verify(config, &token, &header, &keys, &flow.nonce)
@@ -194,6 +220,16 @@ impl Oidc {
             .flows
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// === impl Inner ===
+
+impl Inner {
+    /// Logins come without a token, so the reason names no path.
+    fn secrets(&self) -> Result<&OidcSecrets, OidcError> {
+        let unavailable = |fault: FeatureFault| OidcError::Unavailable(fault.without_place());
+        self.secrets.get().map_err(unavailable)
     }
 }
 

@@ -4,17 +4,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use access::RemoteUser;
-use access_directory::{Oidc, OidcConfig, OidcError, Redirect, Started};
+use access_directory::{Oidc, OidcConfig, OidcError, OidcSecrets, Redirect, Started};
 use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
+use optional_feature::Feature;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 use testkit::identity_provider::{Key, Provider};
 
 const CALLBACK: &str = "http://127.0.0.1:49152/callback";
 
+fn oidc_of(config: OidcConfig) -> Oidc {
+    let secrets = OidcSecrets::new(None, None).unwrap();
+    Oidc::new(config, Feature::started(secrets)).unwrap()
+}
+
 fn client(provider: &Provider) -> Oidc {
-    Oidc::new(OidcConfig::new(&provider.issuer, "tutti")).unwrap()
+    oidc_of(OidcConfig::new(&provider.issuer, "tutti"))
 }
 
 async fn start(oidc: &Oidc) -> Started {
@@ -251,7 +257,7 @@ async fn a_provider_that_is_down_or_another_or_sends_elsewhere_is_told() {
     let redirect = Redirect::Loopback(CALLBACK.to_owned());
     let wrong = other.start(redirect.clone()).await.unwrap_err();
     assert!(wrong.to_string().contains("another issuer"), "{wrong}");
-    let down = Oidc::new(OidcConfig::new("http://127.0.0.1:1", "tutti")).unwrap();
+    let down = oidc_of(OidcConfig::new("http://127.0.0.1:1", "tutti"));
     let down = tokio::time::timeout(Duration::from_secs(20), down.start(redirect)).await;
     let down = down.unwrap().unwrap_err();
     assert!(matches!(down, OidcError::Unavailable(_)), "{down}");
@@ -287,7 +293,7 @@ async fn what_a_token_says_of_a_user_is_checked() {
     let (_, provider) = world().await;
     let mut config = OidcConfig::new(&provider.issuer, "tutti");
     "email".clone_into(&mut config.login_claim);
-    let oidc = Oidc::new(config).unwrap();
+    let oidc = oidc_of(config);
     refused(login(&oidc, &provider).await, "not verified");
     let verified = |claims: &mut Value| claims["email_verified"] = json!(true);
     *provider.shared.twist.lock().unwrap() = Some(Arc::new(verified));

@@ -21,7 +21,7 @@ use crate::failure::Failure;
 use crate::guard::Caller;
 
 pub(crate) use deploys::{deploy, ended_all, status};
-pub use service::{CodeService, StartCode, StartedCode};
+pub use service::{CodeService, StartedCode};
 pub(crate) use versions::{collect, diff, history, list, pin, promote, rollback, unpin};
 pub(crate) use webhook::{webhook, webhook_module, webhook_r10k};
 

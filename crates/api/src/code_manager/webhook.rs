@@ -139,10 +139,15 @@ impl Message {
         let header = header(&headers);
         let host = Host::of(kind, &header).map_err(misread)?;
         let (_, body) = body::buffered(request, api).await?;
-        let proof = service
-            .webhook_secret()?
-            .map_or(Proof::Absent, |secret| secret.check(host, &header, &body));
-        let from = sender(api, proof, &headers, &uri).await?;
+        let secret = service.webhook_secret();
+        let proof = match &secret {
+            Ok(Some(secret)) => secret.check(host, &header, &body),
+            Ok(None) | Err(_) => Proof::Absent,
+        };
+        let from = match (sender(api, proof, &headers, &uri).await, secret) {
+            (Err(_), Err(unreadable)) => return Err(unreadable),
+            (from, _) => from?,
+        };
         let pushes = host.read(&header, &body).map_err(misread)?;
         drop(header);
         Ok(Self {

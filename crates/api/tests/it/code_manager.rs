@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use access::{Grant, RoleSpec, TokenRequest, UserSpec};
-use api::CodeService;
+use api::{CodeService, StartedCode};
 use api_types::Route;
 use async_trait::async_trait;
 use aws_lc_rs::hmac;
@@ -19,6 +19,7 @@ use code_manager::service::{InUse, Others, Worker};
 use code_manager::source::Source;
 use code_manager::{CodeManager, Deployer, EnvironmentName, Git, Settings, Signature};
 use http::{Request, StatusCode};
+use optional_feature::Feature;
 use secrecy::ExposeSecret as _;
 use serde_json::{Value, json};
 
@@ -144,7 +145,12 @@ pub(crate) async fn start(world: &World) -> CodeService {
     let promote = code_manager::service::Action::Promote { from, signature };
     let wanted = vec![("staging".parse().expect("a name"), promote)];
     ended(&manager, wanted).await;
-    CodeService::new(manager, Some(Secret::new(SECRET).expect("long enough")))
+    let started = StartedCode {
+        manager,
+        features: Vec::new(),
+    };
+    let secret = Secret::new(SECRET).expect("long enough");
+    CodeService::new(Feature::started(started), Some(Feature::started(secret)))
 }
 
 async fn deploy(manager: &CodeManager) {

@@ -157,12 +157,14 @@ impl Proof {
 #[cfg(test)]
 mod tests {
     use super::super::StatusSettings;
+    use optional_feature::Feature;
+
     use super::*;
 
     fn of(host: Host, remote: &str, state: State) -> (String, Value) {
         let settings = StatusSettings {
             host,
-            token: "secret".to_owned().into(),
+            token: Feature::started("secret".to_owned().into()),
             api: None,
             repository: None,
             link: None,

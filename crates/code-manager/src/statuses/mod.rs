@@ -12,6 +12,7 @@ use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
 use deploy::EnvironmentName;
+use optional_feature::Feature;
 use reqwest::{Client, RequestBuilder, Url};
 use secrecy::{ExposeSecret as _, SecretString};
 
@@ -29,8 +30,8 @@ use crate::service::{MadeOf, Observer, Over, cut};
 pub struct StatusSettings {
     /// Its kind.
     pub host: Host,
-    /// May write statuses of the repository.
-    pub token: SecretString,
+    /// May write statuses of the repository; while its file cannot be read, deployments say why nothing was told.
+    pub token: Feature<SecretString>,
     /// Where its API is; `None`: where forges of its kind have it, on the host of the source's address.
     pub api: Option<Url>,
     /// `owner/name`; `None`: as the source's address says.
@@ -94,7 +95,7 @@ impl Statuses {
         environment: &EnvironmentName,
         made_of: &MadeOf,
         status: Status<'_>,
-    ) -> Option<Result<(Message, &SecretString), PlaceError>> {
+    ) -> Option<Result<(Message, &SecretString), String>> {
         let settings = self.of.get(&made_of.source)?;
         let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         let last = told.get(environment);
@@ -105,10 +106,11 @@ impl Statuses {
         if is_known {
             return None;
         }
-        let place = Place::of(settings, &made_of.remote);
-        Some(place.map(|place| {
+        let place = Place::of(settings, &made_of.remote).map_err(|error| error.to_string());
+        Some(place.and_then(|place| {
+            let token = settings.token.get().map_err(|fault| fault.to_string())?;
             let message = Message::of(settings.host, &place, settings.link.as_ref(), &status);
-            (message, &settings.token)
+            Ok((message, token))
         }))
     }
 
@@ -160,7 +162,7 @@ impl Observer for Statuses {
         };
         let sent = match self.due(&environment, made_of, status) {
             None => return Vec::new(),
-            Some(Err(error)) => Err(error.to_string()),
+            Some(Err(error)) => Err(error),
             Some(Ok((message, token))) => {
                 let request = |http: &Client| request(http, &message, token);
                 self.sender

@@ -176,12 +176,14 @@ fn check(host: Host, repository: &str) -> Result<(), PlaceError> {
 
 #[cfg(test)]
 mod tests {
+    use optional_feature::Feature;
+
     use super::*;
 
     fn settings(host: Host) -> StatusSettings {
         StatusSettings {
             host,
-            token: "secret".to_owned().into(),
+            token: Feature::started("secret".to_owned().into()),
             api: None,
             repository: None,
             link: None,

@@ -12,6 +12,7 @@ use code_manager::postrun::Postrun;
 use code_manager::push::Host;
 use code_manager::service::{Action, Deployment, Observer, Others, State};
 use code_manager::statuses::{StatusSettings, Statuses};
+use optional_feature::Feature;
 use serde_json::{Value, json};
 
 use crate::service::{DEPLOY, Service};
@@ -98,7 +99,7 @@ fn notes(deployment: &Deployment) -> &[String] {
 fn statuses(outside: &Outside) -> Statuses {
     let settings = StatusSettings {
         host: Host::GitHub,
-        token: "secret".to_owned().into(),
+        token: Feature::started("secret".to_owned().into()),
         api: Some(outside.address.parse().unwrap()),
         repository: Some("ops/control".to_owned()),
         link: None,

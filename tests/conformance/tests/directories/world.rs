@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use access::{Access, GroupSpec, Identity, LoginError, Settings, TokenRequest};
-use access_directory::{Directories, LdapServer};
+use access_directory::{Directories, FixedDirectory, LdapServer};
 use api_types::rbac::LdapSettings;
 use pki::seal::SealKey;
 use secrecy::{ExposeSecret as _, SecretString};
@@ -62,7 +62,9 @@ impl World {
         let url = format!("sqlite:{}", home.path().join("tutti.db").display());
         let store = Store::open(&StoreConfig::new(url)).await.unwrap();
         let seal = SealKey::open_or_create(&home.path().join("seal.key")).unwrap();
-        let directories = Directories::open(store.clone(), seal, settings);
+        let fixed = settings.into_iter().map(FixedDirectory::new);
+        let fixed = fixed.collect::<Result<_, _>>().unwrap();
+        let directories = Directories::open(store.clone(), seal, fixed);
         let directories = directories.await.unwrap();
         let settings = Settings {
             directory: Some(Arc::new(directories.clone())),

@@ -217,7 +217,7 @@ impl Shared {
                 return Ok(());
             };
             change(&mut extension.delivery);
-            entry.write_record(&record).map_err(|error| error.source)
+            entry.write_record(&record)
         });
         if let Err(error) = updated.await {
             // At worst the outcome is sent once more than needed.

@@ -185,7 +185,7 @@ async fn keep_end(entry: &Entry, id: &TransactionId) {
 /// Puts the summary of the end on disk.
 async fn write(entry: &Entry, record: &Record) {
     let (entry, written) = (entry.clone(), record.clone());
-    let result = on_disk(move || entry.write_record(&written).map_err(|error| error.source)).await;
+    let result = on_disk(move || entry.write_record(&written)).await;
     if let Err(error) = result {
         // What recorded the end is there; only this summary of it is not.
         tracing::error!(transaction_id = %record.transaction_id, %error, "cannot update the spool");

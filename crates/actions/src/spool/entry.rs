@@ -4,9 +4,9 @@
 //! `spawn_blocking`. The rule: reads tolerate entries that a crash left half
 //! written, and say so instead of guessing.
 
-use std::fs::{DirBuilder, File};
+use std::fs::{DirBuilder, File, Permissions};
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use pki::durable::{self, WriteError};
@@ -65,13 +65,18 @@ impl Entry {
         Ok(decode_errors::json::from_slice(&bytes)?)
     }
 
-    /// Replaces the record, whole and on disk.
-    pub(crate) fn write_record(&self, record: &Record) -> Result<(), WriteError> {
-        durable::write_atomic(
-            &self.directory.join(METADATA_FILE),
-            &record.to_bytes(),
-            0o640,
-        )
+    /// Replaces the record. After a power cut it is the one of before or this one, and whole: its content is flushed
+    /// before it gets its name. The name is not. How an action ended stands in the record of its exit; this one says
+    /// besides how often that was sent, and whether it was acknowledged, and an outcome may be sent once more.
+    pub(crate) fn write_record(&self, record: &Record) -> io::Result<()> {
+        let mut file = tempfile::Builder::new()
+            .prefix(".record-")
+            .permissions(Permissions::from_mode(0o640))
+            .tempfile_in(&self.directory)?;
+        file.write_all(&record.to_bytes())?;
+        file.as_file().sync_data()?;
+        let replaced = file.persist(self.directory.join(METADATA_FILE));
+        replaced.map(drop).map_err(|error| error.error)
     }
 
     /// Takes the claim on the action of this entry.

@@ -11,7 +11,8 @@ const PLANS_NODES: &str = "8";
 /// Deployments beside a reader, and plans beside deployments.
 const DEPLOYS: &str = "1000";
 
-/// The packages with workloads whose power is cut.
+/// The packages with workloads whose power is cut: the spool of the agent, the database of the server (SQLite and
+/// PostgreSQL), the code store.
 const POWER_CUT_PACKAGES: &[&str] = &["actions", "audit", "code-manager"];
 
 /// How long.

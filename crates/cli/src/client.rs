@@ -209,9 +209,9 @@ impl Client {
     /// `path` segments are escaped here, so that a name can never become another route.
     fn request(&self, method: Method, path: &[&str]) -> Result<RequestBuilder, Failure> {
         let place = || format!("--service-url {}", self.base);
-        let mut url = Url::parse(&self.base).map_err(|error| Failure::Content {
+        let mut url = Url::parse(&self.base).map_err(|_| Failure::Content {
             place: place(),
-            what: format!("{error}; it looks like https://tutti.example.com:8143"),
+            what: "it is no address; write one such as https://tutti.example.com:8143".to_owned(),
         })?;
         if url.scheme() != "https" {
             return Err(Failure::Content {
@@ -280,10 +280,11 @@ fn tls(settings: &Settings) -> Result<rustls::ClientConfig, Failure> {
     })?;
     let mut roots = rustls::RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(text.as_bytes()) {
-        let certificate = certificate.map_err(|error| invalid(error.to_string()))?;
-        roots
-            .add(certificate)
-            .map_err(|error| invalid(error.to_string()))?;
+        let certificate =
+            certificate.map_err(|_| invalid("it has a certificate that is not PEM".to_owned()))?;
+        roots.add(certificate).map_err(|_| {
+            invalid("it has a certificate that no CA can have; give the CA's own".to_owned())
+        })?;
     }
     if roots.is_empty() {
         return Err(invalid("it holds no certificate".to_owned()));
@@ -297,11 +298,14 @@ fn tls(settings: &Settings) -> Result<rustls::ClientConfig, Failure> {
         None => Ok(config.with_no_client_auth()),
         Some(identity) => {
             let (chain, key) = pair(identity)?;
-            let invalid = |error: rustls::Error| Failure::Content {
+            let unfit = |_| Failure::Content {
                 place: identity.cert.display().to_string(),
-                what: error.to_string(),
+                what: format!(
+                    "it and the key {} cannot be used together; give the two that were made for each other",
+                    identity.key.display()
+                ),
             };
-            config.with_client_auth_cert(chain, key).map_err(invalid)
+            config.with_client_auth_cert(chain, key).map_err(unfit)
         }
     }
 }
@@ -310,17 +314,17 @@ fn tls(settings: &Settings) -> Result<rustls::ClientConfig, Failure> {
 fn pair(
     identity: &Identity,
 ) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), Failure> {
-    let invalid = |path: &Path, error: rustls_pki_types::pem::Error| Failure::Content {
+    let invalid = |path: &Path, needed: &str| Failure::Content {
         place: path.display().to_string(),
-        what: error.to_string(),
+        what: format!("{needed} in PEM is needed here"),
     };
     let text = read_limited(&identity.cert)?;
     let chain = CertificateDer::pem_slice_iter(text.as_bytes())
         .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| invalid(&identity.cert, error))?;
+        .map_err(|_| invalid(&identity.cert, "a certificate"))?;
     let text = SecretString::from(read_limited(&identity.key)?);
     let key = PrivateKeyDer::from_pem_slice(text.expose_secret().as_bytes())
-        .map_err(|error| invalid(&identity.key, error))?;
+        .map_err(|_| invalid(&identity.key, "a private key"))?;
     Ok((chain, key))
 }
 

@@ -258,7 +258,9 @@ fn file_url(primary: &str, path: &str, params: &Map<String, Value>) -> Result<Ur
         return Err(format!("the path {path:?} does not begin with a slash"));
     }
     let text = format!("{}{path}", primary.trim_end_matches('/'));
-    let mut url = Url::parse(&text).map_err(|error| format!("{text:?} is no URL: {error}"))?;
+    let mut url = Url::parse(&text).map_err(|_| {
+        format!("{text:?} is no URL; write primary-uris of the agent as https://host:port")
+    })?;
     if url.scheme() != "https" {
         return Err(format!("{text:?} is not https"));
     }

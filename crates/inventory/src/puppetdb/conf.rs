@@ -132,7 +132,8 @@ fn server_url(text: &str) -> Result<Url, ConfError> {
         url: text.to_owned(),
         why,
     };
-    let url = Url::parse(text.trim()).map_err(|error| told(error.to_string()))?;
+    let url = Url::parse(text.trim());
+    let url = url.map_err(|_| told("write it as https://host:port".to_owned()))?;
     if url.query().is_some() || url.fragment().is_some() || !url.username().is_empty() {
         return Err(told("write only https://host:port".to_owned()));
     }

@@ -21,7 +21,11 @@ pub(crate) use words::{CancelReason, Due, Next, Patience, Silence, Status, Stran
 pub(crate) struct Flight {
     deadline: Instant,
     next_poll: Instant,
+    /// Status requests in a row without an answer, of those that are [counted](Self::next_count).
     unanswered: u32,
+    /// Moment from which the next request counts: a link that flaps lets the node be asked more often, and not be given
+    /// up earlier.
+    next_count: Instant,
     /// The agent said that it has the request.
     accepted: bool,
     /// The spool of the agent at the time of the mark; `None`: a stock agent, or not known.
@@ -54,6 +58,7 @@ impl Flight {
             deadline: now + timeout,
             next_poll: now + patience.poll_interval,
             unanswered: 0,
+            next_count: now + patience.poll_interval,
             accepted: false,
             spool_id,
             stranger: None,
@@ -104,6 +109,7 @@ impl Flight {
         Self {
             deadline: now + timeout.saturating_sub(ago),
             next_poll: now,
+            next_count: now,
             sent: now.checked_sub(ago),
             ..Self::new(now, timeout, spool_id, patience)
         }
@@ -137,12 +143,15 @@ impl Flight {
         if now < self.next_poll {
             return Due::Nothing;
         }
-        self.next_poll = now + patience.poll_interval;
-        if self.unanswered >= patience.poll_limit {
-            let asked = self.unanswered;
-            return self.stranger.map_or(Due::Silent { asked }, Due::Estranged);
+        if now >= self.next_count {
+            if self.unanswered >= patience.poll_limit {
+                let asked = self.unanswered;
+                return self.stranger.map_or(Due::Silent { asked }, Due::Estranged);
+            }
+            self.unanswered += 1;
+            self.next_count = now + patience.poll_interval;
         }
-        self.unanswered += 1;
+        self.next_poll = self.next_count;
         if connected { Due::Ask } else { Due::Nothing }
     }
 
@@ -164,6 +173,7 @@ impl Flight {
     /// For so long nobody could hear the agent: that is not held against it.
     pub(crate) fn unheard(&mut self, for_so_long: Duration) {
         self.next_poll += for_so_long;
+        self.next_count += for_so_long;
         if let Some((_, until)) = &mut self.cancelling {
             *until += for_so_long;
         }
@@ -197,7 +207,8 @@ impl Flight {
     /// Any sign of life of this run.
     pub(crate) fn heard(&mut self, now: Instant, patience: &Patience) {
         self.unanswered = 0;
-        self.next_poll = now + patience.poll_interval;
+        self.next_count = now + patience.poll_interval;
+        self.next_poll = self.next_count;
     }
 
     /// The node is back: ask at the next tick, an outcome may have been lost on the way.
@@ -282,6 +293,20 @@ mod tests {
             let due = flight.tick(seconds(start, 13 + n * 12), true, true, &PATIENCE);
             assert_eq!(due, Due::Ask, "the answer set the count back");
         }
+    }
+
+    #[test]
+    fn a_flapping_link_does_not_shorten_the_wait_for_a_silent_node() {
+        let start = Instant::now();
+        let mut flight = Flight::new(start, HOUR, None, &PATIENCE);
+        for second in 1..48 {
+            let now = seconds(start, second);
+            flight.reconnected(now);
+            let due = flight.tick(now, true, true, &PATIENCE);
+            assert_eq!(due, Due::Ask, "asked after each return, second {second}");
+        }
+        let due = flight.tick(seconds(start, 48), true, true, &PATIENCE);
+        assert_eq!(due, Due::Silent { asked: 3 });
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub struct CodeDeployment {
     pub id: i64,
     /// The environment.
     pub environment: String,
-    /// `deploy`, `modules`, `control`, `remove`, `rollback`, `promote` or `publish`.
+    /// `deploy`, `modules`, `control`, `remove`, `rollback`, `promote`, `publish` or `repair`.
     #[schema(example = "deploy")]
     pub action: String,
     /// Whether it only tried.
@@ -268,6 +268,51 @@ pub struct CodeGone {
     pub environment: String,
     /// Its signature.
     pub version: String,
+}
+
+/// `POST tutti/v1/code/verify`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CodeVerifyCommand {
+    /// Replace what is damaged.
+    #[serde(default, deserialize_with = "strict::null_is_default")]
+    #[schema(value_type = Option<bool>)]
+    pub repair: bool,
+}
+
+/// Comparison of the code store with its hashes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct CodeVerified {
+    /// Number of contents that were hashed.
+    pub contents: usize,
+    /// Total size of those contents, in bytes.
+    pub bytes: u64,
+    /// Number of contents that are not those of their hashes; a repair removes them.
+    pub damaged_contents: usize,
+    /// All versions, by environment.
+    pub versions: Vec<CodeVerifiedVersion>,
+}
+
+/// Comparison of a version with what it was built of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct CodeVerifiedVersion {
+    /// Environment of the version.
+    pub environment: String,
+    /// Signature of the version.
+    pub version: String,
+    /// True if the version is live.
+    pub live: bool,
+    /// `whole`, `damaged`, `repaired`, or `unknown` if it cannot be compared.
+    #[schema(example = "whole")]
+    pub state: String,
+    /// The first damaged files and links, by path.
+    pub damaged: Vec<String>,
+    /// Number of all damaged files and links.
+    pub damaged_files: usize,
+    /// Reason for which the version cannot be compared or repaired.
+    pub why: Option<String>,
+    /// Number of the deployment that was to repair the version.
+    pub deployment: Option<i64>,
 }
 
 // === impl queries ===

@@ -57,7 +57,7 @@ pub use code::{
     CodeChange, CodeChanges, CodeCollected, CodeDeployment, CodeDiff, CodeDiffQuery,
     CodeFileChange, CodeGcCommand, CodeGone, CodeHistory, CodeHistoryQuery, CodeModuleChange,
     CodePin, CodePinCommand, CodePinned, CodePromoteCommand, CodeRollbackCommand, CodeUnpinCommand,
-    CodeVersion, CodeVersions,
+    CodeVerified, CodeVerifiedVersion, CodeVerifyCommand, CodeVersion, CodeVersions,
 };
 pub use code_manager::{
     CodeBlockers, CodeClientStatus, CodeDeploy, CodeDeployStatus, CodeDeployed, CodeDeploysCommand,

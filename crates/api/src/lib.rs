@@ -270,6 +270,7 @@ pub fn router(state: ApiState) -> Router {
         .on(&routes::CODE_PIN, code_manager::pin)
         .on(&routes::CODE_UNPIN, code_manager::unpin)
         .on(&routes::CODE_GC, code_manager::collect)
+        .on(&routes::CODE_VERIFY, code_manager::verify)
         .on(&routes::FILE_SYNC_COMMIT, file_sync::publish)
         .on(&routes::FILE_SYNC_PUBLISH, file_sync::publish)
         .on(&routes::FILE_SYNC_FORCE, file_sync::force)

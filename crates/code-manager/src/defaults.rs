@@ -378,5 +378,8 @@ pub const VERIFIED_CONTENTS: usize = 200_000;
 /// each. When there are more, all are forgotten and compared again at their next deployment.
 pub const VERIFIED_VERSIONS: usize = 10_000;
 
+/// Damaged files of a version that a verification of the store names, 100 bytes each; it gives the number of all.
+pub const SHOWN_DAMAGED_FILES: usize = 100;
+
 /// Damaged files that the note of a deployment names; the log names all.
 pub const NAMED_DAMAGED_FILES: usize = 10;

@@ -9,6 +9,7 @@ mod control;
 mod gone;
 mod modules;
 mod named;
+mod restore;
 mod room;
 mod verified;
 
@@ -38,6 +39,8 @@ use crate::verify::verify_environment;
 use crate::version::{Layout, Part, Signature, Switched, Versions};
 
 pub(crate) use modules::is_name_of;
+pub use restore::Restored;
+pub(crate) use verified::note as healed_note;
 
 /// Makes versions of environments and switches to them. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -236,7 +239,7 @@ impl Deployer {
             Ok(())
         })
         .await?;
-        self.note_verified(&built);
+        self.note_verified(&built.environment, &built.signature);
         Ok(built)
     }
 
@@ -294,10 +297,7 @@ impl Deployer {
             }
             let lock = file_sync::signature_of(environment.as_str(), &manifest);
             let signature = lock.signature();
-            let mut layout = Layout::new(&manifest, &[])?;
-            let text = serde_json::to_vec_pretty(&lock).map_err(|_| DeployError::Broken)?;
-            let path = TreePath::new(LOCK_FILE.as_bytes()).map_err(|_| DeployError::Broken)?;
-            layout.write(path, text);
+            let layout = published_layout(&manifest, &lock)?;
             versions.build(&environment, &signature, &layout)?;
             let commit = r10k_deploy::commit(content, &manifest);
             Ok((signature, commit))
@@ -378,6 +378,15 @@ impl Deployer {
         notes.sort();
         Ok((layout, notes))
     }
+}
+
+/// What a version of a published environment holds.
+fn published_layout(manifest: &Manifest, lock: &Lock) -> Result<Layout, DeployError> {
+    let mut layout = Layout::new(manifest, &[])?;
+    let text = serde_json::to_vec_pretty(lock).map_err(|_| DeployError::Broken)?;
+    let path = TreePath::new(LOCK_FILE.as_bytes()).map_err(|_| DeployError::Broken)?;
+    layout.write(path, text);
+    Ok(layout)
 }
 
 async fn blocking<T: Send + 'static>(

@@ -7,11 +7,12 @@ use deploy::EnvironmentName;
 use crate::content::ContentError;
 use crate::file_sync::StagingError;
 use crate::git::{GitError, TreeError};
+use crate::lock::LOCK_FILE;
 use crate::resolve::{ModuleError, ResolveError};
 use crate::trees::TakeError;
 use crate::types::TypesError;
 use crate::verify::Unparsed;
-use crate::version::{LayoutError, VersionError};
+use crate::version::{LayoutError, Signature, VersionError};
 
 /// The directories cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -99,6 +100,37 @@ pub enum DeployError {
     /// The disk.
     #[error(transparent)]
     Content(#[from] ContentError),
+    /// The lock of a version, which says what it is made of.
+    #[error(
+        "{LOCK_FILE} of the version {signature} of {environment} is damaged, so it is not known what the version \
+         is made of; deploy the environment to have the version of its branch"
+    )]
+    NoLock {
+        /// Environment of the version.
+        environment: EnvironmentName,
+        /// Signature of the version.
+        signature: Signature,
+    },
+    /// Other files are in the staging directory by now.
+    #[error(
+        "the staging directory of {0} does not have the files any more that were published; publish it again to \
+         have a whole version"
+    )]
+    PublishedAnew(EnvironmentName),
+    /// An old version that cannot be made whole is not made live.
+    #[error(
+        "the version {signature} of {environment} is damaged ({paths}) and cannot be made whole"
+    )]
+    Damaged {
+        /// Environment of the version.
+        environment: EnvironmentName,
+        /// Signature of the version.
+        signature: Signature,
+        /// The first of its damaged files.
+        paths: String,
+        /// Reason for which the files cannot be replaced.
+        source: Box<DeployError>,
+    },
     /// A bug.
     #[error("something that cannot happen did (a bug; please report it)")]
     Broken,

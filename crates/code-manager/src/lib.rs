@@ -12,6 +12,7 @@ pub mod gate;
 pub mod gc;
 pub mod git;
 mod hold;
+pub mod integrity;
 pub mod lock;
 pub mod post_hook;
 pub mod postrun;

@@ -120,7 +120,7 @@ impl Trees {
             archives: archives.clone(),
             svn: svn.clone(),
             content: content.clone(),
-            svn_notes: svn::notes(settings),
+            svn_notes: svn::notes(&settings.directory),
             shared: Shared::default(),
         }
     }

@@ -7,7 +7,8 @@ use crate::routes::permissions::{DEPLOY_CODE, VIEW};
 use crate::{
     CodeCollected, CodeDeploy, CodeDeployment, CodeDeploysCommand, CodeDeploysStatus, CodeDiff,
     CodeGcCommand, CodeHistory, CodePinCommand, CodePinned, CodePromoteCommand,
-    CodeRollbackCommand, CodeUnpinCommand, CodeVersions, CodeWebhookReply,
+    CodeRollbackCommand, CodeUnpinCommand, CodeVerified, CodeVerifyCommand, CodeVersions,
+    CodeWebhookReply,
 };
 
 super::group! {
@@ -51,4 +52,7 @@ super::group! {
     CODE_GC = Route::new(Post, "/tutti/v1/code/gc", "code_gc", DEPLOY_CODE,
         "Remove versions that nobody needs").request::<CodeGcCommand>()
         .reply::<CodeCollected>(200);
+    CODE_VERIFY = Route::new(Post, "/tutti/v1/code/verify", "code_verify", DEPLOY_CODE,
+        "Compare all contents and versions with their hashes").request::<CodeVerifyCommand>()
+        .reply::<CodeVerified>(200);
 }

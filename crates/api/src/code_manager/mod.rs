@@ -6,6 +6,7 @@
 mod deploys;
 mod service;
 mod shown;
+mod verify;
 mod versions;
 mod webhook;
 
@@ -22,6 +23,7 @@ use crate::guard::Caller;
 
 pub(crate) use deploys::{deploy, ended_all, status};
 pub use service::{CodeService, StartedCode};
+pub(crate) use verify::verify;
 pub(crate) use versions::{collect, diff, history, list, pin, promote, rollback, unpin};
 pub(crate) use webhook::{webhook, webhook_module, webhook_r10k};
 

@@ -73,6 +73,7 @@ pub(crate) fn sample(route: &Route) -> Option<(&'static str, String)> {
             json!({"environment": "staging"}).to_string(),
         ),
         "code_gc" => ("/tutti/v1/code/gc", json!({"dry_run": true}).to_string()),
+        "code_verify" => ("/tutti/v1/code/verify", json!({}).to_string()),
         "file_sync_commit" => ("/file-sync/v1/commit", staged()),
         "file_sync_publish" => ("/file-sync/v1/publish", staged()),
         "file_sync_force" => ("/file-sync/v1/force-sync", json!({}).to_string()),
@@ -759,4 +760,44 @@ async fn a_server_that_deploys_no_code_says_so() {
     assert_eq!(reply.kind(), "tutti/no-code-manager");
     let jobs = world.ok("/orchestrator/v1/jobs").await;
     assert_eq!(jobs["items"], json!([]));
+}
+
+#[tokio::test]
+async fn verification_reports_and_repairs_damaged_code_for_those_who_may_deploy_everything() {
+    const VERIFY: &str = "/tutti/v1/code/verify";
+    let world = World::deploying().await;
+    let whole = post(&world, VERIFY, json!({})).await.json();
+    assert_eq!(whole["damaged_contents"], 0);
+    let states = |answer: &Value| {
+        let versions = answer["versions"].as_array().expect("a list").iter();
+        let states = versions.map(|it| it["state"].as_str().expect("a state").to_owned());
+        states.collect::<HashSet<String>>()
+    };
+    assert_eq!(states(&whole), HashSet::from(["whole".to_owned()]));
+    let file = world.dir.path().join("live/production/VERSION");
+    std::fs::remove_file(&file).expect("removed");
+    let damaged = post(&world, VERIFY, json!({"repair": null})).await.json();
+    let versions = damaged["versions"].as_array().expect("a list");
+    let live = versions
+        .iter()
+        .find(|it| it["environment"] == "production" && it["live"] == true);
+    let live = live.expect("it is live");
+    assert_eq!(live["state"], "damaged");
+    assert_eq!(live["damaged"], json!(["VERSION"]));
+    assert!(!file.exists(), "nothing was asked to be repaired");
+    let token = deployer(&world).await;
+    for body in [json!({}), json!({"repair": true})] {
+        let refused = as_deployer(&world, &token, VERIFY, body).await;
+        assert_eq!(
+            refused.status,
+            StatusCode::FORBIDDEN,
+            "of one environment only"
+        );
+    }
+    let repaired = post(&world, VERIFY, json!({"repair": true})).await.json();
+    assert!(states(&repaired).contains("repaired"), "{repaired:#}");
+    assert!(!states(&repaired).contains("damaged"), "{repaired:#}");
+    assert_eq!(self::live(&world, "production"), "2");
+    let unknown = post(&world, VERIFY, json!({"everything": true})).await;
+    assert_eq!(unknown.status, StatusCode::BAD_REQUEST);
 }

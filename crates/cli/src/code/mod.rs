@@ -15,6 +15,7 @@ mod puppetserver;
 mod rollback;
 mod shown;
 mod status;
+mod verify;
 mod versions;
 
 use crate::client::Client;
@@ -46,6 +47,8 @@ pub enum Verb {
     Unpin(pin::One),
     /// Remove versions that nobody needs
     Gc(gc::Options),
+    /// Compare all deployed code with its hashes, and replace what is damaged
+    Verify(verify::Options),
     /// Print the code id of what is live, as the code-id-command of a puppetserver
     Id(puppetserver::Id),
     /// Print a file of a version, as the code-content-command of a puppetserver
@@ -71,6 +74,7 @@ pub(crate) async fn run(verb: Verb, connection: &Connection, name: Name) -> Resu
         Verb::Rollback(options) if options.is_local() => {
             Box::pin(local::versions::rollback(&options)).await
         }
+        Verb::Verify(options) if options.is_local() => Box::pin(local::verify::run(&options)).await,
         Verb::Deploy(options) => deploy::run(&options, &client()?, name).await,
         Verb::Status(options) => status::run(&options, &client()?, name).await,
         Verb::History(options) => history::run(&options, &client()?).await,
@@ -81,6 +85,7 @@ pub(crate) async fn run(verb: Verb, connection: &Connection, name: Name) -> Resu
         Verb::Pin(options) => pin::run(&options, &client()?).await,
         Verb::Unpin(options) => pin::unpin(&options, &client()?).await,
         Verb::Gc(options) => gc::run(&options, &client()?).await,
+        Verb::Verify(options) => verify::run(&options, &client()?).await,
         Verb::Id(options) => puppetserver::id(&options),
         Verb::Content(options) => puppetserver::content(&options),
         Verb::PuppetserverSetup(options) => puppetserver::setup(&options),

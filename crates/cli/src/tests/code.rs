@@ -15,6 +15,7 @@ const PROMOTE: &str = "POST /tutti/v1/code/promote";
 const PIN: &str = "POST /tutti/v1/code/pin";
 const UNPIN: &str = "POST /tutti/v1/code/unpin";
 const GC: &str = "POST /tutti/v1/code/gc";
+const VERIFY: &str = "POST /tutti/v1/code/verify";
 
 const OLD: &str = "c43836e58e0000000000000000000000000000aa";
 const NEW: &str = "49adb9610ca144a1fa3f7983324c1d1d8ffc8b41";
@@ -234,4 +235,66 @@ async fn what_the_server_refuses_is_its_answer() {
     let ran = fake.run(&["tutti", "code", "deploy", "--all"]).await;
     assert_eq!(ran.code, 2);
     assert!(ran.error.contains("deploys no code"), "{}", ran.error);
+}
+
+#[tokio::test]
+async fn verification_names_damaged_versions_and_fails_until_they_are_whole() {
+    let version = |state: &str, damaged: &[&str], files: usize, why: Value| {
+        json!({"environment": "production", "version": OLD, "live": false, "state": state,
+            "damaged": damaged, "damaged_files": files, "why": why, "deployment": null})
+    };
+    let answer = |damaged_contents: usize, versions: Vec<Value>| {
+        let verified = json!({"contents": 1_234, "bytes": 12_300_000, "damaged_contents": damaged_contents,
+            "versions": versions});
+        vec![(VERIFY, 200, verified)]
+    };
+    let whole = version("whole", &[], 0, Value::Null);
+    let cases = [
+        (answer(0, vec![whole.clone()]), false, 0),
+        (answer(1, vec![whole.clone()]), false, 1),
+        (answer(1, vec![whole]), true, 0),
+        (
+            answer(
+                0,
+                vec![version("damaged", &["a", "b\u{1b}[2J"], 12, Value::Null)],
+            ),
+            false,
+            1,
+        ),
+        (
+            answer(0, vec![version("repaired", &["a"], 1, Value::Null)]),
+            true,
+            0,
+        ),
+        (
+            answer(
+                0,
+                vec![version("damaged", &["a"], 1, json!("no repository"))],
+            ),
+            true,
+            1,
+        ),
+        (
+            answer(
+                0,
+                vec![version("unknown", &[], 0, json!("no list of files"))],
+            ),
+            false,
+            1,
+        ),
+    ];
+    let mut printed = String::new();
+    for (answers, is_repair, code) in cases {
+        let fake = Fake::start(answers).await;
+        let mut words = vec!["tutti", "code", "verify"];
+        if is_repair {
+            words.push("--repair");
+        }
+        let ran = fake.run(&words).await;
+        assert_eq!(ran.code, code, "{}{}", ran.printed, ran.error);
+        assert_eq!(fake.asked()[0].body, json!({"repair": is_repair}));
+        printed.push_str(&ran.printed);
+        printed.push('\n');
+    }
+    assert_snapshot!(printed);
 }

@@ -12,7 +12,7 @@ mod root;
 mod unpack;
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use reqwest::Url;
@@ -140,7 +140,7 @@ impl Archives {
         Self {
             shared: Arc::new(Shared {
                 content,
-                directory: directory(settings),
+                directory: directory(&settings.directory),
                 forge: Http::new(forge),
                 other: Http::new(proxy),
             }),
@@ -363,8 +363,8 @@ pub(crate) fn release_name(module: &str, version: &str) -> String {
 }
 
 /// Where notes of archives and releases are.
-pub(crate) fn directory(settings: &Settings) -> PathBuf {
-    settings.directory.join("archives")
+pub(crate) fn directory(store: &Path) -> PathBuf {
+    store.join("archives")
 }
 
 async fn blocking<T: Send + 'static>(

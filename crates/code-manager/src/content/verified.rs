@@ -87,3 +87,35 @@ pub(crate) fn hash_of(path: &Path) -> io::Result<ContentHash> {
     let digest: [u8; 32] = hasher.finalize().into();
     Ok(digest.into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_of_verified_contents_is_cleared_when_it_is_full() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("content");
+        std::fs::write(&path, "right").unwrap();
+        let metadata = std::fs::symlink_metadata(&path).unwrap();
+        let right = (ContentHash::of(b"right"), false);
+        let verified = VerifiedContents::default();
+        let state = FileState::of(&metadata);
+        for number in 0..VERIFIED_CONTENTS - 1 {
+            let name = (ContentHash::of(&number.to_le_bytes()), false);
+            verified.files().insert(name, state);
+        }
+        assert!(verified.verify(right, &path, &metadata));
+        assert_eq!(verified.files().len(), VERIFIED_CONTENTS);
+        // One that is known already takes no room.
+        assert!(verified.verify(right, &path, &metadata));
+        assert_eq!(verified.files().len(), VERIFIED_CONTENTS);
+        let also_right = (right.0, true);
+        assert!(verified.verify(also_right, &path, &metadata));
+        assert_eq!(verified.files().len(), 1);
+        // What was forgotten is hashed, and found to be wrong by now.
+        std::fs::write(&path, "wrong").unwrap();
+        let metadata = std::fs::symlink_metadata(&path).unwrap();
+        assert!(!verified.verify(right, &path, &metadata));
+    }
+}

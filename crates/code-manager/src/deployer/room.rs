@@ -20,8 +20,8 @@ impl Deployer {
             let sources = settings.sources.iter();
             let beside = Beside {
                 mirrors: &self.shared.mirrors,
-                archives: &archive::directory(settings),
-                svn: &svn::notes(settings),
+                archives: &archive::directory(&settings.directory),
+                svn: &svn::notes(&settings.directory),
                 sources: sources.map(|it| it.remote.clone()).collect(),
             };
             gc::collect_beside(versions, beside, kept, &mut collected)?;

@@ -11,8 +11,9 @@ use deploy::EnvironmentName;
 use puppetfile::Puppetfile;
 
 use super::{Built, Deployer, blocking};
-use crate::defaults::{NAMED_DAMAGED_FILES, VERIFIED_VERSIONS};
+use crate::defaults::VERIFIED_VERSIONS;
 use crate::error::DeployError;
+use crate::integrity::named_paths;
 use crate::resolve::Fixed;
 use crate::version::{Layout, Signature, Versions};
 
@@ -41,7 +42,7 @@ impl Deployer {
         };
         let (versions, more) = (self.versions().clone(), self.generate_types(&version.0));
         built.healed = blocking(move || heal(&versions, &version, &layout, more)).await?;
-        self.note_verified(built);
+        self.note_verified(&built.environment, &built.signature);
         if let Some(note) = note(&built.healed) {
             built.was_there = false;
             built.notes.push(note);
@@ -49,7 +50,7 @@ impl Deployer {
         Ok(())
     }
 
-    fn is_verified(&self, version: &(EnvironmentName, Signature)) -> bool {
+    pub(super) fn is_verified(&self, version: &(EnvironmentName, Signature)) -> bool {
         let verified = self.shared.verified.lock();
         verified
             .unwrap_or_else(PoisonError::into_inner)
@@ -57,23 +58,26 @@ impl Deployer {
     }
 
     /// Remembers that the version is as it was built.
-    pub(super) fn note_verified(&self, built: &Built) {
+    pub(super) fn note_verified(&self, environment: &EnvironmentName, signature: &Signature) {
         let verified = self.shared.verified.lock();
         let mut verified = verified.unwrap_or_else(PoisonError::into_inner);
         if verified.len() >= VERIFIED_VERSIONS {
             verified.clear();
         }
-        verified.insert((built.environment.clone(), built.signature.clone()));
+        verified.insert((environment.clone(), signature.clone()));
     }
 }
 
-fn heal(
+/// Replaces a version with damaged files, and gives their paths. Blocks.
+pub(super) fn heal(
     versions: &Versions,
     (environment, signature): &(EnvironmentName, Signature),
     layout: &Layout,
     more: impl FnOnce(&Path) -> Result<(), DeployError>,
 ) -> Result<Vec<String>, DeployError> {
-    let damaged = versions.damaged(environment, signature, layout);
+    let content = versions.content();
+    let is_right = |sha256, executable, size_bytes| content.has(sha256, executable, size_bytes);
+    let damaged = versions.damaged(environment, signature, layout, &is_right);
     if damaged.is_empty() {
         return Ok(damaged);
     }
@@ -85,22 +89,38 @@ fn heal(
     Ok(damaged)
 }
 
-/// The note of a deployment that put damaged files right; `None`: there were none.
-fn note(healed: &[String]) -> Option<String> {
-    let named: Vec<&str> = healed
-        .iter()
-        .take(NAMED_DAMAGED_FILES)
-        .map(String::as_str)
-        .collect();
-    let named = named.join(", ");
-    match healed.len() {
-        0 => None,
-        count @ 1..=NAMED_DAMAGED_FILES => {
-            Some(format!("{count} damaged files were put right: {named}"))
+/// The note of a deployment that replaced damaged files; `None`: there were none.
+pub(crate) fn note(healed: &[String]) -> Option<String> {
+    let count = healed.len();
+    (count > 0).then(|| {
+        format!(
+            "{count} damaged files were put right: {}",
+            named_paths(healed)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::Git;
+    use crate::settings::Settings;
+
+    #[test]
+    fn memory_of_verified_versions_is_cleared_when_it_is_full() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        let settings = Settings::new(root.join("deploys"), root.join("environments"));
+        let deployer = Deployer::open(settings, Git::default()).unwrap();
+        let environment: EnvironmentName = "production".parse().unwrap();
+        let signature = |number: usize| Signature::of(&number.to_le_bytes());
+        for number in 0..VERIFIED_VERSIONS {
+            deployer.note_verified(&environment, &signature(number));
         }
-        count => Some(format!(
-            "{count} damaged files were put right: {named} and {} more",
-            count - NAMED_DAMAGED_FILES
-        )),
+        let is_verified = |number| deployer.is_verified(&(environment.clone(), signature(number)));
+        assert!(is_verified(0) && is_verified(VERIFIED_VERSIONS - 1));
+        deployer.note_verified(&environment, &signature(VERIFIED_VERSIONS));
+        assert!(is_verified(VERIFIED_VERSIONS));
+        assert!(!is_verified(0) && !is_verified(VERIFIED_VERSIONS - 1));
     }
 }

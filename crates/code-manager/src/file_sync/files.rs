@@ -18,11 +18,12 @@ use crate::content::{
     Content, ContentError, ContentHash, Entry, Manifest, ManifestError, TreeId, TreePath,
     TreePathError, failed,
 };
+use crate::integrity::{differences, named_paths};
 use crate::version::{Signature, Versions};
 
 /// Why followers cannot be told what a version is made of.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum FilesError {
+pub(crate) enum FilesError {
     #[error(transparent)]
     Content(#[from] ContentError),
     #[error(transparent)]
@@ -31,6 +32,11 @@ pub(super) enum FilesError {
     Manifest(#[from] ManifestError),
     #[error("{} is neither a file, a directory nor a link", .0.display())]
     Special(PathBuf),
+    #[error(
+        "the version {version} is damaged and is not handed out: {paths}; run `tutti code verify --repair` on \
+         the server"
+    )]
+    Damaged { version: String, paths: String },
 }
 
 /// The files of a version. Blocks.
@@ -50,25 +56,47 @@ pub(super) fn manifest(
     {
         return Ok((id, manifest));
     }
-    let mut manifest = Manifest::default();
-    adopt(content, &root, &root, &mut manifest)?;
-    manifest.check()?;
+    let manifest = read_files(&root, &|path, sha256, executable| {
+        own(content, path, sha256, executable).map_err(failed("keep", path))
+    })?;
+    let damaged = differences(versions, environment, signature, &manifest);
+    if !damaged.is_empty() {
+        return Err(FilesError::Damaged {
+            version: format!("{environment}_{signature}"),
+            paths: named_paths(&damaged),
+        });
+    }
     let id = content.keep_tree(&manifest)?;
     write_note(content, &note, &id.to_string());
     Ok((id, manifest))
 }
 
-fn adopt(
-    content: &Content,
+/// The files and links below a directory, each hashed. Blocks.
+pub(crate) fn manifest_of(root: &Path) -> Result<Manifest, FilesError> {
+    read_files(root, &|_, _, _| Ok(()))
+}
+
+/// Called with each file, its hash, and whether it can be run.
+type FileRead<'a> = &'a dyn Fn(&Path, ContentHash, bool) -> Result<(), ContentError>;
+
+fn read_files(root: &Path, is_read: FileRead<'_>) -> Result<Manifest, FilesError> {
+    let mut manifest = Manifest::default();
+    add_directory(root, root, &mut manifest, is_read)?;
+    manifest.check()?;
+    Ok(manifest)
+}
+
+fn add_directory(
     root: &Path,
     directory: &Path,
     manifest: &mut Manifest,
+    is_read: FileRead<'_>,
 ) -> Result<(), FilesError> {
     for entry in fs::read_dir(directory).map_err(failed("read", directory))? {
         let path = entry.map_err(failed("read", directory))?.path();
         let metadata = fs::symlink_metadata(&path).map_err(failed("read", &path))?;
         if metadata.is_dir() {
-            adopt(content, root, &path, manifest)?;
+            add_directory(root, &path, manifest, is_read)?;
             continue;
         }
         let relative = path.strip_prefix(root).unwrap_or(&path);
@@ -81,7 +109,7 @@ fn adopt(
         } else if metadata.is_file() {
             let executable = metadata.mode() & 0o111 != 0;
             let (sha256, size_bytes) = hash(&path).map_err(failed("read", &path))?;
-            own(content, &path, sha256, executable).map_err(failed("keep", &path))?;
+            is_read(&path, sha256, executable)?;
             Entry::File {
                 sha256,
                 size_bytes,

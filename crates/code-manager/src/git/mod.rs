@@ -23,6 +23,7 @@ pub use access::Access;
 pub(crate) use address::Address;
 pub use app_key::KeyError;
 pub use copy::Mirror;
+pub(crate) use copy::tree_notes;
 pub use github_app::{AppError, GithubApps};
 pub use mirror::Mirrors;
 pub use program::{Git, GitError};

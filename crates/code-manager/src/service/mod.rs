@@ -18,6 +18,7 @@ mod repositories;
 mod room;
 mod shown;
 mod stored;
+mod verify;
 mod wanted;
 
 use std::collections::HashMap;
@@ -40,6 +41,7 @@ pub use observer::{MadeOf, Observer, Over};
 pub use record::{Action, By, Deployment, Fault, Outcome, State};
 pub use room::DiskUse;
 pub use stored::Stored;
+pub use verify::VerifyError;
 
 pub(crate) use self::actor::now_ms;
 pub(crate) use self::record::cut;
@@ -77,6 +79,8 @@ struct Inner {
     in_use: Arc<dyn InUse>,
     to_actor: mpsc::Sender<Message>,
     disk_use: watch::Receiver<Option<DiskUse>>,
+    /// One verification after the other.
+    verifying: Arc<tokio::sync::Mutex<()>>,
     stop: CancellationToken,
     running: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -138,6 +142,7 @@ impl CodeManager {
                 in_use,
                 to_actor,
                 disk_use,
+                verifying: Arc::default(),
                 stop,
                 running: Mutex::new(running),
             }),

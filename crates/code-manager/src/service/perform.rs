@@ -3,6 +3,7 @@
 //! The rule that must hold: whatever goes wrong, what was live still is, and the outcome says why.
 
 mod parts;
+mod restored;
 
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use futures_util::future;
 use store::{CodePinRow, Store, StoreError};
 
 use self::parts::{control, modules};
+use self::restored::{repair, switch_to_whole};
 use super::current::Current;
 use super::holds::{Blockers, Who};
 use super::locks::{Hold, Locks};
@@ -106,11 +108,14 @@ pub(super) async fn perform(tools: &Tools, round: &Look, work: &Work) -> Perform
         Action::Modules { names, .. } => modules(tools, round, work, names, &mut performed).await,
         Action::Control { .. } => control(tools, round, work, &mut performed).await,
         Action::Remove => remove(tools, round, work, &mut performed).await,
-        Action::Rollback { signature } => switch(tools, work, signature, &mut performed).await,
+        Action::Rollback { signature } => {
+            switch_to_whole(tools, work, signature, &mut performed).await
+        }
         Action::Promote { from, signature } => {
             promote(tools, work, from, signature, &mut performed).await
         }
         Action::Publish => publish(tools, work, &mut performed).await,
+        Action::Repair { signature } => repair(tools, work, signature, &mut performed).await,
     };
     if let Err(error) = done {
         let msg = error_causes::chain(&error);
@@ -301,7 +306,7 @@ async fn publish(
     performed: &mut Performed,
 ) -> Result<(), PerformError> {
     let (signature, commit) = tools.deployer.publish(&work.environment).await?;
-    switch(tools, work, &signature, performed).await?;
+    switch_to_whole(tools, work, &signature, performed).await?;
     if commit.is_some() {
         performed.outcome.control_commit = commit;
     }
@@ -317,7 +322,7 @@ async fn promote(
 ) -> Result<(), PerformError> {
     let (copied, to) = (signature.clone(), work.environment.clone());
     tools.deployer.copy(from, &copied, &to).await?;
-    switch(tools, work, signature, performed).await
+    switch_to_whole(tools, work, signature, performed).await
 }
 
 async fn remove(

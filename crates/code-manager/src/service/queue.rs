@@ -125,7 +125,9 @@ impl Queue {
     pub(super) fn named(&self) -> HashSet<(EnvironmentName, Signature)> {
         let waiting = self.lanes.values().flat_map(|lane| &lane.waiting);
         let named = waiting.filter_map(|work| match &work.action {
-            Action::Rollback { signature } => Some((work.environment.clone(), signature.clone())),
+            Action::Rollback { signature } | Action::Repair { signature } => {
+                Some((work.environment.clone(), signature.clone()))
+            }
             Action::Promote { from, signature } => Some((from.clone(), signature.clone())),
             Action::Deploy { .. }
             | Action::Modules { .. }

@@ -48,6 +48,11 @@ pub enum Action {
     },
     /// What another tool wrote into the staging directory becomes live.
     Publish,
+    /// Damaged files of a version are replaced; what is live stays.
+    Repair {
+        /// Signature of the version.
+        signature: Signature,
+    },
 }
 
 /// Who wants it, and why.
@@ -166,7 +171,11 @@ impl Action {
             Self::Deploy { dry_run }
             | Self::Modules { dry_run, .. }
             | Self::Control { dry_run } => *dry_run,
-            Self::Remove | Self::Rollback { .. } | Self::Promote { .. } | Self::Publish => false,
+            Self::Remove
+            | Self::Rollback { .. }
+            | Self::Promote { .. }
+            | Self::Publish
+            | Self::Repair { .. } => false,
         }
     }
 
@@ -179,6 +188,7 @@ impl Action {
             Self::Rollback { .. } => "rollback",
             Self::Promote { .. } => "promote",
             Self::Publish => "publish",
+            Self::Repair { .. } => "repair",
         }
     }
 
@@ -194,7 +204,7 @@ impl Action {
                 ..Options::default()
             },
             Self::Remove | Self::Publish => Options::default(),
-            Self::Rollback { signature } => Options {
+            Self::Rollback { signature } | Self::Repair { signature } => Options {
                 signature: Some(signature.to_string()),
                 ..Options::default()
             },
@@ -224,6 +234,9 @@ impl Action {
             "remove" => Some(Self::Remove),
             "publish" => Some(Self::Publish),
             "rollback" => Some(Self::Rollback {
+                signature: signature()?,
+            }),
+            "repair" => Some(Self::Repair {
                 signature: signature()?,
             }),
             "promote" => Some(Self::Promote {

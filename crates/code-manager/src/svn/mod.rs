@@ -28,7 +28,6 @@ use crate::defaults::{
 use crate::git::{message, shown};
 use crate::hold::Hold;
 use crate::program::{self, RunError};
-use crate::settings::Settings;
 
 /// How `svn` is run. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -55,8 +54,8 @@ pub struct Address {
 }
 
 /// Where it is noted which trees revisions are.
-pub(crate) fn notes(settings: &Settings) -> PathBuf {
-    settings.directory.join("svn").join("trees")
+pub(crate) fn notes(store: &Path) -> PathBuf {
+    store.join("svn").join("trees")
 }
 
 /// The name of the note of a revision: a hash, since an address may be anything.

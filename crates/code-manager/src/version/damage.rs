@@ -16,21 +16,26 @@ use super::{Layout, Signature, VersionError, Versions, sync_directory};
 use crate::content::{ANY_EXECUTE, ContentHash, Entry, failed, hash_of, make_directory, sync};
 use crate::lock::LOCK_FILE;
 
+/// Predicate over contents of the store: hash, executable, size in bytes.
+pub(crate) type IsContentRight<'a> = &'a dyn Fn(ContentHash, bool, u64) -> bool;
+
 // === impl Versions ===
 
 impl Versions {
     /// The files and links of a version that are missing or not as the layout has them, by path. Every file is
-    /// hashed, unless it is a link to a content that was. Files that were added are not looked at.
+    /// hashed, unless it is a link to a content for which `is_right` answers, by hash, mode and size. Files that
+    /// were added are not looked at.
     pub(crate) fn damaged(
         &self,
         environment: &EnvironmentName,
         signature: &Signature,
         layout: &Layout,
+        is_right: IsContentRight<'_>,
     ) -> Vec<String> {
         let root = self.path(environment, signature);
         let entries = layout.entries().filter(|(path, entry)| {
             let place = root.join(path);
-            !self.is_right(&place, entry)
+            !self.is_entry(&place, entry, is_right)
         });
         // A promoted version keeps the name of the environment that it was made for, which is no damage.
         let lock = self.lock(environment, signature);
@@ -41,13 +46,13 @@ impl Versions {
             .collect()
     }
 
-    fn is_right(&self, place: &Path, entry: &Entry) -> bool {
+    fn is_entry(&self, place: &Path, entry: &Entry, is_right: IsContentRight<'_>) -> bool {
         match entry {
             Entry::File {
                 sha256,
                 size_bytes,
                 executable,
-            } => self.is_file(place, (*sha256, *executable), *size_bytes),
+            } => self.is_file(place, (*sha256, *executable), *size_bytes, is_right),
             Entry::Link { target } => fs::read_link(place)
                 .is_ok_and(|found| found == Path::new(OsStr::from_bytes(target))),
         }
@@ -58,6 +63,7 @@ impl Versions {
         place: &Path,
         (sha256, executable): (ContentHash, bool),
         size_bytes: u64,
+        is_right: IsContentRight<'_>,
     ) -> bool {
         let Ok(metadata) = fs::symlink_metadata(place) else {
             return false;
@@ -70,7 +76,7 @@ impl Versions {
         let is_object =
             object.is_ok_and(|it| (it.dev(), it.ino()) == (metadata.dev(), metadata.ino()));
         match is_object {
-            true => self.content.has(sha256, executable, size_bytes),
+            true => is_right(sha256, executable, size_bytes),
             false => hash_of(place).is_ok_and(|found| found == sha256),
         }
     }

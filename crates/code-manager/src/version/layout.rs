@@ -96,6 +96,11 @@ impl Layout {
         self.written.insert(path, bytes);
     }
 
+    /// Leaves out what the trees have there.
+    pub(crate) fn leave_out(&mut self, path: &[u8]) {
+        self.entries.remove(path);
+    }
+
     /// What comes from trees.
     pub(crate) fn entries(&self) -> impl Iterator<Item = (&TreePath, &Entry)> {
         self.entries.iter()

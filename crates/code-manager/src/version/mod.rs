@@ -25,6 +25,7 @@ use deploy::EnvironmentName;
 use rustix::fs::{CWD, RenameFlags};
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use damage::IsContentRight;
 pub use layout::{Layout, LayoutError, Part};
 pub use signature::{Signature, SignatureError};
 
@@ -384,6 +385,12 @@ impl Versions {
     pub fn lock(&self, environment: &EnvironmentName, signature: &Signature) -> Option<Lock> {
         let text = fs::read(self.path(environment, signature).join(LOCK_FILE)).ok()?;
         serde_json::from_slice(&text).ok()
+    }
+
+    /// Directory of the code store, which has the contents, copies of repositories and notes.
+    pub(crate) fn directory(&self) -> &Path {
+        let content = self.content.root();
+        content.parent().unwrap_or(content)
     }
 
     /// The content that they share.

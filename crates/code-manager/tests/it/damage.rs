@@ -10,8 +10,8 @@ use std::time::Duration;
 use crate::kills::begin;
 use crate::world::{World, name};
 
-const CLASS: &str = "class apt { notify { 'right': } }\n";
-const OTHER_CLASS: &str = "class apt { notify { 'wrong': } }\n";
+pub(crate) const CLASS: &str = "class apt { notify { 'right': } }\n";
+pub(crate) const OTHER_CLASS: &str = "class apt { notify { 'wrong': } }\n";
 /// Something that happens to a file.
 type Damage = fn(&Path);
 
@@ -19,7 +19,7 @@ const KILLS: u64 = 10;
 /// A deployment that heals takes about so long.
 const LONGEST_MS: u64 = 200;
 
-async fn deployed() -> World {
+pub(crate) async fn deployed() -> World {
     let world = World::new();
     let apt = world.module("apt");
     apt.write("manifests/init.pp", CLASS).write("VERSION", "1");
@@ -32,7 +32,7 @@ async fn deployed() -> World {
 }
 
 /// Writes into the file that is there, as a disk does: all names of it have other bytes then.
-fn overwrite(path: &Path, text: &str) {
+pub(crate) fn overwrite(path: &Path, text: &str) {
     let modified = fs::metadata(path).unwrap().modified().unwrap();
     fs::write(path, text).unwrap();
     // A disk that loses a write leaves the time as it was.
@@ -45,7 +45,7 @@ fn live_file(world: &World, path: &str) -> PathBuf {
 }
 
 /// The object that this file is.
-fn object(world: &World, text: &str) -> PathBuf {
+pub(crate) fn object(world: &World, text: &str) -> PathBuf {
     let objects = world.path().join("deploys/content/objects");
     let directories = fs::read_dir(objects).unwrap();
     let mut files = directories

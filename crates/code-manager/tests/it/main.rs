@@ -27,4 +27,5 @@ mod service;
 mod settings;
 mod subversion;
 mod taken_away;
+mod verification;
 mod world;

@@ -5,4 +5,5 @@
 pub(super) mod deploy;
 mod room;
 pub(super) mod settings;
+pub(super) mod verify;
 pub(super) mod versions;

@@ -1,5 +1,6 @@
 //! `tutti code versions --local`, `tutti code rollback --local`. Main functions: [`run`], [`rollback`].
 
+use code_manager::deployer::Restored;
 use code_manager::version::Versions;
 use code_manager::{EnvironmentName, Lock, Signature};
 use serde_json::json;
@@ -96,6 +97,21 @@ pub(in crate::code) async fn rollback(options: &Rollback) -> Result<u8, Failure>
             options.environment
         )));
     };
+    let restored = Box::pin(deployer.restore_once(&version.environment, &version.signature));
+    match restored
+        .await
+        .map_err(|error| Failure::Usage(chain(&error)))?
+    {
+        Restored::Whole(healed) if healed.is_empty() => {}
+        Restored::Whole(healed) => {
+            say!(
+                "{} damaged files were put right: {}",
+                healed.len(),
+                healed.join(", ")
+            );
+        }
+        Restored::Unknown(why) => anstream::eprintln!("its files were not compared: {why}"),
+    }
     let switched = deployer
         .switch(&version.environment, &version.signature)
         .await;

@@ -1,0 +1,42 @@
+//! `POST code/verify`: the whole code store is compared with its hashes, and repaired on demand.
+//!
+//! The rule: it reads every content, so the permission for all environments is needed also to look only.
+
+use api_types::{ApiError, CodeVerified, CodeVerifyCommand, kinds};
+use axum::Json;
+use axum::extract::State;
+use code_manager::integrity::CheckError;
+use code_manager::service::{By, VerifyError};
+
+use super::{may_deploy, refusal};
+use crate::Shared;
+use crate::body::Strict;
+use crate::failure::Failure;
+use crate::guard::Caller;
+
+pub(crate) async fn verify(
+    State(api): State<Shared>,
+    caller: Caller,
+    Strict(command): Strict<CodeVerifyCommand>,
+) -> Result<Json<CodeVerified>, Failure> {
+    may_deploy(&api, &caller, "*")?;
+    let manager = super::manager(&api)?;
+    let by = By {
+        owner: caller.0.login.clone(),
+        reason: "verification of the code store".to_owned(),
+    };
+    let verified = manager.verify(command.repair, by).await;
+    Ok(Json(verified.map_err(failure)?.shown()))
+}
+
+fn failure(error: VerifyError) -> Failure {
+    match error {
+        VerifyError::Submit(error) => refusal(error),
+        VerifyError::Check(error @ CheckError::Cut) => {
+            ApiError::new(kinds::UNAVAILABLE, error.to_string()).into()
+        }
+        error @ (VerifyError::Check(CheckError::Content(_)) | VerifyError::Discard(_)) => {
+            Failure::internal("verify the code store", &error)
+        }
+    }
+}

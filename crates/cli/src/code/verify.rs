@@ -1,0 +1,125 @@
+//! `tutti code verify`. Main function: [`run`].
+//!
+//! The rule: the exit code is 0 only if all contents and versions are as they were built, or are again.
+
+use api_types::{CodeVerified, CodeVerifiedVersion, CodeVerifyCommand};
+
+use super::CODE;
+use super::local::settings::Place;
+use super::shown::{megabytes, short};
+use crate::client::Client;
+use crate::defaults::DEPLOY_TIMEOUT;
+use crate::shown::json;
+use crate::terminal::{self, harmless};
+use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, table};
+
+/// Arguments of the verification.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "Examples:
+  tutti code verify
+  tutti code verify --repair
+  tutti code verify --format json | jq '.versions[] | select(.state != \"whole\")'
+
+All contents of the store are hashed, and all files and links of all versions are compared with what they were
+built of. With --repair, damaged contents are removed and damaged versions are built again of the same commits,
+each as a deployment of its environment. The exit code is 0 if nothing is damaged, or is any more.")]
+pub struct Options {
+    /// Replace what is damaged
+    #[arg(long)]
+    pub(super) repair: bool,
+    /// How to print
+    #[arg(long, value_enum, default_value = "human")]
+    format: Format,
+    #[command(flatten)]
+    pub(super) place: Place,
+}
+
+// === impl Options ===
+
+impl Options {
+    pub(super) fn is_local(&self) -> bool {
+        self.place.local
+    }
+}
+
+pub(super) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
+    let path: Vec<&str> = CODE.into_iter().chain(["verify"]).collect();
+    let command = CodeVerifyCommand {
+        repair: options.repair,
+    };
+    let verified: CodeVerified = client.post_within(&path, &command, DEPLOY_TIMEOUT).await?;
+    Ok(print(&verified, options))
+}
+
+/// Prints a verification, and gives the exit code for it.
+pub(super) fn print(verified: &CodeVerified, options: &Options) -> u8 {
+    match options.format {
+        Format::Json => json(verified),
+        Format::Human => print_table(verified, options.repair),
+    }
+    let is_whole =
+        |version: &CodeVerifiedVersion| ["whole", "repaired"].contains(&version.state.as_str());
+    let has_whole_contents = options.repair || verified.damaged_contents == 0;
+    match has_whole_contents && verified.versions.iter().all(is_whole) {
+        true => EXIT_SUCCESS,
+        false => EXIT_NODES_FAILED,
+    }
+}
+
+fn print_table(verified: &CodeVerified, is_repair: bool) {
+    let versions = &verified.versions;
+    if !versions.is_empty() {
+        let heading = ["ENVIRONMENT", "VERSION", "", "STATE", "DAMAGED FILES"];
+        table::print(&heading, versions.iter().map(row).collect());
+    }
+    for version in versions {
+        if let Some(why) = &version.why {
+            let environment = harmless(&version.environment);
+            say!(
+                "    {environment} {}: {}",
+                short(&version.version),
+                harmless(why)
+            );
+        }
+    }
+    say!(
+        "{} contents were hashed, {:.1} MB; {} of them damaged{}",
+        verified.contents,
+        megabytes(verified.bytes),
+        verified.damaged_contents,
+        match is_repair && verified.damaged_contents > 0 {
+            true => " and removed",
+            false => "",
+        }
+    );
+    let count = |state: &str| versions.iter().filter(|it| it.state == state).count();
+    say!(
+        "{} versions: {} whole, {} repaired, {} damaged, {} not comparable",
+        versions.len(),
+        count("whole"),
+        count("repaired"),
+        count("damaged"),
+        count("unknown")
+    );
+}
+
+fn row(version: &CodeVerifiedVersion) -> Vec<String> {
+    let mut files = version.damaged.join(", ");
+    if version.damaged_files > version.damaged.len() {
+        files = format!(
+            "{files} and {} more",
+            version.damaged_files - version.damaged.len()
+        );
+    }
+    let state = match version.state.as_str() {
+        "damaged" => terminal::bad("damaged"),
+        state => harmless(state),
+    };
+    vec![
+        terminal::name(harmless(&version.environment)),
+        short(&version.version).to_owned(),
+        if version.live { "live" } else { "" }.to_owned(),
+        state,
+        harmless(&files),
+    ]
+}

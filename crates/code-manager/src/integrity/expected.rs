@@ -1,0 +1,113 @@
+//! Files that a version was built of, read from notes on the disk: [`expected_layout`].
+//!
+//! A lock names commits, archives and revisions; a note names the tree of each; a tree is kept under its hash.
+//! The rule that must hold: a tree whose bytes are not those of its hash is not used.
+
+use std::path::PathBuf;
+
+use crate::archive::{self, read_note, tree_names};
+use crate::content::{ContentError, Manifest, TreeId};
+use crate::git::{self, Commit};
+use crate::lock::{ControlKind, LOCK_FILE, Lock, LockedModule, Origin};
+use crate::r10k_deploy::R10K_FILE;
+use crate::svn;
+use crate::version::{Layout, LayoutError, Part, Versions};
+
+/// Reason for which the files of a version are not known.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ExpectedError {
+    #[error("the list of files of {0} is not in the store")]
+    NoTree(String),
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+    #[error(transparent)]
+    Content(#[from] ContentError),
+}
+
+/// The layout of a version, but for files that are written for it.
+pub(super) fn expected_layout(versions: &Versions, lock: &Lock) -> Result<Layout, ExpectedError> {
+    let directory = versions.directory();
+    let copies = git::tree_notes(&directory.join("repositories"))?;
+    let of_commit = |commit: &str| notes_of_commit(&copies, commit);
+    let of_archive = |sha256: &str, form: usize| {
+        vec![
+            archive::directory(directory)
+                .join("trees")
+                .join(&tree_names(sha256)[form]),
+        ]
+    };
+    let of_revision = |remote: &str, revision: &str| {
+        vec![svn::notes(directory).join(svn::note_name(remote, revision))]
+    };
+    let commit = &lock.control.commit;
+    let control = match lock.control.kind {
+        ControlKind::Plain => Manifest::default(),
+        kind => {
+            let notes = match kind {
+                ControlKind::Svn => of_revision(&lock.control.remote, commit),
+                ControlKind::Tarball => of_archive(commit, ANY_ARCHIVE),
+                ControlKind::Git | ControlKind::Plain => of_commit(commit),
+            };
+            tree(versions, &notes, "the control repository")?
+        }
+    };
+    let mut modules: Vec<(&LockedModule, Manifest)> = Vec::new();
+    for module in &lock.modules {
+        let notes = match &module.origin {
+            Origin::Local => continue,
+            Origin::Git { commit, .. } => of_commit(commit),
+            Origin::Forge { sha256, .. } => of_archive(sha256, RELEASE),
+            Origin::Tarball { sha256, .. } => of_archive(sha256, ANY_ARCHIVE),
+            Origin::Svn { remote, revision } => of_revision(remote, &revision.to_string()),
+        };
+        modules.push((module, tree(versions, &notes, &module.name)?));
+    }
+    let mut layout = layout_of(&control, &modules)?;
+    for written in [LOCK_FILE, R10K_FILE] {
+        layout.leave_out(written.as_bytes());
+    }
+    Ok(layout)
+}
+
+/// Places in [`tree_names`].
+const RELEASE: usize = 0;
+const ANY_ARCHIVE: usize = 1;
+
+/// A commit's hash names its files, so the note of any copy of a repository that has it is right.
+fn notes_of_commit(copies: &[PathBuf], commit: &str) -> Vec<PathBuf> {
+    match commit.parse::<Commit>() {
+        Ok(commit) => copies
+            .iter()
+            .map(|notes| notes.join(commit.as_str()))
+            .collect(),
+        Err(()) => Vec::new(),
+    }
+}
+
+/// Puts the trees of a lock together as a version has them.
+fn layout_of(
+    control: &Manifest,
+    modules: &[(&LockedModule, Manifest)],
+) -> Result<Layout, LayoutError> {
+    let parts: Vec<_> = modules
+        .iter()
+        .map(|(module, manifest)| Part {
+            directory: module.directory.clone(),
+            manifest,
+            exclude_spec: module.exclude_spec,
+        })
+        .collect();
+    Layout::new(control, &parts)
+}
+
+fn tree(versions: &Versions, notes: &[PathBuf], name: &str) -> Result<Manifest, ExpectedError> {
+    for note in notes {
+        let id = read_note(note).and_then(|text| text.parse::<TreeId>().ok());
+        if let Some(id) = id
+            && let Some(manifest) = versions.content().tree(id)?
+        {
+            return Ok(manifest);
+        }
+    }
+    Err(ExpectedError::NoTree(name.to_owned()))
+}

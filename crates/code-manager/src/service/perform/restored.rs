@@ -1,0 +1,47 @@
+//! Versions that are here already: made whole before they become live, or by themselves.
+//!
+//! The rule that must hold: no version with files that are known to be damaged becomes live.
+
+use super::{PerformError, Performed, Tools, Work, pause, switch, tell};
+use crate::deployer::{Restored, healed_note};
+use crate::version::Signature;
+
+/// Makes a version live that is here, and whole before that.
+pub(super) async fn switch_to_whole(
+    tools: &Tools,
+    work: &Work,
+    signature: &Signature,
+    performed: &mut Performed,
+) -> Result<(), PerformError> {
+    let restored = Box::pin(tools.deployer.restore_once(&work.environment, signature)).await?;
+    let note = match &restored {
+        Restored::Whole(healed) => healed_note(healed),
+        Restored::Unknown(why) => Some(format!("its files were not compared: {why}")),
+    };
+    performed.is_healed = matches!(&restored, Restored::Whole(healed) if !healed.is_empty());
+    performed.outcome.notes.extend(note);
+    switch(tools, work, signature, performed).await
+}
+
+/// Makes a version whole. Those that hold parsed code of it let go of it, if it is live.
+pub(super) async fn repair(
+    tools: &Tools,
+    work: &Work,
+    signature: &Signature,
+    performed: &mut Performed,
+) -> Result<(), PerformError> {
+    let live = performed.before.clone();
+    if let Some(live) = &live {
+        tell(tools, work, live, performed);
+    }
+    let is_live = live.as_ref() == Some(signature);
+    if is_live {
+        pause(tools, performed).await;
+    }
+    let healed = Box::pin(tools.deployer.restore(&work.environment, signature)).await?;
+    performed.is_healed = is_live && !healed.is_empty();
+    let note = healed_note(&healed).unwrap_or_else(|| "no file of it was damaged".to_owned());
+    let note = format!("version {signature}: {note}");
+    performed.outcome.notes.push(note);
+    Ok(())
+}

@@ -1,6 +1,7 @@
 //! `GET jobs` and `GET jobs/:id`.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use api_types::{
     ApiError, EnvironmentRef, Job, JobList, JobStatus, JobsOrder, JobsQuery, Object, Order,
@@ -31,7 +32,8 @@ pub(crate) async fn list(
     let owners = Owners::of(&api, logins).await?;
     let items = rows.into_iter().map(|row| {
         let states = states.remove(&row.number).unwrap_or_default();
-        job(&base, row, states, &owners, None)
+        let elapsed = api.jobs.elapsed(row.number);
+        job(&base, row, states, &owners, elapsed, None)
     });
     let pagination =
         Pagination::of(query.page, query.order_by.as_str(), query.order, total).of_type(query.kind);
@@ -56,11 +58,13 @@ pub(crate) async fn show(
         .remove(&row.number);
     let history = api.store.job_states(row.number).await?;
     let owners = Owners::of(&api, vec![Kept::login(&row.owner)]).await?;
+    let elapsed = api.jobs.elapsed(row.number);
     Ok(Json(job(
         &base,
         row,
         states.unwrap_or_default(),
         &owners,
+        elapsed,
         Some(&history),
     )))
 }
@@ -115,17 +119,28 @@ pub(crate) fn end_of_second(time: Timestamp) -> i64 {
     time.as_ms().div_euclid(1_000) * 1_000 + 999
 }
 
+/// Duration in seconds as the engine measured it, of a job that runs (`elapsed`) or is over. The two times of day
+/// are used only where a restart of the server left nothing else.
+fn duration(row: &JobRow, elapsed: Option<Duration>) -> Option<f64> {
+    let started_ms = row.started_ms?;
+    let measured = match row.finished_ms {
+        Some(_) => row.duration_ms.map(|took_ms| seconds(0, took_ms)),
+        None => elapsed.map(|elapsed| elapsed.as_secs_f64()),
+    };
+    let now = || jiff::Timestamp::now().as_millisecond();
+    Some(measured.unwrap_or_else(|| seconds(started_ms, row.finished_ms.unwrap_or_else(now))))
+}
+
 fn job(
     base: &Base,
     row: JobRow,
     states: BTreeMap<String, u64>,
     owners: &Owners,
+    elapsed: Option<Duration>,
     history: Option<&[JobStateRow]>,
 ) -> Job {
     let address = base.job(row.number);
-    let until = row
-        .finished_ms
-        .unwrap_or_else(|| jiff::Timestamp::now().as_millisecond());
+    let duration = duration(&row, elapsed);
     let mut options = object(&row.options);
     // Kept there by the engine; nobody submitted it.
     let trace_id = options.shift_remove("trace_id");
@@ -151,7 +166,7 @@ fn job(
         created_timestamp: Some(Timestamp::from_ms(row.created_ms)),
         started_timestamp: row.started_ms.map(Timestamp::from_ms),
         finished_timestamp: row.finished_ms.map(Timestamp::from_ms),
-        duration: row.started_ms.map(|start| seconds(start, until)),
+        duration,
         node_count: row.node_count,
         node_states: (row.node_count > 0).then_some(states),
         status: history.map(statuses),

@@ -178,7 +178,10 @@ fn node(row: RunRow, puppet_now_ms: Option<i64>) -> JobNode {
         transport: transport(&kept),
         start_timestamp: row.started_ms.map(Timestamp::from_ms),
         finish_timestamp: row.finished_ms.map(Timestamp::from_ms),
-        duration: duration(&kept).or_else(|| ended.map(|(start, end)| seconds(start, end))),
+        duration: row
+            .duration_ms
+            .map(|took| seconds(0, took))
+            .or_else(|| ended.map(|(start, end)| seconds(start, end))),
         timestamp: row.finished_ms.or(row.started_ms).map(Timestamp::from_ms),
         transaction_uuid: transaction_uuid(&kept),
         latest_event_id: row.latest_event_id,
@@ -203,12 +206,6 @@ fn details(json: Option<&str>) -> Object {
 fn transport(kept: &Object) -> String {
     let told = kept.get("transport").and_then(Value::as_str);
     told.unwrap_or("pcp").to_owned()
-}
-
-/// Duration in seconds as the engine measured it. The difference of the two times of day may be
-/// another one, if the clock was set.
-fn duration(kept: &Object) -> Option<f64> {
-    Some(kept.get(jobs::DURATION_MS)?.as_f64()? / 1_000.0)
 }
 
 /// Of a Puppet run, once its agent has told it.

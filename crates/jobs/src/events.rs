@@ -29,9 +29,6 @@ const SSH: &str = "ssh";
 /// The key of a run's details that says until when its silent node is waited for.
 const SILENT_UNTIL: &str = "silent_until_ms";
 
-/// The key of an ended run's details that says how long it took.
-pub const DURATION_MS: &str = "duration_ms";
-
 /// The node of a run in flight is not connected.
 pub(crate) const NODE_DISCONNECTED: &str = "node_disconnected";
 
@@ -155,6 +152,7 @@ pub(crate) fn job_change(
         job,
         to_state: state.as_str().to_owned(),
         at_ms,
+        duration_ms: None,
         event,
     }
 }
@@ -197,14 +195,9 @@ pub(crate) fn details_via(details: String, via: Via) -> String {
     Value::Object(known).to_string()
 }
 
-/// A run's details, which are a JSON object, with how long the run took. Its two times of day may not
-/// tell that: the machine's clock can be set in between.
-pub(crate) fn details_took(details: String, took: Option<Duration>) -> String {
-    let Some(took) = took else { return details };
-    let mut known: Map<String, Value> = serde_json::from_str(&details).unwrap_or_default();
-    let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-    known.insert(DURATION_MS.to_owned(), Value::from(took_ms));
-    Value::Object(known).to_string()
+/// A duration as it is stored.
+pub(crate) fn milliseconds(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// Reads what [`details_via`] wrote.

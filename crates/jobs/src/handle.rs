@@ -36,6 +36,7 @@ use crate::puppet::{DeployError, DeployRequest};
 use crate::request::{RunTaskError, TaskRequest};
 use crate::resolve::ResolveError;
 use crate::returning_nodes::ReturningNodes;
+use crate::running_jobs::RunningJobs;
 use crate::submit::SubmitError;
 use crate::targets::{Scope, ScopeError, targets};
 use crate::withdrawals::Withdrawals;
@@ -59,6 +60,7 @@ struct Shared {
     lost: watch::Receiver<Option<EngineLost>>,
     puppet_over: watch::Receiver<u64>,
     returning: Arc<ReturningNodes>,
+    running: Arc<RunningJobs>,
     stopped: CancellationToken,
     tasks: TaskTracker,
 }
@@ -130,6 +132,7 @@ impl Jobs {
         let (over, puppet_over) = watch::channel(0);
         let before = presence_log::connected_before(&store).await?;
         let returning = Arc::new(ReturningNodes::new(before.clone(), Instant::now()));
+        let running = Arc::<RunningJobs>::default();
         let mut engine = Engine::new(Parts {
             store: store.clone(),
             fabric: fabric.clone(),
@@ -150,6 +153,7 @@ impl Jobs {
             away_grace: config.away_grace,
             tick: config.tick,
             reports,
+            running: Arc::clone(&running),
             puppet_over: over,
             withdrawals: withdrawals.clone(),
             tracer: config.tracer.clone(),
@@ -215,12 +219,18 @@ impl Jobs {
             lost,
             puppet_over,
             returning,
+            running,
             stopped,
             tasks,
         };
         Ok(Self {
             shared: Arc::new(shared),
         })
+    }
+
+    /// Time since the begin of a job, by a clock that is never set; `None` if the job is not running.
+    pub fn elapsed(&self, job: JobNumber) -> Option<Duration> {
+        self.shared.running.elapsed(job)
     }
 
     /// Runs a task. The job is durable when its number is returned; once handed over it is run

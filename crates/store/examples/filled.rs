@@ -65,6 +65,7 @@ async fn one(store: &Store, created_ms: i64, nodes: u64) -> Outcome<()> {
         job,
         to_state: "finished".to_owned(),
         at_ms: created_ms + APART_MS,
+        duration_ms: None,
         event: None,
     };
     store.commit(vec![Change::Job(over)]).await?;
@@ -112,6 +113,7 @@ fn ended(job: JobNumber, created_ms: i64, node: u64) -> Change {
         certname: certname(node),
         to_state: to_state.to_owned(),
         at_ms: created_ms + took,
+        duration_ms: None,
         result: Some(format!(r#"{{"_output":"{}"}}"#, "x".repeat(280))),
         details: Some(r#"{"exit_code":0}"#.to_owned()),
         sealed: None,

@@ -127,6 +127,7 @@ fn result(job: store::JobNumber, index: u64) -> Change {
         certname,
         to_state: "finished".to_owned(),
         at_ms: 1,
+        duration_ms: None,
         result: Some(format!(r#"{{"_output":"{}"}}"#, "x".repeat(280))),
         details: Some(r#"{"exit_code":0}"#.to_owned()),
         sealed: None,

@@ -27,6 +27,8 @@ pub struct RunChange {
     pub to_state: String,
     /// When.
     pub at_ms: i64,
+    /// Time that the run took, in milliseconds by a clock that is never set; `None` if that is not known.
+    pub duration_ms: Option<i64>,
     /// JSON; `None` keeps what is there.
     pub result: Option<String>,
     /// JSON; `None` keeps what is there.
@@ -58,6 +60,8 @@ pub struct JobChange {
     pub to_state: String,
     /// When.
     pub at_ms: i64,
+    /// Time that the job took, in milliseconds by a clock that is never set; `None` if that is not known.
+    pub duration_ms: Option<i64>,
     /// Its place in the log.
     pub event: Option<NewEvent>,
 }

@@ -43,6 +43,9 @@ pub struct JobRow {
     pub finished_ms: Option<i64>,
     /// When it entered its state.
     pub changed_ms: i64,
+    /// Time that it took, in milliseconds by a clock that is never set; `None` if it is not over, or if that is
+    /// not known.
+    pub duration_ms: Option<i64>,
 }
 
 /// A state that a job entered.
@@ -105,7 +108,7 @@ pub struct JobFilter {
 macro_rules! columns {
     () => {
         "number, command, kind, task, state, environment, options, owner, description, userdata, \
-         node_count, created_ms, started_ms, finished_ms, changed_ms"
+         node_count, created_ms, started_ms, finished_ms, changed_ms, duration_ms"
     };
 }
 
@@ -285,7 +288,7 @@ impl FromRow for SealedJob {
     fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
         Ok(Self {
             job: JobRow::from_row(row)?,
-            sealed: row.opt_blob(15)?,
+            sealed: row.opt_blob(16)?,
         })
     }
 }
@@ -318,6 +321,7 @@ impl FromRow for JobRow {
             started_ms: row.opt_int(12)?,
             finished_ms: row.opt_int(13)?,
             changed_ms: row.int(14)?,
+            duration_ms: row.opt_int(15)?,
         })
     }
 }

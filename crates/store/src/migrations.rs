@@ -84,6 +84,7 @@ pub(crate) const SQLITE: &[Migration] = migrations!("sqlite":
     23 "0023_group_origins",
     24 "0024_ledger_identity",
     25 "0025_password_reset_makers",
+    26 "0026_durations",
 );
 
 pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
@@ -112,6 +113,7 @@ pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
     23 "0023_group_origins",
     24 "0024_ledger_identity",
     25 "0025_password_reset_makers",
+    26 "0026_durations",
 );
 
 /// What is still to be applied, given what was.

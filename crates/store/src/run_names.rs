@@ -67,8 +67,8 @@ const NAMES: [(RunOrder, Texts, Texts); 5] = [
     ),
     (
         RunOrder::Duration,
-        names!("(finished_ms - started_ms) NULLS LAST, certname"),
-        names!("(finished_ms - started_ms) DESC NULLS LAST, certname"),
+        names!("COALESCE(duration_ms, finished_ms - started_ms) NULLS LAST, certname"),
+        names!("COALESCE(duration_ms, finished_ms - started_ms) DESC NULLS LAST, certname"),
     ),
     (
         RunOrder::State,

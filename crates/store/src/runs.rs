@@ -22,6 +22,9 @@ pub struct RunRow {
     pub started_ms: Option<i64>,
     /// When it ended.
     pub finished_ms: Option<i64>,
+    /// Time that it took, in milliseconds by a clock that is never set; `None` if it is not over, or if that is
+    /// not known.
+    pub duration_ms: Option<i64>,
     /// JSON.
     pub details: Option<String>,
     /// JSON.
@@ -34,7 +37,7 @@ pub struct RunRow {
 macro_rules! columns {
     () => {
         "job, certname, transaction_id, state, started_ms, finished_ms, details, result, \
-         latest_event_id"
+         latest_event_id, duration_ms"
     };
 }
 
@@ -217,6 +220,7 @@ impl FromRow for RunRow {
             details: row.opt_text(6)?,
             result: row.opt_text(7)?,
             latest_event_id: row.int(8)?,
+            duration_ms: row.opt_int(9)?,
         })
     }
 }

@@ -188,7 +188,12 @@ impl Engine {
             return self.scheduler.remove(key);
         }
         let since = draft.since;
+        // Not after its runs.
+        let begin = Instant::now();
         let mut job = draft.into_job(number, &self.parts.patience);
+        if job.started {
+            self.parts.running.begin(number, begin);
+        }
         let flying: Vec<RunKey> = job
             .runs
             .iter()

@@ -130,6 +130,14 @@ impl Engine {
         let kind = Kind::of(&row.job.command);
         self.scheduler
             .resume(key, kind.pool(), concurrency, in_flight);
+        if state != JobState::New
+            && state != JobState::Ready
+            && let Some(started_ms) = row.job.started_ms
+        {
+            let begin = Instant::now().checked_sub(self.time_since(started_ms));
+            let begin = begin.unwrap_or_else(Instant::now);
+            self.parts.running.begin(row.job.number, begin);
+        }
         let count = waiting.len();
         let trace = dispatch.as_ref().and_then(|known| known.trace.clone());
         let mut job = Job {
@@ -164,6 +172,13 @@ impl Engine {
         self.end_job_if_due(key);
     }
 
+    /// Time since a stored time of day, which is all that is known of the time before a restart. None passed if
+    /// the clock was set back before it.
+    fn time_since(&self, stored_ms: i64) -> Duration {
+        let passed_ms = self.parts.clock.now_ms().saturating_sub(stored_ms);
+        Duration::from_millis(passed_ms.try_into().unwrap_or(0))
+    }
+
     fn run_from(&self, row: &RunRow, timeout: Duration) -> Option<Run> {
         let (Ok(certname), Ok(transaction)) = (
             row.certname.parse(),
@@ -174,8 +189,7 @@ impl Engine {
             return None;
         };
         let phase = if row.state == RunState::Running.as_str() {
-            let ago_ms = self.parts.clock.now_ms() - row.started_ms.unwrap_or_default();
-            let ago = Duration::from_millis(ago_ms.try_into().unwrap_or(0));
+            let ago = self.time_since(row.started_ms.unwrap_or_default());
             let spool_id = row.details.as_deref().and_then(events::spool_id);
             let patience = &self.parts.patience;
             let mut flight = Flight::recovered(Instant::now(), ago, timeout, spool_id, patience);

@@ -3,7 +3,7 @@
 //! The rule: such a change is logged and dropped, and what follows from it does not happen. Its run
 //! ends as errored, so that its job comes to an end and nothing behind it waits.
 
-use store::{Change, RunChange};
+use store::{Change, JobChange, RunChange};
 
 use super::ledger::{After, Refused};
 use super::state::Engine;
@@ -83,7 +83,14 @@ impl Engine {
         {
             // The job's end is decided, and stands behind the run's.
             let event = events::job_ended(event, state, at_ms);
-            *end = Change::Job(events::job_change(job.number, state, at_ms, Some(event)));
+            let duration_ms = match &*end {
+                Change::Job(decided) => decided.duration_ms,
+                _ => None,
+            };
+            *end = Change::Job(JobChange {
+                duration_ms,
+                ..events::job_change(job.number, state, at_ms, Some(event))
+            });
         }
         self.ledger
             .put_back(vec![(Change::Run(instead), After::Unrecorded(key))]);

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use pxp::Capabilities;
 use serde_json::Value;
-use store::{Change, RunChange};
+use store::{Change, JobChange, RunChange};
 use tokio::time::Instant;
 
 use super::book::Phase;
@@ -87,6 +87,7 @@ impl Engine {
         };
         if !job.started {
             job.started = true;
+            self.parts.running.begin(job.number, Instant::now());
             let change = events::job_change(job.number, JobState::Running, at_ms, None);
             self.ledger.push(Change::Job(change), After::Told(key.job));
         }
@@ -98,6 +99,7 @@ impl Engine {
             certname: run.certname.to_string(),
             to_state: RunState::Running.as_str().to_owned(),
             at_ms,
+            duration_ms: None,
             result: None,
             details: Some(events::mark_details(spool_id, run.via)),
             sealed: None,
@@ -194,10 +196,8 @@ impl Engine {
             to_state: end.state.as_str().to_owned(),
             at_ms,
             result: Some(end.result),
-            details: Some(events::details_took(
-                events::details_via(end.details, run.via),
-                took,
-            )),
+            duration_ms: took.map(events::milliseconds),
+            details: Some(events::details_via(end.details, run.via)),
             sealed: end.sealed,
             event: Some(event),
         };
@@ -223,7 +223,11 @@ impl Engine {
             trace.decided(state);
         }
         let event = events::job_ended(event, state, at_ms);
-        let change = events::job_change(job.number, state, at_ms, Some(event));
+        let took = self.parts.running.end(job.number);
+        let change = JobChange {
+            duration_ms: took.map(events::milliseconds),
+            ..events::job_change(job.number, state, at_ms, Some(event))
+        };
         self.ledger.push(Change::Job(change), After::JobEnded(key));
     }
 }

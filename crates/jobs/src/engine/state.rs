@@ -35,6 +35,7 @@ use crate::metrics::Metrics;
 use crate::outcome::Shaped;
 use crate::resolve::Resolve;
 use crate::returning_nodes::ReturningNodes;
+use crate::running_jobs::RunningJobs;
 use crate::scheduler::Scheduler;
 use crate::withdrawals::Withdrawals;
 
@@ -56,6 +57,8 @@ pub(crate) struct Parts {
     pub(crate) tick: Duration,
     /// For the feeds of readers.
     pub(crate) reports: mpsc::Sender<Taken>,
+    /// Begins of running jobs.
+    pub(crate) running: Arc<RunningJobs>,
     /// Counts the jobs of Puppet runs that are over.
     pub(crate) puppet_over: watch::Sender<u64>,
     pub(crate) withdrawals: Withdrawals,

@@ -11,6 +11,7 @@ mod chaos;
 mod deploys;
 mod dispatch;
 mod doubt;
+mod durations;
 mod enforced;
 mod faults;
 mod fleet;

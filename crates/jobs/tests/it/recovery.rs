@@ -63,6 +63,7 @@ async fn marked_but_not_sent(manner: Manner, lose_spool: bool) -> (World, String
         certname: other.certname.clone(),
         to_state: "running".to_owned(),
         at_ms: jiff::Timestamp::now().as_millisecond(),
+        duration_ms: None,
         result: None,
         details: world.sim.mark_of(&other.certname.parse().unwrap()),
         sealed: None,

@@ -126,6 +126,7 @@ impl Effects for Fake {
                     certname: "node".to_owned(),
                     to_state: state.to_owned(),
                     at_ms: 5,
+                    duration_ms: None,
                     result: None,
                     details: None,
                     sealed: None,
@@ -135,6 +136,7 @@ impl Effects for Fake {
                     job,
                     to_state: state.to_owned(),
                     at_ms: 5,
+                    duration_ms: None,
                     event: None,
                 }),
             ];
@@ -153,6 +155,7 @@ impl Effects for Fake {
                 job,
                 to_state: to_state.to_owned(),
                 at_ms: 6,
+                duration_ms: None,
                 event: None,
             })
         };

@@ -98,6 +98,7 @@ async fn a_run_that_goes_on_holds_the_next_slot() {
         job,
         to_state: "finished".to_owned(),
         at_ms: 9,
+        duration_ms: None,
         event: None,
     });
     world.store.commit(vec![over]).await.unwrap();

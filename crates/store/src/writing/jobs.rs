@@ -62,8 +62,8 @@ const INSERT_STATE: &str =
 /// over needs its secrets no more.
 const TRANSITION: &str = "UPDATE jobs SET state = $2, progress = $3, \
      started_ms = COALESCE(started_ms, CAST($4 AS BIGINT)), finished_ms = $5, changed_ms = $6, \
-     sealed = CASE WHEN CAST($5 AS BIGINT) IS NULL THEN sealed END, latest_event_id = $7 \
-     WHERE number = $1 AND progress < $3";
+     sealed = CASE WHEN CAST($5 AS BIGINT) IS NULL THEN sealed END, latest_event_id = $7, \
+     duration_ms = CAST($8 AS BIGINT) WHERE number = $1 AND progress < $3";
 
 const ENTER_STATE: &str = "INSERT INTO job_states (job, progress, state, enter_ms) \
      SELECT number, progress, state, changed_ms FROM jobs \
@@ -183,6 +183,7 @@ pub(crate) fn transition(change: &JobChange, mark: i64) -> Result<Step<'_>, Stor
             Value::opt_int((progress == JOB_OVER).then_some(change.at_ms)),
             Value::Int(change.at_ms),
             Value::Int(mark),
+            Value::opt_int(change.duration_ms),
         ],
     })
 }

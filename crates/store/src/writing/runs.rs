@@ -34,7 +34,8 @@ const INSERT: &str = "INSERT INTO runs (job, certname, transaction_id, state, pr
 const TRANSITION: &str = "UPDATE runs SET state = $3, progress = $4, \
      started_ms = COALESCE(started_ms, CAST($5 AS BIGINT)), finished_ms = $6, \
      result = COALESCE($7, result), details = COALESCE($8, details), latest_event_id = $9, \
-     corrective = COALESCE($10, corrective), intentional = COALESCE($11, intentional) \
+     corrective = COALESCE($10, corrective), intentional = COALESCE($11, intentional), \
+     duration_ms = CAST($12 AS BIGINT) \
      WHERE job = $1 AND certname = $2 AND progress < $4";
 
 const SET_DETAILS: &str =
@@ -106,6 +107,7 @@ pub(crate) fn transition(change: &RunChange, mark: i64) -> Result<Step<'_>, Stor
             Value::Int(mark),
             Value::opt_int(changes.map(|changes| changes.corrective)),
             Value::opt_int(changes.map(|changes| changes.intentional)),
+            Value::opt_int(change.duration_ms),
         ],
     })
 }

@@ -128,6 +128,7 @@ pub(crate) fn run_to(job: JobNumber, certname: &str, state: &str, at_ms: i64) ->
         certname: certname.to_owned(),
         to_state: state.to_owned(),
         at_ms,
+        duration_ms: None,
         result: Some(format!(r#"{{"_output":"{state}"}}"#)),
         details: None,
         sealed: None,
@@ -141,6 +142,7 @@ pub(crate) fn job_to(job: JobNumber, state: &str, at_ms: i64) -> Change {
         job,
         to_state: state.to_owned(),
         at_ms,
+        duration_ms: None,
         event,
     })
 }

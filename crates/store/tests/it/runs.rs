@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use store::{Page, RunFilter, RunOrder};
+use store::{Change, Page, RunFilter, RunOrder};
 
 use crate::engine::{Bench, applied, both, job, job_to, run_to};
 
@@ -12,6 +12,7 @@ both!(
     results_that_come_twice_change_nothing,
     lists_are_filtered_ordered_and_paged,
     ties_are_broken_by_certname_and_one_state_is_listed_in_any_order,
+    durations_that_were_measured_come_before_differences_of_times_of_day,
     runs_are_read_some_at_a_time_in_any_order,
     a_run_is_found_by_its_transaction,
     states_are_counted_for_many_jobs,
@@ -170,6 +171,46 @@ async fn ties_are_broken_by_certname_and_one_state_is_listed_in_any_order(bench:
     }
     let nowhere = listed(Some("no such"), RunOrder::State, true).await;
     assert_eq!(nowhere, "");
+}
+
+async fn durations_that_were_measured_come_before_differences_of_times_of_day(bench: Bench) {
+    let store = &bench.store;
+    let number = store.insert_job(job(&["a", "b", "c", "d"])).await.unwrap();
+    // The clock was set back while the first ran, and forward while the second did; of the third nothing is known.
+    for (node, end_ms, duration_ms) in [
+        ("a", 1, Some(30)),
+        ("b", 9_000, Some(10)),
+        ("c", 120, None),
+        ("d", 150, Some(50)),
+    ] {
+        store
+            .commit(vec![run_to(number, node, "running", 100)])
+            .await
+            .unwrap();
+        let Change::Run(mut end) = run_to(number, node, "finished", end_ms) else {
+            unreachable!("a run's change");
+        };
+        end.duration_ms = duration_ms;
+        store.commit(vec![Change::Run(end)]).await.unwrap();
+        let run = store.run(number, node).await.unwrap().unwrap();
+        assert_eq!(run.duration_ms, duration_ms);
+    }
+    for (descending, expected) in [(false, "bcad"), (true, "dacb")] {
+        let filter = RunFilter {
+            order_by: RunOrder::Duration,
+            descending,
+            ..RunFilter::default()
+        };
+        let names = store.run_names(number, &filter, Page::default()).await;
+        assert_eq!(names.unwrap().concat(), expected);
+    }
+    let Change::Job(mut over) = job_to(number, "finished", 200) else {
+        unreachable!("a job's change");
+    };
+    over.duration_ms = Some(77);
+    assert!(applied(store, Change::Job(over)).await);
+    let row = store.job(number).await.unwrap().unwrap();
+    assert_eq!(row.duration_ms, Some(77));
 }
 
 async fn runs_are_read_some_at_a_time_in_any_order(bench: Bench) {

@@ -17,6 +17,7 @@ async fn a_result_of_fifty_megabytes_is_kept(bench: Bench) {
         certname: "a".to_owned(),
         to_state: "finished".to_owned(),
         at_ms: 1,
+        duration_ms: None,
         result: Some(result.clone()),
         details: None,
         sealed: None,

@@ -1,0 +1,40 @@
+//! Begin of each running job by a clock that is never set: [`RunningJobs`].
+//!
+//! The rule that must hold: an entry ends with its job, so there are as many as jobs are running.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use store::JobNumber;
+use tokio::time::Instant;
+
+/// Running jobs, shared by the engine and those that list jobs.
+#[derive(Debug, Default)]
+pub(crate) struct RunningJobs {
+    begins: Mutex<HashMap<JobNumber, Instant>>,
+}
+
+// === impl RunningJobs ===
+
+impl RunningJobs {
+    pub(crate) fn begin(&self, job: JobNumber, at: Instant) {
+        self.begins().insert(job, at);
+    }
+
+    /// Ends the entry of a job; gives the time that the job took, `None` if it never ran.
+    pub(crate) fn end(&self, job: JobNumber) -> Option<Duration> {
+        let begin = self.begins().remove(&job)?;
+        Some(begin.elapsed())
+    }
+
+    /// Time since the begin of a job; `None` if it is not running.
+    pub(crate) fn elapsed(&self, job: JobNumber) -> Option<Duration> {
+        let begin = self.begins().get(&job).copied()?;
+        Some(begin.elapsed())
+    }
+
+    fn begins(&self) -> MutexGuard<'_, HashMap<JobNumber, Instant>> {
+        self.begins.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -49,15 +49,15 @@ impl Block {
     /// A free frame for its next call, set to nothing.
     pub(crate) fn fresh_frame(&self) -> Rc<Frame> {
         if let Some(spare) = self.spare.take() {
-            spare.clear();
             return spare;
         }
         Frame::new(&self.unit, self.code, self.frame.as_ref())
     }
 
-    /// Keeps a frame for the next call, unless something still holds it.
+    /// Keeps a frame for the next call, unless something still holds it. Its variables are free.
     pub(crate) fn give_back(&self, frame: Rc<Frame>) {
         if Rc::strong_count(&frame) == 1 {
+            frame.clear();
             self.spare.replace(Some(frame));
         }
     }

@@ -1,6 +1,8 @@
 //! Limits of an evaluation. Main types: [`Limits`], [`SharedBytes`] and [`Budget`], which counts.
 //!
-//! Consumption is counted the same on every run, so a program that is evaluated again meets the same end. Two
+//! Steps count up. Bytes are those that a program holds: they are charged before a value is made, and given back when
+//! it is known that nothing holds it any more ([`crate::live`]). Both are counted the same on every run, so a program
+//! that is evaluated again meets the same end. Two
 //! limits differ from run to run, and no program can catch their errors: the stack is measured, and the memory of
 //! all evaluations together depends on the others. The rule that must hold: nothing that a program can repeat or
 //! grow goes uncharged.
@@ -49,10 +51,10 @@ impl Limits {
     }
 }
 
-/// Bytes that evaluations may make together, over all threads.
+/// Bytes that evaluations may hold together, over all threads.
 ///
 /// Each evaluation has [`OWN_BYTES`](defaults::OWN_BYTES) without asking. What is above comes from
-/// here, until its end. The rule: an evaluation never has more of it than is left for the others. So
+/// here, until it is given back. The rule: an evaluation never has more of it than is left for the others. So
 /// one alone gets half, each that asks for much leaves something for the next, and it is always the
 /// one that asks for much that is refused.
 #[derive(Debug)]
@@ -150,6 +152,20 @@ impl Budget {
         Ok(())
     }
 
+    /// Takes back what nothing holds any more.
+    pub(crate) fn give_back(&self, bytes: u64) {
+        let left = self.bytes_left.get().saturating_add(bytes);
+        self.bytes_left.set(left.min(self.limits.bytes_max));
+        if let Some(share) = &self.share {
+            share.give_back(bytes);
+        }
+    }
+
+    /// Bytes that the evaluation holds.
+    pub(crate) fn used(&self) -> u64 {
+        self.limits.bytes_max - self.bytes_left.get()
+    }
+
     pub(crate) fn describe(&self, exhausted: &Exhausted) -> (String, &'static str) {
         let limits = &self.limits;
         match exhausted {
@@ -159,14 +175,14 @@ impl Budget {
             ),
             Exhausted::Bytes => (
                 format!(
-                    "the program makes more than {} bytes of values",
+                    "the program holds more than {} bytes of values",
                     limits.bytes_max
                 ),
                 "look for a loop that builds a text or a list out of itself",
             ),
             Exhausted::SharedBytes => (
-                "the program makes more bytes of values than others leave".to_owned(),
-                "many programs with large values run at once: run it again later, or let it make less",
+                "the program holds more bytes of values than others leave".to_owned(),
+                "many programs with large values run at once: run it again later, or let it hold less",
             ),
             Exhausted::ValueBytes => (
                 format!(
@@ -242,6 +258,17 @@ impl Share {
         self.taken.set(self.taken.get() + more);
         self.unused.set(self.unused.get() + more - bytes);
         true
+    }
+
+    /// What is not used goes back to the others, but for what the next value will take.
+    fn give_back(&self, bytes: u64) {
+        let unused = self.unused.get() + bytes;
+        let excess = unused
+            .saturating_sub(defaults::OWN_BYTES)
+            .min(self.taken.get());
+        self.unused.set(unused - excess);
+        self.taken.set(self.taken.get() - excess);
+        self.of.left.fetch_add(excess, Ordering::Relaxed);
     }
 }
 
@@ -330,6 +357,17 @@ mod tests {
             late.bytes(defaults::OWN_BYTES).is_ok(),
             "one that needs little goes on"
         );
+    }
+
+    #[test]
+    fn what_is_given_back_is_there_for_others() {
+        let max = 64 << 20;
+        let shared = Arc::new(SharedBytes::new(max));
+        let first = budget(&shared);
+        let got = greedy(&first);
+        first.give_back(got);
+        assert_eq!((first.used(), shared.taken()), (0, 0));
+        assert_eq!(greedy(&budget(&shared)), got);
     }
 
     #[test]

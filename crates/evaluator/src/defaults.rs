@@ -7,22 +7,32 @@ pub const STEPS_MAX: u64 = 1_000_000_000;
 /// Expressions after which the host is asked whether others want to compute: some milliseconds.
 pub const STEPS_A_TURN: u64 = 1 << 16;
 
-/// Bytes of all strings, lists and hashes that a program makes, whether it keeps them or not. It bounds
-/// what it can hold: a server with a thousand plans cannot give more to one.
+/// Bytes of all strings, lists and hashes that a program holds at a time: a server with a thousand plans cannot give
+/// more to one.
 pub const BYTES_MAX: u64 = 1 << 30;
 
-/// Bytes that each evaluation may make without asking what others leave: of the thousand plans that a
+/// Bytes that each evaluation may hold without asking what others leave: of the thousand plans that a
 /// server has in memory, 512 MiB.
 pub const OWN_BYTES: u64 = 512 << 10;
 
 /// Bytes that an evaluation takes at a time of the memory of all evaluations.
 pub const SHARED_CHUNK_BYTES: u64 = 256 << 10;
 
-/// Bytes that all plans of a server may make above that, as long as they are in memory: 2 GiB. One alone
+/// Bytes that all plans of a server may hold above that: 2 GiB. One alone
 /// gets half of it, which is [`BYTES_MAX`].
 pub const SHARED_BYTES_MAX: u64 = 2 << 30;
 
-/// Bytes of one string, or 16 times the elements of one list.
+/// What an element of a list takes: a value, and its share of what holds it.
+pub const ELEMENT_BYTES: u64 = 24;
+
+/// Bytes that a loop or the statements of a body may make before what they hold is looked at: to look takes
+/// microseconds, and most loops never come to it.
+pub const UNSWEPT_BYTES_MAX: u64 = 64 << 10;
+
+/// Values that are looked at for one step: looking takes some ns, a step 20 to 100.
+pub const VISITS_A_STEP: usize = 16;
+
+/// Bytes of one string, or [`ELEMENT_BYTES`] times the elements of one list.
 pub const VALUE_BYTES_MAX: u64 = 64 << 20;
 
 /// Calls of functions and blocks inside each other. Ruby's stack ends Puppet at about 1,000.

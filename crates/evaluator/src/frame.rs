@@ -113,6 +113,11 @@ impl Frame {
         }
     }
 
+    /// The values of its variables.
+    pub(crate) fn values(&self) -> Vec<Value> {
+        self.slots.borrow().iter().flatten().cloned().collect()
+    }
+
     /// The frame so many blocks further out.
     pub(crate) fn up(self: &Rc<Self>, up: u16) -> Option<&Rc<Self>> {
         let mut frame = self;

@@ -24,6 +24,7 @@ mod host;
 mod iteration;
 mod iterator;
 mod label;
+mod live;
 mod loader;
 mod lower;
 mod matches;

@@ -17,6 +17,12 @@ impl Match {
         }
     }
 
+    /// Bytes of its texts.
+    pub(crate) fn bytes(&self) -> u64 {
+        let groups = self.groups.iter().flatten();
+        groups.map(|group| group.len() as u64).sum()
+    }
+
     pub(crate) fn group(&self, number: u64) -> Value {
         usize::try_from(number)
             .ok()

@@ -5,6 +5,11 @@
 /// has 70 kB.
 pub const MAX_SOURCE_BYTES: usize = 64 * 1024 * 1024;
 
+/// Tokens and comments of one source. A token has 16 bytes, what the parser makes of it 24 to 48, a name that is
+/// written once some 80 with its entry in the table of names, and what validation knows of it 25: so a source that is
+/// as large as this takes some 700 MB. Real manifests have a token for every five bytes, so it is 20 MB of them.
+pub const MAX_TOKENS: usize = 4_000_000;
+
 /// `"${"${…}"}"` and heredocs in heredocs: each level costs the lexer three stack frames, together
 /// below 2 kB, so 100 levels fit 200 kB. Real code has two.
 pub const MAX_INTERPOLATION_DEPTH: usize = 100;

@@ -20,7 +20,7 @@ mod words;
 use crate::Span;
 use crate::ast::Sym;
 use crate::comments::{Comment, CommentKind};
-use crate::defaults::{MAX_SYNTAX_ERRORS, MAX_WARNINGS};
+use crate::defaults::{MAX_SYNTAX_ERRORS, MAX_TOKENS, MAX_WARNINGS};
 use crate::diagnostic::Diagnostic;
 use crate::intern::Interner;
 use crate::source::as_u32;
@@ -43,6 +43,13 @@ pub(crate) struct Lexed {
     /// Faults with the index of the token that stands for each.
     pub(crate) faults: Vec<(usize, Diagnostic)>,
     pub(crate) warnings: Vec<Diagnostic>,
+}
+
+impl Lexed {
+    /// Whether there is more in the source than is read.
+    pub(crate) fn is_full(&self) -> bool {
+        self.tokens.len() + self.comments.len() > MAX_TOKENS
+    }
 }
 
 /// Reads the whole source.
@@ -137,7 +144,8 @@ impl<'s, 'o> Lexer<'s, 'o> {
 
     fn run(&mut self) {
         while self.pos < self.text.len() {
-            if self.depth == 0 && self.out.faults.len() >= MAX_SYNTAX_ERRORS {
+            let has_all_faults = self.depth == 0 && self.out.faults.len() >= MAX_SYNTAX_ERRORS;
+            if has_all_faults || self.out.is_full() {
                 // More would not be told.
                 self.pos = self.text.len();
                 return;

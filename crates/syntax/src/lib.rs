@@ -21,7 +21,7 @@ use std::thread;
 
 use self::ast::Ast;
 use self::defaults::{
-    DEEP_STACK_BYTES, MAX_DEPTH, MAX_SOURCE_BYTES, MAX_SYNTAX_ERRORS, SHALLOW_DEPTH,
+    DEEP_STACK_BYTES, MAX_DEPTH, MAX_SOURCE_BYTES, MAX_SYNTAX_ERRORS, MAX_TOKENS, SHALLOW_DEPTH,
 };
 pub use self::diagnostic::{Diagnostic, Label, Severity};
 use self::lexer::Lexed;
@@ -90,6 +90,18 @@ fn syntax_of(source: &Arc<Source>, options: Options) -> (Parsed, Vec<(ast::ExprI
         tasks: options.tasks,
     };
     let mut lexed = lexer::lex(source.text(), mode);
+    if lexed.is_full() {
+        let last = lexed.tokens.iter().rev().nth(1);
+        let message = format!(
+            "The source has more than {MAX_TOKENS} tokens and comments: split it into several files, or keep data in \
+             Hiera"
+        );
+        let at = last.map_or(Span::default(), |token| token.span);
+        return (
+            nothing(source, Diagnostic::error("TOO_LARGE", at, message)),
+            Vec::new(),
+        );
+    }
     let tree = match tree(source, &mut lexed) {
         Ok(tree) => tree,
         Err(depth) => {

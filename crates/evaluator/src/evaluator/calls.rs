@@ -104,6 +104,7 @@ impl Evaluator<'_> {
             let value = result.map_err(|error| EvalError::raw(error.to_string()))?;
             return Ok(OnObject::Gave(value));
         }
+        self.pin(&arguments);
         let host = self.host;
         match host.method(self, receiver, &call.name, &arguments, block.as_ref()) {
             Some(result) => result.map(OnObject::Gave),
@@ -148,6 +149,7 @@ impl Evaluator<'_> {
         if let Some(found) = shared.loader.function(self, cx.unit, name)? {
             return self.call_found(&found, call);
         }
+        self.pin(&call.arguments);
         let host = self.host;
         match host.unknown_function(self, &mut call) {
             Some(result) => result,

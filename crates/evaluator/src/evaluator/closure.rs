@@ -34,22 +34,26 @@ impl Evaluator<'_> {
         for (index, argument) in (0_u16..).zip(arguments) {
             frame.set(index, argument);
         }
-        let result = self.run_block(block, &frame);
+        let around = self.enter_region();
+        let result = caught(self.run_block(block, &frame), false);
+        let result = self.leave_region(around, result);
         block.give_back(frame);
         self.calls -= 1;
-        self.block_gave(caught(result, false))
+        self.block_gave(result)
     }
 
     /// Calls a block.
     pub fn call_block_with(&mut self, block: &Block, arguments: Vec<Value>) -> Eval {
         self.enter_call()?;
         let frame = block.fresh_frame();
+        let around = self.enter_region();
         let signature = self.signature(&block.unit, block.code);
         let result = signature.and_then(|signature| {
             self.bind(&block.unit, block.code, &frame, &signature, arguments)?;
             let result = caught(self.run_block(block, &frame), false)?;
             checked_return(block.code(), &signature, result)
         });
+        let result = self.leave_region(around, result);
         block.give_back(frame);
         self.calls -= 1;
         self.block_gave(result)
@@ -61,7 +65,7 @@ impl Evaluator<'_> {
             unit: &block.unit,
             frame: Some(frame),
         };
-        let result = self.eval(cx, block.code().body);
+        let result = self.body(cx, block.code().body);
         self.matches = saved;
         result
     }
@@ -77,7 +81,9 @@ impl Evaluator<'_> {
         self.enter_call()?;
         let saved = self.matches.take();
         let frame = Frame::new(unit, code, None);
+        let around = self.enter_region();
         let result = self.run_function(unit, code, &frame, arguments);
+        let result = self.leave_region(around, result);
         self.matches = saved;
         self.calls -= 1;
         result
@@ -100,7 +106,7 @@ impl Evaluator<'_> {
             unit,
             frame: Some(frame),
         };
-        let result = caught(self.eval(cx, code.body), true)?;
+        let result = caught(self.body(cx, code.body), true)?;
         checked_return(code, &signature, result)
     }
 

@@ -20,6 +20,7 @@ use crate::error::{Eval, EvalError, raise};
 use crate::frame::{Frame, Globals};
 use crate::function;
 use crate::host::Host;
+use crate::live::Region;
 use crate::loader::Loader;
 use crate::matches::Match;
 use crate::mismatch;
@@ -125,6 +126,7 @@ impl Seed {
             shared: self.shared,
             stack: Stack::from_here(self.budget.limits().stack_bytes),
             budget: self.budget,
+            region: Region::default(),
             calls: self.calls,
             matches: self.matches,
             local_types: Vec::new(),
@@ -165,6 +167,7 @@ impl Evaluator<'_> {
     /// For a branch that runs on a stack of its own. It has the same variables, code and budget.
     #[must_use]
     pub fn seed(&self) -> Seed {
+        self.keep_variables();
         Seed {
             shared: Rc::clone(&self.shared),
             budget: self.budget.clone(),
@@ -214,7 +217,9 @@ impl Evaluator<'_> {
             unit: &unit,
             frame: Some(&frame),
         };
-        self.eval(cx, unit.code(unit.main).body)
+        let around = self.enter_region();
+        let result = self.body(cx, unit.code(unit.main).body);
+        self.leave_region(around, result)
     }
 
     /// Calls a function by its name.
@@ -324,7 +329,9 @@ impl Evaluator<'_> {
         self.enter_call()?;
         let saved = self.matches.take();
         let frame = Frame::new(unit, index, outer);
+        let around = self.enter_region();
         let result = self.run_by_name(unit, index, &frame, arguments, what);
+        let result = self.leave_region(around, result);
         self.matches = saved;
         self.calls -= 1;
         result
@@ -356,7 +363,7 @@ impl Evaluator<'_> {
             frame: Some(frame),
         };
         if what == ByName::Unchecked {
-            return self.eval(cx, code.body);
+            return self.body(cx, code.body);
         }
         for (name, value) in arguments.iter() {
             let is_parameter = name
@@ -369,7 +376,7 @@ impl Evaluator<'_> {
         if let Some(text) = mismatch::named(code, &signature, &given) {
             return Err(EvalError::raw(text).into());
         }
-        let given = match self.eval(cx, code.body) {
+        let given = match self.body(cx, code.body) {
             Ok(_) if what == ByName::Plan => Ok(Value::Undef),
             given => given,
         };

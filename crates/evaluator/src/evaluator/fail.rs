@@ -8,12 +8,9 @@ use pcore::Value;
 use super::{Cx, Evaluator};
 use crate::budget::Exhausted;
 use crate::code::Kind;
-use crate::defaults;
+use crate::defaults::{self, ELEMENT_BYTES};
 use crate::error::{BUDGET_EXHAUSTED, Eval, EvalError, Unwind};
 use crate::label;
-
-/// What an element of a list takes: a value, and its share of what holds it.
-const ELEMENT_BYTES: u64 = 24;
 
 impl Evaluator<'_> {
     /// An error with Puppet's code and text, at a place of the program.
@@ -36,17 +33,22 @@ impl Evaluator<'_> {
             .into()
     }
 
+    /// Takes bytes of the budget, for the call that is being evaluated.
+    fn take_bytes(&self, bytes: u64) -> Result<(), Exhausted> {
+        self.budget.bytes(bytes)?;
+        self.region.charge(bytes);
+        Ok(())
+    }
+
     /// Takes the bytes of a list before it is made.
     pub(crate) fn charge_list(&self, cx: Cx<'_>, at: u32, elements: usize) -> Eval<()> {
-        self.budget
-            .bytes(elements as u64 * ELEMENT_BYTES)
+        self.take_bytes(elements as u64 * ELEMENT_BYTES)
             .map_err(|exhausted| self.exhausted(cx, at, &exhausted))
     }
 
     /// Takes the bytes of a text before it is made.
     pub(crate) fn charge_text(&self, cx: Cx<'_>, at: u32, bytes: usize) -> Eval<()> {
-        self.budget
-            .bytes(bytes as u64)
+        self.take_bytes(bytes as u64)
             .map_err(|exhausted| self.exhausted(cx, at, &exhausted))
     }
 
@@ -54,7 +56,7 @@ impl Evaluator<'_> {
     pub fn charge(&self, elements: usize) -> Eval<()> {
         self.budget
             .steps(elements as u64)
-            .and_then(|()| self.budget.bytes(elements as u64 * ELEMENT_BYTES))
+            .and_then(|()| self.take_bytes(elements as u64 * ELEMENT_BYTES))
             .map_err(|exhausted| self.exhausted_raw(&exhausted))
     }
 
@@ -75,8 +77,7 @@ impl Evaluator<'_> {
     /// Takes the bytes of a text that a function makes, which is no larger than a value may be.
     pub fn charge_bytes(&self, bytes: usize) -> Eval<()> {
         self.check_size(bytes)?;
-        self.budget
-            .bytes(bytes as u64)
+        self.take_bytes(bytes as u64)
             .map_err(|exhausted| self.exhausted_raw(&exhausted))
     }
 

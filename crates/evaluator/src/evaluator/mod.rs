@@ -40,6 +40,7 @@ use crate::code::{Kind, Node, NodeId, Signature, Unit};
 use crate::error::{Eval, EvalError, Unwind};
 use crate::frame::{Frame, Globals};
 use crate::host::{CatalogExpression, Host};
+use crate::live::Region;
 use crate::loader::Loader;
 use crate::matches::Match;
 
@@ -48,6 +49,8 @@ pub struct Evaluator<'h> {
     pub(crate) host: &'h dyn Host,
     pub(crate) shared: Rc<Shared>,
     pub(crate) budget: Budget,
+    /// What the call that is being evaluated has taken of it.
+    pub(crate) region: Region,
     pub(crate) stack: Stack,
     /// Calls inside each other.
     pub(crate) calls: u32,
@@ -216,6 +219,22 @@ impl Evaluator<'_> {
             last = self.eval(cx, *statement)?;
         }
         Ok(last)
+    }
+
+    /// The body of a call, which has a frame of its own: between its statements only the variables are held.
+    pub(crate) fn body(&mut self, cx: Cx<'_>, id: NodeId) -> Eval {
+        let (Kind::Block(statements), Some(frame)) = (&cx.unit.node(id).kind, cx.frame) else {
+            return self.eval(cx, id);
+        };
+        let Some((last, before)) = statements.split_last() else {
+            return Ok(Value::Undef);
+        };
+        let mut sweep = self.sweep();
+        for statement in before {
+            self.eval(cx, *statement)?;
+            sweep.hold_variables(self, frame)?;
+        }
+        self.eval(cx, *last)
     }
 
     #[inline(never)]

@@ -27,7 +27,10 @@ impl Native {
             let name = self.function.name;
             let value = match form.run {
                 Run::Call(run) => run(evaluator, call)?,
-                Run::Host => evaluator.host.run(name, evaluator, call)?,
+                Run::Host => {
+                    evaluator.pin(&call.arguments);
+                    evaluator.host.run(name, evaluator, call)?
+                }
                 Run::Mismatch(say) => return raise(format!("'{name}' {}", say(&call.arguments))),
             };
             return match &ready.returns {

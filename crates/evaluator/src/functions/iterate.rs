@@ -151,15 +151,19 @@ pub(super) fn unbroken(call: &Call<'_>, broken: bool) -> Eval<()> {
 }
 
 fn each(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
+    let sweep = evaluator.sweep();
     walk(evaluator, &call, |evaluator, block, element| {
-        evaluator.call_block(block, [element]).map(|_| true)
+        evaluator.call_block(block, [element])?;
+        sweep.hold_nothing(evaluator).map(|()| true)
     })?;
     Ok(call.take(0))
 }
 
 fn each_pair(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
+    let sweep = evaluator.sweep();
     walk_pairs(evaluator, &call, |evaluator, block, first, second| {
-        evaluator.call_block(block, [first, second]).map(|_| true)
+        evaluator.call_block(block, [first, second])?;
+        sweep.hold_nothing(evaluator).map(|()| true)
     })?;
     Ok(call.take(0))
 }
@@ -251,21 +255,24 @@ impl Kept {
 
 fn reduce(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let mut memo = None;
+    let mut sweep = evaluator.sweep();
     walk(evaluator, &call, |evaluator, block, element| {
-        memo = Some(match memo.clone() {
+        // a block that breaks leaves what there was
+        let next = match memo.clone() {
             None => element,
             Some(memo) => evaluator.call_block(block, [memo, element])?,
-        });
-        Ok(true)
+        };
+        sweep.hold(evaluator, memo.insert(next)).map(|()| true)
     })?;
     Ok(memo.unwrap_or_default())
 }
 
 fn reduce_from(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
     let mut memo = call.take(1);
+    let mut sweep = evaluator.sweep();
     walk(evaluator, &call, |evaluator, block, element| {
         memo = evaluator.call_block(block, [memo.clone(), element])?;
-        Ok(true)
+        sweep.hold(evaluator, &memo).map(|()| true)
     })?;
     Ok(memo)
 }
@@ -296,11 +303,13 @@ fn step(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
 
 fn visit_all(evaluator: &mut Evaluator<'_>, call: &Call<'_>, elements: Iteration) -> Eval {
     let block = call.required_block();
+    let sweep = evaluator.sweep();
     for element in elements {
         match evaluator.call_block(block, [element]) {
             Err(unwind) if matches!(*unwind, Unwind::Break(_)) => break,
             result => drop(result?),
         }
+        sweep.hold_nothing(evaluator)?;
     }
     Ok(Value::Undef)
 }

@@ -128,6 +128,7 @@ fn convert_to(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
 /// A value of a type, made from arguments; one that is of the type already stays.
 pub(super) fn made(evaluator: &mut Evaluator<'_>, ty: &Type, arguments: Vec<Value>) -> Eval {
     if let Some(result) = evaluator.host().construct(ty, &arguments) {
+        evaluator.pin(&arguments);
         return result;
     }
     if arguments.is_empty() && matches!(ty.unaliased().map(Type::kind), Some(Kind::Timestamp(_))) {
@@ -142,6 +143,7 @@ pub(super) fn made(evaluator: &mut Evaluator<'_>, ty: &Type, arguments: Vec<Valu
 fn unwrap(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
     let value = match call.take(0) {
         Value::Sensitive(inner) => {
+            evaluator.pin(std::slice::from_ref(&inner));
             evaluator.host().unwrapped(&inner);
             Value::clone(&inner)
         }

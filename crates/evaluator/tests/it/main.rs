@@ -7,6 +7,7 @@ mod entry;
 mod errors;
 mod functions;
 mod language;
+mod live;
 mod loading;
 mod plans;
 mod world;

@@ -55,6 +55,11 @@ pub trait Object: Any + fmt::Debug + Send + Sync {
         self.is_unknown()
     }
 
+    /// Whether a host made it, with everything in it: its memory is not the program's.
+    fn is_of_host(&self) -> bool {
+        false
+    }
+
     /// For [`Value::downcast_object`].
     fn as_any(&self) -> &dyn Any;
 }

@@ -60,6 +60,10 @@ impl Object for Future {
         Some(self.name.to_string())
     }
 
+    fn is_of_host(&self) -> bool {
+        true
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }

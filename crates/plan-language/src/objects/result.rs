@@ -239,6 +239,10 @@ impl Object for TaskResult {
         self.unknown.is_some() || self.target.unknown().is_some()
     }
 
+    fn is_of_host(&self) -> bool {
+        true
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }

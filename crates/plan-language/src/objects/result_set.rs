@@ -133,6 +133,10 @@ impl Object for ResultSet {
         self.0.iter().any(|it| it.has_unknown())
     }
 
+    fn is_of_host(&self) -> bool {
+        true
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }

@@ -173,6 +173,10 @@ impl Object for Target {
         self.unknown.is_some()
     }
 
+    fn is_of_host(&self) -> bool {
+        true
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }

@@ -1,6 +1,7 @@
 //! What is well formed and still wrong, and what is not: Puppet's words, places and order.
 
 use syntax::Severity;
+use syntax::defaults::MAX_TOKENS;
 
 use crate::{at, errors, read};
 
@@ -337,6 +338,21 @@ fn the_key_of_a_message_is_cut() {
     let deep = format!("{}1{}", "[".repeat(1_500), "]".repeat(1_500));
     let parsed = read(&format!("$x = {{ {deep} => 1, {deep} => 2 }}"));
     assert_eq!(parsed.diagnostics.len(), 1);
+}
+
+#[test]
+fn a_source_with_too_many_tokens_is_refused_where_they_end() {
+    for part in ["1+", "#\n", "a "] {
+        let code = part.repeat(MAX_TOKENS);
+        let parsed = read(&code);
+        let errors = errors(&parsed);
+        assert_eq!(errors.len(), 1, "{part}");
+        assert!(
+            errors[0].contains("has more than 4000000 tokens and comments"),
+            "{errors:?}"
+        );
+        assert!(parsed.ast.is_empty());
+    }
 }
 
 /// The type of a class's parameter, and the column where Puppet 8 calls it deprecated.

@@ -29,6 +29,13 @@ pub trait Host {
         None
     }
 
+    /// Whether its function of this name only stands in for one of a module: if the environment has that module, with
+    /// the function written in Puppet, the module's is called.
+    fn stands_in_for(&self, name: &str) -> bool {
+        let _ = name;
+        false
+    }
+
     /// Carries out a form of a function of the host that is [`Run::Host`](crate::function::Run::Host).
     fn run(&self, name: &'static str, evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
         let _ = (evaluator, call);

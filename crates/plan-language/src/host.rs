@@ -156,6 +156,10 @@ impl Host for PlanHost<'_> {
         own.or_else(|| stdlib::function(name))
     }
 
+    fn stands_in_for(&self, name: &str) -> bool {
+        name.contains("::") && stdlib::function(name).is_some()
+    }
+
     fn run(&self, name: &'static str, evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
         match functions::find(name) {
             Some(found) => match &self.preview {

@@ -1,7 +1,8 @@
 //! Calls: of functions by name, of methods, of types (`new`).
 //!
 //! A name is looked for among the core functions, the host's, those of the environment and the modules
-//! that the caller sees, and last the host is asked again. The rule that must hold: whatever is
+//! that the caller sees, and last the host is asked again. Where the host only stands in for a module, a function
+//! that the module has in Puppet comes first. The rule that must hold: whatever is
 //! called, its arguments are evaluated first and once.
 
 use std::rc::Rc;
@@ -143,7 +144,10 @@ impl Evaluator<'_> {
             return native.call(self, call);
         }
         if let Some(native) = self.host.function(name) {
-            return native.call(self, call);
+            return match self.environments_own(cx, name)? {
+                Some(found) => self.call_found(&found, call),
+                None => native.call(self, call),
+            };
         }
         let shared = Rc::clone(&self.shared);
         if let Some(found) = shared.loader.function(self, cx.unit, name)? {
@@ -155,6 +159,15 @@ impl Evaluator<'_> {
             Some(result) => result,
             None => Err(self.unknown_function(cx, at, name)),
         }
+    }
+
+    /// What a module of the environment has in the place of a function of the host.
+    fn environments_own(&mut self, cx: Cx<'_>, name: &str) -> Eval<Option<Found>> {
+        if !self.host.stands_in_for(name) {
+            return Ok(None);
+        }
+        let shared = Rc::clone(&self.shared);
+        shared.loader.function(self, cx.unit, name)
     }
 
     /// Whether anything but a core function has this name.

@@ -103,6 +103,19 @@ async fn stdlib_is_there_without_its_module() {
     assert_eq!(value(body(text).await), expected);
 }
 
+/// What stdlib has in Ruby is built in; what a version of it has in Puppet is that version's.
+#[tokio::test]
+async fn functions_of_the_environments_stdlib_come_before_the_built_in_ones() {
+    let plan = "plan m::p() { return [stdlib::ensure(true), stdlib::to_json([1])] }";
+    let own = "function stdlib::ensure($x) { \"of the environment: ${x}\" }";
+    let with = World::new(&[("m/plans/p.pp", plan), ("stdlib/functions/ensure.pp", own)]).await;
+    let given = value(with.run("m::p", json!({})).await);
+    assert_eq!(given, json!(["of the environment: true", "[1]"]));
+    let without = World::new(&[("m/plans/p.pp", plan)]).await;
+    let given = value(without.run("m::p", json!({})).await);
+    assert_eq!(given, json!(["present", "[1]"]));
+}
+
 #[tokio::test]
 async fn a_file_is_read_by_its_name_and_by_the_path_that_find_file_tells() {
     let plan = "plan m::p() { return [file('m/x.txt'), file(find_file('m/no', 'm/d/x.txt'))] }";

@@ -55,6 +55,35 @@ async fn a_failure_ends_the_plan_unless_it_is_caught() {
     );
 }
 
+/// The nodes hold their tasks, so whatever is sent at once is running, and stays so.
+#[tokio::test]
+async fn concurrency_bounds_how_many_nodes_run_at_once() {
+    for (option, at_once) in [
+        (", _concurrency => 1", 1),
+        (", _concurrency => 2", 2),
+        ("", 3),
+    ] {
+        let plan = format!("plan m::p() {{ return run_task('m::hold', 'a,b,c'{option}).count }}");
+        let world = World::new(&[("m/plans/p.pp", &plan)]).await;
+        let plan = world.launch("m::p", json!({})).await;
+        let all_sent = async || (world.nodes.ran().len() == at_once).then_some(());
+        world.until("as many as may run do", all_sent).await;
+        let states = world.states_of_runs().await;
+        let running = states.iter().filter(|state| **state == "running").count();
+        assert_eq!(
+            (states.len(), running),
+            (3, at_once),
+            "{option}: {states:?}"
+        );
+        world.nodes.let_go();
+        assert_eq!(value(world.over(plan).await), 3);
+        assert_eq!(world.nodes.ran().len(), 3);
+    }
+    let (kind, msg) = failure(body("run_task('m::echo', 'a', _concurrency => 0)").await);
+    assert_eq!(kind, "bolt/validation-error");
+    assert_eq!(msg, "_concurrency is a number of nodes from 1, not 0");
+}
+
 #[tokio::test]
 async fn no_targets_are_no_job() {
     let given = value(body("return run_task('nowhere::nothing', []).empty").await);

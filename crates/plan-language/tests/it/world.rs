@@ -201,6 +201,18 @@ impl World {
         options.collect()
     }
 
+    /// The states of all runs of all jobs.
+    pub(crate) async fn states_of_runs(&self) -> Vec<String> {
+        let (filter, page) = (store::JobFilter::default(), store::Page::default());
+        let (jobs, _) = self.store.jobs(&filter, page).await.unwrap();
+        let mut states = Vec::new();
+        for job in jobs {
+            let runs = self.store.runs_after(job.number, "", 1_000).await.unwrap();
+            states.extend(runs.into_iter().map(|run| run.state));
+        }
+        states
+    }
+
     async fn begin(&self, plan: &str, params: Value, preview: Option<Preview>) -> i64 {
         self.begin_as(ADMIN_ID, plan, params, preview).await
     }

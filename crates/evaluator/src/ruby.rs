@@ -119,11 +119,32 @@ fn write_inspect(value: &Value, into: &mut dyn Write) -> fmt::Result {
     }
 }
 
-/// Ruby's `==`, for which `1` is `1.0` and texts have their case.
+fn is_number(value: &Value) -> bool {
+    matches!(value, Value::Int(_) | Value::Float(_))
+}
+
+/// Seconds, where a number is compared with a time.
+fn number_of(value: &Value) -> f64 {
+    match value {
+        Value::Int(number) => *number as f64,
+        Value::Float(number) => *number,
+        _ => f64::NAN,
+    }
+}
+
+/// Ruby's `==`, for which `1` is `1.0`, a time is its seconds, and texts have their case.
 #[must_use]
 pub fn equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Int(a), Value::Float(b)) | (Value::Float(b), Value::Int(a)) => *a as f64 == *b,
+        (Value::Timespan(span), number) | (number, Value::Timespan(span)) if is_number(number) => {
+            number_of(number) == span.seconds()
+        }
+        (Value::Timestamp(time), number) | (number, Value::Timestamp(time))
+            if is_number(number) =>
+        {
+            number_of(number) == time.seconds()
+        }
         (Value::Array(a), Value::Array(b)) => {
             a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| equal(a, b))
         }

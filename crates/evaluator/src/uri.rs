@@ -3,12 +3,20 @@
 use pcore::{Uri, UriError};
 
 /// What a reference means inside a base.
-pub(crate) fn merge(base: &str, reference: &str) -> Result<Uri, UriError> {
+pub(crate) fn merge(base_uri: &Uri, reference: &str) -> Result<Uri, UriError> {
     let parsed = Uri::parse(reference)?;
-    let has_scheme = parsed.attribute("scheme").is_some_and(|it| !it.is_undef());
-    if has_scheme {
+    let has_scheme = |uri: &Uri| uri.attribute("scheme").is_some_and(|it| !it.is_undef());
+    if has_scheme(&parsed) {
         return Ok(parsed);
     }
+    if !has_scheme(base_uri) {
+        return Err(UriError::BothRelative);
+    }
+    if let Some(merged) = base_uri.merge_opaque(&parsed) {
+        return merged;
+    }
+    let base = base_uri.to_string();
+    let base = base.as_str();
     let (scheme, rest) = base.split_once(':').unwrap_or(("", base));
     let (authority, path) = match rest.strip_prefix("//") {
         Some(rest) => {
@@ -68,7 +76,14 @@ mod tests {
 
     #[test]
     fn references_are_read_from_their_base() {
-        let merged = |base, reference| merge(base, reference).map(|it| it.to_string());
+        let merged =
+            |base, reference| merge(&Uri::parse(base)?, reference).map(|it| it.to_string());
+        assert_eq!(merged("a/b", "c"), Err(UriError::BothRelative));
+        assert_eq!(
+            merged("mailto:a@b#c", "/d#e").as_deref(),
+            Ok("mailto:a@b#e")
+        );
+        assert_eq!(merged("mailto:a@b", "?c"), Err(UriError::QueryOfOpaque));
         assert_eq!(merged("http://a/b/c", "d").as_deref(), Ok("http://a/b/d"));
         assert_eq!(
             merged("http://a/b/c", "../d?x").as_deref(),

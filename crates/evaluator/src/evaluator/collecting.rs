@@ -91,7 +91,7 @@ pub(crate) fn pairs(entries: &Hash) -> Vec<Value> {
 
 /// A reference read from a URI.
 fn merged_uri(base: &pcore::Uri, reference: &str) -> Eval {
-    match crate::uri::merge(&base.to_string(), reference) {
+    match crate::uri::merge(base, reference) {
         Ok(uri) => Ok(Value::Uri(std::sync::Arc::new(uri))),
         Err(error) => raise(error.to_string()),
     }

@@ -192,6 +192,12 @@ fn distinct(
 }
 
 fn unique(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    // as in Ruby, the block is not asked about the only element of a list
+    if let Value::Array(elements) = call.get(0)
+        && elements.len() < 2
+    {
+        return Ok(call.get(0).clone());
+    }
     let Some(elements) = Iteration::over(call.get(0)) else {
         return Ok(Value::Undef);
     };
@@ -200,6 +206,9 @@ fn unique(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
 
 fn unique_text(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let text = call.text(0);
+    if text.chars().nth(1).is_none() {
+        return Ok(call.get(0).clone());
+    }
     let letters = text.chars().map(|it| Value::from(it.to_string()));
     let mut kept = String::new();
     for letter in distinct(evaluator, &call, letters)? {

@@ -3,7 +3,7 @@
 use super::ConversionError;
 use super::constructor::{Constructor, Parameters, general, structure};
 use crate::types::{EnumType, IntRange, Kind, Type};
-use crate::value::{Hash, Regexp, Uri, Value, default_port};
+use crate::value::{Hash, Regexp, Uri, Value};
 
 pub(super) fn boolean() -> Constructor {
     let words = ["false", "true", "yes", "no", "y", "n"].map(Into::into);
@@ -108,29 +108,10 @@ pub(super) fn uri() -> Constructor {
         })
         .way(Parameters::one("hash", hash), |arguments| {
             let parts = arguments.first().and_then(Value::as_hash);
-            Ok(Value::Uri(uri_of(parts.unwrap_or(&Hash::new())).into()))
+            Ok(Value::Uri(
+                Uri::from_parts(parts.unwrap_or(&Hash::new()))?.into(),
+            ))
         })
-}
-
-fn uri_of(parts: &Hash) -> Uri {
-    let text = |name: &str| {
-        parts
-            .get_str(name)
-            .and_then(Value::as_str)
-            .map(str::to_owned)
-    };
-    let scheme = text("scheme").map(|scheme| scheme.to_lowercase());
-    let port = parts.get_str("port").and_then(Value::as_int);
-    Uri {
-        port: port.or_else(|| default_port(scheme.as_deref()?)),
-        userinfo: text("userinfo"),
-        host: text("host"),
-        path: Some(text("path").unwrap_or_default()),
-        query: text("query"),
-        fragment: text("fragment"),
-        opaque: text("opaque"),
-        scheme,
-    }
 }
 
 pub(super) fn sensitive() -> Constructor {

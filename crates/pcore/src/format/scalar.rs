@@ -121,7 +121,11 @@ fn is_stripped(c: char) -> bool {
 
 fn binary(bytes: &Binary, format: &Format) -> Result<String, FormatError> {
     let text = match format.letter {
-        's' => String::from_utf8_lossy(bytes.bytes()).into_owned(),
+        's' if format.alt => return sprintf::text(format, &inspect_bytes(bytes.bytes())),
+        's' => match std::str::from_utf8(bytes.bytes()) {
+            Ok(text) => text.to_owned(),
+            Err(_) => return Err(FormatError::NotText(first_beyond_ascii(bytes.bytes()))),
+        },
         'p' => {
             let inner = sprintf::text(&format.with_letter('s'), &bytes.to_string())?;
             return Ok(format!("Binary(\"{inner}\")"));
@@ -138,6 +142,26 @@ fn binary(bytes: &Binary, format: &Format) -> Result<String, FormatError> {
     } else {
         sprintf::text(format, &text)
     }
+}
+
+/// Ruby's `inspect` of bytes that are no text to it.
+fn inspect_bytes(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len() + 2);
+    for chunk in bytes.chunk_by(|a, b| a.is_ascii() == b.is_ascii()) {
+        match std::str::from_utf8(chunk) {
+            Ok(text) if chunk.is_ascii() => {
+                let quoted = syntax::ruby_inspect(text);
+                out.push_str(&quoted[1..quoted.len() - 1].replace("\\u00", "\\x"));
+            }
+            _ => out.extend(chunk.iter().map(|byte| format!("\\x{byte:02X}"))),
+        }
+    }
+    format!("\"{out}\"")
+}
+
+fn first_beyond_ascii(bytes: &[u8]) -> u8 {
+    let mut beyond = bytes.iter().filter(|byte| !byte.is_ascii());
+    beyond.next().copied().unwrap_or_default()
 }
 
 /// Versions, times and sensitive values, which Ruby formats by itself.

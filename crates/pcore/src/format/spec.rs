@@ -9,6 +9,9 @@ use crate::value::{Hash, Value};
 /// A format is none, or not one for the value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FormatError {
+    /// The first byte that is no ASCII.
+    #[error("\"\\x{0:02X}\" from ASCII-8BIT to UTF-8")]
+    NotText(u8),
     #[error("The format '{0}' is not a valid format on the form '%<flags><width>.<prec><format>'")]
     NotAFormat(String),
     #[error("The same flag can only be used once, got '{0}'")]

@@ -28,7 +28,6 @@ pub use semver::{SemVer, SemVerError};
 pub use semver_range::{SemVerRange, SemVerRangeError};
 pub(crate) use time::NANOS_PER_SECOND;
 pub use time::{Timespan, Timestamp};
-pub(crate) use uri::default_port;
 pub use uri::{Uri, UriError};
 
 use crate::types::Type;

@@ -32,6 +32,16 @@ pub enum UriError {
     Mailto(String),
     #[error("missing opaque part for mailto URL")]
     MailtoWithoutAddress,
+    /// A part that a URI is to be made of.
+    #[error("bad component(expected {expected} component): {text}")]
+    Component {
+        expected: &'static str,
+        text: String,
+    },
+    #[error("both URI are relative")]
+    BothRelative,
+    #[error("query conflicts with opaque")]
+    QueryOfOpaque,
 }
 
 const PORTS: [(&str, i64); 7] = [
@@ -97,6 +107,48 @@ impl Uri {
             });
         }
         Ok(uri)
+    }
+
+    /// A URI of parts by their names in the language. Ruby checks them by older rules than whole texts.
+    pub(crate) fn from_parts(parts: &Hash) -> Result<Self, UriError> {
+        let part = |name: &str| parts.get_str(name).and_then(Value::as_str);
+        let checked = |name: &str, expected: &'static str, fits: fn(&str) -> bool| match part(name)
+        {
+            Some(text) if !fits(text) => Err(UriError::Component {
+                expected,
+                text: text.to_owned(),
+            }),
+            text => Ok(text.map(str::to_owned)),
+        };
+        let scheme = checked("scheme", "scheme", is_scheme)?.map(|scheme| scheme.to_lowercase());
+        let (path_kind, is_path): (_, fn(&str) -> bool) = match scheme.as_deref() {
+            Some(scheme) if scheme != "ftp" => ("absolute path", is_absolute_path),
+            _ => ("relative path", is_any_path),
+        };
+        let port = parts.get_str("port").and_then(Value::as_int);
+        Ok(Self {
+            userinfo: checked("userinfo", "userinfo component or user", is_userinfo)?,
+            host: part("host").map(checked_host).transpose()?,
+            port: port.or_else(|| default_port(scheme.as_deref()?)),
+            path: Some(checked("path", path_kind, is_path)?.unwrap_or_default()),
+            query: part("query").map(|text| escaped(text, is_in_query)),
+            fragment: part("fragment")
+                .map(|text| escaped(text, |byte| (b'!'..=b'~').contains(&byte))),
+            opaque: checked("opaque", "opaque", is_opaque)?,
+            scheme,
+        })
+    }
+
+    /// What a reference means for a URI that is opaque, such as an address of mail: only its fragment counts.
+    pub fn merge_opaque(&self, reference: &Self) -> Option<Result<Self, UriError>> {
+        self.opaque.as_ref()?;
+        if reference.query.is_some() {
+            return Some(Err(UriError::QueryOfOpaque));
+        }
+        Some(Ok(Self {
+            fragment: reference.fragment.clone(),
+            ..self.clone()
+        }))
     }
 
     /// Addresses, separated by commas or semicolons.
@@ -233,7 +285,7 @@ impl fmt::Display for Uri {
     }
 }
 
-pub(crate) fn default_port(scheme: &str) -> Option<i64> {
+fn default_port(scheme: &str) -> Option<i64> {
     PORTS
         .iter()
         .find(|(known, _)| *known == scheme)
@@ -260,6 +312,61 @@ fn has_only(part: &str, more: &[u8]) -> bool {
         byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=%".contains(&byte) || more.contains(&byte)
     };
     part.bytes().all(is_allowed) && escapes_are_whole(part)
+}
+
+/// An address with colons gets its brackets.
+fn checked_host(text: &str) -> Result<String, UriError> {
+    let host = match text.contains(':') && !text.starts_with('[') {
+        true => format!("[{text}]"),
+        false => text.to_owned(),
+    };
+    match is_host(&host) {
+        true => Ok(host),
+        false => Err(UriError::Component {
+            expected: "host",
+            text: host,
+        }),
+    }
+}
+
+/// RFC 2396, which Ruby checks single parts by: letters, digits, dots and dashes, or an address in brackets.
+fn is_host(text: &str) -> bool {
+    let is_named = |byte: u8| byte.is_ascii_alphanumeric() || b"-.%".contains(&byte);
+    is_address_literal(text)
+        || (!text.is_empty() && text.bytes().all(is_named) && escapes_are_whole(text))
+}
+
+fn is_userinfo(text: &str) -> bool {
+    has_only(text, b":")
+}
+
+fn is_absolute_path(text: &str) -> bool {
+    text.is_empty() || (text.starts_with('/') && has_only(text, b":@/"))
+}
+
+fn is_any_path(text: &str) -> bool {
+    has_only(text, b":@/")
+}
+
+fn is_opaque(text: &str) -> bool {
+    !text.starts_with('/') && has_only(text, b":@/?")
+}
+
+fn is_in_query(byte: u8) -> bool {
+    matches!(byte, b'!' | b'$'..=b'&' | b'('..=b';' | b'=' | b'?'..=b'_' | b'a'..=b'~')
+}
+
+/// What may not stand in a part is written as hexadecimal digits; line ends and tabs are left out.
+fn escaped(text: &str, is_allowed: fn(u8) -> bool) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for byte in text.bytes().filter(|byte| !b"\t\r\n".contains(byte)) {
+        if is_allowed(byte) {
+            escaped.push(char::from(byte));
+        } else {
+            let _ = write!(escaped, "%{byte:02X}");
+        }
+    }
+    escaped
 }
 
 /// `[::1]`, or `[v1.x]` for addresses of the future.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 use evaluator::{CodeMap, CodeSource, Eval, Evaluator, Host, Level, Limits, Parsed, Place};
-use pcore::Type;
+use pcore::{Type, Value};
 use serde_json::{Value as Json, json};
 
 const VALUES: [&str; 16] = [
@@ -131,7 +131,7 @@ pub(crate) fn answer(outcome: Eval) -> Json {
     let unwind = match outcome {
         Ok(value) => {
             return json!({
-                "value": value.to_program_string(),
+                "value": printed(&value),
                 "type": Type::infer_detailed(&value).to_string(),
             });
         }
@@ -151,13 +151,24 @@ pub(crate) fn answer(outcome: Eval) -> Json {
     }
 }
 
+/// As the script prints: in Puppet's format for programs.
+fn printed(value: &Value) -> String {
+    let format = Value::from("%p");
+    match pcore::new_instance(&Type::string(), &[value.clone(), format]) {
+        Ok(text) => text.to_string(),
+        // a float that is no number
+        Err(_) => value.to_program_string(),
+    }
+}
+
 /// Texts in which Ruby shows through: there an error of any words will do.
-const RUBYS: [&str; 8] = [
+const RUBYS: [&str; 9] = [
     "undefined method",
     "uninitialized constant",
     "no implicit conversion of",
     "can't convert",
     "Puppet::Pops::",
+    "Puppet::DataTypes::",
     "SemanticPuppet::",
     "RegexpError",
     "Language validation logged",

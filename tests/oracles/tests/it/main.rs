@@ -3,6 +3,7 @@
 
 mod emit;
 mod evaluation;
+mod generated;
 mod lookup;
 mod lookup_programs;
 mod psych;

@@ -21,4 +21,9 @@ impl Random {
         let high = usize::try_from(self.0 >> 33).expect("31 bits");
         high % end.max(1)
     }
+
+    /// One of them.
+    pub(crate) fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+        &from[self.below(from.len())]
+    }
 }

@@ -78,6 +78,7 @@ const SIDEWAYS: &[(&str, &str)] = &[
     ("pcore", "syntax"),
     ("stdlib", "evaluator"),
     ("stdlib", "pcore"),
+    ("api", "puppet-api"),
     ("access", "store"),
     ("access-directory", "access"),
     ("access-directory", "store"),

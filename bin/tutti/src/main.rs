@@ -70,7 +70,7 @@ enum Command {
     Broker(services::Options),
     /// Have the code that a server deploys on this machine, too, until SIGTERM or Ctrl-C
     Follow(services::Options),
-    Ca(ca::Options),
+    Ca(Box<ca::Options>),
     AcceptOlderHistory(older_history::Options),
     /// Print a completion script for a shell
     Completions {
@@ -108,7 +108,7 @@ fn main() -> ExitCode {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => complain(&error, cli::EXIT_ERROR),
         },
-        Command::Ca(options) => match ca::run(options) {
+        Command::Ca(options) => match ca::run(*options) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => complain(&error, cli::EXIT_ERROR),
         },

@@ -55,14 +55,29 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
         crate::inventory::collect(&config, &engines.inventory, &engines.fabric, &engines.jobs);
     let classes = crate::classifier::read_classes(&config, &engines.classifier)?;
     let faces = TaskTracker::new();
-    let api = api::router(engines.api_state(&config, privileged_names, tracer, &stop));
+    let certificates = match authority {
+        Some(authority) => {
+            let service = puppet_api::CaService::new(authority, autosign, engines.audit.clone())?;
+            Some(api::Certificates {
+                service,
+                tls: Arc::clone(&tls),
+                revocation_wait: api::defaults::REVOCATION_WAIT,
+            })
+        }
+        None => None,
+    };
+    let state = engines.api_state(&config, privileged_names, tracer, &stop);
+    let api = api::router(api::ApiState {
+        certificates: certificates.clone(),
+        ..state
+    });
     let api = serve(config.api.listen, api, &tls, &faces, &stop)?;
     let mut listening = format!("API on {api}");
     if let Some(broker) = &broker {
         listening = format!("{listening}, broker on {}", broker.local_addr());
     }
     if config.puppet_api.enabled {
-        let router = puppet_api::router(engines.puppet_api_state(autosign, authority)?);
+        let router = puppet_api::router(engines.puppet_api_state(certificates));
         let address = serve(config.puppet_api.listen, router, &tls, &faces, &stop)?;
         listening = format!("{listening}, Puppet API on {address}");
     }
@@ -249,6 +264,7 @@ impl Engines {
             classifier: self.classifier.clone(),
             connections: self.connections.clone(),
             code: Arc::clone(&self.code),
+            certificates: None,
             code_manager: self.code_manager.clone(),
             access: self.access.clone(),
             elsewhere: self.elsewhere.clone(),
@@ -275,20 +291,12 @@ impl Engines {
         }
     }
 
-    fn puppet_api_state(
-        &self,
-        autosign: puppet_api::Autosign,
-        authority: Option<pki::CertificateAuthority>,
-    ) -> Result<puppet_api::State> {
-        let ca = authority.map(|authority| {
-            let audit = self.audit.clone();
-            puppet_api::CaService::new(authority, autosign, audit)
-        });
-        Ok(puppet_api::State {
+    fn puppet_api_state(&self, certificates: Option<api::Certificates>) -> puppet_api::State {
+        puppet_api::State {
             code: Arc::clone(&self.code),
             blobs: self.blobs.clone(),
-            ca: ca.transpose()?,
-        })
+            ca: certificates.map(|it| it.service),
+        }
     }
 }
 

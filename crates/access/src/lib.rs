@@ -201,6 +201,19 @@ impl Access {
     pub fn api_user(&self) -> Arc<Identity> {
         Arc::clone(&self.inner.api_user)
     }
+
+    /// The identity of a program whose certificate may administer the CA: it may do that and nothing
+    /// else, and the audit names its certname.
+    pub fn ca_administrator(&self, certname: &str) -> Arc<Identity> {
+        let grant = Grant::new("cert_requests", "accept_reject", permission::ALL);
+        Arc::new(Identity {
+            login: certname.to_owned(),
+            display_name: certname.to_owned(),
+            is_superuser: false,
+            permissions: Arc::new(Permissions::of([&grant])),
+            ..Identity::clone(&self.inner.api_user)
+        })
+    }
 }
 
 impl Inner {

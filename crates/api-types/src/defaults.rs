@@ -15,6 +15,9 @@ pub const BODY_BYTES: usize = 1024 * 1024;
 /// the facts of a large node.
 pub const CLASSIFIER_BODY_BYTES: usize = 8 * 1024 * 1024;
 
+/// The largest body about a certificate: a request with an RSA-4096 key and extensions has 2.5 KB.
+pub const CERTIFICATE_BODY_BYTES: usize = 64 * 1024;
+
 /// The largest dump of node groups.
 pub const IMPORT_BODY_BYTES: usize = 64 * 1024 * 1024;
 

@@ -84,6 +84,12 @@ kinds! {
     KNOWN_AGENTS = 409 "tutti/known-agents";
     /// No such webhook.
     UNKNOWN_WEBHOOK = 404 "tutti/unknown-webhook";
+    /// This server is no certificate authority.
+    NO_CERTIFICATE_AUTHORITY = 404 "tutti/no-certificate-authority";
+    /// There is neither a request nor a certificate of this name.
+    UNKNOWN_CERTIFICATE = 404 "tutti/unknown-certificate";
+    /// The authority does not do it: the name has a certificate, or the request asks for more than is allowed.
+    CERTIFICATE_REFUSED = 409 "tutti/certificate-refused";
     /// As many webhooks as there may be.
     TOO_MANY_WEBHOOKS = 409 "tutti/too-many-webhooks";
     /// What is asked for exists in Puppet Enterprise and not here.

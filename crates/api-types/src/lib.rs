@@ -10,6 +10,7 @@ mod action;
 pub mod activity;
 pub mod audit;
 pub mod auth;
+pub mod certificates;
 pub mod classifier;
 pub mod code;
 pub mod code_manager;
@@ -53,6 +54,10 @@ pub mod webhooks;
 
 pub use action::{ActionCommand, ActionType};
 pub use auth::{LoginRequest, RevokeTokens, TokenReply, User};
+pub use certificates::{
+    CertificateChange, CertificateChanged, CertificateStatus, CertificateStatuses,
+    CertificatesQuery, DesiredState, RevocationInForce,
+};
 pub use code::{
     CodeChange, CodeChanges, CodeCollected, CodeDeployment, CodeDiff, CodeDiffQuery,
     CodeFileChange, CodeGcCommand, CodeGone, CodeHistory, CodeHistoryQuery, CodeModuleChange,

@@ -16,6 +16,7 @@ macro_rules! group {
 use group;
 
 mod activity;
+mod certificates;
 mod classifier;
 mod code;
 mod connections;
@@ -35,6 +36,7 @@ mod webhooks;
 use crate::route::Route;
 
 pub use self::activity::*;
+pub use self::certificates::*;
 pub use self::classifier::*;
 pub use self::code::*;
 pub use self::connections::*;
@@ -56,6 +58,7 @@ pub const ALL: &[Route] = &joined::<{ count(GROUPS) }>(GROUPS);
 /// One for each file beside this one.
 const GROUPS: &[&[Route]] = &[
     activity::GROUP,
+    certificates::GROUP,
     classifier::GROUP,
     code::GROUP,
     connections::GROUP,

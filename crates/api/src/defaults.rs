@@ -106,3 +106,13 @@ pub const NAMES_TOLD: usize = 12;
 
 /// A script or file that is sent with `command/action`: as much as a plan uploads at once.
 pub const ACTION_FILE_BYTES: usize = 16 << 20;
+
+/// How long the answer to a revocation waits for the brokers: this server's cuts its sessions at once, one on
+/// another machine within a second of getting the list, which it is told to fetch every few seconds at best.
+pub const REVOCATION_WAIT: Duration = Duration::from_secs(15);
+
+/// Between two looks at who holds sessions of a revoked certificate: a look is one table for each broker.
+pub const REVOCATION_LOOK: Duration = Duration::from_millis(50);
+
+/// Longest lifetime that `cert_ttl` may ask for, in seconds: that of the CA itself.
+pub const MAX_CERT_TTL_SECONDS: u64 = 15 * 365 * 24 * 3_600;

@@ -92,9 +92,13 @@ impl Shown {
     }
 }
 
-async fn authenticate(api: &Shared, shown: &Shown) -> Result<Caller, Failure> {
+async fn authenticate(
+    api: &Shared,
+    route: &'static Route,
+    shown: &Shown,
+) -> Result<Caller, Failure> {
     let Some(token) = &shown.token else {
-        return program(api, shown.peer.as_ref()).ok_or_else(|| {
+        return program(api, route, shown.peer.as_ref()).ok_or_else(|| {
             let msg = "this needs a token: get one with `tutti login` or POST \
                        /rbac-api/v1/auth/token, and send it in the header X-Authentication";
             ApiError::new(kinds::UNAUTHENTICATED, msg).into()
@@ -103,13 +107,15 @@ async fn authenticate(api: &Shared, shown: &Shown) -> Result<Caller, Failure> {
     Ok(Caller(api.access.authenticate(token).await?))
 }
 
-/// A program that shows a certificate of the allow-list. It is verified and not revoked, or the
-/// connection would not be there.
-fn program(api: &Shared, peer: Option<&PeerCertificate>) -> Option<Caller> {
-    let certname = peer?.certname()?;
+/// A program that shows a certificate of the allow-list, or one that may administer the CA on its
+/// routes. It is verified and not revoked, or the connection would not be there.
+fn program(api: &Shared, route: &'static Route, peer: Option<&PeerCertificate>) -> Option<Caller> {
+    let peer = peer?.0.as_ref()?;
     let names = &api.info.privileged_names;
-    let listed = names.holds(Privilege::Program, certname);
-    listed.then(|| Caller(api.access.api_user()))
+    if names.holds(Privilege::Program, &peer.certname) {
+        return Some(Caller(api.access.api_user()));
+    }
+    crate::certificates::administrator(api, route, &peer.certname, &peer.der)
 }
 
 /// By the names of the service that the route belongs to.
@@ -181,7 +187,7 @@ impl Pass {
             }
         };
         match asked {
-            true => Ok(Some(authenticate(api, &self.shown).await?)),
+            true => Ok(Some(authenticate(api, self.route, &self.shown).await?)),
             false => Ok(None),
         }
     }

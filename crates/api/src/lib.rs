@@ -10,6 +10,7 @@ mod audit;
 mod base;
 mod body;
 mod budget;
+mod certificates;
 mod classifier;
 mod code;
 mod code_manager;
@@ -58,6 +59,7 @@ use api_types::routes;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 
+pub use crate::certificates::Certificates;
 pub use crate::code_manager::{CodeService, StartedCode};
 pub use crate::following::following;
 pub use crate::rbac::Elsewhere;
@@ -254,6 +256,10 @@ pub fn router(state: ApiState) -> Router {
         .on(&routes::DELETE_CONNECTION, connections::delete)
         .on(&routes::CONNECTIONS, connections::list)
         .on(&routes::CONNECTIONS_POST, connections::query)
+        .on(&routes::CERTIFICATE_STATUSES, certificates::list)
+        .on(&routes::CERTIFICATE_STATUS, certificates::show)
+        .on(&routes::CERTIFICATE_CHANGE, certificates::change)
+        .on(&routes::CERTIFICATE_CLEAN, certificates::clean)
         .on(&routes::METRICS, metrics::metrics)
         .on(&routes::CONTROLLER, controller::connect)
         .on(&routes::CONTROLLER_SERVER, controller::connect)

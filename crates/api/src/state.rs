@@ -22,7 +22,7 @@ use webhooks::Webhooks;
 
 use crate::budget::{Bodies, Budget};
 use crate::defaults::{STREAMS, STREAMS_EACH};
-use crate::{Clockwork, CodeService, Elsewhere};
+use crate::{Certificates, Clockwork, CodeService, Elsewhere};
 
 /// The engines.
 #[derive(Clone)]
@@ -43,6 +43,8 @@ pub struct ApiState {
     pub connections: ssh::Connections,
     /// The tasks.
     pub code: Arc<dyn Code>,
+    /// The certificate authority; `None`: this server is none.
+    pub certificates: Option<Certificates>,
     /// Who deploys code; `None`: another program does.
     pub code_manager: Option<CodeService>,
     /// Who may do what.
@@ -119,6 +121,7 @@ pub(crate) struct Inner {
     pub(crate) classifier: Classifier,
     pub(crate) connections: ssh::Connections,
     pub(crate) code: Arc<dyn Code>,
+    pub(crate) certificates: Option<Certificates>,
     pub(crate) code_manager: Option<CodeService>,
     pub(crate) access: Access,
     pub(crate) elsewhere: Elsewhere,
@@ -144,6 +147,7 @@ impl From<ApiState> for Inner {
             classifier,
             connections,
             code,
+            certificates,
             code_manager,
             access,
             elsewhere,
@@ -163,6 +167,7 @@ impl From<ApiState> for Inner {
             classifier,
             connections,
             code,
+            certificates,
             code_manager,
             access,
             elsewhere,

@@ -214,4 +214,9 @@ impl BrokerLink for Link {
             Err(PushError::Full) => Err(SendError::Busy(certname)),
         }
     }
+
+    fn holds(&self, certname: &Certname) -> bool {
+        let router = self.router.upgrade();
+        router.is_some_and(|router| router.sessions.has_certname(certname))
+    }
 }

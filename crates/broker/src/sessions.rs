@@ -84,6 +84,11 @@ impl Sessions {
         self.lock().by_uri.get(uri).cloned()
     }
 
+    /// Whether there is a session of this certname, of any client type.
+    pub(crate) fn has_certname(&self, certname: &Certname) -> bool {
+        self.lock().counts.contains_key(certname)
+    }
+
     /// Takes a session in. The one that it replaces is returned, and out of the table already.
     pub(crate) fn associate(
         &self,

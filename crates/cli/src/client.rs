@@ -62,7 +62,14 @@ impl Client {
         if !settings.color {
             anstream::ColorChoice::Never.write_global();
         }
-        let http = reqwest::Client::builder()
+        let mut http = reqwest::Client::builder();
+        if let Some(address) = settings.address
+            && let Ok(url) = Url::parse(&settings.service_url)
+            && let Some(host) = url.host_str()
+        {
+            http = http.resolve(host, address);
+        }
+        let http = http
             .tls_backend_preconfigured(tls(settings)?)
             .https_only(true)
             .no_proxy()
@@ -137,7 +144,16 @@ impl Client {
         &self,
         path: &[&str],
     ) -> Result<T, Failure> {
-        let request = self.request(Method::POST, path)?.timeout(REQUEST_TIMEOUT);
+        self.reply_to(Method::POST, path).await
+    }
+
+    /// The reply to a request without a body.
+    pub(crate) async fn reply_to<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &[&str],
+    ) -> Result<T, Failure> {
+        let request = self.request(method, path)?.timeout(REQUEST_TIMEOUT);
         decode(self.send(request).await?).await
     }
 

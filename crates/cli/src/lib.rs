@@ -11,6 +11,7 @@ mod absent;
 mod access;
 mod action;
 pub mod audit;
+pub mod certificates;
 mod client;
 mod code;
 mod connection;

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -40,6 +40,9 @@ pub enum SendError {
 pub trait BrokerLink: Send + Sync + 'static {
     /// Puts the message into the session's queue, waiting a bounded time for room.
     async fn deliver(&self, message: Message) -> Result<(), SendError>;
+
+    /// True if the broker holds a session of this certname, as far as it told.
+    fn holds(&self, certname: &Certname) -> bool;
 }
 
 /// The engine's handle: send to nodes, see who is there. Cheap to clone.
@@ -56,7 +59,15 @@ struct Shared {
     gone: RwLock<HashMap<Certname, Timestamp>>,
     stand_in: Arc<Seat>,
     changes: broadcast::Sender<PresenceChange>,
+    /// Every attached broker, by the id of its port.
+    brokers: RwLock<HashMap<u64, AttachedBroker>>,
     next_broker: AtomicU64,
+}
+
+/// A broker that is connected to this fabric, and its way to its sessions.
+struct AttachedBroker {
+    address: PcpUri,
+    link: Arc<dyn BrokerLink>,
 }
 
 struct Entry {
@@ -88,6 +99,7 @@ impl Fabric {
             gone: RwLock::default(),
             stand_in: Arc::default(),
             changes,
+            brokers: RwLock::default(),
             next_broker: AtomicU64::new(1),
         };
         (
@@ -185,9 +197,28 @@ impl Fabric {
         stand_in.take(link, address.clone(), inbox.clone())
     }
 
+    /// Every attached broker, in no order. One that reconnects is listed twice for a moment.
+    pub fn brokers(&self) -> Vec<PcpUri> {
+        let brokers = self.shared.read_brokers();
+        brokers.values().map(|it| it.address.clone()).collect()
+    }
+
+    /// The attached brokers that hold a session of this certname: also an older one than that which
+    /// [`Self::presence`] shows, since several machines may use one certificate.
+    pub fn brokers_holding(&self, certname: &Certname) -> Vec<PcpUri> {
+        let brokers = self.shared.read_brokers();
+        let holding = brokers.values().filter(|it| it.link.holds(certname));
+        holding.map(|it| it.address.clone()).collect()
+    }
+
     /// A broker comes in.
     pub fn attach(&self, broker: PcpUri, link: Arc<dyn BrokerLink>) -> BrokerPort {
         let id = self.shared.next_broker.fetch_add(1, Ordering::Relaxed);
+        let attached = AttachedBroker {
+            address: broker.clone(),
+            link: Arc::clone(&link),
+        };
+        self.shared.write_brokers().insert(id, attached);
         BrokerPort {
             id,
             broker,
@@ -224,6 +255,14 @@ fn target_certname(message: &Message) -> Result<Certname, SendError> {
 // === impl Shared ===
 
 impl Shared {
+    fn read_brokers(&self) -> RwLockReadGuard<'_, HashMap<u64, AttachedBroker>> {
+        self.brokers.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write_brokers(&self) -> RwLockWriteGuard<'_, HashMap<u64, AttachedBroker>> {
+        self.brokers.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn came(&self, certname: &Certname) {
         let mut gone = self.gone.write().unwrap_or_else(PoisonError::into_inner);
         gone.remove(certname);
@@ -307,6 +346,7 @@ impl BrokerPort {
 
 impl Drop for BrokerPort {
     fn drop(&mut self) {
+        self.shared.write_brokers().remove(&self.id);
         let mut nodes = self
             .shared
             .nodes

@@ -7,7 +7,7 @@
 //! that cannot be read is logged and dropped.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use async_trait::async_trait;
 use futures_util::{Sink, SinkExt, Stream, StreamExt};
@@ -62,16 +62,21 @@ where
         }
     })?;
     let (queue, queued) = mpsc::channel(REMOTE_QUEUE_MESSAGES);
+    let connected = ConnectedAgents::default();
     let link = Arc::new(Link {
         queue: queue.clone(),
         address: address.clone(),
+        connected: connected.clone(),
     });
     let port = fabric.attach(PcpUri::server(&broker.certname), link);
     let mut peer = Peer {
         broker: broker.certname,
         address,
         port,
-        known: Known::default(),
+        known: Known {
+            connected,
+            capabilities: HashMap::new(),
+        },
     };
     for request in peer.first_words() {
         queue
@@ -102,6 +107,7 @@ async fn write(mut queued: mpsc::Receiver<String>, mut outgoing: impl Sink<Strin
 struct Link {
     queue: mpsc::Sender<String>,
     address: PcpUri,
+    connected: ConnectedAgents,
 }
 
 #[async_trait]
@@ -120,6 +126,13 @@ impl BrokerLink for Link {
             }
         }
     }
+
+    fn holds(&self, certname: &Certname) -> bool {
+        let connected = self.connected.read();
+        connected
+            .iter()
+            .any(|uri| uri.common_name() == certname.as_str())
+    }
 }
 
 fn for_certname(target: Option<&PcpUri>, error: impl FnOnce(Certname) -> SendError) -> SendError {
@@ -137,10 +150,23 @@ struct Peer {
     known: Known,
 }
 
-#[derive(Default)]
 struct Known {
-    connected: HashSet<PcpUri>,
+    connected: ConnectedAgents,
     capabilities: HashMap<PcpUri, Arc<pxp::Capabilities>>,
+}
+
+/// The agents that the broker named as connected. Clones are the same set.
+#[derive(Clone, Default)]
+struct ConnectedAgents(Arc<RwLock<HashSet<PcpUri>>>);
+
+impl ConnectedAgents {
+    fn read(&self) -> RwLockReadGuard<'_, HashSet<PcpUri>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, HashSet<PcpUri>> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Peer {
@@ -236,12 +262,18 @@ impl Peer {
 
     fn inventory(&mut self, uris: Vec<PcpUri>) {
         let now: HashSet<PcpUri> = uris.iter().cloned().collect();
-        let gone: Vec<PcpUri> = self.known.connected.difference(&now).cloned().collect();
+        let gone: Vec<PcpUri> = self
+            .known
+            .connected
+            .read()
+            .difference(&now)
+            .cloned()
+            .collect();
         for uri in gone {
             self.left(&uri);
         }
         for uri in uris {
-            if !self.known.connected.contains(&uri) {
+            if !self.known.connected.read().contains(&uri) {
                 self.arrived(uri);
             }
         }
@@ -252,14 +284,13 @@ impl Peer {
         if let Some(certname) = agent(&uri) {
             self.port
                 .connected(certname, self.known.capabilities.get(&uri).cloned());
-            self.known.connected.insert(uri);
+            self.known.connected.write().insert(uri);
         }
     }
 
     fn left(&mut self, uri: &PcpUri) {
-        if self.known.connected.remove(uri)
-            && let Some(certname) = agent(uri)
-        {
+        let was_connected = self.known.connected.write().remove(uri);
+        if was_connected && let Some(certname) = agent(uri) {
             self.port.disconnected(&certname);
         }
     }
@@ -280,6 +311,7 @@ impl Peer {
             connected,
             capabilities,
         } = &mut self.known;
+        let connected = connected.read();
         capabilities.retain(|uri, _| connected.contains(uri));
     }
 }

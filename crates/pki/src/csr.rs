@@ -10,7 +10,7 @@ use x509_parser::cri_attributes::ParsedCriAttribute;
 use x509_parser::extensions::{GeneralName, ParsedExtension};
 use x509_parser::prelude::FromDer;
 
-use crate::ca::AltName;
+use crate::ca::{AltName, CaError, GenerateOptions, leaf};
 use crate::defaults::MAX_CSR_BYTES;
 use crate::identity::{self, IdentityError};
 use crate::key::{self, KeyError, KeyType};
@@ -43,13 +43,34 @@ pub fn generate(certname: &str, key_type: KeyType) -> Result<KeyAndRequest, KeyE
     })
 }
 
+/// Makes a key and a request for all that these options ask for; lifetimes are the authority's to decide.
+pub fn generate_with(certname: &str, options: &GenerateOptions) -> Result<KeyAndRequest, CaError> {
+    let key = key::generate(options.key_type)?;
+    let mut params = named(certname);
+    params.subject_alt_names = leaf::san_types(&options.alt_names)?;
+    if options.ca_administrator {
+        params.custom_extensions.push(leaf::cli_auth());
+    }
+    let request = params.serialize_request(&key).map_err(CaError::Sign)?;
+    Ok(KeyAndRequest {
+        request_pem: request.pem().map_err(CaError::Sign)?,
+        key_pem: key.serialize_pem(),
+    })
+}
+
 /// A request for a key that exists already.
 pub fn request_for(certname: &str, key: &rcgen::KeyPair) -> Result<String, KeyError> {
+    let request = named(certname)
+        .serialize_request(key)
+        .map_err(KeyError::Generate)?;
+    request.pem().map_err(KeyError::Generate)
+}
+
+fn named(certname: &str) -> CertificateParams {
     let mut params = CertificateParams::default();
     params.distinguished_name = DistinguishedName::new();
     params.distinguished_name.push(DnType::CommonName, certname);
-    let request = params.serialize_request(key).map_err(KeyError::Generate)?;
-    request.pem().map_err(KeyError::Generate)
+    params
 }
 
 /// One extension that a request asks for.

@@ -26,7 +26,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 
-pub use ca::{Autosign, AutosignError, CaService};
+pub use ca::{Autosign, AutosignError, CaService, CaWorkError, certificate_status};
 
 /// What the handlers work on.
 #[derive(Clone)]

@@ -1,32 +1,56 @@
-//! `tutti ca …`: the certificate authority, on the machine where it is. Main type: [`Options`].
+//! `tutti ca …`: the certificate authority. Main type: [`Options`].
 //!
-//! The rule: a verb either does all it says, durably, or says why it did nothing; running servers
-//! see a new CRL within a second without being told.
+//! The rule: a verb goes to the running server, which audits it and sees it through; to the files only where
+//! no server runs, or where that is typed (`--local`, `--cadir`). It either does all it says, durably, or says
+//! what it did not do.
 
-use std::collections::BTreeSet;
+mod authority;
+mod list;
+mod setup;
+mod start;
+
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
+use cli::certificates::SigningRights;
 use cli::{harmless, say};
 use owo_colors::OwoColorize as _;
-use pki::ca::{AltName, Entry, GenerateOptions, ImportFiles, InitOptions, SignOptions, State};
-use pki::{CertificateAuthority, KeyType};
+use pki::KeyType;
+use pki::ca::GenerateOptions;
 
+use self::authority::Authority;
+pub(crate) use self::start::{ensure_own_certificate, open_or_init};
 use crate::config::Config;
-use crate::privileged_names::registry;
 
 /// Manage the certificate authority
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// The CA's directory [default: the one that the configuration names]
+    #[command(flatten)]
+    place: AuthorityPlace,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+/// Which authority is meant, and the way to it.
+#[derive(Debug, clap::Args)]
+struct AuthorityPlace {
+    /// Work on the files of this directory, without a server
     #[arg(long, global = true, value_name = "DIR")]
     cadir: Option<PathBuf>,
+    /// Work on the files of the CA that the configuration names, without a server
+    #[arg(long, global = true)]
+    local: bool,
+    /// Show this client certificate to the server instead of a token
+    #[arg(long, global = true, requires = "key", value_name = "FILE")]
+    cert: Option<PathBuf>,
+    /// The key of --cert
+    #[arg(long, global = true, requires = "cert", value_name = "FILE")]
+    key: Option<PathBuf>,
     /// The server's configuration
     #[arg(long, global = true, env = "TUTTI_CONFIG", hide_env_values = true, default_value = crate::DEFAULT_CONFIG, value_name = "FILE")]
     config: PathBuf,
-    #[command(subcommand)]
-    verb: Verb,
+    #[command(flatten)]
+    connection: cli::Connection,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -70,7 +94,7 @@ enum Verb {
         #[arg(long)]
         allow_privileged_names: bool,
     },
-    /// Revoke certificates; sessions that use them are cut within a second
+    /// Revoke certificates, and wait until the brokers have ended their sessions
     Revoke {
         /// Whose
         #[arg(required = true)]
@@ -111,27 +135,17 @@ enum Key {
 
 /// Does what the verb says.
 pub(crate) fn run(options: Options) -> Result<()> {
-    // A directory may be worked on where there is no server; no name has rights then.
-    let config = match options.cadir {
-        Some(_) if !options.config.exists() => None,
-        _ => Some(Config::read(&options.config)?),
-    };
-    let names = match &config {
-        Some(config) if matches!(options.verb, Verb::Sign { .. }) => registry(config)?,
-        _ => Arc::default(),
-    };
-    let dir = match (options.cadir, &config) {
-        (Some(dir), _) => dir,
-        (None, Some(config)) => config.ca_dir(),
-        (None, None) => bail!("there is no configuration; give --cadir"),
-    };
+    let place = &options.place;
     match options.verb {
         Verb::Init {
             common_name,
             key_type,
-        } => init(&dir, common_name, key_type),
-        Verb::Import { from } => import(&dir, &from),
-        Verb::List { all } => list(&CertificateAuthority::open(&dir)?, all),
+        } => setup::init(&place.directory()?, common_name, key_type),
+        Verb::Import { from } => setup::import(&place.directory()?, &from),
+        Verb::List { all } => {
+            list::print(Authority::at(place)?.list()?, all);
+            Ok(())
+        }
         Verb::Sign {
             certnames,
             all,
@@ -139,23 +153,30 @@ pub(crate) fn run(options: Options) -> Result<()> {
             allow_authorization_extensions,
             allow_privileged_names,
         } => {
-            let ca = CertificateAuthority::open(&dir)?.with_privileged_names(names);
-            let options = SignOptions {
-                allow_alt_names,
-                allow_authorization: allow_authorization_extensions,
-                allow_privileged_names,
-                ..SignOptions::default()
+            let authority = Authority::at(place)?;
+            let rights = SigningRights {
+                alt_names: allow_alt_names,
+                authorization_extensions: allow_authorization_extensions,
+                privileged_names: allow_privileged_names,
             };
-            let certnames = if all { waiting(&ca)? } else { certnames };
+            let certnames = if all { authority.waiting()? } else { certnames };
             each(&certnames, "signed", |name| {
-                ca.sign(name, &options).map(drop)
+                authority.sign(name, rights)?;
+                Ok(None)
             })
         }
         Verb::Revoke { certnames } => {
-            let ca = CertificateAuthority::open(&dir)?;
-            each(&certnames, "revoked", |name| ca.revoke(name).map(drop))
+            let authority = Authority::at(place)?;
+            each(&certnames, "revoked", |name| authority.revoke(name))?;
+            authority.note_revocation();
+            Ok(())
         }
-        Verb::Clean { certnames } => clean(&CertificateAuthority::open(&dir)?, &certnames),
+        Verb::Clean { certnames } => {
+            let authority = Authority::at(place)?;
+            each(&certnames, "cleaned", |name| authority.clean(name))?;
+            authority.note_revocation();
+            Ok(())
+        }
         Verb::Generate {
             certname,
             alt_names,
@@ -173,178 +194,43 @@ pub(crate) fn run(options: Options) -> Result<()> {
                 ca_administrator,
                 lifetime: None,
             };
-            generate(&CertificateAuthority::open(&dir)?, &certname, &what, &out)
+            generate(&Authority::at(place)?, &certname, &what, &out)
         }
     }
 }
 
-/// The CA that a server starts with: the one that is there, or a new one.
-pub(crate) fn open_or_init(config: &Config) -> Result<CertificateAuthority> {
-    let dir = config.ca_dir();
-    if dir.join("ca_crt.pem").exists() {
-        return Ok(CertificateAuthority::open(&dir)?);
-    }
-    tracing::info!(dir = %dir.display(), "making a new certificate authority");
-    let common_name = format!("Puppet CA: {}", config.certname);
-    let options = InitOptions {
-        common_name,
-        key_type: KeyType::EcP256,
-    };
-    Ok(CertificateAuthority::init(&dir, &options)?)
-}
+// === impl AuthorityPlace ===
 
-/// The server's own key and certificate, made once. A crash between the files heals: without the
-/// certificate, which is written last, all are made anew.
-pub(crate) fn ensure_own_certificate(config: &Config, ca: &CertificateAuthority) -> Result<()> {
-    let files = config.tls_files();
-    if config.tls.is_some() || files.cert.exists() {
-        return Ok(());
-    }
-    for file in [&files.cert, &files.key] {
-        let parent = file
-            .parent()
-            .context("a certificate file without a directory")?;
-        std::fs::create_dir_all(parent)
-            .with_context(|| format!("cannot make {}", parent.display()))?;
-    }
-    let mut alt_names: Vec<AltName> = vec![config.certname.parse()?];
-    for name in ["localhost", "127.0.0.1", "::1"] {
-        alt_names.push(name.parse()?);
-    }
-    let what = GenerateOptions {
-        alt_names,
-        ca_administrator: true,
-        ..GenerateOptions::default()
-    };
-    let made = ca.generate(&config.certname, &what).with_context(|| {
-        format!(
-            "cannot make the server's own certificate in {}; if {} has one with its key already, name \
-             the files in the section [tls]",
-            config.data_dir.join("ssl").display(),
-            config.certname
-        )
-    })?;
-    pki::durable::write_atomic(&files.ca, ca.ca_bundle()?.as_bytes(), 0o644)?;
-    pki::durable::write_atomic(&files.key, made.key_pem.as_bytes(), 0o600)?;
-    pki::durable::write_atomic(&files.cert, made.cert_pem.as_bytes(), 0o644)?;
-    Ok(())
-}
-
-fn init(dir: &Path, common_name: String, key_type: Key) -> Result<()> {
-    CertificateAuthority::init(
-        dir,
-        &InitOptions {
-            common_name,
-            key_type: key_type.into(),
-        },
-    )?;
-    say!("The CA is in {}.", dir.display());
-    Ok(())
-}
-
-fn import(dir: &Path, from: &Path) -> Result<()> {
-    let crl_chain = Some(from.join("ca_crl.pem")).filter(|path| path.exists());
-    let files = ImportFiles {
-        cert_bundle: from.join("ca_crt.pem"),
-        key: from.join("ca_key.pem"),
-        crl_chain,
-        ca_dir: Some(from.to_owned()),
-    };
-    let ca = CertificateAuthority::import(dir, &files)?;
-    say!(
-        "The CA of {} is in {} now: {} entries.",
-        from.display(),
-        dir.display(),
-        ca.list()?.len()
-    );
-    say!("Run only one of the two from here on: each would give out the same serial numbers.");
-    Ok(())
-}
-
-fn list(ca: &CertificateAuthority, all: bool) -> Result<()> {
-    let mut entries = ca.list()?;
-    entries.retain(|entry| all || entry.state == State::Requested);
-    let names = entries.iter().map(|entry| entry.certname.chars().count());
-    let width = names.max().unwrap_or(0);
-    for entry in &entries {
-        let state = match entry.state {
-            State::Requested => "requested".yellow().to_string(),
-            State::Signed => "signed   ".green().to_string(),
-            State::Revoked => "revoked  ".red().to_string(),
-        };
-        let until = entry
-            .certificate
-            .as_ref()
-            .map_or_else(String::new, |facts| {
-                format!("  until {}", facts.not_after.strftime("%Y-%m-%d"))
-            });
-        let pad = " ".repeat(width - entry.certname.chars().count());
-        say!(
-            "{state}  {}{pad}{until}  (SHA256) {}",
-            harmless(&entry.certname).bold(),
-            entry.fingerprints.sha256.dimmed()
-        );
-        if let Some(extras) = extras(entry) {
-            say!("           {extras}");
+impl AuthorityPlace {
+    /// The directory of the authority, for verbs that work on its files.
+    fn directory(&self) -> Result<PathBuf> {
+        match (&self.cadir, self.config.exists()) {
+            (Some(dir), _) => Ok(dir.clone()),
+            (None, true) => Ok(Config::read(&self.config)?.ca_dir()),
+            (None, false) => bail!(
+                "there is no configuration at {}; give --config or --cadir",
+                self.config.display()
+            ),
         }
     }
-    if entries.is_empty() {
-        say!(
-            "{}",
-            if all {
-                "No requests and no certificates."
-            } else {
-                "No requests are waiting."
-            }
-        );
-    }
-    Ok(())
 }
 
-/// Names and rights beyond the certname; harmless, since anybody may send a request with any text.
-fn extras(entry: &Entry) -> Option<String> {
-    let rights = entry
-        .authorization_extensions
-        .iter()
-        .map(|(oid, text)| format!("{oid}={text}"));
-    let extras: Vec<_> = entry.alt_names.iter().cloned().chain(rights).collect();
-    let verb = match entry.state {
-        State::Requested => "asks for",
-        State::Signed | State::Revoked => "with",
-    };
-    (!extras.is_empty()).then(|| harmless(&format!("{verb} {}", extras.join(", "))))
-}
-
-/// A name that the CA never saw is more likely misspelt than clean.
-fn clean(ca: &CertificateAuthority, certnames: &[String]) -> Result<()> {
-    let known: BTreeSet<_> = ca.list()?.into_iter().map(|entry| entry.certname).collect();
-    each(certnames, "cleaned", |name| {
-        anyhow::ensure!(
-            known.contains(name),
-            "there is neither a request nor a certificate for {name}"
-        );
-        Ok(ca.clean(name).map(drop)?)
-    })
-}
-
-fn waiting(ca: &CertificateAuthority) -> Result<Vec<String>> {
-    let entries = ca
-        .list()?
-        .into_iter()
-        .filter(|entry| entry.state == State::Requested);
-    Ok(entries.map(|entry| entry.certname).collect())
-}
-
-/// Goes on after a failure, so that one bad name does not keep the others waiting.
-fn each<E: std::fmt::Display>(
+/// Goes on after a failure, so that one bad name does not keep the others waiting. What `act` answers is a
+/// reservation: the name is done, but not all that the verb promises.
+fn each(
     certnames: &[String],
     done: &str,
-    act: impl Fn(&str) -> Result<(), E>,
+    act: impl Fn(&str) -> Result<Option<String>>,
 ) -> Result<()> {
     let mut failed = 0;
     for name in certnames {
         match act(name) {
-            Ok(()) => say!("{} {}", done.green(), harmless(name)),
+            Ok(None) => say!("{} {}", done.green(), harmless(name)),
+            Ok(Some(reservation)) => {
+                failed += 1;
+                say!("{} {}", done.yellow(), harmless(name));
+                anstream::eprintln!("{} {}", "error:".red(), harmless(&reservation));
+            }
             Err(error) => {
                 failed += 1;
                 let why = harmless(&format!("{name}: {error}"));
@@ -359,7 +245,7 @@ fn each<E: std::fmt::Display>(
 }
 
 fn generate(
-    ca: &CertificateAuthority,
+    authority: &Authority,
     certname: &str,
     what: &GenerateOptions,
     out: &Path,
@@ -378,7 +264,7 @@ fn generate(
         );
     }
     tempfile::tempfile_in(out).with_context(|| format!("cannot write into {}", out.display()))?;
-    let made = ca.generate(certname, what)?;
+    let made = authority.generate(certname, what)?;
     pki::durable::write_atomic(&key, made.key_pem.as_bytes(), 0o600)?;
     pki::durable::write_atomic(&cert, made.cert_pem.as_bytes(), 0o644)?;
     say!("{}\n{}", key.display(), cert.display());
@@ -391,32 +277,5 @@ impl From<Key> for KeyType {
             Key::Rsa => Self::Rsa4096,
             Key::Ec => Self::EcP256,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use pki::ca::Fingerprints;
-
-    use super::*;
-
-    #[test]
-    fn what_a_request_asks_for_cannot_move_the_cursor() {
-        let mut entry = Entry {
-            certname: "web1".to_owned(),
-            state: State::Requested,
-            fingerprints: Fingerprints::of(b""),
-            alt_names: vec!["DNS:other".to_owned()],
-            authorization_extensions: vec![("1.3.6".to_owned(), "a\x1b[2K\rsigned".to_owned())],
-            certificate: None,
-        };
-        let shown = extras(&entry).unwrap();
-        assert_eq!(
-            shown,
-            "asks for DNS:other, 1.3.6=a\u{241b}[2K\u{240d}signed"
-        );
-        entry.alt_names.clear();
-        entry.authorization_extensions.clear();
-        assert_eq!(extras(&entry), None);
     }
 }

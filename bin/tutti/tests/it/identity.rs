@@ -49,8 +49,10 @@ async fn a_revoked_agent_is_cut_and_does_not_come_back() {
     let mut world = World::start(&NODES).await;
     let other = format!("/orchestrator/v1/inventory/{}", NODES[1]);
     let since = world.client.get(&other).await.unwrap()["timestamp"].clone();
-    world.ca(&["revoke", NODES[0]]).await;
-    world.until_connected(NODES[0], false).await;
+    let told = world.ca(&["revoke", NODES[0]]).await;
+    assert_eq!(told, format!("revoked {}\n", NODES[0]));
+    // The answer came when its session had ended.
+    assert_eq!(world.client.connected_names().await.unwrap(), [NODES[1]]);
     tries_in_vain(&world.agents[NODES[0]], "not connected; next attempt").await;
     world.agents.remove(NODES[0]).unwrap().stop().await.unwrap();
     world.start_agent(NODES[0], "").await;
@@ -64,6 +66,39 @@ async fn a_revoked_agent_is_cut_and_does_not_come_back() {
     world.client.connected(1).await.unwrap();
     tries_in_vain(&world.agents[NODES[0]], "not connected; next attempt").await;
     assert_eq!(world.client.connected_names().await.unwrap(), [NODES[1]]);
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn the_ca_is_that_of_the_running_server_and_its_files_where_none_runs() {
+    let mut world = World::start(&[]).await;
+    let out = world.root().join("made").display().to_string();
+    world
+        .ca(&[
+            "generate",
+            "broker2.test",
+            "--alt-names",
+            "10.0.0.1",
+            "--out",
+            &out,
+        ])
+        .await;
+    let audit = "/audit/v1/entries?start=1&limit=100";
+    let entries = world.client.get(audit).await.unwrap().to_string();
+    assert!(entries.contains("change_certificate_status"), "{entries}");
+    let local = world.ca(&["revoke", "--local", "broker2.test"]).await;
+    assert!(local.contains("note: only the files in"), "{local}");
+    world.kill_server().await;
+    let listed = world.ca(&["list", "--all"]).await;
+    assert!(listed.contains("revoked    broker2.test"), "{listed}");
+    assert!(listed.contains("IP:10.0.0.1"), "{listed}");
+    let cleaned = world.ca(&["clean", "broker2.test"]).await;
+    assert!(
+        cleaned.contains("cleaned broker2.test") && cleaned.contains("note: only the files in")
+    );
+    world.start_server().await;
+    let listed = world.ca(&["list", "--all"]).await;
+    assert!(!listed.contains("broker2.test"), "{listed}");
     world.stop().await;
 }
 

@@ -258,6 +258,11 @@ impl Origin {
         }
     }
 
+    /// The address of the client.
+    pub(crate) fn address(&self) -> Option<IpAddr> {
+        self.address
+    }
+
     fn actor(&self, caller: Option<&Caller>) -> Actor {
         let mut actor = match (caller, &self.certname) {
             (Some(caller), _) => Actor {

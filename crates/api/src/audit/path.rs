@@ -42,6 +42,8 @@ pub(crate) fn service(path: &str) -> &str {
         "activity-api" => "activity",
         "pdb" => "puppetdb",
         "inventory" => "orchestrator",
+        // As the entries of port 8140 name it.
+        "puppet-ca" => "ca",
         other => other,
     }
 }

@@ -3,7 +3,7 @@
 //! An agent runs every task at once, unless it is held; it writes its live output as far as it
 //! has leave.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
@@ -34,6 +34,8 @@ pub(crate) struct Agents(Arc<Inner>);
 struct Inner {
     port: Mutex<Option<Arc<BrokerPort>>>,
     manners: Mutex<HashMap<Certname, Manner>>,
+    /// Nodes whose session the broker holds.
+    sessions: Mutex<HashSet<Certname>>,
     credits: Mutex<HashMap<TransactionId, watch::Sender<u64>>>,
     written: watch::Sender<u64>,
     go: watch::Sender<bool>,
@@ -46,6 +48,7 @@ impl Agents {
         let agents = Self(Arc::new(Inner {
             port: Mutex::default(),
             manners: Mutex::default(),
+            sessions: Mutex::default(),
             credits: Mutex::default(),
             written: watch::Sender::new(0),
             go: watch::Sender::new(false),
@@ -61,6 +64,7 @@ impl Agents {
     pub(crate) fn add(&self, certname: &str, manner: Manner) {
         let certname: Certname = certname.parse().expect("a certname");
         lock(&self.0.manners).insert(certname.clone(), manner);
+        lock(&self.0.sessions).insert(certname.clone());
         let capabilities = Capabilities {
             version: "1".to_owned(),
             live_output: true,
@@ -77,6 +81,7 @@ impl Agents {
     /// The agent's session ends.
     pub(crate) fn leaves(&self, certname: &str) {
         let certname: Certname = certname.parse().expect("a certname");
+        lock(&self.0.sessions).remove(&certname);
         self.port().disconnected(&certname);
     }
 
@@ -194,6 +199,10 @@ impl BrokerLink for Link {
             _ => {}
         }
         Ok(())
+    }
+
+    fn holds(&self, certname: &Certname) -> bool {
+        lock(&self.0.0.sessions).contains(certname)
     }
 }
 

@@ -48,6 +48,9 @@ fn sample(route: &Route) -> (&'static str, String) {
     if let Some(sample) = crate::webhooks::sample(route) {
         return sample;
     }
+    if let Some(sample) = crate::certificates::sample(route) {
+        return sample;
+    }
     let body = match route.operation_id {
         "command_task" => json!({"task": "test", "scope": {"nodes": ["a"]}}),
         "command_action" => {
@@ -145,7 +148,8 @@ fn sample(route: &Route) -> (&'static str, String) {
 }
 
 async fn world() -> World {
-    let world = World::deploying().await;
+    let mut world = World::deploying().await;
+    crate::certificates::with_samples(&mut world);
     crate::actions::write_shim(&world);
     let nodes = world.nodes(1, &Manner::default());
     let job = world.run(&nodes).await;

@@ -11,11 +11,11 @@ use crate::doors::{HANDLER_ASKS, ask, asks_for_a_certificate};
 use crate::world::World;
 
 const ADMINISTRATORS: i64 = 1;
-const OPERATORS: i64 = 2;
-const VIEWERS: i64 = 3;
+pub(crate) const OPERATORS: i64 = 2;
+pub(crate) const VIEWERS: i64 = 3;
 const CODE_DEPLOYERS: i64 = 4;
 const PROJECT_DEPLOYERS: i64 = 5;
-const NOBODY: i64 = 0;
+pub(crate) const NOBODY: i64 = 0;
 
 /// Who besides administrators has a permission. What is not listed, nobody else has.
 const HOLDERS: &[(&str, &[i64])] = &[
@@ -176,7 +176,7 @@ async fn a3_every_sensitive_route_is_there_and_every_permission_is_in_the_catalo
 const PASSWORD: &str = "a good password";
 
 /// A token of a user with this role alone.
-async fn member(world: &World, role: i64) -> String {
+pub(crate) async fn member(world: &World, role: i64) -> String {
     let access = &world.state.access;
     let api_user = access.api_user();
     let spec = UserSpec {

@@ -137,6 +137,7 @@ impl World {
             inventory,
             classifier,
             code,
+            certificates: None,
             code_manager: None,
             access,
             audit,

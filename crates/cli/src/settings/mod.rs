@@ -5,6 +5,7 @@
 
 mod files;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use crate::Failure;
@@ -37,6 +38,8 @@ pub struct Connection {
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub service_url: String,
+    /// The address to connect to, whatever the name in `service_url` resolves to.
+    pub address: Option<SocketAddr>,
     pub cacert: Option<PathBuf>,
     pub token_file: PathBuf,
     /// Where code is taken from when nobody says.
@@ -45,7 +48,7 @@ pub(crate) struct Settings {
     pub noop: bool,
     /// False: no colours, ever.
     pub color: bool,
-    /// A client certificate and its key; only for `PuppetDB` itself.
+    /// A client certificate and its key; only for `PuppetDB` itself and for the CA.
     pub identity: Option<Identity>,
 }
 
@@ -86,6 +89,7 @@ impl Connection {
             .unwrap_or_else(|| SERVICE_URL.to_owned());
         Ok(Settings {
             service_url: base(&url),
+            address: None,
             cacert: flags
                 .cacert
                 .or_else(|| variable("TUTTI_CACERT").map(PathBuf::from))
@@ -124,6 +128,18 @@ impl Connection {
             config_file: Some(path.to_owned()),
             ..Self::default()
         }
+    }
+
+    /// Whether a flag, the environment or a file says where the API is.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn has_service(&self) -> Result<bool, Failure> {
+        if self.service_url.is_some() || variable("TUTTI_SERVICE_URL").is_some() {
+            return Ok(true);
+        }
+        let file = Places::here().options(Tool::Orchestrator, self.config_file.as_deref())?;
+        Ok(file.service_url.is_some())
     }
 
     /// Whether somebody typed where the API is.

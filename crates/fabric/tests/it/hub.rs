@@ -131,3 +131,26 @@ async fn a_message_larger_than_the_whole_inbox_passes_alone() {
     drop(inbox);
     assert!(!waiting.await, "the engine is gone");
 }
+
+#[tokio::test]
+async fn every_broker_that_holds_a_session_is_named_as_long_as_it_is_attached() {
+    let (fabric, _inbox) = Fabric::new(engine());
+    let (first, second) = (recorder(), recorder());
+    let one = fabric.attach(uri("pcp://b1/server"), first.clone());
+    let two = fabric.attach(uri("pcp://b2/server"), second.clone());
+    let node = "n".parse().unwrap();
+    assert_eq!(fabric.brokers().len(), 2);
+    assert!(fabric.brokers_holding(&node).is_empty());
+    // The table shows the newest session alone.
+    for (port, broker) in [(&one, &first), (&two, &second)] {
+        broker.sessions.lock().unwrap().insert("n".parse().unwrap());
+        port.connected("n".parse().unwrap(), None);
+    }
+    two.disconnected(&node);
+    second.sessions.lock().unwrap().remove(&node);
+    assert!(fabric.presence(&node).is_none());
+    assert_eq!(fabric.brokers_holding(&node), [uri("pcp://b1/server")]);
+    drop(one);
+    assert!(fabric.brokers_holding(&node).is_empty());
+    assert_eq!(fabric.brokers(), [uri("pcp://b2/server")]);
+}

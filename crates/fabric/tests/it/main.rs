@@ -4,15 +4,18 @@
 mod hub;
 mod remote;
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
 use fabric::{BrokerLink, SendError};
-use pcp::{Message, PcpUri};
+use pcp::{Certname, Message, PcpUri};
 
 /// Keeps what it should deliver.
 #[derive(Default)]
 struct Recorder {
     delivered: Mutex<Vec<Message>>,
+    /// Whose sessions it holds.
+    sessions: Mutex<HashSet<Certname>>,
 }
 
 #[async_trait::async_trait]
@@ -20,6 +23,10 @@ impl BrokerLink for Recorder {
     async fn deliver(&self, message: Message) -> Result<(), SendError> {
         self.delivered.lock().unwrap().push(message);
         Ok(())
+    }
+
+    fn holds(&self, certname: &Certname) -> bool {
+        self.sessions.lock().unwrap().contains(certname)
     }
 }
 

@@ -96,6 +96,9 @@ async fn a_stock_broker_is_asked_and_believed_and_addresses_are_rewritten() {
             });
         }
         assert_eq!(seen, ["+a", "+b", "-a"]);
+        let holding = |name: &str| fabric.brokers_holding(&name.parse().unwrap());
+        assert!(holding("a").is_empty());
+        assert_eq!(holding("b"), [uri("pcp://broker.example/server")]);
 
         fabric
             .send(

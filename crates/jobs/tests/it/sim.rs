@@ -321,6 +321,10 @@ impl BrokerLink for Link {
     async fn deliver(&self, message: Message) -> Result<(), SendError> {
         self.0.deliver(message)
     }
+
+    fn holds(&self, certname: &Certname) -> bool {
+        self.0.with(certname, |agent| agent.connected)
+    }
 }
 
 // === impl Inner ===

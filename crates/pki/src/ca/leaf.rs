@@ -72,9 +72,7 @@ impl Leaf {
         let usage = CertificateUsage::ServerAndClient;
         let mut params = params(certname, &options.alt_names, &public_key, usage)?;
         if options.ca_administrator {
-            params
-                .custom_extensions
-                .push(custom(PP_CLI_AUTH, der_text(0x0c, "true")));
+            params.custom_extensions.push(cli_auth());
         }
         let lifetime = options.lifetime.unwrap_or(CERTIFICATE_LIFETIME);
         Ok(Self {
@@ -175,16 +173,28 @@ fn params(
 fn subject_alt_names(certname: &str, alt_names: &[AltName]) -> Result<Vec<SanType>, CaError> {
     let own = dns_name(certname);
     let others = alt_names.iter().filter(|name| Some(*name) != own.as_ref());
-    let all = own.iter().chain(others);
-    all.map(|name| match name {
+    own.iter().chain(others).map(san_type).collect()
+}
+
+fn san_type(name: &AltName) -> Result<SanType, CaError> {
+    match name {
         AltName::Ip(ip) => Ok(SanType::IpAddress(*ip)),
         AltName::Dns(dns) => dns
             .clone()
             .try_into()
             .map(SanType::DnsName)
             .map_err(|_| CaError::BadAltName(dns.clone())),
-    })
-    .collect()
+    }
+}
+
+/// Alternative names for a request; the authority adds the certname itself.
+pub(crate) fn san_types(alt_names: &[AltName]) -> Result<Vec<SanType>, CaError> {
+    alt_names.iter().map(san_type).collect()
+}
+
+/// The extension that lets its holder administer the CA over HTTP.
+pub(crate) fn cli_auth() -> CustomExtension {
+    custom(PP_CLI_AUTH, der_text(0x0c, "true"))
 }
 
 fn custom(oid: &str, value: Vec<u8>) -> CustomExtension {

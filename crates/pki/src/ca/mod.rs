@@ -17,7 +17,7 @@ mod crl;
 mod error;
 mod issuer;
 mod layout;
-mod leaf;
+pub(crate) mod leaf;
 mod ledger;
 mod listing;
 mod options;

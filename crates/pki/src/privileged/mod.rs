@@ -79,6 +79,17 @@ impl PrivilegedNames {
             .any(|name| name.privilege == privilege && name.pattern.matches(certname))
     }
 
+    /// The certnames that hold the right and are named one by one, without those of patterns.
+    pub fn named_holders(&self, privilege: Privilege) -> impl Iterator<Item = &str> {
+        let names = self.names.iter();
+        names
+            .filter(move |name| name.privilege == privilege)
+            .filter_map(|name| match &name.pattern {
+                NamePattern::Exact(certname) => Some(certname.as_str()),
+                NamePattern::Any | NamePattern::Domain(_) | NamePattern::Regex(_) => None,
+            })
+    }
+
     /// The first right that this name, in any spelling, would have.
     pub fn of(&self, certname: &str) -> Option<&PrivilegedName> {
         self.names
@@ -147,6 +158,9 @@ mod tests {
         assert!(!names.holds(Privilege::Program, "Ops"));
         assert!(!names.holds(Privilege::Program, "tutti.example"));
         assert!(names.holds(Privilege::Follower, "a.compilers.example"));
+        let programs: Vec<_> = names.named_holders(Privilege::Program).collect();
+        assert_eq!(programs, ["ops"]);
+        assert_eq!(names.named_holders(Privilege::Follower).count(), 0);
         assert!(!names.holds(Privilege::Follower, "ops"));
     }
 

@@ -177,6 +177,10 @@ impl BrokerLink for Link {
         }
         Ok(())
     }
+
+    fn holds(&self, _: &Certname) -> bool {
+        false
+    }
 }
 
 /// What comes of what agents do by their own modules: what they were asked, as output.

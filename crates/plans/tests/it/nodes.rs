@@ -109,6 +109,10 @@ impl BrokerLink for Link {
         }
         Ok(())
     }
+
+    fn holds(&self, _: &Certname) -> bool {
+        false
+    }
 }
 
 /// A job engine over these nodes, with a task `test` that does nothing and one that tells a secret.

@@ -7,6 +7,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use pki::CaError;
 
+use super::service::CaWorkError;
 use crate::defaults::{CA_BUSY_RETRY, LIST_FULL_RETRY};
 
 #[derive(Debug)]
@@ -83,6 +84,16 @@ impl CaFailure {
 
     pub(super) fn message(&self) -> &str {
         &self.message
+    }
+}
+
+impl From<CaWorkError> for CaFailure {
+    fn from(error: CaWorkError) -> Self {
+        match error {
+            CaWorkError::Busy => Self::busy(),
+            CaWorkError::Ca(error) => error.into(),
+            CaWorkError::Panicked(panic) => Self::internal(&panic),
+        }
     }
 }
 

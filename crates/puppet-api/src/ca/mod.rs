@@ -32,7 +32,8 @@ use axum::Router;
 use axum::routing::{get, post, put};
 
 pub use autosign::{Autosign, AutosignError};
-pub use service::CaService;
+pub use service::{CaService, CaWorkError};
+pub use status::certificate_status;
 
 pub(crate) fn router(service: CaService) -> Router {
     let v1 = Router::new()

@@ -1,6 +1,7 @@
 //! What the CA's handlers share: [`CaService`].
 
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,6 +37,20 @@ pub struct CaService {
 /// The service, for the network of the caller.
 pub(super) struct Attended(pub(super) CaService);
 
+/// The authority did not do the work.
+#[derive(Debug, thiserror::Error)]
+pub enum CaWorkError {
+    /// The turn of the caller's network did not come in time.
+    #[error("the certificate authority is busy; try again later")]
+    Busy,
+    /// The work itself failed.
+    #[error(transparent)]
+    Ca(#[from] CaError),
+    /// A bug of this server.
+    #[error("the work of the certificate authority ended in a panic")]
+    Panicked(#[from] tokio::task::JoinError),
+}
+
 #[derive(Debug)]
 struct Policy {
     autosign: Autosign,
@@ -62,7 +77,7 @@ impl CaService {
     }
 
     /// The network that the caller is in.
-    pub(super) fn source(&self) -> RequestSource {
+    pub fn source(&self) -> RequestSource {
         self.source
     }
 
@@ -133,12 +148,30 @@ impl CaService {
         self.run(told).await?
     }
 
-    /// Runs `work` where it may block on the disk, when its turn comes.
+    /// The same service for a caller at this address, whose network has turns of its own.
+    #[must_use]
+    pub fn on_behalf_of(&self, address: Option<IpAddr>) -> Self {
+        Self {
+            source: RequestSource::new(address),
+            ..self.clone()
+        }
+    }
+
+    /// Runs `work` where it may block on the disk, when its turn comes. Permissions and the audit are
+    /// the caller's business.
+    pub async fn work<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&CertificateAuthority) -> Result<T, CaError> + Send + 'static,
+    ) -> Result<T, CaWorkError> {
+        self.run_within(&self.turns, CA_WAIT, work).await
+    }
+
+    /// As [`Self::work`], for handlers of this crate.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&CertificateAuthority) -> Result<T, CaError> + Send + 'static,
     ) -> Result<T, CaFailure> {
-        self.run_within(&self.turns, CA_WAIT, work).await
+        Ok(self.work(work).await?)
     }
 
     /// Runs `work` that reads a file and never waits for the CA's lock, when its turn comes: requests
@@ -147,7 +180,7 @@ impl CaService {
         &self,
         work: impl FnOnce(&CertificateAuthority) -> Result<T, CaError> + Send + 'static,
     ) -> Result<T, CaFailure> {
-        self.run_within(&self.reading_turns, CA_WAIT, work).await
+        Ok(self.run_within(&self.reading_turns, CA_WAIT, work).await?)
     }
 
     async fn run_within<T: Send + 'static>(
@@ -155,10 +188,10 @@ impl CaService {
         turns: &Turns,
         wait: Duration,
         work: impl FnOnce(&CertificateAuthority) -> Result<T, CaError> + Send + 'static,
-    ) -> Result<T, CaFailure> {
+    ) -> Result<T, CaWorkError> {
         let turn = turns.take(self.source);
         let Ok(turn) = tokio::time::timeout(wait, turn).await else {
-            return Err(CaFailure::busy());
+            return Err(CaWorkError::Busy);
         };
         let ca = self.ca.clone();
         let working = tokio::task::spawn_blocking(move || {
@@ -166,10 +199,7 @@ impl CaService {
             let _turn = turn;
             work(&ca)
         });
-        match working.await {
-            Ok(result) => result.map_err(CaFailure::from),
-            Err(panic) => Err(CaFailure::internal(&panic)),
-        }
+        Ok(working.await??)
     }
 }
 
@@ -181,10 +211,7 @@ impl FromRequestParts<CaService> for Attended {
         service: &CaService,
     ) -> Result<Self, Infallible> {
         let caller = Caller::from_request_parts(parts, service).await?;
-        Ok(Self(CaService {
-            source: RequestSource::new(caller.address),
-            ..service.clone()
-        }))
+        Ok(Self(service.on_behalf_of(caller.address)))
     }
 }
 
@@ -275,7 +302,8 @@ mod tests {
         let refused = service
             .run_within(&service.turns, Duration::from_millis(20), |_| Ok(()))
             .await;
-        let status = refused.unwrap_err().into_response().status();
+        let refused = CaFailure::from(refused.unwrap_err());
+        let status = refused.into_response().status();
         assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
         // What only reads does not wait for what writes.
         let read = service.read(|ca| ca.ca_bundle());

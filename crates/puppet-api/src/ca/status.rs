@@ -1,16 +1,16 @@
 //! `certificate_status/{name}` and `certificate_statuses/{any}`: what
 //! administrators see, sign, revoke and clean.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
+use api_types::CertificateStatus;
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query};
 use axum::http::StatusCode;
 use pki::CertificateAuthority;
 use pki::ca::{Entry, SignOptions, State as CertState};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::body::WholeBody;
 use super::failure::CaFailure;
@@ -23,24 +23,6 @@ const FETCH: Route = "GET /puppet-ca/v1/certificate_status/{name}";
 const LIST: Route = "GET /puppet-ca/v1/certificate_statuses/{any}";
 const CHANGE: Route = "PUT /puppet-ca/v1/certificate_status/{name}";
 const CLEAN: Route = "DELETE /puppet-ca/v1/certificate_status/{name}";
-
-/// A certificate or request as puppetserver describes it.
-#[derive(Debug, Serialize)]
-pub(super) struct Status {
-    name: String,
-    state: &'static str,
-    dns_alt_names: Vec<String>,
-    subject_alt_names: Vec<String>,
-    authorization_extensions: BTreeMap<String, String>,
-    fingerprint: String,
-    fingerprints: BTreeMap<&'static str, String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    serial_number: Option<serde_json::Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    not_before: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    not_after: Option<String>,
-}
 
 /// The body of `PUT certificate_status/{name}`.
 #[derive(Debug, Deserialize)]
@@ -59,26 +41,27 @@ pub(super) async fn fetch(
     Attended(service): Attended,
     Path(name): Path<String>,
     caller: Caller,
-) -> Result<Json<Status>, CaFailure> {
+) -> Result<Json<CertificateStatus>, CaFailure> {
     service.authorize(&caller, Deed::Read, FETCH).await?;
-    Ok(Json(Status::from(entry(&service, &name).await?)))
+    Ok(Json(certificate_status(entry(&service, &name).await?)))
 }
 
 pub(super) async fn list(
     Attended(service): Attended,
     filter: Result<Query<Filter>, QueryRejection>,
     caller: Caller,
-) -> Result<Json<Vec<Status>>, CaFailure> {
+) -> Result<Json<Vec<CertificateStatus>>, CaFailure> {
     service.authorize(&caller, Deed::Read, LIST).await?;
     let Query(filter) = filter.map_err(|_| {
         CaFailure::bad_request("the query string cannot be read; it may have state, once")
     })?;
     let entries = service.run(|ca| ca.list()).await?;
-    let wanted = |status: &Status| filter.state.as_deref().is_none_or(|s| s == status.state);
+    let wanted =
+        |status: &CertificateStatus| filter.state.as_deref().is_none_or(|s| s == status.state);
     Ok(Json(
         entries
             .into_iter()
-            .map(Status::from)
+            .map(certificate_status)
             .filter(wanted)
             .collect(),
     ))
@@ -155,35 +138,38 @@ fn sign_options(cert_ttl: Option<u64>) -> Result<SignOptions, CaFailure> {
     })
 }
 
-impl From<Entry> for Status {
-    fn from(entry: Entry) -> Self {
-        let dns = entry
-            .alt_names
-            .iter()
-            .filter(|name| name.starts_with("DNS:"));
-        let time = |time: jiff::Timestamp| time.strftime("%Y-%m-%dT%H:%M:%SUTC").to_string();
-        let facts = entry.certificate.as_ref();
-        Self {
-            dns_alt_names: dns.cloned().collect(),
-            state: match entry.state {
-                CertState::Requested => "requested",
-                CertState::Signed => "signed",
-                CertState::Revoked => "revoked",
-            },
-            authorization_extensions: entry.authorization_extensions.into_iter().collect(),
-            fingerprint: entry.fingerprints.sha256.clone(),
-            serial_number: facts.map(|facts| serial_number(&facts.serial)),
-            not_before: facts.map(|facts| time(facts.not_before)),
-            not_after: facts.map(|facts| time(facts.not_after)),
-            fingerprints: BTreeMap::from([
-                ("SHA1", entry.fingerprints.sha1),
-                ("SHA256", entry.fingerprints.sha256.clone()),
-                ("SHA512", entry.fingerprints.sha512),
-                ("default", entry.fingerprints.sha256),
-            ]),
-            subject_alt_names: entry.alt_names,
-            name: entry.certname,
-        }
+/// A certificate or request as puppetserver describes it.
+pub fn certificate_status(entry: Entry) -> CertificateStatus {
+    let dns = entry
+        .alt_names
+        .iter()
+        .filter(|name| name.starts_with("DNS:"));
+    let time = |time: jiff::Timestamp| time.strftime("%Y-%m-%dT%H:%M:%SUTC").to_string();
+    let facts = entry.certificate.as_ref();
+    let state = match entry.state {
+        CertState::Requested => "requested",
+        CertState::Signed => "signed",
+        CertState::Revoked => "revoked",
+    };
+    let fingerprints = [
+        ("SHA1", entry.fingerprints.sha1),
+        ("SHA256", entry.fingerprints.sha256.clone()),
+        ("SHA512", entry.fingerprints.sha512),
+        ("default", entry.fingerprints.sha256.clone()),
+    ];
+    CertificateStatus {
+        dns_alt_names: dns.cloned().collect(),
+        state: state.to_owned(),
+        authorization_extensions: entry.authorization_extensions.into_iter().collect(),
+        fingerprint: entry.fingerprints.sha256,
+        serial_number: facts.map(|facts| serial_number(&facts.serial)),
+        not_before: facts.map(|facts| time(facts.not_before)),
+        not_after: facts.map(|facts| time(facts.not_after)),
+        fingerprints: fingerprints
+            .map(|(name, digest)| (name.to_owned(), digest))
+            .into(),
+        subject_alt_names: entry.alt_names,
+        name: entry.certname,
     }
 }
 

@@ -19,6 +19,10 @@ impl BrokerLink for Deaf {
     async fn deliver(&self, _: Message) -> Result<(), SendError> {
         Ok(())
     }
+
+    fn holds(&self, _: &Certname) -> bool {
+        false
+    }
 }
 
 fn broker(world: &World) -> BrokerPort {

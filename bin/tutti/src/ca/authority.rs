@@ -1,0 +1,281 @@
+//! Where a verb of `tutti ca` is carried out: [`Authority`].
+//!
+//! The rule: the files are worked on only where no server runs that would not learn of it.
+
+use std::collections::BTreeSet;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use api_types::{CertificateStatus, RevocationInForce};
+use cli::certificates::{CertificateLogin, CertificatesClient, SigningRights};
+use pki::CertificateAuthority;
+use pki::ca::{GenerateOptions, Generated, SignOptions};
+use puppet_api::certificate_status;
+
+use super::AuthorityPlace;
+use crate::config::Config;
+use crate::privileged_names::registry;
+
+/// Time for the server on this machine to accept a connection, before it counts as busy and not as absent.
+const LOOK_FOR_SERVER: Duration = Duration::from_secs(5);
+
+/// The files of an authority, or a server that has one.
+pub(super) enum Authority {
+    Files(CertificateAuthority),
+    Server(RunningServer),
+}
+
+/// A server and a runtime to talk to it.
+pub(super) struct RunningServer {
+    client: CertificatesClient,
+    runtime: tokio::runtime::Runtime,
+}
+
+// === impl Authority ===
+
+impl Authority {
+    /// The authority that is meant: the files that are named; the server that is named; the server of
+    /// this machine's configuration, with its own certificate; its files if it does not run.
+    pub(super) fn at(place: &AuthorityPlace) -> Result<Self> {
+        if place.local || place.cadir.is_some() {
+            return files(place);
+        }
+        if let (Some(cert), Some(key)) = (&place.cert, &place.key) {
+            let client =
+                CertificatesClient::with_certificate(&place.connection, cert.clone(), key.clone());
+            return Self::over(client?);
+        }
+        if !place.connection.has_service()? && place.config.exists() {
+            let config = Config::read(&place.config)?;
+            if config.ca.enabled {
+                return of_this_machine(place, &config);
+            }
+        }
+        Self::over(CertificatesClient::with_token(&place.connection)?)
+    }
+
+    fn over(client: CertificatesClient) -> Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        Ok(Self::Server(RunningServer { client, runtime }))
+    }
+
+    pub(super) fn list(&self) -> Result<Vec<CertificateStatus>> {
+        match self {
+            Self::Files(ca) => Ok(ca.list()?.into_iter().map(certificate_status).collect()),
+            Self::Server(server) => Ok(server.runtime.block_on(server.client.list())?),
+        }
+    }
+
+    /// Names whose request waits.
+    pub(super) fn waiting(&self) -> Result<Vec<String>> {
+        let entries = self.list()?.into_iter();
+        let waiting = entries.filter(|entry| entry.state == "requested");
+        Ok(waiting.map(|entry| entry.name).collect())
+    }
+
+    pub(super) fn sign(&self, certname: &str, rights: SigningRights) -> Result<()> {
+        match self {
+            Self::Files(ca) => {
+                let options = SignOptions {
+                    allow_alt_names: rights.alt_names,
+                    allow_authorization: rights.authorization_extensions,
+                    allow_privileged_names: rights.privileged_names,
+                    ..SignOptions::default()
+                };
+                ca.sign(certname, &options)?;
+            }
+            Self::Server(server) => {
+                let sign = server.client.sign(certname, rights, None);
+                server.runtime.block_on(sign)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Answers what is not done yet, if anything.
+    pub(super) fn revoke(&self, certname: &str) -> Result<Option<String>> {
+        match self {
+            Self::Files(ca) => {
+                ca.revoke(certname)?;
+                Ok(None)
+            }
+            Self::Server(server) => {
+                let revoked = server.runtime.block_on(server.client.revoke(certname))?;
+                Ok(reservation(certname, revoked.revocation))
+            }
+        }
+    }
+
+    /// Answers what is not done yet, if anything.
+    pub(super) fn clean(&self, certname: &str) -> Result<Option<String>> {
+        match self {
+            Self::Files(ca) => {
+                let entries = ca.list()?.into_iter();
+                let known: BTreeSet<_> = entries.map(|entry| entry.certname).collect();
+                // A name that the CA never saw is more likely misspelt than clean.
+                anyhow::ensure!(
+                    known.contains(certname),
+                    "there is neither a request nor a certificate for {certname}"
+                );
+                ca.clean(certname)?;
+                Ok(None)
+            }
+            Self::Server(server) => {
+                let cleaned = server.runtime.block_on(server.client.clean(certname))?;
+                Ok(reservation(certname, cleaned.revocation))
+            }
+        }
+    }
+
+    /// Says what was not waited for.
+    pub(super) fn note_revocation(&self) {
+        if let Self::Files(ca) = self {
+            anstream::eprintln!(
+                "note: only the files in {} were changed; a server that uses them follows within a second, and it \
+                 was not waited for the end of sessions",
+                ca.dir().display()
+            );
+        }
+    }
+
+    pub(super) fn generate(&self, certname: &str, what: &GenerateOptions) -> Result<Generated> {
+        match self {
+            Self::Files(ca) => Ok(ca.generate(certname, what)?),
+            Self::Server(server) => {
+                let made = pki::csr::generate_with(certname, what)?;
+                // To type a name and what its certificate shall have is to mean it.
+                let rights = SigningRights {
+                    alt_names: true,
+                    authorization_extensions: true,
+                    privileged_names: true,
+                };
+                let sign = server.client.sign(certname, rights, Some(made.request_pem));
+                let signed = server.runtime.block_on(sign)?;
+                Ok(Generated {
+                    key_pem: made.key_pem,
+                    cert_pem: signed.certificate.context(
+                        "the server's answer has no certificate; is it of this version?",
+                    )?,
+                })
+            }
+        }
+    }
+}
+
+fn files(place: &AuthorityPlace) -> Result<Authority> {
+    // A directory may be worked on where there is no configuration; no name has rights then.
+    let names = match place.config.exists() {
+        true => registry(&Config::read(&place.config)?)?,
+        false => Arc::default(),
+    };
+    let ca = CertificateAuthority::open(&place.directory()?)?;
+    Ok(Authority::Files(ca.with_privileged_names(names)))
+}
+
+/// The server of this machine shows itself by its listener: while it does not listen, it has not read the
+/// authority yet and reads what is changed now.
+fn of_this_machine(place: &AuthorityPlace, config: &Config) -> Result<Authority> {
+    let address = reachable(config.api.listen);
+    match TcpStream::connect_timeout(&address, LOOK_FOR_SERVER) {
+        Ok(_) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {
+            return files(place);
+        }
+        Err(error) => bail!(
+            "cannot tell whether the server runs: {address} does not answer: {error}; try again, or give --local \
+             to work on its files"
+        ),
+    }
+    let tls = config.tls_files();
+    if std::fs::File::open(&tls.key).is_err() {
+        // Another user than root and the server's own: with a token.
+        return Authority::over(CertificatesClient::with_token(&place.connection)?);
+    }
+    let login = CertificateLogin {
+        service_url: format!("https://{}:{}", config.certname, address.port()),
+        address,
+        cacert: tls.ca,
+        cert: tls.cert,
+        key: tls.key,
+    };
+    Authority::over(CertificatesClient::with_login(login)?)
+}
+
+/// A listener on all addresses is reached by the loopback one.
+fn reachable(listen: SocketAddr) -> SocketAddr {
+    let address = match listen.ip() {
+        IpAddr::V4(Ipv4Addr::UNSPECIFIED) => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(Ipv6Addr::UNSPECIFIED) => Ipv6Addr::LOCALHOST.into(),
+        named => named,
+    };
+    SocketAddr::new(address, listen.port())
+}
+
+/// What a revocation has not reached.
+fn reservation(certname: &str, revocation: Option<RevocationInForce>) -> Option<String> {
+    let revocation = revocation?;
+    if revocation.is_complete() {
+        return None;
+    }
+    let mut parts = Vec::new();
+    if let Some(problem) = revocation.problem {
+        parts.push(problem);
+    }
+    if !revocation.still_connected.is_empty() {
+        parts.push(format!(
+            "a session of it is still held by {}: give these brokers the new revocation list, or stop them",
+            revocation.still_connected.join(", "),
+        ));
+    }
+    if !revocation.not_asked.is_empty() {
+        parts.push(format!(
+            "these brokers are not connected and could not be asked: {}",
+            revocation.not_asked.join(", ")
+        ));
+    }
+    Some(format!(
+        "{certname} is revoked, but not everywhere: {}",
+        parts.join("; ")
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_revocation_that_is_not_everywhere_names_each_broker() {
+        let done = RevocationInForce {
+            newly_revoked: 1,
+            ..RevocationInForce::default()
+        };
+        assert_eq!(reservation("web1", Some(done.clone())), None);
+        let half = RevocationInForce {
+            still_connected: vec!["pcp://broker2/server".to_owned()],
+            not_asked: vec!["broker3".to_owned()],
+            ..done
+        };
+        let told = reservation("web1", Some(half)).unwrap();
+        for part in ["web1 is revoked", "held by pcp://broker2/server", "broker3"] {
+            assert!(told.contains(part), "{told}");
+        }
+    }
+
+    #[test]
+    fn the_server_of_this_machine_is_asked_on_the_loopback_address() {
+        for (listen, reached) in [
+            ("0.0.0.0:8143", "127.0.0.1:8143"),
+            ("[::]:8143", "[::1]:8143"),
+            ("192.0.2.1:8143", "192.0.2.1:8143"),
+        ] {
+            assert_eq!(
+                super::reachable(listen.parse().unwrap()),
+                reached.parse().unwrap()
+            );
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! The certificate authority: `/puppet-ca/v1/certificate_status`, for users with a token.
+//!
+//! The rules: what a request asks for beyond its name (alternative names, rights, a privileged name) only
+//! administrators let through; and a revocation is answered when the brokers have ended the sessions of the
+//! certificate, or with the names of those that have not.
+
+mod revocation;
+mod signing;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use api_types::{
+    ApiError, CertificateChange, CertificateChanged, CertificateStatus, CertificateStatuses,
+    CertificatesQuery, DesiredState, Policy, Route, kinds,
+};
+use axum::Json;
+use axum::extract::State;
+use pcp::Certname;
+use pki::{CaError, Privilege, ServerTls};
+use puppet_api::{CaService, CaWorkError, certificate_status};
+use serde_json::json;
+
+use crate::Shared;
+use crate::audit::Origin;
+use crate::body::Strict;
+use crate::failure::Failure;
+use crate::given::{Given, Variables};
+use crate::guard::Caller;
+
+/// The authority of this server, and the TLS settings by which it refuses what was revoked.
+#[derive(Clone, Debug)]
+pub struct Certificates {
+    /// Shared with port 8140, so that both wait for the same turns.
+    pub service: CaService,
+    /// Those of the listeners and of the broker in this process.
+    pub tls: Arc<ServerTls>,
+    /// How long the answer to a revocation waits for brokers; [`defaults::REVOCATION_WAIT`](crate::defaults).
+    pub revocation_wait: Duration,
+}
+
+pub(crate) async fn list(
+    State(api): State<Shared>,
+    origin: Origin,
+    Given(given): Given,
+) -> Result<Json<CertificateStatuses>, Failure> {
+    let query = CertificatesQuery::from_parameters(given)?;
+    let entries = service(&api, &origin)?.work(|ca| ca.list()).await;
+    let entries = entries.map_err(|error| refusal(&error))?;
+    let all = entries.into_iter().map(certificate_status);
+    let is_asked_for =
+        |status: &CertificateStatus| query.state.as_ref().is_none_or(|it| *it == status.state);
+    Ok(Json(CertificateStatuses(
+        all.filter(is_asked_for).collect(),
+    )))
+}
+
+pub(crate) async fn show(
+    State(api): State<Shared>,
+    origin: Origin,
+    variables: Variables<String>,
+) -> Result<Json<CertificateStatus>, Failure> {
+    let certname = certname(variables)?;
+    let name = certname.clone();
+    let entry = service(&api, &origin)?
+        .work(move |ca| ca.entry(name.as_str()))
+        .await
+        .map_err(|error| refusal(&error))?;
+    let entry = entry.ok_or_else(|| unknown(&certname))?;
+    Ok(Json(certificate_status(entry)))
+}
+
+pub(crate) async fn change(
+    State(api): State<Shared>,
+    caller: Caller,
+    origin: Origin,
+    variables: Variables<String>,
+    Strict(change): Strict<CertificateChange>,
+) -> Result<Json<CertificateChanged>, Failure> {
+    let certname = certname(variables)?;
+    let service = service(&api, &origin)?;
+    match change.desired_state {
+        DesiredState::Signed => {
+            let certificate = signing::sign(&api, &service, &caller, &certname, change).await?;
+            Ok(Json(CertificateChanged {
+                certname: certname.to_string(),
+                state: "signed".to_owned(),
+                certificate: Some(certificate),
+                revocation: None,
+            }))
+        }
+        DesiredState::Revoked => {
+            let revocation = revocation::revoke(&api, &service, &certname).await?;
+            Ok(Json(CertificateChanged {
+                certname: certname.to_string(),
+                state: "revoked".to_owned(),
+                certificate: None,
+                revocation: Some(revocation),
+            }))
+        }
+    }
+}
+
+pub(crate) async fn clean(
+    State(api): State<Shared>,
+    origin: Origin,
+    variables: Variables<String>,
+) -> Result<Json<CertificateChanged>, Failure> {
+    let certname = certname(variables)?;
+    let service = service(&api, &origin)?;
+    let revocation = revocation::clean(&api, &service, &certname).await?;
+    Ok(Json(CertificateChanged {
+        certname: certname.to_string(),
+        state: "cleaned".to_owned(),
+        certificate: None,
+        revocation: Some(revocation),
+    }))
+}
+
+/// The caller whom a certificate makes an administrator of the CA, on the routes of the CA: the same
+/// certificates as on port 8140. The server's own is the authority itself and may do all.
+pub(crate) fn administrator(
+    api: &Shared,
+    route: &Route,
+    certname: &str,
+    leaf: &[u8],
+) -> Option<Caller> {
+    let is_of_the_ca = matches!(
+        route.policy,
+        Policy::Permission {
+            object_type: "cert_requests",
+            ..
+        }
+    );
+    if !is_of_the_ca {
+        return None;
+    }
+    if certname == api.fabric.address().common_name() {
+        return Some(Caller(api.access.api_user()));
+    }
+    let names = &api.info.privileged_names;
+    let may =
+        names.holds(Privilege::CaAdministrator, certname) || pki::identity::may_administer_ca(leaf);
+    may.then(|| Caller(api.access.ca_administrator(certname)))
+}
+
+fn service(api: &Shared, origin: &Origin) -> Result<CaService, ApiError> {
+    let certificates = certificates(api)?;
+    Ok(certificates.service.on_behalf_of(origin.address()))
+}
+
+fn certificates(api: &Shared) -> Result<&Certificates, ApiError> {
+    api.certificates.as_ref().ok_or_else(|| {
+        let msg =
+            "this server is no certificate authority (ca.enabled is false); ask the one that is";
+        ApiError::new(kinds::NO_CERTIFICATE_AUTHORITY, msg)
+    })
+}
+
+fn certname(Variables(text): Variables<String>) -> Result<Certname, ApiError> {
+    text.parse()
+        .map_err(|error| ApiError::invalid("certname", error))
+}
+
+fn unknown(certname: &Certname) -> ApiError {
+    let msg = format!(
+        "there is neither a request nor a certificate of {certname}; `tutti ca list --all` shows those that are \
+         there"
+    );
+    ApiError::new(kinds::UNKNOWN_CERTIFICATE, msg).with("certname", json!(certname))
+}
+
+fn refusal(error: &CaWorkError) -> Failure {
+    let kind = match error {
+        CaWorkError::Busy => kinds::UNAVAILABLE,
+        CaWorkError::Panicked(_) => return Failure::internal("work on certificates", error),
+        CaWorkError::Ca(ca) => match ca {
+            CaError::Certname { .. }
+            | CaError::Request(_)
+            | CaError::NameMismatch { .. }
+            | CaError::BadAltName(_) => kinds::VALIDATION,
+            CaError::NoRequest { .. } | CaError::NoCertificate { .. } => kinds::UNKNOWN_CERTIFICATE,
+            CaError::RequestExists { .. }
+            | CaError::CertificateExists { .. }
+            | CaError::AltNames { .. }
+            | CaError::Authorization { .. }
+            | CaError::PrivilegedName { .. } => kinds::CERTIFICATE_REFUSED,
+            CaError::TooManyRequests { .. } | CaError::SourceFull { .. } => kinds::UNAVAILABLE,
+            _ => return Failure::internal("work on certificates", ca),
+        },
+    };
+    ApiError::new(kind, error.to_string()).into()
+}

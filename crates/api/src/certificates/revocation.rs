@@ -1,0 +1,135 @@
+//! Revoking certificates and seeing it through. Main functions: [`revoke`], [`clean`].
+//!
+//! The rule: an answer without reservations means that no connected broker holds a session of the name, and
+//! that this server refuses the certificate from now on.
+
+use std::collections::HashSet;
+use std::error::Error;
+use std::sync::Arc;
+
+use api_types::RevocationInForce;
+use pcp::Certname;
+use pki::{CaError, Privilege, ServerTls};
+use puppet_api::CaService;
+use rustls_pki_types::CertificateDer;
+use rustls_pki_types::pem::PemObject as _;
+use tokio::time::{Instant, sleep_until};
+
+use crate::Shared;
+use crate::defaults::REVOCATION_LOOK;
+use crate::failure::{Failure, chain};
+
+/// What the authority did.
+struct Revoked {
+    /// Certificates that were not revoked before.
+    count: usize,
+    /// The certificate that the name had.
+    leaf: Option<CertificateDer<'static>>,
+}
+
+/// Revokes the certificates of a name, and waits until they are of no use.
+pub(super) async fn revoke(
+    api: &Shared,
+    service: &CaService,
+    certname: &Certname,
+) -> Result<RevocationInForce, Failure> {
+    let name = certname.clone();
+    let revoked = service.work(move |ca| {
+        let leaf = leaf(ca.certificate(name.as_str())?);
+        let count = ca.revoke(name.as_str())?;
+        Ok(Revoked { count, leaf })
+    });
+    let revoked = revoked.await.map_err(|error| super::refusal(&error))?;
+    see_through(api, certname, revoked).await
+}
+
+/// Revokes and forgets, and waits until the certificates are of no use.
+pub(super) async fn clean(
+    api: &Shared,
+    service: &CaService,
+    certname: &Certname,
+) -> Result<RevocationInForce, Failure> {
+    let name = certname.clone();
+    let cleaned = service.work(move |ca| {
+        let leaf = leaf(ca.certificate(name.as_str())?);
+        let count = match ca.revoke(name.as_str()) {
+            Err(CaError::NoCertificate { .. }) => 0,
+            revoked => revoked?,
+        };
+        let was_there = ca.clean(name.as_str())? || count > 0;
+        Ok(was_there.then_some(Revoked { count, leaf }))
+    });
+    let cleaned = cleaned.await.map_err(|error| super::refusal(&error))?;
+    let revoked = cleaned.ok_or_else(|| super::unknown(certname))?;
+    see_through(api, certname, revoked).await
+}
+
+fn leaf(pem: Option<String>) -> Option<CertificateDer<'static>> {
+    CertificateDer::from_pem_slice(pem?.as_bytes()).ok()
+}
+
+/// Makes the new list count at once in this process, and waits a bounded time for the brokers.
+async fn see_through(
+    api: &Shared,
+    certname: &Certname,
+    revoked: Revoked,
+) -> Result<RevocationInForce, Failure> {
+    let super::Certificates {
+        tls,
+        revocation_wait,
+        ..
+    } = super::certificates(api)?;
+    let problem = problem(tls, revoked.leaf).await;
+    let deadline = Instant::now() + *revocation_wait;
+    let mut holding = api.fabric.brokers_holding(certname);
+    // A list that this server does not use ends no session, however long one waits.
+    while !holding.is_empty() && problem.is_none() && Instant::now() < deadline {
+        sleep_until(Instant::now() + REVOCATION_LOOK).await;
+        holding = api.fabric.brokers_holding(certname);
+    }
+    Ok(RevocationInForce {
+        newly_revoked: revoked.count,
+        still_connected: holding.iter().map(ToString::to_string).collect(),
+        not_asked: not_asked(api),
+        problem,
+    })
+}
+
+/// The reason for which this server still accepts the certificate, if it does.
+async fn problem(tls: &Arc<ServerTls>, leaf: Option<CertificateDer<'static>>) -> Option<String> {
+    let reloading = Arc::clone(tls);
+    let reloaded = tokio::task::spawn_blocking(move || reloading.reload()).await;
+    let error: Box<dyn Error + Send + Sync> = match reloaded {
+        Ok(Ok(())) => {
+            let is_refused = leaf.is_none_or(|leaf| tls.revocations().is_revoked(&leaf));
+            return (!is_refused).then(|| {
+                "the revocation list that this server uses (tls.crl) is not the authority's and does not have the \
+                 certificate: copy ca_crl.pem there, or leave tls.crl out"
+                    .to_owned()
+            });
+        }
+        Ok(Err(error)) => error.into(),
+        Err(panic) => panic.into(),
+    };
+    let cause = chain(&*error);
+    Some(format!(
+        "this server cannot read its TLS files and goes on with the old revocation list: {cause}"
+    ))
+}
+
+/// Brokers that the configuration names and that are not connected: they keep their sessions and cannot be
+/// asked.
+fn not_asked(api: &Shared) -> Vec<String> {
+    let connected: HashSet<String> = api
+        .fabric
+        .brokers()
+        .iter()
+        .map(|broker| broker.common_name().to_owned())
+        .collect();
+    let names = &api.info.privileged_names;
+    names
+        .named_holders(Privilege::RemoteBroker)
+        .filter(|name| !connected.contains(*name))
+        .map(str::to_owned)
+        .collect()
+}

@@ -1,0 +1,103 @@
+//! Signing requests. Main function: [`sign`].
+//!
+//! The rule: the options that let more than a plain name through count only where the request needs them, and
+//! then only for administrators.
+
+use std::time::Duration;
+
+use api_types::{ApiError, CertificateChange};
+use pcp::Certname;
+use pki::CaError;
+use pki::ca::{CertificateAuthority, RequestSource, SignOptions, Submitted};
+use puppet_api::{CaService, CaWorkError};
+
+use crate::Shared;
+use crate::defaults::MAX_CERT_TTL_SECONDS;
+use crate::failure::Failure;
+use crate::guard::Caller;
+
+/// Only administrators have it: whoever gets a name or a certificate with rights gets those rights.
+const SIGN_RIGHTS: &str = "sign_rights";
+
+/// Signs the waiting request of a name, or the one that comes along; answers the certificate.
+pub(super) async fn sign(
+    api: &Shared,
+    service: &CaService,
+    caller: &Caller,
+    certname: &Certname,
+    change: CertificateChange,
+) -> Result<String, Failure> {
+    let plain = SignOptions {
+        lifetime: lifetime(change.cert_ttl)?,
+        ..SignOptions::default()
+    };
+    let allowed = SignOptions {
+        allow_alt_names: change.allow_alt_names,
+        allow_authorization: change.allow_authorization_extensions,
+        allow_privileged_names: change.allow_privileged_names,
+        ..plain
+    };
+    let request = change.certificate_request;
+    let signed = sign_with(service, certname, request.clone(), plain).await;
+    let signed = match signed {
+        Err(CaWorkError::Ca(refused)) if lets_through(&refused, &allowed) => {
+            caller.demand(api, "cert_requests", SIGN_RIGHTS, "*")?;
+            sign_with(service, certname, request, allowed).await
+        }
+        other => other,
+    };
+    signed.map_err(|error| super::refusal(&error))
+}
+
+async fn sign_with(
+    service: &CaService,
+    certname: &Certname,
+    request: Option<String>,
+    options: SignOptions,
+) -> Result<String, CaWorkError> {
+    let name = certname.clone();
+    let source = service.source();
+    service
+        .work(move |ca| match request {
+            None => ca.sign(name.as_str(), &options),
+            Some(pem) => submit_and_sign(ca, name.as_str(), &pem, source, &options),
+        })
+        .await
+}
+
+/// A request that is not signed at once does not stay: it never waited for anyone.
+fn submit_and_sign(
+    ca: &CertificateAuthority,
+    certname: &str,
+    pem: &str,
+    source: RequestSource,
+    options: &SignOptions,
+) -> Result<String, CaError> {
+    let submitted = ca.submit_from(certname, pem.as_bytes(), source)?;
+    let signed = ca.sign(certname, options);
+    if signed.is_err() && submitted == Submitted::Stored {
+        ca.delete_request(certname)?;
+    }
+    signed
+}
+
+/// Whether the refusal is one that these options lift.
+fn lets_through(refused: &CaError, allowed: &SignOptions) -> bool {
+    match refused {
+        CaError::AltNames { .. } => allowed.allow_alt_names,
+        CaError::Authorization { .. } => allowed.allow_authorization,
+        CaError::PrivilegedName { .. } => allowed.allow_privileged_names,
+        _ => false,
+    }
+}
+
+fn lifetime(cert_ttl: Option<u64>) -> Result<Option<Duration>, ApiError> {
+    match cert_ttl {
+        None => Ok(None),
+        Some(seconds @ 1..=MAX_CERT_TTL_SECONDS) => Ok(Some(Duration::from_secs(seconds))),
+        Some(_) => {
+            let what = format!("must be from 1 to {MAX_CERT_TTL_SECONDS} seconds");
+            Err(ApiError::invalid("cert_ttl", what))
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! The certificate authority of a running server, for `tutti ca`. Main type: [`CertificatesClient`].
+//!
+//! The rule: private keys are made and kept on this machine.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use api_types::{
+    CertificateChange, CertificateChanged, CertificateStatus, CertificateStatuses, DesiredState,
+};
+use reqwest::Method;
+
+use crate::Failure;
+use crate::client::Client;
+use crate::settings::{Connection, Identity, Settings};
+
+/// Requests about certificates.
+#[derive(Clone, Debug)]
+pub struct CertificatesClient {
+    client: Client,
+}
+
+/// A server that is reached with a client certificate, where nothing else is configured.
+#[derive(Clone, Debug)]
+pub struct CertificateLogin {
+    /// The API, under a name that its certificate has.
+    pub service_url: String,
+    /// The address to connect to, whatever the name resolves to.
+    pub address: SocketAddr,
+    /// The CA's certificate that the server is checked against.
+    pub cacert: PathBuf,
+    /// The client certificate.
+    pub cert: PathBuf,
+    /// Its key.
+    pub key: PathBuf,
+}
+
+/// The parts of a request beyond its name that may be signed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SigningRights {
+    /// Alternative names.
+    pub alt_names: bool,
+    /// Extensions that grant rights.
+    pub authorization_extensions: bool,
+    /// Names that grant rights.
+    pub privileged_names: bool,
+}
+
+const PREFIX: [&str; 2] = ["puppet-ca", "v1"];
+
+// === impl CertificatesClient ===
+
+impl CertificatesClient {
+    /// A client with the token of the token file.
+    ///
+    /// # Errors
+    /// There is no token, or a file cannot be read.
+    pub fn with_token(connection: &Connection) -> Result<Self, Failure> {
+        let client = Client::with_token(connection)?;
+        Ok(Self { client })
+    }
+
+    /// A client that shows this certificate, for the server of the connection.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn with_certificate(
+        connection: &Connection,
+        cert: PathBuf,
+        key: PathBuf,
+    ) -> Result<Self, Failure> {
+        let settings = Settings {
+            identity: Some(Identity { cert, key }),
+            ..connection.settings()?
+        };
+        let client = Client::without_token(&settings)?;
+        Ok(Self { client })
+    }
+
+    /// A client for the server on this machine, which shows the server's own certificate.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn with_login(login: CertificateLogin) -> Result<Self, Failure> {
+        let settings = Settings {
+            service_url: login.service_url,
+            address: Some(login.address),
+            cacert: Some(login.cacert),
+            token_file: PathBuf::new(),
+            environment: None,
+            noop: false,
+            color: true,
+            identity: Some(Identity {
+                cert: login.cert,
+                key: login.key,
+            }),
+        };
+        let client = Client::without_token(&settings)?;
+        Ok(Self { client })
+    }
+
+    /// All requests and certificates.
+    ///
+    /// # Errors
+    /// The server refuses, or does not answer.
+    pub async fn list(&self) -> Result<Vec<CertificateStatus>, Failure> {
+        let path = [PREFIX[0], PREFIX[1], "certificate_statuses", "all"];
+        let CertificateStatuses(all) = self.client.get(&path, &[]).await?;
+        Ok(all)
+    }
+
+    /// Signs the waiting request of a name, or the one that is given.
+    ///
+    /// # Errors
+    /// The server refuses, or does not answer.
+    pub async fn sign(
+        &self,
+        certname: &str,
+        rights: SigningRights,
+        request: Option<String>,
+    ) -> Result<CertificateChanged, Failure> {
+        let change = CertificateChange {
+            certificate_request: request,
+            allow_alt_names: rights.alt_names,
+            allow_authorization_extensions: rights.authorization_extensions,
+            allow_privileged_names: rights.privileged_names,
+            ..change(DesiredState::Signed)
+        };
+        self.client.put(&status(certname), &change).await
+    }
+
+    /// Revokes the certificates of a name; answers when they are of no use, or how far they still are.
+    ///
+    /// # Errors
+    /// The server refuses, or does not answer.
+    pub async fn revoke(&self, certname: &str) -> Result<CertificateChanged, Failure> {
+        let change = change(DesiredState::Revoked);
+        self.client.put(&status(certname), &change).await
+    }
+
+    /// Revokes and forgets.
+    ///
+    /// # Errors
+    /// The server refuses, or does not answer.
+    pub async fn clean(&self, certname: &str) -> Result<CertificateChanged, Failure> {
+        self.client
+            .reply_to(Method::DELETE, &status(certname))
+            .await
+    }
+}
+
+fn status(certname: &str) -> [&str; 4] {
+    [PREFIX[0], PREFIX[1], "certificate_status", certname]
+}
+
+fn change(desired_state: DesiredState) -> CertificateChange {
+    CertificateChange {
+        desired_state,
+        cert_ttl: None,
+        certificate_request: None,
+        allow_alt_names: false,
+        allow_authorization_extensions: false,
+        allow_privileged_names: false,
+    }
+}

@@ -130,6 +130,32 @@ pub(crate) const FOR_FULL_TESTS: &[Needed] = &[
         package: "openssh-server",
         beside: "/usr/sbin",
     },
+    // The machines of the installation tests.
+    Needed {
+        program: "systemd",
+        package: "systemd",
+        beside: "/lib/systemd",
+    },
+    Needed {
+        program: "dbus-daemon",
+        package: "dbus",
+        beside: "",
+    },
+    Needed {
+        program: "ip",
+        package: "iproute2",
+        beside: "/usr/sbin",
+    },
+    Needed {
+        program: "nsenter",
+        package: "util-linux",
+        beside: "",
+    },
+    Needed {
+        program: "strip",
+        package: "binutils",
+        beside: "",
+    },
 ];
 
 /// What deployments are measured beside.

@@ -13,11 +13,14 @@
 //! | [`door`] | a door in front of it that shuts at a commit |
 //! | [`power_cut`] | a disk whose power is cut under the processes that live on it |
 //! | [`https_connection`], [`loopback`] | connections with as little of a client as can be |
+//! | [`booted_machine`] | machines with a real systemd, for installation tests |
+//! | [`typed_document`] | the commands of a document, to be typed there |
 //! | [`machine`], [`figures`] | processor time, memory, the disk; percentiles |
 //! | [`peers`] | real puppetserver, PuppetDB and puppet agents |
 //!
 //! The rule: nothing here outlives its handle, and no load leaves the loopback addresses.
 
+pub mod booted_machine;
 pub mod client;
 pub mod door;
 pub mod engine;
@@ -33,3 +36,4 @@ pub mod peers;
 pub mod postgres;
 pub mod power_cut;
 pub mod service;
+pub mod typed_document;

@@ -1,0 +1,98 @@
+//! A server and a node on which documents are typed. Main type: [`DocumentedSite`].
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+use testkit::booted_machine::{BootedMachine, MachineNetwork};
+use testkit::installation::Programs;
+use testkit::typed_document::{TypedAction, TypedDocument, TypedStep};
+
+/// Two machines, and a directory as a checkout with built programs has it.
+pub(crate) struct DocumentedSite {
+    pub(crate) server: BootedMachine,
+    pub(crate) node: BootedMachine,
+    source: TempDir,
+    _network: MachineNetwork,
+}
+
+/// Variables that a document exports go on to its later blocks, as in a shell that stays open.
+const SESSION: &str = "/root/.session";
+
+impl DocumentedSite {
+    /// Boots both; `None`: this host cannot, which is printed.
+    #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+    pub(crate) fn boot() -> Option<Self> {
+        if let Some(obstacle) = MachineNetwork::obstacle() {
+            eprintln!("SKIPPED: no machine can be booted: {obstacle}");
+            return None;
+        }
+        let network = MachineNetwork::new(&["tutti.example.com", "web1.example.com"]).unwrap();
+        let source = checkout();
+        let boot = |name| network.boot(name, source.path()).unwrap();
+        Some(Self {
+            server: boot("server"),
+            node: boot("node"),
+            source,
+            _network: network,
+        })
+    }
+
+    /// Types one block, all of whose commands must succeed; answers what they printed.
+    pub(crate) fn type_step(&self, step: &TypedStep) -> String {
+        let machine = match step.machine.as_str() {
+            "server" => &self.server,
+            "node" => &self.node,
+            other => panic!("{}: there is no machine {other}", step.heading),
+        };
+        match &step.action {
+            TypedAction::File { path, content } => {
+                machine.write(path, content).unwrap();
+                String::new()
+            }
+            TypedAction::Commands(commands) => {
+                let source = self.source.path().display();
+                let script = format!(
+                    "set -e\ncd {source}\n[ ! -e {SESSION} ] || . {SESSION}\n{commands}\nexport -p > {SESSION}"
+                );
+                machine.expect(&script).unwrap()
+            }
+        }
+    }
+
+    /// Runs something on the server with what the typed commands exported.
+    pub(crate) fn until_on_server(&self, command: &str, part: &str) -> String {
+        let script = format!(". {SESSION}; {command}");
+        self.server.until(&script, part).unwrap()
+    }
+}
+
+/// The blocks of a document below `docs`.
+pub(crate) fn document(name: &str) -> TypedDocument {
+    TypedDocument::read(&repository().join("docs").join(name)).unwrap()
+}
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// `packaging` and `target/release`, as the documents find them. The programs are those under test, without their
+/// debug information, which would fill the memory that a machine's disk is made of.
+fn checkout() -> TempDir {
+    let built = std::env::current_exe().unwrap();
+    let built = built.parent().and_then(Path::parent).unwrap();
+    let programs = Programs::beside(built.join("tutti")).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let release = directory.path().join("target/release");
+    std::fs::create_dir_all(&release).unwrap();
+    for (program, name) in [(&programs.tutti, "tutti"), (&programs.agent, "tutti-agent")] {
+        let mut strip = Command::new("strip");
+        strip.arg("--strip-debug").arg("-o").arg(release.join(name));
+        assert!(strip.arg(program).status().unwrap().success());
+    }
+    let packaging = repository().join("packaging");
+    let mut copy = Command::new("cp");
+    copy.arg("-r").arg(packaging).arg(directory.path());
+    assert!(copy.status().unwrap().success());
+    directory
+}

@@ -132,12 +132,3 @@ impl CertificatesQuery {
         Ok(Self { state })
     }
 }
-
-// === impl RevocationInForce ===
-
-impl RevocationInForce {
-    /// True if no broker is known to accept the certificate any more.
-    pub fn is_complete(&self) -> bool {
-        self.still_connected.is_empty() && self.not_asked.is_empty() && self.problem.is_none()
-    }
-}

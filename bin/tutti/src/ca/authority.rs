@@ -96,22 +96,22 @@ impl Authority {
         Ok(())
     }
 
-    /// Answers what is not done yet, if anything.
-    pub(super) fn revoke(&self, certname: &str) -> Result<Option<String>> {
+    /// Answers where the certificate is still of use.
+    pub(super) fn revoke(&self, certname: &str) -> Result<RevocationInForce> {
         match self {
             Self::Files(ca) => {
                 ca.revoke(certname)?;
-                Ok(None)
+                Ok(RevocationInForce::default())
             }
             Self::Server(server) => {
                 let revoked = server.runtime.block_on(server.client.revoke(certname))?;
-                Ok(reservation(certname, revoked.revocation))
+                Ok(revoked.revocation.unwrap_or_default())
             }
         }
     }
 
-    /// Answers what is not done yet, if anything.
-    pub(super) fn clean(&self, certname: &str) -> Result<Option<String>> {
+    /// Answers where the certificate is still of use.
+    pub(super) fn clean(&self, certname: &str) -> Result<RevocationInForce> {
         match self {
             Self::Files(ca) => {
                 let entries = ca.list()?.into_iter();
@@ -122,11 +122,11 @@ impl Authority {
                     "there is neither a request nor a certificate for {certname}"
                 );
                 ca.clean(certname)?;
-                Ok(None)
+                Ok(RevocationInForce::default())
             }
             Self::Server(server) => {
                 let cleaned = server.runtime.block_on(server.client.clean(certname))?;
-                Ok(reservation(certname, cleaned.revocation))
+                Ok(cleaned.revocation.unwrap_or_default())
             }
         }
     }
@@ -213,69 +213,4 @@ fn reachable(listen: SocketAddr) -> SocketAddr {
         named => named,
     };
     SocketAddr::new(address, listen.port())
-}
-
-/// What a revocation has not reached.
-fn reservation(certname: &str, revocation: Option<RevocationInForce>) -> Option<String> {
-    let revocation = revocation?;
-    if revocation.is_complete() {
-        return None;
-    }
-    let mut parts = Vec::new();
-    if let Some(problem) = revocation.problem {
-        parts.push(problem);
-    }
-    if !revocation.still_connected.is_empty() {
-        parts.push(format!(
-            "a session of it is still held by {}: give these brokers the new revocation list, or stop them",
-            revocation.still_connected.join(", "),
-        ));
-    }
-    if !revocation.not_asked.is_empty() {
-        parts.push(format!(
-            "these brokers are not connected and could not be asked: {}",
-            revocation.not_asked.join(", ")
-        ));
-    }
-    Some(format!(
-        "{certname} is revoked, but not everywhere: {}",
-        parts.join("; ")
-    ))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_revocation_that_is_not_everywhere_names_each_broker() {
-        let done = RevocationInForce {
-            newly_revoked: 1,
-            ..RevocationInForce::default()
-        };
-        assert_eq!(reservation("web1", Some(done.clone())), None);
-        let half = RevocationInForce {
-            still_connected: vec!["pcp://broker2/server".to_owned()],
-            not_asked: vec!["broker3".to_owned()],
-            ..done
-        };
-        let told = reservation("web1", Some(half)).unwrap();
-        for part in ["web1 is revoked", "held by pcp://broker2/server", "broker3"] {
-            assert!(told.contains(part), "{told}");
-        }
-    }
-
-    #[test]
-    fn the_server_of_this_machine_is_asked_on_the_loopback_address() {
-        for (listen, reached) in [
-            ("0.0.0.0:8143", "127.0.0.1:8143"),
-            ("[::]:8143", "[::1]:8143"),
-            ("192.0.2.1:8143", "192.0.2.1:8143"),
-        ] {
-            assert_eq!(
-                super::reachable(listen.parse().unwrap()),
-                reached.parse().unwrap()
-            );
-        }
-    }
 }

@@ -6,12 +6,14 @@
 
 mod authority;
 mod list;
+mod revocation;
 mod setup;
 mod start;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
+use api_types::RevocationInForce;
 use cli::certificates::SigningRights;
 use cli::{harmless, say};
 use owo_colors::OwoColorize as _;
@@ -162,7 +164,7 @@ pub(crate) fn run(options: Options) -> Result<()> {
             let certnames = if all { authority.waiting()? } else { certnames };
             each(&certnames, "signed", |name| {
                 authority.sign(name, rights)?;
-                Ok(None)
+                Ok(RevocationInForce::default())
             })
         }
         Verb::Revoke { certnames } => {
@@ -215,21 +217,24 @@ impl AuthorityPlace {
     }
 }
 
-/// Goes on after a failure, so that one bad name does not keep the others waiting. What `act` answers is a
-/// reservation: the name is done, but not all that the verb promises.
+/// Goes on after a failure, so that one bad name does not keep the others waiting.
 fn each(
     certnames: &[String],
     done: &str,
-    act: impl Fn(&str) -> Result<Option<String>>,
+    act: impl Fn(&str) -> Result<RevocationInForce>,
 ) -> Result<()> {
-    let mut failed = 0;
+    let (mut failed, mut unfinished) = (0, 0);
     for name in certnames {
         match act(name) {
-            Ok(None) => say!("{} {}", done.green(), harmless(name)),
-            Ok(Some(reservation)) => {
-                failed += 1;
-                say!("{} {}", done.yellow(), harmless(name));
-                anstream::eprintln!("{} {}", "error:".red(), harmless(&reservation));
+            Ok(revocation) => {
+                say!("{} {}", done.green(), harmless(name));
+                if let Some(note) = revocation::note(name, &revocation) {
+                    anstream::eprintln!("note: {}", harmless(&note));
+                }
+                if let Some(error) = revocation::unfinished(name, &revocation) {
+                    unfinished += 1;
+                    anstream::eprintln!("{} {}", "error:".red(), harmless(&error));
+                }
             }
             Err(error) => {
                 failed += 1;
@@ -240,6 +245,9 @@ fn each(
     }
     if failed > 0 {
         bail!("{failed} of {} could not be {done}", certnames.len());
+    }
+    if unfinished > 0 {
+        bail!("{unfinished} of {} are still of use", certnames.len());
     }
     Ok(())
 }

@@ -67,8 +67,13 @@ impl MachineNetwork {
             ));
         }
         // Containers may be root and not be let.
-        let probe = Self::new(&[]).and_then(|network| network.boot("probe", Path::new("/etc")));
-        probe.err().map(|error| format!("{error:#}"))
+        Self::probe().err().map(|error| format!("{error:#}"))
+    }
+
+    fn probe() -> Result<()> {
+        let source = tempfile::tempdir()?;
+        let network = Self::new(&[])?;
+        network.boot("probe", source.path()).map(drop)
     }
 
     /// A network in which these names are known.

@@ -40,3 +40,16 @@ pub const FILE_CHUNK_BYTES: usize = 64 * 1024;
 
 /// Longest lifetime that `cert_ttl` may ask for: that of the CA itself.
 pub const MAX_CERT_TTL_SECONDS: u64 = 15 * 365 * 24 * 3600;
+
+/// Largest list of names to sign: 20,000 certnames of 50 bytes. It is read for each request.
+pub const AUTOSIGN_LIST_BYTES: u64 = 1024 * 1024;
+
+/// Networks for which a policy executable runs at once: programs take a processor each, and anyone may send
+/// requests.
+pub const AUTOSIGN_PROGRAMS_AT_ONCE: usize = 4;
+
+/// Longest run of a policy executable: some ask a cloud's API. The node asks again by itself.
+pub const AUTOSIGN_PROGRAM_TIME: Duration = Duration::from_secs(30);
+
+/// Output of a policy executable that goes to the log.
+pub const AUTOSIGN_OUTPUT_BYTES: u64 = 4 * 1024;

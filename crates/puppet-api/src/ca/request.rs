@@ -1,10 +1,13 @@
 //! `certificate_request/{name}`: submitted by nodes, deleted by administrators.
 
-use axum::extract::Path;
+use std::path::Path;
+
+use axum::extract::Path as PathVariable;
 use axum::http::StatusCode;
 use pki::ca::{SignOptions, Submitted};
 use pki::{CaError, CertificateAuthority};
 
+use super::autosign::AutosignDecision;
 use super::body::WholeBody;
 use super::failure::CaFailure;
 use super::service::{Attended, CaService, certname};
@@ -16,7 +19,7 @@ const DELETE: Route = "DELETE /puppet-ca/v1/certificate_request/{name}";
 
 pub(super) async fn fetch(
     Attended(service): Attended,
-    Path(name): Path<String>,
+    PathVariable(name): PathVariable<String>,
 ) -> Result<String, CaFailure> {
     let certname = certname(&name)?;
     let found = service
@@ -32,35 +35,56 @@ pub(super) async fn fetch(
 
 pub(super) async fn submit(
     Attended(service): Attended,
-    Path(name): Path<String>,
+    PathVariable(name): PathVariable<String>,
     caller: Caller,
     WholeBody(body): WholeBody,
 ) -> Result<StatusCode, CaFailure> {
     let certname = certname(&name)?;
-    let autosign = service.signs_unasked(&name);
+    let unasked = service.unasked();
     let source = service.source();
     let submitting = service.run(move |ca| {
         let name = certname.as_str();
         let submitted = ca.submit_from(name, &body, source)?;
+        let decision = match submitted {
+            Submitted::AlreadySigned => AutosignDecision::Wait,
+            Submitted::Stored | Submitted::AlreadyWaiting => unasked.decide(ca, name),
+        };
         // Others wait for a person: signing them would be refused, and anyone could fill the audit
         // with that.
-        let sign = autosign && submitted != Submitted::AlreadySigned;
-        Ok((
-            submitted,
-            sign && ca.may_sign(name, &SignOptions::unasked())?,
-        ))
+        let is_plain = ca.may_sign(name, &SignOptions::unasked())?;
+        Ok((submitted, decision, is_plain))
     });
-    let (submitted, sign) = submitting.await?;
+    let (submitted, decision, is_plain) = submitting.await?;
     tracing::info!(certname = name, ?submitted, "certificate request received");
-    if sign {
-        sign_unasked(&service, &caller, &name).await?;
-    } else if autosign && submitted != Submitted::AlreadySigned {
-        tracing::warn!(
+    match decision {
+        AutosignDecision::Wait => {}
+        AutosignDecision::Sign | AutosignDecision::Ask(_) if !is_plain => tracing::warn!(
             certname = name,
             "not signed automatically: it asks for names or rights of its own"
-        );
+        ),
+        AutosignDecision::Sign => sign_unasked(&service, &caller, &name).await?,
+        AutosignDecision::Ask(program) => {
+            if ask_program(&service, &program, &name).await? {
+                sign_unasked(&service, &caller, &name).await?;
+            }
+        }
     }
     Ok(StatusCode::OK)
+}
+
+/// Asks about the request as the CA keeps it. It may have been signed or deleted meanwhile.
+async fn ask_program(service: &CaService, program: &Path, name: &str) -> Result<bool, CaFailure> {
+    let certname = certname(name)?;
+    let waiting = certname.clone();
+    let request = service.read(move |ca| ca.request(waiting.as_str())).await?;
+    match request {
+        Some(request) => {
+            service
+                .policy_signs(program, &certname, request.pem())
+                .await
+        }
+        None => Ok(false),
+    }
 }
 
 async fn sign_unasked(service: &CaService, caller: &Caller, name: &str) -> Result<(), CaFailure> {
@@ -78,7 +102,7 @@ async fn sign_unasked(service: &CaService, caller: &Caller, name: &str) -> Resul
 
 pub(super) async fn delete(
     Attended(service): Attended,
-    Path(name): Path<String>,
+    PathVariable(name): PathVariable<String>,
     caller: Caller,
 ) -> Result<StatusCode, CaFailure> {
     service

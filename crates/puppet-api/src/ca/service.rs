@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::net::IpAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,11 +14,11 @@ use pki::ca::RequestSource;
 use pki::{CaError, CertificateAuthority, Privilege};
 use tokio::runtime::Handle;
 
-use super::autosign::{Autosign, AutosignError};
+use super::autosign::{self, Autosign, AutosignDecision, AutosignError};
 use super::failure::CaFailure;
 use super::trail::{self, Deed, Route};
 use super::turns::Turns;
-use crate::defaults::{CA_READS_AT_ONCE, CA_WAIT, CA_WORK_AT_ONCE};
+use crate::defaults::{AUTOSIGN_PROGRAMS_AT_ONCE, CA_READS_AT_ONCE, CA_WAIT, CA_WORK_AT_ONCE};
 use crate::peer::Caller;
 
 /// The authority and the policy of its HTTP API.
@@ -30,6 +31,8 @@ pub struct CaService {
     turns: Turns,
     /// For work that reads a file.
     reading_turns: Turns,
+    /// For policy executables.
+    program_turns: Turns,
     /// The network that this clone works for.
     source: RequestSource,
 }
@@ -56,6 +59,29 @@ struct Policy {
     autosign: Autosign,
 }
 
+/// The names that are signed without anybody's consent.
+pub(super) struct UnaskedNames {
+    policy: Arc<Policy>,
+}
+
+impl UnaskedNames {
+    /// Decides by the name alone; never for a name that grants rights. Blocks on the disk.
+    pub(super) fn decide(&self, ca: &CertificateAuthority, certname: &str) -> AutosignDecision {
+        let decision = self.policy.autosign.decide(certname);
+        match ca.privileged_names().of(certname) {
+            Some(name) if decision != AutosignDecision::Wait => {
+                tracing::warn!(
+                    certname,
+                    "not signed automatically: the name grants rights ({})",
+                    name.origin
+                );
+                AutosignDecision::Wait
+            }
+            _ => decision,
+        }
+    }
+}
+
 impl CaService {
     /// The privileged names of `ca` decide who may use the API like holders of `pp_cli_auth`, and
     /// which names are never signed through it; a policy that overlaps them is refused. What is
@@ -72,6 +98,7 @@ impl CaService {
             audit,
             turns: Turns::new(CA_WORK_AT_ONCE),
             reading_turns: Turns::new(CA_READS_AT_ONCE),
+            program_turns: Turns::new(AUTOSIGN_PROGRAMS_AT_ONCE),
             source: RequestSource::default(),
         })
     }
@@ -81,22 +108,25 @@ impl CaService {
         self.source
     }
 
-    /// Whether a request for this name is signed without anybody's consent.
-    pub(super) fn signs_unasked(&self, certname: &str) -> bool {
-        if !self.policy.autosign.permits(certname) {
-            return false;
+    /// The policy for names that are signed without anybody's consent.
+    pub(super) fn unasked(&self) -> UnaskedNames {
+        UnaskedNames {
+            policy: Arc::clone(&self.policy),
         }
-        match self.ca.privileged_names().of(certname) {
-            None => true,
-            Some(name) => {
-                tracing::warn!(
-                    certname,
-                    "not signed automatically: the name grants rights ({})",
-                    name.origin
-                );
-                false
-            }
-        }
+    }
+
+    /// True if this policy executable signs the request, when the turn of the caller's network has come.
+    pub(super) async fn policy_signs(
+        &self,
+        program: &Path,
+        certname: &Certname,
+        request_pem: &str,
+    ) -> Result<bool, CaFailure> {
+        let turn = self.program_turns.take(self.source);
+        let Ok(_turn) = tokio::time::timeout(CA_WAIT, turn).await else {
+            return Err(CaFailure::busy());
+        };
+        Ok(autosign::signs(program, certname, request_pem).await)
     }
 
     /// Refuses everybody but administrators, and writes down who was refused.
@@ -264,14 +294,16 @@ mod tests {
     #[tokio::test]
     async fn names_with_rights_are_never_signed_unasked() {
         let (_dir, service) = service(Autosign::All).await;
-        assert!(service.signs_unasked("web1.example"));
+        let unasked = service.unasked();
+        let decide = |name| unasked.decide(&service.ca, name);
+        assert_eq!(decide("web1.example"), AutosignDecision::Sign);
         for name in [
             "server.example",
             "SERVER.example",
             "broker2.example",
             "Admin",
         ] {
-            assert!(!service.signs_unasked(name), "{name}");
+            assert_eq!(decide(name), AutosignDecision::Wait, "{name}");
         }
     }
 

@@ -138,3 +138,47 @@ async fn names_with_rights_wait_for_a_person() {
     assert_eq!(status, StatusCode::BAD_REQUEST);
     assert!(text.contains("lower-case"), "{text}");
 }
+
+fn policy(dir: &std::path::Path, script: &str) -> Autosign {
+    use std::os::unix::fs::PermissionsExt as _;
+    let path = dir.join("policy");
+    std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    Autosign::from_patterns(&[path.display().to_string()]).unwrap()
+}
+
+#[tokio::test]
+async fn an_autosign_conf_is_read_for_each_request() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("autosign.conf");
+    let autosign = Autosign::from_patterns(&[path.display().to_string()]).unwrap();
+    let site = Site::with_autosign(autosign).await;
+    assert!(!submitted(&site, "a.lab.example", request("a.lab.example")).await);
+    std::fs::write(&path, "# the lab\n*.lab.example\nlocalhost\n").unwrap();
+    assert!(submitted(&site, "b.lab.example", request("b.lab.example")).await);
+    assert!(!submitted(&site, "web1", request("web1")).await);
+    std::fs::write(&path, "").unwrap();
+    assert!(!submitted(&site, "c.lab.example", request("c.lab.example")).await);
+}
+
+#[tokio::test]
+async fn a_policy_executable_decides_by_name_and_request_but_not_about_rights() {
+    let dir = tempfile::tempdir().unwrap();
+    let asked = dir.path().join("asked");
+    let script = format!(
+        "echo \"$1\" >> {0}; grep -q 'BEGIN CERTIFICATE REQUEST' && [ \"$1\" != refused ]",
+        asked.display()
+    );
+    let site = Site::with_autosign(policy(dir.path(), &script)).await;
+    assert!(submitted(&site, "web1", request("web1")).await);
+    assert!(!submitted(&site, "refused", request("refused")).await);
+    // The program is not even asked about names with rights.
+    let privileged = site.ca.privileged_names();
+    let name = privileged
+        .named_holders(pki::Privilege::CaAdministrator)
+        .next();
+    let name = name.unwrap().to_owned();
+    assert!(!submitted(&site, &name, request(&name)).await);
+    let asked = std::fs::read_to_string(asked).unwrap();
+    assert_eq!(asked, "web1\nrefused\n");
+}

@@ -3,7 +3,6 @@
 //! The rule: what is typed comes from the documents; a test adds what a person sees and waits for between the
 //! blocks. Where machines cannot be booted, the tests are skipped with the reason.
 #![cfg(test)]
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod getting_started;
 mod site;

@@ -21,7 +21,6 @@ const SESSION: &str = "/root/.session";
 
 impl DocumentedSite {
     /// Boots both; `None`: this host cannot, which is printed.
-    #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
     pub(crate) fn boot() -> Option<Self> {
         if let Some(obstacle) = MachineNetwork::obstacle() {
             eprintln!("SKIPPED: no machine can be booted: {obstacle}");

@@ -1,9 +1,27 @@
 //! Requests that are signed without an administrator's consent: [`Autosign`].
 //!
-//! The rule: only what a name alone can decide, and no name that grants rights. Requests that ask
-//! for alternative names or rights wait for a person whatever is configured.
+//! The rule: no name that grants rights is signed so, and no request for alternative names or rights,
+//! whatever a list or a program says.
+
+mod list;
+mod program;
+
+use std::path::{Path, PathBuf};
 
 use pki::{NamePattern, PrivilegedNames};
+
+pub(super) use program::signs;
+
+/// The answer for one name, before the request is looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum AutosignDecision {
+    /// It waits for a person.
+    Wait,
+    /// It is signed.
+    Sign,
+    /// This program decides.
+    Ask(PathBuf),
+}
 
 /// Off by default.
 #[derive(Debug, Clone, Default)]
@@ -13,8 +31,11 @@ pub enum Autosign {
     Off,
     /// Every name that grants no rights: for networks where reaching the server is proof enough.
     All,
-    /// Names, and domains such as `*.lab.example`, as in Puppet's `autosign.conf`.
+    /// Names, and domains such as `*.lab.example`.
     Names(Vec<NamePattern>),
+    /// A file, as Puppet's setting `autosign` names one: a program that decides if it is executable, a list like
+    /// `autosign.conf` otherwise. It is looked at for each request.
+    File(PathBuf),
 }
 
 /// `ca.autosign` cannot be used.
@@ -23,7 +44,8 @@ pub enum AutosignError {
     /// A pattern that is not one.
     #[error(
         "ca.autosign: the pattern {0:?} is not permitted: use a certname, or a domain such as \
-         \"*.lab.example\", or \"true\" alone for every name; certnames are ASCII"
+         \"*.lab.example\", or \"true\" alone for every name, or the absolute path of an autosign.conf or of a \
+         program alone; certnames are ASCII"
     )]
     Pattern(String),
     /// A pattern that may mean a name with rights.
@@ -53,6 +75,7 @@ impl Autosign {
             [] => Ok(Self::Off),
             [only] if only == "false" => Ok(Self::Off),
             [only] if only == "true" => Ok(Self::All),
+            [only] if only.starts_with('/') => Ok(Self::File(only.into())),
             _ => {
                 let read = |text: &String| {
                     pattern(text).ok_or_else(|| AutosignError::Pattern(text.clone()))
@@ -67,7 +90,8 @@ impl Autosign {
     pub fn check(&self, privileged: &PrivilegedNames) -> Result<(), AutosignError> {
         let patterns = match self {
             Self::Off => return Ok(()),
-            Self::All => &[][..],
+            // Each name is compared when it comes.
+            Self::All | Self::File(_) => &[][..],
             Self::Names(patterns) => patterns,
         };
         if let Some(every) = privileged.of_every_name() {
@@ -84,14 +108,27 @@ impl Autosign {
         Ok(())
     }
 
-    /// True if a request for this name is signed at once, unless the name grants rights.
-    pub fn permits(&self, certname: &str) -> bool {
-        match self {
+    /// Decides by the name alone; blocks on the disk where a file is configured.
+    pub(super) fn decide(&self, certname: &str) -> AutosignDecision {
+        let is_listed = match self {
             Self::Off => false,
             Self::All => true,
             Self::Names(patterns) => patterns.iter().any(|pattern| pattern.matches(certname)),
+            Self::File(path) => match is_program(path) {
+                true => return AutosignDecision::Ask(path.clone()),
+                false => list::names(path, certname),
+            },
+        };
+        match is_listed {
+            true => AutosignDecision::Sign,
+            false => AutosignDecision::Wait,
         }
     }
+}
+
+/// As Puppet decides it: by whether this user may execute the file.
+fn is_program(path: &Path) -> bool {
+    rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
 }
 
 /// `*` alone would sign everything, which only `true` may say. New certnames are lower-case ASCII,
@@ -115,7 +152,7 @@ mod tests {
     fn names_and_domains() {
         let some = autosign(&["db1", "*.lab.example"]).unwrap();
         for good in ["db1", "a.lab.example", "a.b.lab.example"] {
-            assert!(some.permits(good), "{good}");
+            assert!(some.decide(good) == AutosignDecision::Sign, "{good}");
         }
         for bad in [
             "db2",
@@ -124,15 +161,15 @@ mod tests {
             "evillab.example",
             "a.lab.example.org",
         ] {
-            assert!(!some.permits(bad), "{bad}");
+            assert!(some.decide(bad) != AutosignDecision::Sign, "{bad}");
         }
     }
 
     #[test]
     fn off_and_all() {
-        assert!(!autosign(&[]).unwrap().permits("a"));
-        assert!(!autosign(&["false"]).unwrap().permits("false"));
-        assert!(autosign(&["true"]).unwrap().permits("a"));
+        assert!(autosign(&[]).unwrap().decide("a") != AutosignDecision::Sign);
+        assert!(autosign(&["false"]).unwrap().decide("false") != AutosignDecision::Sign);
+        assert!(autosign(&["true"]).unwrap().decide("a") == AutosignDecision::Sign);
     }
 
     #[test]

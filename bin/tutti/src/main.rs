@@ -13,6 +13,7 @@ mod config;
 mod directories;
 mod follow;
 mod inventory;
+mod local_server;
 mod modules;
 mod named_file;
 mod observers;
@@ -20,6 +21,7 @@ mod older_history;
 mod plans;
 mod privileged_names;
 mod quickstart;
+mod reset_admin_password;
 mod schedules;
 mod server;
 mod services;
@@ -72,6 +74,7 @@ enum Command {
     Follow(services::Options),
     Ca(Box<ca::Options>),
     AcceptOlderHistory(older_history::Options),
+    ResetAdminPassword(reset_admin_password::Options),
     /// Print a completion script for a shell
     Completions {
         /// Which shell
@@ -105,6 +108,10 @@ fn main() -> ExitCode {
             follow::run(config, stop)
         })),
         Command::AcceptOlderHistory(options) => match older_history::run(&options) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => complain(&error, cli::EXIT_ERROR),
+        },
+        Command::ResetAdminPassword(options) => match reset_admin_password::run(&options) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => complain(&error, cli::EXIT_ERROR),
         },

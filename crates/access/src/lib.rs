@@ -74,6 +74,7 @@ pub use session::{AuthenticateError, Session};
 pub use settings::Settings;
 pub use steady_clock::{MachineClock, SteadyClock};
 pub use task_targets::{TaskRight, TaskScope, TaskTarget};
+pub use token::random_password;
 pub use tokens::{IssueError, TokenRequest, TokenView};
 pub use users::{UserSpec, UserUpdate, UserView};
 

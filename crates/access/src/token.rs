@@ -17,7 +17,7 @@ pub(crate) fn random_token() -> SecretString {
 }
 
 /// A new password of 24 characters.
-pub(crate) fn random_password() -> SecretString {
+pub fn random_password() -> SecretString {
     let mut bytes = [0; PASSWORD_BYTES];
     rand::rng().fill_bytes(&mut bytes);
     SecretString::from(URL_SAFE_NO_PAD.encode(bytes))

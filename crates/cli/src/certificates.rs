@@ -2,7 +2,6 @@
 //!
 //! The rule: private keys are made and kept on this machine.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use api_types::{
@@ -12,27 +11,13 @@ use reqwest::Method;
 
 use crate::Failure;
 use crate::client::Client;
+use crate::local_server::LocalServerLogin;
 use crate::settings::{Connection, Identity, Settings};
 
 /// Requests about certificates.
 #[derive(Clone, Debug)]
 pub struct CertificatesClient {
     client: Client,
-}
-
-/// A server that is reached with a client certificate, where nothing else is configured.
-#[derive(Clone, Debug)]
-pub struct CertificateLogin {
-    /// The API, under a name that its certificate has.
-    pub service_url: String,
-    /// The address to connect to, whatever the name resolves to.
-    pub address: SocketAddr,
-    /// The CA's certificate that the server is checked against.
-    pub cacert: PathBuf,
-    /// The client certificate.
-    pub cert: PathBuf,
-    /// Its key.
-    pub key: PathBuf,
 }
 
 /// The parts of a request beyond its name that may be signed.
@@ -81,21 +66,8 @@ impl CertificatesClient {
     ///
     /// # Errors
     /// A file cannot be read.
-    pub fn with_login(login: CertificateLogin) -> Result<Self, Failure> {
-        let settings = Settings {
-            service_url: login.service_url,
-            address: Some(login.address),
-            cacert: Some(login.cacert),
-            token_file: PathBuf::new(),
-            environment: None,
-            noop: false,
-            color: true,
-            identity: Some(Identity {
-                cert: login.cert,
-                key: login.key,
-            }),
-        };
-        let client = Client::without_token(&settings)?;
+    pub fn with_login(login: LocalServerLogin) -> Result<Self, Failure> {
+        let client = login.client()?;
         Ok(Self { client })
     }
 

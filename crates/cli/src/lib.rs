@@ -23,6 +23,7 @@ mod follow;
 mod generate;
 mod input;
 mod job;
+pub mod local_server;
 mod lookup;
 pub mod names;
 mod node;

@@ -3,23 +3,19 @@
 //! The rule: the files are worked on only where no server runs that would not learn of it.
 
 use std::collections::BTreeSet;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use api_types::{CertificateStatus, RevocationInForce};
-use cli::certificates::{CertificateLogin, CertificatesClient, SigningRights};
+use cli::certificates::{CertificatesClient, SigningRights};
 use pki::CertificateAuthority;
 use pki::ca::{GenerateOptions, Generated, SignOptions};
 use puppet_api::certificate_status;
 
 use super::AuthorityPlace;
 use crate::config::Config;
+use crate::local_server::{self, LocalServer};
 use crate::privileged_names::registry;
-
-/// Time for the server on this machine to accept a connection, before it counts as busy and not as absent.
-const LOOK_FOR_SERVER: Duration = Duration::from_secs(5);
 
 /// The files of an authority, or a server that has one.
 pub(super) enum Authority {
@@ -176,41 +172,13 @@ fn files(place: &AuthorityPlace) -> Result<Authority> {
     Ok(Authority::Files(ca.with_privileged_names(names)))
 }
 
-/// The server of this machine shows itself by its listener: while it does not listen, it has not read the
-/// authority yet and reads what is changed now.
 fn of_this_machine(place: &AuthorityPlace, config: &Config) -> Result<Authority> {
-    let address = reachable(config.api.listen);
-    match TcpStream::connect_timeout(&address, LOOK_FOR_SERVER) {
-        Ok(_) => {}
-        Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {
-            return files(place);
-        }
-        Err(error) => bail!(
-            "cannot tell whether the server runs: {address} does not answer: {error}; try again, or give --local \
-             to work on its files"
-        ),
-    }
-    let tls = config.tls_files();
-    if std::fs::File::open(&tls.key).is_err() {
+    match local_server::find(config)? {
+        LocalServer::Stopped => files(place),
         // Another user than root and the server's own: with a token.
-        return Authority::over(CertificatesClient::with_token(&place.connection)?);
+        LocalServer::WithoutKey => {
+            Authority::over(CertificatesClient::with_token(&place.connection)?)
+        }
+        LocalServer::Running(login) => Authority::over(CertificatesClient::with_login(login)?),
     }
-    let login = CertificateLogin {
-        service_url: format!("https://{}:{}", config.certname, address.port()),
-        address,
-        cacert: tls.ca,
-        cert: tls.cert,
-        key: tls.key,
-    };
-    Authority::over(CertificatesClient::with_login(login)?)
-}
-
-/// A listener on all addresses is reached by the loopback one.
-fn reachable(listen: SocketAddr) -> SocketAddr {
-    let address = match listen.ip() {
-        IpAddr::V4(Ipv4Addr::UNSPECIFIED) => Ipv4Addr::LOCALHOST.into(),
-        IpAddr::V6(Ipv6Addr::UNSPECIFIED) => Ipv6Addr::LOCALHOST.into(),
-        named => named,
-    };
-    SocketAddr::new(address, listen.port())
 }

@@ -1,6 +1,7 @@
 //! The real programs, from outside.
 #![cfg(test)]
 
+mod admin_password;
 mod brokers;
 mod code;
 mod disk;

@@ -118,30 +118,31 @@ pub(crate) async fn clean(
 }
 
 /// The caller whom a certificate makes an administrator of the CA, on the routes of the CA: the same
-/// certificates as on port 8140. The server's own is the authority itself and may do all.
+/// certificates as on port 8140.
 pub(crate) fn administrator(
     api: &Shared,
     route: &Route,
     certname: &str,
     leaf: &[u8],
 ) -> Option<Caller> {
-    let is_of_the_ca = matches!(
-        route.policy,
-        Policy::Permission {
-            object_type: "cert_requests",
-            ..
-        }
-    );
-    if !is_of_the_ca {
+    if !is_of_the_ca(route) {
         return None;
-    }
-    if certname == api.fabric.address().common_name() {
-        return Some(Caller(api.access.api_user()));
     }
     let names = &api.info.privileged_names;
     let may =
         names.holds(Privilege::CaAdministrator, certname) || pki::identity::may_administer_ca(leaf);
     may.then(|| Caller(api.access.ca_administrator(certname)))
+}
+
+/// Whether a route is about certificates.
+pub(crate) fn is_of_the_ca(route: &Route) -> bool {
+    matches!(
+        route.policy,
+        Policy::Permission {
+            object_type: "cert_requests",
+            ..
+        }
+    )
 }
 
 fn service(api: &Shared, origin: &Origin) -> Result<CaService, ApiError> {

@@ -1,0 +1,76 @@
+//! Whether the server of a configuration runs on this machine, and the way to it. Main function: [`find`].
+//!
+//! The rule: what cannot be told is an error, since files must not be worked on under a running server.
+
+use std::io::ErrorKind;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use cli::local_server::LocalServerLogin;
+
+use crate::config::Config;
+
+/// Time for the server to accept a connection, before it counts as busy and not as absent.
+const LOOK_FOR_SERVER: Duration = Duration::from_secs(5);
+
+/// The server of this machine.
+pub(crate) enum LocalServer {
+    /// Nothing listens at its address.
+    Stopped,
+    /// It runs, and this user may not read its key.
+    WithoutKey,
+    /// It runs and is reached so.
+    Running(LocalServerLogin),
+}
+
+/// Looks for the server. It shows itself by its listener: while it does not listen, it has not read its files yet.
+pub(crate) fn find(config: &Config) -> Result<LocalServer> {
+    let address = reachable(config.api.listen);
+    match TcpStream::connect_timeout(&address, LOOK_FOR_SERVER) {
+        Ok(_) => {}
+        Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+            return Ok(LocalServer::Stopped);
+        }
+        Err(error) => bail!(
+            "cannot tell whether the server runs: {address} does not answer: {error}; try again, or stop it first"
+        ),
+    }
+    let tls = config.tls_files();
+    if std::fs::File::open(&tls.key).is_err() {
+        return Ok(LocalServer::WithoutKey);
+    }
+    Ok(LocalServer::Running(LocalServerLogin {
+        service_url: format!("https://{}:{}", config.certname, address.port()),
+        address,
+        cacert: tls.ca,
+        cert: tls.cert,
+        key: tls.key,
+    }))
+}
+
+/// A listener on all addresses is reached by the loopback one.
+fn reachable(listen: SocketAddr) -> SocketAddr {
+    let address = match listen.ip() {
+        IpAddr::V4(Ipv4Addr::UNSPECIFIED) => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(Ipv6Addr::UNSPECIFIED) => Ipv6Addr::LOCALHOST.into(),
+        named => named,
+    };
+    SocketAddr::new(address, listen.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_server_of_this_machine_is_asked_on_the_loopback_address() {
+        for (listen, reached) in [
+            ("0.0.0.0:8143", "127.0.0.1:8143"),
+            ("[::]:8143", "[::1]:8143"),
+            ("192.0.2.1:8143", "192.0.2.1:8143"),
+        ] {
+            assert_eq!(reachable(listen.parse().unwrap()), reached.parse().unwrap());
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! The server on this machine, reached with its own certificate: for verbs that root types there without a login.
+//! Main type: [`LocalServerLogin`].
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use api_types::rbac::{PasswordReset, ResetToken};
+use reqwest::Method;
+use secrecy::{ExposeSecret as _, SecretString};
+
+use crate::Failure;
+use crate::access::login::first_line;
+use crate::client::Client;
+use crate::settings::{Identity, Settings};
+
+/// The address and the certificate of the server.
+#[derive(Clone, Debug)]
+pub struct LocalServerLogin {
+    /// The API, under a name that its certificate has.
+    pub service_url: String,
+    /// The address to connect to, whatever the name resolves to.
+    pub address: SocketAddr,
+    /// The CA's certificate that the server is checked against.
+    pub cacert: PathBuf,
+    /// The server's certificate.
+    pub cert: PathBuf,
+    /// Its key.
+    pub key: PathBuf,
+}
+
+// === impl LocalServerLogin ===
+
+impl LocalServerLogin {
+    pub(crate) fn client(self) -> Result<Client, Failure> {
+        Client::without_token(&Settings {
+            service_url: self.service_url,
+            address: Some(self.address),
+            cacert: Some(self.cacert),
+            token_file: PathBuf::new(),
+            environment: None,
+            noop: false,
+            color: true,
+            identity: Some(Identity {
+                cert: self.cert,
+                key: self.key,
+            }),
+        })
+    }
+
+    /// Sets a user's password by a reset token, which is used up.
+    ///
+    /// # Errors
+    /// The server refuses, or does not answer.
+    pub async fn reset_password(
+        self,
+        user_id: &str,
+        password: &SecretString,
+    ) -> Result<(), Failure> {
+        let client = self.client()?;
+        let path = ["rbac-api", "v1", "users", user_id, "password", "reset"];
+        let ResetToken(token) = client.post_empty(&path).await?;
+        let reset = PasswordReset {
+            token,
+            password: password.expose_secret().to_owned(),
+        };
+        let path = ["rbac-api", "v1", "auth", "reset"];
+        client.done(Method::POST, &path, &reset).await
+    }
+}
+
+/// The password in the first line of a file.
+///
+/// # Errors
+/// The file cannot be read, or has no password.
+pub fn password_in(path: &Path) -> Result<SecretString, Failure> {
+    first_line(path)
+}

@@ -8,6 +8,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 use api_types::RevocationInForce;
+use error_causes::chain;
 use pcp::Certname;
 use pki::{CaError, Privilege, ServerTls};
 use puppet_api::CaService;
@@ -17,7 +18,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::Shared;
 use crate::defaults::REVOCATION_LOOK;
-use crate::failure::{Failure, chain};
+use crate::failure::Failure;
 
 /// What the authority did.
 struct Revoked {

@@ -195,7 +195,7 @@ async fn a_program_of_another_authority_is_told_nothing() {
     ours.revoke("localhost");
     let asked = Box::pin(service(&chat, Some(own.clone()))).await;
     let note = notes(&asked.act("production", DEPLOY).await);
-    assert!(note.contains("Revoked"), "{note}");
+    assert!(note.contains("certificate is revoked"), "{note}");
 
     std::fs::remove_file(&own.key).unwrap();
     let note = notes(&asked.act("production", DEPLOY).await);

@@ -42,7 +42,7 @@ fn every_manifest_of_the_modules_is_judged_alike() {
         "only {} manifests in {MODULES}: install puppet-module-puppetlabs-stdlib and its neighbours",
         cases.len()
     );
-    let theirs = puppet(Puppet::Seven, &cases);
+    let theirs = puppet(Puppet::Eight, &cases);
     let differ: Vec<String> = cases
         .iter()
         .zip(theirs)

@@ -140,10 +140,14 @@ async fn names_with_rights_wait_for_a_person() {
 }
 
 fn policy(dir: &std::path::Path, script: &str) -> Autosign {
-    use std::os::unix::fs::PermissionsExt as _;
     let path = dir.join("policy");
-    std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let text = dir.join("policy.text");
+    std::fs::write(&text, format!("#!/bin/sh\n{script}\n")).unwrap();
+    // Another process writes the program: a child that another test forks at this moment would keep it
+    // open for writing, and it could not be executed.
+    let mut install = std::process::Command::new("install");
+    install.args(["-m", "755"]).arg(&text).arg(&path);
+    assert!(install.status().unwrap().success());
     Autosign::from_patterns(&[path.display().to_string()]).unwrap()
 }
 

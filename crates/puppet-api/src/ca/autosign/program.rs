@@ -113,15 +113,19 @@ impl Drop for ProcessGroup {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
     use std::path::PathBuf;
 
     use super::*;
 
     fn program(dir: &Path, script: &str) -> PathBuf {
         let path = dir.join("policy");
-        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let text = dir.join("policy.text");
+        std::fs::write(&text, format!("#!/bin/sh\n{script}\n")).unwrap();
+        // Another process writes the program: a child that another test forks at this moment would
+        // keep it open for writing, and it could not be executed.
+        let mut install = std::process::Command::new("install");
+        install.args(["-m", "755"]).arg(&text).arg(&path);
+        assert!(install.status().unwrap().success());
         path
     }
 

@@ -17,6 +17,7 @@ const FLOORS: &[(u8, &[&str])] = &[
             "admission",
             "error-causes",
             "decode-errors",
+            "doctor",
             "eyaml",
             "hocon",
             "https",
@@ -66,6 +67,7 @@ const FLOORS: &[(u8, &[&str])] = &[
 
 /// Edges inside one floor: (user, used).
 const SIDEWAYS: &[(&str, &str)] = &[
+    ("doctor", "pki"),
     ("https", "admission"),
     ("https", "pki"),
     ("pxp", "pcp"),

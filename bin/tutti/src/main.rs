@@ -11,6 +11,7 @@ mod classifier;
 mod code_manager;
 mod config;
 mod directories;
+mod doctor;
 mod follow;
 mod inventory;
 mod local_server;
@@ -54,7 +55,7 @@ const EXIT_CANNOT_START: u8 = 64;
     name = "tutti",
     version,
     after_help = "Exit codes: 0 all succeeded; 1 a node failed; 2 wrong usage, or the service could \
-                  not do it; 64 a server could not start.\nStart with `tutti quickstart`."
+                  not do it; 3 `tutti doctor` found problems; 64 a server could not start.\nStart with `tutti quickstart`."
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -73,6 +74,7 @@ enum Command {
     /// Have the code that a server deploys on this machine, too, until SIGTERM or Ctrl-C
     Follow(services::Options),
     Ca(Box<ca::Options>),
+    Doctor(doctor::Options),
     AcceptOlderHistory(older_history::Options),
     ResetAdminPassword(reset_admin_password::Options),
     /// Print a completion script for a shell
@@ -107,6 +109,10 @@ fn main() -> ExitCode {
         Command::Follow(options) => starting(services::run(&options, |config, stop| {
             follow::run(config, stop)
         })),
+        Command::Doctor(options) => match doctor::run(&options) {
+            Ok(code) => ExitCode::from(code),
+            Err(error) => complain(&error, cli::EXIT_ERROR),
+        },
         Command::AcceptOlderHistory(options) => match older_history::run(&options) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => complain(&error, cli::EXIT_ERROR),

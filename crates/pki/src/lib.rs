@@ -9,6 +9,7 @@
 //! | [`identity`] | who a certificate speaks for |
 //! | [`privileged`] | the names that grant rights to the holders of their certificates |
 //! | [`seal`] | AES-256-GCM for secrets at rest |
+//! | [`validity`] | names and dates of certificates and revocation lists |
 //! | [`durable`] | files that are whole or absent after a crash |
 //!
 //! Rules that hold here: a private key is never logged or shown by `Debug`; a
@@ -27,6 +28,7 @@ mod pem_file;
 pub mod privileged;
 pub mod seal;
 pub mod tls;
+pub mod validity;
 
 pub use ca::{CaError, CertificateAuthority};
 pub use identity::certname_of;

@@ -5,6 +5,7 @@ mod admin_password;
 mod brokers;
 mod code;
 mod disk;
+mod doctor;
 mod facts;
 mod fairness;
 mod fleet;

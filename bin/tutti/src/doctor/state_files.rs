@@ -1,0 +1,142 @@
+//! Owners and modes of the server's files. Main function: [`check`].
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use doctor::Finding;
+use doctor::accounts::Account;
+use doctor::defaults::DIRECTORY_ENTRIES;
+use doctor::files::{Expected, Service, Tree, judge, look};
+
+use super::Installation;
+use crate::config::Config;
+
+/// Unit of the server.
+pub(super) const UNIT: &str = "tutti.service";
+
+/// User that the shipped unit runs the server as.
+const SHIPPED_USER: &str = "tutti";
+
+/// Looks at every file that the server keeps or is told of.
+pub(super) fn check(installation: &Installation) -> Vec<Finding> {
+    let service = Service {
+        account: account(installation),
+        unit: UNIT.to_owned(),
+    };
+    let expected = expected_files(&installation.config, &installation.config_file);
+    let looked: Vec<_> = expected
+        .into_iter()
+        .map(|expected| {
+            let facts = look(&expected.path);
+            (expected, facts)
+        })
+        .collect();
+    judge(&looked, &service, &installation.accounts)
+}
+
+/// Account of the service: the owner of its data where there is any, or else the one of the shipped unit.
+fn account(installation: &Installation) -> Account {
+    let accounts = &installation.accounts;
+    if let Ok(metadata) = std::fs::metadata(&installation.config.data_dir) {
+        return accounts.account_of(metadata.uid());
+    }
+    let own = || accounts.account_of(rustix::process::geteuid().as_raw());
+    accounts.account(SHIPPED_USER).unwrap_or_else(own)
+}
+
+/// Requirements on all files.
+fn expected_files(config: &Config, config_file: &Path) -> Vec<Expected> {
+    let mut expected = own_files(config);
+    if config.ca.enabled {
+        expected.extend(ca_files(config));
+    }
+    expected.extend(named_files(config, config_file));
+    expected
+}
+
+/// Files that the server makes in its `data_dir`.
+fn own_files(config: &Config) -> Vec<Expected> {
+    let data = Tree::own(&config.data_dir);
+    let mut expected = vec![
+        data.write("").required(),
+        data.read("seal.key").for_owner_alone(),
+        data.write("history"),
+        data.read("admin-password").secret(),
+        data.write("blobs"),
+        data.write("modules"),
+        data.write("downloads"),
+        data.write("withdrawn"),
+    ];
+    if let Some(database) = config.store_url().strip_prefix("sqlite:") {
+        let files = ["", "-wal", "-shm", ".lock"];
+        let files = files.map(|suffix| format!("{database}{suffix}"));
+        expected.extend(files.map(|file| data.write(file).secret()));
+    }
+    if config.tls.is_none() {
+        let files = config.tls_files();
+        expected.push(data.read(files.key).secret());
+        expected.push(data.read(files.cert));
+        expected.push(data.read(files.ca));
+    }
+    expected
+}
+
+/// Files of the certificate authority, with those of every certificate and request.
+fn ca_files(config: &Config) -> Vec<Expected> {
+    let dir = config.ca_dir();
+    let ca = Tree::own(&dir);
+    let mut expected = vec![
+        ca.write(""),
+        ca.read("ca_key.pem").secret(),
+        ca.read("ca_crt.pem"),
+    ];
+    let changed = [
+        "ca_crl.pem",
+        "serial",
+        "inventory.txt",
+        "tutti.lock",
+        "signed",
+        "requests",
+    ];
+    expected.extend(changed.map(|name| ca.write(name)));
+    for directory in ["signed", "requests"] {
+        expected.extend(entries(&dir.join(directory)).map(|path| ca.read(path)));
+    }
+    expected
+}
+
+fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.take(DIRECTORY_ENTRIES).map(|entry| entry.path())
+}
+
+/// Files that the configuration names, which others manage, and the configuration itself.
+fn named_files(config: &Config, config_file: &Path) -> Vec<Expected> {
+    let of = |path: &Path| {
+        let directory = path.parent().unwrap_or(Path::new("/"));
+        Tree::foreign(directory).read(path)
+    };
+    let has_password = config.store_url().contains('@');
+    let mut expected = vec![match has_password {
+        true => of(config_file).secret(),
+        false => of(config_file),
+    }];
+    if let Some(tls) = &config.tls {
+        expected.push(of(&tls.key).secret().required());
+        let others = [Some(&tls.cert), Some(&tls.ca), tls.crl.as_ref()];
+        expected.extend(others.into_iter().flatten().map(|path| of(path).required()));
+    }
+    let secrets = [config.code.webhook_secret_file.as_ref()];
+    expected.extend(
+        secrets
+            .into_iter()
+            .flatten()
+            .map(|path| of(path).secret().required()),
+    );
+    let read = [
+        config.code.r10k_config.as_ref(),
+        config.broker.authorization.as_ref(),
+    ];
+    expected.extend(read.into_iter().flatten().map(|path| of(path).required()));
+    expected
+}

@@ -1,0 +1,143 @@
+//! The clock of this machine beside those of others: [`judge`].
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::defaults::{CLOCK_NOTE, CLOCK_PROBLEM};
+use crate::finding::Finding;
+
+/// Name of the check.
+pub const CHECK: &str = "clock";
+
+/// Command that has the clock set by the network.
+const REMEDY: &str = "timedatectl set-ntp true";
+
+/// The clock of another machine, as its answer told it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemoteClock {
+    /// The machine, such as `puppetserver https://puppet:8140`.
+    pub place: String,
+    /// Time in its answer.
+    pub told: Timestamp,
+    /// Time of this machine in the middle between question and answer.
+    pub own: Timestamp,
+}
+
+/// Facts on the clock.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClockFacts {
+    /// True if systemd says that the clock is kept by the network; `None` where that is not known.
+    pub is_synchronized: Option<bool>,
+    /// Clocks of other machines.
+    pub others: Vec<RemoteClock>,
+}
+
+/// One finding for each clock that differs, or one for all that agree.
+pub fn judge(facts: &ClockFacts) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = facts.others.iter().filter_map(differing).collect();
+    if !findings.is_empty() {
+        return findings;
+    }
+    if facts.is_synchronized == Some(false) {
+        let cause =
+            "it is not kept by the network, so it will drift until certificates are refused";
+        findings.push(Finding::note(CHECK, "this machine", cause).remedy(REMEDY));
+        return findings;
+    }
+    let places: Vec<&str> = facts.others.iter().map(|it| it.place.as_str()).collect();
+    let cause = match (places.is_empty(), facts.is_synchronized) {
+        (false, _) => format!("it agrees with {}", places.join(", ")),
+        (true, Some(true)) => "it is kept by the network".to_owned(),
+        (true, _) => {
+            let cause = "it could not be compared with any other clock";
+            return vec![Finding::note(CHECK, "this machine", cause).remedy("timedatectl")];
+        }
+    };
+    vec![Finding::ok(CHECK, "this machine", cause)]
+}
+
+fn differing(other: &RemoteClock) -> Option<Finding> {
+    let ahead = other.own.duration_since(other.told);
+    let difference = ahead.unsigned_abs();
+    if difference < CLOCK_NOTE {
+        return None;
+    }
+    let direction = match ahead > SignedDuration::ZERO {
+        true => "ahead of",
+        false => "behind",
+    };
+    let seconds = difference.as_secs();
+    let cause = format!("it is {seconds} s {direction} {}", other.place);
+    Some(match difference < CLOCK_PROBLEM {
+        true => Finding::note(CHECK, "this machine", cause).remedy(REMEDY),
+        false => {
+            let cause = format!("{cause}: new certificates and tokens are refused");
+            Finding::problem(CHECK, "this machine", cause).remedy(REMEDY)
+        }
+    })
+}
+
+/// The time of the header `Date` of an HTTP answer.
+pub fn parse_http_date(text: &str) -> Option<Timestamp> {
+    jiff::fmt::rfc2822::parse(text.trim())
+        .ok()
+        .map(|it| it.timestamp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Severity;
+
+    fn clock(seconds_ahead: i64) -> RemoteClock {
+        let told = Timestamp::from_second(1_800_000_000).unwrap();
+        RemoteClock {
+            place: "puppetserver".to_owned(),
+            told,
+            own: told + SignedDuration::from_secs(seconds_ahead),
+        }
+    }
+
+    #[test]
+    fn a_clock_that_breaks_certificates_is_a_problem() {
+        for (is_synchronized, ahead, severity, part) in [
+            (None, Some(1), Severity::Ok, "agrees with puppetserver"),
+            (
+                Some(false),
+                Some(1),
+                Severity::Note,
+                "not kept by the network",
+            ),
+            (Some(true), None, Severity::Ok, "kept by the network"),
+            (Some(false), None, Severity::Note, "not kept"),
+            (None, None, Severity::Note, "could not be compared"),
+            (
+                Some(true),
+                Some(30),
+                Severity::Note,
+                "30 s ahead of puppetserver",
+            ),
+            (
+                Some(true),
+                Some(-400),
+                Severity::Problem,
+                "400 s behind puppetserver",
+            ),
+        ] {
+            let facts = ClockFacts {
+                is_synchronized,
+                others: ahead.map(clock).into_iter().collect(),
+            };
+            let findings = judge(&facts);
+            assert_eq!(findings.len(), 1);
+            assert_eq!(findings[0].severity, severity, "{findings:?}");
+            assert!(findings[0].cause.contains(part), "{findings:?}");
+        }
+    }
+
+    #[test]
+    fn the_date_of_an_answer_is_read() {
+        let read = parse_http_date("Tue, 24 Nov 2026 06:20:00 GMT").unwrap();
+        assert_eq!(read.to_string(), "2026-11-24T06:20:00Z");
+        assert_eq!(parse_http_date("now"), None);
+    }
+}

@@ -1,0 +1,447 @@
+//! Verdicts on owners and modes: [`judge`].
+
+use std::path::Path;
+
+use super::CHECK;
+use super::expectation::{Access, Expected, Tree};
+use super::facts::{FileFacts, PathFacts, READ, SEARCH, Sighting, WRITE};
+use crate::accounts::{Account, Accounts};
+use crate::defaults::PATHS_SHOWN;
+use crate::finding::Finding;
+
+/// The service that uses the files.
+#[derive(Clone, Debug)]
+pub struct Service {
+    /// Account that it runs as.
+    pub account: Account,
+    /// Unit that is restarted after its account got another group, such as `tutti.service`.
+    pub unit: String,
+}
+
+/// A fault of one path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Fault {
+    /// The service cannot use it: a directory above it or the path itself is in the way.
+    Unusable(FileFacts),
+    /// Every user of the machine can read it.
+    Exposed,
+    /// Its mode gives more than the service accepts.
+    TooOpen(u32),
+    Missing,
+    /// The diagnosis may not look there.
+    Hidden(String),
+}
+
+/// Paths of one tree with the same kind of fault.
+struct Group<'p> {
+    tree: &'p Tree,
+    fault: Fault,
+    paths: Vec<(&'p Expected, &'p Path)>,
+}
+
+/// One finding for each tree and kind of fault, and one for the files that are as they should be.
+pub fn judge(
+    looked: &[(Expected, PathFacts)],
+    service: &Service,
+    accounts: &Accounts,
+) -> Vec<Finding> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    let mut fine = 0_usize;
+    for (expected, facts) in looked {
+        let Some(fault) = fault(expected, facts, &service.account) else {
+            fine += usize::from(matches!(facts.found, Sighting::There(_)));
+            continue;
+        };
+        let is_same = |group: &Group<'_>| {
+            *group.tree == expected.tree
+                && std::mem::discriminant(&group.fault) == std::mem::discriminant(&fault)
+        };
+        let path = (expected, facts.path.as_path());
+        match groups.iter_mut().find(|group| is_same(group)) {
+            Some(group) => group.paths.push(path),
+            None => groups.push(Group {
+                tree: &expected.tree,
+                fault,
+                paths: vec![path],
+            }),
+        }
+    }
+    let mut findings: Vec<Finding> = groups
+        .iter()
+        .map(|group| group.finding(service, accounts))
+        .collect();
+    if fine > 0 || findings.is_empty() {
+        findings.insert(0, all_well(fine, looked, service));
+    }
+    findings
+}
+
+fn all_well(fine: usize, looked: &[(Expected, PathFacts)], service: &Service) -> Finding {
+    let mut trees: Vec<String> = Vec::new();
+    for (expected, _) in looked {
+        let tree = expected.tree.path.display().to_string();
+        if !trees.contains(&tree) {
+            trees.push(tree);
+        }
+    }
+    let user = &service.account.name;
+    let entries = if fine == 1 { "1 entry is" } else { "are" };
+    let count = if fine == 1 {
+        String::new()
+    } else {
+        format!("{fine} entries ")
+    };
+    let cause =
+        format!("{count}{entries} as the user {user} needs, and no secret is open to others");
+    Finding::ok(CHECK, trees.join(", "), cause)
+}
+
+fn fault(expected: &Expected, facts: &PathFacts, account: &Account) -> Option<Fault> {
+    let in_the_way = facts.above.iter().find(|it| !it.allows(account, SEARCH));
+    if let Some(directory) = in_the_way {
+        // Where the path itself cannot be seen, it may not be there at all.
+        if matches!(facts.found, Sighting::There(_)) {
+            return Some(Fault::Unusable(directory.clone()));
+        }
+    }
+    match &facts.found {
+        Sighting::Missing => expected.is_required.then_some(Fault::Missing),
+        Sighting::Hidden(why) => Some(Fault::Hidden(why.clone())),
+        Sighting::There(found) => {
+            let mut want = READ;
+            if expected.access == Access::Write {
+                want |= WRITE;
+            }
+            if found.is_directory {
+                want |= SEARCH;
+            }
+            if !found.allows(account, want) {
+                return Some(Fault::Unusable(found.clone()));
+            }
+            if expected.is_for_owner_alone && found.mode & 0o077 != 0 {
+                return Some(Fault::TooOpen(found.mode));
+            }
+            let is_reached = facts.above.iter().all(|it| it.is_open_to_all(SEARCH));
+            let is_exposed = expected.is_secret && is_reached && found.is_open_to_all(READ | WRITE);
+            is_exposed.then_some(Fault::Exposed)
+        }
+    }
+}
+
+// === impl Group ===
+
+impl Group<'_> {
+    fn finding(&self, service: &Service, accounts: &Accounts) -> Finding {
+        let place = self.place();
+        let user = &service.account.name;
+        match &self.fault {
+            Fault::Unusable(blocking) => {
+                let cause = format!(
+                    "the user {user} cannot {}: {} belongs to {}:{} with mode {:04o}",
+                    self.verb(),
+                    blocking.path.display(),
+                    accounts.user_name(blocking.uid),
+                    accounts.group_name(blocking.gid),
+                    blocking.mode
+                );
+                Finding::problem(CHECK, place, cause)
+                    .remedy(self.access_remedy(blocking, service, accounts))
+            }
+            Fault::Exposed => {
+                let cause = "every user of this machine can read it, and it is secret";
+                let command = format!("chmod o-rwx {}", self.all_paths());
+                Finding::problem(CHECK, place, cause).remedy(command)
+            }
+            Fault::TooOpen(mode) => {
+                let cause = format!(
+                    "its mode {mode:04o} lets others than its owner read it, and {} refuses it so",
+                    service.unit
+                );
+                let command = format!("chmod 600 {}", self.all_asked());
+                Finding::problem(CHECK, place, cause).remedy(command)
+            }
+            Fault::Missing => {
+                let cause = format!(
+                    "it is missing, and {} does not work without it",
+                    service.unit
+                );
+                let found = format!("journalctl -u {} -n 50", service.unit);
+                Finding::problem(CHECK, place, cause).remedy(found)
+            }
+            Fault::Hidden(why) => {
+                let cause = format!("could not be looked at ({why})");
+                Finding::note(CHECK, place, cause).remedy("run this again as root, with sudo")
+            }
+        }
+    }
+
+    fn verb(&self) -> &'static str {
+        let is_changed = |(expected, _): &(&Expected, &Path)| expected.access == Access::Write;
+        match self.paths.iter().any(is_changed) {
+            true => "read and change it",
+            false => "read it",
+        }
+    }
+
+    /// The first paths; the others are counted.
+    fn place(&self) -> String {
+        let shown = self.paths.iter().take(PATHS_SHOWN);
+        let shown: Vec<String> = shown.map(|(_, path)| path.display().to_string()).collect();
+        match self.paths.len().saturating_sub(PATHS_SHOWN) {
+            0 => shown.join(", "),
+            more => format!("{} and {more} more", shown.join(", ")),
+        }
+    }
+
+    fn all_paths(&self) -> String {
+        let paths = self.paths.iter();
+        let paths: Vec<String> = paths.map(|(_, path)| quoted(path)).collect();
+        match paths.len() > PATHS_SHOWN {
+            true => format!("-R {}", quoted(&self.tree.path)),
+            false => paths.join(" "),
+        }
+    }
+
+    fn access_remedy(
+        &self,
+        blocking: &FileFacts,
+        service: &Service,
+        accounts: &Accounts,
+    ) -> String {
+        let user = &service.account.name;
+        if self.tree.is_own {
+            let group = accounts.group_name(service.account.gid);
+            return format!(
+                "chown -R {user}:{group} {tree} && chmod -R u+rwX {tree}",
+                tree = quoted(&self.tree.path)
+            );
+        }
+        let verb = self.verb();
+        let group = accounts.group_name(blocking.gid);
+        let needed = if blocking.is_directory { SEARCH } else { READ };
+        let group_bits = ((blocking.mode >> 3) & 0o7) as u8;
+        if verb == "read it" && blocking.gid != 0 && group_bits & needed != 0 {
+            return format!(
+                "usermod --append --groups {group} {user} && systemctl restart {}",
+                service.unit
+            );
+        }
+        let bits = if verb == "read it" { "rX" } else { "rwX" };
+        let above = match blocking.is_directory && !self.is_asked_for(&blocking.path) {
+            true => format!("setfacl -m u:{user}:x {} && ", quoted(&blocking.path)),
+            false => String::new(),
+        };
+        format!("{above}setfacl -R -m u:{user}:{bits} {}", self.all_asked())
+    }
+
+    fn is_asked_for(&self, path: &Path) -> bool {
+        self.paths.iter().any(|(_, asked)| *asked == path)
+    }
+
+    fn all_asked(&self) -> String {
+        let paths = self.paths.iter().map(|(_, path)| quoted(path));
+        paths.collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// A path as a shell takes it.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+:@%".contains(letter);
+    match text.chars().all(is_plain) {
+        true => text,
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Severity;
+
+    const TUTTI: (u32, u32) = (998, 997);
+    const ROOT: (u32, u32) = (0, 0);
+    const PUPPET: (u32, u32) = (52, 52);
+
+    fn accounts() -> Accounts {
+        Accounts::parse(
+            "root:x:0:0\ntutti:x:998:997\npuppet:x:52:52\n",
+            "root:x:0:\ntutti:x:997:\npuppet:x:52:\n",
+        )
+    }
+
+    fn service() -> Service {
+        Service {
+            account: accounts().account("tutti").unwrap(),
+            unit: "tutti.service".to_owned(),
+        }
+    }
+
+    fn facts(path: &str, owner: (u32, u32), mode: u32, is_directory: bool) -> FileFacts {
+        FileFacts {
+            path: path.into(),
+            is_directory,
+            uid: owner.0,
+            gid: owner.1,
+            mode,
+            acl: None,
+        }
+    }
+
+    /// A file below one directory.
+    fn file(path: &str, owner: (u32, u32), mode: u32, above: FileFacts) -> PathFacts {
+        PathFacts {
+            path: path.into(),
+            found: Sighting::There(facts(path, owner, mode, false)),
+            above: vec![facts("/", ROOT, 0o755, true), above],
+        }
+    }
+
+    fn data_dir() -> FileFacts {
+        facts("/var/lib/tutti", TUTTI, 0o750, true)
+    }
+
+    fn judged(looked: &[(Expected, PathFacts)]) -> Vec<Finding> {
+        judge(looked, &service(), &accounts())
+    }
+
+    #[test]
+    fn a_ca_that_root_has_written_to_is_one_line() {
+        let ca = Tree::own("/var/lib/tutti/ca");
+        let names = [
+            "ca_crl.pem",
+            "serial",
+            "inventory.txt",
+            "signed/web1.pem",
+            "signed/web2.pem",
+        ];
+        let looked: Vec<_> = names
+            .iter()
+            .map(|name| {
+                let path = format!("/var/lib/tutti/ca/{name}");
+                (ca.write(name), file(&path, ROOT, 0o640, data_dir()))
+            })
+            .collect();
+        let findings = judged(&looked);
+        assert_eq!(findings.len(), 1, "{findings:?}");
+        assert_eq!(findings[0].severity, Severity::Problem);
+        assert_eq!(
+            findings[0].place,
+            "/var/lib/tutti/ca/ca_crl.pem, /var/lib/tutti/ca/serial, \
+             /var/lib/tutti/ca/inventory.txt and 2 more"
+        );
+        assert_eq!(
+            findings[0].cause,
+            "the user tutti cannot read and change it: /var/lib/tutti/ca/ca_crl.pem belongs to \
+             root:root with mode 0640"
+        );
+        assert_eq!(
+            findings[0].remedy.as_deref(),
+            Some("chown -R tutti:tutti /var/lib/tutti/ca && chmod -R u+rwX /var/lib/tutti/ca")
+        );
+    }
+
+    #[test]
+    fn a_key_of_puppet_is_read_by_its_group_or_by_an_access_list() {
+        let ssl = Tree::foreign("/etc/puppetlabs/puppet/ssl");
+        let key = "/etc/puppetlabs/puppet/ssl/private_keys/a.pem";
+        let keys =
+            |owner, mode| facts("/etc/puppetlabs/puppet/ssl/private_keys", owner, mode, true);
+        for (above, owner, mode, remedy) in [
+            (
+                keys(PUPPET, 0o750),
+                PUPPET,
+                0o640,
+                "usermod --append --groups puppet tutti && systemctl restart tutti.service",
+            ),
+            (
+                keys(ROOT, 0o750),
+                ROOT,
+                0o640,
+                "setfacl -m u:tutti:x /etc/puppetlabs/puppet/ssl/private_keys && setfacl -R -m \
+                 u:tutti:rX /etc/puppetlabs/puppet/ssl/private_keys/a.pem",
+            ),
+        ] {
+            let looked = [(
+                ssl.read(key).secret().required(),
+                file(key, owner, mode, above),
+            )];
+            let findings = judged(&looked);
+            assert_eq!(findings.len(), 1, "{findings:?}");
+            assert_eq!(findings[0].remedy.as_deref(), Some(remedy));
+            assert_eq!(findings[0].place, key);
+        }
+    }
+
+    #[test]
+    fn verdicts_on_single_files() {
+        let own = Tree::own("/var/lib/tutti");
+        let open = || facts("/var/lib/tutti", TUTTI, 0o755, true);
+        let path = "/var/lib/tutti/seal.key";
+        let seal = || own.read(path).secret().required();
+        let missing = |expected: Expected| {
+            let facts = PathFacts {
+                path: path.into(),
+                found: Sighting::Missing,
+                above: Vec::new(),
+            };
+            (expected, facts)
+        };
+        let hidden = PathFacts {
+            path: path.into(),
+            found: Sighting::Hidden("permission denied".to_owned()),
+            above: vec![data_dir()],
+        };
+        let table = [
+            (
+                (seal(), file(path, TUTTI, 0o600, open())),
+                Severity::Ok,
+                "1 entry",
+            ),
+            (
+                (seal(), file(path, TUTTI, 0o644, open())),
+                Severity::Problem,
+                "every user",
+            ),
+            // The directory keeps others out.
+            (
+                (seal(), file(path, TUTTI, 0o644, data_dir())),
+                Severity::Ok,
+                "1 entry",
+            ),
+            (
+                (own.write(path), file(path, TUTTI, 0o400, open())),
+                Severity::Problem,
+                "cannot read and change",
+            ),
+            (
+                (
+                    seal().for_owner_alone(),
+                    file(path, TUTTI, 0o640, data_dir()),
+                ),
+                Severity::Problem,
+                "mode 0640",
+            ),
+            (missing(seal()), Severity::Problem, "missing"),
+            (missing(own.read(path)), Severity::Ok, "0 entries"),
+            ((seal(), hidden), Severity::Note, "permission denied"),
+        ];
+        for (looked, severity, part) in table {
+            let findings = judged(&[looked]);
+            assert_eq!(findings.len(), 1, "{findings:?}");
+            assert_eq!(findings[0].severity, severity, "{findings:?}");
+            assert!(findings[0].cause.contains(part), "{findings:?}");
+        }
+    }
+
+    #[test]
+    fn paths_with_odd_letters_are_quoted_for_the_shell() {
+        for (path, shown) in [
+            ("/a/b-c.pem", "/a/b-c.pem"),
+            ("/a b", "'/a b'"),
+            ("/a'; rm -rf /", r"'/a'\''; rm -rf /'"),
+        ] {
+            assert_eq!(quoted(Path::new(path)), shown);
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! Listening sockets of this machine: [`judge`], gathered by [`look`] from `/proc`.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use crate::defaults::{PROCESSES, SOCKETS};
+use crate::finding::Finding;
+
+/// Name of the check.
+pub const CHECK: &str = "ports";
+
+/// State of a TCP socket that listens, as the kernel numbers it.
+const LISTENING: &str = "0A";
+
+/// A socket that listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listener {
+    /// Address and port.
+    pub address: SocketAddr,
+    /// Id of the user whose process made it.
+    pub uid: u32,
+    /// Process that has it; `None` where this user may not look.
+    pub process: Option<Process>,
+}
+
+/// A process of this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Process {
+    /// Process id.
+    pub pid: u32,
+    /// Name of the program.
+    pub name: String,
+}
+
+/// An address that a service listens on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WantedPort {
+    /// Key of the configuration with the address.
+    pub key: &'static str,
+    /// The address.
+    pub address: SocketAddr,
+}
+
+/// The service whose ports they are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortOwner {
+    /// Name of its program, such as `tutti`.
+    pub program: String,
+    /// Id of the user that it runs as.
+    pub uid: u32,
+    /// True if it is meant to listen now.
+    pub is_running: bool,
+}
+
+/// One finding for each port that is not as it should be, and one for those that are.
+pub fn judge(wanted: &[WantedPort], listeners: &[Listener], owner: &PortOwner) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut fine = Vec::new();
+    for port in wanted {
+        let place = format!("{} {}", port.key, port.address);
+        let holder = listeners
+            .iter()
+            .find(|it| overlaps(it.address, port.address));
+        match holder {
+            Some(listener) if is_own(listener, owner) => fine.push(port.address.to_string()),
+            Some(listener) => {
+                let cause = format!(
+                    "the port is held by {}, so {} cannot listen there",
+                    holder_name(listener),
+                    owner.program
+                );
+                let command = match &listener.process {
+                    Some(process) => format!("systemctl status {}", process.pid),
+                    None => format!("ss -ltnp 'sport = :{}'", port.address.port()),
+                };
+                findings.push(Finding::problem(CHECK, place, cause).remedy(command));
+            }
+            None if owner.is_running => {
+                let cause = format!("{} runs and does not listen there", owner.program);
+                let command = format!("journalctl -u {} -n 50", owner.program);
+                findings.push(Finding::problem(CHECK, place, cause).remedy(command));
+            }
+            None => fine.push(port.address.to_string()),
+        }
+    }
+    if !fine.is_empty() {
+        let cause = match owner.is_running {
+            true => format!("{} listens there", owner.program),
+            false => "no other program listens there".to_owned(),
+        };
+        findings.insert(0, Finding::ok(CHECK, fine.join(", "), cause));
+    }
+    findings
+}
+
+fn is_own(listener: &Listener, owner: &PortOwner) -> bool {
+    match &listener.process {
+        Some(process) => process.name == owner.program,
+        None => owner.is_running && listener.uid == owner.uid,
+    }
+}
+
+fn holder_name(listener: &Listener) -> String {
+    match &listener.process {
+        Some(process) => format!("{} (process {})", process.name, process.pid),
+        None => format!("a process of the user with id {}", listener.uid),
+    }
+}
+
+/// True if nothing else can listen on the wanted address beside this one.
+fn overlaps(held: SocketAddr, wanted: SocketAddr) -> bool {
+    let is_any = |address: SocketAddr| address.ip().is_unspecified();
+    held.port() == wanted.port() && (held.ip() == wanted.ip() || is_any(held) || is_any(wanted))
+}
+
+/// All TCP sockets of this machine that listen; those of other users have no process unless root looks.
+pub fn look() -> Vec<Listener> {
+    let text = |path| std::fs::read_to_string(path).unwrap_or_default();
+    let sockets = parse(&text("/proc/net/tcp"))
+        .into_iter()
+        .chain(parse(&text("/proc/net/tcp6")));
+    let sockets: Vec<Socket> = sockets.take(SOCKETS).collect();
+    let holders = holders(Path::new("/proc"));
+    let listener = |socket: Socket| Listener {
+        address: socket.address,
+        uid: socket.uid,
+        process: holders.get(&socket.inode).cloned(),
+    };
+    sockets.into_iter().map(listener).collect()
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Socket {
+    address: SocketAddr,
+    uid: u32,
+    inode: u64,
+}
+
+/// Sockets that listen, of the kernel's table.
+fn parse(table: &str) -> Vec<Socket> {
+    let socket = |line: &str| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        (*fields.get(3)? == LISTENING).then_some(())?;
+        Some(Socket {
+            address: address(fields.get(1)?)?,
+            uid: fields.get(7)?.parse().ok()?,
+            inode: fields.get(9)?.parse().ok()?,
+        })
+    };
+    table.lines().skip(1).filter_map(socket).collect()
+}
+
+/// `0100007F:1FCF`: words of the address as this machine has them in memory, then the port.
+fn address(text: &str) -> Option<SocketAddr> {
+    let (host, port) = text.split_once(':')?;
+    let port = u16::from_str_radix(port, 16).ok()?;
+    let mut bytes = Vec::new();
+    for index in (0..host.len()).step_by(8) {
+        let word = u32::from_str_radix(host.get(index..index + 8)?, 16).ok()?;
+        bytes.extend(word.to_ne_bytes());
+    }
+    let ip: IpAddr = match <[u8; 4]>::try_from(bytes.as_slice()) {
+        Ok(bytes) => Ipv4Addr::from(bytes).into(),
+        Err(_) => Ipv6Addr::from(<[u8; 16]>::try_from(bytes.as_slice()).ok()?).into(),
+    };
+    Some(SocketAddr::new(ip, port))
+}
+
+/// Processes by the inodes of their sockets, as far as this user may look.
+fn holders(proc: &Path) -> HashMap<u64, Process> {
+    let mut holders = HashMap::new();
+    let entries = std::fs::read_dir(proc).into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    for pid in pids.take(PROCESSES) {
+        let directory = proc.join(pid.to_string());
+        let Ok(descriptors) = std::fs::read_dir(directory.join("fd")) else {
+            continue;
+        };
+        let inodes: Vec<u64> = descriptors
+            .flatten()
+            .filter_map(|entry| std::fs::read_link(entry.path()).ok())
+            .filter_map(|link| {
+                let text = link.to_str()?.strip_prefix("socket:[")?;
+                text.strip_suffix(']')?.parse().ok()
+            })
+            .collect();
+        if inodes.is_empty() {
+            continue;
+        }
+        let name = std::fs::read_to_string(directory.join("comm")).unwrap_or_default();
+        let process = Process {
+            pid,
+            name: name.trim().to_owned(),
+        };
+        holders.extend(inodes.into_iter().map(|inode| (inode, process.clone())));
+    }
+    holders
+}
+
+/// Id of the user that a process runs as.
+pub fn user_of(pid: u32) -> Option<u32> {
+    let metadata = std::fs::metadata(Path::new("/proc").join(pid.to_string()));
+    metadata.ok().map(|it| it.uid())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Severity;
+
+    const API: WantedPort = WantedPort {
+        key: "api.listen",
+        address: SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 8143),
+    };
+
+    fn held(address: &str, uid: u32, name: Option<&str>) -> Listener {
+        Listener {
+            address: address.parse().unwrap(),
+            uid,
+            process: name.map(|name| Process {
+                pid: 12,
+                name: name.to_owned(),
+            }),
+        }
+    }
+
+    #[test]
+    fn a_port_is_ours_or_free_or_held_by_another() {
+        for (is_running, listener, severity, part) in [
+            (
+                true,
+                Some(held("0.0.0.0:8143", 998, Some("tutti"))),
+                Severity::Ok,
+                "tutti listens",
+            ),
+            (
+                true,
+                Some(held("[::]:8143", 998, None)),
+                Severity::Ok,
+                "tutti listens",
+            ),
+            (
+                true,
+                Some(held("0.0.0.0:8143", 33, Some("nginx"))),
+                Severity::Problem,
+                "nginx (process 12)",
+            ),
+            (
+                false,
+                Some(held("127.0.0.1:8143", 33, None)),
+                Severity::Problem,
+                "user with id 33",
+            ),
+            (true, None, Severity::Problem, "does not listen"),
+            (
+                true,
+                Some(held("0.0.0.0:8142", 998, Some("tutti"))),
+                Severity::Problem,
+                "does not listen",
+            ),
+            (false, None, Severity::Ok, "no other program"),
+        ] {
+            let owner = PortOwner {
+                program: "tutti".to_owned(),
+                uid: 998,
+                is_running,
+            };
+            let findings = judge(&[API], &listener.into_iter().collect::<Vec<_>>(), &owner);
+            assert_eq!(findings.len(), 1, "{findings:?}");
+            assert_eq!(findings[0].severity, severity, "{findings:?}");
+            assert!(findings[0].cause.contains(part), "{findings:?}");
+        }
+    }
+
+    #[test]
+    fn the_tables_of_the_kernel_are_read() {
+        let table = "  sl  local_address rem_address   st tx rx tr tm retrnsmt   uid  timeout inode\n   \
+             0: 0100007F:1FCF 00000000:0000 0A 00000000:00000000 00:00000000 00000000   998        0 4711 1 0 100\n   \
+             1: 0100007F:1FCE 00000000:0000 01 00000000:00000000 00:00000000 00000000   998        0 4712 1 0 100\n   \
+             2: 00000000000000000000000000000000:1FCD 0:0 0A 0:0 0:0 0 0 0 4713 1\n bad\n";
+        let sockets = parse(table);
+        assert_eq!(sockets.len(), 2, "{sockets:?}");
+        assert_eq!(sockets[0].address, "127.0.0.1:8143".parse().unwrap());
+        assert_eq!((sockets[0].uid, sockets[0].inode), (998, 4711));
+        assert_eq!(sockets[1].address, "[::]:8141".parse().unwrap());
+    }
+
+    #[test]
+    fn a_socket_of_this_process_is_found_with_its_process() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let found = look().into_iter().find(|it| it.address == address).unwrap();
+        assert_eq!(found.process.unwrap().pid, std::process::id());
+        assert_eq!(user_of(std::process::id()), Some(found.uid));
+    }
+}

@@ -1,0 +1,173 @@
+//! Checks side by side, each with its own deadline: [`run`].
+//!
+//! The invariant: every check gives at least one finding, whatever becomes of it, in the order of the list.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use crate::defaults::{CHECKS_AT_ONCE, LOCAL_DEADLINE, REMOTE_DEADLINE};
+use crate::finding::Finding;
+
+type Work = Pin<Box<dyn Future<Output = Vec<Finding>> + Send>>;
+
+/// One check that has not begun.
+pub struct Check {
+    name: &'static str,
+    /// Place that is named if the check does not end.
+    place: String,
+    deadline: Duration,
+    work: Work,
+}
+
+// === impl Check ===
+
+impl Check {
+    /// A check that blocks its thread on files or programs of this machine.
+    pub fn local(
+        name: &'static str,
+        place: impl Into<String>,
+        work: impl FnOnce() -> Vec<Finding> + Send + 'static,
+    ) -> Self {
+        let work = async move {
+            match tokio::task::spawn_blocking(work).await {
+                Ok(findings) => findings,
+                Err(error) => std::panic::resume_unwind(error.into_panic()),
+            }
+        };
+        Self {
+            name,
+            place: place.into(),
+            deadline: LOCAL_DEADLINE,
+            work: Box::pin(work),
+        }
+    }
+
+    /// A check that asks other machines.
+    pub fn remote(
+        name: &'static str,
+        place: impl Into<String>,
+        work: impl Future<Output = Vec<Finding>> + Send + 'static,
+    ) -> Self {
+        Self {
+            name,
+            place: place.into(),
+            deadline: REMOTE_DEADLINE,
+            work: Box::pin(work),
+        }
+    }
+
+    fn late(&self) -> Finding {
+        let seconds = self.deadline.as_secs();
+        let cause = format!("no answer within {seconds} s, so nothing is known of it");
+        Finding::problem(self.name, &self.place, cause)
+    }
+}
+
+impl fmt::Debug for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Check")
+            .field("name", &self.name)
+            .field("place", &self.place)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The findings of all checks. Threads of those that were late are left behind: end the runtime without waiting for them.
+pub async fn run(checks: Vec<Check>) -> Vec<Finding> {
+    let turns = Arc::new(Semaphore::new(CHECKS_AT_ONCE));
+    let mut running = JoinSet::new();
+    let mut findings: Vec<Vec<Finding>> = Vec::new();
+    for (index, check) in checks.into_iter().enumerate() {
+        let cause = "the check itself failed; please report it as a bug";
+        findings.push(vec![Finding::problem(check.name, &check.place, cause)]);
+        let turns = Arc::clone(&turns);
+        running.spawn(async move {
+            // The semaphore is never closed.
+            let _turn = turns.acquire_owned().await;
+            let late = check.late();
+            let done = timeout(check.deadline, check.work).await;
+            (index, done.unwrap_or_else(|_| vec![late]))
+        });
+    }
+    while let Some(done) = running.join_next().await {
+        // One that panicked keeps the finding that it was given above.
+        if let Ok((index, found)) = done
+            && let Some(place) = findings.get_mut(index)
+        {
+            *place = found;
+        }
+    }
+    findings.concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+    use crate::Severity;
+
+    #[tokio::test(start_paused = true)]
+    async fn one_that_hangs_and_one_that_panics_are_findings_and_the_others_go_on() {
+        let fine = || vec![Finding::ok("fine", "here", "well")];
+        let checks = vec![
+            Check::remote("stuck", "nfs:/srv", std::future::pending()),
+            Check::remote("broken", "there", async { panic!("on purpose") }),
+            Check::remote("fine", "here", async move { fine() }),
+        ];
+        let findings = run(checks).await;
+        let told: Vec<_> = findings.iter().map(|it| (it.check, it.severity)).collect();
+        assert_eq!(
+            told,
+            [
+                ("stuck", Severity::Problem),
+                ("broken", Severity::Problem),
+                ("fine", Severity::Ok)
+            ]
+        );
+        assert!(findings[0].cause.contains("15 s"), "{findings:?}");
+    }
+
+    #[test]
+    fn a_thread_that_hangs_is_not_waited_for() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .start_paused(true)
+            .build()
+            .unwrap();
+        let (held, waits) = std::sync::mpsc::channel::<()>();
+        let begun = Instant::now();
+        let findings = runtime.block_on(async {
+            let stuck = move || {
+                let _ = waits.recv();
+                Vec::new()
+            };
+            let work = run(vec![Check::local("stuck", "/mnt", stuck)]);
+            // Time stands still while a blocking thread works: it is moved by hand.
+            let task = tokio::spawn(work);
+            tokio::task::yield_now().await;
+            tokio::time::advance(LOCAL_DEADLINE * 2).await;
+            task.await.unwrap()
+        });
+        runtime.shutdown_background();
+        assert_eq!(findings[0].check, "stuck");
+        assert!(begun.elapsed() < LOCAL_DEADLINE, "it was waited for");
+        drop(held);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_whole_diagnosis_ends_however_many_checks_hang() {
+        let stuck = |_| Check::remote("stuck", "x", std::future::pending());
+        let began = tokio::time::Instant::now();
+        let findings = run((0..2 * CHECKS_AT_ONCE).map(stuck).collect()).await;
+        assert_eq!(findings.len(), 2 * CHECKS_AT_ONCE);
+        assert_eq!(began.elapsed(), 2 * REMOTE_DEADLINE);
+    }
+}

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use evaluator::{EvalError, Interrupt, Unwind};
+use evaluator::{EvalError, Interrupt, Place, Unwind};
 use pcore::{Hash, Instance, Kind, Type, Value};
 use plans::{Fault, Stop};
 use serde_json::{Map, Value as Json, json};
@@ -37,6 +37,18 @@ pub(crate) fn invalid(msg: impl AsRef<str>) -> Box<Unwind> {
     plain("bolt/validation-error", msg)
 }
 
+/// A mistake in the plan's code, which is not caught; the message has the place as Bolt's functions tell it.
+pub(crate) fn mistake(msg: &str, place: &Place) -> EvalError {
+    let place = Place {
+        column: 0,
+        ..place.clone()
+    };
+    EvalError::preformatted(MISTAKE, format!("{msg} {place}").trim_end(), place)
+}
+
+/// The code of such a mistake.
+const MISTAKE: &str = "PLAN_MISTAKE";
+
 /// An `Error`.
 pub(crate) fn error(kind: &str, msg: &str, details: Hash, issue_code: Option<&str>) -> Value {
     let mut given = Hash::new();
@@ -49,6 +61,17 @@ pub(crate) fn error(kind: &str, msg: &str, details: Hash, issue_code: Option<&st
     match Type::error().kind() {
         Kind::Object(of) => Value::Object(Arc::new(Instance::new(of, given))),
         _ => Value::hash(given),
+    }
+}
+
+/// The `Error` that the value of a result says, with what it has and nothing more.
+pub(crate) fn of_value(error: &Value) -> Value {
+    match (error, Type::error().kind()) {
+        (Value::Hash(given), Kind::Object(of)) => {
+            Value::Object(Arc::new(Instance::new(of, Hash::clone(given))))
+        }
+        (Value::Object(_), _) => error.clone(),
+        _ => of_json(&json::shown(error)),
     }
 }
 
@@ -112,11 +135,28 @@ pub(crate) fn told(error: &EvalError) -> Json {
             let cause = WRAPPERS
                 .iter()
                 .find_map(|it| error.message.strip_prefix(it));
-            let msg = cause.unwrap_or(&error.message);
-            let msg = match error.hints.is_empty() {
-                true => msg.to_owned(),
-                false => format!("{msg} ({})", error.hints.join("; ")),
-            };
+            let mut msg = cause.unwrap_or(&error.message).to_owned();
+            if !error.hints.is_empty() {
+                msg = format!("{msg} ({})", error.hints.join("; "));
+            }
+            match error.place.as_ref().filter(|_| error.code != MISTAKE) {
+                Some(_) if is_of_node(error) => {
+                    let of = msg.trim_start_matches("Evaluation Error: Unknown variable: ");
+                    let of = of.trim_end_matches('.');
+                    msg = format!(
+                        "Evaluation Error: Variable {of} is not available in the current scope unless explicitly \
+                         defined."
+                    );
+                }
+                // The words of a function stand alone; those of an expression have its place.
+                Some(place)
+                    if msg.starts_with("Evaluation Error: ")
+                        || msg.ends_with("is only available when compiling a catalog") =>
+                {
+                    msg = format!("{msg} {place}").trim_end().to_owned();
+                }
+                _ => {}
+            }
             json!({"kind": EVALUATION, "msg": msg, "details": {}})
         }
     };
@@ -136,6 +176,15 @@ pub(crate) fn told(error: &EvalError) -> Json {
         }
     }
     told
+}
+
+/// Variables that compiles of catalogs have.
+fn is_of_node(error: &EvalError) -> bool {
+    let names = ["facts", "trusted", "server_facts", "settings"];
+    error.code == "UNKNOWN_VARIABLE"
+        && names
+            .iter()
+            .any(|name| error.message.ends_with(&format!("'{name}'.")))
 }
 
 fn details_of(error: &mut Json) -> Option<&mut Map<String, Json>> {

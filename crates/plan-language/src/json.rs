@@ -94,7 +94,7 @@ fn object(value: &Value) -> Option<Json> {
         return Some(set.results().iter().map(|it| it.to_data()).collect());
     }
     if let Some(future) = value.downcast_object::<Future>() {
-        return Some(json!({"name": future.name(), "id": future.branch().to_string()}));
+        return Some(json!(format!("Future '{}'", future.name())));
     }
     match value {
         Value::Object(_) if Type::error().is_instance(value) => Some(of_error(value)),

@@ -4,13 +4,13 @@
 //! same when the plan is evaluated again.
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use evaluator::{CodeFile, EvalError, Module};
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use lookup::{FileIdentity, Lookup};
 use pcore::{Hash, Value};
 use plans::{BranchId, Launch};
@@ -54,14 +54,17 @@ pub(crate) struct TargetState {
     pub(crate) vars: Hash,
     pub(crate) facts: Hash,
     pub(crate) config: Hash,
-    pub(crate) features: BTreeSet<Arc<str>>,
+    pub(crate) features: IndexSet<Arc<str>>,
     pub(crate) plugin_hooks: Hash,
-    pub(crate) aliases: Vec<Arc<str>>,
+    /// Other names of the target, as the plan gave them: a text or a list.
+    pub(crate) aliases: Option<Value>,
 }
 
 /// What runs beside the plan.
 pub(crate) struct Beside {
     pub(crate) branch: BranchId,
+    /// The name that the plan gave it, or that of the branch.
+    pub(crate) name: String,
     /// The plan that began it, by its number in [`Run::begin`].
     pub(crate) plan: u64,
     pub(crate) end: End,

@@ -3,6 +3,7 @@
 //! The rule that must hold: each type is made once in the process, since types are compared by what they
 //! are.
 
+use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use pcore::{Alias, Hash, Kind, ObjectType, Type, Value};
@@ -16,58 +17,248 @@ pub(crate) fn named(name: &str) -> Option<Type> {
         "resultset" => result_set(),
         "future" => future(),
         "applyresult" => apply_result(),
-        "resourceinstance" => RESOURCE_INSTANCE.clone(),
-        "containerresult" => CONTAINER_RESULT.clone(),
-        "targetspec" | "boltlib::targetspec" => TARGET_SPEC.clone(),
-        "planresult" | "boltlib::planresult" => PLAN_RESULT.clone(),
+        "resourceinstance" | "containerresult" => OBJECTS.get(&name),
+        "boltlib::targetspec" => TARGET_SPEC.clone(),
+        "boltlib::planresult" => PLAN_RESULT.clone(),
+        "targetspec" => SHORT_TARGET_SPEC.clone(),
+        "planresult" => SHORT_PLAN_RESULT.clone(),
         _ => return None,
     })
 }
 
 pub(crate) fn target() -> Type {
-    static TYPE: LazyLock<Type> = LazyLock::new(|| {
-        let text = Type::string();
-        object("Target", &[("name", &text), ("uri", &text)])
-    });
-    TYPE.clone()
+    OBJECTS.get("target")
 }
 
 pub(crate) fn result() -> Type {
-    static TYPE: LazyLock<Type> = LazyLock::new(|| {
-        let value = Type::hash_of(Type::non_empty_string(), Type::any());
-        object("Result", &[("target", &target()), ("value", &value)])
-    });
-    TYPE.clone()
+    OBJECTS.get("result")
 }
 
 pub(crate) fn result_set() -> Type {
-    static TYPE: LazyLock<Type> =
-        LazyLock::new(|| object("ResultSet", &[("results", &Type::array())]));
-    TYPE.clone()
+    OBJECTS.get("resultset")
 }
 
 pub(crate) fn future() -> Type {
-    static TYPE: LazyLock<Type> = LazyLock::new(|| {
-        let text = Type::string();
-        object("Future", &[("id", &text), ("name", &text)])
-    });
-    TYPE.clone()
+    OBJECTS.get("future")
 }
 
 pub(crate) fn apply_result() -> Type {
-    APPLY_RESULT.clone()
+    OBJECTS.get("applyresult")
 }
 
-static APPLY_RESULT: LazyLock<Type> =
-    LazyLock::new(|| object("ApplyResult", &[("target", &target())]));
-static RESOURCE_INSTANCE: LazyLock<Type> =
-    LazyLock::new(|| object("ResourceInstance", &[("target", &target())]));
-static CONTAINER_RESULT: LazyLock<Type> =
-    LazyLock::new(|| object("ContainerResult", &[("value", &Type::any())]));
+static OBJECTS: LazyLock<PlanObjects> = LazyLock::new(PlanObjects::new);
+
+/// The object types of plans by their names in small letters. They name each other, so all are declared before
+/// the first is defined.
+struct PlanObjects(HashMap<String, Type>);
+
+impl PlanObjects {
+    fn new() -> Self {
+        let declared: HashMap<String, Arc<ObjectType>> = SPECS
+            .iter()
+            .map(|spec| {
+                let object = ObjectType::declare(Some(spec.name.into()));
+                (spec.name.to_lowercase(), object)
+            })
+            .collect();
+        let lookup = |name: &str| {
+            let object = declared.get(&name.to_lowercase())?;
+            Some(Kind::Object(Arc::clone(object)).into())
+        };
+        for spec in SPECS {
+            if let Some(object) = declared.get(&spec.name.to_lowercase()) {
+                // The members are this file's own, and right: a test defines each of them.
+                let _ = object.define(&spec.init_hash(&lookup));
+            }
+        }
+        let types = declared.into_iter();
+        Self(
+            types
+                .map(|(name, object)| (name, Kind::Object(object).into()))
+                .collect(),
+        )
+    }
+
+    fn get(&self, name: &str) -> Type {
+        self.0.get(name).cloned().unwrap_or_else(Type::any)
+    }
+}
+
+/// The members of an object type, as Bolt has them: messages about wrong arguments show them.
+struct ObjectSpec {
+    name: &'static str,
+    attributes: &'static [(&'static str, &'static str)],
+    /// The attributes need not be given when an object is made.
+    is_derived: bool,
+    functions: &'static [(&'static str, &'static str)],
+}
+
+impl ObjectSpec {
+    fn init_hash(&self, lookup: pcore::Lookup<'_>) -> Hash {
+        let parse = |text: &str| {
+            Value::Type(Type::parse_with(text, lookup).unwrap_or_else(|_| Type::any()))
+        };
+        let attribute = |text: &str| match self.is_derived {
+            false => parse(text),
+            true => {
+                let features = [
+                    ("type", parse(text)),
+                    ("kind", Value::from("given_or_derived")),
+                ];
+                Value::hash(features.into_iter().collect())
+            }
+        };
+        let attributes: Hash = self
+            .attributes
+            .iter()
+            .map(|(name, text)| (*name, attribute(text)))
+            .collect();
+        let functions: Hash = self
+            .functions
+            .iter()
+            .map(|(name, text)| (*name, parse(text)))
+            .collect();
+        let mut init = Hash::new();
+        if !attributes.is_empty() {
+            init.insert("attributes", Value::hash(attributes));
+        }
+        if !functions.is_empty() {
+            init.insert("functions", Value::hash(functions));
+        }
+        init
+    }
+}
+
+const SPECS: &[ObjectSpec] = &[
+    ObjectSpec {
+        name: "Target",
+        attributes: &[
+            ("uri", "Optional[String[1]]"),
+            ("name", "Optional[String[1]]"),
+            ("safe_name", "Optional[String[1]]"),
+            (
+                "target_alias",
+                "Optional[Variant[String[1], Array[String[1]]]]",
+            ),
+            ("config", "Optional[Hash[String[1], Data]]"),
+            ("vars", "Optional[Hash[String[1], Data]]"),
+            ("facts", "Optional[Hash[String[1], Data]]"),
+            ("features", "Optional[Array[String[1]]]"),
+            ("plugin_hooks", "Optional[Hash[String[1], Data]]"),
+            ("resources", "Optional[Hash[String[1], ResourceInstance]]"),
+        ],
+        is_derived: true,
+        functions: &[
+            ("host", "Callable[[], Optional[String]]"),
+            ("password", "Callable[[], Optional[String[1]]]"),
+            ("port", "Callable[[], Optional[Integer]]"),
+            ("protocol", "Callable[[], Optional[String[1]]]"),
+            ("transport", "Callable[[], String[1]]"),
+            ("transport_config", "Callable[[], Hash[String[1], Data]]"),
+            ("user", "Callable[[], Optional[String[1]]]"),
+        ],
+    },
+    ObjectSpec {
+        name: "Result",
+        attributes: &[("value", "Hash[String[1], Data]"), ("target", "Target")],
+        is_derived: false,
+        functions: &[
+            ("error", "Callable[[], Optional[Error]]"),
+            ("message", "Callable[[], Optional[String]]"),
+            ("sensitive", "Callable[[], Optional[Sensitive[Data]]]"),
+            ("action", "Callable[[], String]"),
+            ("status", "Callable[[], String]"),
+            ("to_data", "Callable[[], Hash]"),
+            ("ok", "Callable[[], Boolean]"),
+            (
+                "[]",
+                "Callable[[String[1]], Variant[Data, Sensitive[Data]]]",
+            ),
+        ],
+    },
+    ObjectSpec {
+        name: "ResultSet",
+        attributes: &[("results", "Array[Variant[Result, ApplyResult]]")],
+        is_derived: false,
+        functions: &[
+            ("count", "Callable[[], Integer]"),
+            ("empty", "Callable[[], Boolean]"),
+            ("error_set", "Callable[[], ResultSet]"),
+            ("filter_set", "Callable[[Callable], ResultSet]"),
+            (
+                "find",
+                "Callable[[String[1]], Optional[Variant[Result, ApplyResult]]]",
+            ),
+            (
+                "first",
+                "Callable[[], Optional[Variant[Result, ApplyResult]]]",
+            ),
+            ("names", "Callable[[], Array[String[1]]]"),
+            ("ok", "Callable[[], Boolean]"),
+            ("ok_set", "Callable[[], ResultSet]"),
+            ("targets", "Callable[[], Array[Target]]"),
+            ("to_data", "Callable[[], Array[Hash]]"),
+            ("[]", "Callable[[Integer, Integer, 1, 2], Any]"),
+        ],
+    },
+    ObjectSpec {
+        name: "ApplyResult",
+        attributes: &[
+            ("report", "Hash[String[1], Data]"),
+            ("target", "Target"),
+            ("error", "Optional[Error]"),
+            ("catalog", "Optional[Hash]"),
+        ],
+        is_derived: false,
+        functions: &[
+            ("ok", "Callable[[], Boolean]"),
+            ("message", "Callable[[], Optional[String]]"),
+            ("action", "Callable[[], String]"),
+            ("to_data", "Callable[[], Hash]"),
+            ("value", "Callable[[], Hash]"),
+        ],
+    },
+    ObjectSpec {
+        name: "Future",
+        attributes: &[],
+        is_derived: false,
+        functions: &[("state", "Callable[[], Enum['running', 'done', 'error']]")],
+    },
+    ObjectSpec {
+        name: "ResourceInstance",
+        attributes: &[
+            ("target", "Target"),
+            ("type", "Variant[String[1], Type[Resource]]"),
+            ("title", "String[1]"),
+            ("state", "Optional[Hash[String[1], Data]]"),
+            ("desired_state", "Optional[Hash[String[1], Data]]"),
+            ("events", "Optional[Array[Hash[String[1], Data]]]"),
+        ],
+        is_derived: false,
+        functions: &[
+            ("reference", "Callable[[], String]"),
+            ("[]", "Callable[[String[1]], Data]"),
+        ],
+    },
+    ObjectSpec {
+        name: "ContainerResult",
+        attributes: &[("value", "Hash[String[1], Data]")],
+        is_derived: false,
+        functions: &[
+            ("[]", "Callable[[String[1]], Data]"),
+            ("error", "Callable[[], Optional[Error]]"),
+            ("ok", "Callable[[], Boolean]"),
+            ("status", "Callable[[], String]"),
+            ("stdout", "Callable[[], String]"),
+            ("stderr", "Callable[[], String]"),
+            ("to_data", "Callable[[], Hash]"),
+        ],
+    },
+];
 
 /// `Variant[String[1], Target, Array[TargetSpec]]`.
 static TARGET_SPEC: LazyLock<Type> = LazyLock::new(|| {
-    recursive("TargetSpec", |itself| {
+    recursive("Boltlib::TargetSpec", |itself| {
         Type::variant(vec![
             Type::non_empty_string(),
             target(),
@@ -78,7 +269,7 @@ static TARGET_SPEC: LazyLock<Type> = LazyLock::new(|| {
 
 /// Everything that a plan may give.
 static PLAN_RESULT: LazyLock<Type> = LazyLock::new(|| {
-    recursive("PlanResult", |itself| {
+    recursive("Boltlib::PlanResult", |itself| {
         Type::variant(vec![
             Type::boolean(),
             Type::numeric(),
@@ -89,9 +280,9 @@ static PLAN_RESULT: LazyLock<Type> = LazyLock::new(|| {
             result_set(),
             target(),
             future(),
-            APPLY_RESULT.clone(),
-            RESOURCE_INSTANCE.clone(),
-            CONTAINER_RESULT.clone(),
+            apply_result(),
+            OBJECTS.get("resourceinstance"),
+            OBJECTS.get("containerresult"),
             Type::array_of(itself.clone()),
             Type::hash_of(Type::string(), itself),
         ])
@@ -106,19 +297,10 @@ fn recursive(name: &str, of: impl FnOnce(Type) -> Type) -> Type {
     Type::from(alias)
 }
 
-fn object(name: &str, attributes: &[(&str, &Type)]) -> Type {
-    let object = ObjectType::declare(Some(name.into()));
-    let attributes: Hash = attributes
-        .iter()
-        .map(|(name, ty)| (*name, Value::Type((*ty).clone())))
-        .collect();
-    let init: Hash = [("attributes", Value::hash(attributes))]
-        .into_iter()
-        .collect();
-    // The attributes are this file's own, and right.
-    let _ = object.define(&init);
-    Kind::Object(object).into()
-}
+static SHORT_TARGET_SPEC: LazyLock<Type> =
+    LazyLock::new(|| recursive("TargetSpec", |_| TARGET_SPEC.clone()));
+static SHORT_PLAN_RESULT: LazyLock<Type> =
+    LazyLock::new(|| recursive("PlanResult", |_| PLAN_RESULT.clone()));
 
 #[cfg(test)]
 mod tests {
@@ -149,12 +331,33 @@ mod tests {
 
     #[test]
     fn every_type_has_what_it_is_made_of() {
-        for name in ["Target", "Result", "ResultSet", "Future", "ApplyResult"] {
+        for name in SPECS.iter().map(|spec| spec.name) {
             let ty = named(name).unwrap();
             let Kind::Object(object) = ty.kind() else {
                 panic!("{name}");
             };
-            assert!(object.body().is_some(), "{name}");
+            let body = object.body().expect(name);
+            let spec = SPECS.iter().find(|spec| spec.name == name).unwrap();
+            let hash = object.init_hash(false);
+            let members = |key: &str| {
+                hash.get_str(key)
+                    .and_then(Value::as_hash)
+                    .map_or(0, Hash::len)
+            };
+            assert_eq!(
+                members("attributes"),
+                spec.attributes.len(),
+                "{name}: {body:?}"
+            );
+            assert_eq!(
+                members("functions"),
+                spec.functions.len(),
+                "{name}: {body:?}"
+            );
+            assert!(
+                !hash.values().any(|it| it.to_string().contains("=> Any")),
+                "{name}"
+            );
             assert!(ty.is_same(&named(name).unwrap()) || ty == named(name).unwrap());
         }
     }

@@ -34,6 +34,6 @@ pub use engine::Counts;
 pub use error::{PlanError, PlansLost, StartPlansError};
 pub use handle::Plans;
 pub use launch::{Launch, Preview, Programs};
-pub use over_jobs::{OverJobs, refused_task};
+pub use over_jobs::{NOOP_UNSUPPORTED, OverJobs, WRONG_PARAMETERS, refused_task};
 pub use program::{Body, Branch, Ended, Fault, Program, Stop};
 pub use step::{BranchId, InvalidStepId, Outcome, StepId, StepRequest, Told, Work};

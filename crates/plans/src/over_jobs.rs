@@ -177,14 +177,26 @@ fn task_not_started(error: RunTaskError) -> NotStarted {
     }
 }
 
+/// Issue codes of tasks that a plan's author wants otherwise than they are.
+pub const WRONG_PARAMETERS: &str = "TYPE_MISMATCH";
+pub const NOOP_UNSUPPORTED: &str = "TASK_NO_NOOP";
+
 /// What a plan gets of a task that cannot be run as it wants it.
 pub fn refused_task(error: &RunTaskError) -> Value {
-    let kind = match error {
-        RunTaskError::UnknownTask(_) | RunTaskError::TaskName { .. } => "bolt/unknown-task",
-        RunTaskError::Parameters { .. } => "bolt/validation-error",
-        _ => "puppetlabs.orchestrator/validation-error",
+    let (kind, issue_code) = match error {
+        RunTaskError::UnknownTask(_) | RunTaskError::TaskName { .. } => ("bolt/unknown-task", None),
+        RunTaskError::Parameters { .. } => ("bolt/validation-error", Some(WRONG_PARAMETERS)),
+        RunTaskError::NoopUnsupported(_) => {
+            let kind = "puppetlabs.orchestrator/validation-error";
+            (kind, Some(NOOP_UNSUPPORTED))
+        }
+        _ => ("puppetlabs.orchestrator/validation-error", None),
     };
-    json!({"kind": kind, "msg": error.to_string(), "details": {}})
+    let mut told = json!({"kind": kind, "msg": error.to_string(), "details": {}});
+    if let Some(code) = issue_code {
+        told["issue_code"] = json!(code);
+    }
+    told
 }
 
 fn not_submitted(error: SubmitError) -> NotStarted {

@@ -14,6 +14,7 @@ use plans::{Order, Outcome, Work};
 use serde_json::{Map, Value as Json, json};
 
 use super::options::Options;
+use super::refusal;
 use crate::host::PlanHost;
 use crate::objects::{ResultSet, Target, TaskResult, Unknown, steps_in};
 use crate::preview::Way;
@@ -99,13 +100,25 @@ impl Action<'_> {
         };
         let work = Work::Run(Box::new(Order::Task(request)));
         let outcome = host.step(self.name, place, arguments, work)?;
-        self.set(place, targets, &outcome)
+        self.set(host, place, targets, &outcome)
     }
 
-    fn set(&self, place: &Place, targets: Vec<Target>, outcome: &Outcome) -> Eval<ResultSet> {
+    fn set(
+        &self,
+        host: &PlanHost<'_>,
+        place: &Place,
+        targets: Vec<Target>,
+        outcome: &Outcome,
+    ) -> Eval<ResultSet> {
         let Some(results) = outcome.value["results"].as_array() else {
             // It was not made a job of.
-            return Err(failure::raised(failure::of_json(&outcome.value)));
+            return Err(refusal(
+                host,
+                place,
+                self.task,
+                &self.params,
+                &outcome.value,
+            ));
         };
         let by_name: HashMap<&str, &Json> = results
             .iter()
@@ -141,12 +154,14 @@ fn complete_error(value: &mut Json, object: &str, place: &Place) {
     let Some(details) = error["details"].as_object_mut().filter(|_| !is_explained) else {
         return;
     };
+    let own = std::mem::take(details);
     if let Some(file) = &place.file {
-        details.entry("file").or_insert_with(|| json!(&**file));
+        details.insert("file".to_owned(), json!(&**file));
+        if place.line > 0 {
+            details.insert("line".to_owned(), json!(place.line));
+        }
     }
-    if place.line > 0 {
-        details.entry("line").or_insert_with(|| json!(place.line));
-    }
+    details.extend(own);
 }
 
 /// With a message, a kind and details.
@@ -200,7 +215,7 @@ pub(crate) fn certnames(targets: &[Target]) -> Eval<Vec<Certname>> {
 }
 
 /// Parameters as JSON, without those that are not given; and the names of those that are secret.
-pub(crate) fn parameters(given: &Hash) -> Eval<(Map<String, Json>, Vec<String>)> {
+pub(crate) fn parameters(given: &Hash, place: &Place) -> Eval<(Map<String, Json>, Vec<String>)> {
     let mut params = Map::with_capacity(given.len());
     let mut sensitive = Vec::new();
     for (name, value) in given.iter() {
@@ -209,10 +224,11 @@ pub(crate) fn parameters(given: &Hash) -> Eval<(Map<String, Json>, Vec<String>)>
             continue;
         }
         let (json, is_secret) = data::data(value).map_err(|error| {
-            failure::invalid(format!(
+            let msg = format!(
                 "the parameter '{name}'{} is of type {}, which is not Data",
                 error.path, error.ty
-            ))
+            );
+            failure::mistake(&msg, place)
         })?;
         if is_secret {
             sensitive.push(name.clone());

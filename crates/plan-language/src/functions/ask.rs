@@ -72,6 +72,12 @@ fn prompt(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let options = call.hash(1);
     let sensitive = options.get_str("sensitive").is_some_and(Value::is_truthy);
     let default = options.get_str("default").filter(|value| !value.is_undef());
+    if options
+        .get_str("default")
+        .is_some_and(|it| it.as_str().is_none() && !it.is_unknown())
+    {
+        return Err(failure::invalid("Option 'default' must be a string"));
+    }
     let mut details = Map::new();
     details.insert("sensitive".to_owned(), json!(sensitive));
     if let Some(default) = default.filter(|_| !sensitive) {

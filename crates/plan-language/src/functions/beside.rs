@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use evaluator::function::{Call, Form, Function, one, optional};
-use evaluator::{Block, Eval, EvalError, Evaluator, Seed, Unknowns as _, Unwind};
+use evaluator::{Block, Eval, EvalError, Evaluator, Host as _, Place, Seed, Unknowns as _, Unwind};
 use pcore::{Hash, Value};
 use plans::{Branch, BranchId, Ended};
 
@@ -34,7 +34,7 @@ pub(super) const FUNCTIONS: &[(Function, RunFn)] = &[
     (
         Function::new(
             "background",
-            &[Form::host(&[optional("Optional[String[1]]", "name")])
+            &[Form::host(&[optional("String[1]", "name")])
                 .with_block("Callable[0, 0]")
                 .returning("Future")],
         ),
@@ -46,21 +46,21 @@ pub(super) const FUNCTIONS: &[(Function, RunFn)] = &[
             &[
                 Form::host(&[
                     one("Variant[Future, Array[Future]]", "futures"),
+                    optional("Hash[String[1], Any]", "options"),
+                ])
+                .returning("Array"),
+                Form::host(&[optional("Hash[String[1], Any]", "options")]).returning("Array"),
+                Form::host(&[
                     one("Variant[Integer[0], Float[0.0]]", "timeout"),
                     optional("Hash[String[1], Any]", "options"),
                 ])
                 .returning("Array"),
                 Form::host(&[
                     one("Variant[Future, Array[Future]]", "futures"),
-                    optional("Hash[String[1], Any]", "options"),
-                ])
-                .returning("Array"),
-                Form::host(&[
                     one("Variant[Integer[0], Float[0.0]]", "timeout"),
                     optional("Hash[String[1], Any]", "options"),
                 ])
                 .returning("Array"),
-                Form::host(&[optional("Hash[String[1], Any]", "options")]).returning("Array"),
             ],
         ),
         wait,
@@ -75,6 +75,8 @@ struct Beginning {
     run_as: Option<String>,
     block: Block,
     arguments: Vec<Value>,
+    /// The place of the call that began it.
+    place: Place,
     end: End,
     /// What decided that it begins, and in the end what decided its way.
     decided: Decided,
@@ -84,7 +86,7 @@ impl Beginning {
     fn of(
         host: &PlanHost<'_>,
         evaluator: &Evaluator<'_>,
-        block: &Block,
+        call: &Call<'_>,
         arguments: Vec<Value>,
     ) -> Self {
         Self {
@@ -92,8 +94,9 @@ impl Beginning {
             run: Rc::clone(host.run),
             plan: host.plan.get(),
             run_as: host.run_as.borrow().clone(),
-            block: block.clone(),
+            block: call.required_block().clone(),
             arguments,
+            place: call.place(),
             end: End::default(),
             decided: Rc::new(RefCell::new(
                 host.preview
@@ -121,11 +124,37 @@ impl Beginning {
                 },
             },
         };
+        let result = result.and_then(|value| checked(&host, &self.place, value));
         *self.end.borrow_mut() = Some(result);
         if let Some(preview) = &host.preview {
             self.decided.replace(preview.decided());
         }
         Ok(serde_json::Value::Null)
+    }
+}
+
+/// The code of the error of a block that gives what no plan may give; it is not one of several failures.
+const INVALID_RESULT: &str = "INVALID_PARALLEL_RESULT";
+
+/// What a block that runs beside gives must be a `PlanResult`.
+fn checked(host: &PlanHost<'_>, place: &Place, value: Value) -> Result<Value, EvalError> {
+    match host.named_type("PlanResult") {
+        Some(ty) if !ty.is_instance(&value) => {
+            let text = value.to_string();
+            let msg = format!("Background block returned an invalid result: {text}");
+            let mut details = Hash::new();
+            if let Some(file) = &place.file {
+                details.insert("file", Value::Str(file.clone()));
+            }
+            details.insert("line", Value::Int(place.line.into()));
+            details.insert("result_string", text.as_str());
+            let error = failure::error("bolt/invalid-plan-result", &msg, details, None);
+            Err(EvalError {
+                code: INVALID_RESULT,
+                ..EvalError::raw(msg).with_payload(error)
+            })
+        }
+        _ => Ok(value),
     }
 }
 
@@ -135,7 +164,6 @@ fn begin(host: &PlanHost<'_>, beginning: Beginning) -> Eval<BranchId> {
 }
 
 fn parallelize(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
-    let block = call.required_block();
     let data = call.get(0);
     if data.is_unknown() {
         let how = "with what is done for one element; there may be none or more";
@@ -160,7 +188,7 @@ fn parallelize(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, call: Call<'_
     let mut branches = Vec::with_capacity(elements.len());
     let mut decided = Vec::with_capacity(elements.len());
     for element in elements {
-        let beginning = Beginning::of(host, evaluator, block, vec![element]);
+        let beginning = Beginning::of(host, evaluator, &call, vec![element]);
         ends.push(Rc::clone(&beginning.end));
         decided.push(Rc::clone(&beginning.decided));
         branches.push(begin(host, beginning)?);
@@ -195,7 +223,8 @@ impl Ends {
             values.push(match end {
                 Ok(value) => value,
                 Err(error) => {
-                    let Some(payload) = error.payload.clone() else {
+                    let payload = error.payload.clone();
+                    let Some(payload) = payload.filter(|_| error.code != INVALID_RESULT) else {
                         return Err(error.into());
                     };
                     failed.push(Value::Int(place));
@@ -223,7 +252,7 @@ impl Ends {
 }
 
 fn background(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
-    let beginning = Beginning::of(host, evaluator, call.required_block(), Vec::new());
+    let beginning = Beginning::of(host, evaluator, &call, Vec::new());
     let (end, plan) = (Rc::clone(&beginning.end), host.plan.get());
     let decided = Rc::clone(&beginning.decided);
     let branch = begin(host, beginning)?;
@@ -234,6 +263,7 @@ fn background(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, call: Call<'_>
     let future = Future::new(branch.clone(), &name);
     host.run.futures.borrow_mut().push(Beside {
         branch,
+        name,
         plan,
         end,
         decided,
@@ -269,9 +299,21 @@ fn wait(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let late: Vec<BranchId> = late.map(|(branch, _)| branch.clone()).collect();
     host.branch.cancel(&late).map_err(failure::unwind)?;
     for branch in &late {
-        let msg = "the future was not done in time, and was ended";
-        let unwind = failure::plain("bolt/future-timeout-error", msg);
         let futures = host.run.futures.borrow();
+        let name = futures
+            .iter()
+            .find(|beside| beside.branch == *branch)
+            .map_or_else(|| branch.to_string(), |beside| beside.name.clone());
+        let seconds = Value::Float(timeout.as_secs_f64());
+        let seconds = match timeout.subsec_nanos() {
+            0 => timeout.as_secs().to_string(),
+            _ => seconds.to_string(),
+        };
+        let msg = format!("Future '{name}' timed out after {seconds} seconds.");
+        let details = [("future", Value::from(name.as_str()))]
+            .into_iter()
+            .collect();
+        let unwind = failure::bolt("bolt/future-timeout-error", &msg, details);
         if let (Some(beside), Ok(error)) = (
             futures.iter().find(|beside| beside.branch == *branch),
             failure::error_or_stop(*unwind),

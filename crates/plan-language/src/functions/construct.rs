@@ -1,16 +1,19 @@
 //! `Target.new`, `Result.new`, `ResultSet.new`, `ApplyResult.new`. Main function: [`construct`].
 //!
-//! The rule that must hold: what a target is made with is what the plan then says of it, under its name.
+//! The rule that must hold: the arguments are checked against the type's own attributes before anything is made,
+//! and what a target is made with is what the plan then says of it, under its name.
 
 use std::sync::Arc;
 
 use evaluator::{Eval, EvalError};
-use pcore::{Hash, Type, Value};
+use pcore::{
+    CallableType, Hash, IntRange, Kind, Signature, StructElement, TupleType, Type, Value,
+    describe_call,
+};
 
-use super::targets::invalid;
+use super::new_target::target_of;
 use crate::host::PlanHost;
 use crate::objects::{ResultSet, Target, TaskResult};
-use crate::run::TargetState;
 use crate::types;
 
 /// The object that a type makes; `None`: the type is none of plans.
@@ -24,169 +27,209 @@ pub(crate) fn construct(host: &PlanHost<'_>, ty: &Type, arguments: &[Value]) -> 
     })
 }
 
-/// A mistake in the plan's code, which is not caught.
-fn refused<T>(msg: impl Into<String>) -> Eval<T> {
-    Err(EvalError::raw(msg).into())
+/// One list of arguments that a constructor takes.
+struct Form {
+    signature: Signature,
+    arguments: Type,
 }
 
-fn target(host: &PlanHost<'_>, arguments: &[Value]) -> Eval {
-    match arguments {
-        [Value::Str(uri)] => Ok(Value::object(Target::new(uri))),
-        [Value::Hash(hash)] => target_of_hash(host, hash),
-        _ => refused("'new_Target' expects a uri, or a hash of what the target is"),
+impl Form {
+    /// With parameters by name; those that are not required come last.
+    fn new(required: &[(&str, Type)], optional: &[(&str, Type)]) -> Self {
+        let all = || required.iter().chain(optional);
+        let types = all().map(|(_, ty)| ty.clone()).collect();
+        let count = |number: usize| i64::try_from(number).ok();
+        let size = IntRange::new(count(required.len()), count(all().count()));
+        let tuple = TupleType::new(types, size);
+        Self {
+            signature: Signature {
+                callable: CallableType::new(Some(tuple.clone()), None, None),
+                parameter_names: all().map(|(name, _)| Arc::from(*name)).collect(),
+                block_name: "block".into(),
+            },
+            arguments: Kind::Tuple(tuple).into(),
+        }
+    }
+
+    /// One hash with these keys.
+    fn of_hash(elements: Vec<StructElement>) -> Self {
+        Self::new(&[("hash", Type::struct_of(elements))], &[])
+    }
+
+    fn takes(&self, arguments: &[Value]) -> bool {
+        self.arguments
+            .is_instance(&Value::array(arguments.to_vec()))
     }
 }
 
-const TARGET_KEYS: [&str; 10] = [
+/// A mistake in the plan's code, which is not caught: the arguments fit none of these.
+fn refused<T>(name: &str, forms: &[&Form], arguments: &[Value]) -> Eval<T> {
+    let signatures: Vec<Signature> = forms.iter().map(|form| form.signature.clone()).collect();
+    let given: Vec<Type> = arguments.iter().map(Type::infer_detailed).collect();
+    Err(EvalError::raw(describe_call(name, &signatures, &given)).into())
+}
+
+fn attributes(ty: &Type) -> Vec<StructElement> {
+    match ty.kind() {
+        Kind::Object(object) => object.init_hash_type(),
+        _ => Vec::new(),
+    }
+}
+
+/// The attributes of a target in the order in which they are given without names.
+const TARGET_ORDER: [&str; 10] = [
     "uri",
     "name",
     "safe_name",
     "target_alias",
     "config",
-    "vars",
     "facts",
+    "vars",
     "features",
     "plugin_hooks",
     "resources",
 ];
 
-fn target_of_hash(host: &PlanHost<'_>, hash: &Hash) -> Eval {
-    for key in hash.keys() {
-        if !key.as_str().is_some_and(|key| TARGET_KEYS.contains(&key)) {
-            let known = TARGET_KEYS.join(", ");
-            return refused(format!("'new_Target' has no key '{key}'; it has {known}"));
+fn target(host: &PlanHost<'_>, arguments: &[Value]) -> Eval {
+    let elements = attributes(&types::target());
+    let by_place: Vec<(&str, Type)> = TARGET_ORDER
+        .into_iter()
+        .filter_map(|name| {
+            let element = elements.iter().find(|element| element.name() == name)?;
+            Some((name, element.value().clone()))
+        })
+        .collect();
+    let by_hash = Form::of_hash(elements.clone());
+    let by_place = Form::new(&[], &by_place);
+    match arguments {
+        [Value::Hash(hash)] if by_hash.takes(arguments) => target_of(host, hash),
+        // As in Bolt, only the first counts.
+        [uri, ..] if by_place.takes(arguments) => {
+            target_of(host, &[("uri", uri.clone())].into_iter().collect())
         }
-    }
-    let text = |key: &str| match hash.get_str(key).filter(|value| !value.is_undef()) {
-        None => Ok(None),
-        Some(Value::Str(text)) if !text.is_empty() => Ok(Some(text.clone())),
-        Some(other) => wrong(key, "String[1]", other),
-    };
-    let target = match (text("name")?, text("uri")?) {
-        (Some(name), Some(uri)) => Target::named(&name, &uri),
-        (Some(one), None) | (None, Some(one)) => Target::new(&one),
-        (None, None) => return Err(invalid("Target must have either a name or uri")),
-    };
-    let state = TargetState {
-        vars: hash_of(hash, "vars")?,
-        facts: hash_of(hash, "facts")?,
-        config: hash_of(hash, "config")?,
-        plugin_hooks: hash_of(hash, "plugin_hooks")?,
-        features: texts(hash, "features")?.into_iter().collect(),
-        aliases: texts(hash, "target_alias")?,
-    };
-    let mut made = host.run.made.borrow_mut();
-    for alias in &state.aliases {
-        made.insert(alias.clone(), target.clone());
-    }
-    made.insert(target.name().clone(), target.clone());
-    let mut states = host.run.targets.borrow_mut();
-    states.insert(target.name().clone(), state);
-    Ok(Value::object(target))
-}
-
-fn wrong<T>(key: &str, expected: &str, given: &Value) -> Eval<T> {
-    let given = Type::infer(given).generalize();
-    refused(format!(
-        "'new_Target' entry '{key}' expects a value of type {expected}, got {given}"
-    ))
-}
-
-fn hash_of(hash: &Hash, key: &str) -> Eval<Hash> {
-    match hash.get_str(key) {
-        None | Some(Value::Undef) => Ok(Hash::new()),
-        Some(Value::Hash(inner)) => Ok(Hash::clone(inner)),
-        Some(other) => wrong(key, "Hash[String[1], Data]", other),
+        [] => target_of(host, &Hash::new()),
+        _ => refused("new_Target", &[&by_hash, &by_place], arguments),
     }
 }
 
-fn texts(hash: &Hash, key: &str) -> Eval<Vec<Arc<str>>> {
-    let text = |value: &Value| match value {
-        Value::Str(text) => Ok(text.clone()),
-        other => wrong(key, "String[1]", other),
-    };
-    match hash.get_str(key) {
-        None | Some(Value::Undef) => Ok(Vec::new()),
-        Some(Value::Array(items)) => items.iter().map(text).collect(),
-        Some(one) => Ok(vec![text(one)?]),
-    }
+fn value_type() -> Type {
+    Type::hash_of(Type::non_empty_string(), Type::data())
+}
+
+fn element(name: &str, is_optional: bool, ty: Type) -> StructElement {
+    StructElement::new(name, is_optional, ty)
 }
 
 fn result(arguments: &[Value]) -> Eval {
-    let (target, value) = match arguments {
-        [target, Value::Hash(value)] => (target, Hash::clone(value)),
-        [Value::Hash(hash)] => of_attributes(hash, "value"),
-        [_, other] => return refused(expects("Result", "value", "a Hash", other)),
-        _ => return refused(counted("Result", "2 arguments", arguments)),
-    };
-    let Some(target) = target.downcast_object::<Target>() else {
-        return refused(expects("Result", "target", "a Target", target));
-    };
-    Ok(Value::object(TaskResult::constructed(
-        target.clone(),
-        value,
-    )))
+    let text = || Type::optional_of(Type::string());
+    let by_place = Form::new(&[("target", types::target()), ("value", value_type())], &[]);
+    let by_hash = Form::of_hash(vec![
+        element("target", false, types::target()),
+        element("value", true, Type::optional_of(value_type())),
+        element("error", true, error_type()),
+        element("message", true, text()),
+        element("action", true, text()),
+        element("object", true, text()),
+    ]);
+    match arguments {
+        [target, Value::Hash(value)] if by_place.takes(arguments) => made(target, |target| {
+            TaskResult::constructed(target, Hash::clone(value))
+        }),
+        [Value::Hash(hash)] if by_hash.takes(arguments) => result_of_hash(hash),
+        [Value::Hash(_)] => refused("new_Result", &[&by_place, &by_hash], arguments),
+        _ => refused("new_Result", &[&by_place], arguments),
+    }
 }
 
-/// The target and the value of an object made of a hash of its attributes.
-fn of_attributes<'a>(hash: &'a Hash, value: &str) -> (&'a Value, Hash) {
-    let given = hash.get_str(value).and_then(Value::as_hash).cloned();
-    let target = hash.get_str("target").unwrap_or(&Value::Undef);
-    (target, given.unwrap_or_default())
+/// An `Error`, or a hash of its attributes.
+fn error_type() -> Type {
+    let hash = Type::hash_of(Type::non_empty_string(), Type::any());
+    Type::optional_of(Type::variant(vec![Type::error(), hash]))
+}
+
+fn result_of_hash(hash: &Hash) -> Eval {
+    let text = |key: &str| hash.get_str(key).and_then(Value::as_str);
+    let value = hash.get_str("value").and_then(Value::as_hash).cloned();
+    let mut value = value.unwrap_or_default();
+    if let Some(error) = given_error(hash) {
+        value.insert("_error", error);
+    }
+    if let Some(message) = text("message") {
+        value.insert("_output", message);
+    }
+    let (action, object) = (text("action"), text("object"));
+    made(hash.get_str("target").unwrap_or(&Value::Undef), |target| {
+        TaskResult::constructed(target, value).of_action(action, object)
+    })
+}
+
+/// The key `error` as the value of a result has it.
+fn given_error(hash: &Hash) -> Option<Value> {
+    let error = hash.get_str("error").filter(|error| !error.is_undef())?;
+    Some(match error {
+        Value::Object(_) => Value::from_json(&crate::json::of_error(error)),
+        hash => hash.clone(),
+    })
+}
+
+fn made(target: &Value, make: impl FnOnce(Target) -> TaskResult) -> Eval {
+    match target.downcast_object::<Target>() {
+        Some(target) => Ok(Value::object(make(target.clone()))),
+        // A preview may not know which target it is.
+        None => Ok(target.clone()),
+    }
 }
 
 fn apply_result(arguments: &[Value]) -> Eval {
-    let (target, mut value) = match arguments {
-        [target, Value::Hash(value)] => (target, Hash::clone(value)),
-        [Value::Hash(hash)] => {
-            let mut value = Hash::new();
-            for (attribute, key) in [("report", "report"), ("error", "_error")] {
-                if let Some(given) = hash.get_str(attribute).filter(|it| !it.is_undef()) {
-                    value.insert(key, given.clone());
-                }
-            }
-            (hash.get_str("target").unwrap_or(&Value::Undef), value)
+    let by_hash = Form::of_hash(vec![
+        element("target", false, types::target()),
+        element("report", true, Type::optional_of(value_type())),
+        element("error", true, error_type()),
+        element("catalog", true, Type::optional_of(Type::hash())),
+    ]);
+    let by_place = Form::new(&[("target", types::target()), ("value", value_type())], &[]);
+    let (target, value) = match arguments {
+        [Value::Hash(hash)] if by_hash.takes(arguments) => {
+            let target = hash.get_str("target").unwrap_or(&Value::Undef);
+            (target, value_of_apply(hash))
         }
-        _ => return refused(counted("ApplyResult", "2 arguments", arguments)),
+        [target, Value::Hash(value)] if by_place.takes(arguments) => (target, Hash::clone(value)),
+        _ => return refused("new_ApplyResult", &[&by_hash, &by_place], arguments),
     };
-    let Some(target) = target.downcast_object::<Target>() else {
-        return refused(expects("ApplyResult", "target", "a Target", target));
-    };
-    if value.get_str("report").is_none() {
-        value.insert("report", Value::hash(Hash::new()));
+    made(target, |target| {
+        TaskResult::constructed_apply(target, value)
+    })
+}
+
+fn value_of_apply(hash: &Hash) -> Hash {
+    let mut value = Hash::new();
+    if let Some(report) = hash.get_str("report").filter(|report| !report.is_undef()) {
+        value.insert("report", report.clone());
     }
-    let made = TaskResult::constructed_apply(target.clone(), value);
-    Ok(Value::object(made))
+    if let Some(error) = given_error(hash) {
+        value.insert("_error", error);
+    }
+    if let Some(catalog @ Value::Hash(_)) = hash.get_str("catalog") {
+        let secret = [("catalog", catalog.clone())].into_iter().collect();
+        value.insert("_sensitive", Value::sensitive(Value::hash(secret)));
+    }
+    value
 }
 
 fn result_set(arguments: &[Value]) -> Eval {
+    let results = Type::array_of(Type::variant(vec![types::result(), types::apply_result()]));
+    let by_place = Form::new(&[("results", results.clone())], &[]);
+    let by_hash = Form::of_hash(vec![element("results", false, results)]);
     let results = match arguments {
-        [Value::Array(results)] => results,
-        [other] => return refused(expects("ResultSet", "results", "an Array", other)),
-        _ => return refused(counted("ResultSet", "1 argument", arguments)),
+        [Value::Array(results)] if by_place.takes(arguments) => results,
+        [Value::Hash(hash)] if by_hash.takes(arguments) => match hash.get_str("results") {
+            Some(Value::Array(results)) => results,
+            _ => return refused("new_ResultSet", &[&by_hash], arguments),
+        },
+        _ => return refused("new_ResultSet", &[&by_place], arguments),
     };
-    let results = results.iter().enumerate().map(|(index, value)| {
-        let result = value.downcast_object::<TaskResult>().cloned();
-        result.map_or_else(
-            || {
-                let given = Type::infer(value).generalize();
-                refused(format!(
-                    "'new_ResultSet' parameter 'results' index {index} expects a value of type Result or \
-                     ApplyResult, got {given}"
-                ))
-            },
-            Ok,
-        )
-    });
-    let results = results.collect::<Eval<Vec<_>>>()?;
+    let results = results
+        .iter()
+        .filter_map(|value| value.downcast_object::<TaskResult>().cloned());
     Ok(Value::object(ResultSet::new(results)))
-}
-
-fn expects(ty: &str, parameter: &str, expected: &str, given: &Value) -> String {
-    let given = Type::infer(given).generalize();
-    format!("'new_{ty}' parameter '{parameter}' expects {expected} value, got {given}")
-}
-
-fn counted(ty: &str, expected: &str, given: &[Value]) -> String {
-    format!("'new_{ty}' expects {expected}, got {}", given.len())
 }

@@ -23,9 +23,9 @@ pub(super) const FUNCTIONS: &[(Function, Run)] = &[
             &[
                 Form::host(&[
                     one("String[1]", "msg"),
-                    optional("Optional[String[1]]", "kind"),
-                    optional("Optional[Hash[String[1], Any]]", "details"),
-                    optional("Optional[String[1]]", "issue_code"),
+                    optional("String[1]", "kind"),
+                    optional("Hash[String[1], Any]", "details"),
+                    optional("String[1]", "issue_code"),
                 ]),
                 Form::host(&[one("Error", "error")]),
             ],
@@ -83,15 +83,27 @@ fn catch_errors(_: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, call: Call<'_>)
     let Some(error) = failure::caught(&unwind) else {
         return Err(unwind);
     };
-    let kinds = call.list(0);
     let kind = failure::attribute(error, "kind");
-    match kinds.is_empty() || kinds.contains(&kind) {
+    // An empty list names no kind, as in Bolt.
+    let is_meant = match call.get(0) {
+        Value::Array(kinds) => kinds.contains(&kind),
+        _ => true,
+    };
+    match is_meant {
         true => Ok(error.clone()),
         false => Err(unwind),
     }
 }
 
 fn sleep(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    let is_negative = match call.get(0) {
+        Value::Int(seconds) => *seconds < 0,
+        Value::Float(seconds) => *seconds < 0.0,
+        _ => false,
+    };
+    if is_negative {
+        return evaluator::raise("time interval must not be negative");
+    }
     let time = seconds("the time to sleep", call.get(0))?;
     host.sleep(&call.place(), time)?;
     Ok(Value::Undef)

@@ -8,9 +8,8 @@ use evaluator::function::{Call, Form, Function, one, some};
 use evaluator::{Eval, Evaluator};
 use pcore::{Binary, Value};
 
-use super::transfer::{FILE_FOLDERS, find};
+use super::transfer::{FILE_FOLDERS, absent, find};
 use super::{Run, unsupported};
-use crate::failure;
 use crate::host::PlanHost;
 
 const NAME: &[Form] = &[Form::host(&[one("String[1]", "filename")])];
@@ -44,9 +43,7 @@ pub(super) const FUNCTIONS: &[(Function, Run)] = &[
 fn read(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let name = call.text(0);
     let Some(file) = find(host, &name, FILE_FOLDERS)? else {
-        return Err(failure::invalid(format!(
-            "No such file or directory: {name}"
-        )));
+        return Err(absent(&name, &call.place()));
     };
     Ok(match std::str::from_utf8(&file.bytes) {
         Ok(text) => Value::from(text),
@@ -61,18 +58,18 @@ fn exists(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
 }
 
 fn join(_: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
-    let mut joined = String::new();
+    let (mut joined, mut is_first) = (String::new(), true);
     for part in &call.arguments {
         let part = part.to_string();
-        if !joined.is_empty() && !joined.ends_with('/') {
+        if is_first {
+            is_first = false;
+            joined.push_str(&part);
+            continue;
+        }
+        if !joined.ends_with('/') {
             joined.push('/');
         }
-        let part = if joined.is_empty() {
-            &part
-        } else {
-            part.trim_start_matches('/')
-        };
-        joined.push_str(part);
+        joined.push_str(part.trim_start_matches('/'));
     }
     Ok(Value::from(joined))
 }

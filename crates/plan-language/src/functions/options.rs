@@ -105,11 +105,23 @@ pub(crate) fn seconds(what: &str, value: &Value) -> Eval<Duration> {
 fn env_vars(host: &PlanHost<'_>, value: &Value) -> Eval<Vec<(String, String)>> {
     let wrong = || {
         failure::invalid(
-            "_env_vars is a hash of names of variables, of letters, digits and underscores, and their \
-             values",
+            "Option 'env_vars' must be a hash of names of variables, of letters, digits and underscores, and \
+             their values",
         )
     };
-    let vars = value.as_hash().ok_or_else(wrong)?;
+    let not_a_hash = || failure::invalid("Option 'env_vars' must be a hash");
+    let vars = value.as_hash().ok_or_else(not_a_hash)?;
+    let is_no_text = |key: &&Value| key.as_str().is_none();
+    let bad: Vec<String> = vars
+        .keys()
+        .filter(is_no_text)
+        .map(Value::to_string)
+        .collect();
+    if !bad.is_empty() {
+        let bad = bad.join(", ");
+        let msg = format!("Keys for option 'env_vars' must be strings: {bad}");
+        return Err(failure::invalid(msg));
+    }
     let mut found = Vec::with_capacity(vars.len());
     host.run.unwrapped.add_hidden(value);
     for (name, value) in vars.iter() {

@@ -29,9 +29,6 @@ pub(super) const FUNCTIONS: &[(Function, Run)] = &[(
     run_plan,
 )];
 
-/// What a plan may call its targets.
-const TARGET_PARAMETERS: [&str; 2] = ["targets", "nodes"];
-
 fn run_plan(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
     let (name, place) = (call.text(0), call.place());
     let given = match call.get(1) {
@@ -58,10 +55,10 @@ fn run_plan(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, mut call: Call<'
     if let Some(targets) = given {
         let parameter = targets_parameter(host, evaluator, &name)?;
         if arguments.insert(parameter, targets).is_some() {
-            let msg = format!(
-                "run_plan: '{parameter}' is given twice, by itself and as the second argument"
-            );
-            return Err(failure::invalid(msg));
+            return evaluator::raise(format!(
+                "A plan's '{parameter}' parameter can be specified as the second positional argument to \
+                 run_plan(), but in that case '{parameter}' must not be specified in the named arguments hash."
+            ));
         }
     }
     let details = [("plan".to_owned(), json!(&*name))].into_iter().collect();
@@ -73,7 +70,7 @@ fn run_plan(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, mut call: Call<'
     )?;
     let outer = host.plan.replace(host.run.begin());
     let outer_user = run_as.map(|user| host.run_as.replace(Some(user)));
-    let result = run_named_plan(host, evaluator, &name, arguments, false);
+    let result = run_unchecked(host, evaluator, &name, arguments, false);
     host.plan.set(outer);
     if let Some(user) = outer_user {
         host.run_as.replace(user);
@@ -83,6 +80,8 @@ fn run_plan(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, mut call: Call<'
             Some(error) => Ok(error.clone()),
             None => Err(unwind),
         },
+        // As in Bolt, `_catch_errors` is about what the plan does, not about what it gives.
+        Ok(value) => checked(host, &name, value),
         result => result,
     }
 }
@@ -93,17 +92,35 @@ fn targets_parameter(
     evaluator: &mut Evaluator<'_>,
     name: &str,
 ) -> Eval<&'static str> {
-    let named = find(host, evaluator, name)?.parameters(evaluator)?;
-    let has = |wanted: &&str| named.iter().any(|(name, _)| **name == **wanted);
-    TARGET_PARAMETERS.into_iter().find(|it| has(it)).ok_or_else(|| {
-        failure::invalid(format!(
-            "run_plan: the plan {name} has no parameter 'targets' or 'nodes' for the second argument"
-        ))
-    })
+    let parameters = find(host, evaluator, name)?.parameters(evaluator)?;
+    let has_nodes = parameters.iter().any(|(name, _)| **name == *"nodes");
+    let has_targets = parameters
+        .iter()
+        .any(|(name, ty)| **name == *"targets" && ty.to_string().contains("TargetSpec"));
+    match (has_nodes, has_targets) {
+        (true, true) => evaluator::raise(
+            "A plan with both a $nodes and $targets parameter cannot have either parameter specified as the \
+             second positional argument to run_plan().",
+        ),
+        (false, true) => Ok("targets"),
+        // A plan that has neither says so itself.
+        _ => Ok("nodes"),
+    }
 }
 
 /// Runs a plan of the environment. `from_outside`: the arguments are JSON that a person sent.
 pub(crate) fn run_named_plan(
+    host: &PlanHost<'_>,
+    evaluator: &mut Evaluator<'_>,
+    name: &str,
+    arguments: Hash,
+    from_outside: bool,
+) -> Eval {
+    let value = run_unchecked(host, evaluator, name, arguments, from_outside)?;
+    checked(host, name, value)
+}
+
+fn run_unchecked(
     host: &PlanHost<'_>,
     evaluator: &mut Evaluator<'_>,
     name: &str,
@@ -119,11 +136,10 @@ pub(crate) fn run_named_plan(
             }
         }
     }
-    let value = match &plan {
-        Plan::Puppet(plan) => evaluator.run_plan(plan, &arguments)?,
-        Plan::Yaml(plan) => yaml::run(host, evaluator, plan, &arguments)?,
-    };
-    checked(host, name, value)
+    match &plan {
+        Plan::Puppet(plan) => evaluator.run_plan(plan, &arguments),
+        Plan::Yaml(plan) => yaml::run(host, evaluator, plan, &arguments),
+    }
 }
 
 /// A plan of the environment. Where both files are there, the first is the plan.
@@ -158,7 +174,9 @@ fn find(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, name: &str) -> Eval<
     if let Some(plan) = yaml::find(host, evaluator, name)? {
         return Ok(Plan::Yaml(plan));
     }
-    let msg = format!("Could not find a plan named '{name}'");
+    let msg = format!(
+        "Could not find a plan named '{name}'. For a list of available plans, run 'tutti plan list'."
+    );
     Err(failure::plain("bolt/unknown-plan", msg))
 }
 

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use evaluator::function::{Call, Form, Function, one, optional};
+use evaluator::function::{Call, Form, Function, one};
 use evaluator::{Eval, Evaluator};
 use pcore::{Hash, Value};
 use plans::{Deed, Outcome, Work};
@@ -20,22 +20,26 @@ pub(super) const FUNCTIONS: &[(Function, Run)] = &[
     (
         Function::new(
             "puppetdb_query",
-            &[Form::host(&[
-                one("Variant[String, Array[Data]]", "query"),
-                optional("Optional[String]", "instance"),
-            ])
-            .returning("Array[Data]")],
+            &[
+                Form::host(&[one("Variant[String, Array[Data]]", "query")])
+                    .returning("Array[Data]"),
+                Form::host(&[
+                    one("Variant[String, Array[Data]]", "query"),
+                    one("String", "instance"),
+                ])
+                .returning("Array[Data]"),
+            ],
         ),
         puppetdb_query,
     ),
     (
         Function::new(
             "puppetdb_fact",
-            &[Form::host(&[
-                one("Array[String]", "certnames"),
-                optional("Optional[String]", "instance"),
-            ])
-            .returning("Hash[String, Data]")],
+            &[
+                Form::host(&[one("Array[String]", "certnames")]).returning("Hash[String, Data]"),
+                Form::host(&[one("Array[String]", "certnames"), one("String", "instance")])
+                    .returning("Hash[String, Data]"),
+            ],
         ),
         puppetdb_fact,
     ),

@@ -15,13 +15,11 @@ use crate::host::PlanHost;
 use crate::objects::Target;
 use crate::run::TargetState;
 
-const SPEC: &str = "Boltlib::TargetSpec";
-
 pub(super) const FUNCTIONS: &[(Function, Run)] = &[
     (
         Function::new(
             "vars",
-            &[Form::host(&[one(SPEC, "target")]).returning("Hash")],
+            &[Form::host(&[one("Target", "target")]).returning("Hash[String, Data]")],
         ),
         vars,
     ),
@@ -39,7 +37,7 @@ pub(super) const FUNCTIONS: &[(Function, Run)] = &[
     (
         Function::new(
             "facts",
-            &[Form::host(&[one(SPEC, "target")]).returning("Hash")],
+            &[Form::host(&[one("Target", "target")]).returning("Hash[String, Data]")],
         ),
         facts,
     ),
@@ -90,7 +88,10 @@ pub(super) fn attribute(host: &PlanHost<'_>, target: &Target, name: &str) -> Opt
         "config" => Value::hash(state.config.clone()),
         "features" => Value::array(state.features.iter().cloned().map(Value::Str).collect()),
         "plugin_hooks" => Value::hash(state.plugin_hooks.clone()),
-        "target_alias" => Value::array(state.aliases.iter().cloned().map(Value::Str).collect()),
+        "target_alias" => {
+            let none = || Value::array(Vec::new());
+            state.aliases.clone().unwrap_or_else(none)
+        }
         "resources" => Value::hash(Hash::new()),
         _ => return None,
     })
@@ -164,7 +165,7 @@ fn set_feature(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Ev
     let has = call.get(2).as_bool().unwrap_or(true);
     change(host, call.get(0), |state| match has {
         true => drop(state.features.insert(feature)),
-        false => drop(state.features.remove(&feature)),
+        false => drop(state.features.shift_remove(&feature)),
     })
 }
 
@@ -174,9 +175,21 @@ fn set_config(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eva
         key => vec![Arc::from(key.to_string())],
     };
     let value = call.get(2).clone();
-    let nested = path.iter().rev().fold(value, |inner, key| {
-        Value::hash([(&**key, inner)].into_iter().collect())
-    });
-    let config = nested.as_hash().cloned().unwrap_or_default();
-    change(host, call.get(0), |state| merge(&mut state.config, &config))
+    change(host, call.get(0), |state| {
+        set_at(&mut state.config, &path, value)
+    })
+}
+
+/// Puts a value at a path, in the place of what is there.
+fn set_at(config: &mut Hash, path: &[Arc<str>], value: Value) {
+    match path {
+        [] => *config = value.as_hash().cloned().unwrap_or_default(),
+        [key] => drop(config.insert(key.clone(), value)),
+        [key, rest @ ..] => {
+            let inner = config.get_str(key).and_then(Value::as_hash).cloned();
+            let mut inner = inner.unwrap_or_default();
+            set_at(&mut inner, rest, value);
+            config.insert(key.clone(), Value::hash(inner));
+        }
+    }
 }

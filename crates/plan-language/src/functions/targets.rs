@@ -161,20 +161,46 @@ fn named(host: &PlanHost<'_>, place: &Place, text: &str, found: &mut Found) -> E
                 found,
                 ask(host, place, &Question::Group(group.to_owned()))?,
             )?;
-        } else if part.contains(['*', '?', '[']) && !part.contains("://") {
-            let known = ask(host, place, &Question::Query(json!(ALL)))?;
-            let matching = known
-                .into_iter()
-                .filter(|name| matches(part.as_bytes(), name.as_bytes()));
-            let matching: Vec<String> = matching.collect();
-            if matching.is_empty() {
-                let msg = format!("Found 0 targets matching wildcard pattern {part}");
-                return Err(failure::plain("bolt.inventory/wildcard-error", msg));
-            }
-            add_all(host, found, matching)?;
+        } else if part.contains(['*', '?', '[', ']', '{', '}']) && !part.contains("://") {
+            globbed(host, place, part, found)?;
         } else if !part.is_empty() {
             found.add(Target::new(part))?;
         }
+    }
+    Ok(())
+}
+
+/// Whatever has a name that the glob means, groups, nodes and targets of the plan; capitals do not matter.
+fn globbed(host: &PlanHost<'_>, place: &Place, glob: &str, found: &mut Found) -> Eval<()> {
+    let glob_bytes = glob.to_ascii_lowercase();
+    let fits = |name: &str| matches(glob_bytes.as_bytes(), name.to_ascii_lowercase().as_bytes());
+    let before = found.targets.len();
+    let made_groups: Vec<Arc<str>> = host.run.groups.borrow().keys().cloned().collect();
+    let node_groups = host.run.launch.node_groups.iter().map(|name| name.as_str());
+    let mut groups: Vec<&str> = made_groups.iter().map(|name| &**name).collect();
+    groups.extend(node_groups);
+    let mut is_any = false;
+    for group in groups.into_iter().filter(|name| fits(name)) {
+        is_any = true;
+        member_of(host, place, group, found)?;
+    }
+    let known = ask(host, place, &Question::Query(json!(ALL)))?;
+    add_all(
+        host,
+        found,
+        known.into_iter().filter(|name| fits(name)).collect(),
+    )?;
+    let made = host.run.made.borrow().clone();
+    if !made.is_empty() {
+        host.reads_shared();
+    }
+    for (name, target) in made.iter().filter(|(name, _)| fits(name)) {
+        is_any |= !name.is_empty();
+        found.add(target.clone())?;
+    }
+    if found.targets.len() == before && !is_any {
+        let msg = format!("Found 0 targets matching wildcard pattern {glob}");
+        return Err(failure::plain("bolt.inventory/wildcard-error", msg));
     }
     Ok(())
 }
@@ -330,14 +356,28 @@ fn get_target(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eva
     let targets = of(host, &call.place(), call.get(0))?;
     match <[Target; 1]>::try_from(targets) {
         Ok([target]) => Ok(Value::object(target)),
+        // Whoever calls says that a Target was expected.
+        Err(targets) if targets.is_empty() => Ok(Value::Undef),
         Err(targets) => {
             let spec = match call.get(0) {
                 Value::Str(text) => text.to_string(),
-                spec => crate::json::shown(spec).to_string(),
+                spec => listed(spec),
             };
             let msg = format!("'{spec}' refers to {} targets", targets.len());
             Err(invalid(&msg))
         }
+    }
+}
+
+/// Names of targets in a list, as Bolt shows them.
+fn listed(spec: &Value) -> String {
+    match spec {
+        Value::Str(text) => pcore::ruby_inspect(text),
+        Value::Array(elements) => {
+            let elements: Vec<String> = elements.iter().map(listed).collect();
+            format!("[{}]", elements.join(", "))
+        }
+        other => other.to_string(),
     }
 }
 
@@ -388,6 +428,9 @@ fn remove_from_group(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>)
         return Err(invalid(&msg));
     }
     let group = call.text(1);
+    if &*group == "all" {
+        return Err(invalid("Cannot remove Target from Group 'all'"));
+    }
     let Some(mut members) = members(host, &call.place(), &group)? else {
         let msg = format!("Group {group} does not exist in inventory");
         return Err(invalid(&msg));

@@ -6,17 +6,18 @@
 use std::collections::BTreeMap;
 
 use evaluator::function::{Call, Form, Function, one, optional};
-use evaluator::{Eval, Evaluator};
+use evaluator::{Eval, EvalError, Evaluator};
 use jobs::Native;
-use pcore::{Hash, Value};
+use pcore::{Hash, Type, Value};
 use serde_json::{Map, Value as Json, json};
 
 use super::action::{Action, parameters, settle};
 use super::options::Options;
+use super::refused_task::mistake_of;
 use super::{Run, targets, transfer};
 use crate::failure;
 use crate::host::PlanHost;
-use crate::objects::{ResultSet, TaskResult};
+use crate::objects::{ResultSet, Target, TaskResult};
 
 const SPEC: &str = "Boltlib::TargetSpec";
 const DATA: &str = "Hash[String[1], Any]";
@@ -114,7 +115,7 @@ fn run_task(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval 
     let (name, place) = (call.text(0), call.place());
     let targets = targets::of(host, &place, call.get(1))?;
     let options = Options::of(host, &call, 2)?;
-    let (params, sensitive) = parameters(&options.parameters)?;
+    let (params, sensitive) = parameters(&options.parameters, &place)?;
     task(&name, params, sensitive).run(host, &place, targets, &options)
 }
 
@@ -144,35 +145,38 @@ fn run_task_with(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, call: Call<
     let targets = targets::of(host, &place, call.get(1))?;
     let options = Options::of(host, &call, 2)?;
     let mut groups: Vec<(Hash, Vec<usize>)> = Vec::new();
+    let mut results: Vec<Option<TaskResult>> = vec![None; targets.len()];
     for (index, target) in targets.iter().enumerate() {
         let value = evaluator.call_block(block, [Value::object(target.clone())])?;
         if let Some(preview) = &host.preview {
             preview.also_given(&value);
         }
         let Some(given) = value.as_hash() else {
-            let msg = format!("the block gave {value} for {}, not a hash", target.name());
-            return Err(failure::invalid(msg));
+            let ty = Type::infer(&value).generalize();
+            let msg = format!("Block must return a Hash of parameters, received {ty}");
+            let error = failure::mistake(&msg, &place);
+            results[index] = Some(mistaken(target, &error));
+            continue;
         };
         match groups.iter_mut().find(|(params, _)| params == given) {
             Some((_, indices)) => indices.push(index),
             None => groups.push((given.clone(), vec![index])),
         }
     }
-    let mut results: Vec<Option<TaskResult>> = vec![None; targets.len()];
     for (given, indices) in groups {
         let chosen: Vec<_> = indices
             .iter()
             .filter_map(|it| targets.get(*it).cloned())
             .collect();
-        let (params, sensitive) = parameters(&given)?;
+        let (params, sensitive) = parameters(&given, &place)?;
         let set =
             match task(&name, params, sensitive).results(host, &place, chosen.clone(), &options) {
                 Ok(set) => set,
                 // What is wrong with one target's parameters is that target's failure.
-                Err(unwind) => match failure::caught(&unwind) {
-                    Some(error) => ResultSet::new(chosen.into_iter().map(|target| {
-                        TaskResult::failed(target, "task", Some(&name), error.clone())
-                    })),
+                Err(unwind) => match mistake_of(&unwind) {
+                    Some(error) => {
+                        ResultSet::new(chosen.iter().map(|target| mistaken(target, error)))
+                    }
                     None => return Err(unwind),
                 },
             };
@@ -184,6 +188,17 @@ fn run_task_with(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, call: Call<
     }
     let set = ResultSet::new(results.into_iter().flatten());
     settle("run_task", &name, set, &options)
+}
+
+/// The failure of a target whose parameters are wrong.
+fn mistaken(target: &Target, error: &EvalError) -> TaskResult {
+    let error = failure::error(
+        "puppetlabs.tasks/exception-error",
+        &error.message,
+        Hash::new(),
+        Some("EXCEPTION"),
+    );
+    TaskResult::failed(target.clone(), "task", None, error)
 }
 
 fn run_command(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
@@ -254,19 +269,25 @@ fn run_script(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eva
 
 /// The script gets what is `Sensitive` in them in clear, so it counts as unwrapped from here on.
 fn script_arguments(host: &PlanHost<'_>, given: &Hash) -> Eval<Vec<String>> {
-    if given.get_str("pwsh_params").is_some() {
-        return Err(failure::invalid(
-            "pwsh_params are for nodes with Windows only",
-        ));
+    let (arguments, pwsh_params) = (given.get_str("arguments"), given.get_str("pwsh_params"));
+    match pwsh_params {
+        None => {}
+        Some(_) if arguments.is_some() => {
+            let msg = "Cannot specify both 'arguments' and 'pwsh_params'";
+            return Err(failure::invalid(msg));
+        }
+        Some(_) => {
+            let msg =
+                "Option 'pwsh_params' is for nodes with Windows, where this server runs no scripts";
+            return Err(failure::invalid(msg));
+        }
     }
-    let Some(arguments) = given.get_str("arguments") else {
+    let Some(arguments) = arguments else {
         return Ok(Vec::new());
     };
-    let list = arguments.as_array().ok_or_else(|| {
-        failure::invalid(format!(
-            "Option 'arguments' must be an array of strings, not {arguments}"
-        ))
-    })?;
+    let list = arguments
+        .as_array()
+        .ok_or_else(|| failure::invalid("Option 'arguments' must be an array"))?;
     host.run.unwrapped.add_hidden(arguments);
     let text = |argument: &Value| match argument {
         Value::Sensitive(inner) => inner.to_string(),

@@ -4,7 +4,7 @@
 
 use evaluator::function::{Call, Form, Function, one};
 use evaluator::{Eval, Evaluator, Place};
-use pcore::Value;
+use pcore::{Type, Value};
 use serde_json::{Map, json};
 
 use super::Run;
@@ -50,6 +50,7 @@ fn text(value: &Value) -> String {
     match value {
         Value::Str(text) => text.to_string(),
         unknown if unknown.is_unknown() => unknown.to_string(),
+        error if Type::error().is_instance(error) => error.to_string(),
         Value::Array(_) | Value::Hash(_) | Value::Object(_) => match json::shown(value) {
             serde_json::Value::String(text) => text,
             shown => serde_json::to_string_pretty(&shown).unwrap_or_default(),

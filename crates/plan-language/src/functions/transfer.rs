@@ -117,16 +117,19 @@ impl Local {
 }
 
 /// The file `module/path` of one of these folders of the module.
-pub(super) fn local(host: &PlanHost<'_>, _: &Place, name: &str, folders: &[&str]) -> Eval<Local> {
-    let file = find(host, name, folders)?.ok_or_else(|| absent(name, folders))?;
+pub(super) fn local(
+    host: &PlanHost<'_>,
+    place: &Place,
+    name: &str,
+    folders: &[&str],
+) -> Eval<Local> {
+    let file = find(host, name, folders)?.ok_or_else(|| absent(name, place))?;
     sized(file, name)
 }
 
-fn absent(name: &str, folders: &[&str]) -> Box<Unwind> {
-    failure::invalid(format!(
-        "No such file or directory: {name}; files are named module/path and stand in the module's {}/",
-        folders.join("/ or ")
-    ))
+/// As in Bolt, a mistake in the plan, which is not caught.
+pub(super) fn absent(name: &str, place: &Place) -> Box<Unwind> {
+    failure::mistake(&format!("No such file or directory: {name}"), place).into()
 }
 
 fn sized(file: CodeFile, name: &str) -> Eval<Local> {
@@ -161,15 +164,13 @@ enum Found {
 
 /// A file or a directory. The file comes first: so it stands in the journals of plans that began before there
 /// were directories.
-fn found(host: &PlanHost<'_>, name: &str) -> Eval<Found> {
+fn found(host: &PlanHost<'_>, place: &Place, name: &str) -> Eval<Found> {
     let plain = name.trim_end_matches('/');
     if let Some(file) = find(host, plain, FILE_FOLDERS)? {
         return Ok(Found::File(sized(file, name)?));
     }
     let items = directory(host, plain)?;
-    items
-        .map(Found::Tree)
-        .ok_or_else(|| absent(name, FILE_FOLDERS))
+    items.map(Found::Tree).ok_or_else(|| absent(name, place))
 }
 
 /// A directory of a module, named as a file is.
@@ -190,15 +191,15 @@ fn places<'n>(name: &'n str, folders: &[&str]) -> Eval<(&'n str, Vec<String>)> {
         .split_once('/')
         .filter(|(module, _)| !module.is_empty())
     else {
-        return Err(failure::invalid(format!(
-            "{name}: a plan on this server reads files of modules only, named module/path"
-        )));
+        return evaluator::raise(format!(
+            "No such file or directory: {name}; a plan on this server reads files of modules only, named module/path"
+        ));
     };
     let is_inside = path.split('/').all(|part| !matches!(part, "" | "." | ".."));
     if !is_inside {
-        return Err(failure::invalid(format!(
-            "{name} is not a path inside of a module"
-        )));
+        return evaluator::raise(format!(
+            "No such file or directory: {name}; it is not a path inside of a module"
+        ));
     }
     let inner = folders
         .iter()
@@ -213,7 +214,7 @@ fn upload_file(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Ev
     let targets = targets::of(host, &place, call.get(2))?;
     let options = Options::of(host, &call, 3)?;
     let mut shown = json!({"from": &*source, "to": &*destination});
-    let payload = match found(host, &source)? {
+    let payload = match found(host, &place, &source)? {
         Found::Tree(items) => {
             if options.run_as.is_some() {
                 return Err(failure::invalid(format!(
@@ -343,8 +344,25 @@ impl Payload {
 }
 
 /// Where it goes and what it may be called is the job engine's to check.
+/// Where downloads go is below the directory of the plan job.
+fn check_destination(destination: &str) -> Eval<()> {
+    let path = destination.trim();
+    let msg = match () {
+        () if path.is_empty() => "Destination cannot be an empty string".to_owned(),
+        () if path.starts_with('/') => {
+            format!("Destination must be a relative path, received absolute path {path}")
+        }
+        () if path.split('/').any(|part| matches!(part, "." | "..")) => {
+            format!("Destination must not include path traversal, received {path}")
+        }
+        () => return Ok(()),
+    };
+    Err(failure::invalid(msg))
+}
+
 fn download_file(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let (source, destination, place) = (call.text(0), call.text(1), call.place());
+    check_destination(&destination)?;
     let targets = targets::of(host, &place, call.get(2))?;
     let options = Options::of(host, &call, 3)?;
     let action = Action {

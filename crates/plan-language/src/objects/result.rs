@@ -9,7 +9,7 @@ use pcore::{Hash, Object, Type, Value};
 use serde_json::{Value as Json, json};
 
 use super::{Target, Unknown};
-use crate::failure::{self, attribute};
+use crate::failure;
 use crate::{json, types};
 
 /// `Result`.
@@ -82,15 +82,30 @@ impl TaskResult {
     /// `Result.new`.
     pub(crate) fn constructed(target: Target, value: Hash) -> Self {
         let error = value.get_str(ERROR).filter(|error| !error.is_undef());
-        let error = error.map(|error| failure::of_json(&json::shown(error)));
+        let error = error.map(failure::of_value);
         Self {
             error,
             ..Self::made(target, "action", None, value)
         }
     }
 
+    /// The same result as that of another action.
+    pub(crate) fn of_action(self, action: Option<&str>, object: Option<&str>) -> Self {
+        Self {
+            action: action.map_or(self.action, Arc::from),
+            object: object.map(Arc::from),
+            ..self
+        }
+    }
+
     /// `ApplyResult.new`.
-    pub(crate) fn constructed_apply(target: Target, value: Hash) -> Self {
+    pub(crate) fn constructed_apply(target: Target, mut value: Hash) -> Self {
+        if value.get_str(REPORT).is_none() {
+            value.insert(REPORT, Value::hash(Hash::new()));
+        }
+        if let Some(message) = value.get_str(REPORT).and_then(counts_of_report) {
+            value.insert(OUTPUT, message);
+        }
         Self {
             action: "apply".into(),
             is_apply: true,
@@ -173,10 +188,41 @@ impl TaskResult {
         }
     }
 
+    fn catalog(&self) -> Value {
+        let secret = match self.value.get_str(SENSITIVE) {
+            Some(Value::Sensitive(secret)) => secret.as_hash(),
+            _ => None,
+        };
+        let catalog = secret.and_then(|secret| secret.get_str("catalog"));
+        catalog.cloned().unwrap_or_default()
+    }
+
     fn message(&self) -> Value {
         let output = self.value.get_str(OUTPUT);
         output.cloned().unwrap_or_default()
     }
+}
+
+/// The message of an `ApplyResult`: how many resources of the report did what.
+fn counts_of_report(report: &Value) -> Option<String> {
+    let inner = |value: &Value, key: &str| value.as_hash()?.get_str(key).cloned();
+    let resources = inner(&inner(report, "metrics")?, "resources")?;
+    let values = inner(&resources, "values")?;
+    let count = |name: &str| {
+        values
+            .as_array()?
+            .iter()
+            .find_map(|row| match row.as_array()? {
+                [Value::Str(key), _, Value::Int(count)] if **key == *name => Some(*count),
+                _ => None,
+            })
+    };
+    let (changed, failed, skipped) = (count("changed")?, count("failed")?, count("skipped")?);
+    let unchanged = count("total")? - changed - failed - skipped;
+    let noop = count("out_of_sync")? - changed - failed;
+    Some(format!(
+        "changed: {changed}, failed: {failed}, unchanged: {unchanged} skipped: {skipped}, noop: {noop}"
+    ))
 }
 
 impl Object for TaskResult {
@@ -203,6 +249,7 @@ impl Object for TaskResult {
             "sensitive" => self.value.get_str(SENSITIVE).cloned().unwrap_or_default(),
             "to_data" => self.data(),
             "report" if self.is_apply => self.value.get_str(REPORT).cloned().unwrap_or_default(),
+            "catalog" if self.is_apply => self.catalog(),
             _ => return None,
         })
     }
@@ -228,11 +275,7 @@ impl Object for TaskResult {
     }
 
     fn text(&self) -> Option<String> {
-        let msg = self.error.as_ref().map(|error| attribute(error, "msg"));
-        Some(match msg {
-            Some(msg) => format!("{}: {msg}", self.target.safe_name()),
-            None => format!("{}: {}", self.target.name(), self.value()),
-        })
+        Some(self.to_data().to_string())
     }
 
     fn has_unknown(&self) -> bool {

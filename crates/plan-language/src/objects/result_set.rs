@@ -66,14 +66,17 @@ impl ResultSet {
         found.map(Self::value).unwrap_or_default()
     }
 
-    /// From one place to another, both inclusive.
+    /// A list from one place to another, both inclusive; `undef` if there is no first place.
     fn between(&self, from: i64, to: i64) -> Value {
         let len = i64::try_from(self.0.len()).unwrap_or(i64::MAX);
         let place = |index: i64| if index < 0 { index + len } else { index };
-        let (from, to) = (place(from).max(0), place(to).min(len - 1));
+        let (from, to) = (place(from), place(to).min(len - 1));
+        if !(0..=len).contains(&from) {
+            return Value::Undef;
+        }
         let places = (from..=to).filter_map(|it| usize::try_from(it).ok());
-        let results = places.filter_map(|it| self.0.get(it)).cloned();
-        Value::object(Self(Arc::new(results.collect())))
+        let results = places.filter_map(|it| self.0.get(it));
+        Value::array(results.map(Self::value).collect())
     }
 }
 
@@ -127,6 +130,11 @@ impl Object for ResultSet {
 
     fn elements(&self) -> Option<Vec<Value>> {
         Some(self.values())
+    }
+
+    fn text(&self) -> Option<String> {
+        let data: serde_json::Value = self.0.iter().map(|it| it.to_data()).collect();
+        Some(data.to_string())
     }
 
     fn has_unknown(&self) -> bool {

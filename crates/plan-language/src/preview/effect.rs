@@ -46,7 +46,7 @@ impl Preview {
         let mut parameters = action.shown.clone();
         let mut sent = false;
         if action.name == "task" {
-            let checked = self.check(host, action, options.noop)?;
+            let checked = self.check(host, place, action, options.noop)?;
             parameters = checked.shown(parameters);
             let is_known = self.given.borrow().steps.is_empty();
             sent = self.kind == plans::Preview::RunNoop && checked.supports_noop && is_known;
@@ -70,11 +70,17 @@ impl Preview {
         Ok(Way::Told(ResultSet::new(targets.iter().map(result))))
     }
 
-    fn check(&self, host: &PlanHost<'_>, action: &Action<'_>, noop: bool) -> Eval<Checked> {
+    fn check(
+        &self,
+        host: &PlanHost<'_>,
+        place: &Place,
+        action: &Action<'_>,
+        noop: bool,
+    ) -> Eval<Checked> {
         let given = self.given.borrow();
         let names = (!given.all).then(|| given.names.clone());
         drop(given);
-        task::check(host, action, noop, names)
+        task::check(host, place, action, noop, names)
     }
 
     /// Tells an effect, and gives its number.

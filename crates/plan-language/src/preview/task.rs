@@ -5,13 +5,13 @@
 
 use std::collections::BTreeSet;
 
-use evaluator::Eval;
+use evaluator::{Eval, Place};
 use jobs::RunTaskError;
 use pxp::task::{ParamProblem, TaskMetadata, TaskName, validate_params};
 use serde_json::{Map, Value as Json, json};
 
 use crate::failure;
-use crate::functions::Action;
+use crate::functions::{Action, refusal};
 use crate::host::PlanHost;
 
 /// What the metadata of a task says.
@@ -36,6 +36,7 @@ impl Checked {
 /// even the parameters are.
 pub(super) fn check(
     host: &PlanHost<'_>,
+    place: &Place,
     action: &Action<'_>,
     noop: bool,
     unknown: Option<BTreeSet<String>>,
@@ -64,7 +65,7 @@ pub(super) fn check(
     });
     let told = told.map_err(|fault| failure::plain("bolt/unknown-task", fault))?;
     if let Some(error) = told.get("error") {
-        return Err(failure::raised(failure::of_json(error)));
+        return Err(refusal(host, place, action.task, &action.params, error));
     }
     let names = told["sensitive"].as_array().into_iter().flatten();
     Ok(Checked {

@@ -8,7 +8,7 @@ mod text;
 
 use deploy::{PlanProblem, YamlParameter, YamlPlan, YamlStep};
 use evaluator::{CodeFile, Eval, Evaluator, Host as _, Level, Owner, Place, Unwind};
-use pcore::Type;
+use pcore::{Type, Value};
 use psych::Node;
 
 pub(crate) use self::run::run;
@@ -117,5 +117,6 @@ fn told(problems: &[PlanProblem]) -> String {
 #[cold]
 fn refuse(file: &CodeFile, what: &str) -> Box<Unwind> {
     let msg = format!("the plan cannot be read: {what} (file: {})", file.path);
-    failure::plain("bolt/invalid-plan", msg)
+    let details = [("file", Value::Str(file.path.clone()))];
+    failure::bolt("bolt/invalid-plan", &msg, details.into_iter().collect())
 }

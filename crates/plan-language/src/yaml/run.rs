@@ -3,7 +3,7 @@
 //! Each step is the call of a plan function. The rule that must hold: an error has the line of its step.
 
 use deploy::{YamlAction, YamlStep};
-use evaluator::{Eval, Evaluator, Place, Scope, Unwind};
+use evaluator::{BUDGET_EXHAUSTED, Eval, EvalError, Evaluator, Place, Scope, Unwind};
 use pcore::{Hash, Type, Value};
 use psych::Node;
 
@@ -41,20 +41,20 @@ pub(crate) fn run(
     }
     match &plan.result {
         None => Ok(Value::Undef),
-        Some(node) => evaluate(evaluator, &scope, &plan.file, node)
+        Some(node) => evaluated(evaluator, &scope, &plan.file, node)
             .map_err(|unwind| placed(unwind, plan, node)),
     }
 }
 
 fn bind(plan: &YamlProgram, arguments: &Hash, scope: &Scope) -> Eval<()> {
-    let wrong = |what: String| failure::invalid(format!("{}: {what}", plan.name));
+    let wrong = |what: String| EvalError::raw(format!("{}: {what}", plan.name));
     for name in arguments.keys() {
         if !plan
             .parameters
             .iter()
             .any(|it| name.as_str() == Some(&it.name))
         {
-            return Err(wrong(format!("has no parameter named '{name}'")));
+            return Err(wrong(format!("has no parameter named '{name}'")).into());
         }
     }
     for parameter in &plan.parameters {
@@ -64,16 +64,15 @@ fn bind(plan: &YamlProgram, arguments: &Hash, scope: &Scope) -> Eval<()> {
             (Some(value), _) => value.clone(),
             (None, Some(default)) => data(default),
             (None, None) if parameter.ty.is_instance(&Value::Undef) => Value::Undef,
-            (None, None) => return Err(wrong(format!("expects a value for parameter '{name}'"))),
+            (None, None) => {
+                return Err(wrong(format!("expects a value for parameter '{name}'")).into());
+            }
         };
         if !parameter.ty.is_instance(&value) {
             let subject = format!("parameter '{name}'");
             let given = Type::infer_detailed(&value);
-            return Err(wrong(pcore::describe_mismatch(
-                &subject,
-                &parameter.ty,
-                &given,
-            )));
+            let mismatch = pcore::describe_mismatch(&subject, &parameter.ty, &given);
+            return Err(wrong(mismatch).into());
         }
         scope.define(name, value);
     }
@@ -81,7 +80,7 @@ fn bind(plan: &YamlProgram, arguments: &Hash, scope: &Scope) -> Eval<()> {
 }
 
 fn carry_out(step: &YamlStep, evaluator: &mut Evaluator<'_>, scope: &Scope, file: &str) -> Eval {
-    let object = evaluate(evaluator, scope, file, &step.object)?;
+    let object = evaluated(evaluator, scope, file, &step.object)?;
     let function = match step.action {
         YamlAction::Eval => return Ok(object),
         YamlAction::Message => return evaluator.call_function("out::message", vec![object], None),
@@ -107,7 +106,7 @@ fn arguments(
 ) -> Eval<Vec<Value>> {
     let mut get = |key: &str| {
         let node = step.node.get(key);
-        node.map(|node| evaluate(evaluator, scope, file, node))
+        node.map(|node| evaluated(evaluator, scope, file, node))
             .transpose()
     };
     let mut options = match get("parameters")? {
@@ -132,6 +131,23 @@ fn arguments(
     }
     arguments.push(Value::hash(options));
     Ok(arguments)
+}
+
+/// The value of a node. As in Bolt, a mistake in its code is an error that can be caught.
+fn evaluated(evaluator: &mut Evaluator<'_>, scope: &Scope, file: &str, node: &Node) -> Eval {
+    evaluate(evaluator, scope, file, node).map_err(|unwind| match unwind.as_ref() {
+        Unwind::Error(error) if error.payload.is_none() && error.code != BUDGET_EXHAUSTED => {
+            let mut details = Hash::new();
+            details.insert("file", file);
+            details.insert("line", Value::Int(node.line.into()));
+            let msg = match error.hints.is_empty() {
+                true => error.message.clone(),
+                false => format!("{} ({})", error.message, error.hints.join("; ")),
+            };
+            failure::bolt("bolt/evaluation-error", &msg, details)
+        }
+        _ => unwind,
+    })
 }
 
 fn text(node: &Node) -> Value {

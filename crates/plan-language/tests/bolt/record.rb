@@ -1,9 +1,12 @@
 # Runs the plans of cases.txt with the real Bolt, and writes its answers to answers.json.
 #
-#   ruby record.rb BOLT_DIRECTORY
+#   RUBYLIB=PUPPET_8/usr/lib/ruby/vendor_ruby ruby record.rb BOLT_DIRECTORY [CASE...]
 #
-# BOLT_DIRECTORY is a checkout of Bolt; its gems must be installed. Only for this may they be absent, since
-# nothing here connects to other machines: winrm, winrm-fs, orchestrator_client, ruby_smb, puppetfile-resolver.
+# PUPPET_8 is what `cargo xtask oracles` unpacks, target/oracles/puppet8. BOLT_DIRECTORY is a checkout of Bolt; its gems
+# must be installed. On Debian 12 these packages are enough: r10k, ruby-logging, ruby-addressable, ruby-net-ssh,
+# ruby-net-scp, ruby-net-ssh-krb, ruby-terminal-table, ruby-minitar, ruby-jwt, ruby-httpclient, ruby-cfpropertylist, puppet-strings,
+# ruby-puppet-resource-api, hiera-eyaml. These gems may be absent, since nothing here connects to other machines:
+# winrm, winrm-fs, orchestrator_client, ruby_smb, puppetfile-resolver. With names of cases their answers are printed.
 require 'fileutils'
 require 'json'
 require 'logger'
@@ -26,6 +29,7 @@ require 'bolt/inventory'
 require 'bolt/logger'
 require 'bolt/pal'
 require 'bolt/plugin'
+require 'bolt/puppetdb'
 require 'bolt/util'
 
 # A new one for each plan, since Bolt changes it.
@@ -48,9 +52,17 @@ class Collector
   def handle_event(event)
     case event[:type]
     when :message then @events << "message: #{event[:message]}"
+    when :verbose then @events << "verbose: #{event[:message]}"
+    when :log then @events << "log #{event[:level]}: #{event[:message]}"
     when :step_start then @events << "#{event[:description]} on #{event[:targets].length}"
     end
   end
+end
+
+# One that cannot be reached.
+def puppetdb(project)
+  config = { 'server_urls' => ['http://127.0.0.1:1'] }
+  Bolt::PuppetDB::Client.new(config: config, project: project)
 end
 
 # Cases by name: the text of the plan and its extension.
@@ -83,8 +95,9 @@ def answer(root, name)
   collector = Collector.new
   executor.subscribe(collector)
   path = [File.join(root, 'modules')]
-  pal = Bolt::PAL.new(Bolt::Config::Modulepath.new(path), nil, nil)
-  result = pal.run_plan("cases::#{name}", {}, executor, nodes)
+  modules = Bolt::Config::Modulepath.new(path)
+  pal = Bolt::PAL.new(modules, nil, nil, 1, nil, {}, project)
+  result = pal.run_plan("cases::#{name}", {}, executor, nodes, puppetdb(project))
   executor.shutdown
   data = JSON.parse(JSON.generate([result.value]))[0]
   { 'status' => result.status, 'value' => plain(data, root), 'events' => plain(collector.events, root) }
@@ -94,7 +107,7 @@ Bolt::Logger.initialize_logging
 Dir.mktmpdir do |root|
   root = File.realpath(root)
   FileUtils.cp_r(File.join(here, 'modules'), root)
-  FileUtils.chmod(0o755, Dir[File.join(root, 'modules/cases/tasks/*.sh')])
+  FileUtils.chmod(0o755, Dir[File.join(root, 'modules/cases/{tasks,files}/*.sh')])
   all = cases(File.join(here, 'cases.txt'))
   all.each do |name, (text, extension)|
     File.write(File.join(root, "modules/cases/plans/#{name}.#{extension}"), text)

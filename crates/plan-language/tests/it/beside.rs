@@ -61,7 +61,7 @@ async fn variables_of_targets_are_seen_by_all() {
                 parallelize([1]) |$n| { $t.set_var('x', $n) }\n\
                 add_facts($t, { 'os' => { 'name' => 'Debian' } })\n\
                 add_facts($t, { 'os' => { 'family' => 'x' } })\n\
-                return [$t.vars, vars('a')['x'], $t.facts['os']]";
+                return [$t.vars, vars($t)['x'], $t.facts['os']]";
     let expected = json!([{"x": 1}, 1, {"name": "Debian", "family": "x"}]);
     assert_eq!(value(body(text).await), expected);
 }

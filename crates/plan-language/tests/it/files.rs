@@ -9,10 +9,9 @@ async fn a_directory_is_sent_whole_as_it_was_when_it_was_read() {
     let plan = "plan m::p() {\n\
                 $u = upload_file('m/app', '/opt/app', 'a')\n\
                 $again = upload_file('m/files/app/', '/opt/app', 'a')\n\
-                $no = catch_errors() || { upload_file('m/apps', '/opt/app', 'a') }\n\
                 $as = catch_errors() || { upload_file('m/app', '/x', 'a', _run_as => 'web') }\n\
                 run_task('m::hold', 'a')\n\
-                return [$u.first.value, $again.first.message, $no.message, $as.message]\n}";
+                return [$u.first.value, $again.first.message, $as.message]\n}";
     let files = [
         ("m/files/app/bin/run", "#!/bin/sh\n"),
         ("m/files/app/etc/deep/conf", "x = 1\n"),
@@ -41,11 +40,6 @@ async fn a_directory_is_sent_whole_as_it_was_when_it_was_read() {
     assert_eq!(given[0], uploaded);
     assert_eq!(given[1], "Uploaded 'm/files/app/' to 'a:/opt/app'");
     let words = given[2].as_str().unwrap();
-    assert!(
-        words.starts_with("No such file or directory: m/apps"),
-        "{words}"
-    );
-    let words = given[3].as_str().unwrap();
     assert!(words.contains("is a directory"), "{words}");
     let asked = world.nodes.asked("file download");
     let told = |item: &Value| json!([item["destination"], item["mode"]]);
@@ -144,8 +138,12 @@ async fn downloads_go_nowhere_else() {
                 return download_file($from, $to, 'a', _catch_errors => true).first.error.message\n}";
     let world = World::new(&[("m/plans/p.pp", plan)]).await;
     for (from, to, why) in [
-        ("/etc/motd", "../out", "the destination of a download"),
-        ("/etc/motd", "/out", "the destination of a download"),
+        (
+            "/etc/motd",
+            "../out",
+            "Destination must not include path traversal",
+        ),
+        ("/etc/motd", "/out", "Destination must be a relative path"),
         ("motd", "x", "the source of a download"),
         ("/etc/..", "x", "the source of a download"),
     ] {

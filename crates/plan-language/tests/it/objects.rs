@@ -36,15 +36,15 @@ async fn what_makes_no_object_is_a_mistake_in_the_plan() {
         ),
         (
             "ResultSet.new([1])",
-            "'new_ResultSet' parameter 'results' index 0 expects a value of type Result",
+            "'new_ResultSet' parameter 'results' index 0 expects a value of type Result or ApplyResult, got Integer",
         ),
         (
             "Target.new('name' => 'n', 'vars' => 3)",
-            "entry 'vars' expects a value of type Hash",
+            "parameter 'hash' entry 'vars' expects a value of type Undef or Hash, got Integer",
         ),
         (
             "Target.new('name' => 'n', 'other' => 3)",
-            "has no key 'other'",
+            "parameter 'hash' unrecognized key 'other'",
         ),
     ] {
         let (kind, msg) = failure(body(&format!("catch_errors() || {{ {text} }}")).await);

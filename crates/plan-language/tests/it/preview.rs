@@ -180,7 +180,7 @@ async fn a_preview_that_cannot_go_on_says_which_result_it_needs() {
     let early = &given["preview"]["ended_early"];
     assert_eq!(early["at"], "m/plans/p.pp:3", "{given:#}");
     assert_eq!(early["depends_on"], json!([1]));
-    assert_eq!(early["kind"], "bolt/validation-error");
+    assert_eq!(early["kind"], "bolt/pal-error");
     assert_eq!(seen.shown(), ["run_command one"]);
 }
 
@@ -189,13 +189,10 @@ async fn a_plan_that_fails_in_any_case_fails_in_its_preview() {
     for (body, kind) in [
         ("fail_plan('no', 'm/no')", "m/no"),
         ("run_task('m::nothing', 'a')", "bolt/unknown-task"),
-        (
-            "run_task('m::picky', 'a', 'n' => 'x')",
-            "bolt/validation-error",
-        ),
+        ("run_task('m::picky', 'a', 'n' => 'x')", "bolt/pal-error"),
         (
             "run_task('m::echo', 'a', '_noop' => true)",
-            "puppetlabs.orchestrator/validation-error",
+            "bolt/pal-error",
         ),
         ("apply('a') { notify { 'x': } }", "tutti/not-supported"),
         (

@@ -91,7 +91,7 @@ async fn plans_run_plans_and_functions_of_modules() {
         (kind.as_str(), msg.as_str()),
         (
             "bolt/unknown-plan",
-            "Could not find a plan named 'm::nothing'"
+            "Could not find a plan named 'm::nothing'. For a list of available plans, run 'tutti plan list'."
         )
     );
 }

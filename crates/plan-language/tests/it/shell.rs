@@ -13,7 +13,8 @@ pub(crate) fn run(modules: &Path, what: &str, params: &Value) -> ActionResult {
     let mut input = Map::new();
     match what {
         "task run" => {
-            let (module, task) = params["task"].as_str().unwrap().split_once("::").unwrap();
+            let name = params["task"].as_str().unwrap();
+            let (module, task) = name.split_once("::").unwrap_or((name, "init"));
             command.arg(modules.join(format!("{module}/tasks/{task}.sh")));
             input = params["input"].as_object().unwrap().clone();
             for (key, value) in &input {
@@ -35,6 +36,20 @@ pub(crate) fn run(modules: &Path, what: &str, params: &Value) -> ActionResult {
             for (key, value) in &env {
                 command.env(key, value.as_str().unwrap());
             }
+        }
+        "script run" | "script run_with" => {
+            let run = params.get("run").unwrap_or(params);
+            let name = run["script"]["filename"].as_str().unwrap();
+            command.arg(modules.join("cases/files").join(name));
+            for argument in run["arguments"].as_array().unwrap() {
+                command.arg(argument.as_str().unwrap());
+            }
+            for (key, value) in params["env"].as_object().into_iter().flatten() {
+                command.env(key, value.as_str().unwrap());
+            }
+        }
+        "file download" | "file place" => {
+            command.args(["-c", "echo downloaded"]);
         }
         other => panic!("a node of this test has no {other}"),
     }

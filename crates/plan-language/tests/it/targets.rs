@@ -50,7 +50,7 @@ async fn what_stands_for_no_targets_says_why() {
     for (spec, expected) in [
         ("'a,b'", "'a,b' refers to 2 targets"),
         ("'some'", "'some' refers to 2 targets"),
-        ("['a', 'b']", "'[\"a\",\"b\"]' refers to 2 targets"),
+        ("['a', 'b']", "'[\"a\", \"b\"]' refers to 2 targets"),
     ] {
         let (kind, msg) = failure(body(&format!("get_target({spec})")).await);
         assert_eq!(

@@ -123,7 +123,7 @@ async fn a_failure_has_the_line_of_its_step() {
     assert_eq!(ended.1["details"]["line"], 3, "{}", ended.1);
     assert_eq!(failure(ended).0, "bolt/run-failure");
     let ended = run("steps:\n  - eval: |\n      nothing_such()\n", json!({})).await;
-    assert_eq!(ended.1["details"]["line"], 2, "{}", ended.1);
+    assert_eq!(ended.1["details"]["line"], 3, "{}", ended.1);
 }
 
 #[tokio::test]

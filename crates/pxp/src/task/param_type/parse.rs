@@ -182,6 +182,9 @@ impl Parser {
         let at = self.at();
         let name = match self.peek() {
             Some(Token::Text(name)) => name.clone(),
+            Some(Token::Word(name)) if name.starts_with(|c: char| c.is_ascii_lowercase()) => {
+                name.clone()
+            }
             _ => {
                 return Err(TypeError::Expected {
                     expected: "the name of an entry",

@@ -1,0 +1,1 @@
+function cases::doubled(Integer $n) { $n * 2 }

@@ -1,0 +1,3 @@
+plan cases::helpers::gives_type() {
+  return(Integer)
+}

@@ -1,0 +1,3 @@
+plan cases::helpers::mistaken() {
+  return(1 + 'x')
+}

@@ -1,0 +1,3 @@
+plan cases::helpers::takes_both(TargetSpec $targets, TargetSpec $nodes) {
+  return(1)
+}

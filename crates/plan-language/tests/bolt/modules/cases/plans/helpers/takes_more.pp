@@ -1,0 +1,3 @@
+plan cases::helpers::takes_more(TargetSpec $targets, String $word) {
+  return([get_targets($targets), $word])
+}

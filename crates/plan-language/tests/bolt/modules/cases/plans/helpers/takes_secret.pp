@@ -1,0 +1,3 @@
+plan cases::helpers::takes_secret(Sensitive[String] $secret) {
+  return($secret =~ Sensitive)
+}

@@ -1,0 +1,3 @@
+plan cases::helpers::takes_text(String $targets) {
+  return($targets)
+}

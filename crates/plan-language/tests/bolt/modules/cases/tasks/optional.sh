@@ -1,0 +1,2 @@
+#!/bin/sh
+printf '{"word": "%s"}\n' "$PT_word"

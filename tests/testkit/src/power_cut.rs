@@ -134,7 +134,9 @@ impl PowerCutDisk {
         disk.session = Some(session.context("cannot mount a FUSE file system")?);
         let file = disk.file.power_on(Medium::default());
         let mut format = Command::new("mkfs.ext4");
-        format.args(["-q", "-F", "-E", "nodiscard,lazy_itable_init=0"]);
+        let block_bytes = medium::SECTOR_BYTES.to_string();
+        format.args(["-q", "-F", "-b", &block_bytes]);
+        format.args(["-E", "nodiscard,lazy_itable_init=0"]);
         run(format.arg(disk.directory.join("fuse").join(&file)))?;
         disk.mount(&file)?;
         Ok(disk)
@@ -234,7 +236,29 @@ mod tests {
     use std::io::BufRead as _;
     use std::process::Stdio;
 
+    use rand::rngs::StdRng;
+    use rand::{RngExt as _, SeedableRng as _};
+
     use super::*;
+
+    /// Power cuts of a busy file system, and outcomes of each.
+    const TORN_CUTS: u64 = 12;
+    const TORN_OUTCOMES: u64 = 10;
+
+    /// The latest cut, in writes and flushes: after some superblocks.
+    const LATEST_EVENT: u64 = 60;
+
+    /// Writes the file system's superblock again and again, until the power fails.
+    const BUSY: &str = r#"
+        while :; do
+            echo x >"$1/file"
+            mount -o remount,ro "$1"
+            mount -o remount,rw "$1"
+        done
+    "#;
+
+    /// Longer than a healthy machine needs for the writes before a cut.
+    const PATIENCE: Duration = Duration::from_secs(60);
 
     fn is_mounted(path: &Path) -> bool {
         let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
@@ -266,6 +290,30 @@ mod tests {
                     .unwrap_or_default()
                     .is_empty()
             );
+        }
+    }
+
+    #[test]
+    fn a_file_system_is_mounted_after_its_superblock_was_cut() {
+        let Some(mut disk) = PowerCutDisk::for_test() else {
+            return;
+        };
+        let path = disk.path();
+        let mut random = StdRng::seed_from_u64(seed());
+        for cut in 0..TORN_CUTS {
+            let mut busy = Command::new("sh");
+            let mut busy = Workload::start(busy.args(["-c", BUSY, "sh"]).arg(&path)).unwrap();
+            disk.cut_after(random.random_range(0..LATEST_EVENT));
+            assert!(
+                disk.wait_for_cut(PATIENCE),
+                "cut {cut}: nothing was written"
+            );
+            disk.cut([&mut busy]).unwrap();
+            for seed in 0..TORN_OUTCOMES {
+                let survivors = Survivors::Sectors(random.random_range(0.05..0.95));
+                disk.restore(survivors, seed).unwrap();
+            }
+            disk.sync().unwrap();
         }
     }
 

@@ -9,8 +9,10 @@ use std::sync::Arc;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 
-/// The unit that a disk writes whole or not at all, in bytes.
-pub const SECTOR_BYTES: usize = 512;
+/// The unit that a disk writes whole or not at all, in bytes: the size of ext4's superblock, and the file system's block.
+/// With 512, a cut can tear the superblock, whose checksum the kernel compares before it replays the journal; then the
+/// disk cannot be mounted until e2fsck has run, whatever was written to it. Disks of 4,096 bytes tear less than this one.
+pub const SECTOR_BYTES: usize = 1024;
 
 /// The unit of storage in memory, in bytes: pages of the kernel, so that most writes replace whole ones.
 const BLOCK_BYTES: usize = 4096;
@@ -140,8 +142,7 @@ impl Medium {
                 Survivors::First(_) => {}
                 Survivors::Writes(share) => keep(write.offset, &write.bytes, share),
                 Survivors::Sectors(share) => {
-                    for (sector, bytes) in write.bytes.chunks(SECTOR_BYTES).enumerate() {
-                        let offset = write.offset + (sector * SECTOR_BYTES) as u64;
+                    for (offset, bytes) in sectors(write) {
                         keep(offset, bytes, share);
                     }
                 }
@@ -153,6 +154,20 @@ impl Medium {
             ..Self::default()
         }
     }
+}
+
+/// The parts of a write that fall into one sector each, with their offsets.
+fn sectors(write: &CachedWrite) -> impl Iterator<Item = (u64, &[u8])> {
+    let within = (write.offset % SECTOR_BYTES as u64) as usize;
+    let first = (SECTOR_BYTES - within).min(write.bytes.len());
+    let (head, rest) = write.bytes.split_at(first);
+    let mut offset = write.offset;
+    let parts = std::iter::once(head).chain(rest.chunks(SECTOR_BYTES));
+    parts.map(move |bytes| {
+        let at = offset;
+        offset += bytes.len() as u64;
+        (at, bytes)
+    })
 }
 
 fn put(blocks: &mut Blocks, offset: u64, bytes: &[u8]) {

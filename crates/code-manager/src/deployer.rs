@@ -36,7 +36,7 @@ use crate::svn::Svn;
 use crate::trees::{CONTROL, Tree, Trees, Wanted};
 use crate::types::generate;
 use crate::verify::verify_environment;
-use crate::version::{Layout, Part, Signature, Switched, Versions};
+use crate::version::{GENERATED_FILE, Layout, Part, Signature, Switched, Versions, write_list};
 
 pub(crate) use modules::is_name_of;
 pub use restore::Restored;
@@ -233,7 +233,7 @@ impl Deployer {
         built.notes.extend(notes);
         built.given_way = layout.given_way().to_vec();
         let (versions, made) = (self.shared.versions.clone(), built.clone());
-        let more = self.generate_types(&environment);
+        let more = self.generate_types(&environment, &built.lock);
         blocking(move || {
             versions.build_with(&environment, &made.signature, &layout, more)?;
             Ok(())
@@ -243,15 +243,20 @@ impl Deployer {
         Ok(built)
     }
 
-    /// Makes types in a directory, where that is wanted.
+    /// Makes the types of a version in its directory, if its lock says that it has some.
     fn generate_types(
         &self,
         environment: &EnvironmentName,
+        lock: &Lock,
     ) -> impl FnOnce(&Path) -> Result<(), DeployError> + Send + 'static {
         let types = self.shared.settings.generate_types.clone();
+        let types = types.filter(|_| lock.generated_types);
         let (environment, runtime) = (environment.clone(), tokio::runtime::Handle::current());
         move |root| match &types {
-            Some(types) => Ok(runtime.block_on(generate(types, &environment, root))?),
+            Some(types) => {
+                runtime.block_on(generate(types, &environment, root))?;
+                Ok(write_list(root)?)
+            }
             None => Ok(()),
         }
     }
@@ -374,6 +379,7 @@ impl Deployer {
         layout.write(path, text);
         let path = TreePath::new(R10K_FILE.as_bytes()).map_err(|_| DeployError::Broken)?;
         layout.write(path, r10k_deploy::note(lock, began));
+        layout.leave_out(GENERATED_FILE.as_bytes());
         let mut notes: Vec<String> = trees.values().flat_map(Tree::notes).collect();
         notes.sort();
         Ok((layout, notes))

@@ -316,6 +316,40 @@ async fn a_follower_keeps_the_versions_that_the_server_keeps() {
 }
 
 #[tokio::test]
+async fn damaged_files_of_a_follower_are_put_right_after_its_start() {
+    let (world, control, mut followers) = start().await;
+    let follower = followers.pop().unwrap();
+    until_version(&world, NAMES[1], 1).await;
+    follower.stop().await.unwrap();
+    // A disk that loses a write changes the content, too: both are names of one file.
+    let live = environment(&world, NAMES[1], "production");
+    let version = std::fs::read_link(&live).unwrap();
+    std::fs::write(live.join("modules/site/files/first"), "X").unwrap();
+    std::fs::remove_file(live.join("modules/site/files/second")).unwrap();
+    let follower = follow(&world, NAMES[1]).await;
+    until_version(&world, NAMES[1], 1).await;
+    logged(&follower, "damaged files were put right").await;
+    let second = std::fs::read_to_string(live.join("modules/site/files/second"));
+    assert_eq!(second.unwrap(), "1");
+    assert_eq!(std::fs::read_link(&live).unwrap(), version);
+    // It follows on, and a version that lay there damaged is right when it is live again.
+    control.commit(2);
+    world.deploy().await;
+    until_version(&world, NAMES[1], 2).await;
+    follower.stop().await.unwrap();
+    std::fs::write(version.join("modules/site/files/first"), "X").unwrap();
+    let follower = follow(&world, NAMES[1]).await;
+    let rollback = json!({"environment": "production"});
+    let rolled = world
+        .client
+        .post("/tutti/v1/code/rollback", &rollback)
+        .await;
+    rolled.unwrap();
+    until_version(&world, NAMES[1], 1).await;
+    follower.stop().await.unwrap();
+}
+
+#[tokio::test]
 async fn a_content_with_another_hash_is_refused_and_what_is_live_stays() {
     let (world, control, mut followers) = start().await;
     followers.pop().unwrap().kill().await.unwrap();

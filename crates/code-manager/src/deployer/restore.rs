@@ -7,7 +7,6 @@
 use deploy::EnvironmentName;
 use tokio_util::sync::CancellationToken;
 
-use super::verified::heal;
 use super::{Deployer, blocking};
 use crate::error::DeployError;
 use crate::file_sync::{self, STAGED, signature_of};
@@ -89,8 +88,9 @@ impl Deployer {
         };
         let versions = self.versions().clone();
         let version = (environment.clone(), signature.clone());
-        let more = self.generate_types(environment);
-        let healed = blocking(move || heal(&versions, &version, &layout, more)).await?;
+        let more = self.generate_types(environment, &lock);
+        let healed =
+            blocking(move || versions.heal_damaged(&version.0, &version.1, &layout, more)).await?;
         self.note_verified(environment, signature);
         Ok(healed)
     }

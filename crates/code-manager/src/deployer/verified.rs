@@ -4,7 +4,6 @@
 //! and puts damaged ones right; after that the version is trusted for the life of the process. So what a power
 //! cut damaged does not outlive the next deployment, and a deployment of nothing new stays cheap.
 
-use std::path::Path;
 use std::sync::PoisonError;
 
 use deploy::EnvironmentName;
@@ -15,7 +14,7 @@ use crate::defaults::VERIFIED_VERSIONS;
 use crate::error::DeployError;
 use crate::integrity::named_paths;
 use crate::resolve::Fixed;
-use crate::version::{Layout, Signature, Versions};
+use crate::version::Signature;
 
 // === impl Deployer ===
 
@@ -40,8 +39,12 @@ impl Deployer {
                 return Ok(());
             }
         };
-        let (versions, more) = (self.versions().clone(), self.generate_types(&version.0));
-        built.healed = blocking(move || heal(&versions, &version, &layout, more)).await?;
+        let (versions, more) = (
+            self.versions().clone(),
+            self.generate_types(&version.0, &built.lock),
+        );
+        built.healed =
+            blocking(move || versions.heal_damaged(&version.0, &version.1, &layout, more)).await?;
         self.note_verified(&built.environment, &built.signature);
         if let Some(note) = note(&built.healed) {
             built.was_there = false;
@@ -66,27 +69,6 @@ impl Deployer {
         }
         verified.insert((environment.clone(), signature.clone()));
     }
-}
-
-/// Replaces a version with damaged files, and gives their paths. Blocks.
-pub(super) fn heal(
-    versions: &Versions,
-    (environment, signature): &(EnvironmentName, Signature),
-    layout: &Layout,
-    more: impl FnOnce(&Path) -> Result<(), DeployError>,
-) -> Result<Vec<String>, DeployError> {
-    let content = versions.content();
-    let is_right = |sha256, executable, size_bytes| content.has(sha256, executable, size_bytes);
-    let damaged = versions.damaged(environment, signature, layout, &is_right);
-    if damaged.is_empty() {
-        return Ok(damaged);
-    }
-    for path in &damaged {
-        tracing::error!(%environment, version = %signature, path, "a file of the version is damaged");
-    }
-    versions.heal(environment, signature, layout, more)?;
-    tracing::warn!(%environment, version = %signature, files = damaged.len(), "damaged files were put right");
-    Ok(damaged)
 }
 
 /// The note of a deployment that replaced damaged files; `None`: there were none.

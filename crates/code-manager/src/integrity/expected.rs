@@ -11,7 +11,7 @@ use crate::git::{self, Commit};
 use crate::lock::{ControlKind, LOCK_FILE, Lock, LockedModule, Origin};
 use crate::r10k_deploy::R10K_FILE;
 use crate::svn;
-use crate::version::{Layout, LayoutError, Part, Versions};
+use crate::version::{GENERATED_FILE, Layout, LayoutError, Part, Versions};
 
 /// Reason for which the files of a version are not known.
 #[derive(Debug, thiserror::Error)]
@@ -63,7 +63,7 @@ pub(super) fn expected_layout(versions: &Versions, lock: &Lock) -> Result<Layout
         modules.push((module, tree(versions, &notes, &module.name)?));
     }
     let mut layout = layout_of(&control, &modules)?;
-    for written in [LOCK_FILE, R10K_FILE] {
+    for written in [LOCK_FILE, R10K_FILE, GENERATED_FILE] {
         layout.leave_out(written.as_bytes());
     }
     Ok(layout)

@@ -12,6 +12,7 @@ use std::path::Path;
 use deploy::EnvironmentName;
 use rustix::fs::{CWD, RenameFlags};
 
+use super::generated::damaged_types;
 use super::{Layout, Signature, VersionError, Versions, sync_directory};
 use crate::content::{ANY_EXECUTE, ContentHash, Entry, failed, hash_of, make_directory, sync};
 use crate::lock::LOCK_FILE;
@@ -39,10 +40,15 @@ impl Versions {
         });
         // A promoted version keeps the name of the environment that it was made for, which is no damage.
         let lock = self.lock(environment, signature);
+        let types = match &lock {
+            Some(lock) if lock.generated_types => damaged_types(&root),
+            _ => Vec::new(),
+        };
         let is_lock_right = lock.is_some_and(|lock| lock.signature() == *signature);
         entries
             .map(|(path, _)| path.to_string())
             .chain((!is_lock_right).then(|| LOCK_FILE.to_owned()))
+            .chain(types)
             .collect()
     }
 
@@ -79,6 +85,29 @@ impl Versions {
             true => is_right(sha256, executable, size_bytes),
             false => hash_of(place).is_ok_and(|found| found == sha256),
         }
+    }
+
+    /// Replaces a version with damaged files, and gives their paths. `more` may add to the directory before. Blocks.
+    pub(crate) fn heal_damaged<E: From<VersionError>>(
+        &self,
+        environment: &EnvironmentName,
+        signature: &Signature,
+        layout: &Layout,
+        more: impl FnOnce(&Path) -> Result<(), E>,
+    ) -> Result<Vec<String>, E> {
+        let content = self.content();
+        let is_right = |sha256, executable, size_bytes| content.has(sha256, executable, size_bytes);
+        let damaged = self.damaged(environment, signature, layout, &is_right);
+        if damaged.is_empty() {
+            return Ok(damaged);
+        }
+        for path in &damaged {
+            tracing::error!(%environment, version = %signature, path, "a file of the version is damaged");
+        }
+        self.heal(environment, signature, layout, more)?;
+        let files = damaged.len();
+        tracing::warn!(%environment, version = %signature, files, "damaged files were put right");
+        Ok(damaged)
     }
 
     /// Puts a version in the place of one with damaged files, in one step. `more` may add to the directory

@@ -7,6 +7,7 @@
 //! - a switch is one rename: whoever opens the environment sees the old version or the new one.
 
 mod damage;
+mod generated;
 mod layout;
 mod retired;
 mod signature;
@@ -26,6 +27,7 @@ use rustix::fs::{CWD, RenameFlags};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use damage::IsContentRight;
+pub(crate) use generated::{GENERATED_FILE, write_list};
 pub use layout::{Layout, LayoutError, Part};
 pub use signature::{Signature, SignatureError};
 

@@ -76,6 +76,34 @@ async fn types_are_there_before_the_version_is_live() {
 }
 
 #[tokio::test]
+async fn types_that_a_disk_damaged_are_made_anew() {
+    let directory = tempfile::tempdir().unwrap();
+    let types = r#"mkdir "$6/production/.resource_types" &&
+        echo right > "$6/production/.resource_types/a.pp""#;
+    let mut world = generating(directory.path(), types);
+    // A file of the repository in the list's place is not believed, and its content stays what it was.
+    world
+        .control()
+        .write(".tutti-generated-types.json", "{}")
+        .commit();
+    world.deploy("production").await.unwrap();
+    for (path, damage) in [
+        (".resource_types/a.pp", "wrong\n"),
+        (".tutti-generated-types.json", ""),
+    ] {
+        let live = world.live("production").canonicalize().unwrap();
+        std::fs::write(live.join(path), damage).unwrap();
+        world.restart();
+        let built = world.deploy("production").await.unwrap();
+        assert_eq!(built.healed, [path]);
+        assert_eq!(world.files("production")[".resource_types/a.pp"], "right\n");
+        world.restart();
+        let built = world.deploy("production").await.unwrap();
+        assert_eq!(built.healed, [""; 0]);
+    }
+}
+
+#[tokio::test]
 async fn without_types_nothing_goes_live() {
     let directory = tempfile::tempdir().unwrap();
     let world = generating(directory.path(), "echo 'no such type' >&2; exit 1");

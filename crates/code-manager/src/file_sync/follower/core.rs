@@ -1,7 +1,8 @@
 //! What a follower does next, without I/O: [`Core`].
 //!
 //! The rules that must hold: it switches to what was announced and to nothing else; never to a lower
-//! generation than its own; and to nothing that is not here as a whole.
+//! generation than its own; and to nothing that is not here as a whole. A power cut may have damaged what was live
+//! before the start, so that is staged once more, which compares it.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -21,6 +22,8 @@ pub(super) struct Core {
     offered: BTreeMap<EnvironmentName, Signature>,
     /// Versions on their way here.
     coming: HashSet<(EnvironmentName, Signature)>,
+    /// Versions that were live at the start and were not compared with the server's list of files since then.
+    inherited: HashSet<(EnvironmentName, Signature)>,
     cursor: Option<String>,
 }
 
@@ -58,6 +61,8 @@ pub(super) enum Step {
 impl Core {
     /// A follower that had this when it ended.
     pub(super) fn new(had: Vec<(EnvironmentName, Signature, i64)>) -> Self {
+        let inherited = had.iter().map(|(of, live, _)| (of.clone(), live.clone()));
+        let inherited = inherited.collect();
         let had = had.into_iter().map(|(environment, signature, generation)| {
             let had = Had {
                 generation,
@@ -68,6 +73,7 @@ impl Core {
         });
         Self {
             had: had.collect(),
+            inherited,
             ..Self::default()
         }
     }
@@ -106,6 +112,10 @@ impl Core {
             let live = had.and_then(|had| had.live.as_ref());
             let is_current =
                 generation == announced.generation && live == announced.signature.as_ref();
+            if let Some(live) = live.filter(|live| announced.signature.as_ref() == Some(*live)) {
+                let version = (environment.clone(), live.clone());
+                wanted.extend(self.inherited.contains(&version).then_some(version));
+            }
             if is_current || generation > announced.generation {
                 continue;
             }
@@ -153,11 +163,14 @@ impl Core {
 
     /// A version is here as a whole.
     pub(super) fn staged(&mut self, environment: &EnvironmentName, signature: &Signature) {
-        self.coming
-            .remove(&(environment.clone(), signature.clone()));
+        let version = (environment.clone(), signature.clone());
+        self.coming.remove(&version);
+        self.inherited.remove(&version);
         let had = self.had(environment);
-        had.staged = Some(signature.clone());
         had.failed = None;
+        if had.live.as_ref() != Some(signature) {
+            had.staged = Some(signature.clone());
+        }
     }
 
     /// A version cannot be got, or not be switched to.

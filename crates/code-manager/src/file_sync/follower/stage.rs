@@ -1,9 +1,10 @@
 //! Getting a version: [`stage`].
 //!
-//! The rule that must hold: the version has its name only when every content of it was hashed here and is on
-//! the disk.
+//! The rules that must hold: the version has its name only when every content of it was hashed here and is on
+//! the disk; and one that is here already is compared with the server's list of files before it is relied on.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use deploy::EnvironmentName;
 use futures_util::{StreamExt as _, stream};
@@ -32,16 +33,14 @@ pub(super) enum StageError {
     Broken,
 }
 
-/// Brings a version here, beside what is live. One that is here is left as it is.
+/// Brings a version here, beside what is live. Files of one that is here and that are not as the server has them are
+/// put right.
 pub(super) async fn stage(
     remote: &Remote,
     arriving: &Arriving,
     versions: &Versions,
     (environment, signature): (&EnvironmentName, &Signature),
 ) -> Result<(), StageError> {
-    if versions.has(environment, signature) {
-        return Ok(());
-    }
     let text = remote.manifest(environment, signature).await?;
     let content = versions.content().clone();
     let (manifest, lacking) = blocking(move || {
@@ -56,7 +55,13 @@ pub(super) async fn stage(
     let signature = signature.clone();
     blocking(move || {
         let layout = Layout::new(&manifest, &[])?;
-        versions.build(&environment, &signature, &layout)?;
+        match versions.has(&environment, &signature) {
+            true => {
+                let more = |_: &Path| Ok::<(), VersionError>(());
+                versions.heal_damaged(&environment, &signature, &layout, more)?;
+            }
+            false => drop(versions.build(&environment, &signature, &layout)?),
+        }
         Ok(())
     })
     .await

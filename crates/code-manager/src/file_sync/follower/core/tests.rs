@@ -30,8 +30,49 @@ fn told(live: Option<(i64, Option<char>)>, offered: Option<char>) -> CheckedIn {
     }
 }
 
+/// A follower that was started with a live version and has compared it.
 fn at(generation: i64, digit: char) -> Core {
+    let mut core = started(generation, digit);
+    core.staged(&environment(), &signature(digit));
+    core
+}
+
+fn started(generation: i64, digit: char) -> Core {
     Core::new(vec![(environment(), signature(digit), generation)])
+}
+
+#[test]
+fn a_version_that_was_live_at_the_start_is_compared_once() {
+    let mut core = started(1, 'a');
+    assert_eq!(
+        core.steps(),
+        [],
+        "the server's list of files is not known yet"
+    );
+    core.told(told(Some((1, Some('a'))), None));
+    let compare = Step::Stage(environment(), signature('a'));
+    assert_eq!(core.steps(), std::slice::from_ref(&compare));
+    assert_eq!(core.steps(), [], "it is under way");
+    core.failed(&environment(), &signature('a'), "no list".to_owned());
+    assert_eq!(core.steps(), [], "not at once again");
+    core.retry();
+    assert_eq!(core.steps(), [compare]);
+    core.staged(&environment(), &signature('a'));
+    assert_eq!(core.steps(), []);
+    let report = &core.report()["production"];
+    assert_eq!((&report.staged, &report.error), (&None, &None));
+    core.told(told(Some((2, Some('b'))), None));
+    assert_eq!(core.steps(), [Step::Stage(environment(), signature('b'))]);
+}
+
+#[test]
+fn a_live_version_that_is_no_longer_wanted_is_not_compared() {
+    let mut core = started(1, 'a');
+    core.told(told(Some((2, Some('b'))), None));
+    assert_eq!(core.steps(), [Step::Stage(environment(), signature('b'))]);
+    core.staged(&environment(), &signature('b'));
+    core.switched(&environment(), &signature('b'), 2);
+    assert_eq!(core.steps(), []);
 }
 
 #[test]

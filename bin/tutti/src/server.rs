@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result};
 use broker::{Broker, BrokerHandle};
 use deploy::{Blobs, Code, EnvironmentDir};
 use fabric::Fabric;
-use jobs::{Jobs, JobsConfig};
+use jobs::{BootClock, Jobs, JobsConfig};
 use optional_feature::FeatureStatus;
 use pcp::{Certname, PcpUri};
 use pki::seal::SealKey;
@@ -311,8 +311,14 @@ fn jobs_config(config: &Config, fleet: jobs::Fleet) -> JobsConfig {
         prune_after: Some(day * config.jobs.keep_days),
         withdrawals: Some(config.data_dir.join("withdrawn")),
         downloads: Some(config.data_dir.join("downloads")),
+        clock: Arc::new(steady_clock(config)),
         ..JobsConfig::default()
     }
+}
+
+/// The clock of jobs and plans, which goes on over restarts of the server.
+pub(crate) fn steady_clock(config: &Config) -> BootClock {
+    BootClock::open(&config.data_dir.join("clock.json"))
 }
 
 fn start_broker(

@@ -1,28 +1,47 @@
 //! The time of day, handed in.
 //!
 //! [`Clock`] gives the milliseconds that are stored; timers go by tokio's clock. The rules: nothing
-//! in this crate asks the system for the time elsewhere; and no duration or deadline within a process is
-//! a difference of two times of day, since the machine's clock may be set meanwhile.
+//! in this crate asks the system for the time elsewhere; and no duration or deadline is a difference of
+//! two times of day, since the machine's clock may be set meanwhile: [`BootClock`] goes on over restarts.
 
 use std::fmt;
+use std::io;
+use std::path::Path;
 use std::sync::LazyLock;
 use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
 
 /// The time of day.
 pub trait Clock: fmt::Debug + Send + Sync + 'static {
     /// Milliseconds since 1970-01-01T00:00:00Z.
     fn now_ms(&self) -> i64;
 
-    /// Milliseconds since 1970 at the start of the process, counted on by a clock that is never set: for deadlines
-    /// that are stored. After a restart it begins with the time of day again.
+    /// Milliseconds since 1970 at some moment, counted on by a clock that is never set: for deadlines and ages that
+    /// are stored.
     fn steady_ms(&self) -> i64 {
         self.now_ms()
     }
 }
 
-/// The machine's.
+/// The machine's. Its steady clock begins with the time of day in each process.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
+
+/// The machine's, with a steady clock that begins at the first start after a boot and goes on over restarts of the
+/// process. After a boot it begins with the time of day, which is all that is known of the time without power.
+#[derive(Clone, Copy, Debug)]
+pub struct BootClock {
+    /// Difference of the steady clock and the time since the boot, in milliseconds.
+    offset_ms: i64,
+}
+
+/// Content of the file that [`BootClock`] keeps.
+#[derive(Debug, Serialize, Deserialize)]
+struct BootRecord {
+    boot_id: String,
+    offset_ms: i64,
+}
 
 /// One moment by both clocks.
 static START: LazyLock<(i64, Instant)> = LazyLock::new(|| (SystemClock.now_ms(), Instant::now()));
@@ -39,6 +58,65 @@ impl Clock for SystemClock {
     }
 }
 
+// === impl BootClock ===
+
+impl BootClock {
+    /// Goes on with the clock that a process of this boot left in the file, or begins one and leaves it there. A file
+    /// that cannot be read or written costs no more than that the clock begins anew in each process.
+    pub fn open(path: &Path) -> Self {
+        let boot_id = std::fs::read_to_string(BOOT_ID).unwrap_or_default();
+        let boot_id = boot_id.trim();
+        let left = std::fs::read(path).ok();
+        let left = left.and_then(|text| serde_json::from_slice::<BootRecord>(&text).ok());
+        if let Some(left) = left.filter(|left| left.boot_id == boot_id && !boot_id.is_empty()) {
+            return Self {
+                offset_ms: left.offset_ms,
+            };
+        }
+        let offset_ms = SystemClock.now_ms().saturating_sub(since_boot_ms());
+        let record = BootRecord {
+            boot_id: boot_id.to_owned(),
+            offset_ms,
+        };
+        if let Err(error) = leave(path, &record) {
+            tracing::warn!(path = %path.display(), %error,
+                "cannot write the file of the steady clock; ages of runs go by the time of day after a restart");
+        }
+        Self { offset_ms }
+    }
+}
+
+impl Clock for BootClock {
+    fn now_ms(&self) -> i64 {
+        SystemClock.now_ms()
+    }
+
+    fn steady_ms(&self) -> i64 {
+        self.offset_ms.saturating_add(since_boot_ms())
+    }
+}
+
+/// Random id that the kernel gives to each boot.
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+/// Milliseconds since the machine's boot, with the time that it slept.
+fn since_boot_ms() -> i64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    let of_second_ms = time.tv_nsec / 1_000_000;
+    time.tv_sec
+        .saturating_mul(1_000)
+        .saturating_add(of_second_ms)
+}
+
+/// A power cut may leave none or an empty file, which another boot does not miss; so nothing is flushed.
+fn leave(path: &Path, record: &BootRecord) -> io::Result<()> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(directory)?;
+    serde_json::to_writer(&mut file, record)?;
+    file.persist(path)?;
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -50,5 +128,27 @@ mod tests {
         assert!(later >= first);
         let hour_ms = 3_600_000;
         assert!((SystemClock.now_ms() - later).abs() < hour_ms);
+    }
+    #[test]
+    fn the_clock_of_a_boot_goes_on_in_the_next_process() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("clock.json");
+        let first = BootClock::open(&path);
+        let hour_ms = 3_600_000;
+        assert!((first.now_ms() - first.steady_ms()).abs() < hour_ms);
+        // As if the clock had been set since the first process of this boot.
+        let mut left: BootRecord = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        left.offset_ms -= hour_ms;
+        std::fs::write(&path, serde_json::to_vec(&left).unwrap()).unwrap();
+        let next = BootClock::open(&path);
+        assert_eq!(next.offset_ms, first.offset_ms - hour_ms);
+        for other in [&b"{"[..], br#"{"boot_id":"another","offset_ms":5}"#, b""] {
+            std::fs::write(&path, other).unwrap();
+            let anew = BootClock::open(&path);
+            assert!((anew.offset_ms - first.offset_ms).abs() < hour_ms);
+            assert_eq!(BootClock::open(&path).offset_ms, anew.offset_ms);
+        }
+        let nowhere = BootClock::open(&directory.path().join("absent/clock.json"));
+        assert!((nowhere.now_ms() - nowhere.steady_ms()).abs() < hour_ms);
     }
 }

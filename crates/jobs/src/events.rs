@@ -26,9 +26,6 @@ pub(crate) const NODE_AS_TASK: &str = "node_as_task";
 const TRANSPORT: &str = "transport";
 const SSH: &str = "ssh";
 
-/// The key of a run's details that says until when its silent node is waited for.
-const SILENT_UNTIL: &str = "silent_until_ms";
-
 /// The node of a run in flight is not connected.
 pub(crate) const NODE_DISCONNECTED: &str = "node_disconnected";
 
@@ -157,31 +154,34 @@ pub(crate) fn job_change(
     }
 }
 
-/// What a marked run remembers of its agent, for the engine that may come after a crash.
-pub(crate) fn mark_details(spool_id: Option<Uuid>, via: Via) -> String {
-    let details = match spool_id {
-        Some(spool_id) => json!({ "spool_id": spool_id }).to_string(),
-        None => "{}".to_owned(),
-    };
-    details_via(details, via)
+/// What a marked run remembers for the engine that may come after a crash. It is kept in the details of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+pub(crate) struct RunMark {
+    /// Spool of the agent; `None`: a stock agent, or not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) spool_id: Option<Uuid>,
+    /// Time of the mark by [`Clock::steady_ms`](crate::Clock::steady_ms); `None` in marks of older servers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) marked_ms: Option<i64>,
+    /// End of the wait for the node, which is silent, by the same clock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) silent_until_ms: Option<i64>,
 }
 
-/// The details of [`mark_details`], and until when (in milliseconds since the epoch) the node, which
-/// is silent, is waited for.
-pub(crate) fn silent_details(spool_id: Option<Uuid>, via: Via, until_ms: Option<i64>) -> String {
-    let details = mark_details(spool_id, via);
-    let Some(until_ms) = until_ms else {
-        return details;
-    };
-    let mut known: Map<String, Value> = serde_json::from_str(&details).unwrap_or_default();
-    known.insert(SILENT_UNTIL.to_owned(), Value::from(until_ms));
-    Value::Object(known).to_string()
-}
+// === impl RunMark ===
 
-/// Reads what [`silent_details`] wrote.
-pub(crate) fn silent_until(details: &str) -> Option<i64> {
-    let known: Map<String, Value> = serde_json::from_str(details).ok()?;
-    known.get(SILENT_UNTIL)?.as_i64()
+impl RunMark {
+    /// Reads what [`RunMark::to_details`] wrote; a mark that says nothing if that cannot be read.
+    pub(crate) fn of_details(details: Option<&str>) -> Self {
+        let read = details.and_then(|details| serde_json::from_str(details).ok());
+        read.unwrap_or_default()
+    }
+
+    pub(crate) fn to_details(self, via: Via) -> String {
+        let details = serde_json::to_string(&self).unwrap_or_else(|_| "{}".to_owned());
+        details_via(details, via)
+    }
 }
 
 /// A run's details, which are a JSON object, with how its node was reached where that was not by an
@@ -207,15 +207,6 @@ pub(crate) fn via(details: &str) -> Via {
         Some(SSH) => Via::Ssh,
         _ => Via::Agent,
     }
-}
-
-/// The spool in what [`mark_details`] wrote.
-pub(crate) fn spool_id(details: &str) -> Option<Uuid> {
-    #[derive(serde::Deserialize)]
-    struct Details {
-        spool_id: Option<Uuid>,
-    }
-    serde_json::from_str::<Details>(details).ok()?.spool_id
 }
 
 /// What a run without an outcome says of itself.
@@ -252,25 +243,21 @@ mod tests {
 
     #[test]
     fn the_mark_is_read_back() {
-        let spool_id_there = Uuid::from_u128(7);
+        let mark = RunMark {
+            spool_id: Some(Uuid::from_u128(7)),
+            marked_ms: Some(5),
+            silent_until_ms: Some(9),
+        };
         for way in [Via::Agent, Via::Ssh] {
-            let mark = mark_details(Some(spool_id_there), way);
-            assert_eq!(spool_id(&mark), Some(spool_id_there));
-            assert_eq!(via(&mark), way);
-            assert_eq!(silent_until(&mark), None);
-            let silent = silent_details(Some(spool_id_there), way, Some(5));
-            assert_eq!(spool_id(&silent), Some(spool_id_there));
-            assert_eq!((via(&silent), silent_until(&silent)), (way, Some(5)));
-            let heard = silent_details(Some(spool_id_there), way, None);
-            assert_eq!(heard, mark);
+            for mark in [mark, RunMark::default()] {
+                let details = mark.to_details(way);
+                assert_eq!(RunMark::of_details(Some(&details)), mark);
+                assert_eq!(via(&details), way);
+            }
         }
-        for nothing in [
-            &mark_details(None, Via::Agent),
-            "",
-            "[]",
-            "{\"spool_id\":\"x\"}",
-        ] {
-            assert_eq!(spool_id(nothing), None);
+        for nothing in ["", "[]", "{\"spool_id\":\"x\"}", "{}"] {
+            assert_eq!(RunMark::of_details(Some(nothing)), RunMark::default());
         }
+        assert_eq!(RunMark::of_details(None), RunMark::default());
     }
 }

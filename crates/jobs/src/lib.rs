@@ -50,7 +50,7 @@ mod verdict;
 mod withdrawals;
 
 pub use ask::AskError;
-pub use clock::{Clock, SystemClock};
+pub use clock::{BootClock, Clock, SystemClock};
 pub use config::JobsConfig;
 pub use events::NODE_LATE_OUTCOME;
 pub use fleet::Fleet;

@@ -15,7 +15,7 @@ use evaluator::defaults::SHARED_BYTES_MAX;
 use evaluator::{Parsed, SharedBytes};
 use fabric::Fabric;
 use inventory::Inventory;
-use jobs::{Fleet, Jobs, SystemClock};
+use jobs::{Fleet, Jobs};
 use pki::seal::SealKey;
 use plan_language::{PuppetPlans, World};
 use store::Store;
@@ -65,7 +65,7 @@ pub(crate) async fn start(config: &Config, reach: Reach<'_>) -> Result<Plans> {
         Arc::new(effects),
         Arc::new(programs),
         Arc::new(seal),
-        Arc::new(SystemClock),
+        Arc::new(crate::server::steady_clock(config)),
     );
     plans.await.context("cannot take up the plans of before")
 }

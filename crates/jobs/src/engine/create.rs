@@ -87,7 +87,7 @@ impl Engine {
                 Ok((via, presence)) if slots > 0 => {
                     slots -= 1;
                     let spool_id = presence.capabilities.and_then(|known| known.spool_id);
-                    let details = Some(events::mark_details(spool_id, via));
+                    let details = Some(self.mark_of(spool_id).to_details(via));
                     let event = Some(events::running(kind, &certname, noop, at_ms));
                     let new_run = NewRun {
                         details,

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use super::book::{Flying, Job, Output, Phase, Run};
 use super::state::Engine;
 use crate::defaults::RUN_TIMEOUT;
-use crate::events;
+use crate::events::{self, RunMark};
 use crate::flight::Flight;
 use crate::keys::RunKey;
 use crate::kind::{Action, Kind};
@@ -134,7 +134,8 @@ impl Engine {
             && state != JobState::Ready
             && let Some(started_ms) = row.job.started_ms
         {
-            let begin = Instant::now().checked_sub(self.time_since(started_ms));
+            let age = self.age_of_job(started_ms, &row.runs);
+            let begin = Instant::now().checked_sub(age);
             let begin = begin.unwrap_or_else(Instant::now);
             self.parts.running.begin(row.job.number, begin);
         }
@@ -172,8 +173,30 @@ impl Engine {
         self.end_job_if_due(key);
     }
 
-    /// Time since a stored time of day, which is all that is known of the time before a restart. None passed if
-    /// the clock was set back before it.
+    /// Time since a job began. Its begin is stored as a time of day; the marks of its runs tell by how much the clock was
+    /// set since then.
+    fn age_of_job(&self, started_ms: i64, runs: &[RunRow]) -> Duration {
+        let age = self.time_since(started_ms);
+        let flying = |run: &&RunRow| run.state == RunState::Running.as_str();
+        let mut ages = runs.iter().filter(flying).filter_map(|run| {
+            let by_steady_clock = self.age_of_mark(RunMark::of_details(run.details.as_deref()))?;
+            Some((self.time_since(run.started_ms?), by_steady_clock))
+        });
+        match ages.next() {
+            Some((by_day, steady)) => age
+                .saturating_sub(by_day.saturating_sub(steady))
+                .max(steady),
+            None => age,
+        }
+    }
+
+    /// Time since a run was marked, by a clock that is never set; `None` if the mark does not say.
+    fn age_of_mark(&self, mark: RunMark) -> Option<Duration> {
+        let passed_ms = self.parts.clock.steady_ms().saturating_sub(mark.marked_ms?);
+        Some(Duration::from_millis(passed_ms.try_into().unwrap_or(0)))
+    }
+
+    /// Time since a stored time of day. None passed if the clock was set back before it.
     fn time_since(&self, stored_ms: i64) -> Duration {
         let passed_ms = self.parts.clock.now_ms().saturating_sub(stored_ms);
         Duration::from_millis(passed_ms.try_into().unwrap_or(0))
@@ -189,12 +212,13 @@ impl Engine {
             return None;
         };
         let phase = if row.state == RunState::Running.as_str() {
-            let ago = self.time_since(row.started_ms.unwrap_or_default());
-            let spool_id = row.details.as_deref().and_then(events::spool_id);
-            let patience = &self.parts.patience;
-            let mut flight = Flight::recovered(Instant::now(), ago, timeout, spool_id, patience);
-            if let Some(until_ms) = row.details.as_deref().and_then(events::silent_until) {
-                let left_ms = until_ms.saturating_sub(self.parts.clock.now_ms());
+            let mark = RunMark::of_details(row.details.as_deref());
+            let ago = self.age_of_mark(mark);
+            let ago = ago.unwrap_or_else(|| self.time_since(row.started_ms.unwrap_or_default()));
+            let (now, patience) = (Instant::now(), &self.parts.patience);
+            let mut flight = Flight::recovered(now, ago, timeout, mark.spool_id, patience);
+            if let Some(until_ms) = mark.silent_until_ms {
+                let left_ms = until_ms.saturating_sub(self.parts.clock.steady_ms());
                 let left = Duration::from_millis(left_ms.try_into().unwrap_or(0));
                 flight.silent_before(left, patience);
             }

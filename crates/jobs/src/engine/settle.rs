@@ -7,11 +7,12 @@ use pxp::Capabilities;
 use serde_json::Value;
 use store::{Change, JobChange, RunChange};
 use tokio::time::Instant;
+use uuid::Uuid;
 
 use super::book::Phase;
 use super::ledger::After;
 use super::state::Engine;
-use crate::events;
+use crate::events::{self, RunMark};
 use crate::keys::{JobKey, RunKey};
 use crate::metrics::count;
 use crate::outcome::Shaped;
@@ -82,6 +83,7 @@ impl Engine {
     fn mark(&mut self, key: RunKey, capabilities: Option<&Arc<Capabilities>>) {
         let spool_id = capabilities.and_then(|capabilities| capabilities.spool_id);
         let at_ms = self.parts.clock.now_ms();
+        let mark = self.mark_of(spool_id);
         let Some(job) = self.book.jobs.get_mut(&key.job) else {
             return;
         };
@@ -101,11 +103,20 @@ impl Engine {
             at_ms,
             duration_ms: None,
             result: None,
-            details: Some(events::mark_details(spool_id, run.via)),
+            details: Some(mark.to_details(run.via)),
             sealed: None,
             event: Some(events::running(job.kind, &run.certname, job.noop, at_ms)),
         };
         self.ledger.push(Change::Run(change), After::Marked(key));
+    }
+
+    /// The mark of a run whose request is about to be sent.
+    pub(super) fn mark_of(&self, spool_id: Option<Uuid>) -> RunMark {
+        RunMark {
+            spool_id,
+            marked_ms: Some(self.parts.clock.steady_ms()),
+            silent_until_ms: None,
+        }
     }
 
     /// The run is over without an outcome.

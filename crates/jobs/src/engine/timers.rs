@@ -14,7 +14,7 @@ use super::book::Phase;
 use super::ledger::After;
 use super::outgoing::Outgoing;
 use super::state::Engine;
-use crate::events;
+use crate::events::{self, RunMark};
 use crate::flight::{CancelReason, Due, Silence, WhyUnknown};
 use crate::keys::RunKey;
 use crate::over_ssh::Via;
@@ -104,11 +104,9 @@ impl Engine {
 
     /// Writes down until when a silent node is waited for: after a restart the wait goes on.
     fn write_silence(&mut self, key: RunKey, silence: Silence) {
-        let now_ms = self.parts.clock.now_ms();
-        let until_ms = match silence {
-            Silence::Lasts(left) => {
-                Some(now_ms.saturating_add(i64::try_from(left.as_millis()).unwrap_or(i64::MAX)))
-            }
+        let now_ms = self.parts.clock.steady_ms();
+        let silent_until_ms = match silence {
+            Silence::Lasts(left) => Some(now_ms.saturating_add(events::milliseconds(left))),
             Silence::Over => None,
         };
         let Some(job) = self.book.jobs.get_mut(&key.job) else {
@@ -119,10 +117,16 @@ impl Engine {
         let Phase::Flying(flying) = &run.phase else {
             return;
         };
+        let age = flying.flight.age(Instant::now());
+        let mark = RunMark {
+            spool_id: flying.flight.spool_id(),
+            marked_ms: age.map(|age| now_ms.saturating_sub(events::milliseconds(age))),
+            silent_until_ms,
+        };
         let change = DetailsChange {
             job: number,
             certname: run.certname.to_string(),
-            details: events::silent_details(flying.flight.spool_id(), run.via, until_ms),
+            details: mark.to_details(run.via),
         };
         self.ledger
             .push(Change::Details(change), After::Told(key.job));

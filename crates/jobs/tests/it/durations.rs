@@ -98,3 +98,37 @@ async fn recovered_job_began_at_its_restart_if_the_clock_was_set_back_before() {
         );
     }
 }
+
+#[tokio::test]
+async fn recovered_job_is_no_older_than_it_is_if_the_clock_was_set_forward_before() {
+    let clock = Arc::new(SetClock::default());
+    let mut world = World::with(JobsConfig {
+        clock: Arc::clone(&clock) as Arc<dyn Clock>,
+        ..patient()
+    })
+    .await;
+    let nodes = world.agents(1, &Manner::held());
+    let mut request = request(&nodes);
+    request.timeout = Some(Duration::from_secs(3_600));
+    let job = world.run(request).await;
+    world.executing(1).await;
+    world.kill().await;
+    clock.0.store(SET_BY_MS, Ordering::SeqCst);
+    world.start().await;
+    let elapsed = world.jobs().elapsed(job).unwrap();
+    let most = Duration::from_millis(SET_BY_MS.unsigned_abs() / 2);
+    assert!(elapsed < most, "{elapsed:?}");
+    // Its time is not over either: it ends by itself.
+    world.sim.let_go();
+    world.over(job).await;
+    let row = world.store.job(job).await.unwrap().unwrap();
+    let run = world.runs(job).await.pop().unwrap();
+    assert_eq!(
+        (row.state.as_str(), run.state.as_str()),
+        ("finished", "finished")
+    );
+    for duration_ms in [row.duration_ms, run.duration_ms] {
+        let range = 0..SET_BY_MS / 2;
+        assert!(range.contains(&duration_ms.unwrap()), "{duration_ms:?}");
+    }
+}

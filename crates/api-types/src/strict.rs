@@ -3,16 +3,23 @@
 //! A type that is read here has `deny_unknown_fields` and neither `flatten` nor `untagged`,
 //! which would lose the place.
 
-use std::fmt;
-use std::marker::PhantomData;
-
 use decode_errors::{DecodeError, json};
 use serde::Deserialize;
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{DeserializeOwned, Deserializer, MapAccess, Visitor};
+use serde::de::{DeserializeOwned, Deserializer};
 use serde_json::Value;
 
+pub(crate) use decode_errors::json::keyed;
+
 use crate::{ApiError, kinds};
+
+/// Body of a request that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BodyError {
+    /// There is none.
+    Empty,
+    /// It is not JSON, or not of the shape that the route needs.
+    Unreadable(DecodeError),
+}
 
 /// Reads one JSON document of type `T`.
 ///
@@ -20,12 +27,30 @@ use crate::{ApiError, kinds};
 /// A validation error: no body, not JSON (with line and column), nested more than 127 levels
 /// deep, or not of the shape (with the path of the value, and the key if it is unknown).
 pub fn decode<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
+    read(body).map_err(|error| ApiError::from(&error))
+}
+
+/// The same, for routes whose errors have a form of their own.
+///
+/// # Errors
+/// As [`decode`].
+pub fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, BodyError> {
     if body.iter().all(u8::is_ascii_whitespace) {
-        let msg = "the request has no body; a JSON object is expected";
-        return Err(ApiError::new(kinds::VALIDATION, msg));
+        return Err(BodyError::Empty);
     }
-    let Keyed(value) = json::from_slice(body).map_err(|error| refusal(&error))?;
-    Ok(value)
+    json::object_from_slice(body).map_err(BodyError::Unreadable)
+}
+
+impl From<&BodyError> for ApiError {
+    fn from(error: &BodyError) -> Self {
+        match error {
+            BodyError::Empty => {
+                let msg = "the request has no body; a JSON object is expected";
+                Self::new(kinds::VALIDATION, msg)
+            }
+            BodyError::Unreadable(error) => refusal(error),
+        }
+    }
 }
 
 /// `null` and absence as the default: real clients send `"noop": null`.
@@ -35,37 +60,6 @@ where
     T: Default + Deserialize<'de>,
 {
     Ok(Option::<T>::deserialize(reader)?.unwrap_or_default())
-}
-
-/// A structure from a JSON object only: serde's derived code takes arrays as well.
-pub(crate) fn keyed<'de, D, T>(reader: D) -> Result<T, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Deserialize<'de>,
-{
-    reader.deserialize_map(KeyedVisitor(PhantomData))
-}
-
-struct Keyed<T>(T);
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Keyed<T> {
-    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
-        keyed(reader).map(Self)
-    }
-}
-
-struct KeyedVisitor<T>(PhantomData<T>);
-
-impl<'de, T: Deserialize<'de>> Visitor<'de> for KeyedVisitor<T> {
-    type Value = T;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
-        T::deserialize(MapAccessDeserializer::new(map))
-    }
 }
 
 fn refusal(error: &DecodeError) -> ApiError {

@@ -127,9 +127,11 @@ fn content(params: &Object) -> Result<Content, ApiError> {
         }
         None => return Err(ApiError::invalid("params.content", "is missing")),
     };
-    let bytes = STANDARD
-        .decode(encoded)
-        .map_err(|error| ApiError::invalid("params.content", format!("is not Base64: {error}")))?;
+    let bytes = STANDARD.decode(encoded).map_err(|_| {
+        let what =
+            "is not Base64: write A-Z, a-z, 0-9, + and / only, padded with = to groups of four";
+        ApiError::invalid("params.content", what)
+    })?;
     if bytes.len() > ACTION_FILE_BYTES {
         let what = format!(
             "has {} bytes; a file that is sent with a command has at most {} MiB",

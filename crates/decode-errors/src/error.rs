@@ -89,6 +89,14 @@ impl DecodeError {
         }
     }
 
+    /// The kind of value that is needed and the one that was found, if that is the problem.
+    pub fn needed_and_found(&self) -> Option<(String, String)> {
+        match &*self.problem {
+            Problem::Mismatch(mismatch) => mismatch.needed_and_found(self.format),
+            Problem::Syntax(_) | Problem::Unreadable => None,
+        }
+    }
+
     /// The problem without its place.
     pub fn problem(&self) -> String {
         match &*self.problem {

@@ -1,7 +1,12 @@
-//! Reading JSON: [`from_str`], [`from_slice`] and [`from_value`], with the path of a wrong value in the error.
+//! Reading JSON: [`from_str`], [`from_slice`], [`object_from_slice`] and [`from_value`], with the path of a wrong value
+//! in the error.
 
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeOwned, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::error::{DecodeError, Format, Problem};
@@ -25,6 +30,50 @@ pub fn from_slice<'de, T: Deserialize<'de>>(text: &'de [u8]) -> Result<T, Decode
         true => located::<T>(text).unwrap_or_else(|| DecodeError::from(&error)),
         false => DecodeError::from(&error),
     })
+}
+
+/// Reads a whole text that is an object. [`from_slice`] takes a structure from an array of its fields too, since serde's
+/// derived code does.
+///
+/// # Errors
+/// The text is not a JSON object in UTF-8, or its content is not of type `T`.
+pub fn object_from_slice<T: DeserializeOwned>(text: &[u8]) -> Result<T, DecodeError> {
+    let Keyed(value) = from_slice(text)?;
+    Ok(value)
+}
+
+/// A structure from an object only, for fields: `#[serde(deserialize_with = "…")]`.
+///
+/// # Errors
+/// The value is no object, or not of type `T`.
+pub fn keyed<'de, D, T>(reader: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    reader.deserialize_map(KeyedVisitor(PhantomData))
+}
+
+struct Keyed<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Keyed<T> {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        keyed(reader).map(Self)
+    }
+}
+
+struct KeyedVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for KeyedVisitor<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map))
+    }
 }
 
 /// Reads a value that was parsed before: the error has a path and no position.

@@ -29,6 +29,10 @@ pub(crate) enum Mismatch {
     Other(String),
 }
 
+/// Stands for the words of the library that reads UUIDs, which count bytes and groups.
+const UUID_NEEDED: &str =
+    "must be a UUID: 32 hexadecimal digits in five groups, as 5ec2e0d4-9c1b-4f0e-8f6a-1d2c3b4a5f60";
+
 // === impl Mismatch ===
 
 impl Mismatch {
@@ -67,12 +71,26 @@ impl Mismatch {
         }
         let no_form = text.starts_with("data did not match any variant of ")
             || (text.starts_with("no variant of ") && text.ends_with(" found in flattened data"));
+        if text.starts_with("UUID parsing failed") {
+            return Self::Other(UUID_NEEDED.to_owned());
+        }
         // A message of this project may repeat one of a library that it wraps.
         let is_plain = !LIBRARY_WORDING.iter().any(|part| text.contains(part));
         match (no_form, is_plain) {
             (true, _) => Self::NoForm,
             (false, true) => Self::Other(printable_message(text)),
             (false, false) => Self::Other("is not of the form that is needed here".to_owned()),
+        }
+    }
+
+    /// The kind of value that is needed and the one that was found, if this is the problem.
+    pub(crate) fn needed_and_found(&self, format: Format) -> Option<(String, String)> {
+        match self {
+            Self::Value {
+                found: is,
+                needed: must,
+            } => Some((needed(must, format), found(is, format))),
+            _ => None,
         }
     }
 

@@ -1,5 +1,6 @@
 //! Bodies and ids of these routes: read strictly, refused by the names of RBAC.
 
+use api_types::strict::{self, BodyError};
 use api_types::{ApiError, kinds};
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderName, header};
@@ -7,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use crate::Shared;
-use crate::body::Strict;
+use crate::body::read;
 use crate::failure::Failure;
 
 /// A body that was read strictly.
@@ -17,40 +18,29 @@ impl<T: DeserializeOwned> FromRequest<Shared> for Form<T> {
     type Rejection = Failure;
 
     async fn from_request(request: Request, api: &Shared) -> Result<Self, Failure> {
-        match Strict::<T>::from_request(request, api).await {
-            Ok(Strict(body)) => Ok(Self(body)),
-            Err(Failure(error)) => Err(renamed(error).into()),
-        }
+        let body = read(request, api).await?;
+        Ok(Self(strict::read(&body).map_err(|error| refusal(&error))?))
     }
 }
 
-/// A validation error under the name that it has in RBAC.
-fn renamed(error: ApiError) -> ApiError {
-    if error.body.kind != kinds::VALIDATION.name {
-        return error;
-    }
-    let has_place = error.body.details.contains_key("path");
-    let kind = match has_place {
+/// The error of a body in the form that RBAC gives it.
+fn refusal(error: &BodyError) -> ApiError {
+    let general = ApiError::from(error);
+    let kind = match general.body.details.contains_key("path") {
         true => kinds::RBAC_SCHEMA,
         false => kinds::RBAC_MALFORMED,
     };
-    let msg = error.body.msg.clone();
-    let (submitted, schema) = parts(&msg);
+    let (schema, submitted) = match error {
+        BodyError::Unreadable(error) => error.needed_and_found().unzip(),
+        BodyError::Empty => (None, None),
+    };
+    let msg = general.body.msg;
     let mut refused = ApiError::new(kind, msg.clone());
-    refused.body.details = error.body.details;
+    refused.body.details = general.body.details;
     refused
         .with("submitted", json!(submitted))
         .with("schema", json!(schema))
         .with("error", json!(msg))
-}
-
-/// The value that was given and the one that is needed, of "place: must be NEEDED, not GIVEN".
-fn parts(msg: &str) -> (Option<&str>, Option<&str>) {
-    let rest = msg.split_once(": must be ").map(|(_, rest)| rest);
-    match rest.and_then(|rest| rest.rsplit_once(", not ")) {
-        Some((needed, given)) => (Some(given), Some(needed)),
-        None => (None, None),
-    }
 }
 
 /// The id of a user or group at `place`.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-use decode_errors::json::{from_slice, from_str, from_value};
+use decode_errors::json::{from_slice, from_str, from_value, object_from_slice};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -55,6 +55,43 @@ fn message<T: for<'a> Deserialize<'a>>(text: &str) -> String {
     let message = error.to_string();
     assert_plain(&message);
     message
+}
+
+#[test]
+fn a_structure_is_read_from_an_object_alone() {
+    let read = |text: &str| object_from_slice::<Request>(text.as_bytes());
+    assert!(
+        from_slice::<Request>(br#"["web"]"#).is_ok(),
+        "serde's derived code"
+    );
+    let message = read(r#"["web"]"#).unwrap_err().to_string();
+    assert_plain(&message);
+    assert_eq!(
+        message,
+        "must be an object, not an array (line 1, column 0)"
+    );
+    let wrong = read(r#"{"name": "web", "scope": {"limit": "x"}}"#).unwrap_err();
+    assert_eq!(wrong.path(), "scope.limit");
+    let pair = (
+        "a whole number from 0 to 255".to_owned(),
+        "a string".to_owned(),
+    );
+    assert_eq!(wrong.needed_and_found(), Some(pair));
+    assert!(read(r#"{"name": "web"}"#).is_ok());
+    assert_eq!(read("{").unwrap_err().needed_and_found(), None);
+}
+
+#[test]
+fn a_wrong_uuid_is_told_in_plain_words() {
+    let wrong: serde_json::Error = serde::de::Error::custom(
+        "UUID parsing failed: invalid length: expected length 32 for simple format, found 3",
+    );
+    let message = decode_errors::DecodeError::from(wrong).to_string();
+    assert!(
+        message.contains("must be a UUID: 32 hexadecimal digits"),
+        "{message}"
+    );
+    assert!(!message.contains("simple format"), "{message}");
 }
 
 #[test]

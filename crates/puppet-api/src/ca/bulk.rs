@@ -85,7 +85,7 @@ pub(super) async fn clean(
 
 /// The names, all checked before anything is done with the first.
 fn names(body: &[u8]) -> Result<Vec<String>, CaFailure> {
-    let names: Names = decode_errors::json::from_slice(body)
+    let names: Names = decode_errors::json::object_from_slice(body)
         .map_err(|error| CaFailure::bad_request(format!("the body cannot be used: {error}")))?;
     names
         .certnames
@@ -103,6 +103,7 @@ mod tests {
         for (body, part) in [
             ("", "the text ends where a value is needed"),
             ("{}", "the key \"certnames\" is missing"),
+            ("[[\"a\"]]", "must be an object, not an array"),
             (
                 "{\"certnames\": []}x",
                 "remove what follows the end of the value",

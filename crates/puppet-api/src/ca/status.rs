@@ -75,7 +75,7 @@ pub(super) async fn change(
 ) -> Result<StatusCode, CaFailure> {
     // Which of the two it is to be, the body says; who may not is not read.
     service.authorize(&caller, Deed::Change, CHANGE).await?;
-    let change: Change = decode_errors::json::from_slice(&body)
+    let change: Change = decode_errors::json::object_from_slice(&body)
         .map_err(|error| CaFailure::bad_request(format!("the body cannot be used: {error}")))?;
     let act = |deed: Deed| deed.act(trail::actor(&caller), CHANGE, Some(&name));
     let certname = certname(&name)?;

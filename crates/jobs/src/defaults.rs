@@ -16,8 +16,9 @@ pub const POLL_INTERVAL: Duration = Duration::from_secs(12);
 pub const POLL_LIMIT: u32 = 35;
 
 /// Status requests without an answer after which the end of the wait is written down, so that a
-/// restart of the server does not begin it anew: two, so that one lost message writes nothing.
-/// At most [`TASK_CONCURRENCY`] rows when a broker goes away, in one commit.
+/// restart of the server does not begin it anew: two, so that one lost message writes nothing. After a
+/// restart it is written down before the first. At most [`TASK_CONCURRENCY`] rows when a broker goes away or
+/// a server starts, in one commit.
 pub const SILENCE_NOTED: u32 = 2;
 /// Minimum time for which a silent node is queried after a restart of the server, however little is
 /// left of its wait: as long as a fleet takes to come back ([`AWAY_GRACE`]).

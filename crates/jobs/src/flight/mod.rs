@@ -43,6 +43,9 @@ pub(crate) struct Flight {
     retry: bool,
     /// The store has the end of the wait for this node.
     silence_noted: bool,
+    /// The node was not heard since the restart. Its wait is written down at once: a server that crashes again and again
+    /// would otherwise begin it anew each time.
+    unheard_since_restart: bool,
 }
 
 // === impl Flight ===
@@ -69,6 +72,7 @@ impl Flight {
             busy: 0,
             retry: false,
             silence_noted: false,
+            unheard_since_restart: false,
         }
     }
 
@@ -86,7 +90,7 @@ impl Flight {
 
     /// Change of the node's silence that has to be stored; `None` if it did not change.
     pub(crate) fn note_silence(&mut self, patience: &Patience) -> Option<Silence> {
-        let is_silent = self.unanswered >= defaults::SILENCE_NOTED;
+        let is_silent = self.unheard_since_restart || self.unanswered >= defaults::SILENCE_NOTED;
         if is_silent == self.silence_noted {
             return None;
         }
@@ -111,6 +115,7 @@ impl Flight {
             next_poll: now,
             next_count: now,
             sent: now.checked_sub(ago),
+            unheard_since_restart: true,
             ..Self::new(now, timeout, spool_id, patience)
         }
     }
@@ -207,6 +212,7 @@ impl Flight {
     /// Any sign of life of this run.
     pub(crate) fn heard(&mut self, now: Instant, patience: &Patience) {
         self.unanswered = 0;
+        self.unheard_since_restart = false;
         self.next_count = now + patience.poll_interval;
         self.next_poll = self.next_count;
     }

@@ -225,6 +225,21 @@ async fn a_silent_node_gets_its_verdict_at_the_same_time_however_often_the_serve
 }
 
 #[tokio::test]
+async fn a_server_that_crashes_again_and_again_begins_no_wait_anew() {
+    let mut node = SilentNode::new().await;
+    for round in 1..=20 {
+        let at_s = round * (ONE_REQUEST_S - 1);
+        assert!(node.pass_until(at_s).await, "given up before {at_s} s");
+        node.restart(true).await;
+    }
+    let verdict_s = node.verdict_s().await;
+    // The first server did not live long enough to tell that the node is silent.
+    let expected = WAIT_S - ONE_REQUEST_S..=WAIT_S + 2 * ONE_REQUEST_S;
+    assert!(expected.contains(&verdict_s), "{verdict_s} s");
+    node.end().await;
+}
+
+#[tokio::test]
 async fn a_restart_shortly_before_the_verdict_leaves_agents_the_time_to_come_back() {
     let mut node = SilentNode::new().await;
     let restart_s = WAIT_S - 10;
